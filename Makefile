@@ -1,0 +1,31 @@
+# Every command of the house. `make` alone prints this list.
+.DEFAULT_GOAL := help
+
+.PHONY: help up down clean status logs doctor test lock
+
+help: ## print this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+up: ## open the house and print where to look (MODE=native: without containers)
+	@bin/up
+
+down: ## close it, keep its data
+	@bin/house down
+
+clean: ## close it and REMOVE its data
+	@bin/house clean
+
+status: ## which services run, and how they are
+	@bin/house status
+
+logs: ## what they say, until Ctrl-C
+	@bin/house logs
+
+doctor: ## what this machine lacks, and what to type
+	@bin/doctor
+
+test: ## every test there is, on a house of its own (ONLY=unit, static, vtc, containers, native or browser)
+	@bin/test
+
+lock: ## resolve the Python requirements anew
+	@bin/lock

@@ -1,0 +1,20 @@
+# shellcheck shell=bash
+# The house in containers: what each command does there.
+
+containers_up() {
+    step "Building backend and policyd"
+    quietly "build-$COMPOSE_PROJECT_NAME" docker compose build
+    step "Starting nginx, Varnish, the backend, policyd and Locust, each when those behind it are healthy"
+    if ! docker compose up -d --remove-orphans --wait --wait-timeout 120; then
+        docker compose ps -a
+        docker compose logs --tail 20
+        die "Not every service became healthy: the lines above say which, and why."
+    fi
+}
+
+containers_down() { docker compose down --remove-orphans; }
+containers_clean() { docker compose down --remove-orphans --volumes; }
+containers_status() { docker compose ps --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'; }
+containers_logs() { docker compose logs --follow --tail 50; }
+containers_password() { docker compose exec -T backend upstage admin-password; }
+containers_running() { [ -n "$(docker compose ps -q nginx 2>/dev/null)" ]; }

@@ -1,0 +1,62 @@
+# shellcheck shell=bash
+# A container engine and Compose: used when they answer, installed and started when that is allowed.
+# A function that fails leaves its reason in $engine_reason.
+engine_reason=
+
+engine_answers() { has docker && timeout 20 docker info >/dev/null 2>&1; }
+compose_answers() { docker compose version >/dev/null 2>&1; }
+
+start_engine() {
+    local log=/var/log/proscenium-dockerd.log pid=
+    step "Starting the container engine"
+    if [ -d /run/systemd/system ]; then
+        if ! systemctl start docker >/dev/null 2>&1; then
+            engine_reason="systemd could not start docker (journalctl -u docker says why)"
+            return 1
+        fi
+    else
+        # Detached from this terminal and its pipes: the engine outlives the command that started it.
+        setsid dockerd >"$log" 2>&1 </dev/null &
+        pid=$!
+    fi
+    for _ in {1..60}; do
+        engine_answers && return 0
+        if [ -n "$pid" ] && ! kill -0 "$pid" 2>/dev/null; then break; fi
+        sleep 0.5
+    done
+    engine_reason="the container engine does not start here ($log says why)"
+    return 1
+}
+
+install_compose() {
+    local plugins=${DOCKER_CONFIG:-$HOME/.docker}/cli-plugins
+    step "Compose is missing: installing it from PyPI into $plugins"
+    if ! python3 -c 'import ensurepip' 2>/dev/null; then install_packages python3 python3-venv; fi
+    python3 -m venv .run/compose-venv
+    quietly pip-compose .run/compose-venv/bin/pip install -q --disable-pip-version-check --require-hashes -r bin/lib/compose.lock
+    mkdir -p "$plugins"
+    install -m 755 .run/compose-venv/bin/docker-compose "$plugins/docker-compose"
+    rm -rf .run/compose-venv
+}
+
+# Succeeds when containers can be used, after doing what this user may do to get there.
+ensure_engine() {
+    if ! engine_answers; then
+        if [ -n "${DOCKER_HOST:-}" ]; then
+            engine_reason="no engine answers at DOCKER_HOST=$DOCKER_HOST"
+            return 1
+        elif ! is_root; then
+            engine_reason="no container engine answers, and only root could install or start one"
+            return 1
+        elif ! has dockerd; then
+            if ! is_debian_like; then
+                engine_reason="no container engine answers, and only on Debian and Ubuntu can one be installed from here"
+                return 1
+            fi
+            step "No container engine answers: installing Docker from this distribution's packages"
+            install_packages docker.io iptables ca-certificates
+        fi
+        start_engine || return 1
+    fi
+    compose_answers || install_compose
+}

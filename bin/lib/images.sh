@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# Which images: the official ones where they are here or can be had, else our own from Debian packages.
+
+# The images that this checkout does not build but needs, by the names compose.yaml gives them.
+base_images() {
+    docker compose config --images | grep -vxF -e "${BACKEND_IMAGE:-proscenium-backend}" -e "${POLICYD_IMAGE:-proscenium-policyd}"
+    docker compose config | sed -n 's/^ *PYTHON_IMAGE: //p' | sort -u
+}
+
+here() { docker image inspect "$1" >/dev/null 2>&1; }
+
+registry_answers() { timeout 8 docker manifest inspect "$1" >/dev/null 2>&1; }
+
+choose_images() {
+    local image
+    for image in $(base_images); do
+        here "$image" && continue
+        registry_answers "$image" && continue
+        say "The image registry does not answer for $image."
+        ensure_offline_images
+        # Exported: Compose lets the environment win over .env.
+        set -a
+        . offline/images.env
+        set +a
+        return
+    done
+}
+
+ensure_offline_images() {
+    local target
+    if ! here proscenium/base:trixie; then
+        may_install || die "Without a registry the images are built from Debian packages, which takes root on Debian or Ubuntu. Type: sudo make up, or make up MODE=native"
+        has debootstrap || { step "Installing debootstrap"; install_packages debootstrap; }
+        step "Making the offline base image (debootstrap, about half a minute)"
+        quietly debootstrap offline/base.sh proscenium/base:trixie
+    fi
+    for target in nginx varnish python locust; do
+        step "Building the offline image for $target"
+        quietly "build-$target" docker build -q -f offline/Dockerfile --target "$target" -t "proscenium/$target:offline" loadtest
+    done
+}

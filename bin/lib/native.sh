@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# The house without an engine: the same programs with the same configuration, as processes on loopback under supervisord.
+# What was a container is an address here: .1 nginx's load port, .2 varnish, .3 backend, .4 policyd. All of
+# 127.0.0.0/8 is loopback on Linux, so every tier keeps its port and a second copy only needs another NATIVE_NET.
+
+export NATIVE_NET=${NATIVE_NET:-127.42.0}
+NATIVE_DATA=$PWD/$state/data
+# Outside the checkout: nginx's workers and varnishd's child drop root and could not pass through a private home
+# directory, and a socket's path must be short.
+NATIVE_RUN=/tmp/proscenium-$(id -u)/$COMPOSE_PROJECT_NAME
+REPO=$PWD
+export NATIVE_DATA NATIVE_RUN REPO
+PATH=$PATH:/usr/sbin
+
+supervisorctl() { .venv/bin/supervisorctl -c native/supervisord.conf "$@"; }
+
+native_running() { [ -S "$NATIVE_RUN/supervisor.sock" ] && supervisorctl pid >/dev/null 2>&1; }
+
+# The distribution packages that native mode still needs here.
+missing_native_packages() {
+    has nginx || echo nginx
+    [ -e /etc/nginx/modules-enabled/50-mod-stream.conf ] || nginx -V 2>&1 | grep -q -- '--with-stream ' || echo libnginx-mod-stream
+    has varnishd || echo varnish
+    python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
+}
+
+ensure_native_programs() {
+    local missing
+    mapfile -t missing < <(missing_native_packages)
+    if [ ${#missing[@]} -gt 0 ]; then
+        may_install || die "${engine_reason:+There is no engine ($engine_reason) and }native mode needs ${missing[*]}. Type: sudo make up, or sudo apt-get install ${missing[*]}"
+        step "Installing ${missing[*]} from this distribution's packages"
+        install_packages "${missing[@]}"
+    fi
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "Native mode needs Python 3.11 or newer; this is $(python3 -V)."
+}
+
+# The configuration as it is, with the lists of addresses swapped.
+write_native_config() {
+    mkdir -p "$NATIVE_RUN" "$NATIVE_DATA" .run/logs
+    [ -O "$NATIVE_RUN" ] || die "$NATIVE_RUN belongs to somebody else; COMPOSE_PROJECT_NAME chooses another place."
+    rm -rf "$NATIVE_RUN"/{nginx,varnish,generated}
+    mkdir -p "$NATIVE_RUN"/{generated,log}
+    cp -r nginx varnish "$NATIVE_RUN/"
+    sed "s/127\.42\.0/$NATIVE_NET/" native/upstreams.conf >"$NATIVE_RUN/nginx/upstreams.conf"
+    sed "s/127\.42\.0/$NATIVE_NET/" native/backends.vcl >"$NATIVE_RUN/varnish/backends.vcl"
+    printf 'listen %s;\n' "$BIND_ADDR:$HTTP_PORT" "$NATIVE_NET.1:8000" >"$NATIVE_RUN/nginx/listen.conf"
+    echo "listen $BIND_ADDR:$SWF_PORT;" >"$NATIVE_RUN/nginx/listen-stage.conf"
+    echo "listen $BIND_ADDR:$POLICY_FILE_PORT;" >"$NATIVE_RUN/nginx/listen-policy.conf"
+}
+
+native_up() {
+    ensure_venv native/requirements.lock
+    step "Starting nginx, Varnish, the backend, policyd and Locust as processes"
+    if native_running; then native_down; fi
+    write_native_config
+    export SERVER_NAMES="${SERVER_NAMES:-} $NATIVE_NET.1"
+    .venv/bin/supervisord -c native/supervisord.conf
+    wait_for_native_health
+}
+
+# The containers' health checks, spelled for processes: service, then the command.
+native_health() {
+    case $1 in
+    backend) .venv/bin/python native/health.py "http://$NATIVE_NET.3:8081/health" ;;
+    policyd) PYTHONPATH=policyd/src .venv/bin/python -m policyd check "$NATIVE_NET.4" 3000 ;;
+    varnish) .venv/bin/python native/health.py "http://$NATIVE_NET.2:8080/.varnish/health" ;;
+    nginx) .venv/bin/python native/health.py "http://$NATIVE_NET.1:8000/.nginx/health" ;;
+    locust) .venv/bin/python native/health.py "http://$BIND_ADDR:$LOCUST_PORT/" ;;
+    esac >/dev/null 2>&1
+}
+native_services=(backend policyd varnish nginx locust)
+
+wait_for_native_health() {
+    local service
+    for service in "${native_services[@]}"; do
+        for _ in {1..60}; do
+            native_health "$service" && continue 2
+            sleep 0.5
+        done
+        tail -n 20 "$NATIVE_RUN/log/$service.log" >&2
+        die "$service did not become healthy: the lines above are its last ones."
+    done
+}
+
+native_down() {
+    native_running || return 0
+    supervisorctl shutdown >/dev/null
+    for _ in {1..100}; do
+        [ -S "$NATIVE_RUN/supervisor.sock" ] || return 0
+        sleep 0.1
+    done
+    die "supervisord did not stop within 10 seconds: $NATIVE_RUN/log/supervisord.log says why."
+}
+native_clean() { native_down && rm -rf "$NATIVE_DATA" "$NATIVE_RUN"; }
+native_status() {
+    local service
+    supervisorctl status || true # its exit code speaks of stopped programs; the table already does
+    for service in "${native_services[@]}"; do
+        if native_health "$service"; then say "$service healthy"; else say "$service NOT healthy"; fi
+    done
+}
+native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
+native_password() { UPSTAGE_DATA=$NATIVE_DATA/upstage PYTHONPATH=backend/src .venv/bin/python -m upstage admin-password; }

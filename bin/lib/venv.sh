@@ -1,0 +1,17 @@
+# shellcheck shell=bash
+# One virtual environment for the native mode and the tests; their lock files agree with each other (make lock).
+
+# ensure_venv LOCK: brings .venv up to what LOCK lists, unless it already is.
+ensure_venv() {
+    local lock=$1 stamp
+    stamp=.venv/installed-$(cksum <"$lock" | tr ' ' -)
+    [ -e "$stamp" ] && return
+    if ! python3 -c 'import ensurepip' 2>/dev/null; then
+        may_install || die "python3-venv is missing. Type: sudo apt-get install python3-venv"
+        install_packages python3 python3-venv
+    fi
+    step "Installing the Python packages of $lock into .venv"
+    [ -x .venv/bin/python ] || python3 -m venv .venv
+    quietly "pip-$(dirname "$lock")" .venv/bin/pip install -q --disable-pip-version-check --require-hashes -r "$lock"
+    touch "$stamp"
+}
