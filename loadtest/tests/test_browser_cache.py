@@ -1,0 +1,66 @@
+import pytest
+from visitors.browser_cache import BrowserCache
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def cache(clock: Clock) -> BrowserCache:
+    return BrowserCache(clock)
+
+
+def test_unknown_is_neither_fresh_nor_conditional(cache: BrowserCache) -> None:
+    assert not cache.fresh("/a")
+    assert cache.conditions("/a") == {}
+
+
+def test_versioned_asset_is_not_asked_for_again(cache: BrowserCache, clock: Clock) -> None:
+    cache.store("/a", {"cache-control": "public, max-age=60, immutable", "etag": '"1"'})
+    clock.now += 59
+    assert cache.fresh("/a")
+    clock.now += 1
+    assert not cache.fresh("/a")
+    assert cache.conditions("/a") == {"If-None-Match": '"1"'}
+
+
+def test_time_spent_in_other_caches_counts(cache: BrowserCache) -> None:
+    cache.store("/a", {"cache-control": "max-age=60", "age": "60"})
+    assert not cache.fresh("/a")
+
+
+@pytest.mark.parametrize("control", ["no-cache", "public, No-Cache", "max-age=0, s-maxage=9", ""])
+def test_media_are_asked_for_with_their_date(cache: BrowserCache, control: str) -> None:
+    cache.store("/a", {"cache-control": control, "etag": 'W/"1"', "last-modified": "Thu"})
+    assert not cache.fresh("/a")
+    assert cache.conditions("/a") == {"If-None-Match": 'W/"1"', "If-Modified-Since": "Thu"}
+
+
+def test_no_store_leaves_nothing(cache: BrowserCache) -> None:
+    cache.store("/a", {"cache-control": "max-age=60", "etag": '"1"'})
+    cache.store("/a", {"cache-control": "private, no-store", "etag": '"2"'})
+    assert not cache.fresh("/a")
+    assert cache.conditions("/a") == {}
+
+
+def test_304_renews_a_copy_and_keeps_its_name(cache: BrowserCache, clock: Clock) -> None:
+    cache.store("/a", {"cache-control": "max-age=60", "etag": '"1"'})
+    clock.now += 100
+    cache.store("/a", {"cache-control": "max-age=60"})
+    assert cache.fresh("/a")
+    clock.now += 100
+    assert cache.conditions("/a") == {"If-None-Match": '"1"'}
+
+
+def test_nonsense_is_not_trusted(cache: BrowserCache) -> None:
+    cache.store("/a", {"cache-control": "max-age=soon, , =", "age": "-3"})
+    assert not cache.fresh("/a")

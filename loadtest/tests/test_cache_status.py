@@ -1,0 +1,65 @@
+import pytest
+from visitors.cache_status import Member, parse
+
+
+@pytest.mark.parametrize(
+    ("field", "hit"),
+    [
+        ("varnish; hit; ttl=43190", True),
+        ("varnish;hit", True),
+        ("varnish; hit=?1", True),
+        ("varnish; hit=?0", False),
+        ("varnish; fwd=uri-miss; stored", False),
+        # The word alone proves nothing: here it is a value, a name, and part of a longer word.
+        ("varnish; detail=hit", False),
+        ("hit; fwd=bypass", False),
+        ("varnish; fwd=miss; detail=hit-for-miss", False),
+        ('varnish; detail="a, b; hit"', False),
+    ],
+)
+def test_only_the_boolean_parameter_is_a_hit(field: str, hit: bool) -> None:
+    assert [member.hit for member in parse(field)] == [hit]
+
+
+def test_members_come_in_order_from_the_backend_to_the_visitor() -> None:
+    members = parse('varnish; fwd=uri-miss; fwd-status=200,\t"n \\"x\\", y"; hit; ttl=-1 ,edge')
+    assert members == [
+        Member("varnish", {"fwd": "uri-miss", "fwd-status": "200"}),
+        Member('n "x", y', {"hit": "?1", "ttl": "-1"}),
+        Member("edge", {}),
+    ]
+
+
+def test_text_leaves_out_what_changes_with_every_answer() -> None:
+    (member,) = parse('varnish; fwd=bypass; ttl=43190; stored; key="/x"; detail=pass')
+    assert str(member) == "varnish; fwd=bypass; stored; detail=pass"
+
+
+def test_missing_field_has_no_members() -> None:
+    assert parse("") == []
+    assert parse("  ") == []
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "varnish; hit,",
+        ", varnish",
+        "varnish nginx",
+        "varnish;",
+        "varnish; hit=",
+        "varnish; Hit",
+        'varnish; detail="open',
+        "(varnish nginx); hit",
+        "1; hit",
+        "varnish ; =1",
+    ],
+)
+def test_a_malformed_field_is_an_error(field: str) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        parse(field)
+
+
+def test_a_long_hostile_field_takes_no_time_to_refuse() -> None:
+    with pytest.raises(ValueError, match="expected"):
+        parse("varnish" + "; a" * 20_000 + "; =")

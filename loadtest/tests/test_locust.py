@@ -1,0 +1,242 @@
+"""Real Locust processes against the tiny front of house; what counts is what their user sees.
+
+Always as processes of their own: importing Locust here would patch the test runner for gevent.
+"""
+
+import csv
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+import pytest
+from tiny_front import ASSETS, Answer, Front
+
+LOADTEST = Path(__file__).parents[1]
+# The same user with less patience, so that a short run sees reloads and newcomers, too.
+RESTLESS = """
+from locust import constant
+from visitors.audience import Audience
+
+Audience.wait_time = constant(0.1)
+"""
+
+
+@dataclass
+class Run:
+    code: int
+    output: str
+    requests: dict[str, int]
+    failures: dict[str, int]
+
+
+def environment(front: Front) -> dict[str, str]:
+    ours = {k: v for k, v in os.environ.items() if not k.startswith("LOCUST_")}
+    return ours | {"LOCUST_HOST": front.address, "PYTHONPATH": str(LOADTEST)}
+
+
+def run(front: Front, tmp_path: Path, *options: str) -> Run:
+    """Run the shipped folder as the container does, for three seconds unless told otherwise."""
+    command = [sys.executable, "-m", "locust", "--headless", "-u5", "-r5", "-t3s"]
+    command += ["--only-summary", "--csv", str(tmp_path / "run"), *options]
+    done = subprocess.run(
+        command,
+        cwd=LOADTEST,
+        env=environment(front),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    with (tmp_path / "run_stats.csv").open(newline="") as table:
+        rows = [row for row in csv.DictReader(table) if row["Name"] != "Aggregated"]
+    requests = {row["Name"]: int(row["Request Count"]) for row in rows}
+    failures = {row["Name"]: int(row["Failure Count"]) for row in rows}
+    return Run(done.returncode, done.stdout, requests, failures)
+
+
+@pytest.fixture
+def restless(tmp_path: Path) -> str:
+    path = tmp_path / "restless.py"
+    path.write_text(RESTLESS)
+    return f"-f{path}"
+
+
+def test_healthy_stack_passes_with_a_row_for_everything(front: Front, tmp_path: Path) -> None:
+    front.delay = 0.02
+    result = run(front, tmp_path)
+    assert result.code == 0, result.output
+    assert result.failures == {
+        "/stages/demo": 0,
+        "/admin/id": 0,
+        "/style/*.css": 0,
+        "/script/*.js": 0,
+        "/image/*.svg": 0,
+        "/media/*.svg": 0,
+        "/media/audio/*.mp3": 0,
+    }
+    assert result.requests["/stages/demo"] == 5
+    assert result.requests["/media/*.svg"] == 10
+
+
+def test_one_visitor_loads_in_parallel_over_six_connections(front: Front, tmp_path: Path) -> None:
+    front.delay = 0.1
+    result = run(front, tmp_path, "-u1")
+    assert result.code == 0, result.output
+    assert front.most_in_flight == 6
+
+
+def test_reloads_ask_only_for_what_may_have_changed(
+    front: Front, tmp_path: Path, restless: str
+) -> None:
+    result = run(front, tmp_path, restless)
+    assert result.code == 0, result.output
+    pages = front.asked["/stages/demo"]
+    assert front.asked["/media/queen.svg"] > 0.9 * pages
+    assert 0 < front.revalidated["/media/queen.svg"] < front.asked["/media/queen.svg"]
+    # Some of the visits are newcomers', who have nothing yet; the others have the script.
+    assert 5 < front.asked["/script/v1/main.js"] < 0.6 * pages
+    assert front.revalidated["/script/v1/main.js"] == 0
+    assert front.asked["/admin/id"] > 0.9 * pages
+    assert front.revalidated["/admin/id"] == 0
+
+
+def test_those_who_come_first_together_may_all_miss(front: Front, tmp_path: Path) -> None:
+    # Everybody's requests are under way before the first answer of any URL is complete.
+    front.delay = 1.0
+    front.hit = "varnish; hit, nginx; fwd=bypass"
+    result = run(front, tmp_path, "-t6s")
+    assert result.code == 0, result.output
+    assert result.requests["/media/*.svg"] == 10
+
+
+def test_varnish_that_passes_media_fails_the_run(
+    front: Front, tmp_path: Path, restless: str
+) -> None:
+    front.hit = "varnish; fwd=bypass; ttl=1"
+    result = run(front, tmp_path, restless)
+    assert result.code == 1
+    assert "not a hit after warm-up, Cache-Status: varnish; fwd=bypass" in result.output
+    assert "ttl" not in result.output
+    assert result.failures["/media/*.svg"] > 0
+    assert result.failures["/stages/demo"] == 0
+
+
+def test_stack_without_cache_status_fails_the_run(
+    front: Front, tmp_path: Path, restless: str
+) -> None:
+    front.hit = front.miss = ""
+    result = run(front, tmp_path, restless)
+    assert result.code == 1
+    assert "Cache-Status: (missing)" in result.output
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "reason"),
+    [
+        ("/stages/demo", Answer(body=b"<h1>Demo</h1>"), "the stage page names no media"),
+        ("/stages/demo", Answer(), "/stages/demo: empty body"),
+        ("/stages/demo", Answer(503, b"later"), "/stages/demo: status 503"),
+        ("/stages/demo", Answer(302, headers={"Location": "/"}), "/stages/demo: status 302"),
+        # The body of this 404 is no text in any encoding, as that of a picture.
+        ("/media/queen.svg", Answer(404, b"\x89PNG\xff\xfe"), "/media/queen.svg: status 404"),
+        ("/media/audio/bell.mp3", Answer(), "/media/audio/bell.mp3: empty body"),
+        ("/media/castle.svg", Answer(body=b"half", content_length=8), "HTTPParseError"),
+        ("/admin/id", Answer(body=b"<html>Log in</html>"), "the identity lacks canAct"),
+    ],
+)
+def test_wrong_answer_fails_the_run_with_its_reason(
+    front: Front, tmp_path: Path, path: str, answer: Answer, reason: str
+) -> None:
+    front.answers[path] = answer
+    result = run(front, tmp_path, "-u1", "-t2s")
+    assert result.code == 1, result.output
+    assert reason in result.output
+    assert sum(result.failures.values()) == 1
+    assert "Traceback" not in result.output
+
+
+def test_closed_house_fails_the_run(front: Front, tmp_path: Path) -> None:
+    result = run(front, tmp_path, "-u1", "-t2s", "--host", "http://127.0.0.1:1/")
+    assert result.code == 1
+    assert "ConnectionRefusedError" in result.output
+
+
+def test_host_may_end_with_a_slash(front: Front, tmp_path: Path) -> None:
+    result = run(front, tmp_path, "-u1", "-t2s", "--host", f"{front.address}/")
+    assert result.code == 0, result.output
+    assert set(front.asked) == {"/stages/demo", "/admin/id", *ASSETS}
+
+
+@pytest.fixture
+def web_ui(front: Front) -> Iterator[int]:
+    """The port of a Locust with its web UI, started as the container does, healthy."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    assert health(port).returncode != 0
+    command = [sys.executable, "-m", "locust", "--web-host", "127.0.0.1", "--web-port", str(port)]
+    with subprocess.Popen(command, cwd=LOADTEST, env=environment(front)) as locust:
+        try:
+            deadline = time.monotonic() + 30
+            while health(port).returncode != 0:
+                assert locust.poll() is None, "Locust has ended"
+                assert time.monotonic() < deadline, "Locust is not healthy"
+                time.sleep(0.2)
+            yield port
+        finally:
+            locust.terminate()
+
+
+def health(port: int) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(LOADTEST / "health.py")],
+        env=os.environ | {"LOCUST_WEB_PORT": str(port)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def ask(port: int, path: str, form: dict[str, str] | None = None) -> str:
+    data = None if form is None else urlencode(form).encode()
+    with urlopen(f"http://127.0.0.1:{port}{path}", data, timeout=10) as response:
+        return str(response.read(), "utf-8")
+
+
+def test_web_ui_starts_with_one_click(front: Front, web_ui: int) -> None:
+    index = ask(web_ui, "/")
+    # What the form shows before anybody has typed anything.
+    shown = json.loads(index.partition("window.templateArgs = ")[2].partition("\n")[0].rstrip("; "))
+    assert shown["host"] == front.address
+    assert shown["show_userclass_picker"] is True
+    assert list(shown["users"]) == ["Audience"]
+    assert (shown["num_users"], shown["spawn_rate"]) == (20, 4)
+
+    form = {"user_count": "3", "spawn_rate": "3", "host": front.address, "user_classes": "Audience"}
+    assert json.loads(ask(web_ui, "/swarm", form))["success"] is True
+    deadline = time.monotonic() + 20
+    while True:
+        stats = json.loads(ask(web_ui, "/stats/requests?"))
+        rows = {row["name"]: row["num_requests"] for row in stats["stats"]}
+        if rows.get("/media/*.svg", 0) >= 6:
+            break
+        assert time.monotonic() < deadline, stats
+        time.sleep(0.5)
+    assert stats["errors"] == []
+    assert json.loads(ask(web_ui, "/stop", {}))["success"] is True
+
+
+def test_health_check_says_why_not() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    result = health(port)
+    assert result.returncode == 1
+    assert "web UI does not answer" in result.stderr

@@ -1,0 +1,63 @@
+from visitors.page import assets
+
+HOME = "http://upstage.localhost:8000/stages/demo"
+
+
+def named(html: str) -> list[str]:
+    return [url.removeprefix("http://upstage.localhost:8000") for url in assets(html, HOME)]
+
+
+def test_everything_a_browser_fetches_in_order() -> None:
+    html = """
+    <LINK REL="preload stylesheet" HREF="/style/v/main.css">
+    <link rel="shortcut icon" href="/favicon.ico"><link rel=modulepreload href=/script/v/a.js>
+    <link rel="preload" as="image" href="/media/a.svg">
+    <link rel="preload" as="audio" href="/media/b.mp3">
+    <script type="module" src="/script/v/main.js"></script>
+    <img src="/media/c.svg"/><audio src="/media/d.mp3"></audio>
+    <audio><source src="/media/e.mp3"></audio>
+    """
+    assert named(html) == [
+        "/style/v/main.css",
+        "/favicon.ico",
+        "/script/v/a.js",
+        "/media/a.svg",
+        "/media/b.mp3",
+        "/script/v/main.js",
+        "/media/c.svg",
+        "/media/d.mp3",
+        "/media/e.mp3",
+    ]
+
+
+def test_what_only_tells_is_not_fetched() -> None:
+    html = """
+    <link rel="canonical" href="/x"><link href="/y"><link rel="stylesheet"><a href="/z">z</a>
+    <script>let inline = '<img src="/in-a-script.svg">'</script><img><img src="">
+    <!-- <img src="/in-a-comment.svg"> -->
+    """
+    assert named(html) == []
+
+
+def test_relative_and_escaped_addresses_are_resolved() -> None:
+    html = '<img src="../media/a.svg"><img src=" /media/b.svg?x=1&amp;y=2#part ">'
+    assert named(html) == ["/media/a.svg", "/media/b.svg?x=1&y=2"]
+
+
+def test_each_address_once() -> None:
+    html = '<link rel="preload" as="image" href="/media/a.svg"><img src="/media/a.svg#x">'
+    assert named(html) == ["/media/a.svg"]
+
+
+def test_other_servers_are_left_alone() -> None:
+    html = """
+    <img src="http://elsewhere.example/a.svg"><img src="//elsewhere.example/a.svg">
+    <img src="https://upstage.localhost:8000/a.svg"><img src="http://upstage.localhost/a.svg">
+    <img src="data:image/svg+xml,x"><img src="http://upstage.localhost:8000/media/a.svg">
+    """
+    assert named(html) == ["/media/a.svg"]
+
+
+def test_a_broken_page_names_what_it_can() -> None:
+    assert named('<img src="/media/a.svg"><img src="/media/b.svg') == ["/media/a.svg"]
+    assert named("") == []

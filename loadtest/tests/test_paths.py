@@ -1,0 +1,63 @@
+import pytest
+from visitors.paths import passed, row, stored
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/media/queen.svg",
+        "/media/audio/bell.mp3",
+        "/media/bench/tiny.html",
+        "/media/no-ending",
+        "/speech/utter-1.mp3",
+        "/style/v1/main.css",
+        "/script/v1/main.js",
+        "/favicon.ico",
+        "/image/v1/a.jpeg",
+        "/image/v1/a.woff2",
+    ],
+)
+def test_second_request_must_hit(path: str) -> None:
+    assert stored(path)
+    assert not passed(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/admin",
+        "/admin/",
+        "/admin/id",
+        "/admin/icon.png",
+        "/swf/upstage.swf",
+        "/ws",
+        "/media/video/1.jpg",
+    ],
+)
+def test_no_cache_may_answer(path: str) -> None:
+    assert passed(path)
+    assert not stored(path)
+
+
+@pytest.mark.parametrize("path", ["/", "/stages/demo", "/administrator", "/wsx", "/a.html", "/js"])
+def test_the_backend_decides(path: str) -> None:
+    assert not stored(path)
+    assert not passed(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/stages/demo", "/stages/demo"),
+        ("/admin/id", "/admin/id"),
+        ("/media/queen.svg", "/media/*.svg"),
+        ("/media/audio/bell.mp3", "/media/audio/*.mp3"),
+        ("/style/3f2a/main.css", "/style/*.css"),
+        ("/style/main.css", "/style/*.css"),
+        ("/script/3f2a/deep/main.js", "/script/*.js"),
+        ("/favicon.ico", "/favicon.ico"),
+        ("/", "/"),
+    ],
+)
+def test_rows_stay_the_same_from_release_to_release(path: str, expected: str) -> None:
+    assert row(path) == expected

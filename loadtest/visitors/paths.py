@@ -1,0 +1,39 @@
+"""What a path on the theatre's server means to a load test.
+
+The caching rules are those of the stack's contract: what Varnish stores whatever the backend says,
+and what it never stores.
+"""
+
+import re
+from pathlib import PurePosixPath
+
+STORED_FOLDERS = ("/media/", "/speech/")
+STORED_ENDING = re.compile(r"\.(png|gif|jpe?g|ico|svg|swf|css|js|mp3|woff2)$")
+PASSED_FOLDERS = ("/admin/", "/swf/", "/ws/", "/media/video/")
+# Page assets stand in a folder named after the release; rows must not change with a release.
+VERSIONED_FOLDERS = ("style", "script", "image")
+
+
+def passed(path: str) -> bool:
+    """Whether no cache may answer: this belongs to one visitor or one moment."""
+    return f"{path}/".startswith(PASSED_FOLDERS)
+
+
+def stored(path: str) -> bool:
+    """Whether a second request must be answered by a cache."""
+    if passed(path):
+        return False
+    return path.startswith(STORED_FOLDERS) or bool(STORED_ENDING.search(path))
+
+
+def row(path: str) -> str:
+    """The row of Locust's table for this path: pages by name, files by folder and kind.
+
+    `/media/audio/bell.mp3` counts as `/media/audio/*.mp3`, `/script/VERSION/main.js` as
+    `/script/*.js`.
+    """
+    file = PurePosixPath(path)
+    if not file.suffix:
+        return path
+    folder = file.parts[1] if file.parts[1] in VERSIONED_FOLDERS else str(file.parent).strip("/")
+    return f"/{folder}/*{file.suffix}" if folder else path
