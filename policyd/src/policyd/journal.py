@@ -1,0 +1,87 @@
+"""The journal: one JSON line per connection, counted always, written within bounds.
+
+An attack must be able neither to fill the disk nor to stop the daemon through its own log: above a
+number of lines per second connections are only counted, and summed up when the second is over.
+"""
+
+import json
+import os
+import select
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from policyd.wire import REQUEST_CAP, Outcome
+
+SHOW_REQUEST_OF = (Outcome.BAD_REQUEST, Outcome.TOO_LONG)
+
+Write = Callable[[bytes], None]
+
+
+def write_to_stdout(line: bytes) -> None:
+    """Write to standard output if it takes the line at once; a log nobody reads stops no show."""
+    # A pipe that select calls writable has room for PIPE_BUF (4096) bytes: more than a line.
+    fd = 1
+    try:
+        if select.select([], [fd], [], 0)[1]:
+            os.write(fd, line)
+    except OSError:
+        pass  # the reader is gone, or the disk is full
+
+
+class Journal:
+    """Counts outcomes and writes events. Somebody must call `tick` once a second."""
+
+    def __init__(self, write: Write = write_to_stdout, lines_per_second: int = 20) -> None:
+        self.counts: Counter[str] = Counter()
+        self._write = write
+        self._lines_per_second = lines_per_second
+        self._lines = 0
+        self._unwritten: Counter[str] = Counter()
+
+    def event(self, name: str, **fields: Any) -> None:
+        """Write what the operator did or must know: start, reload, stop. Rare, so unbounded."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._write(json.dumps({"time": now, "event": name, **fields}).encode() + b"\n")
+
+    def connection(
+        self,
+        outcome: Outcome,
+        address: str,
+        port: int,
+        seconds: float = 0.0,
+        received: bytes = b"",
+        detail: str | None = None,
+    ) -> None:
+        """Count a connection and, within the bound, write its line; `seconds` since accept."""
+        fields: dict[str, Any] = {"outcome": outcome, "address": address, "port": port}
+        fields |= {"seconds": round(seconds, 4), "received": len(received)}
+        if outcome in SHOW_REQUEST_OF:
+            fields["request"] = received[:REQUEST_CAP].decode("latin-1")
+        if detail:
+            fields["detail"] = detail
+        self._bounded(outcome, "connection", fields)
+
+    def accept_failed(self, detail: str) -> None:
+        """Count and, within the bound, write that a connection could not be accepted."""
+        self._bounded("accept-failed", "accept-failed", {"detail": detail})
+
+    def tick(self) -> None:
+        """Begin a new second; sum up what was not written in the last one."""
+        if self._unwritten:
+            self.event("summary", unwritten=self._unwritten.total(), outcomes=dict(self._unwritten))
+        self._unwritten.clear()
+        self._lines = 0
+
+    def write_counters(self) -> None:
+        """Write all counts since the start."""
+        self.event("counters", **self.counts)
+
+    def _bounded(self, count: str, event: str, fields: dict[str, Any]) -> None:
+        self.counts[count] += 1
+        if self._lines < self._lines_per_second:
+            self._lines += 1
+            self.event(event, **fields)
+        else:
+            self._unwritten[count] += 1
