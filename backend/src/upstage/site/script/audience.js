@@ -1,0 +1,58 @@
+// The audience: the counters, a row of heads in front of the stage, and what the house calls out.
+
+import { say } from "./bubble.js";
+import { spokenText } from "./wire.js";
+
+// Fewer than a full house may hold: the row is a picture, the exact number stands beside it.
+const SEATS = 24;
+
+export class Audience {
+  #row;
+  #players;
+  #playerNoun;
+  #count;
+  #turn = 0;
+
+  constructor({ row, players, playerNoun, count }) {
+    this.#row = row;
+    this.#players = players;
+    this.#playerNoun = playerNoun;
+    this.#count = count;
+  }
+
+  reset() {
+    this.#row.replaceChildren();
+  }
+
+  on = {
+    JOINED: ({ pCount = "0", aCount = "0" }) => {
+      this.#players.textContent = pCount;
+      this.#playerNoun.textContent = pCount === "1" ? "player" : "players";
+      this.#count.textContent = aCount;
+      this.#seat(Math.min(SEATS, Number.parseInt(aCount, 10) || 0));
+    },
+
+    // The wire does not say who called, so the heads take turns, a good third of the row apart: bubbles side by
+    // side would cover each other.
+    ANONTEXT: ({ text }) => {
+      const heads = this.#row.children;
+      if (heads.length === 0) return;
+      this.#turn = (this.#turn + Math.ceil(heads.length * 0.38)) % heads.length;
+      say(heads[this.#turn], spokenText(text));
+    },
+  };
+
+  #seat(wanted) {
+    while (this.#row.children.length > wanted) this.#row.lastElementChild.remove();
+    while (this.#row.children.length < wanted) {
+      const head = document.createElement("span");
+      head.className = "head";
+      this.#row.append(head);
+    }
+    const heads = [...this.#row.children];
+    heads.forEach((head, place) => {
+      const where = (place + 1) / (heads.length + 1);
+      head.dataset.side = where < 0.2 ? "left" : where > 0.8 ? "right" : "middle";
+    });
+  }
+}

@@ -1,0 +1,34 @@
+// Speech bubbles. They are for the eye only (the chat log speaks to screen readers) and never hold markup.
+
+const SHORTEST = 3_000;
+const LONGEST = 12_000;
+const PER_CHARACTER = 60;
+// What is longer would cover the stage; the chat has every word.
+const MOST_CHARACTERS = 100;
+
+const timers = new WeakMap();
+let newest = 0;
+
+// Puts a bubble over an element; a new line replaces the one before.
+export function say(element, text) {
+  let bubble = element.querySelector(":scope > .bubble");
+  if (!bubble) {
+    bubble = document.createElement("p");
+    bubble.className = "bubble";
+    bubble.ariaHidden = "true";
+    element.append(bubble);
+  }
+  bubble.textContent = shorten(text);
+  bubble.style.setProperty("--turn", (newest += 1)); // the latest word lies on top
+  clearTimeout(timers.get(bubble));
+  timers.set(bubble, setTimeout(() => bubble.remove(), readingTime(text)));
+}
+
+function shorten(text) {
+  const characters = [...text]; // never half of an emoji
+  return characters.length > MOST_CHARACTERS ? `${characters.slice(0, MOST_CHARACTERS - 1).join("")}…` : text;
+}
+
+function readingTime(text) {
+  return Math.min(LONGEST, SHORTEST + PER_CHARACTER * text.length);
+}

@@ -1,0 +1,130 @@
+"""One running house, in containers or native, driven by the commands a user types."""
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import requests
+
+REPO = Path(__file__).resolve().parent.parent
+PORTS = ("HTTP_PORT", "SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")
+
+
+def free_ports(count: int) -> list[int]:
+    """That many TCP ports on 127.0.0.1 that nobody listens on at the moment."""
+    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
+
+
+@dataclass
+class House:
+    """A copy of the stack under a project name, ports and loopback network of its own."""
+
+    mode: str  # "containers" or "native"
+    project: str
+    native_net: str
+    ports: dict[str, int] = field(
+        default_factory=lambda: dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
+    )
+    opening: str = ""  # what the first `make up` printed
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a user would have put into .env."""
+        return {
+            **{key: value for key, value in os.environ.items() if key != "UPSTAGE_ADMIN_PASSWORD"},
+            **{name: str(port) for name, port in self.ports.items()},
+            "MODE": self.mode,
+            "COMPOSE_PROJECT_NAME": self.project,
+            "NATIVE_NET": self.native_net,
+        }
+
+    def make(self, target: str, timeout: float = 600) -> str:
+        """Run `make TARGET`; return what it printed. AssertionError with all of it on failure."""
+        done = subprocess.run(
+            ["make", target],
+            cwd=REPO,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+        )
+        assert done.returncode == 0, f"make {target} ended with {done.returncode}:\n{done.stdout}"
+        return done.stdout
+
+    def compose(self, *arguments: str, timeout: float = 120) -> str:
+        """Run a Compose command on this project (containers only); return its output."""
+        done = subprocess.run(
+            ["docker", "compose", "-p", self.project, *arguments],
+            cwd=REPO,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+        )
+        assert done.returncode == 0, f"compose {arguments}: {done.stdout}"
+        return done.stdout
+
+    def url(self, path: str, host: str = "localhost") -> str:
+        """The address of a path as a browser on this machine would type it."""
+        return f"http://{host}:{self.ports['HTTP_PORT']}{path}"
+
+    def get(
+        self,
+        path: str,
+        host: str = "localhost",
+        method: str = "GET",
+        headers: dict[str, str] | None = None,
+        data: dict[str, str] | None = None,
+    ) -> requests.Response:
+        """One request over a new connection; never follows redirects. The Host header says
+        `host`; the connection goes to 127.0.0.1, because not every resolver knows *.localhost."""
+        return requests.request(
+            method,
+            f"http://127.0.0.1:{self.ports['HTTP_PORT']}{path}",
+            headers={"Host": f"{host}:{self.ports['HTTP_PORT']}", **(headers or {})},
+            data=data,
+            allow_redirects=False,
+            timeout=20,
+        )
+
+    @property
+    def admin_password(self) -> str:
+        """The admin's password as `make up` printed it."""
+        return self.opening.split("password: ")[1].split()[0]
+
+    def last_words(self) -> str:
+        """The end of every service's log, for a failed test."""
+        if self.mode == "containers":
+            return self.compose("logs", "--tail", "40", "--no-color")
+        logs = Path(f"/tmp/proscenium-{os.getuid()}", self.project, "log")
+        return "\n".join(
+            f"--- {log.name}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-40:])
+            for log in sorted(logs.glob("*.log"))
+        )
+
+
+def eventually(check: Callable[[], object], within: float = 20) -> object:
+    """Repeat a check until it returns something true; its last answer or error after `within` seconds."""
+    deadline = time.monotonic() + within
+    while True:
+        try:
+            answer = check()
+            if answer or time.monotonic() > deadline:
+                assert answer, f"{check} stayed false for {within} s"
+                return answer
+        except (AssertionError, OSError, requests.RequestException):
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.2)

@@ -1,0 +1,143 @@
+"""The commands on machines that lack things: simulated with a PATH of our choosing."""
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from house import REPO, free_ports
+
+# What the scripts need of a system that has neither an engine nor our programs.
+BASICS = shlex.split("""
+    bash sh env id dirname cat grep sed awk mkdir timeout sleep rm df printf tail date uname cksum tr
+""")
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A copy of the checkout that anybody may read, and a bin folder with nothing but the basics."""
+    copy = tmp_path / "house"
+    shutil.copytree(
+        REPO,
+        copy,
+        ignore=shutil.ignore_patterns(".git", ".venv", ".run", "test-results", ".*_cache", "__pycache__"),
+    )
+    # nginx and varnishd live there, outside a user's PATH; this machine may have them.
+    native = copy / "bin" / "lib" / "native.sh"
+    assert "PATH=$PATH:/usr/sbin\n" in native.read_text()
+    native.write_text(native.read_text().replace("PATH=$PATH:/usr/sbin\n", ""))
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in BASICS:
+        found = shutil.which(name)
+        if found:
+            (programs / name).symlink_to(found)
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.getuid() and folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o755)
+    return copy
+
+
+def run(
+    copy: Path, script: str, *arguments: str, user: int | None = None, **knobs: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [copy / "bin" / script, *arguments],
+        env={"PATH": str(copy.parent / "bin"), "HOME": "/nonexistent", **knobs},
+        user=user,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def files(folder: Path) -> set[Path]:
+    return {path.relative_to(folder) for path in folder.rglob("*")}
+
+
+def test_nothing_usable_is_one_clear_line_and_changes_nothing(bare: Path) -> None:
+    before = files(bare)
+    done = run(bare, "up", user=65534 if os.getuid() == 0 else None)
+    assert done.returncode == 1
+    lines = (done.stdout + done.stderr).splitlines()
+    assert len(lines) == 1, lines
+    assert "no container engine answers" in lines[0]
+    assert "Type: " in lines[0]
+    assert "nginx" in lines[0]
+    assert files(bare) == before
+
+
+def test_containers_insisted_upon(bare: Path) -> None:
+    done = run(bare, "up", user=65534 if os.getuid() == 0 else None, MODE="containers")
+    assert done.returncode == 1
+    assert "MODE=native" in done.stderr
+
+
+def test_an_unknown_mode_is_refused(bare: Path) -> None:
+    done = run(bare, "up", MODE="cloud")
+    assert done.returncode == 1
+    assert "MODE is 'cloud'" in done.stderr
+
+
+def test_doctor_names_what_is_missing_and_what_to_type(bare: Path) -> None:
+    before = files(bare)
+    taken, free = free_ports(2)
+    import socket
+
+    with socket.create_server(("127.0.0.1", taken)):
+        done = run(
+            bare,
+            "doctor",
+            HTTP_PORT=str(taken),
+            SWF_PORT=str(free),
+            user=65534 if os.getuid() == 0 else None,
+        )
+    report = done.stdout.splitlines()
+    assert any("container engine" in line and "sudo make up" in line for line in report), done
+    assert any("varnish" in line and "apt-get install" in line for line in report)
+    assert any("chromium" in line and "make test" in line for line in report)
+    assert any(
+        f"HTTP_PORT {taken}" in line and "taken" in line and "Type: make up HTTP_PORT=" in line
+        for line in report
+    )
+    assert any(f"SWF_PORT {free}" in line and "free" in line for line in report)
+    assert files(bare) == before
+
+
+def test_commands_on_a_house_that_was_never_opened(bare: Path) -> None:
+    for command in ("down", "clean", "status", "logs"):
+        done = run(bare, "house", command)
+        assert done.returncode == 0, done.stderr
+        assert "make up" in done.stdout
+
+
+def test_the_environment_wins_over_the_env_file(bare: Path) -> None:
+    (bare / ".env").write_text('# ports\nHTTP_PORT=1111\nSWF_PORT="2222"\nexport NOT=this\n')
+    done = subprocess.run(
+        ["bash", "-c", ". bin/lib/common.sh; echo $HTTP_PORT $SWF_PORT $POLICY_FILE_PORT"],
+        cwd=bare,
+        env={"PATH": os.environ["PATH"], "HTTP_PORT": "3333"},
+        capture_output=True,
+        text=True,
+        timeout=10,
+    )
+    assert done.stdout.split() == ["3333", "2222", "3000"], done
+
+
+def test_an_engine_that_cannot_start_is_named(bare: Path) -> None:
+    """`docker` is there, `dockerd` dies at once: native mode is chosen, and its reason said."""
+    programs = bare.parent / "bin"
+    for name in ("docker", "dockerd"):
+        (programs / name).write_text("#!/bin/sh\nexit 1\n")
+        (programs / name).chmod(0o755)
+    (programs / "setsid").symlink_to(shutil.which("setsid") or "/usr/bin/setsid")
+    if os.getuid() != 0:
+        pytest.skip("only root starts an engine")
+    if Path("/run/systemd/system").is_dir():
+        pytest.skip("systemd would be asked, not dockerd")
+    done = run(bare, "up", MODE="containers")
+    assert done.returncode == 1
+    assert "does not start here" in done.stderr

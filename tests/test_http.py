@@ -1,0 +1,164 @@
+"""What a browser gets on the published port: the contract of docs/caching-rules.md on the running house."""
+
+import re
+import uuid
+
+import pytest
+
+from house import House, eventually
+
+
+def cache_status(response: object) -> str:
+    """The Varnish member of an answer's Cache-Status."""
+    value: str = response.headers.get("Cache-Status", "")  # type: ignore[attr-defined]
+    members = [member.strip() for member in value.split(",")]
+    return next((member for member in members if member.startswith("varnish")), "")
+
+
+@pytest.mark.parametrize("host", ["localhost", "upstage.localhost", "classic.localhost"])
+@pytest.mark.parametrize(
+    ("path", "size"),
+    [
+        ("/media/bench/tiny.html", 5_000),
+        ("/media/bench/small.swf", 75_000),
+        ("/media/bench/big.swf", 1_300_000),
+    ],
+)
+def test_the_second_request_for_media_is_a_hit(house: House, host: str, path: str, size: int) -> None:
+    first, second = house.get(path, host), house.get(path, host)
+    assert [first.status_code, second.status_code] == [200, 200]
+    assert len(second.content) == size
+    assert second.content == first.content
+    assert cache_status(second).startswith("varnish; hit; ttl="), second.headers
+    ttl = int(re.search(r"ttl=(\d+)", cache_status(second))[1])  # type: ignore[index]
+    assert 43_000 < ttl <= 43_200  # twelve hours
+
+
+def test_head_twice_as_curl_would(house: House) -> None:
+    house.get("/media/bench/small.swf", method="HEAD")
+    second = house.get("/media/bench/small.swf", method="HEAD")
+    assert cache_status(second).startswith("varnish; hit")
+    assert second.headers["Content-Length"] == "75000"
+
+
+def test_cookies_and_queries_of_media_do_not_matter_but_queries_are_kept_apart(
+    house: House,
+) -> None:
+    query = uuid.uuid4().hex
+    path = f"/media/bench/tiny.html?{query}"
+    assert cache_status(house.get(path)).startswith("varnish; fwd=")
+    with_cookie = house.get(path, headers={"Cookie": "who=me", "Authorization": "Basic eDp5"})
+    assert cache_status(with_cookie).startswith("varnish; hit")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers"),
+    [
+        ("GET", "/admin/", {}),
+        ("GET", "/admin/id", {}),
+        ("GET", "/swf/client.swf", {}),
+        ("POST", "/media/bench/tiny.html", {}),
+        ("GET", "/media/video/nobody.jpg", {}),
+        ("GET", "/stages/", {"Cookie": "who=me"}),
+    ],
+)
+def test_passed(house: House, method: str, path: str, headers: dict[str, str]) -> None:
+    for _ in range(2):
+        answer = house.get(path, method=method, headers=headers)
+        assert "hit" not in cache_status(answer).split(";")[1], answer.headers
+        assert "fwd=" in cache_status(answer), answer.headers
+
+
+def test_an_error_is_never_stored(house: House) -> None:
+    path = f"/media/{uuid.uuid4().hex}.png"
+    for _ in range(2):
+        answer = house.get(path)
+        assert answer.status_code == 404
+        assert "hit" not in cache_status(answer).split(";")[1]
+
+
+def test_ranges_and_revalidation_come_from_the_cache(house: House) -> None:
+    whole = house.get("/media/bench/small.swf")
+    part = house.get("/media/bench/small.swf", headers={"Range": "bytes=100-199"})
+    assert part.status_code == 206
+    assert part.content == whole.content[100:200]
+    unchanged = house.get("/media/bench/small.swf", headers={"If-None-Match": whole.headers["ETag"]})
+    assert unchanged.status_code == 304
+    assert "hit" in cache_status(unchanged)
+
+
+@pytest.mark.parametrize("host", ["nobody.example", "localhost.example", "127.0.0.2"])
+def test_an_unknown_host_is_misdirected(house: House, host: str) -> None:
+    assert house.get("/", host).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost", "127.0.0.1", "[::1]", "upstage.localhost", "LOCALHOST", "classic.localhost"],
+)
+def test_no_answer_ever_shows_the_backends_port(house: House, host: str) -> None:
+    """UpStage writes its own bound port into redirects; nginx repairs them."""
+    origin = f"http://{host}:{house.ports['HTTP_PORT']}"
+    for path in ("/admin", "/stages", "/admin/", "/", "/stages/demo", "/media", "/nowhere"):
+        answer = house.get(path, host)
+        shown = "\n".join(f"{name}: {value}" for name, value in answer.headers.items()) + answer.text
+        assert ":8081" not in shown, path
+    moved = house.get("/admin", host)
+    assert moved.status_code == 302
+    assert moved.headers["Location"].lower() in ("/admin/", f"{origin}/admin/".lower())
+
+
+@pytest.mark.parametrize("host", ["localhost", "classic.localhost"])
+def test_the_admin_can_log_in(house: House, host: str) -> None:
+    wrong = house.get("/admin/login", host, "POST", data={"username": "admin", "password": "wrong"})
+    assert wrong.status_code == 401
+    assert ":8081" not in wrong.text
+
+    right = house.get(
+        "/admin/login", host, "POST", data={"username": "admin", "password": house.admin_password}
+    )
+    assert right.status_code == 302
+    assert ":8081" not in str(right.headers)
+    cookie = right.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite" in cookie
+    session = {"Cookie": cookie.split(";")[0]}
+    assert "Sign out" in house.get("/admin/", host, headers=session).text
+    assert "canAdmin=True" in house.get("/admin/id", host, headers=session).text
+    assert "canAdmin=False" in house.get("/admin/id", host).text
+
+
+@pytest.mark.parametrize("method", ["PURGE", "BAN"])
+def test_nobody_empties_the_cache_from_outside(house: House, method: str) -> None:
+    assert house.get("/media/bench/tiny.html", method=method).status_code == 405
+    assert cache_status(house.get("/media/bench/tiny.html")).startswith("varnish; hit")
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/stages/", "/stages/demo", "/admin/", "/media/bench/tiny.html", "/nowhere"]
+)
+def test_every_answer_says_what_happened(house: House, path: str) -> None:
+    answer = house.get(path)
+    assert cache_status(answer)
+    assert "varnish" in answer.headers["Server-Timing"]
+    assert re.fullmatch(r"[0-9a-f]{32}", answer.headers["X-Request-Id"])
+
+
+def test_one_request_id_in_the_logs_of_nginx_and_the_backend(house: House) -> None:
+    marker = f"/nowhere-{uuid.uuid4().hex}"
+    house.get(marker)
+
+    def found() -> bool:
+        lines = [line for line in house.last_words().splitlines() if marker in line]
+        ids = [set(re.findall(r"\b[0-9a-f]{32}\b", line.replace(marker, ""))) for line in lines]
+        return len(lines) >= 2 and bool(set.intersection(*ids))
+
+    eventually(found)
+
+
+def test_a_forged_address_never_reaches_the_backend(house: House) -> None:
+    marker = f"/nowhere-{uuid.uuid4().hex}"
+    house.get(marker, headers={"X-Forwarded-For": "192.0.2.66", "X-Real-IP": "192.0.2.66"})
+    lines = [line for line in str(eventually(lambda: house.last_words())).splitlines() if marker in line]
+    assert lines
+    assert not any("192.0.2.66" in line for line in lines)

@@ -1,0 +1,83 @@
+"""Opening, closing and looking at the house with the commands of the Makefile."""
+
+import socket
+import time
+
+import pytest
+import requests
+
+from house import House, eventually
+
+
+def test_up_ends_with_the_addresses_and_the_password(house: House) -> None:
+    assert "The house is open." in house.opening
+    assert f"http://localhost:{house.ports['HTTP_PORT']}/stages/demo" in house.opening
+    assert f"http://localhost:{house.ports['LOCUST_PORT']}/" in house.opening
+    assert len(house.admin_password) >= 12
+
+
+def test_every_service_is_healthy(house: House) -> None:
+    status = house.make("status")
+    services = ("nginx", "varnish", "backend", "policyd", "locust")
+    for service in services:
+        lines = [line for line in status.splitlines() if line.startswith(service)]
+        assert any("healthy" in line for line in lines), status
+        assert not any("unhealthy" in line or "NOT" in line for line in lines), status
+
+
+def test_up_again_changes_nothing_and_says_the_same(house: House) -> None:
+    started = time.monotonic()
+    again = house.make("up")
+    assert f"password: {house.admin_password}" in again
+    # Not a measurement: a second `make up` that builds or downloads anything takes minutes.
+    assert time.monotonic() - started < 60
+
+
+def test_a_second_house_beside_the_first(house: House) -> None:
+    """Another project name and other ports are enough; down keeps the data, clean removes them."""
+    second = House(house.mode, house.project + "-second", "127.45.0")
+    try:
+        second.opening = second.make("up")
+        assert second.admin_password != house.admin_password
+        for each in (house, second):
+            assert each.get("/stages/demo").status_code == 200
+
+        assert "data are kept" in second.make("down")
+        assert house.get("/stages/demo").status_code == 200
+        assert second.admin_password in second.make("up")
+
+        assert "removed" in second.make("clean")
+        assert second.make("status").startswith("The house")
+        second.opening = again = second.make("up")
+        assert f"password: {house.admin_password}" not in again
+    finally:
+        second.make("clean")
+    assert house.get("/stages/demo").status_code == 200
+
+
+def test_the_backends_port_answers_nobody_on_this_machine(house: House) -> None:
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", 8081)) != 0
+
+
+def test_locusts_page_is_up(house: House) -> None:
+    page = requests.get(f"http://127.0.0.1:{house.ports['LOCUST_PORT']}/", timeout=10)
+    assert page.status_code == 200
+    assert "Locust" in page.text
+
+
+def test_a_taken_port_is_named_before_anything_starts(house: House) -> None:
+    late = House(house.mode, house.project + "-late", "127.46.0", ports=dict(house.ports))
+    with pytest.raises(AssertionError) as refusal:
+        late.make("up")
+    assert f"Port {house.ports['HTTP_PORT']} is taken" in str(refusal.value)
+    assert "HTTP_PORT" in str(refusal.value)
+
+
+def test_the_backend_may_be_restarted(house: House) -> None:
+    """A restart of the theatre server is seen by nobody who asks for what Varnish has."""
+    house.get("/media/bench/tiny.html")
+    if house.mode == "containers":
+        house.compose("restart", "backend")
+    assert house.get("/media/bench/tiny.html").status_code == 200
+    eventually(lambda: house.get("/stages/demo").status_code == 200, within=60)

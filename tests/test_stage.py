@@ -1,0 +1,161 @@
+"""The stage over both its doors: the raw socket on 7230 and the WebSocket on /ws."""
+
+import json
+import socket
+from urllib.parse import parse_qsl, urlencode
+
+import pytest
+import websocket
+
+from house import House
+
+
+class RawStage:
+    """A NUL-framed client such as Flash was."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self.buffer = b""
+
+    def send(self, mode: str, **fields: str) -> None:
+        """One frame, `mode` last as Flash put it."""
+        self.socket.sendall(urlencode({**fields, "mode": mode}).encode() + b"\0")
+
+    def receive(self) -> dict[str, str]:
+        """The next frame; OSError after 10 seconds of silence."""
+        while b"\0" not in self.buffer:
+            data = self.socket.recv(65536)
+            assert data, "the server closed the connection"
+            self.buffer += data
+        frame, self.buffer = self.buffer.split(b"\0", 1)
+        return dict(parse_qsl(frame.decode(), keep_blank_values=True))
+
+    def until(self, mode: str) -> list[dict[str, str]]:
+        """All frames up to the next one of that mode, which is the last."""
+        frames = [self.receive()]
+        while frames[-1]["mode"] != mode:
+            frames.append(self.receive())
+        return frames
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+class WebStage(RawStage):
+    """The same over the WebSocket: one text message a frame, without the NUL."""
+
+    def __init__(self, port: int, host: str = "localhost") -> None:
+        self.web = websocket.create_connection(
+            f"ws://127.0.0.1:{port}/ws",
+            timeout=10,
+            host=f"{host}:{port}",
+            origin=f"http://{host}:{port}",
+        )
+
+    def send(self, mode: str, **fields: str) -> None:
+        self.web.send(urlencode({**fields, "mode": mode}))
+
+    def receive(self) -> dict[str, str]:
+        return dict(parse_qsl(str(self.web.recv()), keep_blank_values=True))
+
+    def close(self) -> None:
+        self.web.close()
+
+
+def enter(stage: RawStage) -> list[dict[str, str]]:
+    """Take a seat as audience; the frames from SET to CONFIRM_LOADED."""
+    frames = stage.until("SET")
+    stage.send("IDENT", MD5="undefined")
+    stage.send("JOIN", stage_ID="demo")
+    frames += stage.until("JOINED")
+    stage.send("LOADED")
+    return frames + stage.until("CONFIRM_LOADED")
+
+
+@pytest.fixture(params=["raw", "web"])
+def seat(house: House, request: pytest.FixtureRequest) -> RawStage:
+    if request.param == "raw":
+        return RawStage(house.ports["SWF_PORT"])
+    return WebStage(house.ports["HTTP_PORT"])
+
+
+OPENING = [
+    "SET",
+    "STAGE_NAME",
+    "PAGE_COLOUR",
+    "TOOLS_COLOUR",
+    "BACKDROPANDPROP_COLOUR",
+    "CHAT_COLOUR",
+    "SPLASH_DETAILS",
+]
+
+
+def test_the_set_up_comes_in_upstages_order(seat: RawStage) -> None:
+    modes = [frame["mode"] for frame in enter(seat)]
+    seat.close()
+    assert modes[:7] == OPENING
+    loads = [mode for mode in modes if mode.startswith("LOAD_")]
+    assert loads == sorted(
+        loads, key=["LOAD_AV", "LOAD_BACKDROP", "LOAD_PROP", "LOAD_AUDIO", "LOAD_CHAT"].index
+    )
+    assert loads.count("LOAD_AV") >= 3
+    assert [loads.count(kind) for kind in ("LOAD_BACKDROP", "LOAD_PROP", "LOAD_AUDIO", "LOAD_CHAT")] == [
+        2,
+        2,
+        2,
+        1,
+    ]
+    assert modes[-1] == "CONFIRM_LOADED"
+
+
+def test_everything_the_stage_names_can_be_loaded(house: House) -> None:
+    stage = RawStage(house.ports["SWF_PORT"])
+    for frame in enter(stage):
+        if frame["mode"] in ("LOAD_AV", "LOAD_BACKDROP", "LOAD_PROP"):
+            assert house.get(frame["url"]).status_code == 200
+        if frame["mode"] == "LOAD_AUDIO":
+            assert house.get(f"/media/audio/{frame['url']}").headers["Content-Type"] == "audio/mpeg"
+    stage.close()
+
+
+def test_raw_socket_and_websocket_are_one_audience(house: House) -> None:
+    raw, web = (
+        RawStage(house.ports["SWF_PORT"]),
+        WebStage(house.ports["HTTP_PORT"], "classic.localhost"),
+    )
+    enter(raw)
+    enter(web)
+    raw.send("TEXT", msg="Grüße & <Küsse>")
+    web.until("ANONTEXT")
+    web.send("TEXT", msg="bravo!")
+    # Both hear both lines, their own as well; "<" never travels as markup.
+    assert raw.until("ANONTEXT")[-1]["text"] == "Grüße & &lt;Küsse&gt;"
+    for stage in (raw, web):
+        assert stage.until("ANONTEXT")[-1]["text"] == "bravo!"
+    raw.close()
+    web.close()
+
+
+def test_a_stranger_page_may_not_open_the_websocket(house: House) -> None:
+    with pytest.raises(websocket.WebSocketBadStatusException):
+        websocket.create_connection(
+            f"ws://127.0.0.1:{house.ports['HTTP_PORT']}/ws",
+            timeout=10,
+            host=f"localhost:{house.ports['HTTP_PORT']}",
+            origin="http://stranger.example",
+        )
+
+
+def test_the_player_counted_as_player(house: House) -> None:
+    login = house.get(
+        "/admin/login", method="POST", data={"username": "admin", "password": house.admin_password}
+    )
+    session = {"Cookie": login.headers["Set-Cookie"].split(";")[0]}
+    key = dict(parse_qsl(house.get("/admin/id", headers=session).text))["key"]
+    stage = RawStage(house.ports["SWF_PORT"])
+    stage.until("SET")
+    stage.send("IDENT", MD5=key)
+    stage.send("JOIN", stage_ID="demo")
+    joined = stage.until("JOINED")[-1]
+    stage.close()
+    assert int(joined["pCount"]) == 1, json.dumps(joined)

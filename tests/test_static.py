@@ -1,0 +1,155 @@
+"""What can be said about the files without running them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from house import REPO
+
+BIN = Path(sys.executable).parent
+
+
+def tracked(*patterns: str) -> list[str]:
+    """The files of this checkout that git knows or would add."""
+    listed = subprocess.check_output(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns],
+        cwd=REPO,
+        text=True,
+    )
+    return [name for name in listed.splitlines() if (REPO / name).exists()]
+
+
+def check(*command: str | Path, **kwargs: object) -> str:
+    """Run a checker; its whole output when it is not content."""
+    done = subprocess.run(
+        command,
+        cwd=REPO,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        **kwargs,  # type: ignore[call-overload]
+    )
+    assert done.returncode == 0, done.stdout
+    return str(done.stdout)
+
+
+def test_ruff() -> None:
+    check(BIN / "ruff", "check", ".")
+    check(BIN / "ruff", "format", "--check", ".")
+
+
+@pytest.mark.parametrize("part", ["policyd/src", "backend/src", "loadtest", "tests", "native"])
+def test_mypy(part: str) -> None:
+    check(BIN / "mypy", part)
+
+
+def test_shellcheck() -> None:
+    # bin/lib is followed from the commands that source it.
+    scripts = [name for name in tracked("bin", "*.sh", ".ci/run") if not name.startswith("bin/lib/")]
+    assert len(scripts) > 6
+    check("shellcheck", *scripts)
+
+
+def test_hadolint() -> None:
+    files = tracked("*Dockerfile")
+    assert len(files) == 3
+    check(BIN / "hadolint", *files)
+
+
+def native_config(folder: Path) -> Path:
+    """The configuration as native mode lays it out, in a folder of its own."""
+    shutil.copytree(REPO / "nginx", folder / "nginx")
+    (folder / "generated").mkdir()
+    (folder / "generated" / "server_names.conf").write_text("server_name localhost;\n")
+    shutil.copy(REPO / "native" / "upstreams.conf", folder / "nginx")
+    return folder / "nginx" / "nginx.conf"
+
+
+def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
+    (tmp_path / "modules").symlink_to("/usr/lib/nginx/modules")
+    nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
+    assert nginx, "nginx is missing; make test installs it as root"
+    assert "successful" in check(nginx, "-t", "-e", "stderr", "-p", tmp_path, "-c", native_config(tmp_path))
+
+
+def test_gixy(tmp_path: Path) -> None:
+    # default_server_flag: the server for unknown names is read first, and says so.
+    report = check(
+        BIN / "gixy", "--format", "json", "--skips", "default_server_flag", native_config(tmp_path)
+    )
+    assert json.loads(report) == [], report
+
+
+@pytest.fixture(scope="module")
+def composed() -> dict:  # type: ignore[type-arg]
+    if os.environ.get("ENGINE") == "no":
+        pytest.skip("Compose comes with the engine, and none can run here")
+    merged = check(
+        "docker",
+        "compose",
+        "--profile",
+        "*",
+        "config",
+        "--format",
+        "json",
+        env={**os.environ, "COMPOSE_PROJECT_NAME": "x"},
+    )
+    return json.loads(merged)  # type: ignore[no-any-return]
+
+
+def test_compose_is_quiet_about_its_file(composed: dict) -> None:  # type: ignore[type-arg]
+    assert check("docker", "compose", "--profile", "*", "config", "-q") == ""
+
+
+def test_every_service_is_hardened(composed: dict) -> None:  # type: ignore[type-arg]
+    for name, service in composed["services"].items():
+        assert service["read_only"], name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert not re.match(r"(0|root)\b", service["user"]), name
+        assert 0 < service["pids_limit"] <= 512, name
+        assert 0 < int(service["mem_limit"]) <= 1 << 30, name
+        assert service["init"], name
+        assert service["restart"] == "unless-stopped", name
+        assert service["logging"]["options"].keys() == {"max-size", "max-file"}, name
+        assert service["healthcheck"]["test"], name
+        assert not service.get("privileged"), name
+        assert "cap_add" not in service, name
+        for port in service.get("ports", []):
+            assert port["host_ip"] == "127.0.0.1", name
+    assert composed["networks"]["back"]["internal"]
+
+
+def test_every_image_and_host_port_is_a_knob_and_documented() -> None:
+    source = (REPO / "compose.yaml").read_text()
+    for line in source.splitlines():
+        if re.match(r"\s+image:", line):
+            assert "_IMAGE:-" in line, line
+        if re.match(r'\s+- ".*:\d+"$', line):
+            assert re.search(r"\$\{BIND_ADDR:-127\.0\.0\.1}:\$\{\w+_PORT:-\d+}:\d+", line), line
+    example = (REPO / ".env.example").read_text()
+    for name, default in re.findall(r"\$\{(\w+):-([^}]*)}", source):
+        assert re.search(rf"^#?{name}={re.escape(default)}$", example, re.M), (
+            f"{name}={default} is not in .env.example"
+        )
+
+
+def test_locks_hold_together() -> None:
+    """One virtual environment holds all of them, so a package has one version everywhere."""
+    versions: dict[str, set[str]] = {}
+    for lock in tracked("*requirements.lock"):
+        for name, version in re.findall(r"^([\w.-]+)==(\S+)", (REPO / lock).read_text(), re.M):
+            versions.setdefault(name, set()).add(version)
+    assert {name: found for name, found in versions.items() if len(found) > 1} == {}
+
+
+def test_the_files_have_unix_line_ends() -> None:
+    for name in tracked():
+        content = (REPO / name).read_bytes()
+        assert b"\0" in content or b"\r\n" not in content, name
