@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from conftest import SHIPPED, Daemon
 from policyd.check import CheckError, check
+from running_daemon import SHIPPED, Daemon
 
 GOOD = b"""<cross-domain-policy>
 <allow-access-from domain="a" to-ports="7230"/>

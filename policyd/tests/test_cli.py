@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 import hostile
-from conftest import HERE, SHIPPED
 from policyd import cli, listeners
+from running_daemon import HERE, SHIPPED
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(HERE.parent / "src")}
 COMMAND = [sys.executable, "-m", "policyd"]

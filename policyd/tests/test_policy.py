@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SHIPPED
 from policyd.policy import MAX_BYTES, PolicyError, load, parse, parse_ports
+from running_daemon import SHIPPED
 
 ARTICLE = b"""<?xml version="1.0"?>
 <!DOCTYPE cross-domain-policy SYSTEM "/xml/dtds/cross-domain-policy.dtd">

@@ -15,12 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hostile
-from conftest import QUICK, SHIPPED, Daemon
 from policyd.journal import Journal
 from policyd.listeners import open_listeners
 from policyd.policy import load
 from policyd.server import Limits, PolicyServer
 from policyd.wire import REQUEST, Outcome, judge
+from running_daemon import QUICK, SHIPPED, Daemon
 
 Start = Callable[..., Daemon]
 
