@@ -5,9 +5,7 @@ import os
 import sys
 
 # http.client rather than urllib.request, which would ask a proxy if the environment names one.
-ui = http.client.HTTPConnection(
-    "127.0.0.1", int(os.environ.get("LOCUST_WEB_PORT", "8089")), timeout=3
-)
+ui = http.client.HTTPConnection("127.0.0.1", int(os.environ.get("LOCUST_WEB_PORT", "8089")), timeout=3)
 try:
     ui.request("GET", "/")
     # With LOCUST_WEB_LOGIN the front page redirects to the login page: that is healthy, too.

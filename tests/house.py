@@ -34,6 +34,7 @@ class House:
         default_factory=lambda: dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
     )
     opening: str = ""  # what the first `make up` printed
+    knobs: dict[str, str] = field(default_factory=dict)  # anything else a user would set
 
     @property
     def environment(self) -> dict[str, str]:
@@ -44,6 +45,7 @@ class House:
             "MODE": self.mode,
             "COMPOSE_PROJECT_NAME": self.project,
             "NATIVE_NET": self.native_net,
+            **self.knobs,
         }
 
     def make(self, target: str, timeout: float = 600) -> str:

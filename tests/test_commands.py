@@ -108,7 +108,7 @@ def test_doctor_names_what_is_missing_and_what_to_type(bare: Path) -> None:
 
 
 def test_commands_on_a_house_that_was_never_opened(bare: Path) -> None:
-    for command in ("down", "clean", "status", "logs"):
+    for command in ("down", "clean", "status", "logs", "load"):
         done = run(bare, "house", command)
         assert done.returncode == 0, done.stderr
         assert "make up" in done.stdout

@@ -1,7 +1,9 @@
 """Opening, closing and looking at the house with the commands of the Makefile."""
 
+import os
 import socket
 import time
+from pathlib import Path
 
 import pytest
 import requests
@@ -36,11 +38,14 @@ def test_up_again_changes_nothing_and_says_the_same(house: House) -> None:
 def test_a_second_house_beside_the_first(house: House) -> None:
     """Another project name and other ports are enough; down keeps the data, clean removes them."""
     second = House(house.mode, house.project + "-second", "127.45.0")
+    second.knobs["SERVER_NAMES"] = "stage.example 192.0.2.7"
     try:
         second.opening = second.make("up")
         assert second.admin_password != house.admin_password
         for each in (house, second):
             assert each.get("/stages/demo").status_code == 200
+        assert second.get("/stages/demo", "stage.example").status_code == 200
+        assert house.get("/stages/demo", "stage.example").status_code == 421
 
         assert "data are kept" in second.make("down")
         assert house.get("/stages/demo").status_code == 200
@@ -48,11 +53,31 @@ def test_a_second_house_beside_the_first(house: House) -> None:
 
         assert "removed" in second.make("clean")
         assert second.make("status").startswith("The house")
-        second.opening = again = second.make("up")
-        assert f"password: {house.admin_password}" not in again
+        second.knobs["UPSTAGE_ADMIN_PASSWORD"] = "chosen-by-the-user"
+        old, second.opening = second.opening, second.make("up")
+        assert old != second.opening
+        assert second.admin_password == "chosen-by-the-user"
     finally:
         second.make("clean")
     assert house.get("/stages/demo").status_code == 200
+
+
+def test_without_an_engine_the_house_opens_natively(house: House, tmp_path: Path) -> None:
+    """The engine is hidden behind programs that fail as one that cannot start would."""
+    if house.mode != "native":
+        pytest.skip("about native mode")
+    for name in ("docker", "dockerd", "systemctl"):
+        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
+        (tmp_path / name).chmod(0o755)
+    hidden = House("auto", house.project + "-hidden", "127.47.0")
+    hidden.knobs["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    try:
+        hidden.opening = hidden.make("up")
+        assert "No containers: " in hidden.opening
+        assert hidden.get("/stages/demo").status_code == 200
+        assert "healthy" in hidden.make("status")
+    finally:
+        hidden.make("clean")
 
 
 def test_the_backends_port_answers_nobody_on_this_machine(house: House) -> None:

@@ -45,6 +45,10 @@ state=.run/$COMPOSE_PROJECT_NAME
 mode() { cat "$state/mode" 2>/dev/null || true; } # containers, native or nothing
 remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 
+# What `make load` plays, whichever way the house is open.
+# shellcheck disable=SC2034  # used by containers.sh and native.sh
+load_run=(--headless --users 5 --spawn-rate 5 --run-time 20s --only-summary)
+
 port_taken() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
 
 # The published ports as "variable number", one a line.

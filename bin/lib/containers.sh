@@ -18,3 +18,5 @@ containers_status() { docker compose ps --format 'table {{.Service}}\t{{.Status}
 containers_logs() { docker compose logs --follow --tail 50; }
 containers_password() { docker compose exec -T backend upstage admin-password; }
 containers_running() { [ -n "$(docker compose ps -q nginx 2>/dev/null)" ]; }
+# A second Locust beside the one with the web page, in the same container.
+containers_load() { docker compose exec -T locust locust "${load_run[@]}"; }

@@ -42,6 +42,7 @@ write_native_config() {
     rm -rf "$NATIVE_RUN"/{nginx,varnish,generated}
     mkdir -p "$NATIVE_RUN"/{generated,log}
     cp -r nginx varnish "$NATIVE_RUN/"
+    chmod -R a+rX "$NATIVE_RUN"/{nginx,varnish} # whatever umask the checkout was made with
     sed "s/127\.42\.0/$NATIVE_NET/" native/upstreams.conf >"$NATIVE_RUN/nginx/upstreams.conf"
     sed "s/127\.42\.0/$NATIVE_NET/" native/backends.vcl >"$NATIVE_RUN/varnish/backends.vcl"
     printf 'listen %s;\n' "$BIND_ADDR:$HTTP_PORT" "$NATIVE_NET.1:8000" >"$NATIVE_RUN/nginx/listen.conf"
@@ -102,3 +103,4 @@ native_status() {
 }
 native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
 native_password() { UPSTAGE_DATA=$NATIVE_DATA/upstage PYTHONPATH=backend/src .venv/bin/python -m upstage admin-password; }
+native_load() { (cd loadtest && LOCUST_HOST=http://$NATIVE_NET.1:8000 ../.venv/bin/locust "${load_run[@]}"); }

@@ -1,4 +1,5 @@
 import pytest
+
 from visitors.browser_cache import BrowserCache
 
 

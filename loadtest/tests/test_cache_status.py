@@ -1,4 +1,5 @@
 import pytest
+
 from visitors.cache_status import Member, parse
 
 

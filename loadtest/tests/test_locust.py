@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 import pytest
+
 from tiny_front import ASSETS, Answer, Front
 
 LOADTEST = Path(__file__).parents[1]
@@ -94,9 +95,7 @@ def test_one_visitor_loads_in_parallel_over_six_connections(front: Front, tmp_pa
     assert front.most_in_flight == 6
 
 
-def test_reloads_ask_only_for_what_may_have_changed(
-    front: Front, tmp_path: Path, restless: str
-) -> None:
+def test_reloads_ask_only_for_what_may_have_changed(front: Front, tmp_path: Path, restless: str) -> None:
     result = run(front, tmp_path, restless)
     assert result.code == 0, result.output
     pages = front.asked["/stages/demo"]
@@ -118,9 +117,7 @@ def test_those_who_come_first_together_may_all_miss(front: Front, tmp_path: Path
     assert result.requests["/media/*.svg"] == 10
 
 
-def test_varnish_that_passes_media_fails_the_run(
-    front: Front, tmp_path: Path, restless: str
-) -> None:
+def test_varnish_that_passes_media_fails_the_run(front: Front, tmp_path: Path, restless: str) -> None:
     front.hit = "varnish; fwd=bypass; ttl=1"
     result = run(front, tmp_path, restless)
     assert result.code == 1
@@ -130,9 +127,7 @@ def test_varnish_that_passes_media_fails_the_run(
     assert result.failures["/stages/demo"] == 0
 
 
-def test_stack_without_cache_status_fails_the_run(
-    front: Front, tmp_path: Path, restless: str
-) -> None:
+def test_stack_without_cache_status_fails_the_run(front: Front, tmp_path: Path, restless: str) -> None:
     front.hit = front.miss = ""
     result = run(front, tmp_path, restless)
     assert result.code == 1

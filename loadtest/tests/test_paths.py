@@ -1,4 +1,5 @@
 import pytest
+
 from visitors.paths import passed, row, stored
 
 

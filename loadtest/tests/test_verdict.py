@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import pytest
+
 from visitors.verdict import Answer, answer_fault, identity_fault, stage_fault
 
 GOOD = Answer(

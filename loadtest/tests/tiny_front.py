@@ -43,9 +43,7 @@ class Front:
             "/stages/demo": Answer(
                 body=STAGE_PAGE.encode(), headers={"Cache-Control": "public, max-age=0, s-maxage=1"}
             ),
-            "/admin/id": Answer(
-                body=IDENTITY.encode(), headers={"Cache-Control": "private, no-store"}
-            ),
+            "/admin/id": Answer(body=IDENTITY.encode(), headers={"Cache-Control": "private, no-store"}),
         }
         for path, kind in ASSETS.items():
             control = "no-cache" if path.startswith("/media/") else "max-age=31536000, immutable"

@@ -89,14 +89,10 @@ class Audience(FastHttpUser):
         path = urlsplit(url).path
         conditions = self.browser_cache.conditions(url)
         was_warm = url in warm
-        with self.client.get(
-            url, name=paths.row(path), headers=conditions, catch_response=True
-        ) as response:
+        with self.client.get(url, name=paths.row(path), headers=conditions, catch_response=True) as response:
             if response.request_meta["exception"]:
                 return False  # no answer, or half of one: Locust reports why
-            headers = {
-                name.lower(): ", ".join(response.headers.getlist(name)) for name in response.headers
-            }
+            headers = {name.lower(): ", ".join(response.headers.getlist(name)) for name in response.headers}
             fault = verdict.answer_fault(
                 verdict.Answer(
                     path=path,

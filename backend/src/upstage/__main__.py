@@ -1,0 +1,5 @@
+import sys
+
+from upstage.cli import main
+
+sys.exit(main())

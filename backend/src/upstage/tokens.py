@@ -1,0 +1,45 @@
+"""Random tokens that stand for something for a while: web sessions and client keys, pure."""
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+LIFETIME = 12 * 3600.0  # seconds; UpStage's SESSION_LIFETIME
+
+
+def new_token() -> str:
+    """Return 32 hex digits nobody can guess."""
+    return secrets.token_hex(16)
+
+
+class Tokens(Generic[T]):
+    """At most `most` tokens, each for `lifetime` seconds; the oldest goes when a new one needs room."""
+
+    def __init__(self, clock: Callable[[], float], lifetime: float = LIFETIME, most: int = 1000) -> None:
+        self._clock = clock
+        self._lifetime = lifetime
+        self._most = most
+        self._issued: OrderedDict[str, tuple[float, T]] = OrderedDict()  # oldest first
+
+    def issue(self, value: T) -> str:
+        """Return a new token that stands for `value`."""
+        while len(self._issued) >= self._most:
+            self._issued.popitem(last=False)
+        token = new_token()
+        self._issued[token] = (self._clock() + self._lifetime, value)
+        return token
+
+    def get(self, token: str) -> T | None:
+        """Return what a token stands for; None if it is unknown or too old."""
+        expires, value = self._issued.get(token, (0.0, None))
+        if value is not None and self._clock() >= expires:
+            self.revoke(token)
+            return None
+        return value
+
+    def revoke(self, token: str) -> None:
+        """Forget a token, known or not."""
+        self._issued.pop(token, None)

@@ -1,0 +1,175 @@
+"""Static files with everything a cache or a media player asks for: validators, Range, HEAD, 304."""
+
+import re
+import stat
+from collections.abc import Sequence
+from os import stat_result
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from twisted.web import http
+from twisted.web.server import NOT_DONE_YET, Request
+from twisted.web.static import NoRangeStaticProducer, SingleRangeStaticProducer
+
+from upstage.web.headers import header
+from upstage.web.request import Node
+
+if TYPE_CHECKING:
+    from upstage.web.pages import Pages
+
+# Not from the system's table: containers often have none, and an answer must not depend on it.
+TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".gif": "image/gif",
+    ".html": "text/html; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript; charset=utf-8",
+    ".mp3": "audio/mpeg",
+    ".ogg": "audio/ogg",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".swf": "application/x-shockwave-flash",
+    ".txt": "text/plain; charset=utf-8",
+    ".woff2": "font/woff2",
+    ".xml": "application/xml",
+}
+REVALIDATE = b"public, no-cache"  # browsers ask each time; Varnish has its own rule for media
+FOR_EVER = b"public, max-age=31536000, immutable"
+# Media may come from anybody: a picture opened as a page of its own may run and load nothing.
+MEDIA_CSP = b"default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
+# One path segment of a file that may be served: no dot in front, no way up, nothing hidden.
+_SEGMENT = re.compile(rb"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+
+
+class MediaFolder(Node):
+    """`/media`: avatars, props, backdrops and sounds."""
+
+    isLeaf = True
+
+    def __init__(self, pages: "Pages", root: Path) -> None:
+        super().__init__(pages)
+        self._root = root
+
+    def render_GET(self, request: Request) -> bytes | int:
+        """A file, or the page for 404."""
+        request.setHeader(b"content-security-policy", MEDIA_CSP)
+        request.setHeader(b"cache-control", REVALIDATE)
+        return serve(request, self.pages, self._root, request.postpath)
+
+
+class AssetFolder(Node):
+    """`/style`, `/script`, `/image`: page assets, below their version or without it.
+
+    With the right version they never change; with another one they do not exist, so that a page never
+    meets scripts of a different release.
+    """
+
+    isLeaf = True
+
+    def __init__(self, pages: "Pages", root: Path, version: str) -> None:
+        super().__init__(pages)
+        self._root = root
+        self._version = version.encode()
+
+    def render_GET(self, request: Request) -> bytes | int:
+        """A file, or the page for 404."""
+        first, *rest = path = request.postpath or [b""]
+        versioned = first == self._version
+        request.setHeader(b"cache-control", FOR_EVER if versioned else REVALIDATE)
+        return serve(request, self.pages, self._root, rest if versioned else path)
+
+
+class OneFile(Node):
+    """A single file at its own URL."""
+
+    isLeaf = True
+
+    def __init__(self, pages: "Pages", path: Path) -> None:
+        super().__init__(pages)
+        self._path = path
+
+    def render_GET(self, request: Request) -> bytes | int:
+        """The file."""
+        request.setHeader(b"cache-control", REVALIDATE)
+        return serve(request, self.pages, self._path.parent, [self._path.name.encode()])
+
+
+def serve(request: Request, pages: "Pages", root: Path, segments: Sequence[bytes] | None) -> bytes | int:
+    """Answer with the file `root/segments...`: 200, 206, 304, 404 or 416."""
+    if not segments or not all(map(_SEGMENT.fullmatch, segments)):
+        return pages.error(request, 404)
+    path = root.joinpath(*(segment.decode("ascii") for segment in segments))
+    try:
+        info = path.stat()
+        if not stat.S_ISREG(info.st_mode):  # looked at before opening: a FIFO would block there
+            return pages.error(request, 404)
+        file = path.open("rb")
+    except OSError:
+        return pages.error(request, 404)
+    etag = f'"{info.st_mtime_ns:x}-{info.st_size:x}"'
+    modified = http.datetimeToString(int(info.st_mtime))
+    request.setHeader(b"etag", etag.encode())
+    request.setHeader(b"last-modified", modified)
+    request.setHeader(b"accept-ranges", b"bytes")
+    request.setHeader(b"content-type", TYPES.get(path.suffix, "application/octet-stream").encode())
+    if _unchanged(request, etag, info):
+        file.close()
+        request.setResponseCode(304)
+        return b""
+    span = _span(request, info.st_size, etag, modified)
+    if span is not None and not span:
+        file.close()
+        request.setResponseCode(416)
+        request.setHeader(b"content-range", f"bytes */{info.st_size}".encode())
+        return b""
+    if span is not None:
+        request.setResponseCode(206)
+        request.setHeader(b"content-range", f"bytes {span[0]}-{span[-1]}/{info.st_size}".encode())
+    size = info.st_size if span is None else len(span)
+    request.setHeader(b"content-length", str(size).encode())
+    if request.method == b"HEAD":
+        file.close()
+        return b""
+    # Both read a piece whenever the client has taken the last one, and close the file at the end.
+    if span is None:
+        NoRangeStaticProducer(request, file).start()
+    else:
+        SingleRangeStaticProducer(request, file, span[0], size).start()
+    return NOT_DONE_YET
+
+
+def _unchanged(request: Request, etag: str, info: stat_result) -> bool:
+    """Tell whether the client's copy is still good (RFC 9110, 13.1: a tag outranks a date)."""
+    tags = header(request, b"if-none-match")
+    if tags:
+        known = {tag.strip().removeprefix("W/") for tag in tags.split(",")}
+        return etag in known or "*" in known
+    since = header(request, b"if-modified-since")
+    try:
+        return bool(since) and int(info.st_mtime) <= http.stringToDatetime(since.encode("latin-1"))
+    except ValueError:
+        return False
+
+
+def _span(request: Request, size: int, etag: str, modified: bytes) -> range | None:
+    """Return the bytes that are asked for, empty if the file has none of them; None for all of it.
+
+    One range is honoured. Several, or one in a form we do not know, mean the whole file, as RFC 9110
+    allows: many overlapping ranges would make a large answer out of a small request.
+    """
+    match = _RANGE.fullmatch(header(request, b"range"))
+    condition = header(request, b"if-range")
+    if match is None or request.method != b"GET":
+        return None
+    if condition and condition not in (etag, modified.decode("ascii")):
+        return None
+    first, last = match.groups()
+    if not first:  # the last so many bytes
+        return range(max(size - int(last), 0), size) if last else None
+    if last and int(last) < int(first):
+        return None
+    return range(int(first), min(int(last) + 1, size) if last else size)

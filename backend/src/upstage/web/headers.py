@@ -1,0 +1,56 @@
+"""What requests say about themselves: headers as text, host names, pages from elsewhere."""
+
+import re
+from urllib.parse import urlsplit
+
+from twisted.web.http import Request
+
+# A name or address, IPv6 in brackets, then perhaps a port: what may go into a Location header.
+_HOST = re.compile(r"(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{0,5})?")
+
+
+def header(request: Request, name: bytes) -> str:
+    """Return a request header as text, empty if it is not there.
+
+    Twisted's own way to text raises on a byte that is not UTF-8; a client must not be able to do that.
+    """
+    return (request.getHeader(name) or b"").decode("latin-1")
+
+
+def host_name(request: Request) -> str | None:
+    """Return the name in the Host header, without port, IPv6 in brackets; None if it is not valid."""
+    match = _HOST.fullmatch(header(request, b"host"))
+    return match["name"].lower() if match else None
+
+
+def same_origin(request: Request) -> bool:
+    """Tell whether a request comes from a page of this host, or from no page at all.
+
+    Ports are not compared: nginx passes the Host on without one.
+    """
+    origin = header(request, b"origin")
+    if not origin:
+        return True
+    try:
+        name = urlsplit(origin).hostname or ""
+    except ValueError:
+        return False
+    if ":" in name:
+        name = f"[{name}]"
+    return name == host_name(request)
+
+
+def redirect(request: Request, path: str) -> bytes:
+    """Answer 302 to `path` on our own bound port, as UpStage does: the front of house repairs it.
+
+    The body names no URL, because nobody would repair that. An invalid Host gets 400.
+    """
+    name = host_name(request)
+    request.setHeader(b"content-type", b"text/plain; charset=utf-8")
+    if name is None:
+        request.setResponseCode(400)
+        return b"The Host header is missing or not valid.\n"
+    port = request.getHost().port
+    request.setResponseCode(302)
+    request.setHeader(b"location", f"http://{name}:{port}{path}".encode())
+    return b"Moved.\n"

@@ -1,0 +1,187 @@
+"""How this site treats every request: bounded bodies, its own error pages, one journal line each."""
+
+import ipaddress
+import re
+import time
+from http import HTTPStatus
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from twisted.internet.interfaces import ITCPTransport
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from twisted.web import server
+from twisted.web.http import Request
+from twisted.web.resource import IResource, Resource
+
+from upstage.web.headers import header
+
+if TYPE_CHECKING:
+    from upstage.web.pages import Pages
+
+MAX_FORM = 64 * 1024  # bytes of a request body; no form of this site needs more
+PAGE_CSP = (
+    b"default-src 'self'; img-src 'self' data:; media-src 'self'; connect-src 'self' ws: wss:; "
+    b"style-src 'self'; script-src 'self'; object-src 'none'; base-uri 'none'; "
+    b"form-action 'self'; frame-ancestors 'none'"
+)
+HEADERS = {
+    b"server": b"UpStage",  # no version: it helps only attackers
+    b"content-security-policy": PAGE_CSP,
+    b"x-content-type-options": b"nosniff",
+    # Not no-referrer: with that, browsers hide the origin of our own forms from us.
+    b"referrer-policy": b"same-origin",
+}
+# Longer than nginx and Varnish keep an idle connection (60 s), so that they never send a request into
+# one that is just being closed here.
+IDLE_TIMEOUT = 75
+REQUEST_ID = re.compile(r"[0-9a-zA-Z-]{16,64}")
+
+log = Logger()
+
+
+class SiteRequest(server.Request):
+    """A request that keeps at most MAX_FORM bytes of body and never shows a traceback."""
+
+    site: "Site"
+    content: BytesIO
+    transport: ITCPTransport
+    began = 0.0
+    body_size = 0
+
+    def gotLength(self, length: int | None) -> None:
+        """The header has come; the body follows, of this length if it says so."""
+        self.began = time.monotonic()
+        self.content = BytesIO()
+
+    def handleContentChunk(self, data: bytes) -> None:
+        """Keep a piece of the body, or let it go: 16 MB sent to a login form cost no memory."""
+        self.body_size += len(data)
+        if self.body_size <= MAX_FORM:
+            self.content.write(data)
+
+    def setResponseCode(self, code: int, message: bytes | None = None) -> None:
+        """Set the status, with the standard's phrase also where Twisted does not know it."""
+        super().setResponseCode(code, message or HTTPStatus(code).phrase.encode())
+
+    def process(self) -> None:
+        """The whole request is here: answer it. `OPTIONS *` is a path like any other."""
+        if self.path == b"*":
+            self.path = b"/*"
+        super().process()
+
+    def render(self, resource: IResource) -> None:
+        """Render a resource and send its answer, without the body for HEAD."""
+        body = resource.render(self)
+        if body is server.NOT_DONE_YET:
+            return
+        self.answer(body)
+
+    def answer(self, body: bytes) -> None:
+        """Send the whole answer; a resource may have set the length, as of a file that HEAD leaves out."""
+        if self.code != 304 and not self.responseHeaders.hasHeader(b"content-length"):
+            self.responseHeaders.setRawHeaders(b"content-length", [b"%d" % len(body)])
+        self.write(b"" if self.method == b"HEAD" else body)
+        self.finish()
+
+    def processingFailed(self, reason: Failure) -> Failure:
+        """Something of ours raised: the journal gets the traceback, the client gets a page."""
+        log.failure("a request failed", failure=reason, fields={"path": self.uri.decode("latin-1")})
+        if self.startedWriting:
+            self.transport.abortConnection()  # half an answer must not look like a whole one
+            return reason
+        self.answer(self.site.pages.error(self, 500))
+        return reason
+
+    def connectionLost(self, reason: Failure) -> None:
+        """The client left before the answer was complete."""
+        if self.path is not None:  # else it left before there was a request
+            self.journal(self.code, aborted=True)
+        super().connectionLost(reason)
+
+    @property
+    def client_address(self) -> str:
+        """The client as nginx saw it; the connection's own peer when nothing is in front."""
+        claimed = header(self, b"x-real-ip") or header(self, b"x-forwarded-for")
+        try:
+            return str(ipaddress.ip_address(claimed))
+        except ValueError:
+            return str(getattr(self.client, "host", "unknown"))
+
+    def journal(self, status: int, aborted: bool = False) -> None:
+        """Write this request's line; its ID is the one that nginx and Varnish write too."""
+        fields: dict[str, object] = {
+            "method": self.method.decode("latin-1"),
+            "path": self.uri.decode("latin-1"),
+            "status": status,
+            "bytes": self.sentLength,
+            "ms": round((time.monotonic() - self.began) * 1000, 1),
+            "client": self.client_address,
+        }
+        request_id = header(self, b"x-request-id")
+        if REQUEST_ID.fullmatch(request_id):
+            fields["request_id"] = request_id
+        if aborted:
+            fields["aborted"] = True
+        log.info("request", fields=fields)
+
+
+class Site(server.Site):
+    """The web site: headers that every answer carries, and the journal."""
+
+    def __init__(self, root: Resource, pages: "Pages") -> None:
+        super().__init__(
+            root, requestFactory=SiteRequest, parsePOSTFormSubmission=False, timeout=IDLE_TIMEOUT
+        )
+        self.pages = pages
+
+    def getResourceFor(self, request: SiteRequest) -> IResource:
+        """Find who answers; called for each request before anything else is decided."""
+        for name, value in HEADERS.items():
+            request.responseHeaders.setRawHeaders(name, [value])
+        if request.body_size > MAX_FORM:
+            return ErrorPage(self.pages, 413)
+        found: IResource = super().getResourceFor(request)
+        return found
+
+    def log(self, request: Request) -> None:
+        """Called by Twisted when an answer is complete."""
+        # Varnish and the engine ask for /health every few seconds: their lines would hide all others.
+        if isinstance(request, SiteRequest) and request.path != b"/health":
+            request.journal(request.code)
+
+
+class Node(Resource):
+    """A place in the URL tree: answers its own methods, HEAD like GET, everything else by a page."""
+
+    def __init__(self, pages: "Pages") -> None:
+        super().__init__()
+        self.pages = pages
+
+    def getChild(self, path: bytes, request: server.Request) -> Resource:
+        """Nothing here under this name."""
+        return ErrorPage(self.pages, 404)
+
+    def render(self, request: server.Request) -> bytes | int:
+        """Call `render_GET` or `render_POST`, if there is one."""
+        verb = "GET" if request.method == b"HEAD" else request.method.decode("latin-1")
+        method = getattr(self, f"render_{verb}", None)
+        if method is None:
+            allowed = [verb for verb in ("GET", "POST") if hasattr(self, f"render_{verb}")]
+            request.setHeader(b"allow", ", ".join(allowed).encode())
+            return self.pages.error(request, 405)
+        answer: bytes | int = method(request)
+        return answer
+
+
+class ErrorPage(Node):
+    """An error from the template `error.html`, whatever the method."""
+
+    def __init__(self, pages: "Pages", status: int) -> None:
+        super().__init__(pages)
+        self.isLeaf = True
+        self._status = status
+
+    def render(self, request: server.Request) -> bytes:
+        """The page."""
+        return self.pages.error(request, self._status)

@@ -1,0 +1,52 @@
+"""Fixtures; what they are made of is in `theatre`."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from upstage.stage import Colours, Stage
+from upstage.things import Audio, Avatar, Backdrop, Prop
+
+sys.path.insert(0, str(Path(__file__).parent))  # importlib mode does not do it
+from theatre import PASSWORD, RUN, Server, make_content, make_site
+
+settings.register_profile("here", database=None)  # leave no folder behind
+settings.load_profile("here")
+
+
+@pytest.fixture
+def content(tmp_path: Path) -> Path:
+    return make_content(tmp_path / "content")
+
+
+@pytest.fixture
+def stage() -> Stage:
+    """A stage with two of each thing, one avatar off stage."""
+    return Stage(
+        id="demo",
+        name="Demo Stage",
+        splash="Welcome & enjoy",
+        colours=Colours("0x112233", "0x445566", "0x778899", "0xAABBCC"),
+        avatars=[
+            Avatar(1, "Ann", "/media/ann.svg", 60.0, 120.5),
+            Avatar(2, "Bo~b", "/media/bob.svg"),
+        ],
+        backdrops=[Backdrop(1, "Wood", "/media/wood.svg"), Backdrop(2, "Sea", "/media/sea.svg")],
+        props=[Prop(1, "Hat", "/media/hat.svg")],
+        audios=[Audio(1, "Bell", "bell.mp3", "sfx")],
+        backdrop_shown=1,
+    )
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("server")
+    site, content = make_site(folder / "site"), make_content(folder / "content")
+    server = Server(folder, ["-c", RUN, str(site), str(content)], UPSTAGE_ADMIN_PASSWORD=PASSWORD)
+    yield server
+    assert server.stop() == 0
+    assert not server.journal("Unhandled Error")
+    assert not server.journal("a request failed")

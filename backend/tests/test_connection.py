@@ -1,0 +1,153 @@
+"""The TCP door on a transport without a network: cuts, limits, and readers who do not read."""
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransport
+from twisted.python.failure import Failure
+
+from upstage.connection import Connections
+from upstage.house import House
+from upstage.sockets import StageSocket, StageSocketFactory
+from upstage.stage import Stage
+
+
+@pytest.fixture
+def connections(stage: Stage) -> Connections:
+    return Connections(House([stage]), max_unread=1000)
+
+
+class Client:
+    def __init__(self, connections: Connections) -> None:
+        protocol = StageSocketFactory(connections).buildProtocol(None)
+        assert isinstance(protocol, StageSocket)
+        self.protocol = protocol
+        self.transport = StringTransport()
+        protocol.makeConnection(self.transport)
+
+    def send(self, data: bytes) -> list[bytes]:
+        self.transport.clear()
+        self.protocol.dataReceived(data)
+        return self.received()
+
+    def received(self) -> list[bytes]:
+        *frames, rest = self.transport.value().split(b"\0")
+        assert rest == b""
+        return frames
+
+    def lose(self) -> None:
+        self.protocol.connectionLost(Failure(ConnectionError()))
+
+
+def test_the_first_frame_comes_unasked(connections: Connections) -> None:
+    assert Client(connections).received() == [b"ID=sock_1&mode=SET"]
+
+
+def test_two_clients_chat(connections: Connections) -> None:
+    ann, bob = Client(connections), Client(connections)
+    for client in (ann, bob):
+        client.send(b"stage_ID=demo&mode=JOIN\0mode=LOADED\0")
+    bob.transport.clear()
+    assert ann.send(b"msg=hello%20there&mode=TEXT\0") == [b"text=hello+there&mode=ANONTEXT"]
+    assert bob.received() == [b"text=hello+there&mode=ANONTEXT"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_frames_may_come_in_any_pieces(connections: Connections, size: int) -> None:
+    client = Client(connections)
+    stream = b"MD5=x&mode=IDENT\0stage_ID=demo&mode=JOIN\0\0msg=a&mode=TEXT\0msg=b&mode=TEXT\0"
+    client.transport.clear()
+    for start in range(0, len(stream), size):
+        client.protocol.dataReceived(stream[start : start + size])
+    assert client.received()[-2:] == [b"text=a&mode=ANONTEXT", b"text=b&mode=ANONTEXT"]
+
+
+def test_empty_frames_are_survived(connections: Connections) -> None:
+    client = Client(connections)
+    assert client.send(b"\0" * 10 + b"stage_ID=demo&mode=JOIN\0")[-1].endswith(b"JOINED")
+    assert not client.transport.disconnecting
+    assert connections.house.counts["empty_frames"] == 10
+
+
+def test_an_overlong_frame_is_dropped_and_the_second_one_disconnects(connections: Connections) -> None:
+    client = Client(connections)
+    client.send(b"stage_ID=demo&mode=JOIN\0")
+    frames = client.send(b"msg=" + b"x" * 3000 + b"&mode=TEXT\0msg=short&mode=TEXT\0")
+    assert frames == [b"text=short&mode=ANONTEXT"]
+    assert not client.transport.disconnected
+    client.send(b"y" * 3000)  # no NUL yet: it is long enough to know
+    assert client.transport.disconnected
+    assert connections.house.counts["overlong_frames"] == 2
+    assert connections.house.counts["cut_overlong"] == 1
+
+
+def test_after_the_cut_nothing_is_done(connections: Connections) -> None:
+    client = Client(connections)
+    client.send(b"stage_ID=demo&mode=JOIN\0" + b"x" * 3000 + b"\0" + b"x" * 3000 + b"\0")
+    assert client.send(b"msg=still%20here&mode=TEXT\0") == []
+
+
+def test_a_lost_client_leaves_the_stage(connections: Connections) -> None:
+    ann, bob = Client(connections), Client(connections)
+    ann.send(b"stage_ID=demo&mode=JOIN\0")
+    bob.send(b"stage_ID=demo&mode=JOIN\0")
+    ann.transport.clear()
+    bob.lose()
+    assert ann.received() == [b"pCount=0&aCount=1&mode=JOINED"]
+    assert len(connections.all) == 1
+
+
+def test_a_client_that_does_not_read_is_not_heard_and_then_cut(connections: Connections) -> None:
+    slow, quick = Client(connections), Client(connections)
+    for client in (slow, quick):
+        client.send(b"stage_ID=demo&mode=JOIN\0")
+    slow.protocol._connection.pauseProducing()  # as the transport does when its buffer is full
+    assert slow.transport.producerState == "paused"
+    for _ in range(20):
+        assert len(quick.send(b"msg=" + b"x" * 100 + b"&mode=TEXT\0")) == 1
+    assert slow.transport.disconnected
+    assert not quick.transport.disconnected
+    assert connections.house.counts["cut_laggard"] == 1
+
+
+def test_a_client_that_catches_up_starts_afresh(connections: Connections) -> None:
+    slow, quick = Client(connections), Client(connections)
+    for client in (slow, quick):
+        client.send(b"stage_ID=demo&mode=JOIN\0")
+    for _ in range(10):
+        slow.protocol._connection.pauseProducing()
+        quick.send(b"msg=" + b"x" * 500 + b"&mode=TEXT\0")
+        slow.protocol._connection.resumeProducing()
+    assert not slow.transport.disconnected
+    assert slow.transport.producerState == "producing"
+
+
+def test_a_write_that_fails_is_one_clients_trouble(connections: Connections) -> None:
+    broken, well = Client(connections), Client(connections)
+    for client in (broken, well):
+        client.send(b"stage_ID=demo&mode=JOIN\0")
+
+    def fail(frame: bytes) -> None:
+        raise RuntimeError("cannot be sent")
+
+    broken.protocol._connection._write = fail
+    assert well.send(b"msg=hi&mode=TEXT\0") == [b"text=hi&mode=ANONTEXT"]
+    assert broken.transport.disconnected
+
+
+def test_closing_waits_for_those_who_read_and_cuts_the_others(connections: Connections) -> None:
+    quick, slow = Client(connections), Client(connections)
+    slow.protocol._connection.pauseProducing()
+    clock = Clock()
+    done = Deferred.fromCoroutine(connections.close(clock, patience=1))
+    for client in (quick, slow):
+        assert client.transport.disconnecting
+        assert client.transport.producer is None  # Twisted closes nothing that has a paused producer
+    assert not slow.transport.disconnected
+    quick.lose()
+    clock.pump([0.1] * 5)
+    assert not done.called
+    clock.pump([0.1] * 6)
+    assert done.called
+    assert slow.transport.disconnected
+    assert connections.house.counts["cut_stop"] == 1

@@ -1,0 +1,110 @@
+"""furnish: what is wrong in content/ is named; measuring files are the same everywhere."""
+
+import gzip
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from upstage.furnish import ContentError, furnish, load_stage, measuring_files
+from upstage.settings import PACKAGE
+
+
+def test_the_stage_as_written(content: Path) -> None:
+    stage = load_stage(content / "demo")
+    assert (stage.id, stage.name, stage.splash) == ("demo", "Demo Stage", "Welcome & enjoy")
+    assert (stage.colours.page, stage.colours.chat) == ("0x112233", "0xAABBCC")
+    [avatar] = stage.avatars
+    assert (avatar.id, avatar.name, avatar.url, avatar.x, avatar.y) == (
+        1,
+        "Ann",
+        "/media/ann.svg",
+        60.0,
+        120.0,
+    )
+    assert [thing.url for thing in stage.pictures] == ["/media/wood.svg", "/media/ann.svg", "/media/hat.svg"]
+    assert [(audio.file, audio.type) for audio in stage.audios] == [("bell.mp3", "sfx")]
+    assert stage.backdrop_shown == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('name = "Demo Stage"', "", "stage.toml: name is missing"),
+        ('name = "Demo Stage"', "name = 3", "stage.toml: name must be a text"),
+        ('"0x112233"', '"red"', "stage.toml: colours: page = 'red' has the wrong form"),
+        ('tools = "0x445566"', "", "stage.toml: colours: tools is missing"),
+        ("x = 60.0", 'x = "left"', "stage.toml: avatar 1: x must be a number"),
+        ("x = 60.0", "x = true", "stage.toml: avatar 1: x must be a number"),
+        ("x = 60.0", "x = nan", "stage.toml: avatar 1: x must be a number"),
+        ("x = 60.0", "x = 60.0\nz = 1", "stage.toml: avatar 1: z is not known here"),
+        ('"hat.svg"', '"cap.svg"', "stage.toml: prop 1: file = 'cap.svg' is not in"),
+        ('"hat.svg"', '"../demo/hat.svg"', "stage.toml: prop 1: file = '../demo/hat.svg' has the wrong form"),
+        ('type = "sfx"', 'type = "noise"', "stage.toml: audio 1: type = 'noise' has the wrong form"),
+        ("[[prop]]", "[prop]", r"stage.toml: prop must be written as \[\[prop\]\]"),
+        ("[colours]", "[colours", "stage.toml: .*line 4"),
+        ('splash = "Welcome', 'spalsh = "x"\nsplash = "Welcome', "stage.toml: spalsh is not known here"),
+    ],
+)
+def test_mistakes_are_named(content: Path, old: str, new: str, message: str) -> None:
+    path = content / "demo" / "stage.toml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(ContentError, match=message):
+        load_stage(content / "demo")
+
+
+def test_media_are_copied_once_and_readable_by_all(content: Path, tmp_path: Path) -> None:
+    media = tmp_path / "media"
+    old = os.umask(0o027)
+    try:
+        assert [stage.id for stage in furnish(content, media)] == ["demo"]
+    finally:
+        os.umask(old)
+    ann = media / "ann.svg"
+    assert ann.read_bytes() == (content / "demo" / "ann.svg").read_bytes()
+    assert (media / "audio" / "bell.mp3").stat().st_mode & 0o777 == 0o644
+    assert not [path for path in media.rglob("*") if path.name.startswith(".")]
+    before = ann.stat()
+    furnish(content, media)
+    assert (ann.stat().st_mtime_ns, ann.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+    (content / "demo" / "ann.svg").write_text("<svg/>")
+    furnish(content, media)
+    assert ann.read_text() == "<svg/>"
+
+
+def test_two_stages_with_one_name_for_two_files(content: Path, tmp_path: Path) -> None:
+    other = content / "other"
+    (content / "demo").rename(other)
+    (tmp_path / "content" / "demo").mkdir()
+    for path in other.rglob("*"):
+        target = content / "demo" / path.relative_to(other)
+        target.mkdir() if path.is_dir() else target.write_bytes(path.read_bytes())
+    assert len(furnish(content, tmp_path / "media")) == 2
+    (other / "hat.svg").write_text("another hat")
+    with pytest.raises(ContentError, match=r"a different file named hat\.svg"):
+        furnish(content, tmp_path / "media")
+
+
+def test_measuring_files_are_the_same_on_every_machine() -> None:
+    files = measuring_files()
+    assert {name: (len(data), hashlib.sha256(data).hexdigest()[:16]) for name, data in files.items()} == {
+        "bench/tiny.html": (5_000, "ecf596d8ec67f8aa"),
+        "bench/small.swf": (75_000, "4b28c02d131be36f"),
+        "bench/big.swf": (1_300_000, "f9e5b33e4b0af8c5"),
+    }
+    for name in ("bench/small.swf", "bench/big.swf"):
+        assert files[name][:4] == b"FWS\x08"
+        assert int.from_bytes(files[name][4:8], "little") == len(files[name])
+        assert len(gzip.compress(files[name])) > len(files[name])
+    assert files["bench/tiny.html"].isascii()
+
+
+def test_our_own_content_is_in_order(tmp_path: Path) -> None:
+    [demo] = [stage for stage in furnish(PACKAGE / "content", tmp_path) if stage.id == "demo"]
+    assert len(demo.avatars) >= 3
+    assert len(demo.backdrops) >= 2
+    assert len(demo.props) >= 2
+    assert len(demo.audios) >= 2
+    assert all(0 < avatar.x < 225 and 0 < avatar.y < 189 for avatar in demo.avatars)

@@ -1,0 +1,125 @@
+"""house: who may send what, keys, and frames that make no sense."""
+
+import pytest
+
+from upstage.accounts import ADMIN
+from upstage.house import House
+from upstage.stage import AUDIENCE, Member, Stage
+from upstage.wire import decode
+
+
+class Visitor:
+    def __init__(self, house: House) -> None:
+        self.house = house
+        self.frames: list[bytes] = []
+        self.member: Member = house.connect(self.frames.append)
+
+    def send(self, frame: bytes) -> list[str]:
+        """Send a frame; return the modes of what comes back."""
+        self.frames.clear()
+        self.house.receive(self.member, frame)
+        return [decode(answer[:-1]).mode for answer in self.frames]
+
+
+@pytest.fixture
+def house(stage: Stage) -> House:
+    return House([stage])
+
+
+def test_sockets_are_numbered_for_the_whole_process(house: House) -> None:
+    visitors = [Visitor(house) for _ in range(3)]
+    assert [visitor.frames for visitor in visitors] == [
+        [b"ID=sock_1&mode=SET\0"],
+        [b"ID=sock_2&mode=SET\0"],
+        [b"ID=sock_3&mode=SET\0"],
+    ]
+
+
+def test_ident_and_join_as_player(house: House) -> None:
+    visitor = Visitor(house)
+    assert visitor.send(f"MD5={house.key_for(ADMIN)}&mode=IDENT".encode()) == []
+    assert visitor.send(b"stage_ID=demo&mode=JOIN")[-1] == "JOINED"
+    assert house.stages["demo"].players == 1
+
+
+@pytest.mark.parametrize("key", [b"", b"undefined", b"0" * 32])
+def test_an_unknown_key_means_audience(house: House, key: bytes) -> None:
+    visitor = Visitor(house)
+    visitor.send(b"MD5=" + key + b"&mode=IDENT")
+    visitor.send(b"stage_ID=demo&mode=JOIN")
+    assert house.stages["demo"].audience == 1
+
+
+def test_a_key_is_gone_with_its_connection(house: House) -> None:
+    key = house.key_for(ADMIN)
+    visitor = Visitor(house)
+    visitor.send(f"MD5={key}&mode=IDENT".encode())
+    house.disconnect(visitor.member)
+    assert house.keys.get(key) is None
+
+
+def test_visitors_keys_take_no_room(house: House) -> None:
+    admin = house.key_for(ADMIN)
+    keys = {house.key_for(AUDIENCE) for _ in range(2000)}
+    assert len(keys) == 2000
+    assert house.keys.get(admin) is ADMIN
+
+
+def test_leaving_a_stage_for_another(house: House, stage: Stage) -> None:
+    house.stages["other"] = Stage("other", "Other", "Hi", stage.colours)
+    visitor, neighbour = Visitor(house), Visitor(house)
+    neighbour.send(b"stage_ID=demo&mode=JOIN")
+    visitor.send(b"stage_ID=demo&mode=JOIN")
+    assert visitor.send(b"stage_ID=other&mode=JOIN")[0] == "STAGE_NAME"
+    assert neighbour.frames[-1] == b"pCount=0&aCount=1&mode=JOINED\0"
+    assert house.stages["other"].audience == 1
+    house.disconnect(visitor.member)
+    assert house.stages["other"].audience == 0
+
+
+def test_an_unknown_stage(house: House) -> None:
+    visitor = Visitor(house)
+    assert visitor.send(b"stage_ID=nowhere&mode=JOIN") == ["ERR_DOUBLE_LOGIN"]
+    visitor.send(b"stage_ID=demo&mode=JOIN")
+    assert visitor.send(b"stage_ID=nowhere&mode=JOIN") == ["ERR_DOUBLE_LOGIN"]
+    assert visitor.member.stage is house.stages["demo"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "before_join", "after_join"),
+    [
+        (b"msg=x&mode=NB", [], []),
+        (b"msg=x&mode=DEBUG", "unknown_modes", []),
+        (b"msg=hi&mode=TEXT", "unknown_modes", ["ANONTEXT"]),
+        (b"mode=TEXT", "unknown_modes", "bad_frames"),
+        (b"mode=INFO", "unknown_modes", ["MSG"]),
+        (b"ID=1&mode=AV", "unknown_modes", "unknown_modes"),
+        (b"mode=text", "unknown_modes", "unknown_modes"),
+        (b"mode=__class__", "unknown_modes", "unknown_modes"),
+        (b"mode=JOIN", "bad_frames", "bad_frames"),
+        (b"mode=IDENT", "bad_frames", "bad_frames"),
+        (b"no equals sign", "bad_frames", "bad_frames"),
+        (b"", "empty_frames", "empty_frames"),
+        (b"\xff\xfe", "bad_frames", "bad_frames"),
+    ],
+)
+def test_modes(house: House, frame: bytes, before_join: object, after_join: object) -> None:
+    """A list is the answer; a text names the counter of what was ignored."""
+    visitor = Visitor(house)
+    for expected in (before_join, after_join):
+        ignored = {name: count for name, count in house.counts.items() if name != "frames"}
+        answer = visitor.send(frame)
+        if isinstance(expected, str):
+            assert answer == []
+            assert house.counts[expected] == ignored.get(expected, 0) + 1
+        else:
+            assert answer == expected
+            assert {name: n for name, n in house.counts.items() if name != "frames"} == ignored
+        visitor.send(b"stage_ID=demo&mode=JOIN")
+
+
+def test_loaded_is_confirmed(house: House) -> None:
+    visitor = Visitor(house)
+    assert visitor.send(b"mode=LOADED") == []
+    visitor.send(b"stage_ID=demo&mode=JOIN")
+    assert visitor.send(b"mode=LOADED")[-1] == "CONFIRM_LOADED"

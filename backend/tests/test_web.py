@@ -1,0 +1,370 @@
+"""The web site, asked over a real socket: every URL, caches, bad hosts, big bodies, odd paths."""
+
+import re
+import socket
+from http.client import HTTPConnection, HTTPMessage
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import parse_qs
+
+import pytest
+
+from theatre import PASSWORD, RUN, Server, make_content, make_site
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: HTTPMessage
+    body: bytes
+
+
+def ask(server: Server, path: str, method: str = "GET", body: bytes | None = None, **headers: str) -> Answer:
+    connection = HTTPConnection("127.0.0.1", server.web_port, timeout=5)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, body, named)
+    response = connection.getresponse()
+    answer = Answer(response.status, response.headers, response.read())
+    connection.close()
+    return answer
+
+
+def raw(server: Server, request: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", server.web_port), 5) as connection:
+        connection.sendall(request)
+        answer = b""
+        while piece := connection.recv(65536):
+            answer += piece
+    return answer
+
+
+SHARED = "public, max-age=0, s-maxage=1"
+PRIVATE = "private, no-store"
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "cache", "body"),
+    [
+        ("/", "text/html; charset=utf-8", SHARED, rb"index demo:\d/\d"),
+        ("/stages/", "text/html; charset=utf-8", SHARED, rb"stages Demo Stage"),
+        ("/stages/demo", "text/html; charset=utf-8", SHARED, rb"Demo Stage /script/[0-9a-f]{12}/main.js"),
+        ("/admin/", "text/html; charset=utf-8", PRIVATE, rb"login None"),
+        ("/health", "text/plain; charset=utf-8", "no-store", rb"ok\n"),
+        ("/robots.txt", "text/plain; charset=utf-8", "public, max-age=3600", rb"User-agent: \*"),
+        ("/crossdomain.xml", "application/xml", "public, max-age=3600", rb"<\?xml"),
+        ("/favicon.ico", "image/svg+xml", "public, no-cache", rb"/\* image/favicon.svg"),
+        ("/media/ann.svg", "image/svg+xml", "public, no-cache", rb"<svg"),
+        ("/media/audio/bell.mp3", "audio/mpeg", "public, no-cache", rb"ID3 ding"),
+        ("/media/bench/tiny.html", "text/html; charset=utf-8", "public, no-cache", rb"<!doctype html>"),
+        ("/media/bench/small.swf", "application/x-shockwave-flash", "public, no-cache", rb"FWS\x08"),
+        ("/style/main.css", "text/css; charset=utf-8", "public, no-cache", rb"/\* style/main.css"),
+        (
+            "/script/lib/wire.js",
+            "text/javascript; charset=utf-8",
+            "public, no-cache",
+            rb"/\* script/lib",
+        ),
+    ],
+)
+def test_what_is_there(server: Server, path: str, kind: str, cache: str, body: bytes) -> None:
+    answer = ask(server, path)
+    assert answer.status == 200
+    assert answer.headers["Content-Type"] == kind
+    assert answer.headers["Cache-Control"] == cache
+    assert re.match(body, answer.body)
+    assert int(answer.headers["Content-Length"]) == len(answer.body)
+    head = ask(server, path, "HEAD")
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["Content-Length"] == answer.headers["Content-Length"]
+    for name in ("Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy"):
+        assert head.headers[name]
+    assert head.headers["Server"] == "UpStage"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nothing",
+        "/stages/nowhere",
+        "/stages/demo/deeper",
+        "/stages/%ff",
+        "/admin/nothing",
+        "/media",
+        "/media/",
+        "/media/bench",
+        "/media/bench/",
+        "/media/../data/admin-password",
+        "/media/%2e%2e/journal",
+        "/media/..%2fjournal",
+        "/media/%2Fetc%2Fpasswd",
+        "/media//ann.svg",
+        "/media/.ann.svg.new",
+        "/media/ann.svg%00",
+        "/media/ann.svg/",
+        "/style/",
+        "/script/0123456789ab/main.js",
+        "/script/../templates/index.html",
+        "/templates/index.html",
+    ],
+)
+def test_what_is_not_there(server: Server, path: str) -> None:
+    for method in ("GET", "HEAD"):
+        answer = ask(server, path, method)
+        assert answer.status == 404
+        assert answer.headers["Cache-Control"] == "no-store"
+    assert ask(server, path).body.startswith(b"error 404 Not Found")
+
+
+def test_assets_of_a_version_never_change(server: Server) -> None:
+    page = ask(server, "/stages/demo").body.decode()
+    [version] = set(re.findall(r"/script/([0-9a-f]{12})/", page))
+    assert f"/script/{version}/lib/wire.js" in page
+    for path in (f"/script/{version}/lib/wire.js", f"/style/{version}/main.css"):
+        answer = ask(server, path)
+        assert answer.status == 200
+        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+def test_the_stage_page_names_what_a_browser_will_load(server: Server) -> None:
+    page = ask(server, "/stages/demo").body.decode().replace("&#39;", "'")
+    for url, kind in (("/media/ann.svg", "image"), ("/media/audio/bell.mp3", "audio")):
+        assert f"{{'url': '{url}', 'kind': '{kind}'}}" in page
+
+
+@pytest.mark.parametrize("path", ["/stages", "/admin"])
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("stage.example.org", "stage.example.org"),
+        ("stage.example.org:80", "stage.example.org"),
+        ("LOCALHOST:8080", "localhost"),
+        ("[::1]:8080", "[::1]"),
+        ("my_stack_nginx", "my_stack_nginx"),
+    ],
+)
+def test_redirects_name_our_own_port(server: Server, path: str, host: str, name: str) -> None:
+    answer = ask(server, path, Host=host)
+    assert answer.status == 302
+    assert answer.headers["Location"] == f"http://{name}:{server.web_port}{path}/"
+    assert b"http" not in answer.body
+    assert str(server.web_port).encode() not in answer.body
+
+
+@pytest.mark.parametrize("host", ["", "a b", "evil.org/x", "a@b", "[::1", "http://x", "x" * 300, "\xff"])
+def test_an_invalid_host_gets_no_redirect(server: Server, host: str) -> None:
+    answer = ask(server, "/admin", Host=host)
+    assert answer.status == 400
+    assert "Location" not in answer.headers
+
+
+def test_a_request_without_host(server: Server) -> None:
+    assert raw(server, b"GET /admin HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 400")
+
+
+@pytest.mark.parametrize(
+    ("value", "status", "span"),
+    [
+        ("bytes=0-99", 206, (0, 100)),
+        ("bytes=74990-", 206, (74990, 75000)),
+        ("bytes=74990-999999", 206, (74990, 75000)),
+        ("bytes=-10", 206, (74990, 75000)),
+        ("bytes=-999999", 206, (0, 75000)),
+        ("bytes=0-", 206, (0, 75000)),
+        ("bytes=75000-", 416, (0, 0)),
+        ("bytes=-0", 416, (0, 0)),
+        ("bytes=9-5", 200, (0, 75000)),
+        ("bytes=0-1,5-6", 200, (0, 75000)),
+        ("bytes=-", 200, (0, 75000)),
+        ("lines=1-2", 200, (0, 75000)),
+        ("bytes=" + "9" * 5000 + "-", 200, (0, 75000)),
+        ("bytes=\xff", 200, (0, 75000)),
+    ],
+)
+def test_ranges(server: Server, value: str, status: int, span: tuple[int, int]) -> None:
+    whole = (server.media / "bench" / "small.swf").read_bytes()
+    answer = ask(server, "/media/bench/small.swf", Range=value)
+    assert answer.status == status
+    assert answer.body == whole[slice(*span)]
+    if status == 206:
+        assert answer.headers["Content-Range"] == f"bytes {span[0]}-{span[1] - 1}/75000"
+    if status == 416:
+        assert answer.headers["Content-Range"] == "bytes */75000"
+
+
+def test_validators(server: Server) -> None:
+    path = "/media/bench/small.swf"
+    first = ask(server, path)
+    etag, modified = first.headers["ETag"], first.headers["Last-Modified"]
+    assert etag.startswith('"')
+    old = "Thu, 01 Jan 1998 00:00:00 GMT"
+    for headers, status in (
+        ({"If_None_Match": etag}, 304),
+        ({"If_None_Match": f'"x", W/{etag}'}, 304),
+        ({"If_None_Match": "*"}, 304),
+        ({"If_None_Match": '"x"'}, 200),
+        ({"If_Modified_Since": modified}, 304),
+        ({"If_Modified_Since": old}, 200),
+        ({"If_Modified_Since": "yesterday"}, 200),
+        ({"If_None_Match": '"x"', "If_Modified_Since": modified}, 200),
+        ({"Range": "bytes=0-9", "If_Range": etag}, 206),
+        ({"Range": "bytes=0-9", "If_Range": modified}, 206),
+        ({"Range": "bytes=0-9", "If_Range": '"x"'}, 200),
+    ):
+        answer = ask(server, path, **headers)
+        assert answer.status == status, headers
+        assert answer.headers["ETag"] == etag
+        if status == 304:
+            assert answer.body == b""
+            assert answer.headers["Cache-Control"] == "public, no-cache"
+            assert "Content-Length" not in answer.headers
+
+
+def sign_in(server: Server, password: str = PASSWORD, **headers: str) -> Answer:
+    body = f"username=admin&password={password.replace(' ', '+')}".encode()
+    return ask(server, "/admin/login", "POST", body, **FORM, **headers)
+
+
+def test_a_visit_to_the_workshop(server: Server) -> None:
+    answer = sign_in(server, Host="stage.example.org:8080")
+    assert answer.status == 302
+    assert answer.headers["Location"] == f"http://stage.example.org:{server.web_port}/admin/"
+    cookie, *attributes = answer.headers["Set-Cookie"].split("; ")
+    assert set(attributes) == {"Path=/", "HttpOnly", "SameSite=Lax"}
+    assert "Secure" in sign_in(server, X_Forwarded_Proto="https").headers["Set-Cookie"]
+    page = ask(server, "/admin/", Cookie=cookie)
+    assert page.body == b"workshop admin demo"
+    assert page.headers["Cache-Control"] == PRIVATE
+    identity = parse_qs(ask(server, "/admin/id", Cookie=cookie).body.decode())
+    key = identity.pop("key")[0]
+    assert identity == {"player": ["admin"], "canAct": ["True"], "canAdmin": ["True"], "canSu": ["True"]}
+    with server.connect().socket:  # another visitor, who must not be taken for the admin
+        client = server.connect()
+        assert client.join(key.encode())[-1].startswith(b"pCount=1&")
+        client.close()
+    bye = ask(server, "/admin/logout", "POST", Cookie=cookie)
+    assert bye.status == 302
+    assert "Max-Age=0" in bye.headers["Set-Cookie"]
+    assert ask(server, "/admin/", Cookie=cookie).body == b"login None"
+
+
+def test_a_visitors_identity(server: Server) -> None:
+    answer = ask(server, "/admin/id")
+    assert answer.headers["Cache-Control"] == PRIVATE
+    assert re.fullmatch(
+        rb"player=nice\+visitor&key=[0-9a-f]{32}&canAct=False&canAdmin=False&canSu=False", answer.body
+    )
+
+
+def test_a_wrong_password_and_too_many_of_them(server: Server) -> None:
+    guesser = {"X_Real_IP": "192.0.2.7"}
+    for _ in range(10):
+        answer = sign_in(server, "wrong", **guesser)
+        assert (answer.status, answer.body) == (401, b"login Name or password is wrong.")
+    answer = sign_in(server, **guesser)
+    assert answer.status == 429
+    assert answer.headers["Retry-After"] == "60"
+    assert sign_in(server, X_Real_IP="192.0.2.8").status == 302
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "status", "allow"),
+    [
+        ("/admin/login", "GET", 405, "POST"),
+        ("/admin/login", "HEAD", 405, "POST"),
+        ("/admin/logout", "GET", 405, "POST"),
+        ("/", "POST", 405, "GET"),
+        ("/media/ann.svg", "DELETE", 405, "GET"),
+        ("/", "BREW", 405, "GET"),
+    ],
+)
+def test_methods(server: Server, path: str, method: str, status: int, allow: str) -> None:
+    answer = ask(server, path, method)
+    assert answer.status == status
+    assert answer.headers["Allow"] == allow
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://localhost.evil.example", "http://[::"]
+)
+def test_a_form_from_elsewhere_is_refused(server: Server, origin: str) -> None:
+    assert sign_in(server, Host="localhost:8080", Origin=origin).status == 403
+    assert sign_in(server, Host="localhost", Origin="http://localhost:8080").status == 302
+
+
+def test_forms_of_another_kind(server: Server) -> None:
+    assert ask(server, "/admin/login", "POST", b"{}", Content_Type="application/json").status == 415
+    many = b"&".join(b"a%d=1" % n for n in range(100))
+    assert ask(server, "/admin/login", "POST", many, **FORM).status == 415
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_big_body_is_refused_without_being_kept(server: Server, chunked: bool) -> None:
+    peak = rss(server)
+    size = 16 << 20
+    connection = HTTPConnection("127.0.0.1", server.web_port, timeout=10)
+    body = (b"x" * 65536 for _ in range(size // 65536))
+    length = {} if chunked else {"Content-Length": str(size)}
+    connection.request("POST", "/admin/login", body, {**FORM, **length}, encode_chunked=chunked)
+    assert connection.getresponse().status == 413
+    connection.close()
+    assert rss(server) - peak < 4 << 20
+
+
+def rss(server: Server) -> int:
+    """Peak memory of the server, in bytes."""
+    with open(f"/proc/{server.process.pid}/status") as status:
+        return int(re.search(r"VmHWM:\s+(\d+)", status.read())[1]) * 1024  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Host", "Origin", "Cookie", "Range", "If_None_Match", "If_Modified_Since", "Content_Type", "X_Real_IP"],
+)
+def test_bytes_that_are_no_text_in_a_header(server: Server, name: str) -> None:
+    for path, method in (("/media/ann.svg", "GET"), ("/admin/login", "POST"), ("/admin", "GET")):
+        assert ask(server, path, method, **{name: "\xff\xfe"}).status < 500
+
+
+def test_odd_requests_do_no_harm(server: Server) -> None:
+    for request in (b"OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", b"GET x HTTP/1.0\r\n\r\n"):
+        answer = raw(server, request)
+        assert answer.split(b" ")[1] in (b"404", b"405", b"200")
+        assert b"Twisted" not in answer
+    with socket.create_connection(("127.0.0.1", server.web_port), 5) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHos")  # and away
+    assert raw(server, b"\x16\x03\x01 hello\r\n\r\n").startswith(b"HTTP/1.1 400")
+
+
+def test_an_error_of_ours_shows_no_traceback(tmp_path: Path) -> None:
+    site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
+    (site / "templates" / "index.html").write_text("{{ nobody_knows_me }}")
+    server = Server(tmp_path, ["-c", RUN, str(site), str(content)])
+    answer = ask(server, "/")
+    assert (answer.status, answer.headers["Cache-Control"]) == (500, "no-store")
+    assert answer.body.startswith(b"error 500 Internal Server Error")
+    assert b"nobody_knows_me" not in answer.body
+    assert ask(server, "/", "HEAD").body == b""
+    [line, _] = server.journal("a request failed")
+    assert "nobody_knows_me" in str(line["traceback"])
+    assert server.stop() == 0
+
+
+def test_each_request_is_one_line_of_the_journal(server: Server) -> None:
+    headers = {"X_Request_Id": "0123456789abcdef-test", "X_Real_IP": "192.0.2.9"}
+    ask(server, "/media/ann.svg?line=1", **headers)
+    ask(server, "/stages/?line=2", X_Request_Id="too short", X_Forwarded_For="not an address")
+    found: list[dict[str, object]] = []
+
+    def written() -> bool:
+        found[:] = [line for line in server.journal("request") if "line=" in str(line["path"])]
+        return len(found) == 2
+
+    server.wait_for(written, "journal")
+    first, second = found
+    assert first["request_id"] == "0123456789abcdef-test"
+    assert first["client"] == "192.0.2.9"
+    assert (first["method"], first["status"]) == ("GET", 200)
+    assert first["bytes"] == (server.media / "ann.svg").stat().st_size
+    assert "request_id" not in second
+    assert second["client"] == "127.0.0.1"

@@ -1,0 +1,108 @@
+"""wire: any bytes in, never an exception but BadFrame; what encode writes, decode reads."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from upstage.wire import MAX_FRAME, BadFrame, Message, Splitter, decode, encode
+
+NAMES = st.text(min_size=1).filter(lambda name: name != "mode")
+
+
+@given(st.binary(max_size=3000))
+def test_any_bytes_decode_or_are_a_bad_frame(frame: bytes) -> None:
+    try:
+        message = decode(frame)
+    except BadFrame:
+        return
+    assert isinstance(message.mode, str)
+
+
+@given(st.text(), st.dictionaries(NAMES, st.text(), max_size=20))
+def test_decode_is_the_inverse_of_encode(mode: str, fields: dict[str, str]) -> None:
+    frame = encode(mode, **fields)
+    assert frame.endswith(b"\0")
+    assert frame.count(b"\0") == 1
+    assert decode(frame[:-1]) == Message(mode, fields)
+
+
+@given(st.text())
+def test_encoded_text_is_made_of_harmless_characters(text: str) -> None:
+    assert set(encode("X", a=text)[:-1].decode()) <= set(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-+%&="
+    )
+
+
+@pytest.mark.parametrize(
+    ("frame", "expected"),
+    [
+        (encode("SET", ID="sock_7"), b"ID=sock_7&mode=SET\0"),
+        (encode("X", a="a b/c\n~", b=True, c=None, d=80.0), b"a=a+b%2Fc%0A%7E&b=True&c=None&d=80.0&mode=X\0"),
+        (encode("CONFIRM_LOADED"), b"mode=CONFIRM_LOADED\0"),
+        (encode("X", a="\ud800"), b"a=%3F&mode=X\0"),
+    ],
+)
+def test_the_form_on_the_wire(frame: bytes, expected: bytes) -> None:
+    assert frame == expected
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (b"msg=Good%20evening&mode=TEXT", Message("TEXT", {"msg": "Good evening"})),
+        (b"mode=TEXT;msg=a+b", Message("TEXT", {"msg": "a b"})),
+        (b"a=1&a=2&mode=X", Message("X", {"a": "2"})),
+        (b"a=&mode=X", Message("X", {"a": ""})),
+        ("msg=é&mode=X".encode(), Message("X", {"msg": "é"})),
+        (b"msg=\xff%ff%zz&mode=X", Message("X", {"msg": "\ufffd\ufffd%zz"})),
+    ],
+)
+def test_decoding(frame: bytes, message: Message) -> None:
+    assert decode(frame) == message
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"",
+        b"&",
+        b"mode",
+        b"a=1",
+        b"mode=A&mode=B",
+        b"mode=A&x",
+        b"<policy-file-request/>",
+        b"&".join([b"a=1"] * 40),
+    ],
+)
+def test_bad_frames(frame: bytes) -> None:
+    with pytest.raises(BadFrame):
+        decode(frame)
+
+
+def test_a_field_that_is_needed() -> None:
+    with pytest.raises(BadFrame, match="JOIN needs the field stage_ID"):
+        Message("JOIN", {}).need("stage_ID")
+
+
+@given(st.binary(max_size=200), st.lists(st.integers(0, 200)), st.integers(1, 12))
+def test_splitter_finds_the_same_frames_however_the_stream_is_cut(
+    stream: bytes, cuts: list[int], limit: int
+) -> None:
+    splitter = Splitter(limit)
+    found = []
+    edges = [0, *sorted(cuts), len(stream)]
+    for start, end in pairwise(edges):
+        found += splitter.feed(stream[start:end])
+        assert len(splitter._held) <= limit
+    *whole, rest = stream.split(b"\0")
+    assert found == [frame for frame in whole if len(frame) <= limit]
+    assert splitter.overlong == sum(len(frame) > limit for frame in [*whole, rest])
+
+
+def test_the_limit_of_upstage() -> None:
+    splitter = Splitter()
+    assert splitter.feed(b"x" * MAX_FRAME + b"\0") == [b"x" * 2048]
+    assert splitter.feed(b"x" * (MAX_FRAME + 1) + b"\0after\0") == [b"after"]
+    assert splitter.overlong == 1

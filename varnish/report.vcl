@@ -1,0 +1,80 @@
+# Every answer says what happened, in Cache-Status (RFC 9211) and, for a browser's developer tools, in Server-Timing.
+#
+#   outcome        Cache-Status: varnish; ...           what happened
+#   hit            hit; ttl=43190                       a fresh copy
+#   stale          hit; ttl=-3; detail=stale            an expired copy, see stale.vcl
+#   miss           fwd=uri-miss; stored; ttl=43200      fetched and kept (without "stored": fetched, may not be kept)
+#   hit-for-miss   fwd=miss; detail=hit-for-miss        fetched, since the last answer could not be kept
+#   pass           fwd=bypass; detail=pass              private, by a rule or by a cookie; other methods: fwd=method
+#   error          fwd=...; detail=error                asked the backend in vain, so it is our 503 page
+#   synth          detail=synth                         Varnish's own answer; the backend was not asked
+#
+# "uri-miss" is also said of a copy that was too old to use: VCL cannot tell the two apart. An open WebSocket (pipe)
+# is the one exception: after "pipe" the bytes are the backend's.
+
+sub vcl_hit {
+    set req.http.X-Outcome = "hit";
+    set req.http.Cache-Status = "varnish; hit";
+    if (obj.ttl < 0s) {
+        set req.http.X-Outcome = "stale";
+    }
+}
+
+sub vcl_miss {
+    set req.http.X-Outcome = "miss";
+    set req.http.Cache-Status = "varnish; fwd=uri-miss";
+    if (req.is_hitmiss) {
+        set req.http.X-Outcome = "hit-for-miss";
+        set req.http.Cache-Status = "varnish; fwd=miss";
+    }
+}
+
+sub vcl_pass {
+    set req.http.X-Outcome = "pass";
+    set req.http.Cache-Status = "varnish; fwd=bypass";
+    if (req.method != "GET" && req.method != "HEAD") {
+        set req.http.Cache-Status = "varnish; fwd=method";
+    }
+}
+
+# These notes are no business of the backend. (X-Media goes along: vcl_backend_response can read only what was sent.)
+sub vcl_backend_fetch {
+    unset bereq.http.X-Outcome;
+    unset bereq.http.Cache-Status;
+}
+
+sub vcl_deliver {
+    if (!obj.uncacheable) {
+        if (req.http.X-Outcome == "miss" || req.http.X-Outcome == "hit-for-miss") {
+            set req.http.Cache-Status = req.http.Cache-Status + "; stored";
+        }
+        set req.http.Cache-Status = req.http.Cache-Status + "; ttl=" + std.integer(duration=obj.ttl, fallback=0);
+    }
+    if (req.http.X-Outcome != "hit" && req.http.X-Outcome != "miss") {
+        set req.http.Cache-Status = req.http.Cache-Status + "; detail=" + req.http.X-Outcome;
+    }
+    call write_report;
+}
+
+sub vcl_synth {
+    if (req.http.X-Outcome) {
+        set req.http.X-Outcome = "error";
+    } else {
+        set req.http.X-Outcome = "synth";
+        set req.http.Cache-Status = "varnish";
+    }
+    set req.http.Cache-Status = req.http.Cache-Status + "; detail=" + req.http.X-Outcome;
+    call write_report;
+}
+
+sub write_report {
+    set resp.http.Cache-Status = req.http.Cache-Status;
+    set resp.http.Server-Timing = {"varnish;desc=""} + req.http.X-Outcome + {"""};
+
+    # Who we are and which version is for the attacker's notebook only. Age stays: browsers count with it.
+    unset resp.http.Server;
+    unset resp.http.Via;
+    unset resp.http.X-Varnish;
+    unset resp.http.X-Vinyl;        # the same, from Vinyl Cache
+    unset resp.http.X-Powered-By;
+}
