@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from house import REPO, House
-from test_stage import RawStage, enter
+from stage_client import RawStage, enter
 
 Visit = Callable[..., Page]
 PICTURES = REPO / "test-results"
