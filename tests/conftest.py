@@ -33,11 +33,3 @@ def house(request: pytest.FixtureRequest) -> Iterator[House]:
             logs.write_text(house.last_words())
             print(f"\nThe last words of every service ({logs}):\n{logs.read_text()}")
         house.make("clean")
-
-
-@pytest.fixture(scope="session")
-def containers(house: House) -> House:
-    """The house, for what is only true of containers."""
-    if house.mode != "containers":
-        pytest.skip("about containers")
-    return house

@@ -13,6 +13,9 @@ import requests
 REPO = Path(__file__).resolve().parent.parent
 PORTS = ("HTTP_PORT", "SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")
 
+# `make test` is a make as well: its own variables are not the user's.
+NOT_INHERITED = {"MAKELEVEL", "MAKEFLAGS", "MFLAGS", "UPSTAGE_ADMIN_PASSWORD", "SERVER_NAMES", "ONLY"}
+
 
 def free_ports(count: int) -> list[int]:
     """That many TCP ports on 127.0.0.1 that nobody listens on at the moment."""
@@ -40,7 +43,7 @@ class House:
     def environment(self) -> dict[str, str]:
         """What a user would have put into .env."""
         return {
-            **{key: value for key, value in os.environ.items() if key != "UPSTAGE_ADMIN_PASSWORD"},
+            **{key: value for key, value in os.environ.items() if key not in NOT_INHERITED},
             **{name: str(port) for name, port in self.ports.items()},
             "MODE": self.mode,
             "COMPOSE_PROJECT_NAME": self.project,

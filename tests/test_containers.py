@@ -7,6 +7,7 @@ import pytest
 
 from house import House, eventually
 
+pytestmark = pytest.mark.parametrize("house", ["containers"], indirect=True, scope="session")
 SERVICES = ("nginx", "varnish", "backend", "policyd", "locust")
 
 
@@ -16,9 +17,9 @@ def inspect(house: House, service: str) -> dict:  # type: ignore[type-arg]
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_hardened(containers: House, service: str) -> None:
+def test_hardened(house: House, service: str) -> None:
     """The running container, not the file: an engine may ignore what it does not know."""
-    found = inspect(containers, service)
+    found = inspect(house, service)
     host = found["HostConfig"]
     assert found["State"]["Health"]["Status"] == "healthy"
     assert host["ReadonlyRootfs"]
@@ -30,20 +31,20 @@ def test_hardened(containers: House, service: str) -> None:
     assert 0 < host["Memory"] <= 1 << 30
     assert host["Init"]
     assert host["LogConfig"]["Config"]["max-size"]
-    uids = containers.compose(
-        "exec", "-T", service, "sh", "-c", "cat /proc/[0-9]*/status | grep ^Uid:"
-    ).split("\n")
+    uids = house.compose("exec", "-T", service, "sh", "-c", "cat /proc/[0-9]*/status | grep ^Uid:").split(
+        "\n"
+    )
     assert all(line.split()[1] != "0" for line in uids if line), uids
     with pytest.raises(AssertionError, match=r"(?i)read-only"):
-        containers.compose("exec", "-T", service, "sh", "-c", "touch /proof")
+        house.compose("exec", "-T", service, "sh", "-c", "touch /proof")
 
 
-def test_only_the_loopback_is_published(containers: House) -> None:
+def test_only_the_loopback_is_published(house: House) -> None:
     for service in SERVICES:
-        for bindings in inspect(containers, service)["NetworkSettings"]["Ports"].values():
+        for bindings in inspect(house, service)["NetworkSettings"]["Ports"].values():
             for binding in bindings or []:
                 assert binding["HostIp"] == "127.0.0.1", service
-                assert int(binding["HostPort"]) in containers.ports.values(), service
+                assert int(binding["HostPort"]) in house.ports.values(), service
 
 
 REACHES = """
@@ -65,9 +66,9 @@ except OSError:
         ("backend", "locust", 8089, False),
     ],
 )
-def test_networks(containers: House, source: str, host: str, port: int, reached: bool) -> None:
+def test_networks(house: House, source: str, host: str, port: int, reached: bool) -> None:
     def connect() -> None:
-        containers.compose("exec", "-T", source, "python", "-c", REACHES, host, str(port))
+        house.compose("exec", "-T", source, "python", "-c", REACHES, host, str(port))
 
     if reached:
         connect()
@@ -76,28 +77,28 @@ def test_networks(containers: House, source: str, host: str, port: int, reached:
             connect()
 
 
-def test_the_back_network_has_no_way_out(containers: House) -> None:
+def test_the_back_network_has_no_way_out(house: House) -> None:
     """Not by name, as above, and not by address either: Locust's, on the other network."""
-    (edge,) = inspect(containers, "locust")["NetworkSettings"]["Networks"].values()
+    (edge,) = inspect(house, "locust")["NetworkSettings"]["Networks"].values()
     with pytest.raises(AssertionError, match="exit"):
-        containers.compose("exec", "-T", "backend", "python", "-c", REACHES, edge["IPAddress"], "8089")
+        house.compose("exec", "-T", "backend", "python", "-c", REACHES, edge["IPAddress"], "8089")
 
 
-def test_a_dead_varnish_is_answered_by_our_own_page(containers: House) -> None:
-    containers.compose("stop", "varnish")
+def test_a_dead_varnish_is_answered_by_our_own_page(house: House) -> None:
+    house.compose("stop", "varnish")
     try:
-        answer = containers.get("/")
+        answer = house.get("/")
         assert answer.status_code == 503
         assert answer.headers["Retry-After"] == "5"
         assert answer.headers["Cache-Control"] == "no-store"
         assert "nginx" not in answer.text
     finally:
-        containers.compose("start", "varnish")
-        eventually(lambda: containers.get("/").status_code == 200)
+        house.compose("start", "varnish")
+        eventually(lambda: house.get("/").status_code == 200)
 
 
-def test_nginx_finds_a_recreated_varnish(containers: House) -> None:
-    before = inspect(containers, "varnish")["Id"]
-    containers.compose("up", "-d", "--no-deps", "--force-recreate", "--wait", "varnish")
-    assert inspect(containers, "varnish")["Id"] != before
-    eventually(lambda: containers.get("/media/bench/tiny.html").status_code == 200)
+def test_nginx_finds_a_recreated_varnish(house: House) -> None:
+    before = inspect(house, "varnish")["Id"]
+    house.compose("up", "-d", "--no-deps", "--force-recreate", "--wait", "varnish")
+    assert inspect(house, "varnish")["Id"] != before
+    eventually(lambda: house.get("/media/bench/tiny.html").status_code == 200)
