@@ -51,34 +51,26 @@ class House:
             **self.knobs,
         }
 
-    def make(self, target: str, timeout: float = 600) -> str:
+    def make(self, target: str) -> str:
         """Run `make TARGET`; return what it printed. AssertionError with all of it on failure."""
-        done = subprocess.run(
-            ["make", target],
-            cwd=REPO,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=timeout,
-        )
-        assert done.returncode == 0, f"make {target} ended with {done.returncode}:\n{done.stdout}"
-        return done.stdout
+        return self._run("make", target)
 
-    def compose(self, *arguments: str, timeout: float = 120) -> str:
+    def compose(self, *arguments: str) -> str:
         """Run a Compose command on this project (containers only); return its output."""
+        return self._run("docker", "compose", *arguments)
+
+    def _run(self, *command: str) -> str:
         done = subprocess.run(
-            ["docker", "compose", "-p", self.project, *arguments],
+            command,
             cwd=REPO,
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=timeout,
+            timeout=600,
         )
-        assert done.returncode == 0, f"compose {arguments}: {done.stdout}"
+        assert done.returncode == 0, f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}"
         return done.stdout
 
     def url(self, path: str, host: str = "localhost") -> str:
