@@ -1,7 +1,7 @@
 # Every command of the house. `make` alone prints this list.
 .DEFAULT_GOAL := help
 
-.PHONY: help up down clean status logs doctor load test lock
+.PHONY: help up down clean status logs doctor load bench test lock
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -26,6 +26,9 @@ doctor: ## what this machine lacks, and what to type
 
 load: ## fill the open house for 20 seconds; fails if a single request did
 	@bin/house load
+
+bench: ## measure the stage: joins, broadcasts, memory, a reader who does not read
+	@bin/bench
 
 test: ## every test there is, on a house of its own (ONLY=unit, static, vtc, containers, native or browser)
 	@bin/test

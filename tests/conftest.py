@@ -1,11 +1,14 @@
 """The house the acceptance tests run against: opened by `make up`, once in containers, once native."""
 
 import os
+import shutil
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
 
-from house import REPO, House
+from browsing import PICTURES, QUIET, Visit
+from house import REPO, House, free_ports
 
 HOUSES = {
     "containers": ("proscenium-test", "127.43.0"),
@@ -21,6 +24,12 @@ def house(request: pytest.FixtureRequest) -> Iterator[House]:
         pytest.skip("no container engine can run here (make test said why)")
     project, net = HOUSES[mode]
     house = House(mode, project, net)
+    ftp, passive = free_ports(2)
+    house.knobs |= {
+        "COMPOSE_PROFILES": "webcam",
+        "FTP_PORT": str(ftp),
+        "FTP_PASSIVE_PORTS": f"{passive}-{passive}",
+    }
     house.make("clean")
     failed_before = request.session.testsfailed
     try:
@@ -33,3 +42,43 @@ def house(request: pytest.FixtureRequest) -> Iterator[House]:
             logs.write_text(house.last_words())
             print(f"\nThe last words of every service ({logs}):\n{logs.read_text()}")
         house.make("clean")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium, without a picture on any screen."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    assert chromium, "chromium is missing; make test installs it as root"
+    PICTURES.mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What the pages of a test complained about: console errors and uncaught exceptions."""
+    return []
+
+
+@pytest.fixture
+def visit(browser: Browser, house: House, complaints: list[str]) -> Iterator[Visit]:
+    """visit(path, width=1280) opens a page as a new visitor."""
+    contexts = []
+
+    def open_page(path: str, width: int = 1280, height: int = 800) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": height})
+        contexts.append(context)
+        page = context.new_page()
+        page.on(
+            "console",
+            lambda message: complaints.append(message.text) if message.type == "error" else None,
+        )
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(house.url(path))
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()

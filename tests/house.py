@@ -59,12 +59,29 @@ class House:
         """Run a Compose command on this project (containers only); return its output."""
         return self._run("docker", "compose", *arguments)
 
-    def _run(self, *command: str) -> str:
+    def upstage(self, *arguments: str, password: str = "") -> str:
+        """Run the backend's own command where it runs; `password` is what is typed at it."""
+        if self.mode == "containers":
+            return self._run(
+                "docker", "compose", "exec", "-T", "backend", "upstage", *arguments, typed=password
+            )
+        data = REPO / ".run" / self.project / "data"
+        return self._run(
+            "env",
+            f"UPSTAGE_DATA={data / 'upstage'}",
+            f"UPSTAGE_MEDIA={data / 'media'}",
+            f"PYTHONPATH={REPO / 'backend' / 'src'}",
+            str(REPO / ".venv/bin/python"),
+            *("-m", "upstage", *arguments),
+            typed=password,
+        )
+
+    def _run(self, *command: str, typed: str = "") -> str:
         done = subprocess.run(
             command,
             cwd=REPO,
             env=self.environment,
-            stdin=subprocess.DEVNULL,
+            input=typed,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -72,6 +89,17 @@ class House:
         )
         assert done.returncode == 0, f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}"
         return done.stdout
+
+    def restart(self, service: str) -> None:
+        """Stop a service and start it again, as `docker compose restart` does; wait for it."""
+        if self.mode == "containers":
+            self.compose("restart", service)
+        else:
+            control = Path(f"/tmp/proscenium-{os.getuid()}", self.project, "supervisor.sock")
+            ctl = str(REPO / ".venv/bin/supervisorctl")
+            self._run(ctl, "-s", f"unix://{control}", "restart", service)
+        # Varnish believes in a backend again after a few good probes.
+        eventually(lambda: self.get("/admin/id").status_code == 200, within=60)
 
     def url(self, path: str, host: str = "localhost") -> str:
         """The address of a path as a browser on this machine would type it."""

@@ -40,7 +40,7 @@ def test_the_set_up_comes_in_upstages_order(seat: RawStage) -> None:
     assert [loads.count(kind) for kind in ("LOAD_BACKDROP", "LOAD_PROP", "LOAD_AUDIO", "LOAD_CHAT")] == [
         2,
         2,
-        2,
+        3,
         1,
     ]
     assert modes[-1] == "CONFIRM_LOADED"

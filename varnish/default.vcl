@@ -12,6 +12,7 @@ import std;
 
 include "backends.vcl";     # who is asked: the only file that changes from one deployment to another
 include "normalise.vcl";    # one spelling for each request, and nothing in it that we did not check
+include "purge.vcl";        # how the backend takes a replaced picture back
 include "routes.vcl";       # what never meets the cache: other methods, /admin, /swf, /media/video, WebSocket
 include "media.vcl";        # what is the same for everybody: kept 12 hours
 include "stale.vcl";        # what to do when a copy is too old, or the backend does not answer

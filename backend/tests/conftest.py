@@ -11,7 +11,7 @@ from upstage.stage import Colours, Stage
 from upstage.things import Audio, Avatar, Backdrop, Prop
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode does not do it
-from theatre import PASSWORD, RUN, Server, make_content, make_site
+from theatre import PASSWORD, RUN, Cache, Maker, Server, make_content, make_site
 
 settings.register_profile("here", database=None)  # leave no folder behind
 settings.load_profile("here")
@@ -50,3 +50,40 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     assert server.stop() == 0
     assert not server.journal("Unhandled Error")
     assert not server.journal("a request failed")
+
+
+@pytest.fixture(scope="session")
+def cache() -> Iterator[Cache]:
+    cache = Cache()
+    yield cache
+    cache.listener.close()
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory, cache: Cache) -> Iterator[Server]:
+    server = Server(
+        tmp_path_factory.mktemp("workshop"),
+        ["-m", "upstage", "serve"],
+        UPSTAGE_ADMIN_PASSWORD=PASSWORD,
+        UPSTAGE_PURGE=cache.address,
+        UPSTAGE_SIGNUP="open",
+    )
+    yield server
+    assert server.stop() == 0
+    assert not server.journal("Unhandled Error")
+    assert not server.journal("a request failed")
+    assert not list(server.media.glob(".upload-*"))
+
+
+@pytest.fixture(scope="session")
+def admin(workshop: Server) -> Maker:
+    return Maker(workshop)
+
+
+@pytest.fixture(scope="session")
+def maker(workshop: Server, admin: Maker) -> Maker:
+    done = admin.post(
+        "/admin/workshop/players", action="add", name="mia", password="12345678", act="yes", admin="yes"
+    )
+    assert done.status == 302
+    return Maker(workshop, "mia", "12345678")

@@ -1,12 +1,21 @@
 """accounts, tokens and settings: nothing kept too long, nothing guessed for ever, errors that help."""
 
 from pathlib import Path
+from typing import TypeVar, cast
 
 import pytest
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from upstage.accounts import ADMIN, FAILURE_WINDOW, MAX_FAILURES, Accounts, TooManyFailures, keep_password
+from upstage.members import AUDIENCE
+from upstage.passwords import PasswordError, choose
+from upstage.passwords import matches as matches_hash
+from upstage.records import Account
 from upstage.settings import Settings, SettingsError, from_environment, parse_endpoint
 from upstage.tokens import Tokens
+
+T = TypeVar("T")
 
 
 class Clock:
@@ -30,32 +39,93 @@ def test_a_crash_while_writing_the_password_is_survived(tmp_path: Path) -> None:
     assert keep_password(tmp_path) == (tmp_path / "admin-password").read_text().strip()
 
 
+async def matches(hash: str, password: str) -> bool:
+    return hash == password
+
+
+def sign_in(accounts: Accounts, name: str, password: str, address: str) -> str | None:
+    """Sign in; nothing here has to wait, so the coroutine runs to its end at once."""
+    return done(Deferred.fromCoroutine(accounts.sign_in(name, password, address)))
+
+
+def done(deferred: Deferred[T]) -> T:
+    result: list[T | Failure] = []
+    deferred.addBoth(result.append)
+    [value] = result
+    if isinstance(value, Failure):
+        value.raiseException()
+    return cast(T, value)
+
+
 def test_signing_in() -> None:
-    accounts = Accounts("söze")
-    assert accounts.sign_in("admin", "wrong", "a") is None
-    assert accounts.sign_in("Admin", "söze", "a") is None
-    token = accounts.sign_in("admin", "söze", "a")
+    accounts = Accounts("söze", matches)
+    assert sign_in(accounts, "admin", "wrong", "a") is None
+    assert sign_in(accounts, "Admin", "söze", "a") is None
+    token = sign_in(accounts, "admin", "söze", "a")
     assert token is not None
-    assert accounts.sessions.get(token) is ADMIN
+    assert accounts.player(token) == ADMIN
+    assert accounts.player("") is AUDIENCE
+    accounts.sign_out(token)
+    assert accounts.player(token) is AUDIENCE
+
+
+def test_a_player_who_is_changed_or_removed_is_signed_out() -> None:
+    accounts = Accounts("söze", matches)
+    ann, bob = Account("Ann", "a", frozenset({"act"})), Account("bob", "b", frozenset())
+    accounts.replace_players({"Ann": ann, "bob": bob})
+    tokens = [sign_in(accounts, name, password, "x") for name, password in (("ann", "a"), ("bob", "b"))]
+    assert [accounts.player(token or "") for token in tokens] == [ann.player, bob.player]
+    accounts.replace_players({"Ann": Account("Ann", "a", frozenset({"act", "su"})), "bob": bob})
+    assert [accounts.player(token or "") for token in tokens] == [AUDIENCE, bob.player]
+    accounts.replace_players({})
+    assert accounts.player(tokens[1] or "") is AUDIENCE
+
+
+def test_guesses_sent_at_once_are_counted_before_they_are_checked() -> None:
+    checks: list[Deferred[bool]] = []
+
+    async def slow(hash: str, password: str) -> bool:
+        checks.append(Deferred())
+        return await checks[-1]
+
+    accounts = Accounts("right", slow)
+    guesses = [Deferred.fromCoroutine(accounts.sign_in("admin", "x", "a")) for _ in range(MAX_FAILURES + 5)]
+    assert len(checks) == MAX_FAILURES
+    for guess in guesses[MAX_FAILURES:]:
+        with pytest.raises(TooManyFailures):
+            done(guess)
+    for check in checks:
+        check.callback(False)
 
 
 def test_guessing_is_slowed_down_for_one_address_only() -> None:
     clock = Clock()
-    accounts = Accounts("right", clock)
+    accounts = Accounts("right", matches, clock)
     for _ in range(MAX_FAILURES):
-        assert accounts.sign_in("admin", "wrong", "guesser") is None
+        assert sign_in(accounts, "admin", "wrong", "guesser") is None
     with pytest.raises(TooManyFailures):
-        accounts.sign_in("admin", "right", "guesser")
-    assert accounts.sign_in("admin", "right", "teacher")
+        sign_in(accounts, "admin", "right", "guesser")
+    assert sign_in(accounts, "admin", "right", "teacher")
     clock.now += FAILURE_WINDOW
-    assert accounts.sign_in("admin", "right", "guesser")
+    assert sign_in(accounts, "admin", "right", "guesser")
 
 
 def test_remembering_failures_is_bounded() -> None:
-    accounts = Accounts("right")
+    accounts = Accounts("right", matches)
     for number in range(3000):
-        accounts.sign_in("admin", "wrong", str(number))
-    assert len(accounts._failures) == 1000
+        sign_in(accounts, "admin", "wrong", str(number))
+    assert len(accounts._failures._taken) == 1000
+
+
+def test_passwords_are_argon2_and_not_too_short() -> None:
+    hash = choose("long enough")
+    assert hash.startswith("$argon2id$")
+    assert matches_hash(hash, "long enough")
+    assert not matches_hash(hash, "long enough ")
+    assert not matches_hash("no hash at all", "long enough")
+    for bad in ("short", "x" * 201):
+        with pytest.raises(PasswordError, match="8 to 200"):
+            choose(bad)
 
 
 def test_tokens_expire() -> None:
@@ -85,6 +155,9 @@ def test_defaults() -> None:
     default = settings(ADMIN_PASSWORD="")
     assert default.web.reachable_at == ("127.0.0.1", 8081)
     assert (default.stage.port, default.stage.proxied) == (7230, True)
+    assert (default.purge, default.signup) == (None, False)
+    assert settings(PURGE="varnish:8082", SIGNUP="open").purge == ("varnish", 8082)
+    assert settings(PURGE="[::1]:8082").purge == ("::1", 8082)
     assert (default.data, default.media) == (Path("/var/lib/upstage"), Path("/srv/media"))
 
 
@@ -115,6 +188,9 @@ def test_endpoints(text: str, proxied: bool, reachable_at: tuple[str, int]) -> N
         ({"STAGE_ENDPOINT": "haproxy"}, "UPSTAGE_STAGE_ENDPOINT=haproxy: expected"),
         ({"STAGE_ENDPOINT": "tcp:1:backlog=many"}, "'backlog=many' is not known here"),
         ({"DATA": "var"}, "UPSTAGE_DATA=var: must be an absolute path"),
+        ({"PURGE": "varnish"}, "UPSTAGE_PURGE=varnish: expected HOST:PORT"),
+        ({"PURGE": "varnish:99999"}, "UPSTAGE_PURGE=varnish:99999: expected HOST:PORT"),
+        ({"SIGNUP": "yes"}, "UPSTAGE_SIGNUP=yes: expected open or closed"),
         ({"ADMIN_PASSWORD": "a\nb"}, "UPSTAGE_ADMIN_PASSWORD: must be one line"),
     ],
 )

@@ -6,7 +6,7 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
-from upstage.connection import Connections
+from upstage.connection import Connection, Connections
 from upstage.house import House
 from upstage.sockets import StageSocket, StageSocketFactory
 from upstage.stage import Stage
@@ -122,6 +122,15 @@ def test_a_client_that_catches_up_starts_afresh(connections: Connections) -> Non
     assert slow.transport.producerState == "producing"
 
 
+def test_a_connection_that_is_closing_while_its_client_is_behind_is_let_go(connections: Connections) -> None:
+    """A WebSocket's farewell, right behind a JOIN with a long replay; found by fuzz.py."""
+    client = Client(connections)
+    client.protocol._connection.pauseProducing()
+    client.transport.loseConnection()
+    client.protocol._connection.resumeProducing()
+    assert client.transport.producer is None
+
+
 def test_a_write_that_fails_is_one_clients_trouble(connections: Connections) -> None:
     broken, well = Client(connections), Client(connections)
     for client in (broken, well):
@@ -151,3 +160,90 @@ def test_closing_waits_for_those_who_read_and_cuts_the_others(connections: Conne
     assert done.called
     assert slow.transport.disconnected
     assert connections.house.counts["cut_stop"] == 1
+
+
+class At:
+    """A clock of our own."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_who_says_too_much_is_not_heard_and_then_cut(stage: Stage) -> None:
+    clock = At()
+    connections = Connections(House([stage]), rate=10, burst=20, clock=clock)
+    loud, calm = Client(connections), Client(connections)
+    for client in (loud, calm):
+        client.send(b"stage_ID=demo&mode=JOIN\0")
+    assert len(loud.send(b"msg=x&mode=TEXT\0" * 100)) == 19  # and the JOIN
+    assert connections.house.counts["rate_limited"] == 81
+    assert calm.send(b"msg=x&mode=TEXT\0") == [b"text=x&mode=ANONTEXT"]
+    clock.now += 10
+    assert loud.send(b"msg=sorry&mode=TEXT\0") == [b"text=sorry&mode=ANONTEXT"]
+    assert not loud.transport.disconnected
+    loud.send(b"msg=x&mode=TEXT\0" * 1100)
+    assert loud.transport.disconnected
+    assert connections.house.counts["cut_flood"] == 1
+    assert not calm.transport.disconnected
+
+
+def test_an_address_has_only_so_many_connections(stage: Stage) -> None:
+    connections = Connections(House([stage]), max_per_address=2)
+    clients = [Client(connections) for _ in range(3)]
+    for client in clients:
+        client.send(b"stage_ID=demo&mode=JOIN\0")
+    assert [client.transport.disconnected for client in clients] == [False, False, True]
+    assert connections.house.counts["cut_address"] == 1
+    assert stage.audience == 2
+    clients[2].lose()
+    clients[0].lose()
+    assert Client(connections).send(b"stage_ID=demo&mode=JOIN\0")
+
+
+def test_those_who_never_say_anything_are_counted_at_the_heartbeat(stage: Stage) -> None:
+    connections = Connections(House([stage]), max_per_address=2)
+    clients = [Client(connections) for _ in range(3)]
+    connections.beat()
+    assert sum(client.transport.disconnected for client in clients) == 1
+
+
+def test_the_heartbeat_cuts_who_has_not_read_since_the_last_one(connections: Connections) -> None:
+    quiet, stalled = Client(connections), Client(connections)
+    stalled.protocol._connection.pauseProducing()
+    quiet.transport.clear()
+    connections.beat()
+    assert quiet.received() == [b"mode=HEARTBEAT"]
+    assert not stalled.transport.disconnected
+    stalled.protocol._connection.resumeProducing()
+    connections.beat()
+    assert not stalled.transport.disconnected
+    stalled.protocol._connection.pauseProducing()
+    connections.beat()
+    connections.beat()
+    assert stalled.transport.disconnected
+    assert not quiet.transport.disconnected
+
+
+def test_a_client_that_answers_no_ping_is_cut(connections: Connections) -> None:
+    pings: list[int] = []
+    transport = StringTransport()
+    connection = Connection(
+        connections,
+        transport,
+        transport.write,
+        transport.loseConnection,
+        lambda: "x",
+        lambda: pings.append(1),
+    )
+    connections.beat()
+    connection.alive()
+    connections.beat()
+    connection.received(b"mode=NB\0")
+    connections.beat()
+    assert len(pings) == 3
+    assert not transport.disconnected
+    connections.beat()
+    assert transport.disconnected
+    assert connections.house.counts["cut_silent"] == 1

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -139,17 +140,44 @@ def test_a_reader_who_does_not_read_is_cut_and_costs_nobody_a_frame(server: Serv
 
 
 def test_a_proxy_header_comes_first_where_one_is_expected(tmp_path: Path) -> None:
-    server = Server(tmp_path, ["-m", "upstage", "serve"], "haproxy:tcp:0:interface=127.0.0.1:backlog=16")
+    endpoint = "haproxy:tcp:0:interface=127.0.0.1:backlog=16"
+    server = Server(tmp_path, ["-m", "upstage", "serve"], endpoint, UPSTAGE_CONNECTIONS_PER_ADDRESS="1")
     try:
         client = server.connect()
         client.socket.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 4711 7230\r\nstage_ID=demo&mo")
         client.socket.sendall(b"de=JOIN\0")
         assert client.until(b"&mode=JOINED")[0].endswith(b"&mode=SET")
+        classmate = server.connect()  # from the same address, which may have one connection
+        classmate.socket.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 4712 7230\r\n")
+        classmate.send(b"stage_ID=demo&mode=JOIN")
+        with pytest.raises((EOFError, ConnectionError)):
+            classmate.until(b"&mode=JOINED")
         stranger = server.connect()
         stranger.send(b"stage_ID=demo&mode=JOIN")
         with pytest.raises((EOFError, ConnectionError)):
             stranger.until(b"&mode=JOINED")
         assert command(server, "healthcheck") == (0, "")
+    finally:
+        assert server.stop() == 0
+
+
+def test_a_heartbeat_keeps_quiet_clients_and_finds_dead_ones(tmp_path: Path) -> None:
+    quick = (
+        "import sys; from upstage import cli, service; service.HEARTBEAT = 0.3; sys.exit(cli.main(['serve']))"
+    )
+    server = Server(tmp_path, ["-c", quick])
+    try:
+        flash, browser, dead = server.connect(), open_websocket(server), open_websocket(server)
+        assert flash.until(b"mode=HEARTBEAT")
+        browser.settimeout(0.1)
+        while not server.journal("cut off"):  # a WebSocket answers pings while it reads
+            with suppress(websocket.WebSocketTimeoutException):
+                browser.recv()
+        assert [line["reason"] for line in server.journal("cut off")] == ["silent"]
+        browser.settimeout(5)
+        browser.send(JOIN)
+        until(browser, "&mode=JOINED")
+        dead.shutdown()
     finally:
         assert server.stop() == 0
 

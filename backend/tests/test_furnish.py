@@ -3,11 +3,16 @@
 import gzip
 import hashlib
 import os
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from upstage import svg
+from upstage.database import Database
 from upstage.furnish import ContentError, furnish, load_stage, measuring_files
+from upstage.records import Thing
 from upstage.settings import PACKAGE
 
 
@@ -15,17 +20,12 @@ def test_the_stage_as_written(content: Path) -> None:
     stage = load_stage(content / "demo")
     assert (stage.id, stage.name, stage.splash) == ("demo", "Demo Stage", "Welcome & enjoy")
     assert (stage.colours.page, stage.colours.chat) == ("0x112233", "0xAABBCC")
-    [avatar] = stage.avatars
-    assert (avatar.id, avatar.name, avatar.url, avatar.x, avatar.y) == (
-        1,
-        "Ann",
-        "/media/ann.svg",
-        60.0,
-        120.0,
+    assert stage.things == (
+        Thing("avatar", 1, "Ann", "ann.svg", x=60.0, y=120.0),
+        Thing("backdrop", 1, "Wood", "wood.svg"),
+        Thing("prop", 1, "Hat", "hat.svg"),
+        Thing("audio", 1, "Bell", "audio/bell.mp3", type="sfx"),
     )
-    assert [thing.url for thing in stage.pictures] == ["/media/wood.svg", "/media/ann.svg", "/media/hat.svg"]
-    assert [(audio.file, audio.type) for audio in stage.audios] == [("bell.mp3", "sfx")]
-    assert stage.backdrop_shown == 1
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,16 @@ def test_mistakes_are_named(content: Path, old: str, new: str, message: str) -> 
         load_stage(content / "demo")
 
 
-def test_media_are_copied_once_and_readable_by_all(content: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return Database(tmp_path)
+
+
+def test_media_are_copied_once_and_readable_by_all(content: Path, tmp_path: Path, database: Database) -> None:
     media = tmp_path / "media"
     old = os.umask(0o027)
     try:
-        assert [stage.id for stage in furnish(content, media)] == ["demo"]
+        furnish(content, media, database)
     finally:
         os.umask(old)
     ann = media / "ann.svg"
@@ -67,24 +72,40 @@ def test_media_are_copied_once_and_readable_by_all(content: Path, tmp_path: Path
     assert (media / "audio" / "bell.mp3").stat().st_mode & 0o777 == 0o644
     assert not [path for path in media.rglob("*") if path.name.startswith(".")]
     before = ann.stat()
-    furnish(content, media)
+    furnish(content, media, database)
     assert (ann.stat().st_mtime_ns, ann.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
-    (content / "demo" / "ann.svg").write_text("<svg/>")
-    furnish(content, media)
-    assert ann.read_text() == "<svg/>"
 
 
-def test_two_stages_with_one_name_for_two_files(content: Path, tmp_path: Path) -> None:
+def test_what_makers_have_done_is_left_alone(content: Path, tmp_path: Path, database: Database) -> None:
+    media = tmp_path / "media"
+    furnish(content, media, database)
+    stage = database.snapshot().stages["demo"]
+    database.save_stage(replace(stage, name="Ours"))
+    database.take_thing("demo", "prop", 1)
+    (media / "ann.svg").write_text("another Ann")
+    (media / "wood.svg").unlink()
+    (media / "hat.svg").unlink()
+    database.remove_medium("hat.svg")
+    furnish(content, media, database)
+    stage = database.snapshot().stages["demo"]
+    assert stage.name == "Ours"
+    assert stage.of_kind("prop") == []
+    assert (media / "ann.svg").read_text() == "another Ann"
+    assert (media / "wood.svg").exists()
+    assert not (media / "hat.svg").exists()
+    database.remove_stage("demo")
+    furnish(content, media, database)
+    assert database.snapshot().stages == {}
+
+
+def test_two_stages_with_one_name_for_two_files(content: Path, tmp_path: Path, database: Database) -> None:
     other = content / "other"
-    (content / "demo").rename(other)
-    (tmp_path / "content" / "demo").mkdir()
-    for path in other.rglob("*"):
-        target = content / "demo" / path.relative_to(other)
-        target.mkdir() if path.is_dir() else target.write_bytes(path.read_bytes())
-    assert len(furnish(content, tmp_path / "media")) == 2
+    shutil.copytree(content / "demo", other)
+    furnish(content, tmp_path / "media", database)
+    assert set(database.snapshot().stages) == {"demo", "other"}
     (other / "hat.svg").write_text("another hat")
     with pytest.raises(ContentError, match=r"a different file named hat\.svg"):
-        furnish(content, tmp_path / "media")
+        furnish(content, tmp_path / "media", database)
 
 
 def test_measuring_files_are_the_same_on_every_machine() -> None:
@@ -101,10 +122,16 @@ def test_measuring_files_are_the_same_on_every_machine() -> None:
     assert files["bench/tiny.html"].isascii()
 
 
-def test_our_own_content_is_in_order(tmp_path: Path) -> None:
-    [demo] = [stage for stage in furnish(PACKAGE / "content", tmp_path) if stage.id == "demo"]
-    assert len(demo.avatars) >= 3
-    assert len(demo.backdrops) >= 2
-    assert len(demo.props) >= 2
-    assert len(demo.audios) >= 2
-    assert all(0 < avatar.x < 225 and 0 < avatar.y < 189 for avatar in demo.avatars)
+def test_our_own_content_is_in_order(tmp_path: Path, database: Database) -> None:
+    furnish(PACKAGE / "content", tmp_path, database)
+    stages = database.snapshot().stages
+    demo = stages["demo"]
+    assert stages["rehearsal"].things == ()
+    for kind, least in (("avatar", 3), ("backdrop", 2), ("prop", 2), ("audio", 2)):
+        assert len(demo.of_kind(kind)) >= least
+    assert all(0 < avatar.x < 225 and 0 < avatar.y < 189 for avatar in demo.of_kind("avatar"))
+
+
+@pytest.mark.parametrize("drawing", sorted((PACKAGE / "content").rglob("*.svg")), ids=lambda path: path.name)
+def test_our_own_drawings_could_be_uploaded(drawing: Path) -> None:
+    svg.check(drawing)

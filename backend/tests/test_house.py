@@ -66,7 +66,7 @@ def test_visitors_keys_take_no_room(house: House) -> None:
 
 
 def test_leaving_a_stage_for_another(house: House, stage: Stage) -> None:
-    house.stages["other"] = Stage("other", "Other", "Hi", stage.colours)
+    house.add(Stage("other", "Other", "Hi", stage.colours))
     visitor, neighbour = Visitor(house), Visitor(house)
     neighbour.send(b"stage_ID=demo&mode=JOIN")
     visitor.send(b"stage_ID=demo&mode=JOIN")

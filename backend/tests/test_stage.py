@@ -2,8 +2,9 @@
 
 import pytest
 
+from upstage import talk
 from upstage.stage import CHAT_REPLAY, CHAT_REPLAY_SIZE, Member, Player, Stage
-from upstage.wire import decode
+from upstage.wire import Message, decode
 
 PLAYER = Player("admin", can_act=True)
 
@@ -24,6 +25,11 @@ class Seat:
     def last(self, mode: str) -> dict[str, str]:
         found = [decode(frame[:-1]) for frame in self.frames]
         return dict(next(message for message in reversed(found) if message.mode == mode).fields)
+
+
+def say(stage: Stage, text: str) -> None:
+    """Somebody in the audience says something."""
+    talk.text(stage, Seat().member, Message("TEXT", {"msg": text}))
 
 
 SET_UP = [
@@ -102,7 +108,7 @@ def test_text_goes_to_everybody_and_to_those_who_come_later(stage: Stage) -> Non
     first, second, late = Seat(), Seat(), Seat()
     stage.join(first.member)
     stage.join(second.member)
-    stage.text("bravo! <b>")
+    say(stage, "bravo! <b>")
     assert first.last("ANONTEXT") == second.last("ANONTEXT") == {"text": "bravo! &lt;b&gt;"}
     stage.join(late.member)
     assert late.last("LOAD_CHAT") == {"chat": " bravo! &lt;b&gt;"}
@@ -110,7 +116,7 @@ def test_text_goes_to_everybody_and_to_those_who_come_later(stage: Stage) -> Non
 
 def test_a_line_break_does_not_forge_a_line(stage: Stage) -> None:
     seat = Seat()
-    stage.text("hello\n<Ann> I am the avatar\u2028\x00x")
+    say(stage, "hello\n<Ann> I am the avatar\u2028\x00x")
     stage.join(seat.member)
     assert seat.last("LOAD_CHAT") == {"chat": " hello &lt;Ann&gt; I am the avatar  x"}
 
@@ -119,20 +125,20 @@ def test_a_line_break_does_not_forge_a_line(stage: Stage) -> None:
 def test_nothing_said_is_nothing_sent(stage: Stage, text: str) -> None:
     seat = Seat()
     stage.join(seat.member)
-    stage.text(text)
+    say(stage, text)
     assert "ANONTEXT" not in seat.modes
     assert not stage.chat
 
 
 def test_the_replay_is_bounded_in_lines_and_in_size(stage: Stage) -> None:
     for number in range(CHAT_REPLAY + 10):
-        stage.text(f"line {number}")
+        say(stage, f"line {number}")
     seat = Seat()
     stage.join(seat.member)
     lines = seat.last("LOAD_CHAT")["chat"].split("\n")
     assert lines == [f" line {number}" for number in range(10, CHAT_REPLAY + 10)]
     for _ in range(CHAT_REPLAY):
-        stage.text("x" * 2000)
+        say(stage, "x" * 2000)
     late = Seat()
     stage.join(late.member)
     assert CHAT_REPLAY_SIZE - 2100 < len(late.last("LOAD_CHAT")["chat"]) <= CHAT_REPLAY_SIZE
@@ -144,5 +150,5 @@ def test_a_member_that_leaves_during_a_broadcast_does_not_stop_it(stage: Stage) 
         stage.join(seat.member)
     leaver = seats[2].member
     leaver.send = lambda frame: stage.members.discard(leaver)
-    stage.text("all here?")
+    say(stage, "all here?")
     assert all("ANONTEXT" in seat.modes for seat in seats if seat.member is not leaver)

@@ -7,11 +7,16 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from http.client import HTTPConnection, HTTPMessage
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlencode
 
 PASSWORD = "open sesame"
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 SRC = Path(__file__).parents[1] / "src"
 RUN = """
 import os, sys
@@ -50,8 +55,10 @@ TEMPLATES = {
     "index.html": "index {% for s in stages %}{{ s.id }}:{{ s.players }}/{{ s.audience }}{% endfor %}",
     "stages.html": "stages {% for s in stages %}{{ s.name }}{% endfor %}",
     "stage.html": "{{ stage.name }} {{ asset('script/main.js') }} {{ preload }} {{ modules }}",
-    "login.html": "login {{ error }}",
-    "workshop.html": "workshop {{ player }} {% for s in stages %}{{ s.id }}{% endfor %}",
+    "login.html": "login {{ error }} csrf={{ csrf }}",
+    "workshop.html": "workshop {{ player.name }} {% for s in stages %}{{ s.id }}{% endfor %} csrf={{ csrf }}",
+    "log.html": "log {{ stage.id }} {% for line in lines %}[{{ line }}]{% endfor %}",
+    "signup.html": "signup {{ open }} {{ error }} csrf={{ csrf }}",
     "error.html": "error {{ status }} {{ title }} {{ message }}",
 }
 
@@ -88,11 +95,12 @@ class Server:
         self.media = folder / "media"
         self.data = folder / "data"
         self.env = os.environ | {
-            "PYTHONPATH": str(SRC),
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(SRC), os.environ.get("PYTHONPATH")])),
             "UPSTAGE_DATA": str(self.data),
             "UPSTAGE_MEDIA": str(self.media),
             "UPSTAGE_WEB_ENDPOINT": "tcp:0:interface=127.0.0.1",
             "UPSTAGE_STAGE_ENDPOINT": stage_endpoint,
+            "UPSTAGE_METRICS_ENDPOINT": "tcp:0:interface=127.0.0.1",
             **env,
         }
         self._journal = folder / "journal"
@@ -122,6 +130,98 @@ class Server:
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(10)
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: HTTPMessage
+    body: bytes
+
+
+def ask(server: Server, path: str, method: str = "GET", body: bytes | None = None, **headers: str) -> Answer:
+    connection = HTTPConnection("127.0.0.1", server.web_port, timeout=5)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, body, named)
+    response = connection.getresponse()
+    answer = Answer(response.status, response.headers, response.read())
+    connection.close()
+    return answer
+
+
+class Maker:
+    """A browser, as far as the workshop is concerned: a cookie, and the token of the page it has open."""
+
+    def __init__(self, server: Server, name: str = "admin", password: str = PASSWORD) -> None:
+        self.server = server
+        body = urlencode({"username": name, "password": password}).encode()
+        answer = ask(server, "/admin/login", "POST", body, **FORM)
+        assert answer.status == 302, answer.body
+        self.cookie = answer.headers["Set-Cookie"].partition(";")[0]
+        self.csrf = token_in(self.get("/admin/").body)
+
+    def get(self, path: str) -> Answer:
+        return ask(self.server, path, Cookie=self.cookie)
+
+    def post(self, path: str, **fields: str) -> Answer:
+        body = urlencode({"csrf": self.csrf, **fields}).encode()
+        return ask(self.server, path, "POST", body, Cookie=self.cookie, **FORM)
+
+    def upload(self, path: str, data: bytes, **fields: str) -> Answer:
+        body = multipart({"csrf": self.csrf, **fields}, data)
+        return ask(self.server, path, "POST", body, Cookie=self.cookie, Content_Type=MULTIPART)
+
+
+MULTIPART = "multipart/form-data; boundary=the-seam"
+
+
+def multipart(fields: dict[str, str], data: bytes) -> bytes:
+    parts = [
+        f'--the-seam\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+        for name, value in fields.items()
+    ]
+    file = b'--the-seam\r\nContent-Disposition: form-data; name="file"; filename="../../etc/x.png"\r\n\r\n'
+    return b"".join(parts) + file + data + b"\r\n--the-seam--\r\n"
+
+
+def token_in(page: bytes) -> str:
+    found = re.search(rb'(?:csrf=|name="csrf" value=")([0-9a-f]{64})', page)
+    assert found, page
+    return found[1].decode()
+
+
+class Cache:
+    """Something that listens for PURGE as Varnish does."""
+
+    def __init__(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        self.asked: list[str] = []
+        self.status = "200 Purged"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            with connection:
+                self.asked.append(connection.recv(65536).split(b" HTTP/")[0].decode())
+                connection.sendall(f"HTTP/1.1 {self.status}\r\nContent-Length: 2\r\n\r\nok".encode())
+
+
+DRAWING = b"<svg xmlns='http://www.w3.org/2000/svg'><!-- %s --></svg>"
+
+
+def bring(maker: Maker, name: str, kind: str = "prop", data: bytes | None = None) -> str:
+    """Upload a file; return its path below /media."""
+    answer = maker.upload(
+        "/admin/workshop/media", DRAWING % name.encode() if data is None else data, name=name, kind=kind
+    )
+    assert answer.status == 302, answer.body
+    found = re.search(r"/admin/workshop/media/([^?]+)\?said=made$", answer.headers["Location"])
+    assert found
+    return found[1]
 
 
 class Client:

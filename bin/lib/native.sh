@@ -9,7 +9,12 @@ NATIVE_DATA=$PWD/$state/data
 # directory, and a socket's path must be short.
 NATIVE_RUN=/tmp/proscenium-$(id -u)/$COMPOSE_PROJECT_NAME
 REPO=$PWD
-export NATIVE_DATA NATIVE_RUN REPO
+# The webcam profile, without a service of its own: the backend can listen where clients come.
+case ,${COMPOSE_PROFILES:-}, in
+*,webcam,*) NATIVE_FTP=tcp:$FTP_PORT:interface=$BIND_ADDR ;;
+*) NATIVE_FTP= ;;
+esac
+export NATIVE_DATA NATIVE_RUN REPO NATIVE_FTP
 PATH=$PATH:/usr/sbin
 
 supervisorctl() { .venv/bin/supervisorctl -c native/supervisord.conf "$@"; }
@@ -24,9 +29,21 @@ missing_native_packages() {
     python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
 }
 
+# What makes avatars speak; without it they are silent, and all else works.
+missing_voice_packages() {
+    has espeak-ng || echo espeak-ng
+    has lame || echo lame
+}
+
 ensure_native_programs() {
-    local missing
+    local missing voice
     mapfile -t missing < <(missing_native_packages)
+    mapfile -t voice < <(missing_voice_packages)
+    if may_install; then
+        missing+=("${voice[@]}")
+    elif [ ${#missing[@]} = 0 ] && [ ${#voice[@]} -gt 0 ]; then
+        say "The avatars will not speak. To give them voices, type: sudo apt-get install ${voice[*]}"
+    fi
     if [ ${#missing[@]} -gt 0 ]; then
         may_install || die "${engine_reason:+There is no engine ($engine_reason) and }native mode needs ${missing[*]}. Type: sudo make up, or sudo apt-get install ${missing[*]}"
         step "Installing ${missing[*]} from this distribution's packages"

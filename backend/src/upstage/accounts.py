@@ -1,21 +1,23 @@
-"""Who may sign in: the administrator's password, sessions, and a brake on guessing."""
+"""Who may sign in: players and the administrator, sessions, and a brake on guessing."""
 
-import hmac
 import os
 import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
-from upstage.stage import Player
+from upstage.members import AUDIENCE, Player
+from upstage.records import RIGHTS, Account, RecordError
 from upstage.tokens import Tokens
 
 ADMIN = Player("admin", can_act=True, can_admin=True, can_su=True)
 PASSWORD_FILE = "admin-password"
 MAX_FAILURES = 10  # wrong passwords from one address ...
 FAILURE_WINDOW = 60.0  # ... in so many seconds
-MAX_ADDRESSES = 1000  # addresses whose failures are remembered
+MAX_SIGN_UPS = 5  # new accounts from one address ...
+SIGN_UP_WINDOW = 3600.0  # ... in so many seconds
+MAX_ADDRESSES = 1000  # addresses that a brake remembers
 
 
 def read_password(data: Path) -> str | None:
@@ -51,31 +53,93 @@ class TooManyFailures(Exception):
     """This address has guessed too often; it may try again after FAILURE_WINDOW seconds."""
 
 
-class Accounts:
-    """One administrator, and the sessions of those who signed in as such."""
+class Brake:
+    """Lets each address do something `most` times in `window` seconds."""
 
-    def __init__(self, password: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._password = password.encode()
+    def __init__(self, most: int, window: float, clock: Callable[[], float]) -> None:
+        self._most = most
+        self._window = window
         self._clock = clock
-        self._failures: OrderedDict[str, deque[float]] = OrderedDict()  # by address, oldest first
-        self.sessions: Tokens[Player] = Tokens(clock)
+        self._taken: OrderedDict[str, deque[float]] = OrderedDict()  # by address, oldest first
 
-    def sign_in(self, name: str, password: str, address: str) -> str | None:
-        """Return a new session's token, or None if name or password are wrong.
+    def take(self, address: str) -> bool:
+        """Count one more time; False, and not counted, if there have been too many."""
+        times = self._taken.setdefault(address, deque(maxlen=self._most))
+        if len(times) == self._most and self._clock() - times[0] < self._window:
+            return False
+        times.append(self._clock())
+        if len(self._taken) > MAX_ADDRESSES:
+            self._taken.popitem(last=False)
+        return True
 
-        Raise TooManyFailures, right or wrong, if the address has failed too often.
+    def forgive(self, address: str) -> None:
+        """Forget an address."""
+        self._taken.pop(address, None)
+
+
+class Accounts:
+    """The administrator, the players that are written down, and the sessions of those who signed in.
+
+    The administrator is in no database: whoever can read the settings can always get in. `admin` is the
+    hash of that password; `matches(hash, password)` checks one.
+    """
+
+    def __init__(
+        self,
+        admin: str,
+        matches: Callable[[str, str], Awaitable[bool]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._admin = Account(ADMIN.name, admin, frozenset(RIGHTS))
+        self._matches = matches
+        self._failures = Brake(MAX_FAILURES, FAILURE_WINDOW, clock)
+        self._sessions: Tokens[Account] = Tokens(clock)
+        self._players: dict[str, Account] = {}
+        self.sign_ups = Brake(MAX_SIGN_UPS, SIGN_UP_WINDOW, clock)
+
+    def replace_players(self, players: Mapping[str, Account]) -> None:
+        """Take the players as they are now. Who has changed is asked to sign in again."""
+        self._players = {name.lower(): account for name, account in players.items()}
+        self._sessions.keep_if(lambda account: self._find(account.name) == account)
+
+    def _find(self, name: str) -> Account | None:
+        return self._admin if name == ADMIN.name else self._players.get(name.lower())
+
+    def player(self, session: str) -> Player:
+        """Return who a session's token belongs to; whoever has none is audience."""
+        account = self._sessions.get(session)
+        return account.player if account else AUDIENCE
+
+    def sign_out(self, session: str) -> None:
+        """End a session, if there is one."""
+        self._sessions.revoke(session)
+
+    async def sign_in(self, name: str, password: str, address: str) -> str | None:
+        """Return a new session's token, or None if name or password are wrong; raise as `check` does."""
+        account = await self.check(name, password, address)
+        return self._sessions.issue(account) if account else None
+
+    async def check(self, name: str, password: str, address: str) -> Account | None:
+        """Return whose name and password these are, or None.
+
+        Raise TooManyFailures, right or wrong, if the address has failed too often; raise Busy.
         """
-        failures = self._failures.get(address, deque(maxlen=MAX_FAILURES))
-        if len(failures) == MAX_FAILURES and self._clock() - failures[0] < FAILURE_WINDOW:
+        # Counted before it is known: a hundred guesses sent at once must not all get through.
+        if not self._failures.take(address):
             raise TooManyFailures
-        # Both comparisons always run, each in a time that does not depend on what is right.
-        right_name = hmac.compare_digest(name.encode(), ADMIN.name.encode())
-        right_password = hmac.compare_digest(password.encode(), self._password)
-        if right_name and right_password:
-            self._failures.pop(address, None)
-            return self.sessions.issue(ADMIN)
-        failures.append(self._clock())
-        self._failures[address] = failures
-        if len(self._failures) > MAX_ADDRESSES:
-            self._failures.popitem(last=False)
-        return None
+        account = self._find(name)
+        # A name that nobody has takes as long as one that somebody has.
+        right = await self._matches((account or self._admin).password, password)
+        if account is None or not right or self._find(name) != account:
+            return None
+        self._failures.forgive(address)
+        return account
+
+
+def check_new(name: str) -> None:
+    """Raise RecordError for a name that no player may have."""
+    if name.lower() == ADMIN.name:
+        raise RecordError(
+            "The administrator's password is in UPSTAGE_ADMIN_PASSWORD, or the one that "
+            "`upstage admin-password` prints."
+        )

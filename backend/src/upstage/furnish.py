@@ -1,4 +1,6 @@
-"""Furnishing the house before it opens: reads content/*/stage.toml and fills the media folder.
+"""Furnishing a new house: the stages that come with a release, and the files to measure with.
+
+A stage is brought once. From then on it is its makers': edited or removed in the workshop, it stays so.
 
 content/demo/stage.toml     name, splash, [colours], [[avatar]], [[backdrop]], [[prop]], [[audio]]
 content/demo/*.svg          pictures, go to media/
@@ -10,18 +12,15 @@ import hashlib
 import math
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 
-from upstage.stage import Colours, Stage
-from upstage.things import Audio, Avatar, Backdrop, Prop
+from upstage.database import Database
+from upstage.records import COLOUR, KINDS, MEDIA_FILE, SOUND_TYPES, Medium, RecordError, StageRecord, Thing
+from upstage.stage import Colours
 
-T = TypeVar("T")
-
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
-_COLOUR = re.compile(r"0x[0-9A-Fa-f]{6}")
+UPLOADER = "upstage"  # who brought what comes with a release
 
 
 class ContentError(ValueError):
@@ -76,78 +75,80 @@ class Table:
             raise self.error(key, "is not known here")
 
 
-def load_stage(folder: Path) -> Stage:
+def load_stage(folder: Path) -> StageRecord:
     """Read one stage from its folder, whose name is its ID; raise ContentError."""
     path = folder / "stage.toml"
-    if not _ID.fullmatch(folder.name):
-        raise ContentError(f"{folder}: a stage's folder is named with letters, digits, _ and -")
     try:
         top = Table(str(path), tomllib.loads(path.read_text("utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        colours = Table(f"{path}: colours", top.take("colours"))
+        stage = StageRecord(
+            id=folder.name,
+            name=top.text("name"),
+            splash=top.text("splash"),
+            colours=Colours(
+                page=colours.text("page", COLOUR),
+                tools=colours.text("tools", COLOUR),
+                backdrop_and_prop=colours.text("backdrop_and_prop", COLOUR),
+                chat=colours.text("chat", COLOUR),
+            ),
+            things=tuple(_things(folder, top)),
+        )
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecordError) as error:
         raise ContentError(f"{path}: {error}") from None
-
-    def file_of(table: Table, subfolder: str = "") -> str:
-        name = table.text("file", _FILE)
-        if not (folder / subfolder / name).is_file():
-            raise table.error("file", f"= {name!r} is not in {folder / subfolder}")
-        return name
-
-    def things(key: str, build: Callable[[int, Table], T]) -> list[T]:
-        found = []
-        for number, table in enumerate(top.tables(key), 1):
-            found.append(build(number, table))
-            table.end()
-        return found
-
-    def avatar(number: int, table: Table) -> Avatar:
-        name, url = table.text("name"), f"/media/{file_of(table)}"
-        return Avatar(number, name, url, table.number("x"), table.number("y"))
-
-    def backdrop(number: int, table: Table) -> Backdrop:
-        return Backdrop(number, table.text("name"), f"/media/{file_of(table)}")
-
-    def prop(number: int, table: Table) -> Prop:
-        return Prop(number, table.text("name"), f"/media/{file_of(table)}")
-
-    def audio(number: int, table: Table) -> Audio:
-        name, file = table.text("name"), file_of(table, "audio")
-        return Audio(number, name, file, table.text("type", re.compile("sfx|music")))
-
-    colours = Table(f"{path}: colours", top.take("colours"))
-    stage = Stage(
-        id=folder.name,
-        name=top.text("name"),
-        splash=top.text("splash"),
-        colours=Colours(
-            page=colours.text("page", _COLOUR),
-            tools=colours.text("tools", _COLOUR),
-            backdrop_and_prop=colours.text("backdrop_and_prop", _COLOUR),
-            chat=colours.text("chat", _COLOUR),
-        ),
-        avatars=things("avatar", avatar),
-        backdrops=things("backdrop", backdrop),
-        props=things("prop", prop),
-        audios=things("audio", audio),
-    )
-    stage.backdrop_shown = 1 if stage.backdrops else 0
     colours.end()
     top.end()
     return stage
 
 
-def furnish(content: Path, media: Path) -> list[Stage]:
-    """Load all stages, copy their files and the measuring files to the media folder."""
-    stages = [load_stage(path.parent) for path in sorted(content.glob("*/stage.toml"))]
-    wanted = dict(measuring_files())
-    for stage in stages:
-        for url in [thing.url for thing in (*stage.pictures, *stage.audios)]:
-            target = url.removeprefix("/media/")
-            data = (content / stage.id / target).read_bytes()
-            if wanted.setdefault(target, data) != data:
-                raise ContentError(f"{content}: two stages have a different file named {target}")
-    for target, data in wanted.items():
+def _things(folder: Path, top: Table) -> Iterator[Thing]:
+    for kind in KINDS:
+        subfolder = "audio/" if kind == "audio" else ""
+        for number, table in enumerate(top.tables(kind), 1):
+            name, file = table.text("name"), table.text("file", MEDIA_FILE)
+            if not (folder / subfolder / file).is_file():
+                raise table.error("file", f"= {file!r} is not in {folder / subfolder}")
+            thing = Thing(
+                kind,
+                number,
+                name,
+                subfolder + file,
+                x=table.number("x") if kind == "avatar" else 0.0,
+                y=table.number("y") if kind == "avatar" else 0.0,
+                type=table.text("type", re.compile("|".join(SOUND_TYPES))) if kind == "audio" else "",
+            )
+            table.end()
+            yield thing
+
+
+def furnish(content: Path, media: Path, database: Database) -> None:
+    """Bring the stages that have not been brought yet, and write the measuring files.
+
+    Raise ContentError about anything in `content`, brought before or not.
+    """
+    origins: dict[str, bytes] = {}
+    for path in sorted(content.glob("*/stage.toml")):
+        stage = load_stage(path.parent)
+        new, known = not database.was_seeded(stage.id), database.snapshot().media
+        for file in sorted({thing.file for thing in stage.things}):
+            data = (path.parent / file).read_bytes()
+            if origins.setdefault(file, data) != data:
+                raise ContentError(f"{content}: two stages have a different file named {file}")
+            # Before the stage is written down: it must not miss a file after a crash. Later only what
+            # is missing is put back, because a maker may have replaced it.
+            if new or (file in known and not (media / file).exists()):
+                put(media / file, data)
+        if new:
+            database.seed(stage, _media(stage, path.parent))
+    for target, data in measuring_files().items():
         put(media / target, data)
-    return stages
+
+
+def _media(stage: StageRecord, folder: Path) -> list[Medium]:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return [
+        Medium(thing.file, thing.kind, thing.name, UPLOADER, now, (folder / thing.file).stat().st_size)
+        for thing in stage.things
+    ]
 
 
 def put(path: Path, data: bytes) -> None:

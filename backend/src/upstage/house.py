@@ -6,14 +6,16 @@ A connection enters with `connect`, hands each frame to `receive` and goes with 
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import count
 
-from upstage import __version__
+from upstage import __version__, acting, drawing, sound, talk
 from upstage.stage import AUDIENCE, Member, Player, Stage
 from upstage.tokens import Tokens, new_token
 from upstage.wire import BadFrame, Message, decode, encode
 
-Handler = Callable[["House", Member, Message], None]
+HouseMode = Callable[["House", Member, Message], None]
+StageMode = Callable[[Stage, Member, Message], None]
 
 CREDITS = f"""\
 This stage is run by Proscenium's backend, version {__version__}.
@@ -24,13 +26,47 @@ Avatars, backdrops, props and sounds of the demo stage are our own."""
 
 
 class House:
-    """Stages by ID, keys from /admin/id, and counters of what was ignored (fixed names only)."""
+    """Stages by ID, keys from /admin/id, and counters of what was ignored (fixed names only).
 
-    def __init__(self, stages: Iterable[Stage], clock: Callable[[], float] = time.monotonic) -> None:
-        self.stages = {stage.id: stage for stage in stages}
+    `remember(stage_id, line)` is called for every line of a chat log; `speak(voice, text)` returns at once
+    where the spoken line can be fetched, or None if there is no speech now.
+    """
+
+    def __init__(
+        self,
+        stages: Iterable[Stage],
+        clock: Callable[[], float] = time.monotonic,
+        remember: Callable[[str, str], None] = lambda stage_id, line: None,
+        speak: Callable[[str, str], str | None] = lambda voice, text: None,
+    ) -> None:
         self.keys: Tokens[Player] = Tokens(clock)
         self.counts: Counter[str] = Counter()
+        self._clock = clock
+        self._remember = remember
+        self._speak = speak
+        self._stages: dict[str, Stage] = {}
         self._numbers = count(1)
+        for stage in stages:
+            self.add(stage)
+
+    @property
+    def stages(self) -> Mapping[str, Stage]:
+        """All stages, to read; `add` and `remove` change them."""
+        return self._stages
+
+    def add(self, stage: Stage) -> None:
+        """Open a stage. One with the same ID, if there is one, is closed."""
+        self.remove(stage.id)
+        stage.clock = self._clock
+        stage.remember = partial(self._remember, stage.id)
+        stage.speak = self._speak
+        stage.everybody = self._everybody
+        self._stages[stage.id] = stage
+
+    def remove(self, stage_id: str) -> None:
+        """Close a stage, if there is one with this ID; who is on it is told."""
+        if stage := self._stages.pop(stage_id, None):
+            stage.close()
 
     def key_for(self, player: Player) -> str:
         """Return a new key with which a socket can say that it is this player's.
@@ -58,26 +94,36 @@ class House:
             self.counts["empty_frames"] += 1
             return
         try:
-            message = decode(frame)
-            handler = self._modes(member).get(message.mode)
-            if handler is None:
-                self.counts["unknown_modes"] += 1
-            else:
-                handler(self, member, message)
+            if self._act(member, decode(frame)):
                 self.counts["frames"] += 1
+            else:
+                self.counts["unknown_modes"] += 1
         except BadFrame:
             self.counts["bad_frames"] += 1
 
-    @staticmethod
-    def _modes(member: Member) -> Mapping[str, Handler]:
-        if member.stage is None:
-            return STAGELESS
-        return AUDIENCE_MODES if member.player is AUDIENCE else PLAYER_MODES
+    def _act(self, member: Member, message: Message) -> bool:
+        """Do what a message says; False if its mode is unknown, or not for this member now."""
+        if ours := HOUSE_MODES.get(message.mode):
+            ours(self, member, message)
+            return True
+        modes = AUDIENCE_MODES if member.player is AUDIENCE else PLAYER_MODES
+        act = modes.get(message.mode)
+        if act is None or member.stage is None:
+            return False
+        act(member.stage, member, message)
+        return True
+
+    def _everybody(self) -> list[Member]:
+        return [member for stage in self._stages.values() for member in stage.members]
 
 
 def _ident(house: House, member: Member, message: Message) -> None:
+    """IDENT: the modes follow at once; who counts as a player is decided at JOIN."""
     member.key = message.need("MD5")
-    member.player = house.keys.get(member.key) or AUDIENCE
+    player = house.keys.get(member.key) or AUDIENCE
+    if member.stage and player != member.player:
+        member.stage.let_go(member)  # or nobody could free what this player held
+    member.player = player
 
 
 def _join(house: House, member: Member, message: Message) -> None:
@@ -90,30 +136,60 @@ def _join(house: House, member: Member, message: Message) -> None:
     stage.join(member)
 
 
-def _loaded(house: House, member: Member, message: Message) -> None:
-    if member.stage:
-        member.stage.loaded(member)
-
-
-def _text(house: House, member: Member, message: Message) -> None:
-    if member.stage:
-        member.stage.text(message.need("msg"))
-
-
-def _info(house: House, member: Member, message: Message) -> None:
-    member.send(encode("MSG", message=CREDITS))
-
-
-def _nothing(house: House, member: Member, message: Message) -> None:
+def _nothing(where: object, member: Member, message: Message) -> None:
     """NB and DEBUG are remarks of a client to itself; a log of them could be filled by anybody."""
 
 
-# Who may send what (reference: UpStage's three sets of modes). A mode not listed is ignored.
-STAGELESS: dict[str, Handler] = {"IDENT": _ident, "JOIN": _join, "NB": _nothing}
-AUDIENCE_MODES: dict[str, Handler] = STAGELESS | {
+def _loaded(stage: Stage, member: Member, message: Message) -> None:
+    stage.loaded(member)
+
+
+def _info(stage: Stage, member: Member, message: Message) -> None:
+    member.send(encode("MSG", message=CREDITS))
+
+
+# Who may send what. A mode not listed is ignored and counted.
+HOUSE_MODES: dict[str, HouseMode] = {"IDENT": _ident, "JOIN": _join, "NB": _nothing}
+AUDIENCE_MODES: dict[str, StageMode] = {
     "DEBUG": _nothing,
     "INFO": _info,
     "LOADED": _loaded,
-    "TEXT": _text,
+    "PLAY_APPLAUSE": sound.applaud,
+    "TEXT": talk.text,
 }
-PLAYER_MODES: dict[str, Handler] = AUDIENCE_MODES  # what only players may do is not spoken yet
+PLAYER_MODES: dict[str, StageMode] = AUDIENCE_MODES | {
+    "ADJUST_VOLUME": sound.slot,
+    "APPLAUSE": talk.applause,
+    "AV": acting.hold,
+    "AVLAYER": acting.layer,
+    "AVPROPERTIES": acting.properties,
+    "BACKDROP": acting.backdrop,
+    "BACKDROP_FRAME": acting.backdrop_frame,
+    "CLEAR_AUDIOSLOT": sound.slot,
+    "DETAILS": talk.details,
+    "DRAW_CLEAR": drawing.clear,
+    "DRAW_LAYER": drawing.take_layer,
+    "DRAW_LINE": drawing.point,
+    "DRAW_MOVE": drawing.point,
+    "DRAW_STYLE": drawing.style,
+    "DRAW_VIS": drawing.visibility,
+    "EXIT": acting.put_away,
+    "FRAME": acting.frame,
+    "LOAD_EFFECT": sound.load,
+    "LOAD_MUSIC": sound.load,
+    "LOOP_CLIP": sound.clip,
+    "MOVE": acting.move,
+    "MOVETOWARD": acting.walk,
+    "NOAPPLAUSE": talk.applause,
+    "NOVOLUNTEER": talk.volunteer,
+    "PAUSE_CLIP": sound.clip,
+    "PLAY_CLIP": sound.clip,
+    "PMESSAGE": talk.persistent,
+    "PROP": acting.prop,
+    "RENAME": acting.rename,
+    "SHOUT": talk.shout,
+    "STOP_AUDIO": sound.slot,
+    "THOUGHT": talk.thought,
+    "VOLUNTEER": talk.volunteer,
+    "WHISPER": talk.whisper,
+}

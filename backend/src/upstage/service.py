@@ -1,25 +1,39 @@
 """Putting it together: the house, its two doors, and a start and a stop that leave nothing half done."""
 
 import resource
+import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
 
+from twisted.application.internet import TimerService
 from twisted.application.service import MultiService, Service
 from twisted.application.strports import service as listener
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from upstage import __version__, journal
-from upstage.accounts import Accounts, keep_password
-from upstage.connection import Connections
+from upstage.accounts import Accounts, TooManyFailures, keep_password
+from upstage.connection import HEARTBEAT, Connections
+from upstage.database import Database
 from upstage.furnish import ContentError, furnish
-from upstage.house import House
+from upstage.media import sweep
+from upstage.members import Player
+from upstage.metrics import MeasuredHouse, Metrics, MetricsSite, Sources
+from upstage.passwords import HASHER, Busy, Passwords
+from upstage.purge import Purger
+from upstage.records import RecordError
+from upstage.repertoire import Repertoire
 from upstage.settings import Settings
 from upstage.sockets import StageSocketFactory
+from upstage.speech import Speaker
+from upstage.store import Store
+from upstage.web.admin import Backstage
 from upstage.web.tree import build_site
+from upstage.web.webcam import Frames
+from upstage.webcam import Check, Pictures, WebcamFactory
 
 PATIENCE = 3.0  # seconds for clients to take what was sent to them, when the server stops
 
@@ -43,22 +57,88 @@ class Visitors(Service):
         return Deferred.fromCoroutine(self._connections.close(self._reactor, PATIENCE))
 
 
+class InTurn(MultiService):
+    """Stops its services one after another, in the order in which they were added."""
+
+    def stopService(self) -> Deferred[None]:
+        """Fires when the last of them has stopped."""
+        Service.stopService(self)
+
+        async def stop() -> None:
+            for service in list(self):
+                await maybeDeferred(service.stopService)
+
+        return Deferred.fromCoroutine(stop())
+
+
 def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is many interfaces at once
     """Furnish the house and return the service that opens it; raise StartError."""
     try:
         writable(settings.data)
         writable(settings.media)
-        stages = furnish(settings.content, settings.media)
-        accounts = Accounts(settings.admin_password or keep_password(settings.data))
-    except (ContentError, OSError) as error:
+        writable(settings.data / "speech")
+        writable(settings.media / "video")
+        sweep(settings.media)
+        database = Database(settings.data)
+        furnish(settings.content, settings.media, database)
+        admin = HASHER.hash(settings.admin_password or keep_password(settings.data))
+    except (ContentError, RecordError, OSError, sqlite3.Error) as error:
         raise StartError(str(error)) from error
-    connections = Connections(House(stages))
-    site = build_site(connections, accounts, settings.site, settings.media)
-    services = MultiService()
-    services.addService(Visitors(connections, reactor))
+    speaker = Speaker(settings.data / "speech", reactor)
+    store, passwords = Store(database, reactor), Passwords(reactor)
+    house = MeasuredHouse([], remember=store.remember, speak=speaker.speak)
+    accounts = Accounts(admin, passwords.matches)
+    backstage = Backstage(
+        house=house,
+        accounts=accounts,
+        passwords=passwords,
+        repertoire=Repertoire(database, store, passwords, house, accounts, reactor),
+        purger=Purger(reactor, settings.purge),
+        media=settings.media,
+        signup=settings.signup,
+    )
+    connections = Connections(house, max_per_address=settings.connections_per_address)
+    frames, pictures = Frames(settings.media / "video", reactor), Pictures(settings.media / "video")
+    site = build_site(connections, backstage, speaker, frames, settings.site)
+    sources = Sources(
+        connections,
+        queues={
+            "speech": lambda: speaker.queued,
+            "chat": lambda: store.queued,
+            "passwords": lambda: passwords.queued,
+        },
+        held={"speech": lambda: speaker.held, "webcam": lambda: frames.held},
+        outcomes={"utterances": speaker.outcomes, "webcam_pictures": pictures.outcomes},
+    )
+    metrics = Metrics(sources, house, reactor)
+    services = InTurn()
     services.addService(listener(settings.web.description, site, reactor))
     services.addService(listener(settings.stage.description, StageSocketFactory(connections), reactor))
+    if settings.ftp:
+        door = WebcamFactory(
+            check_with(accounts), pictures, reactor, settings.ftp_ports, settings.ftp_address
+        )
+        services.addService(listener(settings.ftp.description, door, reactor))
+    services.addService(listener(settings.metrics.description, MetricsSite(metrics.registry), reactor))
+    services.addService(metrics)
+    services.addService(TimerService(HEARTBEAT, connections.beat))
+    services.addService(Visitors(connections, reactor))
+    services.addService(speaker)
+    services.addService(backstage.repertoire)  # last: what was said until the end is written down
     return services
+
+
+def check_with(accounts: Accounts) -> Check:
+    """Return what tells the webcam door who somebody is; guessing is braked there as on the page."""
+
+    async def check(name: str, password: str, address: str) -> Player | None:
+        try:
+            account = await accounts.check(name, password, address)
+        except (TooManyFailures, Busy):
+            return None
+        return account.player if account else None
+
+    return check
 
 
 def writable(folder: Path) -> None:

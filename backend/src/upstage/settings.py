@@ -1,9 +1,12 @@
 """Settings from the environment. No Twisted in here: the health check starts every few seconds."""
 
+import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from upstage.limits import MAX_PER_ADDRESS
 
 PACKAGE = Path(__file__).parent
 
@@ -50,6 +53,46 @@ def parse_endpoint(variable: str, text: str) -> Endpoint:
     return Endpoint(text, proxied, int(port), interface)
 
 
+def parse_purge(text: str) -> tuple[str, int] | None:
+    """Take HOST:PORT apart, an IPv6 address in brackets; None if empty. Raise SettingsError."""
+    if not text:
+        return None
+    match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9_.-]+)):(\d{1,5})", text)
+    if match is None or int(match[3]) > 65535:
+        raise SettingsError(f"UPSTAGE_PURGE={text}: expected HOST:PORT")
+    return match[1] or match[2], int(match[3])
+
+
+def parse_ports(variable: str, text: str) -> range:
+    """Take FIRST-LAST apart; raise SettingsError."""
+    match = re.fullmatch(r"(\d{1,5})-(\d{1,5})", text)
+    if match is None or not int(match[1]) <= int(match[2]) <= 65535:
+        raise SettingsError(f"{variable}={text}: expected FIRST-LAST, two ports")
+    return range(int(match[1]), int(match[2]) + 1)
+
+
+def parse_ipv4(variable: str, text: str) -> str:
+    """Check an address: FTP announces it number by number, and only IPv4 ones. Raise SettingsError."""
+    try:
+        return str(ipaddress.IPv4Address(text)) if text else ""
+    except ValueError:
+        raise SettingsError(f"{variable}={text}: expected an IPv4 address") from None
+
+
+def parse_signup(text: str) -> bool:
+    """Tell whether signing up is open; raise SettingsError."""
+    if text not in ("open", "closed"):
+        raise SettingsError(f"UPSTAGE_SIGNUP={text}: expected open or closed")
+    return text == "open"
+
+
+def parse_count(variable: str, text: str) -> int:
+    """Take a number from 1 on; raise SettingsError."""
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) < 1:
+        raise SettingsError(f"{variable}={text}: expected a whole number from 1 on")
+    return int(text)
+
+
 @dataclass(frozen=True)
 class Settings:
     """What the environment says, checked. `site` and `content` come with the package."""
@@ -58,7 +101,14 @@ class Settings:
     media: Path
     web: Endpoint
     stage: Endpoint
+    metrics: Endpoint
     admin_password: str  # empty: generated at the first start
+    purge: tuple[str, int] | None = None  # host and port where the cache in front listens for PURGE
+    signup: bool = False  # whether anybody may make a player account
+    connections_per_address: int = MAX_PER_ADDRESS  # on both stage doors together
+    ftp: Endpoint | None = None  # where webcam programs deliver pictures; None: nowhere
+    ftp_ports: range = range(2122, 2132)  # for the pictures themselves
+    ftp_address: str = ""  # under which clients reach those ports; empty: where they came to
     site: Path = PACKAGE / "site"
     content: Path = PACKAGE / "content"
 
@@ -86,5 +136,14 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         media=folder("UPSTAGE_MEDIA", "/srv/media"),
         web=endpoint("UPSTAGE_WEB_ENDPOINT", "tcp:8081"),
         stage=endpoint("UPSTAGE_STAGE_ENDPOINT", "haproxy:tcp:7230:backlog=1024"),
+        metrics=endpoint("UPSTAGE_METRICS_ENDPOINT", "tcp:9110"),
         admin_password=password,
+        purge=parse_purge(value("UPSTAGE_PURGE", "")),
+        signup=parse_signup(value("UPSTAGE_SIGNUP", "closed")),
+        ftp=endpoint("UPSTAGE_FTP_ENDPOINT", "") if value("UPSTAGE_FTP_ENDPOINT", "") else None,
+        ftp_ports=parse_ports("UPSTAGE_FTP_PASSIVE", value("UPSTAGE_FTP_PASSIVE", "2122-2131")),
+        ftp_address=parse_ipv4("UPSTAGE_FTP_ADDRESS", value("UPSTAGE_FTP_ADDRESS", "")),
+        connections_per_address=parse_count(
+            "UPSTAGE_CONNECTIONS_PER_ADDRESS", value("UPSTAGE_CONNECTIONS_PER_ADDRESS", str(MAX_PER_ADDRESS))
+        ),
     )

@@ -4,6 +4,7 @@ The protocols only carry bytes; see `connection` for what happens to them.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, cast
 
 from twisted.internet.interfaces import IAddress, ITCPTransport
@@ -11,6 +12,7 @@ from twisted.internet.protocol import Factory, Protocol
 from twisted.python.failure import Failure
 from twisted.web.server import Request
 from twisted.web.websocket import WebSocketResource, WebSocketTransport
+from wsproto.frame_protocol import FrameProtocol
 
 from upstage.connection import Connection, Connections, Transport
 from upstage.web.headers import header, same_origin
@@ -22,8 +24,8 @@ GOING_AWAY = 1001  # WebSocket close code of a server that stops
 class StageSocket(Protocol):
     """A Flash XMLSocket, or anything else that speaks NUL-framed text over TCP.
 
-    Behind a `haproxy:` endpoint getPeer is the proxy until its header has been parsed, so nothing here
-    asks for the peer.
+    Behind a `haproxy:` endpoint getPeer is the proxy until its header has been parsed, so nobody asks for
+    the peer before data have come.
     """
 
     def __init__(self, connections: Connections) -> None:
@@ -37,7 +39,11 @@ class StageSocket(Protocol):
             transport.setTcpNoDelay(True)
             transport.setTcpKeepAlive(True)  # a dead peer must not be counted for ever
         self._connection = Connection(
-            self._connections, cast(Transport, transport), transport.write, transport.loseConnection
+            self._connections,
+            cast(Transport, transport),
+            transport.write,
+            transport.loseConnection,
+            peer=lambda: str(getattr(transport.getPeer(), "host", "")),
         )
 
     def dataReceived(self, data: bytes) -> None:
@@ -71,6 +77,7 @@ class StageWebSocket:
     def __init__(self, connections: Connections, request: SiteRequest) -> None:
         self._connections = connections
         self._tcp = cast(Transport, request.transport)
+        self._address = request.client_address
         self._binary = False
 
     def negotiationStarted(self, transport: WebSocketTransport) -> None:
@@ -89,6 +96,8 @@ class StageWebSocket:
             self._tcp,
             self._send,
             lambda: self._transport.loseConnection(GOING_AWAY),
+            peer=lambda: self._address,
+            ping=lambda: self._transport.ping(),
         )
 
     def textMessageReceived(self, message: str) -> None:
@@ -110,17 +119,27 @@ class StageWebSocket:
         self._connection.received(bytes(piece))
 
     def _send(self, frame: bytes) -> None:
-        if self._binary:
-            self._transport.sendBytesMessage(frame)
-        else:
-            self._transport.sendTextMessage(frame[:-1].decode("ascii"))
+        if self._tcp.disconnecting:
+            raise ConnectionError("the WebSocket is closing")
+        self._tcp.write(encoded(frame, self._binary))
 
     def pongReceived(self, payload: bytes) -> None:
-        """Nobody asked."""
+        """The answer to a ping."""
+        self._connection.alive()
 
     def connectionLost(self, reason: Failure) -> None:
         """Pass the end on."""
         self._connection.lost()
+
+
+@lru_cache(maxsize=64)
+def encoded(frame: bytes, binary: bool) -> bytes:
+    """Return a frame as a WebSocket message: the same bytes for everybody, so it is made once.
+
+    Twisted's transport would make it anew for each client, which costs more than sending it.
+    """
+    message = frame if binary else frame[:-1].decode("ascii")
+    return bytes(FrameProtocol(client=False, extensions=[]).send_data(message))
 
 
 class _Piecewise:

@@ -1,44 +1,28 @@
 """One stage: who is there, what stands on it, what was said. Pure state, no reactor.
 
-A stage writes to its members through `Member.send`, which never blocks and never raises.
+A stage writes to its members through `Member.send`, which never blocks and never raises. Here is what
+comes and goes; what happens in between is in `acting`, `drawing`, `sound` and `talk`.
 """
 
+import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 from unicodedata import category
 
+from upstage.layers import DRAWING_LAYERS, Layer
+from upstage.members import AUDIENCE, Member, Player
 from upstage.things import Audio, Avatar, Backdrop, Picture, Prop
 from upstage.wire import encode
 
+__all__ = ["AUDIENCE", "Colours", "Member", "Player", "Stage"]
+
+CHAT_KEPT = 2000  # lines for the log page
 CHAT_REPLAY = 50  # lines a late joiner gets, as on UpStage
 CHAT_REPLAY_SIZE = 20_000  # characters in it at most: joining must not cost a hundred kilobytes
-DRAWING_LAYERS = 4
 
-
-@dataclass(frozen=True)
-class Player:
-    """A person's name and rights."""
-
-    name: str
-    can_act: bool = False
-    can_admin: bool = False
-    can_su: bool = False
-
-
-AUDIENCE = Player("nice visitor")  # everybody who has not signed in, under UpStage's name for them
-
-
-@dataclass(eq=False)
-class Member:
-    """One connection as the house sees it: `id` is its `sock_N`, `send` takes one encoded frame."""
-
-    id: str
-    send: Callable[[bytes], None]
-    player: Player = AUDIENCE
-    key: str = ""
-    stage: "Stage | None" = None
-    acts: bool = False  # counted as a player: decided when it joins, not when it says who it is
+Thing = TypeVar("Thing", Avatar, Backdrop, Prop, Audio)
 
 
 @dataclass(frozen=True)
@@ -53,7 +37,7 @@ class Colours:
 
 @dataclass(eq=False)
 class Stage:
-    """A stage with its things; everything that happens on it happens in one of these methods."""
+    """A stage with its things; `remember`, `speak` and `everybody` are set by the house it is added to."""
 
     id: str
     name: str
@@ -64,8 +48,16 @@ class Stage:
     props: list[Prop] = field(default_factory=list)
     audios: list[Audio] = field(default_factory=list)
     backdrop_shown: int = 0  # ID of a backdrop, 0 = none
-    chat: deque[str] = field(default_factory=lambda: deque(maxlen=CHAT_REPLAY))
+    backdrop_by: Member | None = None  # who put it up, and may turn its frames
+    layers: list[Layer] = field(default_factory=lambda: [Layer(n) for n in range(DRAWING_LAYERS)])
+    chat: deque[str] = field(default_factory=lambda: deque(maxlen=CHAT_KEPT))
+    applause: bool = False  # whether the audience has an applause button, and a volunteer button
+    volunteer: bool = False
     members: set[Member] = field(default_factory=set)
+    clock: Callable[[], float] = time.monotonic
+    remember: Callable[[str], None] = lambda line: None  # a line of the chat log
+    speak: Callable[[str, str], str | None] = lambda voice, text: None  # returns the sound's URL
+    everybody: Callable[[], Iterable[Member]] = tuple  # all who are on any stage
 
     @property
     def players(self) -> int:
@@ -83,7 +75,15 @@ class Stage:
         return [*self.backdrops, *self.avatars, *self.props]
 
     def join(self, member: Member) -> None:
-        """Seat a member, send it the set-up frames, and tell everybody the new counts."""
+        """Seat a member, send it the set-up frames, and tell everybody the new counts.
+
+        The same player may not be here twice: the connection that was here first is told, and silent
+        from then on.
+        """
+        for other in list(self.members):
+            if other.player is not AUDIENCE and other.player.name == member.player.name:
+                other.send(encode("ERR_DOUBLE_LOGIN"))
+                self.leave(other)
         member.stage = self
         member.acts = member.player.can_act
         self.members.add(member)
@@ -92,30 +92,89 @@ class Stage:
         self._tell_counts()
 
     def leave(self, member: Member) -> None:
-        """Take a member off the stage and tell those who stay."""
+        """Take a member off the stage and tell those who stay. Its avatar stands where it stood."""
         self.members.discard(member)
+        self.let_go(member)
         member.stage = None
         member.acts = False
         self._tell_counts()
 
+    def let_go(self, member: Member) -> None:
+        """Make everything free that a member holds here: its avatar, its layer, its backdrop."""
+        if avatar := self.held_by(member):
+            avatar.holder = None
+            self.to_players(encode("AV_DISCONNECT", client=member.id, ID=avatar.id))
+        if layer := self.drawn_by(member):
+            layer.user = None
+            self.to_players(self.layer_state())
+        if self.backdrop_by is member:
+            self.backdrop_by = None
+
     def loaded(self, member: Member) -> None:
-        """A client has fetched all media: show it where everything stands."""
+        """A client has fetched all media: show it where everything stands, and in whose hands."""
         for avatar in self.avatars:
             for frame in avatar.place():
                 member.send(frame)
+        for prop in self.props:
+            if prop.holder:
+                member.send(prop.bind())
+        if self.applause:
+            member.send(self.applause_button())
+        if self.volunteer:
+            member.send(self.volunteer_button())
         member.send(encode("CONFIRM_LOADED"))
 
-    def text(self, text: str) -> None:
-        """A line without an avatar: from the audience, or from a player who holds none."""
-        text = one_line(text)
-        if text.strip():
-            self.chat.append(f" {text}")
-            self.broadcast(encode("ANONTEXT", text=escape(text)))
+    def reload(self) -> None:
+        """Its things have changed: everybody's page loads again. Chat, drawing and places stay."""
+        self.broadcast(encode("RELOAD"))
+
+    def close(self) -> None:
+        """The stage is no more: tell everybody, and send them off."""
+        for member in list(self.members):
+            member.send(encode("ERR_DOUBLE_LOGIN", msg="This stage has been closed."))
+            member.stage = None
+            member.acts = False
+        self.members.clear()
 
     def broadcast(self, frame: bytes) -> None:
         """Send one frame, encoded once, to everybody here, its sender included."""
         for member in list(self.members):  # a copy: a member cut off on the way leaves the set
             member.send(frame)
+
+    def to_players(self, frame: bytes) -> None:
+        """Send one frame, encoded once, to those who count as players, its sender included."""
+        for member in [m for m in self.members if m.acts]:
+            member.send(frame)
+
+    def log(self, line: str) -> None:
+        """Write a line into the chat log."""
+        self.chat.append(line)
+        self.remember(line)
+
+    def held_by(self, member: Member) -> Avatar | None:
+        """Return the avatar a member holds: at most one."""
+        return next((avatar for avatar in self.avatars if avatar.holder is member), None)
+
+    def drawn_by(self, member: Member) -> Layer | None:
+        """Return the layer a member draws on: at most one."""
+        return next((layer for layer in self.layers if layer.user is member), None)
+
+    def layer_state(self) -> bytes:
+        """The DRAW_LAYER_STATE frame: who draws where."""
+        users = {f"L{layer.number}": layer.user.player.name for layer in self.layers if layer.user}
+        return encode("DRAW_LAYER_STATE", **users)
+
+    def applause_button(self) -> bytes:
+        """The APPLAUSE or NO_APPLAUSE frame."""
+        if self.applause:
+            return encode("APPLAUSE", applause="Applause button is now active")
+        return encode("NO_APPLAUSE", applause="Applause button is no longer active")
+
+    def volunteer_button(self) -> bytes:
+        """The VOLUNTEER or NO_VOLUNTEER frame."""
+        if self.volunteer:
+            return encode("VOLUNTEER", volunteer="Volunteer button is now active")
+        return encode("NO_VOLUNTEER", novolunteer="Volunteer button is no longer active")
 
     def _set_up(self, member: Member) -> Iterator[bytes]:
         """The frames of a JOIN in UpStage's order; clients build their panels on it."""
@@ -134,12 +193,12 @@ class Stage:
         yield from (avatar.load() for avatar in self.avatars)
         yield from (drop.load(shown=drop.id == self.backdrop_shown) for drop in self.backdrops)
         yield from (prop.load() for prop in self.props)
-        yield from (audio.load() for audio in self.audios)
+        yield from (audio.load(self.clock()) for audio in self.audios)
         yield encode("LOAD_CHAT", chat="\n".join(escape(line) for line in self._replay()))
-        for layer in range(DRAWING_LAYERS):
-            yield encode("DRAW_VIS", visible=True, layer=layer, alpha=100)
+        for layer in self.layers:
+            yield from layer.replay()
         if member.acts:
-            yield encode("DRAW_LAYER_STATE")
+            yield self.layer_state()
 
     def _replay(self) -> list[str]:
         """The newest chat lines that fit, oldest first."""
@@ -147,13 +206,18 @@ class Stage:
         room = CHAT_REPLAY_SIZE
         for line in reversed(self.chat):
             room -= len(line)
-            if room < 0:
+            if room < 0 or len(lines) == CHAT_REPLAY:
                 break
             lines.append(line)
         return lines[::-1]
 
     def _tell_counts(self) -> None:
         self.broadcast(encode("JOINED", pCount=self.players, aCount=self.audience))
+
+
+def find(things: Iterable[Thing], id: str) -> Thing | None:
+    """Return the thing with this ID; IDs are texts on the wire, and `01` is not `1`."""
+    return next((thing for thing in things if str(thing.id) == id), None)
 
 
 def one_line(text: str) -> str:

@@ -43,3 +43,9 @@ class Tokens(Generic[T]):
     def revoke(self, token: str) -> None:
         """Forget a token, known or not."""
         self._issued.pop(token, None)
+
+    def keep_if(self, keep: Callable[[T], bool]) -> None:
+        """Forget the tokens of all values that are not to be kept."""
+        for token, (_, value) in list(self._issued.items()):
+            if not keep(value):
+                self.revoke(token)

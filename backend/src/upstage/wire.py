@@ -4,6 +4,7 @@ A frame is a url-encoded list of pairs, one of them `mode=NAME`, ended by one NU
 is bounded and never trusted; what goes out keeps the form that UpStage clients know.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote_plus, unquote_plus
@@ -31,6 +32,27 @@ class Message:
             return self.fields[name]
         except KeyError:
             raise BadFrame(f"{self.mode} needs the field {name}") from None
+
+    def number(self, name: str, low: float, high: float) -> float:
+        """Return a field as a number, moved to the nearest of low ... high; raise BadFrame if it is none.
+
+        nan and inf are none: they would reach every client, and no client can draw them.
+        """
+        try:
+            value = float(self.need(name))
+        except ValueError:
+            raise BadFrame(f"{self.mode}: {name} is no number") from None
+        if not math.isfinite(value):
+            raise BadFrame(f"{self.mode}: {name} is not finite")
+        return min(max(value, low), high)
+
+    def whole(self, name: str, low: int, high: int) -> int:
+        """Return a field as a whole number, moved to the nearest of low ... high; raise BadFrame."""
+        return int(self.number(name, low, high))
+
+    def short(self, name: str, low: float, high: float) -> str:
+        """Return a number as a short text with at most three decimals, `10` and `11.5` left as they are."""
+        return f"{round(self.number(name, low, high), 3) + 0.0:.8g}"  # + 0.0 makes -0.0 a 0
 
 
 def decode(frame: bytes) -> Message:

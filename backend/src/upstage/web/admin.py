@@ -1,30 +1,65 @@
-"""`/admin`: signing in and out, the workshop, and the key that a client takes to its socket."""
+"""`/admin`: signing in and out, and the key that a client takes to its socket; `/signup`."""
 
-from urllib.parse import parse_qsl, urlencode
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 from twisted.web.server import Request
 
-from upstage.accounts import FAILURE_WINDOW, Accounts, TooManyFailures
+from upstage.accounts import FAILURE_WINDOW, Accounts, TooManyFailures, check_new
 from upstage.house import House
-from upstage.stage import AUDIENCE, Player
-from upstage.web.headers import header, redirect, same_origin
-from upstage.web.pages import PRIVATE, Pages, stage_list
+from upstage.members import AUDIENCE, Player
+from upstage.passwords import Busy, PasswordError, Passwords
+from upstage.purge import Purger
+from upstage.records import Account, RecordError
+from upstage.repertoire import Repertoire
+from upstage.web.forms import (
+    FIELD,
+    SESSION,
+    FormTokens,
+    is_from_a_program,
+    read_form,
+    session_of,
+    set_cookie,
+)
+from upstage.web.headers import redirect, same_origin
+from upstage.web.pages import stage_list
 from upstage.web.request import Node, SiteRequest
+from upstage.web.templates import Pages
 
-COOKIE = b"upstage_session"
-MAX_FIELDS = 20  # in a form
+PRIVATE = b"private, no-store"
+MAX_PLAYERS = 1000  # accounts that visitors may make
+
+Later = Coroutine[Any, Any, bytes]  # an answer that has to wait for something
 
 
-class AdminNode(Node):
-    """Something below /admin: never stored, and it knows who asks."""
+@dataclass(frozen=True)
+class Backstage:
+    """What the pages that know who asks are made of."""
 
-    def __init__(self, pages: Pages, house: House, accounts: Accounts) -> None:
+    house: House
+    accounts: Accounts
+    passwords: Passwords
+    repertoire: Repertoire
+    purger: Purger
+    media: Path
+    signup: bool  # whether anybody may make a player account
+    tokens: FormTokens = field(default_factory=FormTokens)
+
+
+class PrivateNode(Node):
+    """A page that knows who asks: never stored, and it takes no form from another site."""
+
+    folder = b"/admin"  # the form cookie's: pages outside it stay free of cookies, and so in the cache
+
+    def __init__(self, pages: Pages, backstage: Backstage) -> None:
         super().__init__(pages)
-        self.house = house
-        self.accounts = accounts
+        self.backstage = backstage
 
     def render(self, request: Request) -> bytes | int:
-        """No cache may keep any answer from here; no form from another site is taken."""
+        """No cache may keep any answer from here."""
         request.setHeader(b"cache-control", PRIVATE)
         if request.method == b"POST" and not same_origin(request):
             return self.pages.error(request, 403)
@@ -32,71 +67,96 @@ class AdminNode(Node):
 
     def player(self, request: Request) -> Player:
         """Return who asks: whoever has no session is audience."""
-        return self.accounts.sessions.get(_session(request)) or AUDIENCE
+        return self.backstage.accounts.player(session_of(request))
+
+    def page(self, request: Request, template: str, status: int = 200, **variables: object) -> bytes:
+        """Fill in a template that has forms in it."""
+        request.setResponseCode(status)
+        known = {
+            "csrf": self.backstage.tokens.issue(request, self.folder),
+            "player": self.player(request),
+            "said": None,  # what has been done, or why it could not be
+            "error": None,
+        }
+        return self.pages.render(request, template, **{**known, **variables})
+
+    def form(self, request: SiteRequest) -> dict[str, str] | int:
+        """Return the fields of a form that came from one of our pages, else the status to answer with."""
+        form = read_form(request)
+        if form is None:
+            return 415
+        return form if self.backstage.tokens.accept(request, form.get(FIELD, "")) else 403
 
 
-class AdminFolder(AdminNode):
-    """`/admin` and what is below it."""
+class AdminFolder(PrivateNode):
+    """`/admin` and what is below it; the workshop is put there by `tree`."""
 
-    def __init__(self, pages: Pages, house: House, accounts: Accounts) -> None:
-        super().__init__(pages, house, accounts)
-        self.putChild(b"", AdminPage(pages, house, accounts))
-        self.putChild(b"login", Login(pages, house, accounts))
-        self.putChild(b"logout", Logout(pages, house, accounts))
-        self.putChild(b"id", ClientKey(pages, house, accounts))
+    def __init__(self, pages: Pages, backstage: Backstage) -> None:
+        super().__init__(pages, backstage)
+        self.putChild(b"", AdminPage(pages, backstage))
+        self.putChild(b"login", Login(pages, backstage))
+        self.putChild(b"logout", Logout(pages, backstage))
+        self.putChild(b"id", ClientKey(pages, backstage))
 
     def render_GET(self, request: Request) -> bytes:
         """`/admin` without a slash."""
         return redirect(request, "/admin/")
 
 
-class AdminPage(AdminNode):
-    """`/admin/`: the workshop for those who may, the login page for all others."""
+class AdminPage(PrivateNode):
+    """`/admin/`: what a player finds behind the stage door, the login page for all others."""
 
     def render_GET(self, request: Request) -> bytes:
         """One of the two pages."""
-        player = self.player(request)
-        if not player.can_admin:
-            return self.pages.render(request, "login.html", error=None)
-        stages = stage_list(self.house)
-        return self.pages.render(request, "workshop.html", player=player.name, stages=stages)
+        if self.player(request) is AUDIENCE:
+            return self.page(request, "login.html")
+        return self.page(request, "workshop.html", stages=stage_list(self.backstage.house))
 
 
-class Login(AdminNode):
+class Login(PrivateNode):
     """`POST /admin/login`: fields `username` and `password`, url-encoded."""
 
-    def render_POST(self, request: SiteRequest) -> bytes:
+    def render_POST(self, request: SiteRequest) -> bytes | Later:
         """Sign in and go to the workshop, or show the form again."""
-        form = _form(request)
+        form = read_form(request)
         if form is None:
             return self.pages.error(request, 415)
-        name, password = form.get("username", ""), form.get("password", "")
+        # Without a token somebody else could sign a visitor in, under a name of their choice.
+        if not is_from_a_program(request) and not self.backstage.tokens.accept(request, form.get(FIELD, "")):
+            return self._again(request, 403, "This form was too old. Please try again.")
+        return self._sign_in(request, form.get("username", ""), form.get("password", ""))
+
+    async def _sign_in(self, request: SiteRequest, name: str, password: str) -> bytes:
         try:
-            token = self.accounts.sign_in(name, password, request.client_address)
+            token = await self.backstage.accounts.sign_in(name, password, request.client_address)
         except TooManyFailures:
             request.responseHeaders.setRawHeaders(b"retry-after", [b"%d" % FAILURE_WINDOW])
             return self._again(request, 429, "Too many attempts. Please wait a minute.")
+        except Busy:
+            return self._again(request, 503, "Too many people are signing in. Please try again.")
         if token is None:
             return self._again(request, 401, "Name or password is wrong.")
-        _set_session(request, token)
+        set_cookie(request, SESSION, token)
         return redirect(request, "/admin/")
 
     def _again(self, request: Request, status: int, error: str) -> bytes:
-        request.setResponseCode(status)
-        return self.pages.render(request, "login.html", error=error)
+        return self.page(request, "login.html", status, error=error)
 
 
-class Logout(AdminNode):
+class Logout(PrivateNode):
     """`POST /admin/logout`."""
 
     def render_POST(self, request: SiteRequest) -> bytes:
         """End the session and go to the login page."""
-        self.accounts.sessions.revoke(_session(request))
-        _set_session(request, "", b"; Max-Age=0")
+        form = self.form(request)
+        if isinstance(form, int):
+            return self.pages.error(request, form)
+        self.backstage.accounts.sign_out(session_of(request))
+        set_cookie(request, SESSION, "", more=b"; Max-Age=0")
         return redirect(request, "/admin/")
 
 
-class ClientKey(AdminNode):
+class ClientKey(PrivateNode):
     """`/admin/id`: who the client is, and a new key with which it says so on its socket."""
 
     def render_GET(self, request: Request) -> bytes:
@@ -105,7 +165,7 @@ class ClientKey(AdminNode):
         request.setHeader(b"content-type", b"text/plain; charset=utf-8")
         answer = {
             "player": player.name,
-            "key": self.house.key_for(player),
+            "key": self.backstage.house.key_for(player),
             "canAct": player.can_act,
             "canAdmin": player.can_admin,
             "canSu": player.can_su,
@@ -113,24 +173,42 @@ class ClientKey(AdminNode):
         return urlencode(answer).encode()
 
 
-def _session(request: Request) -> str:
-    return (request.getCookie(COOKIE) or b"").decode("latin-1")
+class Signup(PrivateNode):
+    """`/signup`: makes a player account that may act, where the house allows it."""
+
+    folder = b"/signup"
+
+    def render_GET(self, request: Request) -> bytes:
+        """The form, or how to get an account otherwise."""
+        return self._page(request, 200, None)
+
+    def render_POST(self, request: SiteRequest) -> bytes | Later:
+        """Make the account."""
+        form = self.form(request) if self.backstage.signup else 403
+        if isinstance(form, int):
+            return self.pages.error(request, form)
+        return self._sign_up(request, form.get("username", ""), form.get("password", ""))
+
+    async def _sign_up(self, request: SiteRequest, name: str, password: str) -> bytes:
+        repertoire = self.backstage.repertoire
+        if len(repertoire.now.accounts) >= MAX_PLAYERS:
+            return self._page(request, 503, "The house has no room for more players.")
+        if not self.backstage.accounts.sign_ups.take(request.client_address):
+            return self._page(request, 429, "That were many accounts from one place. Please come back later.")
+        try:
+            await make_player(self.backstage, name, password, frozenset({"act"}))
+        except (RecordError, PasswordError) as error:
+            return self._page(request, 400, str(error))
+        except Busy:
+            return self._page(request, 503, "Too many people are signing up. Please try again.")
+        return redirect(request, "/admin/")
+
+    def _page(self, request: Request, status: int, error: str | None) -> bytes:
+        return self.page(request, "signup.html", status, open=self.backstage.signup, error=error)
 
 
-def _set_session(request: Request, token: str, more: bytes = b"") -> None:
-    cookie = COOKIE + b"=" + token.encode() + b"; Path=/; HttpOnly; SameSite=Lax" + more
-    if header(request, b"x-forwarded-proto") == "https":
-        cookie += b"; Secure"
-    request.cookies.append(cookie)
-
-
-def _form(request: SiteRequest) -> dict[str, str] | None:
-    """Return a url-encoded form's fields, None if the body is something else."""
-    kind = header(request, b"content-type").partition(";")[0].strip().lower()
-    if kind != "application/x-www-form-urlencoded":
-        return None
-    body = request.content.read().decode("utf-8", "replace")
-    try:
-        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=MAX_FIELDS))
-    except ValueError:
-        return None
+async def make_player(backstage: Backstage, name: str, password: str, rights: frozenset[str]) -> None:
+    """Write a new player down; raise RecordError, PasswordError or Busy."""
+    check_new(name)
+    account = Account(name, await backstage.passwords.choose(password), rights)
+    await backstage.repertoire.change(backstage.repertoire.database.add_player, account)

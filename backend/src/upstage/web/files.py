@@ -5,7 +5,6 @@ import stat
 from collections.abc import Sequence
 from os import stat_result
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from twisted.web import http
 from twisted.web.server import NOT_DONE_YET, Request
@@ -13,9 +12,7 @@ from twisted.web.static import NoRangeStaticProducer, SingleRangeStaticProducer
 
 from upstage.web.headers import header
 from upstage.web.request import Node
-
-if TYPE_CHECKING:
-    from upstage.web.pages import Pages
+from upstage.web.templates import Pages
 
 # Not from the system's table: containers often have none, and an answer must not depend on it.
 TYPES = {
@@ -41,7 +38,7 @@ FOR_EVER = b"public, max-age=31536000, immutable"
 MEDIA_CSP = b"default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 # One path segment of a file that may be served: no dot in front, no way up, nothing hidden.
-_SEGMENT = re.compile(rb"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
+SEGMENT = re.compile(rb"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
@@ -50,7 +47,7 @@ class MediaFolder(Node):
 
     isLeaf = True
 
-    def __init__(self, pages: "Pages", root: Path) -> None:
+    def __init__(self, pages: Pages, root: Path) -> None:
         super().__init__(pages)
         self._root = root
 
@@ -58,7 +55,9 @@ class MediaFolder(Node):
         """A file, or the page for 404."""
         request.setHeader(b"content-security-policy", MEDIA_CSP)
         request.setHeader(b"cache-control", REVALIDATE)
-        return serve(request, self.pages, self._root, request.postpath)
+        path = request.postpath or []
+        # Every picture is its own thumbnail: these drawings are small.
+        return serve(request, self.pages, self._root, path[1:] if path[:1] == [b"thumb"] else path)
 
 
 class AssetFolder(Node):
@@ -70,7 +69,7 @@ class AssetFolder(Node):
 
     isLeaf = True
 
-    def __init__(self, pages: "Pages", root: Path, version: str) -> None:
+    def __init__(self, pages: Pages, root: Path, version: str) -> None:
         super().__init__(pages)
         self._root = root
         self._version = version.encode()
@@ -88,7 +87,7 @@ class OneFile(Node):
 
     isLeaf = True
 
-    def __init__(self, pages: "Pages", path: Path) -> None:
+    def __init__(self, pages: Pages, path: Path) -> None:
         super().__init__(pages)
         self._path = path
 
@@ -98,9 +97,9 @@ class OneFile(Node):
         return serve(request, self.pages, self._path.parent, [self._path.name.encode()])
 
 
-def serve(request: Request, pages: "Pages", root: Path, segments: Sequence[bytes] | None) -> bytes | int:
+def serve(request: Request, pages: Pages, root: Path, segments: Sequence[bytes] | None) -> bytes | int:
     """Answer with the file `root/segments...`: 200, 206, 304, 404 or 416."""
-    if not segments or not all(map(_SEGMENT.fullmatch, segments)):
+    if not segments or not all(map(SEGMENT.fullmatch, segments)):
         return pages.error(request, 404)
     path = root.joinpath(*(segment.decode("ascii") for segment in segments))
     try:

@@ -5,6 +5,11 @@ from urllib.parse import urlsplit
 
 from twisted.web.http import Request
 
+PAGE_CSP = (
+    b"default-src 'self'; img-src 'self' data:; media-src 'self'; connect-src 'self' ws: wss:; "
+    b"style-src 'self'; script-src 'self'; object-src 'none'; base-uri 'none'; "
+    b"form-action 'self'; frame-ancestors 'none'"
+)
 # A name or address, IPv6 in brackets, then perhaps a port: what may go into a Location header.
 _HOST = re.compile(r"(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{0,5})?")
 

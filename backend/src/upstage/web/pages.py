@@ -1,85 +1,16 @@
-"""The pages: templates, the version of their assets, and the resources that fill them in."""
+"""The pages for everybody: the front page, the stages, and what was said on them."""
 
-import hashlib
-from http import HTTPStatus
-from pathlib import Path
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from twisted.web.resource import Resource
 from twisted.web.server import Request
 
 from upstage.house import House
 from upstage.stage import Stage
 from upstage.web.headers import redirect
-from upstage.web.request import PAGE_CSP, ErrorPage, Node
+from upstage.web.request import ErrorPage, Node
+from upstage.web.templates import Pages
 
 # The same page for everybody, and it may be a second old: the show is on the socket, not in here.
 SHARED = b"public, max-age=0, s-maxage=1"
-PRIVATE = b"private, no-store"
-ASSET_FOLDERS = ("style", "script", "image")
-
-MESSAGES = {
-    400: "The request cannot be understood.",
-    403: "This form was sent from a page of another site.",
-    404: "There is nothing here under this name.",
-    405: "This address cannot be used in this way.",
-    413: "That was too much at once.",
-    415: "This form was sent in a form that is not understood.",
-    500: "Something went wrong behind the scenes. It has been written down.",
-}
-
-
-class Pages:
-    """Templates from `site/templates`; assets from `site/style`, `site/script` and `site/image`."""
-
-    def __init__(self, site: Path) -> None:
-        self.version = _version_of(site)
-        # All scripts, so that a page can have them fetched at once.
-        scripts = sorted((site / "script").rglob("*.js"))
-        self.modules = [self.asset(path.relative_to(site).as_posix()) for path in scripts]
-        self._templates = Environment(
-            loader=FileSystemLoader(site / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            auto_reload=False,
-        )
-        self._templates.globals["asset"] = self.asset
-
-    def asset(self, name: str) -> str:
-        """Return the URL of an asset in this release: `script/main.js` -> `/script/<version>/main.js`."""
-        folder, _, rest = name.partition("/")
-        return f"/{folder}/{self.version}/{rest}"
-
-    def render(self, request: Request, template: str, **variables: object) -> bytes:
-        """Fill in a template and say that it is HTML."""
-        request.setHeader(b"content-type", b"text/html; charset=utf-8")
-        return self._templates.get_template(template).render(**variables).encode()
-
-    def error(self, request: Request, status: int) -> bytes:
-        """Set the status and return its page, which no cache may keep."""
-        request.setResponseCode(status)
-        request.setHeader(b"cache-control", b"no-store")
-        request.setHeader(b"content-security-policy", PAGE_CSP)
-        for validator in (b"etag", b"last-modified", b"content-length"):
-            request.responseHeaders.removeHeader(validator)
-        title = HTTPStatus(status).phrase
-        try:
-            return self.render(request, "error.html", status=status, title=title, message=MESSAGES[status])
-        except Exception:  # the template itself may be what is broken
-            request.setHeader(b"content-type", b"text/plain; charset=utf-8")
-            return f"{status} {title}\n".encode()
-
-
-def _version_of(site: Path) -> str:
-    """Return a hash over all page assets: equal releases share it, different ones never do."""
-    digest = hashlib.sha256()
-    for folder in ASSET_FOLDERS:
-        for path in sorted((site / folder).rglob("*")):
-            if path.is_file():
-                content = path.read_bytes()
-                digest.update(f"{path.relative_to(site).as_posix()} {len(content)}\n".encode())
-                digest.update(content)
-    return digest.hexdigest()[:12]
 
 
 def stage_list(house: House) -> list[dict[str, object]]:
@@ -110,6 +41,7 @@ class StagePage(Node):
     def __init__(self, pages: Pages, stage: Stage) -> None:
         super().__init__(pages)
         self._stage = stage
+        self.putChild(b"log", LogPage(pages, stage))
 
     def render_GET(self, request: Request) -> bytes:
         """The page; what happens on the stage comes over its socket."""
@@ -120,6 +52,20 @@ class StagePage(Node):
         return self.pages.render(
             request, "stage.html", stage=stage, preload=preload, modules=self.pages.modules
         )
+
+
+class LogPage(Node):
+    """`/stages/NAME/log`: what was said, as far as it is kept."""
+
+    def __init__(self, pages: Pages, stage: Stage) -> None:
+        super().__init__(pages)
+        self._stage = stage
+
+    def render_GET(self, request: Request) -> bytes:
+        """The page."""
+        request.setHeader(b"cache-control", SHARED)
+        stage = {"id": self._stage.id, "name": self._stage.name}
+        return self.pages.render(request, "log.html", stage=stage, lines=list(self._stage.chat))
 
 
 class StagesFolder(Node):

@@ -1,12 +1,15 @@
 """How this site treats every request: bounded bodies, its own error pages, one journal line each."""
 
+import inspect
 import ipaddress
 import re
 import time
+from collections.abc import Coroutine
 from http import HTTPStatus
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import Protocol, cast
 
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import ITCPTransport
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -14,17 +17,10 @@ from twisted.web import server
 from twisted.web.http import Request
 from twisted.web.resource import IResource, Resource
 
-from upstage.web.headers import header
-
-if TYPE_CHECKING:
-    from upstage.web.pages import Pages
+from upstage.web.headers import PAGE_CSP, header
+from upstage.web.templates import Pages
 
 MAX_FORM = 64 * 1024  # bytes of a request body; no form of this site needs more
-PAGE_CSP = (
-    b"default-src 'self'; img-src 'self' data:; media-src 'self'; connect-src 'self' ws: wss:; "
-    b"style-src 'self'; script-src 'self'; object-src 'none'; base-uri 'none'; "
-    b"form-action 'self'; frame-ancestors 'none'"
-)
 HEADERS = {
     b"server": b"UpStage",  # no version: it helps only attackers
     b"content-security-policy": PAGE_CSP,
@@ -40,6 +36,23 @@ REQUEST_ID = re.compile(r"[0-9a-zA-Z-]{16,64}")
 log = Logger()
 
 
+class Body(Protocol):
+    """Takes the body of a request as it arrives, in place of our memory."""
+
+    def write(self, data: bytes) -> None:
+        """Take a piece, or let it go; never raise."""
+
+    def discard(self) -> None:
+        """The request is over, answered or not: leave nothing behind."""
+
+
+class Intake(Protocol):
+    """Says which requests bring a body that is not kept in memory."""
+
+    def begin(self, request: "SiteRequest", path: bytes, length: int | None) -> Body | None:
+        """The header has come. Return where the body goes, None for a form like any other."""
+
+
 class SiteRequest(server.Request):
     """A request that keeps at most MAX_FORM bytes of body and never shows a traceback."""
 
@@ -48,14 +61,23 @@ class SiteRequest(server.Request):
     transport: ITCPTransport
     began = 0.0
     body_size = 0
+    body: Body | None = None
+    gone = False  # the client left
 
     def gotLength(self, length: int | None) -> None:
         """The header has come; the body follows, of this length if it says so."""
         self.began = time.monotonic()
         self.content = BytesIO()
+        # Twisted tells the request its site and its path only when the body is complete.
+        intake: Intake | None = self.channel.site.intake  # type: ignore[attr-defined]
+        if intake:
+            self.body = intake.begin(self, self.channel._path.partition(b"?")[0], length)
 
     def handleContentChunk(self, data: bytes) -> None:
         """Keep a piece of the body, or let it go: 16 MB sent to a login form cost no memory."""
+        if self.body:
+            self.body.write(data)
+            return
         self.body_size += len(data)
         if self.body_size <= MAX_FORM:
             self.content.write(data)
@@ -77,6 +99,22 @@ class SiteRequest(server.Request):
             return
         self.answer(body)
 
+    def answer_later(self, answer: Coroutine[Deferred[object], object, bytes]) -> int:
+        """Send what a coroutine returns, when it does; for a resource that has to wait for something."""
+
+        def send(body: bytes) -> None:
+            if not self.gone:
+                self.answer(body)
+
+        def failed(reason: Failure) -> None:
+            if self.gone:
+                log.failure("a request failed", failure=reason, fields={"path": self.uri.decode("latin-1")})
+            else:
+                self.processingFailed(reason)
+
+        Deferred.fromCoroutine(answer).addCallback(send).addErrback(failed)
+        return server.NOT_DONE_YET
+
     def answer(self, body: bytes) -> None:
         """Send the whole answer; a resource may have set the length, as of a file that HEAD leaves out."""
         if self.code != 304 and not self.responseHeaders.hasHeader(b"content-length"):
@@ -95,9 +133,18 @@ class SiteRequest(server.Request):
 
     def connectionLost(self, reason: Failure) -> None:
         """The client left before the answer was complete."""
+        self.gone = True
+        if self.body:
+            self.body.discard()
         if self.path is not None:  # else it left before there was a request
             self.journal(self.code, aborted=True)
         super().connectionLost(reason)
+
+    def finish(self) -> None:
+        """The answer is complete."""
+        if self.body:
+            self.body.discard()
+        super().finish()
 
     @property
     def client_address(self) -> str:
@@ -129,11 +176,12 @@ class SiteRequest(server.Request):
 class Site(server.Site):
     """The web site: headers that every answer carries, and the journal."""
 
-    def __init__(self, root: Resource, pages: "Pages") -> None:
+    def __init__(self, root: Resource, pages: Pages, intake: Intake | None = None) -> None:
         super().__init__(
             root, requestFactory=SiteRequest, parsePOSTFormSubmission=False, timeout=IDLE_TIMEOUT
         )
         self.pages = pages
+        self.intake = intake
 
     def getResourceFor(self, request: SiteRequest) -> IResource:
         """Find who answers; called for each request before anything else is decided."""
@@ -154,7 +202,7 @@ class Site(server.Site):
 class Node(Resource):
     """A place in the URL tree: answers its own methods, HEAD like GET, everything else by a page."""
 
-    def __init__(self, pages: "Pages") -> None:
+    def __init__(self, pages: Pages) -> None:
         super().__init__()
         self.pages = pages
 
@@ -168,16 +216,20 @@ class Node(Resource):
         method = getattr(self, f"render_{verb}", None)
         if method is None:
             allowed = [verb for verb in ("GET", "POST") if hasattr(self, f"render_{verb}")]
+            if not allowed:  # only a step on the way to others
+                return self.pages.error(request, 404)
             request.setHeader(b"allow", ", ".join(allowed).encode())
             return self.pages.error(request, 405)
-        answer: bytes | int = method(request)
-        return answer
+        answer: bytes | int | Coroutine[Deferred[object], object, bytes] = method(request)
+        if inspect.iscoroutine(answer):
+            return cast(SiteRequest, request).answer_later(answer)
+        return cast(bytes | int, answer)
 
 
 class ErrorPage(Node):
     """An error from the template `error.html`, whatever the method."""
 
-    def __init__(self, pages: "Pages", status: int) -> None:
+    def __init__(self, pages: Pages, status: int) -> None:
         super().__init__(pages)
         self.isLeaf = True
         self._status = status

@@ -2,15 +2,23 @@
 
 from pathlib import Path
 
+from twisted.web.resource import Resource
 from twisted.web.server import Request
 
-from upstage.accounts import Accounts
 from upstage.connection import Connections
 from upstage.sockets import WebSocketDoor
-from upstage.web.admin import AdminFolder
+from upstage.speech import Speaker
+from upstage.web.admin import AdminFolder, Backstage, Signup
 from upstage.web.files import AssetFolder, MediaFolder, OneFile
-from upstage.web.pages import ASSET_FOLDERS, Pages, StagesFolder, StagesPage
+from upstage.web.pages import StagesFolder, StagesPage
 from upstage.web.request import Node, Site
+from upstage.web.speech import SpeechFolder
+from upstage.web.templates import ASSET_FOLDERS, Pages
+from upstage.web.upload import Uploads
+from upstage.web.webcam import Frames, WebcamFolder
+from upstage.web.workshop_media import MediaPage
+from upstage.web.workshop_players import PlayersPage
+from upstage.web.workshop_stages import StagesPage as StageEditors
 
 ROBOTS = b"User-agent: *\nDisallow: /admin/\n"
 # Flash content of other sites gets nothing here; our own needs no permission.
@@ -22,15 +30,29 @@ CROSSDOMAIN = b"""\
 """
 
 
-def build_site(connections: Connections, accounts: Accounts, site: Path, media: Path) -> Site:
-    """Return the web site; `site` holds templates and page assets, `media` the media files."""
+def build_site(
+    connections: Connections, backstage: Backstage, speaker: Speaker, frames: Frames, site: Path
+) -> Site:
+    """Return the web site; `site` holds templates and page assets."""
     house = connections.house
     pages = Pages(site)
     root = Node(pages)
-    root.putChild(b"", StagesPage(pages, house, "index.html"))
+    for name in (b"", b"home"):
+        root.putChild(name, StagesPage(pages, house, "index.html"))
+    root.putChild(b"signup", Signup(pages, backstage))
     root.putChild(b"stages", StagesFolder(pages, house))
-    root.putChild(b"admin", AdminFolder(pages, house, accounts))
-    root.putChild(b"media", MediaFolder(pages, media))
+    admin = AdminFolder(pages, backstage)
+    root.putChild(b"admin", admin)
+    workshop = Node(pages)
+    admin.putChild(b"workshop", workshop)
+    workshop.putChild(b"stages", StageEditors(pages, backstage))
+    workshop.putChild(b"media", MediaPage(pages, backstage))
+    workshop.putChild(b"players", PlayersPage(pages, backstage))
+    media = Overlay(pages, MediaFolder(pages, backstage.media))
+    media.putChild(b"video", WebcamFolder(pages, frames))
+    media.putChild(b"video-still", MediaFolder(pages, backstage.media / "video"))
+    root.putChild(b"media", media)
+    root.putChild(b"speech", SpeechFolder(pages, speaker))
     for folder in ASSET_FOLDERS:
         root.putChild(folder.encode(), AssetFolder(pages, site / folder, pages.version))
     root.putChild(b"ws", WebSocketDoor(connections))
@@ -38,7 +60,24 @@ def build_site(connections: Connections, accounts: Accounts, site: Path, media: 
     root.putChild(b"robots.txt", Text(pages, ROBOTS, b"text/plain; charset=utf-8"))
     root.putChild(b"crossdomain.xml", Text(pages, CROSSDOMAIN, b"application/xml"))
     root.putChild(b"favicon.ico", OneFile(pages, site / "image" / "favicon.svg"))
-    return Site(root, pages)
+    return Site(root, pages, Uploads(backstage))
+
+
+class Overlay(Node):
+    """A leaf with a few places of their own laid over it."""
+
+    def __init__(self, pages: Pages, leaf: Node) -> None:
+        super().__init__(pages)
+        self._leaf = leaf
+
+    def getChild(self, path: bytes, request: Request) -> Resource:
+        """Everything that has no place of its own is the leaf's, which takes its path from `postpath`."""
+        request.postpath = [path, *(request.postpath or [])]
+        return self._leaf
+
+    def render(self, request: Request) -> bytes | int:
+        """So is the bare path."""
+        return self._leaf.render(request)
 
 
 class Text(Node):

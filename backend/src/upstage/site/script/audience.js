@@ -35,21 +35,25 @@ export class Audience {
     // The wire does not say who called, so the heads take turns, a good third of the row apart: bubbles side by
     // side would cover each other.
     ANONTEXT: ({ text }) => {
-      const heads = this.#row.children;
+      const heads = this.#heads;
       if (heads.length === 0) return;
       this.#turn = (this.#turn + Math.ceil(heads.length * 0.38)) % heads.length;
       say(heads[this.#turn], spokenText(text));
     },
   };
 
+  get #heads() {
+    return [...this.#row.querySelectorAll(".head")]; // flowers may lie between them
+  }
+
   #seat(wanted) {
-    while (this.#row.children.length > wanted) this.#row.lastElementChild.remove();
-    while (this.#row.children.length < wanted) {
+    while (this.#heads.length > wanted) this.#heads.at(-1).remove();
+    while (this.#heads.length < wanted) {
       const head = document.createElement("span");
       head.className = "head";
       this.#row.append(head);
     }
-    const heads = [...this.#row.children];
+    const heads = this.#heads;
     heads.forEach((head, place) => {
       const where = (place + 1) / (heads.length + 1);
       head.dataset.side = where < 0.2 ? "left" : where > 0.8 ? "right" : "middle";

@@ -9,15 +9,15 @@ const MOST_CHARACTERS = 100;
 const timers = new WeakMap();
 let newest = 0;
 
-// Puts a bubble over an element; a new line replaces the one before.
-export function say(element, text) {
+// Puts a bubble over an element; a new line replaces the one before. The manner is "speech", "thought" or "shout".
+export function say(element, text, manner = "speech") {
   let bubble = element.querySelector(":scope > .bubble");
   if (!bubble) {
     bubble = document.createElement("p");
-    bubble.className = "bubble";
     bubble.ariaHidden = "true";
     element.append(bubble);
   }
+  bubble.className = `bubble ${manner}`;
   bubble.textContent = shorten(text);
   bubble.style.setProperty("--turn", (newest += 1)); // the latest word lies on top
   clearTimeout(timers.get(bubble));

@@ -1,5 +1,7 @@
-// The chat: a log and a line to type in. Everything received is shown with textContent, never as markup.
+// The chat: a log, and a line to type in.
 
+import { interpret } from "./commands.js";
+import { line, replayed, said } from "./lines.js";
 import { fits, spokenText } from "./wire.js";
 
 // An evening may be long; the page keeps this many lines.
@@ -9,19 +11,30 @@ export class Chat {
   #log;
   #form;
   #hint;
+  #me;
+  #catalogue;
   #send;
+  #following = true; // whoever has scrolled back to read is left in peace
 
   // send(mode, fields) puts a frame on the wire.
-  constructor({ log, form, hint, send }) {
+  constructor({ log, form, hint, me, catalogue, send }) {
     this.#log = log;
     this.#form = form;
     this.#hint = hint;
+    this.#me = me;
+    this.#catalogue = catalogue;
     this.#send = send;
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit();
     });
     form.elements.message.addEventListener("input", () => this.#advise(""));
+    log.addEventListener("scroll", () => {
+      this.#following = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+    });
+    // A phone's keyboard makes the log smaller.
+    new ResizeObserver(() => this.#follow()).observe(log);
+    me.subscribe(() => (form.elements.manner.hidden = !me.avatar));
   }
 
   reset() {
@@ -37,9 +50,10 @@ export class Chat {
   on = {
     // The server's last lines are the truth, also after a reconnect, so they replace what is here.
     LOAD_CHAT: ({ chat = "" }) => {
-      const lines = chat.split("\n").filter((line) => line.trim());
-      this.#log.replaceChildren(...lines.map((line) => replayed(spokenText(line))));
-      this.#log.scrollTop = this.#log.scrollHeight;
+      const lines = chat.split("\n").filter((text) => text.trim());
+      this.#log.replaceChildren(...lines.map((text) => replayed(spokenText(text))));
+      this.#following = true;
+      this.#follow();
     },
 
     CONFIRM_LOADED: () => {
@@ -47,20 +61,34 @@ export class Chat {
       this.#log.ariaLive = "polite";
     },
 
-    TEXT: ({ name = "", text }) => this.#add(spoken(name, spokenText(text))),
+    TEXT: ({ name, text }) => this.#add(said("speech", spokenText(name), spokenText(text))),
+    THINK: ({ ID, thought }) => this.#add(said("thought", this.#nameOf(ID), spokenText(thought))),
+    SHOUT: ({ ID, shout }) => this.#add(said("shout", this.#nameOf(ID), spokenText(shout))),
+    PMESSAGE: ({ ID, pmessage }) => this.#add(said("speech", this.#nameOf(ID), spokenText(pmessage))),
+    WHISPER: ({ senderID, text }) => this.#add(said("whisper", `${spokenText(senderID)} whispers`, spokenText(text))),
     ANONTEXT: ({ text }) => this.#add(line("audience", spokenText(text))),
-    MSG: ({ message = "" }) => this.#add(line("note", message)),
-    ERR: ({ error = "" }) => this.#add(line("error", error)),
+    MSG: ({ message }) => this.#add(line("note", spokenText(message))),
+    ERR: ({ error }) => this.#add(line("error", spokenText(error))),
   };
+
+  #nameOf(id) {
+    return this.#catalogue.nameOf("avatar", id);
+  }
 
   // The speaker's own line is shown when it comes back, as on everybody else's screen.
   #submit() {
-    const input = this.#form.elements.message;
-    const fields = { msg: input.value.trim() };
-    if (!fields.msg) return;
-    if (!fits("TEXT", fields)) return this.#advise("That is too long for one line. Please say it in two.");
-    this.#send("TEXT", fields);
-    input.value = "";
+    const { message, manner } = this.#form.elements;
+    const text = message.value.trim();
+    if (!text) return;
+    const { mode, fields, notes } = interpret(text, {
+      me: this.#me,
+      catalogue: this.#catalogue,
+      manner: manner.value,
+    });
+    if (mode && !fits(mode, fields)) return this.#advise("That is too long for one line. Please say it in two.");
+    if (mode) this.#send(mode, fields);
+    for (const note of notes ?? []) this.#add(line("note", note));
+    message.value = "";
   }
 
   #advise(text) {
@@ -69,31 +97,12 @@ export class Chat {
   }
 
   #add(element) {
-    // Somebody who has scrolled back to read is left in peace.
-    const following = this.#log.scrollHeight - this.#log.scrollTop - this.#log.clientHeight < 40;
     this.#log.append(element);
     while (this.#log.children.length > LONGEST_LOG) this.#log.firstElementChild.remove();
-    if (following) this.#log.scrollTop = this.#log.scrollHeight;
+    this.#follow();
   }
-}
 
-function line(kind, text) {
-  const element = document.createElement("p");
-  element.className = kind;
-  element.textContent = text;
-  return element;
-}
-
-function spoken(name, text) {
-  const element = line("avatar-line", ` ${text}`);
-  const who = document.createElement("b");
-  who.textContent = name;
-  element.prepend(who);
-  return element;
-}
-
-// A replayed line reads "<name> text" when an avatar spoke, and " text" when somebody in the house did.
-function replayed(text) {
-  const [, name, words] = /^<(.+?)> (.*)$/.exec(text) ?? [];
-  return name ? spoken(name, words) : line("audience", text.trim());
+  #follow() {
+    if (this.#following) this.#log.scrollTop = this.#log.scrollHeight;
+  }
 }

@@ -12,21 +12,26 @@ export class Connection {
   #stageId;
   #onFrame;
   #onState;
+  #onIdentity;
   #socket = null;
   #failures = 0;
   #finished = false;
 
-  // onFrame(mode, fields) for every frame; onState("connecting" | "connected" | "reconnecting" | "closed").
-  constructor(stageId, { onFrame, onState }) {
+  // onFrame(mode, fields) for every frame; onState("connecting" | "connected" | "reconnecting" | "closed");
+  // onIdentity({player, canAct, canAdmin, canSu}) each time before the line opens.
+  constructor(stageId, { onFrame, onState, onIdentity }) {
     this.#stageId = stageId;
     this.#onFrame = onFrame;
     this.#onState = onState;
+    this.#onIdentity = onIdentity;
   }
 
   async open() {
     this.#onState(this.#failures ? "reconnecting" : "connecting");
     try {
-      this.#listen(await fetchKey());
+      const { key = "", ...identity } = await fetchIdentity();
+      this.#onIdentity(identity);
+      this.#listen(key);
     } catch {
       this.#retry();
     }
@@ -76,10 +81,10 @@ export class Connection {
 }
 
 // Each connection needs its own key: the server forgets it when the socket closes.
-async function fetchKey() {
+async function fetchIdentity() {
   const answer = await fetch("/admin/id", { cache: "no-store", signal: AbortSignal.timeout(KEY_TIMEOUT) });
   if (!answer.ok) throw new Error(`/admin/id answered ${answer.status}`);
-  return decode(await answer.text()).fields.key ?? "";
+  return decode(await answer.text()).fields;
 }
 
 function socketAddress() {

@@ -1,47 +1,140 @@
 // The stage page. Each part lists in `on` the frames it cares about; a frame that nobody lists is ignored.
 
 import { Audience } from "./audience.js";
+import { Avatars } from "./avatars.js";
+import { Backdrops } from "./backdrops.js";
+import { Calls } from "./calls.js";
+import { Catalogue } from "./catalogue.js";
 import { Chat } from "./chat.js";
+import { Clips } from "./clips.js";
 import { Connection } from "./connection.js";
+import { Drawing } from "./drawing.js";
+import { Hand } from "./hand.js";
+import { HouseLights } from "./houselights.js";
+import { Loudspeaker } from "./loudspeaker.js";
+import { Me } from "./me.js";
+import { Pen } from "./pen.js";
 import { Preload } from "./preload.js";
-import { Sounds } from "./sounds.js";
-import { Stage } from "./stage.js";
+import { Props } from "./props.js";
+import { Soundboard } from "./soundboard.js";
+import { Speech } from "./speech.js";
+import { tabs } from "./tabs.js";
 import { Theme } from "./theme.js";
+import { Tray } from "./tray.js";
+import { Wardrobe } from "./wardrobe.js";
 
 const element = (id) => document.getElementById(id);
+const elements = (ids) => Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, element(id)]));
 const send = (mode, fields) => connection.send(mode, fields);
+const onImage = (image) => preload.watch(image);
 
+const stage = element("stage");
+const me = new Me(send);
+const catalogue = new Catalogue();
+const loudspeaker = new Loudspeaker(element("sound-switch"));
+const avatars = new Avatars(element("avatars"), { onImage });
 const preload = new Preload({
   bar: element("load-progress"),
   message: element("splash-message"),
   onDone: () => send("LOADED"),
 });
-const chat = new Chat({ log: element("chat-log"), form: element("chat-form"), hint: element("chat-hint"), send });
+const chat = new Chat({
+  log: element("chat-log"),
+  form: element("chat-form"),
+  hint: element("chat-hint"),
+  me,
+  catalogue,
+  send,
+});
+const soundboard = new Soundboard({ root: element("sounds"), send });
+
+// A frame goes to the parts in this order: who I am and what there is come first, then what depends on it.
 const parts = [
+  me,
+  catalogue,
   chat,
   preload,
   new Theme(),
-  new Stage(element("stage"), { onImage: (image) => preload.watch(image) }),
+  new Backdrops(element("backdrops"), { onImage }),
+  avatars,
+  new Props(element("props"), { avatars, onImage }),
+  new Drawing([...stage.querySelectorAll("canvas")]),
   new Audience({
     row: element("seats"),
     players: element("player-count"),
     playerNoun: element("player-noun"),
     count: element("audience-count"),
   }),
-  new Sounds(element("sounds")),
+  new Speech(loudspeaker),
+  new Clips({ loudspeaker, notice: element("now-playing"), onEnded: (url) => soundboard.ended(url) }),
+  new Calls({
+    parts: elements({
+      applaud: "applaud",
+      volunteer: "volunteer",
+      askApplause: "ask-applause",
+      askVolunteers: "ask-volunteers",
+      seats: "seats",
+    }),
+    loudspeaker,
+    send,
+  }),
+
+  // For players. The audience has these tools too, hidden; the server is the one who says no.
+  soundboard,
+  new Tray({ roots: elements({ avatar: "avatar-tray", prop: "prop-tray", backdrop: "backdrop-tray" }), me, send }),
+  new Wardrobe({
+    root: element("wardrobe"),
+    tools: elements({
+      name: "show-name",
+      rename: "rename",
+      forward: "forward",
+      backward: "backward",
+      exit: "exit",
+    }),
+    input: element("chat-input"),
+    me,
+    avatars,
+    send,
+  }),
+  new Hand({ stage, avatars, me, send }),
+  new Pen({
+    stage,
+    cursor: element("pen-cursor"),
+    tools: elements({
+      toggle: "draw",
+      layer: "draw-layer",
+      colour: "draw-colour",
+      thickness: "draw-thickness",
+      visible: "draw-visible",
+      clear: "draw-clear",
+    }),
+    me,
+    send,
+  }),
   {
     reset() {},
     on: {
       STAGE_NAME: ({ stageName }) => (element("stage-name").textContent = stageName),
       CONFIRM_LOADED: () => (document.body.dataset.state = "live"),
+      // The stage's things have changed. Not everybody in the same millisecond, though.
+      RELOAD: () => setTimeout(() => location.reload(), Math.random() * 1000),
       // Sent for a second login and for a stage that does not exist: asking again would change nothing.
       ERR_DOUBLE_LOGIN: ({ msg }) => {
         connection.close();
-        element("splash-message").textContent = msg || "You have taken another seat on this stage.";
+        element("splash-message").textContent = msg || "You have taken a seat on this stage in another window.";
+        element("come-back").hidden = false;
       },
     },
   },
 ];
+
+tabs(element("tabs"));
+element("come-back").addEventListener("click", () => location.reload());
+new HouseLights({
+  dialog: element("house-lights"),
+  opener: element("lights-switch"),
+  parts: elements({ summary: "lights-summary", stations: "lights-stations", rows: "lights-rows" }),
+});
 
 const STATES = {
   connecting: { body: "loading", says: "Connecting" },
@@ -50,7 +143,18 @@ const STATES = {
   closed: { body: "offline", says: "Closed" },
 };
 
-const connection = new Connection(document.querySelector("main").dataset.stage, { onState, onFrame });
+const connection = new Connection(document.querySelector("main").dataset.stage, {
+  onState,
+  onFrame,
+  // A server that has been restarted has forgotten who was signed in.
+  onIdentity: (identity) => {
+    const acted = me.acts;
+    me.introduce(identity);
+    element("player-tools").hidden = !me.acts;
+    if (me.acts) element("stage-door").textContent = me.name;
+    else if (acted) element("stage-door").textContent = "Sign in again";
+  },
+});
 connection.open();
 
 function onState(state) {

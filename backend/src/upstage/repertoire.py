@@ -1,0 +1,171 @@
+"""The repertoire: what is written down, as the server has it in memory, and the live stages that follow it.
+
+Whoever changes something writes it through `change`; what the command `upstage` changes in the same file
+is noticed within a second. Either way a stage that is different now tells its clients to reload.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from twisted.application.service import Service
+from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from upstage.accounts import Accounts
+from upstage.database import MAX_CHAT, Database
+from upstage.house import House
+from upstage.members import AUDIENCE
+from upstage.passwords import Passwords
+from upstage.records import EMPTY, Snapshot, StageRecord, Thing
+from upstage.stage import Stage
+from upstage.store import Store
+from upstage.things import Audio, Avatar, Backdrop, Prop
+from upstage.wire import encode
+
+P = ParamSpec("P")
+Live = TypeVar("Live", Avatar, Backdrop, Prop, Audio)
+
+POLL = 1.0  # seconds between two looks for changes of others
+
+log = Logger()
+
+
+class Repertoire(Service):
+    """The current Snapshot; keeps `house` and `accounts` as it says."""
+
+    def __init__(
+        self,
+        database: Database,
+        store: Store,
+        passwords: Passwords,
+        house: House,
+        accounts: Accounts,
+        reactor: Any,
+    ) -> None:
+        """Read everything: this blocks, and happens before the house opens."""
+        self.database = database
+        self.store = store
+        self._passwords = passwords
+        self._house = house
+        self._accounts = accounts
+        self._one_at_a_time = DeferredLock()  # an older snapshot must not arrive after a newer one
+        self._poll = LoopingCall(self._look)
+        self._poll.clock = reactor
+        self.now = EMPTY
+        snapshot = database.snapshot()
+        self._follow(snapshot, {id: database.chat(id) for id in snapshot.stages})
+
+    def startService(self) -> None:
+        """Take work, and look for changes of others."""
+        super().startService()
+        self.store.start()
+        self._passwords.start()
+        self._poll.start(POLL, now=False)
+
+    def stopService(self) -> Deferred[None]:
+        """Write what is queued; fires when the database is closed."""
+        super().stopService()
+        self._poll.stop()
+        self._passwords.stop()
+        return Deferred.fromCoroutine(self.store.stop())
+
+    async def change(self, write: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Write something down and act on it; raise what `write` raises, above all RecordError."""
+        await self.store.run(write, *args, **kwargs)
+        await self._refresh()
+
+    def _look(self) -> Deferred[None]:
+        async def look() -> None:
+            if await self.store.run(self.database.changed_by_others):
+                await self._refresh()
+
+        def failed(failure: Failure) -> None:  # such as a file locked for long: look again next time
+            log.failure("the database could not be read", failure=failure)
+
+        return Deferred.fromCoroutine(look()).addErrback(failed)
+
+    async def _refresh(self) -> None:
+        async with self._one_at_a_time:
+            snapshot, chats = await self.store.run(self._read, set(self.now.stages))
+            self._follow(snapshot, chats)
+
+    def _read(self, known: set[str]) -> tuple[Snapshot, dict[str, list[str]]]:
+        """In the store's thread."""
+        snapshot = self.database.snapshot()
+        return snapshot, {id: self.database.chat(id) for id in snapshot.stages if id not in known}
+
+    def _follow(self, snapshot: Snapshot, chats: dict[str, list[str]]) -> None:
+        """Make the house and the accounts as `snapshot` says; `chats` has those of new stages."""
+        before, self.now = self.now, snapshot
+        self._accounts.replace_players(snapshot.accounts)
+        # Players who are gone, or may do something else now: they come in anew, as whoever they are then.
+        stale = {name for name, old in before.accounts.items() if snapshot.accounts.get(name) != old}
+        self._house.keys.keep_if(lambda player: player.name not in stale)
+        for stage in self._house.stages.values():
+            for member in [member for member in stage.members if member.player.name in stale]:
+                stage.leave(member)
+                member.player = AUDIENCE
+                member.send(encode("RELOAD"))
+        for id in before.stages.keys() - snapshot.stages.keys():
+            self._house.remove(id)
+        for id, record in snapshot.stages.items():
+            if id not in before.stages:
+                self._house.add(raise_stage(record, chats.get(id, [])))
+            elif self._differs(before, record):
+                stage = self._house.stages[id]
+                rebuild(stage, record)
+                stage.reload()
+
+    def _differs(self, before: Snapshot, record: StageRecord) -> bool:
+        """Whether a stage, or the content of a file on it, is not what it was."""
+        return record != before.stages[record.id] or any(
+            before.media.get(thing.file) != self.now.media.get(thing.file) for thing in record.things
+        )
+
+
+def raise_stage(record: StageRecord, chat: list[str]) -> Stage:
+    """Return a stage as written down, with everything in its place."""
+    stage = Stage(record.id, record.name, record.splash, record.colours, chat=deque(chat, maxlen=MAX_CHAT))
+    rebuild(stage, record)
+    stage.backdrop_shown = stage.backdrops[0].id if stage.backdrops else 0
+    return stage
+
+
+def rebuild(stage: Stage, record: StageRecord) -> None:
+    """Make a live stage what is written down. What is said, drawn, held and played on it stays."""
+    stage.name, stage.splash, stage.colours = record.name, record.splash, record.colours
+    stage.avatars = _alive(stage.avatars, [_avatar(thing) for thing in record.of_kind("avatar")])
+    stage.backdrops = _alive(
+        stage.backdrops, [Backdrop(thing.id, thing.name, thing.url) for thing in record.of_kind("backdrop")]
+    )
+    stage.props = _alive(
+        stage.props, [Prop(thing.id, thing.name, thing.url) for thing in record.of_kind("prop")]
+    )
+    stage.audios = _alive(stage.audios, [_audio(thing) for thing in record.of_kind("audio")])
+    for avatar, thing in zip(stage.avatars, record.of_kind("avatar"), strict=True):
+        avatar.voice = thing.voice
+    for prop in stage.props:
+        if prop.holder not in {avatar.id for avatar in stage.avatars}:
+            prop.holder = 0
+    if stage.backdrop_shown not in {backdrop.id for backdrop in stage.backdrops}:
+        stage.backdrop_shown = 0
+
+
+def _avatar(thing: Thing) -> Avatar:
+    return Avatar(thing.id, thing.name, thing.url, thing.x, thing.y, voice=thing.voice)
+
+
+def _audio(thing: Thing) -> Audio:
+    return Audio(thing.id, thing.name, thing.file.removeprefix("audio/"), thing.type)
+
+
+def _alive(before: list[Live], now: list[Live]) -> list[Live]:
+    """The things of `now`; what was on the stage before is the same object, under its new name."""
+    known = {(thing.id, thing.url): thing for thing in before}
+    things = [known.get((thing.id, thing.url), thing) for thing in now]
+    for thing, new in zip(things, now, strict=True):
+        thing.name = new.name
+    return things

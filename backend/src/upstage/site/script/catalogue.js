@@ -1,0 +1,30 @@
+// What belongs to the stage, by kind: so that a name typed after a slash finds its thing, and a thought its thinker.
+
+export class Catalogue {
+  #things = { avatar: new Map(), prop: new Map(), backdrop: new Map() };
+
+  reset() {
+    for (const names of Object.values(this.#things)) names.clear();
+  }
+
+  on = {
+    LOAD_AV: ({ ID, name = "" }) => this.#things.avatar.set(ID, name),
+    LOAD_PROP: ({ ID, name = "" }) => this.#things.prop.set(ID, name),
+    LOAD_BACKDROP: ({ ID, name = "" }) => this.#things.backdrop.set(ID, name),
+    RENAME: ({ ID, name = "" }) => this.#things.avatar.set(ID, name),
+  };
+
+  nameOf(kind, id) {
+    return this.#things[kind].get(id) ?? "";
+  }
+
+  // The ID of a thing: by its ID, its name, or the beginning of a word of its name.
+  find(kind, words) {
+    const wanted = words.trim().toLowerCase();
+    const names = [...this.#things[kind]].map(([id, name]) => [id, name.toLowerCase()]);
+    const match =
+      names.find(([id, name]) => id === wanted || name === wanted) ??
+      (wanted && names.find(([, name]) => ` ${name}`.includes(` ${wanted}`)));
+    return match ? match[0] : null;
+  }
+}

@@ -1,0 +1,20 @@
+// Pictures of things, in the stage's own units.
+
+// A picture is shown at its own size, but nobody hides the whole stage behind one photograph.
+const LARGEST = 120;
+
+export function picture(url = "", name = "") {
+  const image = new Image();
+  image.alt = name;
+  image.draggable = false;
+  image.src = url;
+  return image;
+}
+
+// Gives an element the width of the picture in it, as soon as that is known. stage.css turns it into a percentage.
+export function fit(element, image) {
+  image.addEventListener("load", () => {
+    const { naturalWidth: width, naturalHeight: height } = image;
+    element.style.setProperty("--width", width * Math.min(1, LARGEST / Math.max(width, height)));
+  });
+}

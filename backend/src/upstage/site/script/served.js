@@ -1,0 +1,47 @@
+// Who served a file, and how: read from an entry of the Performance API, with no request of its own.
+//
+// Varnish writes its outcome into Server-Timing (varnish/report.vcl has the table), and so may nginx. What a browser
+// took out of its own cache has cost no bytes on the way (transferSize 0), whatever its stored headers say.
+
+export const STATIONS = {
+  browser: "This browser",
+  nginx: "nginx",
+  varnish: "Varnish",
+  upstage: "UpStage",
+};
+
+const VARNISH = {
+  hit: ["varnish", "hit: a copy from its memory"],
+  stale: ["varnish", "hit: an older copy, while a new one is fetched"],
+  synth: ["varnish", "its own answer"],
+  error: ["varnish", "its own page: UpStage did not answer"],
+  miss: ["upstage", "miss: Varnish had no copy and asked"],
+  "hit-for-miss": ["upstage", "may not be kept, so Varnish asked"],
+  pass: ["upstage", "pass: not for the cache"],
+};
+
+// served(entry) -> {file, station, how, milliseconds, bytes}; bytes are those that came over the network.
+export function served(entry) {
+  const { pathname } = new URL(entry.name);
+  const [station, how] = outcome(entry);
+  // From asking to the last byte, without the time it queued in the browser for its turn.
+  const milliseconds = entry.responseEnd - (entry.requestStart || entry.startTime);
+  return { file: short(pathname), station, how, milliseconds, bytes: entry.transferSize };
+}
+
+function outcome({ transferSize, decodedBodySize, serverTiming, responseStatus }) {
+  if (transferSize === 0 && decodedBodySize > 0) return ["browser", "its own cache: nobody was asked"];
+  const said = Object.fromEntries(serverTiming.map(({ name, description }) => [name, description]));
+  if (["hit", "stale"].includes(said.nginx)) return ["nginx", `${said.nginx}: a copy from its cache`];
+  if (said.nginx === "file") return ["nginx", "a file from its own disk"];
+  if (said.varnish in VARNISH) {
+    const [station, how] = VARNISH[said.varnish];
+    return [station, responseStatus === 304 ? `${how} (304: not changed)` : how];
+  }
+  return ["upstage", "no cache on the way"];
+}
+
+// The version in a page asset's path is the same for all of them, and tells nothing here.
+function short(path) {
+  return path.replace(/^(\/(?:script|style|image))\/[0-9a-f]{12}\//, "$1/…/");
+}

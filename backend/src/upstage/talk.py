@@ -1,0 +1,123 @@
+"""What is said: chat, speech, thoughts, shouts, whispers, and the audience's buttons. Pure.
+
+Live text is escaped like the replayed text; the log keeps it as it was said.
+"""
+
+import re
+
+from upstage.members import Member
+from upstage.stage import Stage, escape, one_line
+from upstage.things import Avatar
+from upstage.wire import Message, encode
+
+WHISPER_USAGE = "To whisper: /wh name, name = text"
+
+
+def _words(message: Message, field: str) -> str:
+    """What is said, as one line; empty if it is blank."""
+    text = one_line(message.need(field))
+    return text if text.strip() else ""
+
+
+def text(stage: Stage, member: Member, message: Message) -> None:
+    """TEXT: speech with an avatar, a line from the house without one."""
+    words = _words(message, "msg")
+    avatar = stage.held_by(member)
+    if not words:
+        return
+    if avatar is None:
+        stage.log(f" {words}")
+        stage.broadcast(encode("ANONTEXT", text=escape(words)))
+        return
+    stage.log(f"<{avatar.name}> {words}")
+    stage.broadcast(encode("TEXT", ID=avatar.id, name=escape(avatar.name), text=escape(words)))
+    _say(stage, avatar, words)
+
+
+def shout(stage: Stage, member: Member, message: Message) -> None:
+    """SHOUT: heard as well as read."""
+    words = _words(message, "shout")
+    avatar = stage.held_by(member)
+    if words and avatar:
+        stage.log(f"<{avatar.name}>! {words}")
+        stage.broadcast(encode("SHOUT", ID=avatar.id, shout=escape(words)))
+        _say(stage, avatar, words)
+
+
+def thought(stage: Stage, member: Member, message: Message) -> None:
+    """THOUGHT: read, not heard; it goes out as THINK."""
+    words = _words(message, "thought")
+    avatar = stage.held_by(member)
+    if words and avatar:
+        stage.log(f"[{avatar.name}] {{{words}}}")
+        stage.broadcast(encode("THINK", ID=avatar.id, thought=escape(words)))
+
+
+def persistent(stage: Stage, member: Member, message: Message) -> None:
+    """PMESSAGE: a bubble that stays, in clients that know it."""
+    words = _words(message, "pmessage")
+    avatar = stage.held_by(member)
+    if words and avatar:
+        stage.log(f"<{avatar.name}># {words}")
+        stage.broadcast(encode("PMESSAGE", ID=avatar.id, pmessage=escape(words)))
+
+
+def _say(stage: Stage, avatar: Avatar, words: str) -> None:
+    if url := stage.speak(avatar.voice, words):
+        stage.broadcast(encode("WAVE", url=url))
+
+
+def whisper(stage: Stage, member: Member, message: Message) -> None:
+    """WHISPER: `names = text` to players on any stage, by their own or their avatar's name.
+
+    `*` means all players here. It is in nobody's log.
+    """
+    names, equals, words = one_line(message.need("msg")).partition("=")
+    wanted = list(dict.fromkeys(name.strip() for name in re.split(r"[|,:;/]", names) if name.strip()))
+    words = words.strip()
+    if not (equals and wanted and words):
+        member.send(encode("MSG", message=WHISPER_USAGE))
+        return
+    receivers: dict[Member, str] = {}
+    missed = []
+    for name in wanted:
+        found = [other for other in stage.everybody() if _is_called(other, name, stage)]
+        receivers |= {other: other.player.name for other in found}
+        if not found:
+            missed.append(name)
+    frame = encode("WHISPER", senderID=escape(member.player.name), text=escape(words))
+    for receiver in receivers:
+        receiver.send(frame)
+    if receivers:
+        told = ", ".join(dict.fromkeys(receivers.values()))
+        member.send(encode("MSG", message=f"You whispered to {escape(told)}: {escape(words)}"))
+    if missed:
+        member.send(encode("MSG", message=f"Nobody here is called {escape(', '.join(missed))}."))
+
+
+def _is_called(member: Member, name: str, stage: Stage) -> bool:
+    if not member.acts or member.stage is None:
+        return False
+    if name == "*":
+        return member.stage is stage
+    avatar = member.stage.held_by(member)
+    return name.casefold() in (member.player.name.casefold(), avatar.name.casefold() if avatar else None)
+
+
+def details(stage: Stage, member: Member, message: Message) -> None:
+    """DETAILS: who is here."""
+    players = ", ".join(sorted(other.player.name for other in stage.members if other.acts))
+    lines = [f" *{stage.name}* ", f" Players: {players}", f" Audience: {stage.audience}"]
+    member.send(encode("MSG", message="\n".join(lines)))
+
+
+def applause(stage: Stage, member: Member, message: Message) -> None:
+    """APPLAUSE and NOAPPLAUSE: give the audience its button, or take it away."""
+    stage.applause = message.mode == "APPLAUSE"
+    stage.broadcast(stage.applause_button())
+
+
+def volunteer(stage: Stage, member: Member, message: Message) -> None:
+    """VOLUNTEER and NOVOLUNTEER: the same for the button to come on stage with."""
+    stage.volunteer = message.mode == "VOLUNTEER"
+    stage.broadcast(stage.volunteer_button())

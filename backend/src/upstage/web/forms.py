@@ -1,0 +1,91 @@
+"""Forms: reading them, and the token that shows that a form came from one of our pages.
+
+The token is a keyed hash of a cookie that the browser got with the page: of its session, or of a visit for
+pages that are shown before there is a session. A page of another site can make a browser send the cookie,
+but can read neither the cookie nor the token.
+"""
+
+import hmac
+import secrets
+from urllib.parse import parse_qsl
+
+from twisted.web.server import Request
+
+from upstage.tokens import new_token
+from upstage.web.headers import header, same_origin
+from upstage.web.request import SiteRequest
+
+SESSION = b"upstage_session"
+VISIT = b"upstage_visit"
+FIELD = "csrf"  # the name of the token's field
+MAX_FIELDS = 20  # in a form
+
+
+def read_form(request: SiteRequest) -> dict[str, str] | None:
+    """Return a url-encoded form's fields, None if the body is something else."""
+    kind = header(request, b"content-type").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        return None
+    body = request.content.read().decode("utf-8", "replace")
+    try:
+        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=MAX_FIELDS))
+    except ValueError:
+        return None
+
+
+def session_of(request: Request) -> str:
+    """Return the token in the session cookie, empty if there is none."""
+    return (request.getCookie(SESSION) or b"").decode("latin-1")
+
+
+def set_cookie(request: Request, name: bytes, value: str, path: bytes = b"/", more: bytes = b"") -> None:
+    """Set a cookie that scripts cannot read and that other sites' forms do not bring."""
+    cookie = name + b"=" + value.encode() + b"; Path=" + path + b"; HttpOnly; SameSite=Lax" + more
+    if header(request, b"x-forwarded-proto") == "https":
+        cookie += b"; Secure"
+    request.cookies.append(cookie)
+
+
+class FormTokens:
+    """Makes and checks tokens; those of before a restart are not known any more."""
+
+    def __init__(self) -> None:
+        self._secret = secrets.token_bytes(32)
+
+    def issue(self, request: Request, path: bytes) -> str:
+        """Return the token for a form on the page that is being answered, whose URLs begin with `path`."""
+        bound = _bound_to(request)
+        if not bound:
+            bound = new_token().encode()
+            set_cookie(request, VISIT, bound.decode(), path)
+        return self._token(bound)
+
+    def accept(self, request: Request, token: str) -> bool:
+        """Tell whether a form with this token comes from one of our pages."""
+        bound = _bound_to(request)
+        return (
+            bool(bound)
+            and same_origin(request)
+            and hmac.compare_digest(self._token(bound).encode(), token.encode("utf-8", "replace"))
+        )
+
+    def _token(self, bound: bytes) -> str:
+        return hmac.digest(self._secret, bound, "sha256").hex()
+
+
+def _bound_to(request: Request) -> bytes:
+    return request.getCookie(SESSION) or request.getCookie(VISIT) or b""
+
+
+def is_from_a_program(request: Request) -> bool:
+    """Tell whether no browser can have sent this: no cookie, and nothing that browsers say of a page.
+
+    Programs (curl, a load test) may sign in without fetching the form first. That opens nothing: who wants
+    to abuse a visitor's browser needs that browser, and with a POST every browser sends Origin or
+    Sec-Fetch-Site at least; who does not need one can fetch the form as well.
+    """
+    headers = request.requestHeaders
+    return not any(
+        headers.hasHeader(name)
+        for name in ("cookie", "origin", "referer", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest")
+    )

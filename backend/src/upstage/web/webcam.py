@@ -1,0 +1,119 @@
+"""`/media/video/NAME.jpg`: webcam frames, each request held until there is a new one (UpStage's way).
+
+A client asks again as soon as it has a frame, naming itself in `s`; `u`, new each time, keeps caches away.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.task import LoopingCall
+from twisted.web.server import Request
+
+from upstage.web.files import MEDIA_CSP, SEGMENT, serve
+from upstage.web.held import hold
+from upstage.web.request import Node, SiteRequest
+
+if TYPE_CHECKING:
+    from upstage.web.templates import Pages
+
+EXAMINE = 0.67  # seconds between two looks at a file
+TOO_OLD = 30.0  # seconds: nobody waits longer for a camera that has stopped
+MAX_HELD = 2000  # requests; who comes then gets the frame there is
+MAX_VIEWERS = 5000  # values of `s` that are remembered; one forgotten counts as new
+MAX_VIEWER = 64  # characters of `s` that tell it from others
+
+Version = tuple[int, int]  # of a file: a rename changes the inode even within one tick of the clock
+
+
+class Frames:
+    """Who has seen what, and who waits for more."""
+
+    def __init__(self, folder: Path, reactor: Any, now: Callable[[], float] = time.time) -> None:
+        """`now` is the clock that files are dated by, in seconds."""
+        self._folder = folder
+        self._now = now
+        self._seen: OrderedDict[tuple[str, str], Version] = OrderedDict()
+        self._waiting: dict[Deferred[Path], tuple[str, str]] = {}
+        self._loop = LoopingCall(self._examine)
+        self._loop.clock = reactor
+
+    @property
+    def held(self) -> int:
+        """How many requests wait."""
+        return len(self._waiting)
+
+    def next(self, name: str, viewer: str) -> Deferred[Path]:
+        """Fire with the path of file `name` when there is something to send to `viewer`.
+
+        That is at once if the viewer is new or does not say who it is, or if it has not had this frame yet,
+        or if the frame is too old to wait for another, or if there is none (the path does not exist then).
+        """
+        viewer = viewer[:MAX_VIEWER]
+        if self.held >= MAX_HELD or self._due(name, viewer):
+            return succeed(self._folder / name)
+        ready: Deferred[Path] = Deferred(self._left)
+        self._waiting[ready] = name, viewer
+        if not self._loop.running:
+            self._loop.start(EXAMINE, now=False)
+        return ready
+
+    def _left(self, ready: Deferred[Path]) -> None:
+        del self._waiting[ready]
+
+    def _examine(self) -> None:
+        """Answer those who have waited long enough."""
+        for ready, (name, viewer) in list(self._waiting.items()):
+            if ready in self._waiting and self._due(name, viewer):
+                del self._waiting[ready]
+                ready.callback(self._folder / name)
+        if not self._waiting:
+            self._loop.stop()
+
+    def _due(self, name: str, viewer: str) -> bool:
+        """Tell whether a viewer is to be answered now; if so, it has seen the frame from now on."""
+        try:
+            info = (self._folder / name).stat()
+        except OSError:
+            return True
+        if not viewer:
+            return True
+        version = info.st_mtime_ns, info.st_ino
+        if self._seen.get((name, viewer)) == version and self._now() - info.st_mtime <= TOO_OLD:
+            return False
+        self._seen[name, viewer] = version
+        self._seen.move_to_end((name, viewer))
+        if len(self._seen) > MAX_VIEWERS:
+            self._seen.popitem(last=False)
+        return True
+
+
+class WebcamFolder(Node):
+    """`/media/video`: frames as JPEG only, never cached."""
+
+    isLeaf = True
+
+    def __init__(self, pages: "Pages", frames: Frames) -> None:
+        super().__init__(pages)
+        self._frames = frames
+
+    def render_GET(self, request: Request) -> bytes | int:
+        """The frame, when it is time."""
+        path = request.postpath or []
+        if len(path) != 1 or not SEGMENT.fullmatch(path[0]):
+            return self.pages.error(request, 404)
+        name = path[0].decode("ascii")
+        if not name.endswith(".jpg"):
+            return self.pages.error(request, 403)
+        viewer = (request.args or {}).get(b"s", [b""])[0].decode("latin-1")
+        if request.method == b"HEAD":
+            viewer = ""  # who asks only for the header has not seen the frame
+        return hold(cast(SiteRequest, request), self._frames.next(name, viewer), self._send)
+
+    def _send(self, request: SiteRequest, path: Path) -> bytes | int:
+        request.setHeader(b"content-security-policy", MEDIA_CSP)
+        request.setHeader(b"cache-control", b"no-store")
+        return serve(request, self.pages, path.parent, [path.name.encode()])

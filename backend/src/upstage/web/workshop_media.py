@@ -1,0 +1,148 @@
+"""`/admin/workshop/media`: the files of the house: bringing, replacing and deleting them."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+
+from twisted.web.resource import Resource
+from twisted.web.server import Request
+
+from upstage import media as files
+from upstage.records import KINDS, Medium, RecordError
+from upstage.web.admin import Backstage, Later
+from upstage.web.request import ErrorPage, SiteRequest
+from upstage.web.templates import Pages
+from upstage.web.upload import LIMIT, SU_LIMIT, Upload
+from upstage.web.workshop import Refused, WorkshopNode
+
+HERE = "/admin/workshop/media"
+MAX_MEDIA = 2000  # files, so at most 4 GB
+
+
+class UploadNode(WorkshopNode):
+    """A page with a form that brings a file (see `upload`)."""
+
+    def render_POST(self, request: SiteRequest) -> bytes | Later:
+        """A form with a file in it, or one like any other."""
+        upload = request.body
+        if not isinstance(upload, Upload):
+            return super().render_POST(request)
+        return self.act(request, {"action": "upload"})
+
+    async def bring(self, request: SiteRequest, kind: str, name: str, old: Medium | None) -> tuple[str, bool]:
+        """Put the file of a form where it is served; return its URL and whether the cache knows."""
+        repertoire = self.backstage.repertoire
+        upload = request.body
+        assert isinstance(upload, Upload)
+        arrived = upload.take()
+        if arrived is None:
+            raise self.refused(request, upload)
+        media, uploader = self.backstage.media, self.player(request).name
+        try:
+            medium = await repertoire.store.run(files.publish, arrived, media, kind, name, uploader, old)
+        except files.BadMedia as error:
+            raise Refused(str(error), 415) from None
+        finally:
+            arrived.unlink(missing_ok=True)
+        # The cache first: the new page is for those who are told to reload.
+        purged = old is None or await self.purge(medium)
+        await repertoire.change(repertoire.database.put_medium, medium)
+        return medium.file, purged
+
+    def refused(self, request: SiteRequest, upload: Upload) -> Refused:
+        """Return what is wrong with an upload."""
+        limit = SU_LIMIT if self.player(request).can_su else LIMIT
+        reasons = {
+            200: "Choose a file first. If you did: it is empty, or it did not arrive whole.",
+            403: "This form was too old. Please try again.",
+            413: f"The file is too big: you may bring up to {limit // 1_000_000} MB.",
+            503: "Too many files arrive at once. Please try again.",
+            507: "There is no room on the disk.",
+        }
+        return Refused(
+            reasons.get(upload.status, "The form could not be understood."), max(400, upload.status)
+        )
+
+    async def purge(self, medium: Medium) -> bool:
+        """Have the cache forget a file; tell whether it has."""
+        purger = self.backstage.purger
+        thumb = medium.url.replace("/media/", "/media/thumb/", 1)
+        return all([await purger.purge(medium.url), await purger.purge(thumb)])
+
+
+class MediaPage(UploadNode):
+    """All files, and a form for a new one."""
+
+    actions = ()
+
+    def getChild(self, path: bytes, request: Request) -> Resource:
+        """One file; those of sounds are below `audio`."""
+        name = path.decode("utf-8", "replace")
+        if name == "audio" and request.postpath:
+            name += "/" + request.postpath.pop(0).decode("utf-8", "replace")
+        if name in self.backstage.repertoire.now.media:
+            return MediumPage(self.pages, self.backstage, name)
+        return ErrorPage(self.pages, 404)
+
+    def show(self, request: Request, status: int, **said: str | None) -> bytes:
+        """The page."""
+        now = self.backstage.repertoire.now
+        media = sorted(now.media.values(), key=lambda medium: (KINDS.index(medium.kind), medium.name.lower()))
+        return self.page(request, "workshop_media.html", status, media=media, kinds=KINDS, **said)
+
+    async def do_upload(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
+        """A new file."""
+        upload = request.body
+        assert isinstance(upload, Upload)
+        if upload.status != HTTPStatus.OK:  # its fields may not be all there
+            raise self.refused(request, upload)
+        if len(self.backstage.repertoire.now.media) >= MAX_MEDIA:
+            raise RecordError("The house has no room for more files: delete some first.")
+        fields = upload.fields
+        kind, name = fields.get("kind", ""), fields.get("name", "").strip()
+        Medium("", kind, name, "", "", 0)  # checks them before the file is looked at
+        file, _ = await self.bring(request, kind, name, None)
+        return f"{HERE}/{file}", "made"
+
+
+class MediumPage(UploadNode):
+    """One file: where it is used, and forms to replace and to delete it."""
+
+    actions = ("delete",)
+
+    def __init__(self, pages: Pages, backstage: Backstage, file: str) -> None:
+        super().__init__(pages, backstage)
+        self._file = file
+
+    def show(self, request: Request, status: int, **said: str | None) -> bytes:
+        """The page."""
+        now = self.backstage.repertoire.now
+        medium = now.media.get(self._file)
+        if medium is None:
+            return self.pages.error(request, 404)
+        stages = [s for s in now.stages.values() if any(t.file == self._file for t in s.things)]
+        suffix = Path(self._file).suffix
+        return self.page(
+            request, "workshop_medium.html", status, medium=medium, stages=stages, suffix=suffix, **said
+        )
+
+    @property
+    def _medium(self) -> Medium:
+        medium = self.backstage.repertoire.now.media.get(self._file)
+        if medium is None:
+            raise RecordError("This file is not here any more.")
+        return medium
+
+    async def do_upload(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
+        """New content under the same URL."""
+        old = self._medium
+        _, purged = await self.bring(request, old.kind, old.name, old)
+        return f"{HERE}/{self._file}", "replaced" if purged else "not-purged"
+
+    async def do_delete(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
+        """No such file any more, on no stage either."""
+        repertoire, medium = self.backstage.repertoire, self._medium
+        await repertoire.change(repertoire.database.remove_medium, medium.file)
+        path = self.backstage.media / medium.file
+        await repertoire.store.run(path.unlink, missing_ok=True)
+        return HERE, "removed" if await self.purge(medium) else "not-purged"

@@ -1,0 +1,148 @@
+"""`/admin/workshop/stages`: making stages, and putting things on them."""
+
+from collections.abc import Mapping
+
+from twisted.web.resource import Resource
+from twisted.web.server import Request
+
+from upstage.records import KINDS, SOUND_TYPES, RecordError, StageRecord, Thing, new_stage
+from upstage.stage import Colours
+from upstage.web.admin import Backstage
+from upstage.web.pages import stage_list
+from upstage.web.request import ErrorPage, SiteRequest
+from upstage.web.templates import Pages
+from upstage.web.workshop import WorkshopNode
+
+HERE = "/admin/workshop/stages"
+COLOURS = ("page", "tools", "backdrop_and_prop", "chat")
+MAX_STAGES = 200
+MAX_THINGS = 200  # on one stage: each is a frame and a file for everybody who comes in
+
+
+class StagesPage(WorkshopNode):
+    """All stages, and a form for a new one."""
+
+    actions = ("make",)
+
+    def getChild(self, path: bytes, request: Request) -> Resource:
+        """One stage."""
+        id = path.decode("utf-8", "replace")
+        if id in self.backstage.repertoire.now.stages:
+            return StagePage(self.pages, self.backstage, id)
+        return ErrorPage(self.pages, 404)
+
+    def show(self, request: Request, status: int, **said: str | None) -> bytes:
+        """The page."""
+        return self.page(
+            request, "workshop_stages.html", status, stages=stage_list(self.backstage.house), **said
+        )
+
+    async def do_make(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
+        """A new stage, empty."""
+        repertoire = self.backstage.repertoire
+        if len(repertoire.now.stages) >= MAX_STAGES:
+            raise RecordError("The house has no room for more stages.")
+        stage = new_stage(form.get("id", "").strip(), form.get("name", "").strip())
+        await repertoire.change(repertoire.database.add_stage, stage)
+        return f"{HERE}/{stage.id}", "made"
+
+
+class StagePage(WorkshopNode):
+    """One stage: what it is called, how it looks, what is on it."""
+
+    actions = ("save", "remove", "put", "change", "take")
+
+    def __init__(self, pages: Pages, backstage: Backstage, id: str) -> None:
+        super().__init__(pages, backstage)
+        self._id = id
+
+    @property
+    def _stage(self) -> StageRecord:
+        stage = self.backstage.repertoire.now.stages.get(self._id)
+        if stage is None:  # removed since this request came in
+            raise RecordError(f"There is no stage {self._id}.")
+        return stage
+
+    def show(self, request: Request, status: int, **said: str | None) -> bytes:
+        """The page."""
+        stage = self.backstage.repertoire.now.stages.get(self._id)
+        if stage is None:
+            return self.pages.error(request, 404)
+        media = sorted(self.backstage.repertoire.now.media.values(), key=lambda medium: medium.name.lower())
+        colours = {name: "#" + getattr(stage.colours, name)[2:] for name in COLOURS}
+        return self.page(
+            request,
+            "workshop_stage.html",
+            status,
+            stage=stage,
+            colours=colours,
+            things={kind: stage.of_kind(kind) for kind in KINDS},
+            media={kind: [medium for medium in media if medium.kind == kind] for kind in KINDS},
+            sound_types=SOUND_TYPES,
+            **said,
+        )
+
+    async def do_save(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
+        """Name, welcome and colours."""
+        repertoire = self.backstage.repertoire
+        splash = form.get("splash", "").replace("\r\n", "\n").strip()
+        colours = Colours(**{name: form.get(name, "").replace("#", "0x", 1) for name in COLOURS})
+        stage = StageRecord(self._id, form.get("name", "").strip(), splash, colours)
+        await repertoire.change(repertoire.database.save_stage, stage)
+        return f"{HERE}/{self._id}", "saved"
+
+    async def do_remove(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
+        """No such stage any more."""
+        repertoire = self.backstage.repertoire
+        await repertoire.change(repertoire.database.remove_stage, self._id)
+        return HERE, "removed"
+
+    async def do_put(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
+        """A medium onto the stage, under its own name unless the form has another one."""
+        medium = self.backstage.repertoire.now.media.get(form.get("file", ""))
+        if medium is None:
+            raise RecordError("Choose a file first.")
+        if len(self._stage.things) >= MAX_THINGS:
+            raise RecordError("There is no room for more on this stage.")
+        return await self._write(_thing(medium.kind, 0, medium.file, form, form.get("name") or medium.name))
+
+    async def do_change(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
+        """A thing's name, place, voice or type."""
+        old = self._find(form)
+        return await self._write(_thing(old.kind, old.id, old.file, form, form.get("name", "")))
+
+    async def do_take(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
+        """A thing off the stage; its file stays."""
+        repertoire, old = self.backstage.repertoire, self._find(form)
+        await repertoire.change(repertoire.database.take_thing, self._id, old.kind, old.id)
+        return f"{HERE}/{self._id}", "saved"
+
+    def _find(self, form: Mapping[str, str]) -> Thing:
+        wanted = (form.get("kind"), form.get("id"))
+        for thing in self._stage.things:
+            if (thing.kind, str(thing.id)) == wanted:
+                return thing
+        raise RecordError("This is not on the stage any more.")
+
+    async def _write(self, thing: Thing) -> tuple[str, str]:
+        repertoire = self.backstage.repertoire
+        await repertoire.change(repertoire.database.put_thing, self._id, thing)
+        return f"{HERE}/{self._id}", "saved"
+
+
+def _thing(kind: str, id: int, file: str, form: Mapping[str, str], name: str) -> Thing:
+    """Return a thing as a form describes it; raise RecordError."""
+    try:
+        x, y = float(form.get("x") or 0), float(form.get("y") or 0)
+    except ValueError:
+        raise RecordError("A place on the stage is two numbers.") from None
+    return Thing(
+        kind,
+        id,
+        name.strip(),
+        file,
+        voice=form.get("voice", "").strip() or "default",
+        x=x if kind == "avatar" else 0.0,
+        y=y if kind == "avatar" else 0.0,
+        type=form.get("type", "sfx") if kind == "audio" else "",
+    )

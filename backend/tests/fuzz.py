@@ -1,0 +1,286 @@
+"""Throw bytes at both stage doors and at the upload of a real server for a while, and see that it stands.
+
+    python backend/tests/fuzz.py --seconds 300
+
+Frames that make sense, frames that nearly do, and plain noise, cut anywhere, over TCP and WebSocket; forms
+with files that are nearly pictures and sounds; and one honest client who chats. At the end: no unhandled error
+in the journal, the honest client still served, and no more memory than at half time, when the chat log and the
+drawing are as full as they get.
+"""
+
+import argparse
+import http.client
+import json
+import random
+import re
+import socket
+import struct
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote_plus
+
+sys.path.insert(0, str(Path(__file__).parent))
+from theatre import PASSWORD, SRC, Server, make_content
+
+sys.path.insert(0, str(SRC))
+from upstage.house import HOUSE_MODES, PLAYER_MODES
+from upstage.settings import PACKAGE
+
+# Who has the key "player" is one, under one of forty names. Nothing is spoken: that is not tried here.
+RUN = """
+import itertools, os, sys
+from dataclasses import replace
+from pathlib import Path
+from upstage import house
+from upstage.members import Player
+from upstage.service import serve
+from upstage.settings import from_environment
+from upstage.speech import Speaker
+names, ident = itertools.cycle(range(40)), house.HOUSE_MODES["IDENT"]
+def quick_ident(where, member, message):
+    ident(where, member, message)
+    if member.key == "player":
+        member.player = Player(f"p{next(names)}", can_act=True)
+house.HOUSE_MODES["IDENT"] = quick_ident
+Speaker.speak = lambda self, voice, text: None
+settings = from_environment(os.environ)
+sys.exit(serve(replace(settings, site=Path(sys.argv[1]), content=Path(sys.argv[2]))))
+"""
+MODES = sorted({*HOUSE_MODES, *PLAYER_MODES})
+_FIELDS = (
+    "MD5 stage_ID msg ID X Y Z x y name show_name newlayer frameNumber layer colour thickness alpha "
+    "visible file array url type volume shout thought pmessage"
+)
+_VALUES = (
+    "0 1 2 3 -1 1e308 nan inf -inf 1_0 0x10 01 true false show hide demo player bell.mp3 sounds sfx * *=x "
+    "1=x ../.. \0 \n \ud800 \U0001f3ad <b> %00 %zz & ; ="
+)
+FIELDS, VALUES = _FIELDS.split(), _VALUES.split(" ")
+MOST_GROWTH = 8_000  # kB from half time to the end: noise of the allocator, no leak
+MOMENT = 0.02  # seconds a client takes to read what has come
+
+
+HANDSHAKE = (
+    b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+
+
+BOUNDARY = b"the-boundary"
+# Beginnings of files that are taken, and of one that is not.
+FILES = [
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\2\0\0\0",
+    b"\xff\xd8\xff\xe0\0\x10JFIF\0",
+    b"GIF89a\1\0\1\0\0\0\0",
+    b"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 1 1'><g><path d='M0 0h1v1z'/></g></svg>",
+    b"<!DOCTYPE svg [<!ENTITY a 'b'>]><svg xmlns='http://www.w3.org/2000/svg'>&a;</svg>",
+    b"ID3\4\0\0\0\0\0\0\xff\xfb\x90\0",
+    b"OggS\0\2" + bytes(20),
+    b"MZ",
+]
+
+
+class Noise:
+    """Everything that is random, from one seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def value(self) -> str:
+        text = self.random.choice(VALUES) * self.random.choice((1,) * 30 + (2, 400))
+        return text if self.random.random() < 0.2 else quote_plus(text, errors="replace")
+
+    def frame(self) -> bytes:
+        names = self.random.sample(FIELDS, self.random.choice((1, 2, 4, len(FIELDS))))
+        pairs = [f"{name}={self.value()}" for name in names]
+        pairs.append(f"mode={self.random.choice(MODES)}")
+        frame = self.random.choice("&&&;").join(pairs).encode("utf-8", "replace")
+        return self.damaged(frame) if self.random.random() < 0.2 else frame
+
+    def damaged(self, frame: bytes) -> bytes:
+        data = bytearray(frame)
+        for _ in range(self.random.randint(1, 5)):
+            data[self.random.randrange(len(data))] = self.random.randrange(256)
+        return bytes(data) + self.random.randbytes(self.random.choice((0, 0, 0, 0, 10, 3000)))
+
+    def frames(self) -> list[bytes]:
+        beginning = [
+            b"MD5=player&mode=IDENT",
+            b"stage_ID=demo&mode=JOIN",
+            b"ID=1&mode=AV",
+            b"layer=1&mode=DRAW_LAYER",
+        ]
+        return beginning[: self.random.randint(0, 4)] + [
+            self.frame() for _ in range(self.random.randint(1, 60))
+        ]
+
+    def pieces(self, stream: bytes) -> list[bytes]:
+        """The stream cut anywhere."""
+        cuts = sorted(self.random.randrange(len(stream) + 1) for _ in range(self.random.randint(0, 6)))
+        return [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+
+    def tcp(self) -> bytes:
+        return b"".join(frame + b"\0" for frame in self.frames())
+
+    def websocket(self) -> bytes:
+        """Messages of all kinds, some of them against the rules of RFC 6455."""
+        messages = []
+        for frame in self.frames():
+            opcode = self.random.choices((1, 2, 0, 8, 9, 10, 3), (60, 20, 5, 1, 5, 5, 1))[0]
+            payload = frame + b"\0" if opcode == 2 else frame
+            final = 0x80 if self.random.random() < 0.9 else 0
+            messages.append(self.message(final | opcode, payload))
+        if self.random.random() < 0.1:
+            messages.append(self.random.randbytes(200))
+        return b"".join(messages)
+
+    def form(self, token: bytes) -> bytes:
+        """A multipart form that brings a file, some of them damaged."""
+        file = self.random.choice(FILES) + self.random.randbytes(self.random.choice((0, 10, 5000, 100_000)))
+        fields = [(b"csrf", token), (b"name", self.value().encode("utf-8", "replace")), (b"kind", b"prop")]
+        parts = [b'Content-Disposition: form-data; name="%s"\r\n\r\n%s' % field for field in fields]
+        parts.append(b'Content-Disposition: form-data; name="file"; filename="x"\r\n\r\n' + file)
+        if self.random.random() < 0.3:
+            self.random.shuffle(parts)
+        body = b"".join(b"--%s\r\n%s\r\n" % (BOUNDARY, part) for part in parts) + b"--%s--\r\n" % BOUNDARY
+        return self.damaged(body) if self.random.random() < 0.3 else body
+
+    def message(self, first: int, payload: bytes) -> bytes:
+        length = len(payload)
+        size = bytes([0x80 | length]) if length < 126 else struct.pack("!BH", 0x80 | 126, length)
+        mask = self.random.randbytes(4)
+        masked = bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
+        return bytes([first]) + size + mask + masked
+
+
+def throw(port: int, noise: Noise, greeting: bytes, stream: bytes) -> None:
+    """One client: sends its stream in pieces, reads now and then, and leaves in a way of its own."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as client:  # or cut off
+        if greeting:
+            client.sendall(greeting)
+            assert client.recv(4096).startswith(b"HTTP/1.1 101 ")
+        client.settimeout(MOMENT)
+        for piece in noise.pieces(stream):
+            client.sendall(piece)
+            if noise.random.random() < 0.7:
+                with suppress(TimeoutError):
+                    client.recv(1 << 20)
+        if noise.random.random() < 0.3:  # leaves with a reset
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def bring(server: Server, noise: Noise, cookie: bytes, token: bytes) -> None:
+    """One form, sent in pieces; sometimes its end never comes."""
+    body = noise.form(token)
+    head = (
+        b"POST /admin/workshop/media HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\nConnection: close\r\n"
+        b"Cookie: %s\r\nContent-Type: multipart/form-data; boundary=%s\r\nContent-Length: %d\r\n\r\n"
+    ) % (cookie, BOUNDARY, len(body))
+    pieces = noise.pieces(body)
+    if noise.random.random() < 0.1:
+        pieces.pop()
+    with suppress(OSError), socket.create_connection(("127.0.0.1", server.web_port), 5) as client:
+        for piece in [head, *pieces]:
+            client.sendall(piece)
+        client.settimeout(2 if sum(map(len, pieces)) == len(body) else MOMENT)
+        answer = client.recv(4096)
+        assert not answer.startswith(b"HTTP/1.1 500"), answer
+
+
+def sign_in(server: Server) -> tuple[bytes, bytes]:
+    """The administrator's cookie and the token of a form, as bytes of a request."""
+    session = http.client.HTTPConnection("127.0.0.1", server.web_port, timeout=10)
+    form = f"username=admin&password={PASSWORD}"
+    session.request("POST", "/admin/login", form, {"Content-Type": "application/x-www-form-urlencoded"})
+    answer = session.getresponse()
+    answer.read()
+    cookie = answer.headers["Set-Cookie"].split(";")[0]
+    session.request("GET", "/admin/workshop/media", headers={"Cookie": cookie})
+    token = re.search(r'name="csrf" value="([^"]+)"', session.getresponse().read().decode())
+    session.close()
+    assert token, "the workshop shows no form"
+    return cookie.encode(), token[1].encode()
+
+
+def resident(server: Server) -> int:
+    """kB of memory the server has."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0])
+
+
+def chat(server: Server, number: int) -> None:
+    """An honest client is served, whatever the others do."""
+    client = server.connect()
+    client.join()
+    client.send(b"msg=honest%d&mode=TEXT" % number)
+    client.until(b"text=honest%d&mode=ANONTEXT" % number)
+    client.close()
+
+
+def fuzz(seconds: float, seed: int, folder: Path) -> dict[str, int]:
+    """Run against a server of its own; return what was counted; raise AssertionError."""
+    content = make_content(folder / "content")
+    server = Server(folder, ["-c", RUN, str(PACKAGE / "site"), str(content)], UPSTAGE_ADMIN_PASSWORD=PASSWORD)
+    cookie, token = sign_in(server)
+    began = time.monotonic()
+    thrown = [0, 0, 0]
+
+    def attack(door: int) -> None:
+        noise = Noise(seed + door)
+        while time.monotonic() - began < seconds:
+            if door == 0:
+                throw(server.stage_port, noise, b"", noise.tcp())
+            elif door == 1:
+                throw(server.web_port, noise, HANDSHAKE, noise.websocket())
+            else:
+                bring(server, noise, cookie, token)
+            thrown[door] += 1
+
+    threads = [threading.Thread(target=attack, args=(door,)) for door in (0, 1, 2)]
+    for thread in threads:
+        thread.start()
+    warm, honest = 0, 0
+    while time.monotonic() - began < seconds:
+        chat(server, honest)
+        honest += 1
+        if time.monotonic() - began > seconds / 2:
+            warm = warm or resident(server)
+        time.sleep(0.1)
+    for thread in threads:
+        thread.join()
+    chat(server, honest)
+    assert min(thrown) > 10, "an attacker has given up"
+    end = resident(server)
+    assert server.stop() == 0
+    journal = [json.loads(line) for line in (folder / "journal").read_text().splitlines()]
+    bad = [line for line in journal if line["level"] in ("error", "critical")]
+    assert not bad, bad[:3]
+    assert end - warm < MOST_GROWTH, f"memory grew from {warm} to {end} kB"
+    cut = len(server.journal("cut off"))
+    return {
+        "tcp": thrown[0],
+        "websocket": thrown[1],
+        "uploads": thrown[2],
+        "honest": honest,
+        "cut": cut,
+        "warm_kB": warm,
+        "end_kB": end,
+    }
+
+
+def test_a_few_seconds_of_noise(tmp_path: Path) -> None:
+    """In short, for `pytest backend/tests/fuzz.py`."""
+    assert fuzz(6, 1, tmp_path)["cut"]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        print(f"seed {options.seed}", fuzz(options.seconds, options.seed, Path(scratch)))

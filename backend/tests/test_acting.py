@@ -1,0 +1,200 @@
+"""acting and drawing: who holds what, who loses it when, and what late joiners see of it."""
+
+import pytest
+
+from company import Guest, actor
+from upstage.house import House
+from upstage.layers import MAX_MARKS, Layer
+from upstage.members import AUDIENCE, Pen
+from upstage.stage import Stage
+
+
+@pytest.fixture
+def house(stage: Stage) -> House:
+    return House([stage])
+
+
+@pytest.fixture
+def ann(house: House) -> Guest:
+    return quiet(Guest(house, actor("ann")))
+
+
+@pytest.fixture
+def bob(house: House, ann: Guest) -> Guest:
+    guest = Guest(house, actor("bob"))
+    ann.heard()
+    return quiet(guest)
+
+
+def quiet(guest: Guest) -> Guest:
+    guest.heard()
+    return guest
+
+
+def test_a_held_avatar_cannot_be_taken_and_nobody_loses_one_by_trying(ann: Guest, bob: Guest) -> None:
+    ann.send("ID=1&mode=AV")
+    bob.send("ID=2&mode=AV")
+    ann.heard(), bob.heard()
+    bob.send("ID=1&mode=AV", "ID=1&mode=EXIT")
+    assert ann.heard() == bob.heard() == []
+    bob.send("X=5&Y=6&mode=MOVE")
+    assert bob.heard() == ["ID=2&X=5.0&Y=6.0&Z=0&mode=AV_POS"]
+
+
+def test_a_late_joiner_sees_who_is_free_and_where_everything_is(house: House, ann: Guest) -> None:
+    ann.send("ID=2&mode=AV", "X=7&Y=8&Z=2&mode=MOVE", "frameNumber=3&mode=FRAME", "name=Cy&mode=RENAME")
+    ann.send("ID=2&show_name=hide&mode=AVPROPERTIES", "ID=2&newlayer=10010&mode=AVLAYER", "ID=1&mode=PROP")
+    ann.send("ID=2&mode=BACKDROP", "frameNumber=2&mode=BACKDROP_FRAME")
+    late = Guest(house)
+    set_up = late.heard()
+    assert (
+        "ID=2&name=Cy&url=%2Fmedia%2Fbob.svg&thumbnail=&allowed=True&available=False&medium=&frame=3"
+        "&streamserver=&streamname=&mode=LOAD_AV" in set_up
+    )
+    assert "ID=2&name=Sea&url=%2Fmedia%2Fsea.svg&thumbnail=&show=True&frame=2&mode=LOAD_BACKDROP" in set_up
+    late.send("mode=LOADED")
+    assert late.heard() == [
+        "ID=1&X=60.0&Y=120.5&Z=0&mode=AV_POS",
+        "ID=1&showName=show&mode=AVPROPERTIES",
+        "ID=1&newLayer=10020&mode=AVLAYER",
+        "ID=2&X=7.0&Y=8.0&Z=2.0&mode=AV_POS",
+        "ID=2&showName=hide&mode=AVPROPERTIES",
+        "ID=2&newLayer=10010&mode=AVLAYER",
+        "ID=2&prop=1&mode=BINDPROP",
+        "mode=CONFIRM_LOADED",
+    ]
+
+
+def test_a_prop_goes_from_hand_to_hand_and_falls_when_its_holder_is_put_away(
+    stage: Stage, ann: Guest, bob: Guest
+) -> None:
+    ann.send("ID=1&mode=AV", "ID=1&mode=PROP")
+    bob.send("ID=2&mode=AV", "ID=1&mode=PROP")
+    assert stage.props[0].holder == 2
+    assert ann.heard()[-1] == "ID=2&prop=1&mode=BINDPROP"
+    bob.send("ID=2&mode=EXIT")
+    assert stage.props[0].holder == 0
+    assert not stage.avatars[1].placed
+
+
+def test_a_connection_that_closes_leaves_its_avatar_standing_and_its_layer_free(
+    stage: Stage, ann: Guest, bob: Guest
+) -> None:
+    bob.send("ID=1&mode=AV", "layer=0&mode=DRAW_LAYER", "ID=2&mode=BACKDROP")
+    ann.heard()
+    bob.leave()
+    assert ann.heard() == [
+        "client=sock_2&ID=1&mode=AV_DISCONNECT",
+        "mode=DRAW_LAYER_STATE",
+        "pCount=1&aCount=0&mode=JOINED",
+    ]
+    assert stage.avatars[0].placed
+    assert stage.backdrop_by is None
+
+
+def test_a_double_login(house: House, stage: Stage, ann: Guest, bob: Guest) -> None:
+    ann.send("ID=1&mode=AV", "layer=1&mode=DRAW_LAYER")
+    ann.heard(), bob.heard()
+    again = Guest(house, actor("ann"))
+    assert ann.heard() == ["mode=ERR_DOUBLE_LOGIN"]
+    assert bob.heard() == [
+        "client=sock_1&ID=1&mode=AV_DISCONNECT",
+        "mode=DRAW_LAYER_STATE",
+        "pCount=1&aCount=0&mode=JOINED",
+        "pCount=2&aCount=0&mode=JOINED",
+    ]
+    ann.send("msg=still%20here&mode=TEXT", "mode=LOADED")
+    assert ann.heard() == bob.heard() == []
+    assert again.modes()[0] == "SET"
+    ann.leave()
+    assert stage.players == 2
+
+
+def test_a_player_on_two_stages_and_many_in_the_audience_are_no_double_login(house: House) -> None:
+    stage = house.stages["demo"]
+    house.add(Stage("other", "Other", "Hi", stage.colours))
+    first, second = Guest(house, actor("ann")), Guest(house, actor("ann"), "other")
+    visitors = [Guest(house) for _ in range(2)]
+    assert not [guest for guest in (first, second, *visitors) if "ERR_DOUBLE_LOGIN" in guest.modes()]
+
+
+def test_going_to_another_stage_gives_back_what_one_held(house: House, stage: Stage, ann: Guest) -> None:
+    house.add(Stage("other", "Other", "Hi", stage.colours))
+    ann.send("ID=1&mode=AV", "stage_ID=other&mode=JOIN", "msg=hi&mode=TEXT")
+    assert stage.avatars[0].holder is None
+    assert ann.modes()[-1] == "ANONTEXT"
+
+
+def test_another_player_on_the_same_socket_gives_back_what_the_first_held(stage: Stage, ann: Guest) -> None:
+    ann.send("ID=1&mode=AV", "MD5=unknown&mode=IDENT")
+    assert ann.member.player is AUDIENCE
+    assert stage.avatars[0].holder is None
+    assert stage.players == 1  # counted as it was when it joined
+
+
+def test_a_stage_that_closes_and_one_that_reloads(house: House, stage: Stage, ann: Guest) -> None:
+    stage.reload()
+    assert ann.heard() == ["mode=RELOAD"]
+    house.remove("demo")
+    assert ann.heard() == ["msg=This+stage+has+been+closed.&mode=ERR_DOUBLE_LOGIN"]
+    ann.send("msg=hello&mode=TEXT", "stage_ID=demo&mode=JOIN")
+    assert ann.modes() == ["ERR_DOUBLE_LOGIN"]
+
+
+def test_a_layer_goes_to_who_asks_for_it_and_the_drawing_stays(house: House, ann: Guest, bob: Guest) -> None:
+    ann.send("colour=255&thickness=5&alpha=50&mode=DRAW_STYLE", "layer=1&mode=DRAW_LAYER")
+    ann.send("x=1&y=2&mode=DRAW_MOVE", "x=3&y=4&mode=DRAW_LINE", "layer=1&alpha=9&visible=true&mode=DRAW_VIS")
+    bob.send("layer=1&mode=DRAW_LAYER")
+    ann.heard()
+    ann.send("x=5&y=6&mode=DRAW_LINE")
+    assert ann.heard() == []
+    late = Guest(house, actor("late"))
+    set_up = late.heard()
+    start = set_up.index("visible=True&layer=1&alpha=9&mode=DRAW_VIS")
+    assert set_up[start + 1 : start + 5] == [
+        "layer=1&colour=255&thickness=5&alpha=50&mode=DRAW_STYLE",
+        "layer=1&x=1&y=2&mode=DRAW_MOVE",
+        "layer=1&x=3&y=4&mode=DRAW_LINE",
+        "visible=True&layer=2&alpha=100&mode=DRAW_VIS",
+    ]
+    assert set_up[-2] == "L1=bob&mode=DRAW_LAYER_STATE"
+
+
+def test_a_full_layer_forgets_its_oldest_marks_and_goes_on_where_they_ended() -> None:
+    layer = Layer(0)
+    layer.style(Pen(1, "2", "3"))
+    layer.point("DRAW_MOVE", "0", "0")
+    for number in range(MAX_MARKS):
+        layer.point("DRAW_LINE", str(number), "7")
+    replay = list(layer.replay())[1:]
+    assert len(replay) == MAX_MARKS + 2
+    assert replay[:3] == [
+        b"layer=0&colour=1&thickness=2&alpha=3&mode=DRAW_STYLE\0",
+        b"layer=0&x=0&y=0&mode=DRAW_MOVE\0",
+        b"layer=0&x=0&y=7&mode=DRAW_LINE\0",
+    ]
+    layer.point("DRAW_LINE", "9999", "7")
+    assert list(layer.replay())[2:4] == [
+        b"layer=0&x=0&y=7&mode=DRAW_MOVE\0",
+        b"layer=0&x=1&y=7&mode=DRAW_LINE\0",
+    ]
+
+
+def test_four_full_layers_are_less_than_a_joiner_may_be_behind() -> None:
+    from upstage.connection import MAX_UNREAD
+
+    layer = Layer(0)
+    for _ in range(MAX_MARKS):
+        layer.point("DRAW_LINE", "-1234.567", "-1234.567")
+    assert 4 * sum(map(len, layer.replay())) < MAX_UNREAD * 3 / 4
+
+
+def test_a_sound_that_plays_has_a_position(house: House, stage: Stage, ann: Guest) -> None:
+    now = 50.0
+    stage.clock = lambda: now
+    ann.send("array=sounds&url=bell.mp3&mode=PLAY_CLIP")
+    now = 52.5
+    late = [frame for frame in Guest(house).heard() if frame.endswith("LOAD_AUDIO")]
+    assert late == ["ID=1&name=Bell&url=bell.mp3&type=sfx&position=2.5&mode=LOAD_AUDIO"]
+    ann.send("type=sfx&url=bell.mp3&mode=STOP_AUDIO")
+    assert "position=0" in next(frame for frame in Guest(house).heard() if frame.endswith("LOAD_AUDIO"))

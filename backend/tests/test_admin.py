@@ -1,0 +1,101 @@
+"""Signing in and out over a real socket: sessions, tokens in forms, guessing, forms from elsewhere."""
+
+import re
+from urllib.parse import parse_qs, urlencode
+
+import pytest
+
+from theatre import FORM, PASSWORD, Answer, Server, ask, token_in
+
+PRIVATE = "private, no-store"
+
+
+def sign_in(server: Server, password: str = PASSWORD, **headers: str) -> Answer:
+    body = f"username=admin&password={password.replace(' ', '+')}".encode()
+    return ask(server, "/admin/login", "POST", body, **FORM, **headers)
+
+
+def test_a_visit_to_the_workshop(server: Server) -> None:
+    answer = sign_in(server, Host="stage.example.org:8080")
+    assert answer.status == 302
+    assert answer.headers["Location"] == f"http://stage.example.org:{server.web_port}/admin/"
+    cookie, *attributes = answer.headers["Set-Cookie"].split("; ")
+    assert set(attributes) == {"Path=/", "HttpOnly", "SameSite=Lax"}
+    assert "Secure" in sign_in(server, X_Forwarded_Proto="https").headers["Set-Cookie"]
+    page = ask(server, "/admin/", Cookie=cookie)
+    assert page.body.startswith(b"workshop admin demo")
+    assert page.headers["Cache-Control"] == PRIVATE
+    identity = parse_qs(ask(server, "/admin/id", Cookie=cookie).body.decode())
+    key = identity.pop("key")[0]
+    assert identity == {"player": ["admin"], "canAct": ["True"], "canAdmin": ["True"], "canSu": ["True"]}
+    with server.connect().socket:  # another visitor, who must not be taken for the admin
+        client = server.connect()
+        assert client.join(key.encode())[-1].startswith(b"pCount=1&")
+        client.close()
+    assert ask(server, "/admin/logout", "POST", b"csrf=no", Cookie=cookie, **FORM).status == 403
+    form = urlencode({"csrf": token_in(page.body)}).encode()
+    bye = ask(server, "/admin/logout", "POST", form, Cookie=cookie, **FORM)
+    assert bye.status == 302
+    assert "Max-Age=0" in bye.headers["Set-Cookie"]
+    assert ask(server, "/admin/", Cookie=cookie).body.startswith(b"login None")
+
+
+def test_a_visitors_identity(server: Server) -> None:
+    answer = ask(server, "/admin/id")
+    assert answer.headers["Cache-Control"] == PRIVATE
+    assert re.fullmatch(
+        rb"player=nice\+visitor&key=[0-9a-f]{32}&canAct=False&canAdmin=False&canSu=False", answer.body
+    )
+
+
+def test_a_wrong_password_and_too_many_of_them(server: Server) -> None:
+    guesser = {"X_Real_IP": "192.0.2.7"}
+    for _ in range(10):
+        answer = sign_in(server, "wrong", **guesser)
+        assert answer.status == 401
+        assert answer.body.startswith(b"login Name or password is wrong.")
+    answer = sign_in(server, **guesser)
+    assert answer.status == 429
+    assert answer.headers["Retry-After"] == "60"
+    assert sign_in(server, X_Real_IP="192.0.2.8").status == 302
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://localhost.evil.example", "http://[::"]
+)
+def test_a_form_from_elsewhere_is_refused(server: Server, origin: str) -> None:
+    assert sign_in(server, Host="localhost:8080", Origin=origin).status == 403
+
+
+OURS = {"Host": "localhost", "Origin": "http://localhost:8080"}
+
+
+def test_a_browser_needs_the_token_of_the_form(server: Server) -> None:
+    page = ask(server, "/admin/")
+    cookie, *attributes = page.headers["Set-Cookie"].split("; ")
+    assert set(attributes) == {"Path=/admin", "HttpOnly", "SameSite=Lax"}
+    assert ask(server, "/admin/", Cookie=cookie).headers["Set-Cookie"] is None
+    for headers in (OURS, {"Cookie": cookie}, {"Sec_Fetch_Site": "same-origin"}, {"Referer": "http://x/"}):
+        assert sign_in(server, **headers).status == 403
+    fields = {"username": "admin", "password": PASSWORD, "csrf": token_in(page.body)}
+    form = urlencode(fields).encode()
+    assert ask(server, "/admin/login", "POST", form, **FORM, **OURS).status == 403
+    assert ask(server, "/admin/login", "POST", form, **FORM, **OURS, Cookie=cookie[:-1]).status == 403
+    assert ask(server, "/admin/login", "POST", form, **FORM, **OURS, Cookie=cookie).status == 302
+    assert (
+        ask(server, "/admin/login", "POST", form, **FORM, Cookie=cookie, Origin="http://evil").status == 403
+    )
+
+
+def test_a_refused_form_comes_back_with_a_token_that_works(server: Server) -> None:
+    page = sign_in(server, **OURS)
+    cookie = page.headers["Set-Cookie"].partition(";")[0]
+    fields = {"username": "admin", "password": PASSWORD, "csrf": token_in(page.body)}
+    form = urlencode(fields).encode()
+    assert ask(server, "/admin/login", "POST", form, **FORM, **OURS, Cookie=cookie).status == 302
+
+
+def test_forms_of_another_kind(server: Server) -> None:
+    assert ask(server, "/admin/login", "POST", b"{}", Content_Type="application/json").status == 415
+    many = b"&".join(b"a%d=1" % n for n in range(100))
+    assert ask(server, "/admin/login", "POST", many, **FORM).status == 415

@@ -1,0 +1,142 @@
+"""The database: what is written is there, what is refused changes nothing, others' changes are noticed."""
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from upstage.database import FILE, MAX_CHAT, MIGRATIONS, Database, statements
+from upstage.records import Account, Medium, RecordError, StageRecord, Thing
+from upstage.stage import Colours
+
+COLOURS = Colours("0x112233", "0x445566", "0x778899", "0xAABBCC")
+STAGE = StageRecord("demo", "Demo", "Hello", COLOURS)
+HAT = Medium("hat.svg", "prop", "Hat", "ann", "2026-01-01", 10)
+PROP = Thing("prop", 0, "Hat", "hat.svg")
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return Database(tmp_path)
+
+
+def test_what_is_written_is_there_when_it_is_opened_again(database: Database, tmp_path: Path) -> None:
+    ann = Account("Ann", "$argon2id$x", frozenset({"act", "su"}))
+    bell = Medium("audio/bell.mp3", "audio", "Bell", "ann", "2026-01-01", 10)
+    fox = Medium("fox.svg", "avatar", "Fox", "ann", "2026-01-01", 10)
+    things = (
+        Thing("audio", 1, "Ding", "audio/bell.mp3", type="music"),
+        Thing("avatar", 1, "Mr Fox", "fox.svg", "en-scottish", 10.5, 20.0),
+    )
+    database.add_player(ann)
+    for medium in (bell, fox):
+        database.put_medium(medium)
+    database.add_stage(replace(STAGE, things=things))
+    database.add_chat([("demo", " one"), ("nowhere", "lost"), ("demo", "<Ann> two")])
+    again = Database(tmp_path)
+    snapshot = again.snapshot()
+    assert snapshot.accounts == {"Ann": ann}
+    assert snapshot.media == {"audio/bell.mp3": bell, "fox.svg": fox}
+    assert snapshot.stages == {"demo": replace(STAGE, things=things)}
+    assert again.chat("demo") == [" one", "<Ann> two"]
+
+
+def test_ids_of_things_are_counted_for_each_kind_and_not_given_twice(database: Database) -> None:
+    database.add_stage(STAGE)
+    database.put_medium(HAT)
+    for _ in range(3):
+        database.put_thing("demo", PROP)
+    database.take_thing("demo", "prop", 2)
+    database.put_thing("demo", PROP)
+    database.put_thing("demo", replace(PROP, id=1, name="Cap"))
+    assert [(thing.id, thing.name) for thing in database.snapshot().stages["demo"].things] == [
+        (1, "Cap"),
+        (3, "Hat"),
+        (4, "Hat"),
+    ]
+
+
+def test_replaced_media_stay_on_stage_and_removed_ones_go(database: Database) -> None:
+    database.add_stage(STAGE)
+    database.put_medium(HAT)
+    database.put_thing("demo", PROP)
+    database.put_medium(replace(HAT, date="2026-02-02", size=20))
+    snapshot = database.snapshot()
+    assert (snapshot.media["hat.svg"].size, len(snapshot.stages["demo"].things)) == (20, 1)
+    database.remove_medium("hat.svg")
+    snapshot = database.snapshot()
+    assert (snapshot.media, snapshot.stages) == ({}, {"demo": STAGE})
+
+
+def test_what_cannot_be_done_is_said_and_changes_nothing(database: Database) -> None:
+    database.add_stage(STAGE)
+    database.add_player(Account("Ann", "x", frozenset()))
+    before = database.snapshot()
+    for work, message in (
+        (lambda: database.add_stage(replace(STAGE, id="DEMO")), "There is a stage DEMO already"),
+        (lambda: database.add_player(Account("ann", "y", frozenset())), "There is a player ann already"),
+        (lambda: database.add_stage(replace(STAGE, id="x", things=(PROP,))), "hat.svg is gone"),
+        (lambda: database.put_thing("demo", PROP), "hat.svg is gone"),
+        (lambda: database.put_thing("nowhere", PROP), "is gone"),
+        (lambda: database.take_thing("demo", "prop", 1), "There is no prop 1"),
+        (lambda: database.save_stage(replace(STAGE, id="x")), "There is no stage x"),
+        (lambda: database.remove_stage("x"), "There is no stage x"),
+        (lambda: database.set_password("bob", "x"), "There is no player bob"),
+        (lambda: database.set_rights("Ann", ["fly"]), "There is no right fly"),
+        (lambda: database.remove_player("bob"), "There is no player bob"),
+        (lambda: database.remove_medium("x.png"), "There is no file x.png"),
+    ):
+        with pytest.raises(RecordError, match=message):
+            work()
+        assert database.snapshot() == before
+
+
+def test_chat_is_bounded_for_each_stage(database: Database) -> None:
+    database.add_stage(STAGE)
+    database.add_stage(replace(STAGE, id="quiet"))
+    database.add_chat([("quiet", "first")])
+    for start in range(0, 3000, 500):
+        database.add_chat([("demo", str(number)) for number in range(start, start + 500)])
+    assert database.chat("demo") == [str(number) for number in range(3000 - MAX_CHAT, 3000)]
+    assert database.chat("quiet") == ["first"]
+    [count] = database._sql.execute("SELECT count(*) FROM chat").fetchone()
+    assert count == MAX_CHAT + 1
+    database.remove_stage("demo")
+    assert database.chat("demo") == []
+
+
+def test_only_changes_of_others_are_noticed(database: Database, tmp_path: Path) -> None:
+    other = Database(tmp_path)
+    database.add_stage(STAGE)
+    assert not database.changed_by_others()
+    other.remove_stage("demo")
+    assert database.changed_by_others()
+    assert not database.changed_by_others()
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Database(tmp_path).add_stage(STAGE)
+    broken = (*MIGRATIONS, "ALTER TABLE stage ADD COLUMN mood TEXT;\nDROP TABLE nowhere;\n")
+    monkeypatch.setattr("upstage.database.MIGRATIONS", broken)
+    with pytest.raises(sqlite3.OperationalError):
+        Database(tmp_path)
+    right = (*MIGRATIONS, "ALTER TABLE stage ADD COLUMN mood TEXT;\n")
+    monkeypatch.setattr("upstage.database.MIGRATIONS", right)
+    database = Database(tmp_path)
+    assert database._sql.execute("SELECT id, mood FROM stage").fetchall() == [("demo", None)]
+    monkeypatch.setattr("upstage.database.MIGRATIONS", MIGRATIONS)
+    with pytest.raises(RecordError, match="written by a newer release"):
+        Database(tmp_path)
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("hello " * 1000)
+    with pytest.raises(sqlite3.DatabaseError):
+        Database(tmp_path)
+
+
+def test_statements_are_cut_where_they_end() -> None:
+    assert list(statements("A;\nB (  -- not; here\n';'\n);\n\n")) == ["A;\n", "B (  -- not; here\n';'\n);\n"]

@@ -1,0 +1,160 @@
+"""media and svg: files are known by their content; broken, dangerous and misnamed ones are refused."""
+
+import zlib
+from pathlib import Path
+
+import pytest
+
+from upstage.media import GIF, JPEG, MP3, OGG, PNG, SVG, BadMedia, Format, format_of, publish, sweep
+from upstage.records import Medium
+from upstage.settings import PACKAGE
+
+NS = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+
+
+def chunk(kind: bytes, data: bytes) -> bytes:
+    return len(data).to_bytes(4) + kind + data + zlib.crc32(kind + data).to_bytes(4)
+
+
+IHDR = bytes([0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0])
+PNG_FILE = (
+    b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", IHDR) + chunk(b"IDAT", zlib.compress(b"\0\0")) + chunk(b"IEND", b"")
+)
+GIF_FILE = b"GIF89a\1\0\1\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\1\0\1\0\0\2\2D\1\0;"
+JPEG_FILE = b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\0\0\1\0\1\0\0" + b"x" * 100 + b"\xff\xd9"
+OGG_FILE = b"OggS" + b"\0" * 23 + b"\x1e" + b"\x01vorbis" + b"\0" * 100
+SVG_FILE = f"<svg {NS}><path d='M0 0h9'/></svg>".encode()
+MP3_FILE = (PACKAGE / "content" / "demo" / "audio" / "curtain-bell.mp3").read_bytes()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / ".upload-x"
+
+
+@pytest.mark.parametrize(
+    ("data", "format"),
+    [
+        (PNG_FILE, PNG),
+        (GIF_FILE, GIF),
+        (JPEG_FILE, JPEG),
+        (OGG_FILE, OGG),
+        (SVG_FILE, SVG),
+        (b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- hi -->\n" + SVG_FILE, SVG),
+        (MP3_FILE, MP3),
+        (b"\xff\xfb\x90\x00" + b"\0" * 400, MP3),
+    ],
+)
+def test_what_is_taken(path: Path, data: bytes, format: Format) -> None:
+    path.write_bytes(data)
+    assert format_of(path) is format
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "none of"),
+        (b"MZ\x90\x00", "none of"),
+        (b"<html><script>alert(1)</script></html>", "not an SVG"),
+        (b"<", "broken"),
+        (PNG_FILE[:-5], "PNG file is broken"),
+        (b"\x89PNG\r\n\x1a\n<script>", "PNG file is broken"),
+        (JPEG_FILE[:-20], "JPEG file is broken"),
+        (GIF_FILE[:-1], "GIF file is broken"),
+        (b"OggS" + b"\0" * 100, "OGG file is broken"),
+        (b"ID3 <script>", "MP3 file is broken"),
+        (b"ID3\x04\0\0\0\0\x7f\x7f" + b"\0" * 50, "MP3 file is broken"),
+    ],
+)
+def test_what_is_not_taken(path: Path, data: bytes, message: str) -> None:
+    path.write_bytes(data)
+    with pytest.raises(BadMedia, match=message):
+        format_of(path)
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        ("<script>alert(1)</script>", "<script>"),
+        ("<foreignObject><p/></foreignObject>", "<p>"),
+        ("<foreignObject/>", "<foreignObject>"),
+        ("<?xml-stylesheet href='//evil.example/x.css'?>", "instructions"),
+        ("<style>a{}<g/>@import 'x';</style>", "in its style"),
+        ("<image href='https://evil.example/x.png'/>", "<image>"),
+        ("<a href='#x'><path/></a>", "<a>"),
+        ("<set attributeName='x' to='1'/>", "<set>"),
+        ("<x:script xmlns:x='http://www.w3.org/2000/svg'>1</x:script>", "<script>"),
+        ("<x:script xmlns:x='http://www.w3.org/1999/xhtml'>1</x:script>", "<script>"),
+        ("<path onclick='alert(1)'/>", "onclick"),
+        ("<path ONLOAD='alert(1)'/>", "onload"),
+        ("<use href='other.svg#x'/>", "href"),
+        ("<use xlink:href='//evil.example/x#y'/>", "href"),
+        ("<use href='data:image/svg+xml,x'/>", "href"),
+        ("<path fill='url(https://evil.example/x)'/>", "url"),
+        ("<path style='fill: URL( \"//evil.example\" )'/>", "url"),
+        ("<path style='fill: url(x'/>", "url"),
+        ("<path style='fill: u\\72l(x)'/>", "style"),
+        ("<style>@import 'https://evil.example/x.css';</style>", "style"),
+        ("<style>path { background: url(//evil.example/x) }</style>", "url"),
+        ("<animate attributeName='href' to='x'/>", "where it refers"),
+        ("<animate attributeName='xlink:href' to='#x'/>", "where it refers"),
+        ("<g>" * 200 + "</g>" * 200, "too many parts"),
+        ("<g/>" * 30_000, "too many parts"),
+        ("<g>", "broken"),
+    ],
+)
+def test_drawings_that_are_more_than_drawings(path: Path, inside: str, message: str) -> None:
+    path.write_text(f"<svg {NS}>{inside}</svg>")
+    with pytest.raises(BadMedia, match=message):
+        format_of(path)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "<!DOCTYPE svg PUBLIC '-//W3C//DTD SVG 1.1//EN' 'http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd'>",
+        "<!DOCTYPE svg [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]>",
+        "<!DOCTYPE svg [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>",
+    ],
+)
+def test_drawings_with_a_document_type(path: Path, start: str) -> None:
+    path.write_text(f"{start}<svg {NS}/>")
+    with pytest.raises(BadMedia, match="document type"):
+        format_of(path)
+
+
+def test_drawings_with_everything_a_drawing_may_have(path: Path) -> None:
+    path.write_text(
+        f"""<?xml version="1.0"?><svg {NS} viewBox="0 0 9 9" style="color: red">
+        <defs><linearGradient id="a"><stop offset="0" stop-color="#fff"/></linearGradient></defs>
+        <style>.x {{ fill: url(#a) }}</style><title>A &amp; B</title>
+        <path class="x" style="fill:url('#a')" d="M0 0"/><use xlink:href="#a"/><use href="#a"/>
+        <metadata><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" rdf:about=""/></metadata>
+        <animate attributeName="opacity" from="0" to="1"/></svg>"""
+    )
+    assert format_of(path) is SVG
+
+
+def test_publishing_gives_a_new_name_that_says_what_it_is(path: Path, tmp_path: Path) -> None:
+    path.write_bytes(PNG_FILE)
+    path.chmod(0o600)
+    medium = publish(path, tmp_path, "prop", "Hat", "ann", None)
+    assert (medium.kind, medium.name, medium.uploader, medium.size) == ("prop", "Hat", "ann", len(PNG_FILE))
+    assert medium.file.endswith(".png")
+    assert (tmp_path / medium.file).read_bytes() == PNG_FILE
+    assert (tmp_path / medium.file).stat().st_mode & 0o777 == 0o644
+    assert not path.exists()
+    path.write_bytes(MP3_FILE)
+    assert publish(path, tmp_path, "audio", "Bell", "ann", None).file.startswith("audio/")
+
+
+def test_publishing_what_does_not_fit(path: Path, tmp_path: Path) -> None:
+    old = Medium("hat.svg", "prop", "Hat", "ann", "", 1)
+    path.write_bytes(PNG_FILE)
+    with pytest.raises(BadMedia, match="This is a PNG file: a picture"):
+        publish(path, tmp_path, "audio", "Bell", "ann", None)
+    with pytest.raises(BadMedia, match=r"ends in \.svg"):
+        publish(path, tmp_path, "prop", "Hat", "ann", old)
+    assert [file.name for file in tmp_path.iterdir()] == [".upload-x"]
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == []

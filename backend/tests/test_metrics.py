@@ -1,0 +1,294 @@
+"""metrics: what is measured, and one evening on a real server, from a spoken line to its number."""
+
+import ftplib
+import io
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import pytest
+from twisted.internet.task import Clock
+
+from theatre import FORM, PASSWORD, RUN, SRC, Server, ask, make_content, make_site
+from upstage import speech
+from upstage.connection import Connections
+from upstage.metrics import LAG_INTERVAL, MeasuredHouse, Metrics, Sources, class_of
+from upstage.settings import SettingsError, from_environment
+from upstage.stage import Stage
+
+JPEG = b"\xff\xd8\xff\xe0" + b"picture" * 100 + b"\xff\xd9"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/", "page"),
+        ("/nothing/at/all", "page"),
+        ("/stages/demo?x=/media/", "stage"),
+        ("/media/ann.svg", "media"),
+        ("/media/video/ann.jpg?s=1", "webcam"),
+        ("/media/video-still/ann.jpg", "media"),
+        ("/speech/utter-1.mp3", "speech"),
+        ("/script/0123456789ab/main.js", "asset"),
+        ("/admin/login", "admin"),
+        ("/ws", "websocket"),
+    ],
+)
+def test_few_classes_of_paths(path: str, name: str) -> None:
+    assert class_of(path) == name
+
+
+class Meter:
+    """Metrics of a house of their own, under a fake clock."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.clock = Clock()
+        self.house = MeasuredHouse([stage])
+        self.waiting = 0
+        sources = Sources(
+            Connections(self.house),
+            queues={"speech": lambda: self.waiting},
+            held={"webcam": lambda: 7},
+            outcomes={"utterances": Counter(spoken=3, late=0)},
+        )
+        self.metrics = Metrics(sources, self.house, self.clock)
+
+    def value(self, name: str, **labels: str) -> float | None:
+        return self.metrics.registry.get_sample_value(f"upstage_{name}", labels)
+
+
+@pytest.fixture
+def meter(stage: Stage) -> Meter:
+    return Meter(stage)
+
+
+def test_what_the_server_counts_is_read_when_asked_for(meter: Meter) -> None:
+    sent: list[bytes] = []
+    member = meter.house.connect(sent.append)
+    for frame in (b"stage_ID=demo&mode=JOIN", b"mode=NONSENSE", b"", b"%zz"):
+        meter.house.receive(member, frame)
+    meter.house.counts["cut_laggard"] += 2
+    meter.house.counts["frames_sent"] += 5
+    meter.waiting = 4
+    assert meter.value("frames_received_total") == 1
+    assert meter.value("frames_sent_total") == 5
+    assert meter.value("frames_ignored_total", reason="unknown_modes") == 1
+    assert meter.value("frames_ignored_total", reason="empty") == 1
+    assert meter.value("frame_seconds_count") == 4
+    assert meter.value("clients_cut_total", reason="laggard") == 2
+    assert meter.value("queue_length", queue="speech") == 4
+    assert meter.value("requests_held", **{"for": "webcam"}) == 7
+    assert meter.value("utterances_total", outcome="spoken") == 3
+    assert meter.value("clients", door="tcp", role="player") == 0
+
+
+def test_how_late_the_reactor_is(meter: Meter) -> None:
+    meter.metrics.startService()
+    for _ in range(8):
+        meter.clock.advance(LAG_INTERVAL)
+    assert meter.value("reactor_lag_seconds_count") == 8
+    assert meter.value("reactor_lag_seconds_sum") == 0
+    meter.clock.advance(LAG_INTERVAL + 0.1)  # something has blocked it for 0.1 s
+    assert meter.value("reactor_lag_seconds_sum") == pytest.approx(0.1)
+    meter.clock.advance(LAG_INTERVAL - 0.1)  # and then it is on time again
+    assert meter.value("reactor_lag_seconds_count") == 10
+    assert meter.value("reactor_lag_seconds_sum") == pytest.approx(0.1)
+    meter.metrics.stopService()
+    assert meter.clock.getDelayedCalls() == []
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[Server]:
+    site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
+    server = Server(
+        tmp_path,
+        ["-c", RUN, str(site), str(content)],
+        UPSTAGE_ADMIN_PASSWORD=PASSWORD,
+        UPSTAGE_FTP_ENDPOINT="haproxy:tcp:0:interface=127.0.0.1",
+        UPSTAGE_FTP_PASSIVE="0-0",
+        UPSTAGE_FTP_ADDRESS="127.0.0.1",
+    )
+    yield server
+    assert server.stop() == 0
+    assert not server.journal("Unhandled Error")
+    assert not server.journal("a request failed")
+
+
+def port_of(server: Server, door: str) -> int:
+    text = (server.folder / "journal").read_text()
+    return int(re.findall(rf"{door}.* starting on (\d+)", text)[0])
+
+
+def scrape(server: Server) -> dict[str, float]:
+    """Return all numbers by name and labels."""
+    connection = HTTPConnection("127.0.0.1", port_of(server, "MetricsSite"), timeout=5)
+    connection.request("GET", "/metrics")
+    response = connection.getresponse()
+    text = response.read().decode()
+    connection.close()
+    assert response.status == 200
+    assert response.headers["Content-Type"].startswith("text/plain; version=")
+    return {
+        name: float(value)
+        for name, _, value in (line.rpartition(" ") for line in text.splitlines() if line[0] != "#")
+    }
+
+
+def admin_key(server: Server) -> str:
+    """Sign in as admin and return the key for a socket."""
+    body = f"username=admin&password={PASSWORD.replace(' ', '+')}".encode()
+    cookie = ask(server, "/admin/login", "POST", body, **FORM).headers["Set-Cookie"].partition(";")[0]
+    return parse_qs(ask(server, "/admin/id", Cookie=cookie).body.decode())["key"][0]
+
+
+def test_one_evening(house: Server) -> None:
+    """The admin speaks and sends a picture; the audience hears and sees it; the numbers tell."""
+    player, audience = house.connect(), house.connect()
+    player.join(admin_key(house).encode())
+    audience.join()
+    numbers = scrape(house)
+    assert numbers['upstage_clients{door="tcp",role="player"}'] == 1
+    assert numbers['upstage_clients{door="tcp",role="audience"}'] == 1
+
+    player.send(b"ID=1&mode=AV", b"msg=Good evening&mode=TEXT")
+    assert audience.until(b"mode=TEXT")[-1].endswith(b"&text=Good+evening&mode=TEXT")
+    if all(map(shutil.which, speech.PROGRAMS)):
+        wave = parse_qs(audience.receive().decode())
+        assert wave["mode"] == ["WAVE"]
+        answer = ask(house, wave["url"][0])
+        assert (answer.status, answer.headers["Content-Type"]) == (200, "audio/mpeg")
+        assert len(answer.body) > 2000
+        assert scrape(house)['upstage_utterances_total{outcome="spoken"}'] == 1
+
+    assert ask(house, "/media/video/admin.jpg").status == 404
+    with ftplib.FTP() as camera:
+        camera.sock = socket.create_connection(("127.0.0.1", port_of(house, "WebcamFactory")), 5)
+        camera.sock.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 4711 2121\r\n")
+        camera.host, camera.af, camera.file = "127.0.0.1", socket.AF_INET, camera.sock.makefile("r")
+        assert camera.getresp() == "220 The webcam door"
+        with pytest.raises(ftplib.error_perm, match=r"^530 "):
+            camera.login("admin", "wrong")
+        camera.login("admin", PASSWORD)
+        camera.storbinary("STOR admin.jpg", io.BytesIO(JPEG))
+    assert ask(house, "/media/video/admin.jpg?s=1").body == JPEG
+    assert ask(house, "/media/video-still/admin.jpg").body == JPEG
+    assert ask(house, "/media/ann.svg").status == 200
+    for path in ("/media", "/media/", "/media/video", "/media/video/"):
+        assert ask(house, path).status == 404
+
+    numbers = scrape(house)
+    assert numbers['upstage_webcam_pictures_total{outcome="stored"}'] == 1
+    assert numbers['upstage_http_request_seconds_count{path="webcam",status="404"}'] == 2
+    assert numbers['upstage_http_request_seconds_count{path="webcam",status="200"}'] == 1
+    assert numbers["upstage_frame_seconds_count"] >= 6
+    assert numbers["upstage_frames_sent_total"] > 30
+    house.wait_for(lambda: scrape(house)["upstage_reactor_lag_seconds_count"] > 1, "look at the reactor")
+    assert numbers["process_resident_memory_bytes"] > 10_000_000
+    for client in (player, audience):
+        client.close()
+
+
+def test_a_stop_in_the_middle_of_everything(tmp_path: Path) -> None:
+    """A line being recorded, listeners who wait for it, one who has left, a reader who does not read."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in speech.PROGRAMS:
+        (programs / name).write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/started\nexec /bin/sleep 1000\n")
+        (programs / name).chmod(0o755)
+    site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
+    server = Server(
+        tmp_path,
+        ["-c", RUN, str(site), str(content)],
+        UPSTAGE_ADMIN_PASSWORD=PASSWORD,
+        PATH=f"{programs}:{os.environ['PATH']}",
+    )
+    player, stalled = server.connect(), server.connect()
+    player.join(admin_key(server).encode())
+    stalled.send(b"stage_ID=demo&mode=JOIN")
+    player.send(b"ID=1&mode=AV", b"msg=Good evening&mode=TEXT")
+    url = parse_qs(player.until(b"mode=WAVE")[-1].decode())["url"][0]
+    listeners = [socket.create_connection(("127.0.0.1", server.web_port), 5) for _ in range(3)]
+    for listener in listeners:
+        listener.sendall(f"GET {url} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    server.wait_for(lambda: scrape(server)['upstage_requests_held{for="speech"}'] == 3, "listeners")
+    listeners.pop().close()
+    server.wait_for(lambda: scrape(server)['upstage_requests_held{for="speech"}'] == 2, "one less")
+    server.wait_for(lambda: len((tmp_path / "started").read_text().split()) == 2, "both programs")
+    began = time.monotonic()
+    assert server.stop() == 0
+    assert time.monotonic() - began < 5
+    for process in (tmp_path / "started").read_text().split():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(process), 0)
+    assert not server.journal("Unhandled Error")
+    assert not server.journal("a request failed")
+    for connection in (*listeners, stalled.socket, player.socket):
+        connection.close()
+
+
+def test_a_machine_without_voices(tmp_path: Path) -> None:
+    site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
+    server = Server(
+        tmp_path,
+        ["-c", RUN, str(site), str(content)],
+        UPSTAGE_ADMIN_PASSWORD=PASSWORD,
+        PATH=str(tmp_path),
+    )
+    player = server.connect()
+    player.join(admin_key(server).encode())
+    player.send(b"ID=1&mode=AV", b"msg=Is anybody there&mode=TEXT", b"msg=Hello&mode=TEXT", b"mode=INFO")
+    modes = [frame.rpartition(b"=")[2] for frame in player.until(b"mode=MSG")]
+    assert modes.count(b"TEXT") == 2
+    assert b"WAVE" not in modes
+    assert server.stop() == 0
+    told = server.journal("speech is off: a program is missing")
+    assert [line["missing"] for line in told] == [list(speech.PROGRAMS)]
+
+
+def test_nothing_else_behind_the_metrics_door(house: Server) -> None:
+    connection = HTTPConnection("127.0.0.1", port_of(house, "MetricsSite"), timeout=5)
+    connection.request("GET", "/admin/")
+    assert connection.getresponse().status == 404
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("UPSTAGE_METRICS_ENDPOINT", "9110", "expected "),
+        ("UPSTAGE_FTP_ENDPOINT", "tcp:x", "expected "),
+        ("UPSTAGE_FTP_PASSIVE", "2122", "expected FIRST-LAST"),
+        ("UPSTAGE_FTP_PASSIVE", "2131-2122", "expected FIRST-LAST"),
+        ("UPSTAGE_FTP_PASSIVE", "1-65536", "expected FIRST-LAST"),
+        ("UPSTAGE_FTP_ADDRESS", "stage.example.org", "expected an IPv4 address"),
+    ],
+)
+def test_settings_that_are_wrong_say_so(name: str, value: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=rf"^{name}={value}: {message}"):
+        from_environment({name: value})
+
+
+def test_settings_of_the_webcam_door() -> None:
+    assert from_environment({"UPSTAGE_FTP_ENDPOINT": ""}).ftp is None
+    settings = from_environment({"UPSTAGE_FTP_ENDPOINT": "tcp:2121", "UPSTAGE_FTP_PASSIVE": "3000-3001"})
+    assert settings.ftp
+    assert settings.ftp.port == 2121
+    assert list(settings.ftp_ports) == [3000, 3001]
+
+
+def test_the_health_check_starts_without_twisted() -> None:
+    """It runs every few seconds: a third of a second of imports each time would be a load of its own."""
+    code = "import sys, upstage.cli; sys.exit(any(m.split('.')[0] in {names} for m in sys.modules))"
+    names = {"twisted", "prometheus_client", "jinja2", "argon2", "sqlite3"}
+    subprocess.run(
+        [sys.executable, "-c", code.format(names=names)], env={"PYTHONPATH": str(SRC)}, check=True, timeout=20
+    )

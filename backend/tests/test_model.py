@@ -1,0 +1,277 @@
+"""A model test: whatever a company does, in any order, the stage keeps its promises.
+
+A `Screen` is what a client makes of the frames it gets. The promise that counts most: somebody who joins
+late has the same screen as those who saw it all.
+"""
+
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from company import Guest, actor
+from upstage.house import House
+from upstage.stage import Colours, Stage
+from upstage.things import Audio, Avatar, Backdrop, Prop
+
+NAMES = ("ann", "bob", "eve")
+IDS = st.sampled_from(["1", "2", "3", "1", "2", "0", "x"])
+LAYERS = st.sampled_from(["0", "1", "2", "3", "0", "1", "4"])
+PLACES = st.integers(-10, 400).map(str)
+NUMBERS = st.one_of(PLACES, PLACES, st.floats(width=16).map(str), st.sampled_from(["nan", "", "x"]))
+# For each mode what its fields may be: sense and nonsense.
+MODES: dict[str, dict[str, st.SearchStrategy[str]]] = {
+    "AV": {"ID": IDS},
+    "EXIT": {"ID": IDS},
+    "MOVE": {"X": NUMBERS, "Y": NUMBERS},
+    "MOVETOWARD": {"X": NUMBERS, "Y": NUMBERS},
+    "RENAME": {"name": st.sampled_from(["Max", "<b>", " ", "n" * 200])},
+    "AVPROPERTIES": {"ID": IDS, "show_name": st.sampled_from(["show", "hide", "x"])},
+    "AVLAYER": {"ID": IDS, "newlayer": st.sampled_from(["10010", "10020", "10030", "5", "nan"])},
+    "FRAME": {"frameNumber": NUMBERS},
+    "PROP": {"ID": IDS},
+    "BACKDROP": {"ID": IDS},
+    "BACKDROP_FRAME": {"frameNumber": NUMBERS},
+    "DRAW_LAYER": {"layer": LAYERS},
+    "DRAW_STYLE": {"colour": NUMBERS, "thickness": NUMBERS, "alpha": NUMBERS},
+    "DRAW_MOVE": {"x": NUMBERS, "y": NUMBERS},
+    "DRAW_LINE": {"x": NUMBERS, "y": NUMBERS},
+    "DRAW_VIS": {"layer": LAYERS, "alpha": NUMBERS, "visible": st.sampled_from(["true", "false"])},
+    "DRAW_CLEAR": {"layer": LAYERS},
+    "APPLAUSE": {},
+    "NOAPPLAUSE": {},
+    "TEXT": {"msg": st.text(max_size=5)},
+    "SHOUT": {"shout": st.text(max_size=5)},
+    "THOUGHT": {"thought": st.text(max_size=5)},
+}
+
+
+ACTING = ["MOVE", "MOVETOWARD", "RENAME", "AVPROPERTIES", "FRAME", "BACKDROP", "BACKDROP_FRAME"]
+HANDLING = ["AV", "EXIT", "PROP", "PROP", "AVLAYER"]
+DRAWING = ["DRAW_LAYER", "DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE", "DRAW_LINE", "DRAW_VIS", "DRAW_CLEAR"]
+
+
+@st.composite
+def frames(draw: st.DrawFn, modes: list[str]) -> str:
+    mode = draw(st.sampled_from(modes))
+    return urlencode({name: draw(values) for name, values in MODES[mode].items()} | {"mode": mode})
+
+
+def some(modes: list[str]) -> st.SearchStrategy[list[str]]:
+    return st.lists(frames(modes), min_size=1, max_size=10)
+
+
+class Screen:
+    """What a client shows: things by ID, drawn strokes with their pens, the counts, the buttons."""
+
+    def __init__(self) -> None:
+        self.avatars: dict[str, dict[str, str]] = {}
+        self.props: dict[str, str] = {}
+        self.backdrop = "0"
+        self.backdrop_frames: dict[str, str] = {}
+        self.visible: dict[str, tuple[str, str]] = {}
+        self.pens: dict[str, tuple[str, ...]] = {}
+        self.points: dict[str, tuple[str, str]] = {}
+        self.strokes: dict[str, list[tuple[object, ...]]] = {layer: [] for layer in "0123"}
+        self.users: dict[str, str] = {}
+        self.counts: tuple[str, str] = ("", "")
+        self.applause = False
+        self.chat: list[str] = []
+
+    def take(self, frame: str) -> None:
+        fields = dict(parse_qsl(frame, keep_blank_values=True))
+        getattr(self, f"on_{fields.pop('mode')}", lambda f: None)(fields)
+
+    def on_LOAD_AV(self, f: dict[str, str]) -> None:
+        free = f["available"] == "True"
+        layer = str(10000 + 10 * int(f["ID"]))
+        self.avatars[f["ID"]] = {"name": f["name"], "frame": f["frame"], "free": str(free), "layer": layer}
+
+    def on_LOAD_BACKDROP(self, f: dict[str, str]) -> None:
+        self.backdrop_frames[f["ID"]] = f["frame"]
+        if f["show"] == "True":
+            self.backdrop = f["ID"]
+
+    def on_LOAD_CHAT(self, f: dict[str, str]) -> None:
+        self.chat = f["chat"].split("\n") if f["chat"] else []
+
+    def on_AV_POS(self, f: dict[str, str]) -> None:
+        self.avatars[f["ID"]] |= {"x": f["X"], "y": f["Y"]}
+
+    on_AV_MOVETOWARD = on_AV_POS
+
+    def on_PUT_AWAY(self, f: dict[str, str]) -> None:
+        self.avatars[f["ID"]].pop("x", None), self.avatars[f["ID"]].pop("y", None)
+        self.props = {prop: holder for prop, holder in self.props.items() if holder != f["ID"]}
+
+    def on_AV_CONNECT(self, f: dict[str, str]) -> None:
+        self.avatars[f["ID"]]["free"] = "False"
+
+    def on_AV_DISCONNECT(self, f: dict[str, str]) -> None:
+        self.avatars[f["ID"]]["free"] = "True"
+
+    def on_RENAME(self, f: dict[str, str]) -> None:
+        self.avatars[f["ID"]]["name"] = f["name"]
+
+    def on_AVPROPERTIES(self, f: dict[str, str]) -> None:
+        self.avatars[f["ID"]]["named"] = f["showName"]
+
+    def on_AVLAYER(self, f: dict[str, str]) -> None:
+        mine = self.avatars[f["ID"]]
+        for other in self.avatars.values():
+            if other["layer"] == f["newLayer"]:
+                other["layer"] = mine["layer"]
+        mine["layer"] = f["newLayer"]
+
+    def on_FRAME(self, f: dict[str, str]) -> None:
+        self.avatars[f["avID"]]["frame"] = f["frameNumber"]
+
+    def on_BINDPROP(self, f: dict[str, str]) -> None:
+        self.props = {prop: holder for prop, holder in self.props.items() if holder != f["ID"]}
+        if f["prop"] != "0":
+            self.props[f["prop"]] = f["ID"]
+
+    def on_SHOW_BACKDROP(self, f: dict[str, str]) -> None:
+        self.backdrop = f["ID"]
+
+    def on_BACKDROP_FRAME(self, f: dict[str, str]) -> None:
+        self.backdrop_frames[self.backdrop] = f["frameNumber"]
+
+    def on_DRAW_VIS(self, f: dict[str, str]) -> None:
+        self.visible[f["layer"]] = (f["visible"], f["alpha"])
+
+    def on_DRAW_STYLE(self, f: dict[str, str]) -> None:
+        self.pens[f["layer"]] = (f["colour"], f["thickness"], f["alpha"])
+
+    def on_DRAW_MOVE(self, f: dict[str, str]) -> None:
+        self.points[f["layer"]] = (f["x"], f["y"])
+
+    def on_DRAW_LINE(self, f: dict[str, str]) -> None:
+        layer, end = f["layer"], (f["x"], f["y"])
+        self.strokes[layer].append((self.pens.get(layer), self.points.get(layer), end))
+        self.points[layer] = end
+
+    def on_DRAW_CLEAR(self, f: dict[str, str]) -> None:
+        self.strokes[f["layer"]].clear()
+        self.points.pop(f["layer"], None)
+
+    def on_DRAW_LAYER_STATE(self, f: dict[str, str]) -> None:
+        self.users = f
+
+    def on_JOINED(self, f: dict[str, str]) -> None:
+        self.counts = (f["pCount"], f["aCount"])
+
+    def on_APPLAUSE(self, f: dict[str, str]) -> None:
+        self.applause = True
+
+    def on_NO_APPLAUSE(self, f: dict[str, str]) -> None:
+        self.applause = False
+
+    def everything(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "chat"}
+
+
+class Viewer(Guest):
+    """A guest who looks at what it gets."""
+
+    def __init__(self, house: House, name: str) -> None:
+        super().__init__(house, actor(name) if name else None)
+        self.screen = Screen()
+        self.send("mode=LOADED")
+
+    def look(self) -> Screen:
+        for frame in self.heard():
+            self.screen.take(frame)
+        return self.screen
+
+
+class Theatre(RuleBasedStateMachine):
+    """Three players and an audience come, go, and do everything there is to do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stage = Stage(
+            "demo",
+            "Demo",
+            "Hi",
+            Colours("0x0", "0x0", "0x0", "0x0"),
+            avatars=[Avatar(n, f"A{n}", f"/media/a{n}.svg") for n in (1, 2, 3)],
+            backdrops=[Backdrop(n, f"B{n}", f"/media/b{n}.svg") for n in (1, 2)],
+            props=[Prop(n, f"P{n}", f"/media/p{n}.svg") for n in (1, 2)],
+            audios=[Audio(1, "Bell", "bell.mp3", "sfx")],
+            backdrop_shown=1,
+        )
+        self.house = House([self.stage])
+        self.here: dict[str, Viewer] = {}
+        self.visitors: list[Viewer] = []
+
+    @initialize()
+    def open(self) -> None:
+        self.here["ann"] = Viewer(self.house, "ann")
+
+    @rule(name=st.sampled_from(NAMES))
+    def come(self, name: str) -> None:
+        """The same name again is a double login: the first is out, but still connected."""
+        self.here[name] = Viewer(self.house, name)
+
+    @rule(name=st.sampled_from(NAMES))
+    def go(self, name: str) -> None:
+        if viewer := self.here.pop(name, None):
+            viewer.leave()
+
+    @precondition(lambda self: len(self.visitors) < 3)
+    @rule()
+    def visit(self) -> None:
+        self.visitors.append(Viewer(self.house, ""))
+
+    @precondition(lambda self: self.visitors)
+    @rule()
+    def go_home(self) -> None:
+        self.visitors.pop().leave()
+
+    @rule(id=st.sampled_from("123"), layer=st.sampled_from("0123"))
+    def get_ready(self, id: str, layer: str) -> None:
+        for viewer in self.here.values():
+            viewer.send(f"ID={id}&mode=AV", f"layer={layer}&mode=DRAW_LAYER")
+            id, layer = str(int(id) % 3 + 1), str((int(layer) + 1) % 4)
+
+    @rule(number=st.integers(0, 9), wishes=st.one_of(map(some, (ACTING, HANDLING, DRAWING, sorted(MODES)))))
+    def act(self, number: int, wishes: list[str]) -> None:
+        if self.here:
+            list(self.here.values())[number % len(self.here)].send(*wishes)
+
+    @precondition(lambda self: self.visitors)
+    @rule(wishes=some(sorted(MODES)))
+    def heckle(self, wishes: list[str]) -> None:
+        self.visitors[0].send(*wishes)
+
+    @invariant()
+    def one_of_each(self) -> None:
+        holders = [avatar.holder for avatar in self.stage.avatars if avatar.holder]
+        users = [layer.user for layer in self.stage.layers if layer.user]
+        hands = [prop.holder for prop in self.stage.props if prop.holder]
+        for several in (holders, users, hands):
+            assert len(several) == len(set(several))
+        assert {*holders, *users} <= self.stage.members
+        assert len({avatar.layer for avatar in self.stage.avatars}) == len(self.stage.avatars)
+
+    @invariant()
+    def the_counts_are_right(self) -> None:
+        assert (self.stage.players, self.stage.audience) == (len(self.here), len(self.visitors))
+        for viewer in (*self.here.values(), *self.visitors):
+            assert viewer.look().counts == (str(len(self.here)), str(len(self.visitors)))
+
+    @invariant()
+    def a_late_joiner_sees_the_same_stage(self) -> None:
+        late = Viewer(self.house, "late")
+        mine = late.look().everything()
+        theirs = [viewer.look().everything() for viewer in self.here.values()]
+        late.leave()
+        for screen in theirs:
+            assert screen == mine
+
+
+Theatre.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+TestTheatre = Theatre.TestCase

@@ -1,0 +1,362 @@
+"""Speech: the queue and its times under a fake clock, and the real programs behind the real URL."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.error import ProcessDone, ProcessExitedAlready, ProcessTerminated
+from twisted.internet.task import Clock
+from twisted.python.failure import Failure
+
+from theatre import SRC, make_site
+from upstage import speech
+from upstage.speech import Numbers, Speaker
+from upstage.voices import VOICES
+
+
+class Process:
+    """One program, ended by the test."""
+
+    pid = 1 << 30  # more than Linux ever gives out
+
+    def __init__(self, protocol: Any, arguments: list[str]) -> None:
+        self.protocol = protocol
+        self.arguments = arguments
+        self.text = b""
+        self.ended = False
+
+    def writeToChild(self, number: int, data: bytes) -> None:
+        assert number == 0
+        self.text += data
+
+    def closeChildFD(self, number: int) -> None:
+        assert number == 0
+
+    def signalProcess(self, signal: str) -> None:
+        assert signal == "KILL"
+        if self.ended:
+            raise ProcessExitedAlready
+        self.end(ProcessTerminated(signal=9))
+
+    def end(self, reason: Exception) -> None:
+        self.ended = True
+        self.protocol.processEnded(Failure(reason))
+
+
+class Machine(Clock):
+    """A reactor whose programs run until the test ends them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.processes: list[Process] = []
+
+    def spawnProcess(self, protocol: Any, program: str, arguments: list[str], **_: object) -> Process:
+        self.processes.append(Process(protocol, arguments))
+        return self.processes[-1]
+
+    def running(self) -> list[Process]:
+        return [process for process in self.processes if not process.ended]
+
+    def finish(self, content: bytes = b"mp3") -> None:
+        """End the two programs that have run longest, with a file."""
+        packer, speaker = self.running()[:2]
+        Path(packer.arguments[-1]).write_bytes(content)
+        speaker.end(ProcessDone(0))
+        packer.end(ProcessDone(0))
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+@pytest.fixture
+def speaker(tmp_path: Path, machine: Machine) -> Speaker:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in speech.PROGRAMS:
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    folder = tmp_path / "speech"
+    folder.mkdir()
+    speaker = Speaker(folder, machine, cores=2, path=str(programs))
+    speaker.startService()
+    return speaker
+
+
+def number(url: str | None) -> int:
+    assert url
+    return int(url.removeprefix("/speech/utter-").removesuffix(".mp3"))
+
+
+def test_who_asks_before_the_file_is_there_waits_for_it(speaker: Speaker, machine: Machine) -> None:
+    url = speaker.speak("default", "Guten Abend, Bühne")
+    heard: list[Path] = []
+    for _ in range(3):
+        speaker.file(number(url)).addCallback(heard.append)
+    assert (heard, speaker.held) == ([], 3)
+    machine.finish(b"evening")
+    assert [path.read_bytes() for path in heard] == [b"evening"] * 3
+    assert heard[0].name == f"utter-{number(url)}.mp3"
+    assert speaker.held == 0
+    speaker.file(number(url)).addCallback(heard.append)
+    assert len(heard) == 4
+    assert speaker.outcomes["spoken"] == 1
+
+
+def test_the_text_goes_in_on_standard_input_only(speaker: Speaker, machine: Machine) -> None:
+    text = "--help; $(reboot) `x` ä"
+    speaker.speak("bass", text)
+    packer, program = machine.processes
+    assert program.text == text.encode()
+    assert not any("reboot" in word for word in program.arguments + packer.arguments)
+    voice = VOICES["bass"]
+    assert [voice.variant, "-p", str(voice.pitch), "-s", str(voice.speed)] == program.arguments[-5:]
+
+
+def test_an_unknown_voice_is_the_default_one(speaker: Speaker, machine: Machine) -> None:
+    speaker.speak("../../etc/passwd", "hello")
+    assert VOICES["default"].variant in machine.processes[1].arguments
+
+
+def test_one_recording_per_core_and_a_bounded_queue(speaker: Speaker, machine: Machine) -> None:
+    urls = [speaker.speak("default", f"line {n}") for n in range(2 + speech.MAX_WAITING + 3)]
+    assert len(machine.processes) == 2 * 2
+    assert speaker.queued == speech.MAX_WAITING
+    assert urls[-3:] == [None] * 3
+    assert len(set(urls[:-3])) == 2 + speech.MAX_WAITING
+    assert speaker.outcomes["refused"] == 3
+    for _ in range(2 + speech.MAX_WAITING):
+        assert len(machine.running()) <= 2 * 2
+        machine.finish()
+    assert (speaker.queued, speaker.recording) == (0, 0)
+    assert speaker.outcomes["spoken"] == 2 + speech.MAX_WAITING
+
+
+def test_the_limit_kills_and_the_next_line_gets_the_core(speaker: Speaker, machine: Machine) -> None:
+    urls = [speaker.speak("default", f"line {n}") for n in range(3)]
+    heard: list[Path] = []
+    speaker.file(number(urls[0])).addCallback(heard.append)
+    machine.advance(speech.LIMIT - 0.1)
+    assert len(machine.running()) == 4
+    fresh = speaker.speak("default", "a fresh line")
+    machine.advance(0.2)
+    assert [path.exists() for path in heard] == [False]
+    assert speaker.outcomes["late"] == 3  # two killed, one too late before it began
+    assert len(machine.running()) == 2
+    machine.finish()
+    speaker.file(number(fresh)).addCallback(heard.append)
+    assert heard[-1].exists()
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+def test_half_a_line_is_none(speaker: Speaker, machine: Machine, broken: int) -> None:
+    url = speaker.speak("default", "hello")
+    packer, program = machine.processes
+    Path(packer.arguments[-1]).write_bytes(b"half")
+    for process in (packer, program):
+        bad = process is machine.processes[broken]
+        process.end(ProcessTerminated(1) if bad else ProcessDone(0))
+    heard: list[Path] = []
+    speaker.file(number(url)).addCallback(heard.append)
+    assert not heard[0].exists()
+    assert not list(heard[0].parent.glob("utter-*"))
+    assert speaker.outcomes["failed"] == 1
+
+
+def test_a_file_lives_90_seconds_from_its_line(speaker: Speaker, machine: Machine) -> None:
+    url = speaker.speak("default", "hello")
+    machine.advance(5)
+    machine.finish()
+    heard: list[Path] = []
+    speaker.file(number(url)).addCallback(heard.append)
+    machine.advance(84.9)
+    assert heard[0].exists()
+    machine.advance(0.2)
+    assert not heard[0].exists()
+    assert machine.getDelayedCalls() == []
+
+
+def test_only_so_many_files_are_kept(speaker: Speaker, machine: Machine, tmp_path: Path) -> None:
+    for _ in range(speech.MAX_KEPT + 10):
+        assert speaker.speak("default", "hello")
+        machine.finish()
+    assert len(list((tmp_path / "speech").glob("*.mp3"))) == speech.MAX_KEPT
+
+
+def test_a_stop_leaves_nothing(speaker: Speaker, machine: Machine, tmp_path: Path) -> None:
+    urls = [speaker.speak("default", f"line {n}") for n in range(5)]
+    heard: list[Path] = []
+    for url in urls:
+        speaker.file(number(url)).addCallback(heard.append)
+    machine.finish()
+    stopped: list[None] = []
+    speaker.stopService().addCallback(stopped.append)
+    assert stopped == [None]
+    assert len(heard) == 5
+    assert machine.running() == []
+    assert machine.getDelayedCalls() == []
+    assert not list((tmp_path / "speech").glob("utter-*"))
+    assert speaker.speak("default", "too late") is None
+
+
+def test_who_leaves_does_not_wait(speaker: Speaker, machine: Machine) -> None:
+    url = speaker.speak("default", "hello")
+    waiting = speaker.file(number(url))
+    waiting.addErrback(lambda _: None)
+    waiting.cancel()
+    assert speaker.held == 0
+    machine.finish()
+
+
+def test_nothing_to_say_and_nothing_to_say_it_with(
+    speaker: Speaker, tmp_path: Path, machine: Machine
+) -> None:
+    assert speaker.speak("default", " \n") is None
+    silent = Speaker(tmp_path / "speech", machine, path=str(tmp_path))
+    silent.startService()
+    assert silent.speak("default", "hello") is None
+    assert machine.processes == []
+
+
+def test_a_full_disk_stops_no_play(speaker: Speaker, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "speech")
+    assert speaker.speak("default", "hello") is None
+    assert speaker.outcomes["failed"] == 1
+
+
+def test_what_an_earlier_run_left_is_removed(tmp_path: Path, machine: Machine) -> None:
+    for name in ("utter-7.mp3", "utter-8.part"):
+        (tmp_path / name).touch()
+    Speaker(tmp_path, machine).startService()
+    assert not list(tmp_path.glob("utter-*"))
+
+
+def test_a_number_never_comes_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1_800_000_000.0
+    monkeypatch.setattr("time.time", lambda: now)
+    counter = tmp_path / "next-number"
+    taken = [Numbers(counter).take() for _ in range(3)]  # three starts within a second
+    one_start = Numbers(counter)
+    taken += [one_start.take() for _ in range(2500)]
+    now -= 86400  # the clock is put back
+    taken.append(Numbers(counter).take())
+    counter.write_text("")  # a power failure
+    now += 2 * 86400
+    taken.append(Numbers(counter).take())
+    assert sorted(set(taken)) == taken
+
+
+SERVER = """
+import json, sys
+from pathlib import Path
+from twisted.internet import reactor
+from upstage import speech
+from upstage.speech import Speaker
+from upstage.voices import VOICES
+from upstage.web.templates import Pages
+from upstage.web.request import Node, Site
+from upstage.web import speech as held
+from upstage.web.speech import SpeechFolder
+site, folder, path, limit = sys.argv[1:]
+speech.LIMIT = float(limit)
+held.MAX_HELD = 2
+folder = Path(folder)
+folder.mkdir(exist_ok=True)
+speaker = Speaker(folder, reactor, path=path or None)
+speaker.startService()
+pages = Pages(Path(site))
+root = Node(pages)
+root.putChild(b"speech", SpeechFolder(pages, speaker))
+port = reactor.listenTCP(0, Site(root, pages), interface="127.0.0.1")
+urls = {voice: speaker.speak(voice, "Good evening") for voice in VOICES}
+reactor.callWhenRunning(lambda: print(json.dumps([port.getHost().port, urls]), flush=True))
+reactor.addSystemEventTrigger("before", "shutdown", speaker.stopService)
+reactor.run()
+"""
+
+
+class RealSpeaker:
+    """A process that says one line in every voice."""
+
+    def __init__(self, folder: Path, path: str = "", limit: float = 15) -> None:
+        site = make_site(folder / "site")
+        self.folder = folder / "speech"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SERVER, str(site), str(self.folder), path, str(limit)],
+            env=os.environ | {"PYTHONPATH": str(SRC)},
+            stdout=subprocess.PIPE,
+        )
+        assert self.process.stdout
+        self.port, self.urls = json.loads(self.process.stdout.readline())
+
+    def get(self, path: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.request(method, path)
+        response = connection.getresponse()
+        answer = response.status, dict(response.headers), response.read()
+        connection.close()
+        return answer
+
+    def stop(self) -> None:
+        self.process.terminate()
+        assert self.process.wait(10) == 0
+        assert self.process.stdout
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Iterator[RealSpeaker]:
+    if not all(map(shutil.which, speech.PROGRAMS)):
+        pytest.skip("espeak-ng and lame are not installed here")
+    speaker = RealSpeaker(tmp_path)
+    yield speaker
+    speaker.stop()
+
+
+def test_every_voice_is_really_heard(real: RealSpeaker) -> None:
+    sounds = {}
+    for voice, url in real.urls.items():
+        status, headers, sounds[voice] = real.get(url)
+        assert (status, headers["Content-Type"]) == (200, "audio/mpeg"), voice
+        assert int(headers["Content-Length"]) == len(sounds[voice]) > 2000
+        assert headers["ETag"]
+        assert sounds[voice][0] == 0xFF  # eleven bits begin every frame of an mp3
+        assert sounds[voice][1] & 0xE0 == 0xE0
+    assert len(set(sounds.values())) == len(VOICES)
+    assert real.get(real.urls["default"], "HEAD")[2] == b""
+
+
+@pytest.mark.parametrize("name", ["utter-1.mp3", "utter-01.mp3", "utter-.mp3", "next-number", "", "../x"])
+def test_what_was_not_spoken_is_not_there(real: RealSpeaker, name: str) -> None:
+    status, headers, _ = real.get(f"/speech/{name}")
+    assert (status, headers["Cache-Control"]) == (404, "no-store")
+
+
+def test_programs_that_hang_are_killed(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in speech.PROGRAMS:
+        (programs / name).write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/started\nexec sleep 1000\n")
+        (programs / name).chmod(0o755)
+    speaker = RealSpeaker(tmp_path, str(programs), limit=1)
+    try:
+        with ThreadPoolExecutor(3) as listeners:
+            answers = sorted(
+                status for status, *_ in listeners.map(speaker.get, [speaker.urls["default"]] * 3)
+            )
+        assert answers == [404, 404, 503]  # as many as may wait, and one more
+        assert speaker.get(speaker.urls["maori"])[0] == 404
+    finally:
+        speaker.stop()
+    for line in (tmp_path / "started").read_text().split():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(line), 0)

@@ -1,0 +1,142 @@
+"""Uploads over a real socket: limits, what is not taken, and what is left behind: nothing."""
+
+import socket
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theatre import DRAWING, MULTIPART, Maker, Server, ask, bring, multipart
+from upstage.web.upload import Upload
+
+MEDIA = "/admin/workshop/media"
+
+
+@pytest.fixture
+def house(workshop: Server) -> Server:
+    return workshop
+
+
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"x" * 21
+
+
+def padded(size: int) -> bytes:
+    return PNG + b"x" * (size - len(PNG) - 8) + b"IEND\xaeB`\x82"
+
+
+def test_how_big_a_file_may_be_depends_on_the_role(house: Server, maker: Maker, admin: Maker) -> None:
+    bring(maker, "Just", "backdrop", padded(1_000_000))
+    bring(admin, "Big", "backdrop", padded(2_000_000))
+    for who, size in ((maker, 1_000_001), (admin, 2_000_001), (maker, 5_000_000)):
+        answer = who.upload(MEDIA, padded(size), name="Too big", kind="backdrop")
+        assert answer.status == 413
+        assert b"The file is too big" in answer.body
+    assert not list(house.media.glob(".upload-*"))
+
+
+@pytest.mark.parametrize(
+    ("data", "fields", "status", "message"),
+    [
+        (b"MZ\x90", {}, 415, b"none of PNG"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>", {}, 415, b"&lt;script&gt;"),
+        (b"", {}, 400, b"Choose a file first"),
+        (DRAWING, {"kind": "audio"}, 415, b"This is a SVG file: a picture"),
+        (DRAWING, {"kind": "spaceship"}, 400, b"A file is one of"),
+        (DRAWING, {"name": " "}, 400, b"The name of a file has"),
+        (DRAWING, {"name": "x" * 2000}, 400, b"could not be understood"),
+    ],
+)
+def test_files_that_are_not_taken(
+    house: Server, maker: Maker, data: bytes, fields: dict[str, str], status: int, message: bytes
+) -> None:
+    before = sorted(house.media.rglob("*"))
+    answer = maker.upload(MEDIA, data, **{"name": "X", "kind": "prop", **fields})
+    assert answer.status == status
+    assert message in answer.body
+    assert sorted(house.media.rglob("*")) == before
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(house: Server, maker: Maker) -> None:
+    whole = multipart({"csrf": maker.csrf, "name": "X", "kind": "prop"}, b"x" * 500_000)
+    head = (
+        f"POST {MEDIA} HTTP/1.1\r\nHost: localhost\r\nCookie: {maker.cookie}\r\n"
+        f"Content-Type: {MULTIPART}\r\nContent-Length: {len(whole)}\r\n\r\n"
+    ).encode()
+    with socket.create_connection(("127.0.0.1", house.web_port), 5) as connection:
+        connection.sendall(head + whole[:300_000])
+        on_disk = lambda: sum(path.stat().st_size for path in house.media.glob(".upload-*"))  # noqa: E731
+        house.wait_for(lambda: on_disk() > 200_000, "file that arrives piece by piece")
+    house.wait_for(lambda: not list(house.media.glob(".upload-*")), "clean folder")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"--the-seam--\r\n",
+        b"no multipart at all",
+        b"--the-seam\r\n\r\nno header\r\n--the-seam--\r\n",
+        b"--the-seam\r\n" + b"X: " + b"y" * 20_000,
+        b"--the-seam\r\nContent-Disposition: form-data\r\n\r\nx\r\n--the-seam--\r\n",
+        multipart({f"f{n}": "x" for n in range(50)}, DRAWING),
+        multipart({}, DRAWING)[:-20],
+    ],
+)
+def test_bodies_that_make_no_sense(house: Server, maker: Maker, body: bytes) -> None:
+    answer = ask(house, MEDIA, "POST", body, Cookie=maker.cookie, Content_Type=MULTIPART)
+    assert answer.status in (400, 403)
+    assert not list(house.media.glob(".upload-*"))
+
+
+def test_nobody_else_gets_a_byte_onto_the_disk(house: Server, admin: Maker) -> None:
+    before = sorted(house.media.rglob("*"))
+    body = multipart({"csrf": admin.csrf}, padded(500_000))
+    evil = {"Cookie": admin.cookie, "Origin": "http://evil.example"}
+    for headers in ({}, {"Cookie": "upstage_session=x"}, evil):
+        assert ask(house, MEDIA, "POST", body, Content_Type=MULTIPART, **headers).status in (403, 413)
+    assert sorted(house.media.rglob("*")) == before
+
+
+PIECES = st.sampled_from(
+    [
+        b"--the-seam",
+        b"--",
+        b"\r\n",
+        b"\r\n\r\n",
+        b"Content-Disposition: form-data",
+        b"; name=csrf",
+        b"; filename=x",
+        b"x",
+    ]
+)
+
+
+@given(st.lists(PIECES | st.binary(max_size=20), max_size=60), st.integers(0, 200))
+def test_any_bytes_in_any_pieces_do_no_harm(pieces: list[bytes], limit: int) -> None:
+    ended: list[bool] = []
+    with tempfile.TemporaryDirectory() as folder:
+        upload = Upload(b"the-seam", Path(folder), limit, lambda token: True, lambda: ended.append(True))
+        for piece in pieces:
+            upload.write(piece)
+            assert sum(path.stat().st_size for path in Path(folder).iterdir()) <= limit
+        if path := upload.take():
+            assert 0 < path.stat().st_size <= limit
+            path.unlink()
+        upload.discard()
+        upload.discard()
+        assert list(Path(folder).iterdir()) == []
+    assert ended == [True]
+
+
+def test_a_file_cut_anywhere_arrives_whole(tmp_path: Path) -> None:
+    body = multipart({"csrf": "t", "name": "Hat"}, b"\r\n--the-sea\r\n" * 20)
+    for size in (1, 2, 3, 7, 50, len(body)):
+        upload = Upload(b"the-seam", tmp_path, 1000, lambda token: token == "t", lambda: None)
+        for start in range(0, len(body), size):
+            upload.write(body[start : start + size])
+        path = upload.take()
+        assert path is not None
+        assert path.read_bytes() == b"\r\n--the-sea\r\n" * 20
+        assert upload.fields == {"csrf": "t", "name": "Hat"}

@@ -1,0 +1,283 @@
+"""Two players and an audience on one stage, in a real browser: what one of them does, all of them see."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
+
+from browsing import PICTURES, Visit, on_stage, point, say, sign_in, standing_at
+from house import House
+
+COMPANY = {"ann": "break a leg, ann", "bob": "break a leg, bob"}
+HARLEQUIN, DIVA = '.avatar[data-id="1"]', '.avatar[data-id="3"]'
+Enter = Callable[[str], Page]
+
+# Tells in the page what has been heard to its end: sounds are not in the document.
+LISTEN = """
+const play = HTMLMediaElement.prototype.play;
+HTMLMediaElement.prototype.play = function () {
+  this.addEventListener("ended", () => (document.documentElement.dataset.heard = this.currentSrc));
+  return play.call(this);
+};
+"""
+# How much of the third drawing layer is painted.
+PAINTED = """canvas => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data
+    .filter((value, place) => place % 4 === 3 && value > 0).length"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def company(browser: Browser, house: House) -> None:
+    """The players, taken on in the workshop."""
+    page = browser.new_page()
+    sign_in(page, house, "admin", house.admin_password)
+    for name, password in COMPANY.items():
+        page.goto(house.url("/admin/workshop/players"))
+        form = page.locator("form", has=page.locator("button[value=add]"))
+        form.locator("input[name=name]").fill(name)
+        form.locator("input[name=password]").fill(password)
+        form.locator("button[value=add]").click()
+        expect(page.locator("b", has_text=name)).to_be_visible()
+    page.close()
+
+
+@pytest.fixture
+def enter(visit: Visit, house: House) -> Enter:
+    """enter("ann") is a page on the stage with ann signed in; enter("") is one of the audience."""
+
+    def take_seat(name: str) -> Page:
+        page = visit("/robots.txt")
+        page.add_init_script(LISTEN)
+        if name:
+            sign_in(page, house, name, COMPANY[name])
+        page.goto(house.url("/stages/demo"))
+        return on_stage(page)
+
+    return take_seat
+
+
+def take(page: Page, name: str) -> None:
+    """Hold an avatar."""
+    page.locator("#avatar-tray .thing", has_text=name).click()
+    expect(page.locator(".avatar.mine")).to_be_visible()
+
+
+def drag(page: Page, x: float, y: float) -> None:
+    """Take one's avatar by the middle and put its feet down at a place."""
+    box = page.locator(".avatar.mine > img").first.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"])
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 3)
+    page.mouse.down()
+    page.mouse.move(*point(page, x, y), steps=4)
+    page.mouse.up()
+
+
+def draw_a_roof(page: Page) -> None:
+    """A line of three points on the third layer."""
+    page.locator("#tab-draw").click()
+    page.locator("#draw").click()
+    page.mouse.move(*point(page, 60, 80))
+    page.mouse.down()
+    page.mouse.move(*point(page, 160, 30), steps=12)
+    page.mouse.move(*point(page, 260, 80), steps=12)
+    page.mouse.up()
+    page.locator("#draw").click()
+
+
+def test_a_scene(house: House, enter: Enter, complaints: list[str]) -> None:
+    ann, bob, visitor = enter("ann"), enter("bob"), enter("")
+    everybody = (ann, bob, visitor)
+    expect(visitor.locator("#player-tools")).to_be_hidden()
+    visitor.locator("#sound-switch").click()
+
+    take(ann, "Harlequin")
+    take(bob, "Diva")
+    held = bob.locator("#avatar-tray .thing", has_text="Harlequin")
+    expect(held).to_have_attribute("aria-disabled", "true")
+
+    bob.mouse.click(*point(bob, 280, 150))
+    for page in everybody:
+        expect(page.locator(f"{DIVA}.walking")).to_be_visible()
+    for page in everybody:
+        expect(page.locator(DIVA)).to_have_attribute("style", re.compile("--x: 280"), timeout=10_000)
+        expect(page.locator(f"{DIVA}.walking")).to_have_count(0)
+    drag(ann, 60, 120)
+    place = ann.locator(HARLEQUIN)
+    expect(place).not_to_have_attribute("style", standing_at(44, 176))
+    for page in everybody:
+        expect(page.locator(HARLEQUIN)).to_have_attribute("style", place.get_attribute("style") or "")
+
+    ann.locator("#tab-props").click()
+    ann.locator("#prop-tray .thing", has_text="Lantern").click()
+    bob.locator("#tab-backdrops").click()
+    bob.locator("#backdrop-tray .thing", has_text="Harbour").click()
+    for page in everybody:
+        expect(page.locator(f"{HARLEQUIN} .prop[alt=Lantern]")).to_be_visible()
+        expect(page.locator(".backdrop[alt='Harbour at dusk']")).to_be_visible()
+        expect(page.locator(".backdrop:visible")).to_have_count(1)
+
+    say(ann, "Good evening, everybody.")
+    say(bob, ":who is that")
+    for page in everybody:
+        expect(page.locator(f"{HARLEQUIN} .bubble.speech")).to_have_text("Good evening, everybody.")
+        expect(page.locator(f"{DIVA} .bubble.thought")).to_have_text("who is that")
+    say(bob, "!who is that")
+    for page in everybody:
+        expect(page.locator(f"{DIVA} .bubble.shout")).to_have_text("WHO IS THAT")
+    expect(visitor.locator("html")).to_have_attribute(
+        "data-heard", re.compile("/speech/utter-.*mp3"), timeout=20_000
+    )
+
+    draw_a_roof(ann)
+    ann.locator("#tab-house").click()
+    ann.locator("#ask-applause").click()
+    visitor.locator("#applaud").click()
+    for page in everybody:
+        expect(page.locator("#seats.clapping")).to_be_visible()
+    say(ann, "/nick The Clown")
+    for page in everybody:
+        expect(page.locator(f"{HARLEQUIN} .name")).to_have_text("The Clown")
+    visitor.screenshot(path=PICTURES / f"scene-{house.mode}.png")
+    ann.screenshot(path=PICTURES / f"player-{house.mode}.png")
+
+    # Whoever comes late sees the same stage.
+    late = enter("")
+    layers = [page.locator("canvas.layer").nth(2) for page in (*everybody, late)]
+    pictures = {layer.evaluate("canvas => canvas.toDataURL()") for layer in layers}
+    assert len(pictures) == 1, "the drawing is not the same for all"
+    assert layers[-1].evaluate(PAINTED) > 1000
+    for avatar in (HARLEQUIN, DIVA):
+        style = visitor.locator(avatar).get_attribute("style") or ""
+        expect(late.locator(avatar)).to_have_attribute("style", style)
+    expect(late.locator(f"{HARLEQUIN} .name")).to_have_text("The Clown")
+    expect(late.locator(f"{HARLEQUIN} .prop[alt=Lantern]")).to_be_visible()
+    expect(late.locator(".backdrop[alt='Harbour at dusk']")).to_be_visible()
+    expect(late.locator("#chat-log .shout").last).to_contain_text("WHO IS THAT")
+    expect(late.locator("#applaud")).to_be_visible()
+    late.screenshot(path=PICTURES / f"late-{house.mode}.png")
+
+    ann.set_viewport_size({"width": 390, "height": 844})
+    wider = ann.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wider <= 0
+    ann.screenshot(path=PICTURES / f"player-{house.mode}-390.png")
+    assert complaints == []
+
+
+def test_a_play_for_the_keyboard(enter: Enter, complaints: list[str]) -> None:
+    """Hold, walk, draw and speak without a pointer."""
+    ann, visitor = enter("ann"), enter("")
+
+    def tab_to(selector: str) -> None:
+        for _ in range(60):
+            if ann.evaluate("selector => document.activeElement.matches(selector)", selector):
+                return
+            ann.keyboard.press("Tab")
+        raise AssertionError(f"Tab never reaches {selector}")
+
+    tab_to("#tab-avatars")
+    tab_to('#avatar-tray .thing[data-id="1"]')
+    ann.keyboard.press("Enter")
+    expect(ann.locator(".avatar.mine")).to_be_visible()
+    before = visitor.locator(HARLEQUIN).get_attribute("style") or ""
+    tab_to(".avatar.mine")
+    for _ in range(3):
+        ann.keyboard.press("ArrowRight")
+    expect(visitor.locator(HARLEQUIN)).not_to_have_attribute("style", before)
+
+    tab_to("#tab-avatars")
+    for _ in range(3):
+        ann.keyboard.press("ArrowRight")
+    expect(ann.locator("#tab-draw")).to_be_focused()
+    tab_to("#draw-clear")
+    ann.keyboard.press("Enter")
+    layer = visitor.locator("canvas.layer").nth(2)
+    tab_to("#draw")
+    ann.keyboard.press("Enter")
+    expect(ann.locator("#stage")).to_be_focused()
+    for key in (" ", *["ArrowDown"] * 5, " "):
+        ann.keyboard.press(key)
+    tab_to("#chat-input")
+    ann.keyboard.type("!done")
+    ann.keyboard.press("Enter")
+    expect(visitor.locator(f"{HARLEQUIN} .bubble.shout")).to_have_text("DONE")
+    assert layer.evaluate(PAINTED) > 500  # frames come in order: the line was before the shout
+
+    tab_to("#lights-switch")
+    ann.keyboard.press("Enter")
+    expect(ann.locator("#house-lights")).to_be_visible()
+    ann.keyboard.press("Escape")
+    expect(ann.locator("#house-lights")).to_be_hidden()
+    assert complaints == []
+
+
+def test_the_house_lights(house: House, visit: Visit, complaints: list[str]) -> None:
+    on_stage(visit("/stages/demo"))
+    page = on_stage(visit("/stages/demo"))  # by now Varnish has everything
+    page.locator("#lights-switch").click()
+    fox = page.locator("#lights-rows tr", has_text="/media/fox.svg")
+    expect(fox.locator(".by")).to_have_text("Varnish")
+    key = page.locator("#lights-rows tr", has_text="/admin/id")
+    expect(key.locator(".by")).to_have_text("UpStage")
+    expect(key).to_contain_text("pass")
+    expect(page.locator("#lights-summary")).to_contain_text(
+        re.compile(r"Varnish answered [1-9]\d+ from memory")
+    )
+    page.locator("[data-sort=file]").click()
+    names = page.locator("#lights-rows th").all_inner_texts()
+    assert names == sorted(names, key=str.lower)
+    page.screenshot(path=PICTURES / f"lights-{house.mode}.png")
+    assert complaints == []
+
+
+def test_the_second_seat_of_a_player(enter: Enter, visit: Visit) -> None:
+    first = enter("ann")
+    second = first.context.new_page()
+    second.goto(first.url)
+    on_stage(second)
+    expect(first.locator("#connection-status")).to_have_attribute("data-state", "closed")
+    expect(first.locator("#come-back")).to_be_visible()
+
+
+def test_a_player_whose_line_broke(enter: Enter) -> None:
+    """Back on the stage with a new key, and the avatar in hand again."""
+    lines: list[WebSocketRoute] = []
+
+    def patch_through(line: WebSocketRoute) -> None:
+        line.connect_to_server()
+        lines.append(line)
+
+    ann, visitor = enter("ann"), enter("")
+    ann.route_web_socket("**/ws", patch_through)
+    ann.reload()
+    on_stage(ann)
+    take(ann, "Captain")
+    with ann.expect_request("**/admin/id"):
+        lines[-1].close()
+    expect(ann.locator("#connection-status")).to_have_attribute("data-state", "connected")
+    on_stage(ann)
+    expect(ann.locator(".avatar.mine .name")).to_have_text("The Captain")
+    expect(ann.locator(".avatar[data-id]")).to_have_count(4)
+    say(ann, "I tripped.")
+    expect(visitor.locator('.avatar[data-id="2"] .bubble')).to_have_text("I tripped.")
+
+
+def test_the_show_goes_on_after_a_restart(house: House, enter: Enter) -> None:
+    ann, visitor = enter("ann"), enter("")
+    take(ann, "Fox")
+    say(ann, "We will be back in a minute.")
+    expect(visitor.locator("#chat-log")).to_contain_text("We will be back in a minute.")
+
+    for page in (ann, visitor):
+        page.evaluate("document.querySelector('.avatar').classList.add('of-the-first-part')")
+    house.restart("backend")
+    for page in (ann, visitor):
+        expect(page.locator(".of-the-first-part")).to_have_count(0, timeout=30_000)
+        on_stage(page)
+        expect(page.locator("#chat-log")).to_contain_text("We will be back in a minute.")
+        expect(page.locator(".avatar[data-id]")).to_have_count(4)
+        expect(page.locator("canvas.layer")).to_have_count(4)
+    expect(ann.locator("#stage-door")).to_have_text("Sign in again")
+    say(ann, "Here we are again.")
+    expect(visitor.locator("#chat-log")).to_contain_text("Here we are again.")
+    visitor.screenshot(path=PICTURES / f"restarted-{house.mode}.png")

@@ -1,0 +1,148 @@
+"""What players and makers do, from the shell to the audience: accounts, media, speech, webcams."""
+
+import ftplib
+import io
+import re
+import time
+from urllib.parse import parse_qsl
+
+import pytest
+import requests
+
+from house import House, eventually
+from stage_client import RawStage, enter
+
+PASSWORD = "a horse, a horse"
+MEDIA = "/admin/workshop/media"
+PICTURE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9" fill="{}"/></svg>'
+)
+JPEG = b"\xff\xd8\xff\xe0" + b"a frame" * 50 + b"\xff\xd9"
+
+
+@pytest.fixture(scope="module")
+def player(house: House) -> str:
+    """A player who may act and make, taken on from the shell."""
+    house.upstage("player", "add", "yorick", "--rights", "act,admin", password=PASSWORD + "\n")
+    assert "yorick" in house.upstage("player", "list")
+    login = {"username": "yorick", "password": PASSWORD}
+    # The running server looks at what the shell has changed once a second.
+    eventually(lambda: house.get("/admin/login", method="POST", data=login).status_code == 302, within=5)
+    return "yorick"
+
+
+class Maker:
+    """A signed-in maker who fills in forms as a browser does."""
+
+    def __init__(self, house: House, name: str) -> None:
+        self.session = requests.Session()
+        self.house = house
+        self.post("/admin/", "/admin/login", username=name, password=PASSWORD)
+        assert "Sign out" in self.session.get(house.url("/admin/")).text
+
+    def post(self, page: str, target: str, file: bytes = b"", **fields: str) -> requests.Response:
+        """Open a page, take its form's token and send the form; a file goes in the field `file`."""
+        token = re.search(r'name="csrf" value="([^"]+)"', self.session.get(self.house.url(page)).text)
+        assert token, page
+        files = {"file": ("picture.svg", io.BytesIO(file), "image/svg+xml")} if file else None
+        return self.session.post(
+            self.house.url(target),
+            data={"csrf": token[1], **fields},
+            files=files,
+            headers={"Origin": self.house.url("").rstrip("/")},
+            timeout=20,
+        )
+
+
+def acting(house: House, name: str) -> RawStage:
+    """A player's raw socket, seated."""
+    answer = house.get("/admin/login", method="POST", data={"username": name, "password": PASSWORD})
+    session = {"Cookie": answer.headers["Set-Cookie"].split(";")[0]}
+    key = dict(parse_qsl(house.get("/admin/id", headers=session).text))["key"]
+    stage = RawStage(house.ports["SWF_PORT"])
+    stage.until("SET")
+    stage.send("IDENT", MD5=key)
+    stage.send("JOIN", stage_ID="demo")
+    stage.until("JOINED")
+    return stage
+
+
+def test_a_replaced_picture_reaches_everybody_at_once(house: House, player: str) -> None:
+    maker = Maker(house, player)
+    answer = maker.post(
+        "/admin/workshop/media",
+        "/admin/workshop/media",
+        PICTURE.format("red").encode(),
+        name="A square",
+        kind="prop",
+    )
+    assert answer.status_code == 200, answer.text
+    page = answer.url.removeprefix(house.url("")).split("?")[0]
+    url = page.replace(MEDIA, "/media")
+    hosts = ("localhost", "classic.localhost")
+    for host in hosts:
+        assert "red" in house.get(url, host).text
+        assert "hit" in house.get(url, host).headers["Cache-Status"]
+
+    replaced = maker.post(page, page, PICTURE.format("blue").encode())
+    assert replaced.status_code == 200, replaced.text
+    for host in hosts:
+        assert "blue" in house.get(url, host).text, host
+
+    maker.post(page, page, action="delete")
+    for host in hosts:
+        assert house.get(url, host).status_code == 404, host
+
+
+def test_a_picture_with_a_script_is_refused(house: House, player: str) -> None:
+    evil = PICTURE.format("red").replace("<rect", "<script>alert(1)</script><rect").encode()
+    answer = Maker(house, player).post(MEDIA, MEDIA, evil, name="Evil", kind="prop")
+    assert answer.status_code == 415, answer.text
+
+
+def test_a_spoken_line_can_be_heard(house: House, player: str) -> None:
+    stage, listener = acting(house, player), RawStage(house.ports["SWF_PORT"])
+    enter(listener)
+    stage.send("AV", ID="1")
+    stage.send("TEXT", msg="Alas, poor Yorick")
+    assert listener.until("TEXT")[-1]["text"] == "Alas, poor Yorick"
+    url = listener.until("WAVE")[-1]["url"]
+    first, second = house.get(url), house.get(url)
+    assert first.headers["Content-Type"] == "audio/mpeg"
+    assert first.content[:2] in (b"\xff\xf3", b"\xff\xfb", b"ID")
+    assert len(first.content) > 2000
+    assert "hit" in second.headers["Cache-Status"], second.headers
+    stage.close()
+    listener.close()
+
+
+def test_what_was_said_survives_a_restart(house: House) -> None:
+    line = f"still here at {time.time():.0f}"
+    stage = RawStage(house.ports["SWF_PORT"])
+    enter(stage)
+    stage.send("TEXT", msg=line)
+    stage.until("ANONTEXT")
+    stage.close()
+    house.restart("backend")
+
+    def replayed() -> bool:
+        late = RawStage(house.ports["SWF_PORT"])
+        try:
+            return any(line in frame.get("chat", "") for frame in enter(late))
+        finally:
+            late.close()
+
+    eventually(replayed, within=60)
+
+
+def test_a_webcam_picture_by_ftp(house: House, player: str) -> None:
+    with ftplib.FTP(timeout=10) as door:
+        door.connect("127.0.0.1", int(house.knobs["FTP_PORT"]))
+        door.login(player, PASSWORD)
+        door.storbinary(f"STOR {player}.jpg", io.BytesIO(JPEG))
+        with pytest.raises(ftplib.error_perm):
+            door.retrbinary(f"RETR {player}.jpg", lambda data: None)
+    answer = house.get(f"/media/video/{player}.jpg")
+    assert answer.content == JPEG
+    assert "hit" not in answer.headers["Cache-Status"].split(";")[1]
+    assert house.get("/media/video/nobody.jpg").status_code == 404
