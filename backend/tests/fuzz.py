@@ -2,10 +2,10 @@
 
     python backend/tests/fuzz.py --seconds 300
 
-Frames that make sense, frames that nearly do, and plain noise, cut anywhere, over TCP and WebSocket; forms with
-files that are nearly pictures and sounds; and one honest client who chats. At the end: no unhandled error in
-the journal, the honest client still served, and no more memory than at half time, when the chat log and the
-drawing are as full as they get.
+Frames that make sense, frames that nearly do, and plain noise, cut anywhere, over TCP and WebSocket;
+forms with files that are nearly pictures and sounds; and one honest client who chats. At the end: no
+unhandled error in the journal, the honest client still served, and no more memory than at half time,
+when the chat log and the drawing are as full as they get.
 """
 
 import argparse
