@@ -1,5 +1,6 @@
 """What players and makers do, from the shell to the audience: accounts, media, speech, webcams."""
 
+import base64
 import ftplib
 import io
 import re
@@ -8,7 +9,9 @@ from urllib.parse import parse_qsl
 
 import pytest
 import requests
+from playwright.sync_api import expect
 
+from browsing import Visit, on_stage
 from house import House, eventually
 from stage_client import RawStage, enter
 
@@ -17,7 +20,19 @@ MEDIA = "/admin/workshop/media"
 PICTURE = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9" fill="{}"/></svg>'
 )
-JPEG = b"\xff\xd8\xff\xe0" + b"a frame" * 50 + b"\xff\xd9"
+# In the browser: a picture of one colour as a JPEG, and the colour in the middle of an image.
+PAINT = """colour => {
+    const canvas = Object.assign(document.createElement("canvas"), {width: 32, height: 24});
+    const pen = canvas.getContext("2d");
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 32, 24);
+    return canvas.toDataURL("image/jpeg");
+}"""
+MIDDLE = """image => {
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.drawImage(image, 0, 0);
+    return [...pen.getImageData(16, 12, 1, 1).data];
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +55,11 @@ class Maker:
         self.post("/admin/", "/admin/login", username=name, password=PASSWORD)
         assert "Sign out" in self.session.get(house.url("/admin/")).text
 
-    def post(self, page: str, target: str, file: bytes = b"", **fields: str) -> requests.Response:
-        """Open a page, take its form's token and send the form; a file goes in the field `file`."""
+    def post(self, page: str, target: str, picture: bytes | None = None, **fields: str) -> requests.Response:
+        """Open a page, take its form's token and send the form; a picture goes in the field `file`."""
         token = re.search(r'name="csrf" value="([^"]+)"', self.session.get(self.house.url(page)).text)
         assert token, page
-        files = {"file": ("picture.svg", io.BytesIO(file), "image/svg+xml")} if file else None
+        files = {"file": ("picture.svg", io.BytesIO(picture), "image/svg+xml")} if picture else None
         return self.session.post(
             self.house.url(target),
             data={"csrf": token[1], **fields},
@@ -135,14 +150,45 @@ def test_what_was_said_survives_a_restart(house: House) -> None:
     eventually(replayed, within=60)
 
 
-def test_a_webcam_picture_by_ftp(house: House, player: str) -> None:
+def store(house: House, player: str, picture: bytes) -> None:
+    """Deliver a webcam's picture as its program does."""
     with ftplib.FTP(timeout=10) as door:
         door.connect("127.0.0.1", int(house.knobs["FTP_PORT"]))
         door.login(player, PASSWORD)
-        door.storbinary(f"STOR {player}.jpg", io.BytesIO(JPEG))
+        door.storbinary(f"STOR {player}.jpg", io.BytesIO(picture))
         with pytest.raises(ftplib.error_perm):
             door.retrbinary(f"RETR {player}.jpg", lambda data: None)
+
+
+def test_a_webcam_is_an_avatar(house: House, player: str, visit: Visit, complaints: list[str]) -> None:
+    page = visit("/")
+    red, blue = (
+        base64.b64decode(page.evaluate(PAINT, colour).removeprefix("data:image/jpeg;base64,"))
+        for colour in ("red", "blue")
+    )
+    store(house, player, red)
     answer = house.get(f"/media/video/{player}.jpg")
-    assert answer.content == JPEG
+    assert answer.content == red
     assert "hit" not in answer.headers["Cache-Status"].split(";")[1]
     assert house.get("/media/video/nobody.jpg").status_code == 404
+
+    stage = "/admin/workshop/stages/rehearsal"
+    answered = Maker(house, player).post(
+        stage,
+        stage,
+        action="put",
+        file=f"video/{player}.jpg",
+        name="Yorick",
+        voice="default",
+        x="100",
+        y="150",
+    )
+    assert answered.status_code == 200
+    page.goto(house.url("/stages/rehearsal"))
+    image = on_stage(page).locator(".avatar img").first
+    expect(image).to_have_attribute("src", re.compile(rf"/media/video/{player}\.jpg\?s="))
+    assert page.evaluate(MIDDLE, image.element_handle())[0] > 200
+
+    store(house, player, blue)
+    eventually(lambda: page.evaluate(MIDDLE, image.element_handle())[2] > 200)
+    assert complaints == []

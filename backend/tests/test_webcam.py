@@ -146,7 +146,8 @@ def test_whose_picture_it_is(tmp_path: Path) -> None:
 
 def test_only_whole_jpegs_and_not_too_often(tmp_path: Path) -> None:
     now = 0.0
-    pictures = Pictures(tmp_path, lambda: now)
+    told: list[tuple[str, str, int]] = []
+    pictures = Pictures(tmp_path, lambda: now, lambda *picture: told.append(picture))
     ann = Player("ann", can_act=True)
     for data in (b"", JPEG[:-1], b"GIF89a" + JPEG, b"\xff\xd8\xff"):
         with pytest.raises(Refused):
@@ -155,6 +156,7 @@ def test_only_whole_jpegs_and_not_too_often(tmp_path: Path) -> None:
     pictures.allow(ann, "ann.jpg")
     pictures.take(ann, "ann.jpg", JPEG + b"\0\0")
     assert (tmp_path / "ann.jpg").read_bytes() == JPEG + b"\0\0"
+    assert told == [("ann.jpg", "ann", len(JPEG) + 2)]
     with pytest.raises(Refused):
         pictures.allow(ann, "ann.jpg")
     now += webcam.MIN_INTERVAL

@@ -6,6 +6,7 @@ is noticed within a second. Either way a stage that is different now tells its c
 
 from collections import deque
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, ParamSpec, TypeVar
 
 from twisted.application.service import Service
@@ -19,7 +20,7 @@ from upstage.database import MAX_CHAT, Database
 from upstage.house import House
 from upstage.members import AUDIENCE
 from upstage.passwords import Passwords
-from upstage.records import EMPTY, Snapshot, StageRecord, Thing
+from upstage.records import EMPTY, Medium, Snapshot, StageRecord, Thing
 from upstage.stage import Stage
 from upstage.store import Store
 from upstage.things import Audio, Avatar, Backdrop, Prop
@@ -28,6 +29,7 @@ from upstage.wire import encode
 P = ParamSpec("P")
 Live = TypeVar("Live", Avatar, Backdrop, Prop, Audio)
 
+CAMERAS = "video/"  # begins the file of a webcam's picture
 POLL = 1.0  # seconds between two looks for changes of others
 
 log = Logger()
@@ -76,6 +78,18 @@ class Repertoire(Service):
         """Write something down and act on it; raise what `write` raises, above all RecordError."""
         await self.store.run(write, *args, **kwargs)
         await self._refresh()
+
+    def camera(self, picture: str, player: str, size: int) -> None:
+        """A webcam has sent a picture: from its first one on, makers can put it on a stage as an avatar."""
+        file = CAMERAS + picture
+        if file in self.now.media:
+            return
+        medium = Medium(file, "avatar", f"Webcam {picture}", player, datetime.now(UTC).isoformat(), size)
+
+        def failed(failure: Failure) -> None:  # the next picture tries again
+            log.failure("a webcam could not be written down", failure=failure)
+
+        Deferred.fromCoroutine(self.change(self.database.put_medium, medium)).addErrback(failed)
 
     def _look(self) -> Deferred[None]:
         async def look() -> None:
@@ -155,7 +169,10 @@ def rebuild(stage: Stage, record: StageRecord) -> None:
 
 
 def _avatar(thing: Thing) -> Avatar:
-    return Avatar(thing.id, thing.name, thing.url, thing.x, thing.y, voice=thing.voice)
+    avatar = Avatar(thing.id, thing.name, thing.url, thing.x, thing.y, voice=thing.voice)
+    if thing.file.startswith(CAMERAS):
+        avatar.medium, avatar.thumbnail = "video", f"/media/video-still/{thing.file.removeprefix(CAMERAS)}"
+    return avatar
 
 
 def _audio(thing: Thing) -> Audio:

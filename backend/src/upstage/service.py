@@ -98,7 +98,8 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
         signup=settings.signup,
     )
     connections = Connections(house, max_per_address=settings.connections_per_address)
-    frames, pictures = Frames(settings.media / "video", reactor), Pictures(settings.media / "video")
+    frames = Frames(settings.media / "video", reactor)
+    pictures = Pictures(settings.media / "video", arrived=backstage.repertoire.camera)
     site = build_site(connections, backstage, speaker, frames, settings.site)
     sources = Sources(
         connections,

@@ -40,10 +40,19 @@ class Refused(ftp.FTPCmdError):
 
 
 class Pictures:
-    """The folder of webcam frames: who may write which, what, and how often."""
+    """The folder of webcam frames: who may write which, what, and how often.
 
-    def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
+    `arrived` is told of each picture: its file name, whose it is, its size in bytes.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        clock: Callable[[], float] = time.monotonic,
+        arrived: Callable[[str, str, int], None] = lambda name, player, size: None,
+    ) -> None:
         self._folder = folder
+        self._arrived = arrived
         self._clock = clock
         self._last: dict[str, float] = {}  # by player: no more names than there are accounts
         self.outcomes = Counter(stored=0, refused=0)
@@ -67,6 +76,7 @@ class Pictures:
             new.replace(self._folder / name)
         except OSError as error:
             raise Refused(f"it could not be stored: {error.strerror}") from error
+        self._arrived(name, player.name, len(data))
 
 
 def starts_as_jpeg(data: bytes | bytearray) -> bool:

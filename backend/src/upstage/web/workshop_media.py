@@ -76,9 +76,9 @@ class MediaPage(UploadNode):
     actions = ()
 
     def getChild(self, path: bytes, request: Request) -> Resource:
-        """One file; those of sounds are below `audio`."""
+        """One file; those of sounds are below `audio`, those of webcams below `video`."""
         name = path.decode("utf-8", "replace")
-        if name == "audio" and request.postpath:
+        if name in ("audio", "video") and request.postpath:
             name += "/" + request.postpath.pop(0).decode("utf-8", "replace")
         if name in self.backstage.repertoire.now.media:
             return MediumPage(self.pages, self.backstage, name)

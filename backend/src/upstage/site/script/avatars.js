@@ -3,12 +3,14 @@
 import { say } from "./bubble.js";
 import { Figure } from "./figure.js";
 import { picture } from "./picture.js";
+import { watch } from "./webcam.js";
 import { spokenText } from "./wire.js";
 
 export class Avatars {
   #root;
   #onImage;
   #figures = new Map();
+  #cameras = []; // what ends each
 
   // onImage(img) is told of every picture that the stage waits for.
   constructor(root, { onImage }) {
@@ -19,6 +21,7 @@ export class Avatars {
   reset() {
     for (const figure of this.#figures.values()) figure.stop();
     this.#figures.clear();
+    for (const stop of this.#cameras.splice(0)) stop();
     this.#root.replaceChildren();
   }
 
@@ -32,8 +35,9 @@ export class Avatars {
   }
 
   on = {
-    LOAD_AV: ({ ID, name = "", url }) => {
+    LOAD_AV: ({ ID, name = "", url, medium }) => {
       const image = picture(url);
+      if (medium === "video") this.#cameras.push(watch(image, url));
       this.#onImage(image);
       const figure = new Figure(ID, name, image);
       this.#figures.set(ID, figure);
