@@ -1,5 +1,7 @@
 """house: who may send what, keys, and frames that make no sense."""
 
+from collections.abc import Callable
+
 import pytest
 
 from upstage.accounts import ADMIN
@@ -123,3 +125,21 @@ def test_loaded_is_confirmed(house: House) -> None:
     assert visitor.send(b"mode=LOADED") == []
     visitor.send(b"stage_ID=demo&mode=JOIN")
     assert visitor.send(b"mode=LOADED")[-1] == "CONFIRM_LOADED"
+
+
+def test_a_crowd_is_counted_once(stage: Stage) -> None:
+    """All who come in the same moment cost one JOINED for each, not one for each pair."""
+    moments: list[Callable[[], None]] = []
+    house = House([stage], later=moments.append)
+    heard: list[list[bytes]] = [[] for _ in range(3)]
+    members = [house.connect(frames.append) for frames in heard]
+    for member in members:
+        house.receive(member, b"stage_ID=demo&mode=JOIN")
+    assert not any(frame.endswith(b"mode=JOINED\0") for frames in heard for frame in frames)
+    house.disconnect(members[2])
+    [moment] = moments
+    moment()
+    for frames in heard[:2]:
+        assert [frame for frame in frames if b"JOINED" in frame] == [b"pCount=0&aCount=2&mode=JOINED\0"]
+    house.receive(members[0], b"stage_ID=demo&mode=JOIN")
+    assert len(moments) == 2

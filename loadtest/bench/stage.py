@@ -98,12 +98,11 @@ def memory(pid: int) -> int:
 
 def crowd(port: int, size: int) -> list[Client]:
     """That many clients on the stage, all set up."""
-    clients = []
-    for _ in range(size):
-        client = Client(port)
+    clients = [Client(port) for _ in range(size)]
+    for client in clients:
         client.join()
+    for client in clients:
         client.until(b"mode=JOINED\0")
-        clients.append(client)
     return clients
 
 

@@ -29,7 +29,7 @@ class House:
     """Stages by ID, keys from /admin/id, and counters of what was ignored (fixed names only).
 
     `remember(stage_id, line)` is called for every line of a chat log; `speak(voice, text)` returns at once
-    where the spoken line can be fetched, or None if there is no speech now.
+    where the spoken line can be fetched, or None if there is no speech now. `later(act)` calls act soon.
     """
 
     def __init__(
@@ -38,12 +38,14 @@ class House:
         clock: Callable[[], float] = time.monotonic,
         remember: Callable[[str, str], None] = lambda stage_id, line: None,
         speak: Callable[[str, str], str | None] = lambda voice, text: None,
+        later: Callable[[Callable[[], None]], object] = lambda act: act(),
     ) -> None:
         self.keys: Tokens[Player] = Tokens(clock)
         self.counts: Counter[str] = Counter()
         self._clock = clock
         self._remember = remember
         self._speak = speak
+        self._later = later
         self._stages: dict[str, Stage] = {}
         self._numbers = count(1)
         for stage in stages:
@@ -61,6 +63,7 @@ class House:
         stage.remember = partial(self._remember, stage.id)
         stage.speak = self._speak
         stage.everybody = self._everybody
+        stage.later = self._later
         self._stages[stage.id] = stage
 
     def remove(self, stage_id: str) -> None:

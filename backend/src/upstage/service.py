@@ -3,6 +3,7 @@
 import resource
 import sqlite3
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from upstage.web.tree import build_site
 from upstage.web.webcam import Frames
 from upstage.webcam import Check, Pictures, WebcamFactory
 
+COUNTS_PAUSE = 0.05  # seconds between two JOINED frames, however many come and go
 PATIENCE = 3.0  # seconds for clients to take what was sent to them, when the server stops
 
 log = Logger()
@@ -86,7 +88,8 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
         raise StartError(str(error)) from error
     speaker = Speaker(settings.data / "speech", reactor)
     store, passwords = Store(database, reactor), Passwords(reactor)
-    house = MeasuredHouse([], remember=store.remember, speak=speaker.speak)
+    later = partial(reactor.callLater, COUNTS_PAUSE)
+    house = MeasuredHouse([], remember=store.remember, speak=speaker.speak, later=later)
     accounts = Accounts(admin, passwords.matches)
     backstage = Backstage(
         house=house,

@@ -37,7 +37,7 @@ class Colours:
 
 @dataclass(eq=False)
 class Stage:
-    """A stage with its things; `remember`, `speak` and `everybody` are set by the house it is added to."""
+    """A stage with its things; from `clock` on, what it needs is set by the house it is added to."""
 
     id: str
     name: str
@@ -58,6 +58,8 @@ class Stage:
     remember: Callable[[str], None] = lambda line: None  # a line of the chat log
     speak: Callable[[str, str], str | None] = lambda voice, text: None  # returns the sound's URL
     everybody: Callable[[], Iterable[Member]] = tuple  # all who are on any stage
+    later: Callable[[Callable[[], None]], object] = lambda act: act()  # does it in a moment
+    counts_due: bool = False  # whether everybody will be told in a moment how many there are
 
     @property
     def players(self) -> int:
@@ -212,6 +214,13 @@ class Stage:
         return lines[::-1]
 
     def _tell_counts(self) -> None:
+        """Have everybody told, once for all who come or go in the same moment: n are not n² frames."""
+        if not self.counts_due:
+            self.counts_due = True
+            self.later(self._send_counts)
+
+    def _send_counts(self) -> None:
+        self.counts_due = False
         self.broadcast(encode("JOINED", pCount=self.players, aCount=self.audience))
 
 
