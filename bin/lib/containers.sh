@@ -12,8 +12,9 @@ containers_up() {
     fi
 }
 
-containers_down() { docker compose down --remove-orphans; }
-containers_clean() { docker compose down --remove-orphans --volumes; }
+# Every profile: what was opened with one is closed without naming it again.
+containers_down() { docker compose --profile '*' down --remove-orphans; }
+containers_clean() { docker compose --profile '*' down --remove-orphans --volumes; }
 containers_status() { docker compose ps --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'; }
 containers_logs() { docker compose logs --follow --tail 50; }
 containers_password() { docker compose exec -T backend upstage admin-password; }
