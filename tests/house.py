@@ -100,6 +100,7 @@ class House:
             self._run(ctl, "-s", f"unix://{control}", "restart", service)
         # Varnish believes in a backend again after a few good probes.
         eventually(lambda: self.get("/admin/id").status_code == 200, within=60)
+        wait_for_quiet_network()
 
     def url(self, path: str, host: str = "localhost") -> str:
         """The address of a path as a browser on this machine would type it."""
@@ -138,6 +139,22 @@ class House:
             f"--- {log.name}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-40:])
             for log in sorted(logs.glob("*.log"))
         )
+
+
+def wait_for_quiet_network() -> None:
+    """Wait until the machine's own addresses have stayed the same for 3 seconds.
+
+    A container that starts gives its bridge port an address some 2 seconds later, and Chromium drops what it
+    is loading (ERR_NETWORK_CHANGED) when one comes or goes.
+    """
+    addresses = Path("/proc/net/if_inet6")
+    if not addresses.exists():
+        return
+    known, since = addresses.read_text(), time.monotonic()
+    while time.monotonic() < since + 3:
+        time.sleep(0.2)
+        if (now := addresses.read_text()) != known:
+            known, since = now, time.monotonic()
 
 
 def eventually(check: Callable[[], object], within: float = 20) -> object:

@@ -7,10 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.logger import capturedLogs
 
 from theatre import Maker, Server, ask
 from upstage.store import MAX_QUEUE, Store
@@ -90,10 +92,7 @@ def test_chat_outlasts_a_kill_and_a_stop(house: House) -> None:
     client.join()
     for number in range(100):
         client.send(f"msg=line%20{number}&mode=TEXT".encode())
-    client.until(b"text=line+99&mode=ANONTEXT")
-    with sqlite3.connect(server.data / "upstage.db") as sql:
-        written = "SELECT count(*) FROM chat WHERE line = ' line 99'"
-        server.wait_for(lambda: sql.execute(written).fetchone() == (1,), "last line")
+    client.until(b"text=line+99&mode=ANONTEXT")  # who has heard it will find it in the log
     house.kill()
     server = house.open()
     log = ask(server, "/stages/demo/log").body
@@ -211,38 +210,78 @@ def test_a_shell_before_the_first_start(tmp_path: Path, seeded: Server) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-class Slow:
-    """A database whose disk takes its time."""
+class Disk:
+    """A database whose disk works when the test says so."""
 
-    def __init__(self) -> None:
-        self.written: list[list[tuple[str, str]]] = []
+    def __init__(self, store: Callable[["Disk"], Store], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.written: list[tuple[str, str]] = []
+        self.said: list[str] = []
+        self.waiting: list[tuple[Deferred[None], Callable[[], None]]] = []
+        self.full = False
+        self.store = store(self)
+        monkeypatch.setattr(self.store, "run", self.run)
+
+    def run(self, work: Callable[..., None], *arguments: object) -> Deferred[None]:
+        self.waiting.append((Deferred(), partial(work, *arguments)))
+        return self.waiting[-1][0]
 
     def add_chat(self, lines: list[tuple[str, str]]) -> None:
-        self.written.append(lines)
+        if self.full:
+            raise sqlite3.OperationalError("database or disk is full")
+        self.written += lines
+
+    def hear(self, line: str) -> None:
+        self.store.keep("demo", line, partial(self.said.append, line))
+
+    def turn(self) -> None:
+        """Do one piece of work."""
+        [(deferred, work)] = self.waiting
+        self.waiting.clear()
+        try:
+            work()
+        except sqlite3.Error:
+            deferred.errback()
+        else:
+            deferred.callback(None)
 
 
-def test_chat_gathers_while_the_disk_is_busy_and_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    database = Slow()
-    store = Store(database, None)  # type: ignore[arg-type]
-    waiting: list[tuple[Deferred[None], Callable[[], None]]] = []
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(lambda disk: Store(disk, None), monkeypatch)  # type: ignore[arg-type]
 
-    def run(work: Callable[[], None]) -> Deferred[None]:
-        waiting.append((Deferred(), work))
-        return waiting[-1][0]
 
-    monkeypatch.setattr(store, "run", run)
+def test_a_line_is_said_when_it_is_on_the_disk_and_in_order(disk: Disk) -> None:
+    for line in ("one", "two", "three"):
+        disk.hear(line)
+    assert (disk.said, disk.written) == ([], [])
+    disk.turn()
+    assert disk.said == ["one"]  # the others have gathered meanwhile
+    disk.hear("four")
+    disk.turn()
+    assert disk.said == ["one", "two", "three"]
+    disk.turn()
+    assert disk.said == ["one", "two", "three", "four"]
+    assert [line for _, line in disk.written] == disk.said
+    assert disk.waiting == []
+
+
+def test_a_disk_that_is_full_makes_nobody_silent(disk: Disk) -> None:
+    disk.full = True
+    disk.hear("lost")
+    with capturedLogs() as journal:
+        disk.turn()
+    assert disk.said == ["lost"]
+    assert [event["log_format"] for event in journal] == ["chat could not be written"]
+    disk.full = False
+    disk.hear("kept")
+    disk.turn()
+    assert disk.said == ["lost", "kept"]
+    assert disk.store.outcomes == {"kept": 1, "lost": 1}
+
+
+def test_lines_that_wait_for_the_disk_are_bounded(disk: Disk) -> None:
     for number in range(MAX_QUEUE + 10):
-        store.remember("demo", str(number))
-    assert (len(waiting), store.lines_lost) == (1, 10)
-
-    def disk() -> None:
-        deferred, work = waiting.pop()
-        work()
-        deferred.callback(None)
-
-    disk()
-    assert [len(lines) for lines in database.written] == [MAX_QUEUE]
-    assert waiting == []
-    store.remember("demo", "after")
-    disk()
-    assert database.written[-1] == [("demo", "after")]
+        disk.hear(str(number))
+    assert disk.store.queued == MAX_QUEUE
+    assert disk.said == [str(number) for number in range(MAX_QUEUE, MAX_QUEUE + 10)]
+    assert disk.store.outcomes["lost"] == 10

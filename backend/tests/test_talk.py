@@ -1,4 +1,6 @@
-"""talk: the log's line forms, what is remembered and spoken, and whispers across stages."""
+"""talk: the log's line forms, what is written down and spoken, and whispers across stages."""
+
+from collections.abc import Callable
 
 import pytest
 
@@ -14,11 +16,16 @@ def house(stage: Stage) -> House:
 
 
 def test_the_forms_of_a_line_in_the_log(stage: Stage) -> None:
-    remembered: list[tuple[str, str]] = []
+    written: list[tuple[str, str]] = []
     spoken: list[tuple[str, str]] = []
+
+    def keep(id: str, line: str, kept: Callable[[], None]) -> None:
+        written.append((id, line))
+        kept()
+
     house = House(
         [stage],
-        remember=lambda id, line: remembered.append((id, line)),
+        keep=keep,
         speak=lambda voice, text: spoken.append((voice, text)),
     )
     ann = Guest(house, actor("ann"))
@@ -27,7 +34,7 @@ def test_the_forms_of_a_line_in_the_log(stage: Stage) -> None:
     ann.send("shout=S&mode=SHOUT", "pmessage=p&mode=PMESSAGE")
     lines = [" house", "<Ann> a < b", "[Ann] {t}", "<Ann>! S", "<Ann># p"]
     assert list(stage.chat) == lines
-    assert remembered == [("demo", line) for line in lines]
+    assert written == [("demo", line) for line in lines]
     assert spoken == [("robot", "a < b"), ("robot", "S")]
     assert "WAVE" not in ann.modes()  # there was no URL
 

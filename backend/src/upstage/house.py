@@ -28,22 +28,23 @@ Avatars, backdrops, props and sounds of the demo stage are our own."""
 class House:
     """Stages by ID, keys from /admin/id, and counters of what was ignored (fixed names only).
 
-    `remember(stage_id, line)` is called for every line of a chat log; `speak(voice, text)` returns at once
-    where the spoken line can be fetched, or None if there is no speech now. `later(act)` calls act soon.
+    `keep(stage_id, line, kept)` writes a line of a chat log down and then calls kept; `speak(voice, text)`
+    returns at once where the spoken line can be fetched, or None if there is no speech now. `later(act)`
+    calls act soon.
     """
 
     def __init__(
         self,
         stages: Iterable[Stage],
         clock: Callable[[], float] = time.monotonic,
-        remember: Callable[[str, str], None] = lambda stage_id, line: None,
+        keep: Callable[[str, str, Callable[[], None]], None] = lambda stage_id, line, kept: kept(),
         speak: Callable[[str, str], str | None] = lambda voice, text: None,
         later: Callable[[Callable[[], None]], object] = lambda act: act(),
     ) -> None:
         self.keys: Tokens[Player] = Tokens(clock)
         self.counts: Counter[str] = Counter()
         self._clock = clock
-        self._remember = remember
+        self._keep = keep
         self._speak = speak
         self._later = later
         self._stages: dict[str, Stage] = {}
@@ -60,7 +61,7 @@ class House:
         """Open a stage. One with the same ID, if there is one, is closed."""
         self.remove(stage.id)
         stage.clock = self._clock
-        stage.remember = partial(self._remember, stage.id)
+        stage.keep = partial(self._keep, stage.id)
         stage.speak = self._speak
         stage.everybody = self._everybody
         stage.later = self._later

@@ -63,7 +63,7 @@ class Sources:
     connections: Connections
     queues: Mapping[str, Callable[[], int]]  # entries that wait, by queue
     held: Mapping[str, Callable[[], int]]  # requests held open, by what they wait for
-    outcomes: Mapping[str, Counter[str]]  # of speech and of webcam pictures
+    outcomes: Mapping[str, Counter[str]]  # of chat lines, speech, webcam pictures
 
 
 class Numbers(Collector):

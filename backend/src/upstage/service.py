@@ -89,7 +89,7 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
     speaker = Speaker(settings.data / "speech", reactor)
     store, passwords = Store(database, reactor), Passwords(reactor)
     later = partial(reactor.callLater, COUNTS_PAUSE)
-    house = MeasuredHouse([], remember=store.remember, speak=speaker.speak, later=later)
+    house = MeasuredHouse([], keep=store.keep, speak=speaker.speak, later=later)
     accounts = Accounts(admin, passwords.matches)
     backstage = Backstage(
         house=house,
@@ -112,7 +112,11 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
             "passwords": lambda: passwords.queued,
         },
         held={"speech": lambda: speaker.held, "webcam": lambda: frames.held},
-        outcomes={"utterances": speaker.outcomes, "webcam_pictures": pictures.outcomes},
+        outcomes={
+            "chat_lines": store.outcomes,
+            "utterances": speaker.outcomes,
+            "webcam_pictures": pictures.outcomes,
+        },
     )
     metrics = Metrics(sources, house, reactor)
     services = InTurn()

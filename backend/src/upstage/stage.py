@@ -55,7 +55,7 @@ class Stage:
     volunteer: bool = False
     members: set[Member] = field(default_factory=set)
     clock: Callable[[], float] = time.monotonic
-    remember: Callable[[str], None] = lambda line: None  # a line of the chat log
+    keep: Callable[[str, Callable[[], None]], None] = lambda line, kept: kept()  # a line of the chat log
     speak: Callable[[str, str], str | None] = lambda voice, text: None  # returns the sound's URL
     everybody: Callable[[], Iterable[Member]] = tuple  # all who are on any stage
     later: Callable[[Callable[[], None]], object] = lambda act: act()  # does it in a moment
@@ -148,10 +148,15 @@ class Stage:
         for member in [m for m in self.members if m.acts]:
             member.send(frame)
 
-    def log(self, line: str) -> None:
-        """Write a line into the chat log."""
-        self.chat.append(line)
-        self.remember(line)
+    def say(self, line: str, *frames: bytes) -> None:
+        """Write a line into the chat log, then let everybody hear it: what was heard is never lost."""
+
+        def kept() -> None:
+            self.chat.append(line)
+            for frame in frames:
+                self.broadcast(frame)
+
+        self.keep(line, kept)
 
     def held_by(self, member: Member) -> Avatar | None:
         """Return the avatar a member holds: at most one."""

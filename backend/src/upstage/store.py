@@ -1,17 +1,17 @@
 """The database behind a thread of its own, so that the reactor never waits for a disk.
 
-One thread: what is asked first is written first. A write that somebody is told about is awaited; chat
-lines are not, they gather in a bounded queue and are written together as fast as the disk allows.
+One thread: what is asked first is written first. Nobody is told of a write before it is on the disk. Chat
+lines gather in a bounded queue and are written together as fast as the disk allows, so that a slow disk
+makes the chat late and nothing else.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThreadPool
 from twisted.logger import Logger
-from twisted.python.failure import Failure
 from twisted.python.threadpool import ThreadPool
 
 from upstage.database import Database
@@ -19,7 +19,7 @@ from upstage.database import Database
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MAX_QUEUE = 20_000  # chat lines that wait for the disk; what comes on top is counted and not kept
+MAX_QUEUE = 20_000  # chat lines that wait for the disk; what comes on top is counted and only said
 
 log = Logger()
 
@@ -31,9 +31,9 @@ class Store:
         self._database = database
         self._reactor = reactor
         self._thread = ThreadPool(1, 1, "store")
-        self._lines: deque[tuple[str, str]] = deque()
-        self._flushing = False
-        self.lines_lost = 0
+        self._lines: deque[tuple[str, str, Callable[[], None]]] = deque()
+        self._writing = False
+        self.outcomes: Counter[str] = Counter(kept=0, lost=0)  # chat lines
 
     @property
     def queued(self) -> int:
@@ -46,8 +46,8 @@ class Store:
 
     async def stop(self) -> None:
         """Write what is queued, close the database and end the thread."""
-        self._flushing = True  # no flush of its own any more
-        await self.run(self._write_lines)
+        while self._writing:
+            await self.run(lambda: None)  # one turn in the thread, behind the lines that are being written
         await self.run(self._database.close)
         self._thread.stop()
 
@@ -55,26 +55,28 @@ class Store:
         """Do blocking work in the thread; fires with its result when it is done and on the disk."""
         return deferToThreadPool(self._reactor, self._thread, work, *args, **kwargs)
 
-    def remember(self, stage: str, line: str) -> None:
-        """Keep a chat line. Returns at once; a crash of this process loses what is still queued."""
+    def keep(self, stage: str, line: str, kept: Callable[[], None]) -> None:
+        """Write a chat line down, then call `kept`. A disk that fails makes a line forgotten, not unsaid."""
         if len(self._lines) >= MAX_QUEUE:
-            self.lines_lost += 1
+            self.outcomes["lost"] += 1
+            kept()
             return
-        self._lines.append((stage, line))
-        if not self._flushing:
-            self._flushing = True
-            self.run(self._write_lines).addBoth(self._flushed)
+        self._lines.append((stage, line, kept))
+        if not self._writing:
+            self._writing = True
+            Deferred.fromCoroutine(self._write())
 
-    def _write_lines(self) -> None:
-        """In the thread: write down what has gathered. The reactor may go on appending."""
-        lines = [self._lines.popleft() for _ in range(len(self._lines))]
-        if lines:
-            self._database.add_chat(lines)
-
-    def _flushed(self, result: Failure | None) -> None:
-        if isinstance(result, Failure):
-            log.failure("chat could not be written", failure=result)
-        if self._lines:
-            self.run(self._write_lines).addBoth(self._flushed)
-        else:
-            self._flushing = False
+    async def _write(self) -> None:
+        while self._lines:
+            gathered = list(self._lines)
+            try:
+                await self.run(self._database.add_chat, [(stage, line) for stage, line, _ in gathered])
+            except Exception:  # whatever it was, the show goes on
+                self.outcomes["lost"] += len(gathered)
+                log.failure("chat could not be written")
+            else:
+                self.outcomes["kept"] += len(gathered)
+            for _, _, kept in gathered:
+                self._lines.popleft()
+                kept()
+        self._writing = False

@@ -19,52 +19,49 @@ def _words(message: Message, field: str) -> str:
     return text if text.strip() else ""
 
 
+def _line(stage: Stage, member: Member, message: Message, field: str) -> tuple[Avatar, str] | None:
+    """Who speaks and what; None without an avatar in hand or without a word."""
+    words = _words(message, field)
+    avatar = stage.held_by(member)
+    return (avatar, words) if words and avatar else None
+
+
 def text(stage: Stage, member: Member, message: Message) -> None:
     """TEXT: speech with an avatar, a line from the house without one."""
-    words = _words(message, "msg")
-    avatar = stage.held_by(member)
-    if not words:
-        return
-    if avatar is None:
-        stage.log(f" {words}")
-        stage.broadcast(encode("ANONTEXT", text=escape(words)))
-        return
-    stage.log(f"<{avatar.name}> {words}")
-    stage.broadcast(encode("TEXT", ID=avatar.id, name=escape(avatar.name), text=escape(words)))
-    _say(stage, avatar, words)
+    if line := _line(stage, member, message, "msg"):
+        avatar, words = line
+        spoken = encode("TEXT", ID=avatar.id, name=escape(avatar.name), text=escape(words))
+        stage.say(f"<{avatar.name}> {words}", spoken, *_aloud(stage, *line))
+    elif words := _words(message, "msg"):
+        stage.say(f" {words}", encode("ANONTEXT", text=escape(words)))
 
 
 def shout(stage: Stage, member: Member, message: Message) -> None:
     """SHOUT: heard as well as read."""
-    words = _words(message, "shout")
-    avatar = stage.held_by(member)
-    if words and avatar:
-        stage.log(f"<{avatar.name}>! {words}")
-        stage.broadcast(encode("SHOUT", ID=avatar.id, shout=escape(words)))
-        _say(stage, avatar, words)
+    if line := _line(stage, member, message, "shout"):
+        avatar, words = line
+        shouted = encode("SHOUT", ID=avatar.id, shout=escape(words))
+        stage.say(f"<{avatar.name}>! {words}", shouted, *_aloud(stage, *line))
 
 
 def thought(stage: Stage, member: Member, message: Message) -> None:
     """THOUGHT: read, not heard; it goes out as THINK."""
-    words = _words(message, "thought")
-    avatar = stage.held_by(member)
-    if words and avatar:
-        stage.log(f"[{avatar.name}] {{{words}}}")
-        stage.broadcast(encode("THINK", ID=avatar.id, thought=escape(words)))
+    if line := _line(stage, member, message, "thought"):
+        avatar, words = line
+        stage.say(f"[{avatar.name}] {{{words}}}", encode("THINK", ID=avatar.id, thought=escape(words)))
 
 
 def persistent(stage: Stage, member: Member, message: Message) -> None:
     """PMESSAGE: a bubble that stays, in clients that know it."""
-    words = _words(message, "pmessage")
-    avatar = stage.held_by(member)
-    if words and avatar:
-        stage.log(f"<{avatar.name}># {words}")
-        stage.broadcast(encode("PMESSAGE", ID=avatar.id, pmessage=escape(words)))
+    if line := _line(stage, member, message, "pmessage"):
+        avatar, words = line
+        stage.say(f"<{avatar.name}># {words}", encode("PMESSAGE", ID=avatar.id, pmessage=escape(words)))
 
 
-def _say(stage: Stage, avatar: Avatar, words: str) -> None:
-    if url := stage.speak(avatar.voice, words):
-        stage.broadcast(encode("WAVE", url=url))
+def _aloud(stage: Stage, avatar: Avatar, words: str) -> list[bytes]:
+    """The frame that says where the words can be heard, if they can."""
+    url = stage.speak(avatar.voice, words)
+    return [encode("WAVE", url=url)] if url else []
 
 
 def whisper(stage: Stage, member: Member, message: Message) -> None:
