@@ -15,6 +15,34 @@ QUIET = shlex.split("""
     --disable-component-update --disable-sync
 """)
 
+UNLABELLED = """() => [...document.querySelectorAll("input:not([type=hidden]), select, textarea")]
+    .filter(field => !field.labels.length && !field.ariaLabel).map(field => field.outerHTML)"""
+# Text below WCAG's contrast of 4.5 to its ground. The canvas turns any CSS colour into four numbers.
+FAINT = """() => {
+    const pen = new OffscreenCanvas(1, 1).getContext("2d");
+    const colour = (...layers) => {
+        for (const layer of ["white", ...layers]) {
+            pen.fillStyle = layer;
+            pen.fillRect(0, 0, 1, 1);
+        }
+        const [r, g, b] = [...pen.getImageData(0, 0, 1, 1).data].map(value =>
+            value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const grounds = element => element
+        ? [...grounds(element.parentElement), getComputedStyle(element).backgroundColor] : [];
+    const speaks = element => [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+    return [...document.querySelectorAll("body *")]
+        .filter(element => speaks(element) && element.checkVisibility())
+        .map(element => {
+            const ground = colour(...grounds(element));
+            const ink = colour(...grounds(element), getComputedStyle(element).color);
+            const contrast = (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
+            return [contrast, element.textContent.trim()];
+        })
+        .filter(([contrast]) => contrast < 4.5);
+}"""
+
 
 def on_stage(page: Page) -> Page:
     """Wait until the stage is live and its curtain is up."""
@@ -30,6 +58,19 @@ def sign_in(page: Page, house: House, name: str, password: str) -> None:
     page.locator("input[name=password]").fill(password)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+
+
+def looks_right(page: Page, name: str) -> None:
+    """One heading, nothing wider than the screen, a label on every field, text that can be read."""
+    assert page.locator("h1").count() == 1
+    wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wider <= 0, f"{page.url} is {wider} px wider than the screen"
+    assert page.evaluate(UNLABELLED) == []
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(FAINT) == []
+    page.emulate_media(color_scheme="light")
+    assert page.evaluate(FAINT) == []
+    page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
 
 
 def say(page: Page, text: str) -> None:

@@ -1,9 +1,10 @@
 """A model test: whatever a company does, in any order, the stage keeps its promises.
 
 A `Screen` is what a client makes of the frames it gets. The promise that counts most: somebody who joins
-late has the same screen as those who saw it all.
+late has the same screen as those who saw it all. The second: nobody touches what is in another's hands.
 """
 
+from copy import deepcopy
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -13,8 +14,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from company import Guest, actor
 from upstage.house import House
+from upstage.layers import MAX_MARKS, Layer
+from upstage.members import Member
 from upstage.stage import Colours, Stage
 from upstage.things import Audio, Avatar, Backdrop, Prop
+
+Thing = Avatar | Backdrop | Layer
 
 NAMES = ("ann", "bob", "eve")
 IDS = st.sampled_from(["1", "2", "3", "1", "2", "0", "x"])
@@ -48,9 +53,11 @@ MODES: dict[str, dict[str, st.SearchStrategy[str]]] = {
 }
 
 
-ACTING = ["MOVE", "MOVETOWARD", "RENAME", "AVPROPERTIES", "FRAME", "BACKDROP", "BACKDROP_FRAME"]
+ACTING = ["MOVE", "MOVETOWARD", "RENAME", "AVPROPERTIES", "FRAME"]
+STAGING = ["BACKDROP", "BACKDROP", "BACKDROP_FRAME", "APPLAUSE", "NOAPPLAUSE"]
 HANDLING = ["AV", "EXIT", "PROP", "PROP", "AVLAYER"]
 DRAWING = ["DRAW_LAYER", "DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE", "DRAW_LINE", "DRAW_VIS", "DRAW_CLEAR"]
+STROKES = ["DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE"]  # for one's own layer only
 
 
 @st.composite
@@ -187,6 +194,13 @@ class Viewer(Guest):
         return self.screen
 
 
+def state(thing: Thing) -> object:
+    """What is compared of a thing; any player may change an avatar's depth and show or hide its name."""
+    if isinstance(thing, Layer):
+        return list(thing.replay())
+    return {name: value for name, value in vars(thing).items() if name not in ("layer", "show_name")}
+
+
 class Theatre(RuleBasedStateMachine):
     """Three players and an audience come, go, and do everything there is to do."""
 
@@ -209,7 +223,8 @@ class Theatre(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        self.here["ann"] = Viewer(self.house, "ann")
+        for name in NAMES:
+            self.come(name)
 
     @rule(name=st.sampled_from(NAMES))
     def come(self, name: str) -> None:
@@ -234,18 +249,62 @@ class Theatre(RuleBasedStateMachine):
     @rule(id=st.sampled_from("123"), layer=st.sampled_from("0123"))
     def get_ready(self, id: str, layer: str) -> None:
         for viewer in self.here.values():
-            viewer.send(f"ID={id}&mode=AV", f"layer={layer}&mode=DRAW_LAYER")
+            viewer.send(f"ID={id}&mode=AV", "X=50&Y=150&mode=MOVE", "ID=2&mode=BACKDROP")
+            viewer.send(f"layer={layer}&mode=DRAW_LAYER", "x=7&y=7&mode=DRAW_LINE")
             id, layer = str(int(id) % 3 + 1), str((int(layer) + 1) % 4)
 
-    @rule(number=st.integers(0, 9), wishes=st.one_of(map(some, (ACTING, HANDLING, DRAWING, sorted(MODES)))))
+    @rule()
+    def clear_up(self) -> None:
+        """Whoever has a layer takes another pen and wipes it; whoever has an avatar leads it off."""
+        for viewer in self.here.values():
+            if layer := self.stage.drawn_by(viewer.member):
+                viewer.send("colour=7&thickness=7&alpha=7&mode=DRAW_STYLE")
+                viewer.send(f"layer={layer.number}&mode=DRAW_CLEAR")
+            if avatar := self.stage.held_by(viewer.member):
+                viewer.send(f"ID={avatar.id}&mode=EXIT")
+
+    @rule(
+        number=st.integers(0, 9),
+        wishes=st.one_of(map(some, (ACTING, STAGING, HANDLING, DRAWING, sorted(MODES)))),
+    )
     def act(self, number: int, wishes: list[str]) -> None:
         if self.here:
-            list(self.here.values())[number % len(self.here)].send(*wishes)
+            viewer = list(self.here.values())[number % len(self.here)]
+            for wish in wishes:
+                self.do(viewer, wish)
+
+    @rule(id=st.sampled_from("123"), mode=st.sampled_from(["AV", "EXIT"]))
+    def quarrel(self, id: str, mode: str) -> None:
+        """Everybody wants the same avatar, or wants it gone."""
+        for viewer in self.here.values():
+            self.do(viewer, f"ID={id}&mode={mode}")
+
+    def do(self, viewer: Viewer, wish: str) -> None:
+        """Send a player's frame, and see that it changes nothing that is not in the player's hands."""
+        mode = wish.rpartition("mode=")[2]
+        others = self.out_of_reach(viewer.member, mode)
+        before = [state(thing) for thing in others]
+        viewer.send(wish)
+        assert [state(thing) for thing in others] == before
+        if mode in ("APPLAUSE", "NOAPPLAUSE"):
+            assert self.stage.applause == (mode == "APPLAUSE")
+
+    def out_of_reach(self, member: Member, mode: str) -> list[Thing]:
+        """What a member cannot change with a frame of this mode, because it is not in its hands."""
+        avatars = [avatar for avatar in self.stage.avatars if avatar.holder is not member]
+        if mode in ("AV", "EXIT"):
+            avatars = [avatar for avatar in avatars if avatar.holder]  # the others are anybody's
+        layers = [layer for layer in self.stage.layers if layer.user is not member and mode in STROKES]
+        backdrops = self.stage.backdrops if self.stage.backdrop_by is not member else []
+        return [*avatars, *layers, *backdrops]
 
     @precondition(lambda self: self.visitors)
     @rule(wishes=some(sorted(MODES)))
     def heckle(self, wishes: list[str]) -> None:
+        """The audience changes nothing but the chat."""
+        before = deepcopy(self.visitors[0].look().everything())
         self.visitors[0].send(*wishes)
+        assert self.visitors[0].look().everything() == before
 
     @invariant()
     def one_of_each(self) -> None:
@@ -254,7 +313,8 @@ class Theatre(RuleBasedStateMachine):
         hands = [prop.holder for prop in self.stage.props if prop.holder]
         for several in (holders, users, hands):
             assert len(several) == len(set(several))
-        assert {*holders, *users} <= self.stage.members
+        busy = {*holders, *users, self.stage.backdrop_by} - {None}
+        assert busy <= {member for member in self.stage.members if member.acts}
         assert len({avatar.layer for avatar in self.stage.avatars}) == len(self.stage.avatars)
 
     @invariant()
@@ -275,3 +335,12 @@ class Theatre(RuleBasedStateMachine):
 
 Theatre.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
 TestTheatre = Theatre.TestCase
+
+
+def test_a_layer_that_was_full_is_empty_when_it_is_wiped() -> None:
+    """The company above never draws that much."""
+    layer = Layer(0)
+    for x in range(MAX_MARKS + 1):
+        layer.point("DRAW_LINE", str(x), "0")
+    layer.clear()
+    assert list(layer.replay()) == [layer.visibility()]

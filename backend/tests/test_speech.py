@@ -1,76 +1,15 @@
-"""Speech: the queue and its times under a fake clock, and the real programs behind the real URL."""
+"""Speech under a fake clock: the queue, its times, and its files."""
 
-import json
-import os
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
 
 import pytest
-from twisted.internet.error import ProcessDone, ProcessExitedAlready, ProcessTerminated
-from twisted.internet.task import Clock
-from twisted.python.failure import Failure
+from twisted.internet.error import ProcessDone, ProcessTerminated
 
-from theatre import SRC, make_site
+from programs import Machine
 from upstage import speech
 from upstage.speech import Numbers, Speaker
 from upstage.voices import VOICES
-
-
-class Process:
-    """One program, ended by the test."""
-
-    pid = 1 << 30  # more than Linux ever gives out
-
-    def __init__(self, protocol: Any, arguments: list[str]) -> None:
-        self.protocol = protocol
-        self.arguments = arguments
-        self.text = b""
-        self.ended = False
-
-    def writeToChild(self, number: int, data: bytes) -> None:
-        assert number == 0
-        self.text += data
-
-    def closeChildFD(self, number: int) -> None:
-        assert number == 0
-
-    def signalProcess(self, signal: str) -> None:
-        assert signal == "KILL"
-        if self.ended:
-            raise ProcessExitedAlready
-        self.end(ProcessTerminated(signal=9))
-
-    def end(self, reason: Exception) -> None:
-        self.ended = True
-        self.protocol.processEnded(Failure(reason))
-
-
-class Machine(Clock):
-    """A reactor whose programs run until the test ends them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.processes: list[Process] = []
-
-    def spawnProcess(self, protocol: Any, program: str, arguments: list[str], **_: object) -> Process:
-        self.processes.append(Process(protocol, arguments))
-        return self.processes[-1]
-
-    def running(self) -> list[Process]:
-        return [process for process in self.processes if not process.ended]
-
-    def finish(self, content: bytes = b"mp3") -> None:
-        """End the two programs that have run longest, with a file."""
-        packer, speaker = self.running()[:2]
-        Path(packer.arguments[-1]).write_bytes(content)
-        speaker.end(ProcessDone(0))
-        packer.end(ProcessDone(0))
 
 
 @pytest.fixture
@@ -253,110 +192,3 @@ def test_a_number_never_comes_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     now += 2 * 86400
     taken.append(Numbers(counter).take())
     assert sorted(set(taken)) == taken
-
-
-SERVER = """
-import json, sys
-from pathlib import Path
-from twisted.internet import reactor
-from upstage import speech
-from upstage.speech import Speaker
-from upstage.voices import VOICES
-from upstage.web.templates import Pages
-from upstage.web.request import Node, Site
-from upstage.web import speech as held
-from upstage.web.speech import SpeechFolder
-site, folder, path, limit = sys.argv[1:]
-speech.LIMIT = float(limit)
-held.MAX_HELD = 2
-folder = Path(folder)
-folder.mkdir(exist_ok=True)
-speaker = Speaker(folder, reactor, path=path or None)
-speaker.startService()
-pages = Pages(Path(site))
-root = Node(pages)
-root.putChild(b"speech", SpeechFolder(pages, speaker))
-port = reactor.listenTCP(0, Site(root, pages), interface="127.0.0.1")
-urls = {voice: speaker.speak(voice, "Good evening") for voice in VOICES}
-reactor.callWhenRunning(lambda: print(json.dumps([port.getHost().port, urls]), flush=True))
-reactor.addSystemEventTrigger("before", "shutdown", speaker.stopService)
-reactor.run()
-"""
-
-
-class RealSpeaker:
-    """A process that says one line in every voice."""
-
-    def __init__(self, folder: Path, path: str = "", limit: float = 15) -> None:
-        site = make_site(folder / "site")
-        self.folder = folder / "speech"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", SERVER, str(site), str(self.folder), path, str(limit)],
-            env=os.environ | {"PYTHONPATH": str(SRC)},
-            stdout=subprocess.PIPE,
-        )
-        assert self.process.stdout
-        self.port, self.urls = json.loads(self.process.stdout.readline())
-
-    def get(self, path: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
-        connection.request(method, path)
-        response = connection.getresponse()
-        answer = response.status, dict(response.headers), response.read()
-        connection.close()
-        return answer
-
-    def stop(self) -> None:
-        self.process.terminate()
-        assert self.process.wait(10) == 0
-        assert self.process.stdout
-        self.process.stdout.close()
-
-
-@pytest.fixture
-def real(tmp_path: Path) -> Iterator[RealSpeaker]:
-    if not all(map(shutil.which, speech.PROGRAMS)):
-        pytest.skip("espeak-ng and lame are not installed here")
-    speaker = RealSpeaker(tmp_path)
-    yield speaker
-    speaker.stop()
-
-
-def test_every_voice_is_really_heard(real: RealSpeaker) -> None:
-    sounds = {}
-    for voice, url in real.urls.items():
-        status, headers, sounds[voice] = real.get(url)
-        assert (status, headers["Content-Type"]) == (200, "audio/mpeg"), voice
-        assert int(headers["Content-Length"]) == len(sounds[voice]) > 2000
-        assert headers["ETag"]
-        assert sounds[voice][0] == 0xFF  # eleven bits begin every frame of an mp3
-        assert sounds[voice][1] & 0xE0 == 0xE0
-    assert len(set(sounds.values())) == len(VOICES)
-    assert real.get(real.urls["default"], "HEAD")[2] == b""
-
-
-@pytest.mark.parametrize("name", ["utter-1.mp3", "utter-01.mp3", "utter-.mp3", "next-number", "", "../x"])
-def test_what_was_not_spoken_is_not_there(real: RealSpeaker, name: str) -> None:
-    status, headers, _ = real.get(f"/speech/{name}")
-    assert (status, headers["Cache-Control"]) == (404, "no-store")
-
-
-def test_programs_that_hang_are_killed(tmp_path: Path) -> None:
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name in speech.PROGRAMS:
-        (programs / name).write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/started\nexec sleep 1000\n")
-        (programs / name).chmod(0o755)
-    speaker = RealSpeaker(tmp_path, str(programs), limit=1)
-    try:
-        with ThreadPoolExecutor(3) as listeners:
-            answers = sorted(
-                status for status, *_ in listeners.map(speaker.get, [speaker.urls["default"]] * 3)
-            )
-        assert answers == [404, 404, 503]  # as many as may wait, and one more
-        assert speaker.get(speaker.urls["maori"])[0] == 404
-    finally:
-        speaker.stop()
-    for line in (tmp_path / "started").read_text().split():
-        with pytest.raises(ProcessLookupError):
-            os.kill(int(line), 0)

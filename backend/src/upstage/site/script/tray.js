@@ -97,7 +97,6 @@ export class Tray {
     for (const button of this.#buttons.prop.values()) {
       button.ariaDisabled = `${!avatar}`;
       button.ariaPressed = `${Boolean(avatar) && button.dataset.holder === avatar}`;
-      button.title = avatar ? "" : "Take an avatar first: it will hold this";
     }
   }
 }

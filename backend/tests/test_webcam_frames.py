@@ -1,0 +1,116 @@
+"""Webcam frames: who is held, and for how long, under a fake clock."""
+
+import os
+from pathlib import Path
+
+import pytest
+from twisted.internet.task import Clock
+
+from ftp_door import JPEG
+from upstage.web import webcam as held
+from upstage.web.webcam import EXAMINE, Frames
+
+START = 1_800_000_000
+
+
+class Camera:
+    """A folder with one camera's file, dated by a fake clock."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.clock = Clock()
+        self.frames = Frames(folder, self.clock, now=lambda: START + self.clock.seconds())
+
+    def shoot(self, name: str = "ann.jpg") -> None:
+        new = self.folder / "new"
+        new.write_bytes(JPEG)
+        stamp = START + self.clock.seconds()
+        os.utime(new, (stamp, stamp))
+        new.replace(self.folder / name)
+
+    def ask(self, viewer: str, name: str = "ann.jpg") -> list[float]:
+        """Ask for a frame; the list is empty until it has come, then it tells when."""
+        came: list[float] = []
+        began = self.clock.seconds()
+        ready = self.frames.next(name, viewer)
+        ready.addCallback(lambda _: came.append(round(self.clock.seconds() - began, 2)))
+        return came
+
+    def wait(self, seconds: float) -> None:
+        for _ in range(round(seconds * 100)):
+            self.clock.advance(0.01)
+
+
+@pytest.fixture
+def camera(tmp_path: Path) -> Camera:
+    camera = Camera(tmp_path)
+    camera.shoot()
+    return camera
+
+
+def test_at_once_without_a_viewer_for_a_new_one_and_for_a_missing_frame(camera: Camera) -> None:
+    for _ in range(2):
+        assert camera.ask("") == [0]
+        assert camera.ask("v", "nobody.jpg") == [0]
+    assert camera.ask("one") == [0]
+    assert camera.ask("two") == [0]
+    assert camera.frames.held == 0
+
+
+def test_held_until_the_frame_changes(camera: Camera) -> None:
+    camera.ask("one")
+    came = camera.ask("one")
+    camera.wait(3)
+    assert came == []
+    camera.shoot()
+    camera.wait(EXAMINE)
+    assert 3 < came[0] <= 3 + EXAMINE
+    assert camera.frames.held == 0
+
+
+def test_held_until_the_frame_is_30_seconds_old(camera: Camera) -> None:
+    camera.ask("one")
+    came = camera.ask("one")
+    camera.wait(30)
+    assert came == []
+    camera.wait(EXAMINE)
+    assert 30 < came[0] <= 30 + EXAMINE
+    assert camera.ask("one") == [0]  # and now nobody is held
+
+
+def test_at_once_if_it_changed_in_between(camera: Camera) -> None:
+    camera.ask("one")
+    camera.shoot()  # within the same tick: only the inode tells
+    assert camera.ask("one") == [0]
+    assert camera.ask("one") == []
+
+
+def test_a_file_that_disappears_holds_nobody(camera: Camera) -> None:
+    camera.ask("one")
+    came = camera.ask("one")
+    (camera.folder / "ann.jpg").unlink()
+    camera.wait(EXAMINE + 0.01)
+    assert len(came) == 1
+
+
+def test_who_leaves_is_not_held(camera: Camera) -> None:
+    camera.ask("one")
+    waiting = camera.frames.next("ann.jpg", "one")
+    waiting.addErrback(lambda _: None)
+    waiting.cancel()
+    assert camera.frames.held == 0
+    camera.wait(1)
+    assert camera.clock.getDelayedCalls() == []
+
+
+def test_bounds(camera: Camera, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held, "MAX_HELD", 3)
+    monkeypatch.setattr(held, "MAX_VIEWERS", 4)
+    for viewer in "abcd":
+        camera.ask(viewer)
+    assert [camera.ask(viewer) for viewer in "abcd"] == [[], [], [], [0]]
+    camera.ask("e")  # pushes `a` out
+    camera.shoot()
+    camera.wait(EXAMINE + 0.01)
+    assert camera.ask("a") == []
+    assert camera.ask("e") == [0]

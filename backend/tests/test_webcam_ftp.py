@@ -1,0 +1,157 @@
+"""The FTP door with a real client: from the camera to the page, and what is refused on the way."""
+
+import ftplib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ftp_door import JPEG, Door, store
+from upstage import webcam
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Iterator[Door]:
+    door = Door(tmp_path)
+    yield door
+    if door.process.returncode is None:
+        door.stop()
+
+
+def test_from_the_camera_to_the_page(door: Door) -> None:
+    assert door.get("/video/ann.jpg")[0] == 404
+    client = door.login()
+    client.cwd("/")
+    assert store(client).startswith("226 ")
+    status, headers, body = door.get("/video/ann.jpg?s=1&u=1")
+    assert (status, headers["Content-Type"], headers["Cache-Control"]) == (200, "image/jpeg", "no-store")
+    assert body == JPEG
+    fresh = JPEG.replace(b"picture", b"PICTURE")
+    timer = threading.Timer(1, store, [client, "/ann.jpg", fresh])
+    timer.start()
+    began = time.monotonic()
+    assert door.get("/video/ann.jpg?s=1&u=2")[2] == fresh
+    assert time.monotonic() - began > 0.9
+    timer.join()
+    assert client.quit().startswith("221 ")
+    assert [path.name for path in door.folder.iterdir()] == ["ann.jpg"]
+    assert door.stop() == "[('refused', 0), ('stored', 2)]\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("ann.png", 403), ("ann", 403), ("", 404), ("../x.jpg", 404), (".ann.jpg", 404), ("a/b.jpg", 404)],
+)
+def test_only_jpegs_are_served(door: Door, path: str, status: int) -> None:
+    assert door.get(f"/video/{path}")[0] == status
+
+
+@pytest.mark.parametrize(("name", "password"), [("ann", "wrong"), ("bob", "sesame"), ("eve", "sesame")])
+def test_who_may_not_act_may_not_sign_in(door: Door, name: str, password: str) -> None:
+    with pytest.raises(ftplib.error_perm, match=r"^530 "):
+        door.login(name, password)
+
+
+def test_guessing_ends_the_connection(door: Door) -> None:
+    client = ftplib.FTP()
+    client.connect("127.0.0.1", door.port, 5)
+    for _ in range(webcam.MAX_FAILURES):
+        with pytest.raises(ftplib.error_perm, match=r"^530 "):
+            client.login("ann", "wrong")
+    with pytest.raises((EOFError, OSError)):
+        client.login("ann", "sesame")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "RETR ann.jpg", "LIST", "NLST", "DELE ann.jpg", "MKD x", "RMD x", "RNFR ann.jpg", "RNTO b.jpg",
+        "SIZE ann.jpg", "MDTM ann.jpg", "PORT 127,0,0,1,4,1", "EPRT |1|127.0.0.1|1025|", "APPE ann.jpg",
+        "SITE CHMOD 777 ann.jpg", "STOU", "CWD ..x", "CWD /etc", "STOR ann.jpg", "CDUP",
+    ],
+)  # fmt: skip
+def test_everything_else_of_ftp_is_refused(door: Door, command: str) -> None:
+    client = door.login()
+    with pytest.raises(ftplib.error_perm):
+        client.sendcmd(command)
+    assert store(client).startswith("226 ")  # nobody minds
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("bob.jpg", JPEG),
+        ("../ann.jpg", JPEG),
+        ("ann.jpg", b"GIF89a"),
+        ("ann.jpg", JPEG[:-2]),
+        ("ann.jpg", b""),
+        ("ann.jpg", JPEG[:4] + b"x" * webcam.MAX_SIZE * 4 + JPEG[-2:]),
+    ],
+)
+def test_what_is_no_picture_is_refused(door: Door, name: str, data: bytes) -> None:
+    client = door.login()
+    with pytest.raises((ftplib.error_perm, ConnectionError)):
+        store(client, name, data)
+    assert list(door.folder.iterdir()) == []
+    time.sleep(0.05)  # for a client that was cut while sending, the answer is still to be read
+    assert store(door.login()).startswith("226 ")
+    assert door.stop() == "[('refused', 1), ('stored', 1)]\n"
+
+
+def test_two_pictures_at_once_are_one_too_many(door: Door) -> None:
+    client = door.login()
+    store(client)
+    with pytest.raises(ftplib.error_perm, match="enough"):
+        store(client)
+
+
+def test_half_a_picture_is_never_seen(door: Door) -> None:
+    client = door.login()
+    data = client.transfercmd("STOR ann.jpg")
+    data.sendall(JPEG[:300])
+    time.sleep(0.1)
+    assert door.get("/video/ann.jpg")[0] == 404
+    client.close()  # the camera is unplugged
+    data.close()
+    time.sleep(0.1)
+    assert list(door.folder.iterdir()) == []
+
+
+def test_a_picture_that_does_not_come(tmp_path: Path) -> None:
+    door = Door(tmp_path, limit=0.3)
+    client = door.login()
+    data = client.transfercmd("STOR ann.jpg")
+    data.sendall(JPEG[:300])
+    with pytest.raises(ftplib.error_perm, match="must be here"):
+        client.voidresp()
+    data.close()
+    client.makepasv()
+    assert client.sendcmd("STOR ann.jpg").startswith("150 ")
+    with pytest.raises(ftplib.error_perm, match="must be here"):
+        client.voidresp()
+    door.stop()
+
+
+def test_nothing_is_read_before_it_is_asked_for(door: Door) -> None:
+    client = door.login()
+    host, port = client.makepasv()
+    with socket.create_connection((host, port), 5) as data:
+        data.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            data.sendall(b"x" * 100_000_000)
+
+
+def test_ports_that_are_all_in_use(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        door = Door(tmp_path, f"{port}-{port}")
+        client = door.login()
+        with pytest.raises(ftplib.error_perm, match="in use"):
+            client.makepasv()
+    assert store(client).startswith("226 ")
+    door.stop()

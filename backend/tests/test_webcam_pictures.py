@@ -1,0 +1,44 @@
+"""Webcam pictures: whose they are, what they are, and how often they come."""
+
+from pathlib import Path
+
+import pytest
+
+from ftp_door import JPEG
+from upstage import webcam
+from upstage.members import Player
+from upstage.webcam import Pictures, Refused
+
+
+def test_whose_picture_it_is(tmp_path: Path) -> None:
+    now = 0.0
+    pictures = Pictures(tmp_path, lambda: now)
+    ann = Player("ann", can_act=True)
+    pictures.allow(ann, "ann.jpg")
+    for name in ("bob.jpg", "ann.png", "../ann.jpg", "ann.jpg\0", "Ann.jpg", ""):
+        with pytest.raises(Refused):
+            pictures.allow(ann, name)
+    chief = Player("chief", can_act=True, can_su=True)
+    pictures.allow(chief, "bob.jpg")
+    for name in ("../bob.jpg", ".bob.jpg", "bob/x.jpg", "bob.svg", "b" * 41 + ".jpg", ".jpg"):
+        with pytest.raises(Refused):
+            pictures.allow(chief, name)
+
+
+def test_only_whole_jpegs_and_not_too_often(tmp_path: Path) -> None:
+    now = 0.0
+    told: list[tuple[str, str, int]] = []
+    pictures = Pictures(tmp_path, lambda: now, lambda *picture: told.append(picture))
+    ann = Player("ann", can_act=True)
+    for data in (b"", JPEG[:-1], b"GIF89a" + JPEG, b"\xff\xd8\xff"):
+        with pytest.raises(Refused):
+            pictures.take(ann, "ann.jpg", data)
+    assert list(tmp_path.iterdir()) == []
+    pictures.allow(ann, "ann.jpg")
+    pictures.take(ann, "ann.jpg", JPEG + b"\0\0")
+    assert (tmp_path / "ann.jpg").read_bytes() == JPEG + b"\0\0"
+    assert told == [("ann.jpg", "ann", len(JPEG) + 2)]
+    with pytest.raises(Refused):
+        pictures.allow(ann, "ann.jpg")
+    now += webcam.MIN_INTERVAL
+    pictures.allow(ann, "ann.jpg")
