@@ -1,7 +1,7 @@
 # Every command of the house. `make` alone prints this list.
 .DEFAULT_GOAL := help
 
-.PHONY: help up down clean status logs doctor load bench test lock
+.PHONY: help up down clean status logs doctor reload trace load bench test lock
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -23,6 +23,12 @@ logs: ## what they say, until Ctrl-C
 
 doctor: ## what this machine lacks, and what to type
 	@bin/doctor
+
+reload: ## new nginx and Varnish configuration, without a dropped request
+	@bin/house reload
+
+trace: ## follow one request through the house: URL=/media/fox.svg, HEADER='Cookie: who=me'
+	@bin/trace
 
 load: ## fill the open house for 20 seconds; fails if a single request did
 	@bin/house load

@@ -26,7 +26,7 @@ def house(request: pytest.FixtureRequest) -> Iterator[House]:
     house = House(mode, project, net)
     ftp, passive = free_ports(2)
     house.knobs |= {
-        "COMPOSE_PROFILES": "webcam",
+        "COMPOSE_PROFILES": "webcam,second,inspect",
         "FTP_PORT": str(ftp),
         "FTP_PASSIVE_PORTS": f"{passive}-{passive}",
     }

@@ -11,7 +11,7 @@ from pathlib import Path
 import requests
 
 REPO = Path(__file__).resolve().parent.parent
-PORTS = ("HTTP_PORT", "SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")
+PORTS = ("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")
 
 # `make test` is a make as well: its own variables are not the user's.
 NOT_INHERITED = {"MAKELEVEL", "MAKEFLAGS", "MFLAGS", "UPSTAGE_ADMIN_PASSWORD", "SERVER_NAMES", "ONLY"}
@@ -90,14 +90,18 @@ class House:
         assert done.returncode == 0, f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}"
         return done.stdout
 
-    def restart(self, service: str) -> None:
-        """Stop a service and start it again, as `docker compose restart` does; wait for it."""
+    def control(self, action: str, service: str) -> None:
+        """Stop, start or restart one service, as `docker compose` does."""
         if self.mode == "containers":
-            self.compose("restart", service)
+            self.compose(action, service)
         else:
             control = Path(f"/tmp/proscenium-{os.getuid()}", self.project, "supervisor.sock")
             ctl = str(REPO / ".venv/bin/supervisorctl")
-            self._run(ctl, "-s", f"unix://{control}", "restart", service)
+            self._run(ctl, "-s", f"unix://{control}", action, service)
+
+    def restart(self, service: str) -> None:
+        """Stop a service and start it again; wait until the house has noticed."""
+        self.control("restart", service)
         # Varnish believes in a backend again after a few good probes.
         eventually(lambda: self.get("/admin/id").status_code == 200, within=60)
         wait_for_quiet_network()

@@ -1,11 +1,16 @@
 """What is only true of containers: how they are locked up, and who can reach whom."""
 
 import json
+import socket
 import subprocess
+import time
+import uuid
+from functools import partial
 
 import pytest
 
 from house import House, eventually
+from stage_client import RawStage, WebStage, enter
 
 pytestmark = pytest.mark.parametrize("house", ["containers"], indirect=True, scope="session")
 SERVICES = ("nginx", "varnish", "backend", "policyd", "locust")
@@ -97,8 +102,123 @@ def test_a_dead_varnish_is_answered_by_our_own_page(house: House) -> None:
         eventually(lambda: house.get("/").status_code == 200)
 
 
-def test_nginx_finds_a_recreated_varnish(house: House) -> None:
-    before = inspect(house, "varnish")["Id"]
-    house.compose("up", "-d", "--no-deps", "--force-recreate", "--wait", "varnish")
-    assert inspect(house, "varnish")["Id"] != before
-    eventually(lambda: house.get("/media/bench/tiny.html").status_code == 200)
+def every_door_is_open(house: House) -> bool:
+    """Every topology answers, fetching anew; so do the stage by both its doors, and the policy."""
+    for host in ("localhost", "classic.localhost", "nginx.localhost", "static.localhost"):
+        assert house.get(f"/admin/id?{uuid.uuid4().hex}", host).status_code == 200, host
+    for stage in (RawStage(house.ports["SWF_PORT"]), WebStage(house.ports["HTTP_PORT"])):
+        enter(stage)
+        stage.close()
+    with socket.create_connection(("127.0.0.1", house.ports["POLICY_FILE_PORT"]), timeout=5) as policy:
+        policy.sendall(b"<policy-file-request/>\0")
+        assert b"cross-domain-policy" in policy.recv(4096)
+    return True
+
+
+@pytest.mark.parametrize("service", ["nginx", "varnish", "backend", "policyd"])
+def test_a_recreated_container_is_found_under_its_new_address(house: House, service: str) -> None:
+    others = {name: inspect(house, name)["State"]["StartedAt"] for name in SERVICES if name != service}
+    before = inspect(house, service)
+    networks = {name: found["IPAddress"] for name, found in before["NetworkSettings"]["Networks"].items()}
+    image = inspect(house, "backend")["Image"]
+    house.compose("rm", "--stop", "--force", service)
+    squatters = [
+        subprocess.check_output(
+            ["docker", "run", "-d", "--rm", "--network", network, "--entrypoint", "sleep", image, "60"],
+            text=True,
+        ).strip()
+        for network in networks
+    ]
+    try:
+        house.compose("up", "-d", "--no-deps", "--wait", service)
+        after = inspect(house, service)
+        for network, address in networks.items():
+            assert after["NetworkSettings"]["Networks"][network]["IPAddress"] != address
+        eventually(lambda: every_door_is_open(house), within=15)
+    finally:
+        subprocess.run(["docker", "kill", *squatters], check=True, stdout=subprocess.DEVNULL)
+    assert {name: inspect(house, name)["State"]["StartedAt"] for name in others} == others
+
+
+def who_answers(house: House, host: str = "localhost") -> str:
+    """The service whose log has a request that we make."""
+    marker = f"/nowhere-{uuid.uuid4().hex}"
+    assert house.get(marker, host).status_code == 404
+    for _ in range(20):
+        for service in ("backend", "mirror", "second"):
+            if marker in house.compose("--profile", "*", "logs", "--tail", "50", service):
+                return service
+        time.sleep(0.1)
+    raise AssertionError("nobody has it in the log")
+
+
+WITH_MIRROR = ("localhost", "nginx.localhost", "static.localhost")
+
+
+def answers(service: str, house: House, host: str) -> bool:
+    return who_answers(house, host) == service
+
+
+def test_the_mirror_takes_over_and_gives_back(house: House) -> None:
+    """As at the festival: the show moves to the mirror, with what was said, and returns."""
+    profiles = house.knobs["COMPOSE_PROFILES"]
+    house.knobs["COMPOSE_PROFILES"] = profiles + ",mirror"
+    try:
+        house.make("up")
+        assert who_answers(house) == "backend"
+        line = f"said before the failure {uuid.uuid4().hex}"
+        stage = RawStage(house.ports["SWF_PORT"])
+        enter(stage)
+        stage.send("TEXT", msg=line)
+        stage.until("ANONTEXT")
+        stage.close()
+        house.compose("stop", "backend")
+        for host in WITH_MIRROR:
+            eventually(partial(answers, "mirror", house, host), within=15)
+
+        def remembers() -> bool:
+            moved = RawStage(house.ports["SWF_PORT"])
+            try:
+                return any(line in frame.get("chat", "") for frame in enter(moved))
+            finally:
+                moved.close()
+
+        eventually(remembers, within=15)
+        web = WebStage(house.ports["HTTP_PORT"])
+        enter(web)
+        web.close()
+
+        house.compose("start", "backend")
+        for host in WITH_MIRROR:
+            eventually(partial(answers, "backend", house, host), within=30)
+    finally:
+        house.knobs["COMPOSE_PROFILES"] = profiles
+        house.compose("start", "backend")
+        house.compose("--profile", "mirror", "rm", "--stop", "--force", "mirror")
+        house.make("up")
+        eventually(lambda: every_door_is_open(house), within=30)
+
+
+def test_the_second_theatre_is_another_one(house: House) -> None:
+    house.compose("exec", "-T", "second", "upstage", "stage", "add", "elsinore", "--name", "Elsinore")
+    eventually(lambda: house.get("/stages/elsinore", "second.localhost").status_code == 200, within=5)
+    assert house.get("/stages/elsinore").status_code == 404
+    assert who_answers(house, "second.localhost") == "second"
+    assert who_answers(house) == "backend"
+    assert house.get("/media/bench/tiny.html", "second.localhost").status_code == 200
+    web = WebStage(house.ports["HTTP_PORT"], "second.localhost")
+    enter(web)
+    web.close()
+
+
+def test_the_log_of_the_inspector_names_the_real_client(house: House) -> None:
+    marker = f"/nowhere-{uuid.uuid4().hex}"
+    house.get(marker, headers={"X-Forwarded-For": "192.0.2.66"})
+    eventually(lambda: marker in house.compose("logs", "--tail", "50", "inspect"))
+    [line] = [
+        line for line in house.compose("logs", "--tail", "50", "inspect").splitlines() if marker in line
+    ]
+    nginx = [line for line in house.compose("logs", "--tail", "50", "nginx").splitlines() if marker in line]
+    client = nginx[0].split("|")[1].split()[0]
+    assert client in line
+    assert "192.0.2.66" not in line

@@ -1,11 +1,10 @@
-# The seam: where the backend is, and nothing else. Native mode and the tests put a backends.vcl of their own in a
-# folder that vcl_path names first; every rule stays the same.
+# The seam: where the backend is, and nothing else. The tests put a backends.vcl of their own in a folder that vcl_path
+# names first; every rule stays the same. (settings.sh does the same where the sockets are in another folder.)
 #
-# Varnish looks the name up once, when it loads this file: a backend with a new address needs a reload.
+# A path and not an address: it stays right when the backend's container is re-created under another address.
 
 backend upstage {
-    .host = "backend";
-    .port = "8081";
+    .path = "/run/proscenium/backend.sock";
     include "limits.vcl";
     include "probe.vcl";
 }

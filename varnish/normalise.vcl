@@ -7,10 +7,18 @@ sub vcl_recv {
         call normalise_client;
         call drop_private_notes;
         if (req.method == "GET" || req.method == "HEAD") {
-            # ?b=1&a=2 and ?a=2&b=1 are one object. A POST is no object, and keeps its order.
-            set req.url = std.querysort(req.url);
+            call normalise_query;
         }
     }
+}
+
+# Many spellings, one object. (A POST is no object, and keeps its query as it is.)
+sub normalise_query {
+    # From which newsletter somebody came is for scripts in the browser; the page is the same.
+    set req.url = regsuball(req.url, "(?<=[?&])(utm_[a-z]+|fbclid|gclid)(=[^&]*)?(&|$)", "");
+    set req.url = regsub(req.url, "[?&]$", "");
+    # ?b=1&a=2 and ?a=2&b=1 are the same question.
+    set req.url = std.querysort(req.url);
 }
 
 sub normalise_host {

@@ -7,7 +7,7 @@ import pytest
 
 from theatre import FORM, PASSWORD, Answer, Server, ask, token_in
 
-PRIVATE = "private, no-store"
+PRIVATE = "no-store"
 
 
 def sign_in(server: Server, password: str = PASSWORD, **headers: str) -> Answer:

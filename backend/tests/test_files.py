@@ -1,10 +1,13 @@
 """Static files over a real socket: versions, ranges, validators."""
 
+import os
 import re
+from pathlib import Path
 
 import pytest
 
-from theatre import Server, ask
+from theatre import SRC, Server, ask, make_site
+from upstage.web.templates import Pages
 
 
 def test_assets_of_a_version_never_change(server: Server) -> None:
@@ -15,6 +18,41 @@ def test_assets_of_a_version_never_change(server: Server) -> None:
         answer = ask(server, path)
         assert answer.status == 200
         assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+def test_a_release_with_other_assets_has_another_version(tmp_path: Path) -> None:
+    site = make_site(tmp_path)
+    [first] = {Pages(site).version, Pages(site).version}
+    os.utime(site / "style/main.css", (0, 0))
+    (site / "templates/index.html").write_text("not an asset")
+    assert Pages(site).version == first
+    versions = {first}
+    for name in ("style/main.css", "script/lib/wire.js", "image/favicon.svg", "image/new.svg"):
+        (site / name).write_text("other")
+        versions.add(Pages(site).version)
+    (site / "image/new.svg").rename(site / "image/old.svg")
+    assert len(versions | {Pages(site).version}) == 6
+
+
+SITE = SRC / "upstage/site"
+LITERAL = re.compile(r"""["'(]/(script|style|image)/""")
+
+
+@pytest.mark.parametrize("path", [path.relative_to(SITE).as_posix() for path in SITE.rglob("*.*")])
+def test_assets_refer_to_assets_of_their_own_release(path: str) -> None:
+    """By a name beside them, which is below the same version, or by `asset()`."""
+    text = (SITE / path).read_text()
+    assert not LITERAL.search(text)
+    if path.endswith(".js"):
+        imports = re.findall(r"""^(?:import|export)\b[^;]*?["']([^"']+)["'];""", text, re.MULTILINE)
+        assert len(imports) == len(re.findall(r"^import\b", text, re.MULTILINE))
+        assert all((SITE / path).parent.joinpath(name).is_file() for name in imports)
+        assert all(name.startswith("./") for name in imports)
+        # A page that was open before a release has all its scripts; one fetched later would not be there.
+        assert "import(" not in text
+    if path.endswith(".css"):
+        assert "@import" not in text
+        assert "url(" not in text
 
 
 def test_the_stage_page_names_what_a_browser_will_load(server: Server) -> None:

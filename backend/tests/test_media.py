@@ -1,5 +1,7 @@
 """media and svg: files are known by their content; broken, dangerous and misnamed ones are refused."""
 
+import os
+import time
 import zlib
 from pathlib import Path
 
@@ -156,5 +158,16 @@ def test_publishing_what_does_not_fit(path: Path, tmp_path: Path) -> None:
     with pytest.raises(BadMedia, match=r"ends in \.svg"):
         publish(path, tmp_path, "prop", "Hat", "ann", old)
     assert [file.name for file in tmp_path.iterdir()] == [".upload-x"]
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_old_enough_to_be_nobodys(tmp_path: Path) -> None:
+    ages = {"fresh": 0, "younger": 50, "older": 70, "from tomorrow": -86400}
+    for name, age in ages.items():
+        (tmp_path / f".upload-{name}").touch()
+        os.utime(tmp_path / f".upload-{name}", (0, time.time() - age))
+    sweep(tmp_path, 60)
+    assert {path.name.removeprefix(".upload-") for path in tmp_path.iterdir()} == ages.keys() - {"older"}
     sweep(tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -1,32 +1,202 @@
-"""purge: a cache that is away, silent or slow costs a maker two tries and no more."""
+"""purge: a cache that is away costs a maker two tries; the purge is said until the cache has heard it."""
 
+from pathlib import Path
+
+import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from upstage.purge import TIMEOUT, Purger
+from theatre import DRAWING, Cache, Maker, Server, ask, bring
+from upstage.purge import AGAIN, MAX_QUEUE, PATIENCE, RETRY, TIMEOUT, Purger, tag_of
+
+OK, NO = 200, 503
+
+
+class Stage(Purger):
+    """A purger whose cache is played by the test: `answer` is what it says, None if it is silent."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        super().__init__(self.clock, ("varnish", 8082))
+        self.asked: list[tuple[float, str]] = []
+        self.answer: int | None = OK
+        self.results: list[bool] = []
+        self.startService()
+
+    async def _ask(self, tag: str) -> int:
+        self.asked.append((self.clock.seconds(), tag))
+        if self.answer is None:
+            self.thinking = Deferred[int]()
+            return await self.thinking
+        return self.answer
+
+    def say(self, tag: str) -> None:
+        Deferred.fromCoroutine(self.purge(tag)).addCallback(self.results.append)
+
+    def wait(self, seconds: float) -> list[tuple[float, str]]:
+        """Let time pass; return what was asked in it."""
+        before = len(self.asked)
+        for _ in range(round(seconds * 16)):
+            self.clock.advance(1 / 16)
+        return self.asked[before:]
+
+
+@pytest.fixture
+def purger() -> Stage:
+    return Stage()
 
 
 def test_without_a_cache_there_is_nothing_to_do() -> None:
     results: list[bool] = []
-    Deferred.fromCoroutine(Purger(Clock(), None).purge("/media/x.png")).addCallback(results.append)
+    purger = Purger(Clock(), None)
+    purger.startService()
+    Deferred.fromCoroutine(purger.purge("medium-x-png")).addCallback(results.append)
     assert results == [True]
+    assert purger.queued == 0
 
 
-def test_a_silent_cache_is_given_up() -> None:
-    clock = Clock()
-    asked: list[str] = []
-    results: list[bool] = []
-    purger = Purger(clock, ("varnish", 8082))
+def test_a_silent_cache_is_given_up(purger: Stage) -> None:
+    purger.answer = None
+    purger.say("x")
+    assert purger.asked == [(0.0, "x")]
+    purger.clock.advance(TIMEOUT)
+    assert purger.asked == [(0.0, "x"), (TIMEOUT, "x")]
+    assert purger.results == []
+    purger.clock.advance(TIMEOUT)
+    assert purger.results == [False]
 
-    async def ask(url: str) -> int:
-        asked.append(url)
-        return await Deferred[int]()
 
-    purger._ask = ask  # type: ignore[method-assign]
-    Deferred.fromCoroutine(purger.purge("/media/x.png")).addCallback(results.append)
-    assert asked == ["/media/x.png"]
-    clock.advance(TIMEOUT)
-    assert asked == ["/media/x.png"] * 2
-    assert results == []
-    clock.advance(TIMEOUT)
-    assert results == [False]
+def test_a_purge_is_said_again_a_moment_later_and_no_more(purger: Stage) -> None:
+    purger.say("x")
+    assert purger.results == [True]
+    assert purger.wait(0.25) == []
+    purger.say("y")
+    purger.asked.clear()
+    assert purger.wait(60) == [(AGAIN, "x"), (0.25 + AGAIN, "y")]
+    assert (purger.queued, purger.outcomes) == (0, {"purged": 4, "failed": 0, "lost": 0})
+    assert purger.clock.getDelayedCalls() == []
+
+
+def test_the_moment_counts_from_the_last_change(purger: Stage) -> None:
+    purger.say("x")
+    purger.say("y")
+    purger.wait(0.375)
+    purger.say("x")
+    assert purger.wait(60) == [(AGAIN, "y"), (0.375 + AGAIN, "x")]
+
+
+def test_a_change_while_its_purge_is_being_said(purger: Stage) -> None:
+    purger.say("x")
+    purger.answer = None
+    assert purger.wait(AGAIN) == [(AGAIN, "x")]  # and the cache thinks about it
+    purger.answer = OK
+    purger.say("x")
+    purger.thinking.callback(OK)
+    assert purger.wait(60) == [(2 * AGAIN, "x")]
+    assert purger.queued == 0
+
+
+def test_one_at_a_time_is_said_again(purger: Stage) -> None:
+    purger.say("x")
+    purger.answer = None
+    assert purger.wait(AGAIN) == [(AGAIN, "x")]  # and the cache thinks about it
+    purger.answer = OK
+    purger.say("y")
+    assert purger.wait(AGAIN) == []
+    purger.thinking.callback(OK)
+    assert [tag for _, tag in purger.wait(60)] == ["y"]
+
+
+def test_a_cache_that_was_away_hears_everything_when_it_is_back(purger: Stage) -> None:
+    purger.answer = NO
+    for tag in "xyz":
+        purger.say(tag)
+    assert purger.results == [False] * 3
+    assert purger.wait(AGAIN + 2 * RETRY) == [
+        (AGAIN + n * RETRY, "x") for n in range(3)
+    ]  # one at a time: it is left in peace
+    assert purger.queued == 3
+    purger.answer = OK
+    assert [tag for _, tag in purger.wait(RETRY)] == ["x", "y", "z"]
+    assert purger.queued == 0
+    assert purger.outcomes == {"purged": 3, "failed": 6 + 3, "lost": 0}
+
+
+def test_the_queue_is_bounded_and_what_is_lost_is_counted(purger: Stage) -> None:
+    purger.answer = NO
+    for number in range(MAX_QUEUE + 3):
+        purger.say(f"x{number}")
+    assert (purger.queued, purger.outcomes["lost"]) == (MAX_QUEUE, 3)
+    purger.answer = OK
+    heard = [tag for _, tag in purger.wait(RETRY)]
+    assert (heard[0], heard[-1]) == ("x3", f"x{MAX_QUEUE + 2}")
+
+
+@pytest.mark.parametrize(("answer", "said", "lost"), [(OK, ["x", "y"], 0), (NO, ["x"], 2), (None, ["x"], 2)])
+def test_a_server_that_stops_says_what_is_queued(
+    purger: Stage, answer: int | None, said: list[str], lost: int
+) -> None:
+    purger.say("x")
+    purger.say("y")
+    purger.answer = answer
+    purger.asked.clear()
+    stopped: list[None] = []
+    purger.stopService().addCallback(stopped.append)
+    purger.clock.advance(TIMEOUT)
+    assert stopped == [None]
+    assert [tag for _, tag in purger.asked] == said
+    assert (purger.queued, purger.outcomes["lost"]) == (0, lost)
+    assert purger.clock.getDelayedCalls() == []
+
+
+def test_a_slow_cache_does_not_hold_up_the_end(purger: Stage) -> None:
+    for number in range(5):
+        purger.say(f"x{number}")
+
+    async def slow(tag: str) -> int:
+        purger.clock.advance(0.9 * TIMEOUT)
+        return OK
+
+    purger._ask = slow  # type: ignore[method-assign]
+    before = purger.clock.seconds()
+    purger.stopService()
+    assert purger.clock.seconds() - before < PATIENCE + TIMEOUT
+    assert purger.outcomes["lost"] == 3
+
+
+def test_tags_are_words() -> None:
+    assert tag_of("fox.svg") == "medium-fox-svg"
+    assert tag_of("audio/bell_2.mp3") == "medium-audio-bell_2-mp3"
+    assert tag_of("x" * 200 + ".png") == "medium-" + "x" * 57
+    assert tag_of("a b|.*)\r\n") == "medium-a-b------"
+
+
+class RacingCache(Cache):
+    """A cache that gets the old content just after it has been told to forget it."""
+
+    kept = False
+
+    def hear(self, purge: str) -> None:
+        super().hear(purge)
+        self.kept = len(self.asked) == 1
+
+
+def test_the_old_picture_is_nowhere_after_a_second(tmp_path: Path) -> None:
+    cache = RacingCache()
+    server = Server(
+        tmp_path,
+        ["-m", "upstage", "serve"],
+        UPSTAGE_ADMIN_PASSWORD="open sesame",
+        UPSTAGE_PURGE=cache.address,
+    )
+    maker = Maker(server)
+    cup = bring(maker, "Cup")
+    assert maker.upload(f"/admin/workshop/media/{cup}", DRAWING % b"new").status == 302
+    assert cache.kept
+    server.wait_for(lambda: not cache.kept, "second purge")
+    assert cache.asked == [f"PURGE / medium-{cup.replace('.', '-')}"] * 2
+    (server.media / "video" / "ann.jpg").write_bytes(b"a picture")
+    still = ask(server, "/media/video-still/ann.jpg")
+    assert still.headers["X-Cache-Tags"] == tag_of("video/ann.jpg")
+    assert server.stop() == 0
+    cache.listener.close()

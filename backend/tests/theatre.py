@@ -199,6 +199,9 @@ class Cache:
         self.status = "200 Purged"
         threading.Thread(target=self._serve, daemon=True).start()
 
+    def hear(self, purge: str) -> None:
+        self.asked.append(purge)
+
     def _serve(self) -> None:
         while True:
             try:
@@ -206,7 +209,9 @@ class Cache:
             except OSError:
                 return
             with connection:
-                self.asked.append(connection.recv(65536).split(b" HTTP/")[0].decode())
+                request = connection.recv(65536).decode()
+                tag = re.search(r"\r\nX-Tag: (\S+)\r\n", request, re.IGNORECASE)
+                self.hear(f"{request.split(' HTTP/')[0]} {tag[1] if tag else ''}")
                 connection.sendall(f"HTTP/1.1 {self.status}\r\nContent-Length: 2\r\n\r\nok".encode())
 
 

@@ -21,3 +21,9 @@ containers_password() { docker compose exec -T backend upstage admin-password; }
 containers_running() { [ -n "$(docker compose ps -q nginx 2>/dev/null)" ]; }
 # A second Locust beside the one with the web page, in the same container.
 containers_load() { docker compose exec -T locust locust "${load_run[@]}"; }
+containers_log() { docker compose logs --no-log-prefix --no-color --tail 1000 "$1"; }
+containers_varnishlog() { docker compose exec -T varnish varnishlog -n /var/lib/varnish/varnishd "$@"; }
+containers_reload() {
+    docker compose exec -T varnish sh /etc/varnish/reload.sh
+    docker compose exec -T nginx sh /etc/nginx/proscenium/reload.sh
+}

@@ -14,7 +14,9 @@ case ,${COMPOSE_PROFILES:-}, in
 *,webcam,*) NATIVE_FTP=tcp:$FTP_PORT:interface=$BIND_ADDR ;;
 *) NATIVE_FTP= ;;
 esac
-export NATIVE_DATA NATIVE_RUN REPO NATIVE_FTP
+# Where nginx keeps its certificate, and Varnish its doors and what it generates.
+TLS_FOLDER=$NATIVE_DATA/tls VARNISH_SOCKETS=$NATIVE_RUN/sockets VARNISH_GENERATED=$NATIVE_RUN/generated/varnish
+export NATIVE_DATA NATIVE_RUN REPO NATIVE_FTP TLS_FOLDER VARNISH_SOCKETS VARNISH_GENERATED
 PATH=$PATH:/usr/sbin
 
 supervisorctl() { .venv/bin/supervisorctl -c native/supervisord.conf "$@"; }
@@ -52,53 +54,65 @@ ensure_native_programs() {
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "Native mode needs Python 3.11 or newer; this is $(python3 -V)."
 }
 
-# The configuration as it is, with the lists of addresses swapped.
+# The configuration as it is, with the addresses swapped.
 write_native_config() {
-    mkdir -p "$NATIVE_RUN" "$NATIVE_DATA" .run/logs
+    local nginx=$NATIVE_RUN/nginx
+    mkdir -p "$NATIVE_RUN"/{generated,log,sockets} "$TLS_FOLDER" .run/logs
     [ -O "$NATIVE_RUN" ] || die "$NATIVE_RUN belongs to somebody else; COMPOSE_PROJECT_NAME chooses another place."
-    rm -rf "$NATIVE_RUN"/{nginx,varnish,generated}
-    mkdir -p "$NATIVE_RUN"/{generated,log}
+    chmod 1777 "$NATIVE_RUN/sockets" # as the containers' volume: each tier is another user there
+    rm -rf "$NATIVE_RUN"/{nginx,varnish}
     cp -r nginx varnish "$NATIVE_RUN/"
     chmod -R a+rX "$NATIVE_RUN"/{nginx,varnish} # whatever umask the checkout was made with
-    sed "s/127\.42\.0/$NATIVE_NET/" native/upstreams.conf >"$NATIVE_RUN/nginx/upstreams.conf"
-    sed "s/127\.42\.0/$NATIVE_NET/" native/backends.vcl >"$NATIVE_RUN/varnish/backends.vcl"
-    printf 'listen %s;\n' "$BIND_ADDR:$HTTP_PORT" "$NATIVE_NET.1:8000" >"$NATIVE_RUN/nginx/listen.conf"
-    echo "listen $BIND_ADDR:$SWF_PORT;" >"$NATIVE_RUN/nginx/listen-stage.conf"
-    echo "listen $BIND_ADDR:$POLICY_FILE_PORT;" >"$NATIVE_RUN/nginx/listen-policy.conf"
+    sed -i -e "s|/run/proscenium|$NATIVE_RUN/sockets|; s|/srv/media|$NATIVE_DATA/media|" \
+        -e "s|varnish:8080|$NATIVE_NET.2:8080|; s|policyd:3000|$NATIVE_NET.4:3000|" "$nginx"/upstreams*.conf
+    sed -i "s|8080;|$BIND_ADDR:$HTTP_PORT;|" "$nginx/listen.conf"
+    sed -i "s|8443 |$BIND_ADDR:$HTTPS_PORT |" "$nginx/listen-tls.conf"
+    sed -i "s|8000;|$NATIVE_NET.1:8000;|" "$nginx/listen-load.conf"
+    sed -i "s|7230;|$BIND_ADDR:$SWF_PORT;|" "$nginx/listen-stage.conf"
+    sed -i "s|3000;|$BIND_ADDR:$POLICY_FILE_PORT;|" "$nginx/listen-policy.conf"
 }
 
 native_up() {
     ensure_venv native/requirements.lock
     step "Starting nginx, Varnish, the backend, policyd and Locust as processes"
     if native_running; then native_down; fi
+    rm -rf "$NATIVE_RUN"/{generated,sockets}
     write_native_config
     export SERVER_NAMES="${SERVER_NAMES:-} $NATIVE_NET.1"
     .venv/bin/supervisord -c native/supervisord.conf
-    wait_for_native_health
+    local service
+    for service in "${native_services[@]}"; do
+        supervisorctl start "$service" >/dev/null || true # its health tells, and its log says why not
+        wait_for_native_health "$service"
+    done
 }
 
 # The containers' health checks, spelled for processes: service, then the command.
 native_health() {
     case $1 in
     backend) .venv/bin/python native/health.py "http://$NATIVE_NET.3:8081/health" ;;
+    mirror) .venv/bin/python native/health.py "http://$NATIVE_NET.5:8081/health" ;;
+    second) .venv/bin/python native/health.py "http://$NATIVE_NET.6:8081/health" ;;
     policyd) PYTHONPATH=policyd/src .venv/bin/python -m policyd check "$NATIVE_NET.4" 3000 ;;
     varnish) .venv/bin/python native/health.py "http://$NATIVE_NET.2:8080/.varnish/health" ;;
     nginx) .venv/bin/python native/health.py "http://$NATIVE_NET.1:8000/.nginx/health" ;;
     locust) .venv/bin/python native/health.py "http://$BIND_ADDR:$LOCUST_PORT/" ;;
     esac >/dev/null 2>&1
 }
-native_services=(backend policyd varnish nginx locust)
+# In the order of their start: Varnish and nginx look which backends are there.
+native_services=(backend)
+for profile in mirror second; do
+    case ,${COMPOSE_PROFILES:-}, in *,$profile,*) native_services+=("$profile") ;; esac
+done
+native_services+=(policyd varnish nginx locust)
 
 wait_for_native_health() {
-    local service
-    for service in "${native_services[@]}"; do
-        for _ in {1..60}; do
-            native_health "$service" && continue 2
-            sleep 0.5
-        done
-        tail -n 20 "$NATIVE_RUN/log/$service.log" >&2
-        die "$service did not become healthy: the lines above are its last ones."
+    for _ in {1..60}; do
+        if native_health "$1"; then return; fi
+        sleep 0.5
     done
+    tail -n 20 "$NATIVE_RUN/log/$1.log" >&2
+    die "$1 did not become healthy: the lines above are its last ones."
 }
 
 native_down() {
@@ -121,3 +135,10 @@ native_status() {
 native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
 native_password() { UPSTAGE_DATA=$NATIVE_DATA/upstage PYTHONPATH=backend/src .venv/bin/python -m upstage admin-password; }
 native_load() { (cd loadtest && LOCUST_HOST=http://$NATIVE_NET.1:8000 ../.venv/bin/locust "${load_run[@]}"); }
+native_log() { tail -n 1000 "$NATIVE_RUN/log/$1.log"; }
+native_varnishlog() { varnishlog -n "$NATIVE_RUN/varnish-workdir" "$@"; }
+native_reload() {
+    write_native_config
+    sh "$NATIVE_RUN/varnish/reload.sh" "$NATIVE_NET.2"
+    SERVER_NAMES="${SERVER_NAMES:-} $NATIVE_NET.1" sh "$NATIVE_RUN/nginx/reload.sh" "$NATIVE_RUN/nginx/nginx.conf" "$NATIVE_RUN"
+}

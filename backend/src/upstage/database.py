@@ -64,6 +64,16 @@ MIGRATIONS = (
     """,
 )
 
+# A list of the chat lines that this connection has written: the trigger is ours alone. In memory, because a
+# container has nowhere else to write to.
+OWN_CHAT = """
+    PRAGMA temp_store = MEMORY;
+    CREATE TEMP TABLE own (number INTEGER PRIMARY KEY);
+    CREATE TEMP TRIGGER own_chat AFTER INSERT ON main.chat BEGIN
+        INSERT OR IGNORE INTO own VALUES (new.number);
+    END;
+"""
+
 
 class Database:
     """One connection. Methods that write have written when they return, or raise and change nothing."""
@@ -79,6 +89,8 @@ class Database:
         self._sql.execute("PRAGMA synchronous = FULL")  # done means on the disk, after a power cut too
         self._sql.execute("PRAGMA foreign_keys = ON")
         self._migrate()
+        self._sql.executescript(OWN_CHAT)
+        self._heard = 0  # the number of the newest line of chat that `chats` has returned or left out
         self._seen = self._version()
 
     def close(self) -> None:
@@ -161,6 +173,27 @@ class Database:
             "SELECT line FROM chat WHERE stage = ? ORDER BY number DESC LIMIT ?", (stage, MAX_CHAT)
         )
         return [line for [line] in rows][::-1]
+
+    def chats(self, stages: Iterable[str]) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
+        """Return the lines of `stages`, and what other processes have said since this was last asked.
+
+        The second is a list of stage and line, oldest first, on any stage. All from one moment: no line is
+        in both, or in neither.
+        """
+        self._sql.execute("BEGIN")
+        try:
+            whole = {stage: self.chat(stage) for stage in stages}
+            rows = self._sql.execute(
+                "SELECT stage, line FROM chat "
+                "WHERE number > ? AND number NOT IN (SELECT number FROM own) ORDER BY number",
+                (self._heard,),
+            )
+            said = [(stage, line) for stage, line in rows if stage not in whole]
+            [self._heard] = self._sql.execute("SELECT ifnull(max(number), 0) FROM chat").fetchone()
+            self._sql.execute("DELETE FROM own")
+        finally:
+            self._sql.execute("COMMIT")
+        return whole, said
 
     # Writing. RecordError says what a person has to do otherwise.
 

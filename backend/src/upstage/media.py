@@ -2,6 +2,9 @@
 
 import os
 import secrets
+import time
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +13,7 @@ from upstage import svg
 from upstage.records import Medium
 
 TEMPORARY = ".upload-"  # begins the name of a file that is still arriving; a dot in front is never served
+UPLOAD_TIME = 600.0  # seconds without a byte after which an upload is surely over
 
 
 class BadMedia(ValueError):
@@ -117,7 +121,14 @@ def publish(arrived: Path, media: Path, kind: str, name: str, uploader: str, old
     return medium
 
 
-def sweep(media: Path) -> None:
-    """Remove what was still arriving when a server was killed."""
-    for path in media.glob(f"{TEMPORARY}*"):
-        path.unlink(missing_ok=True)
+def sweep(media: Path, spare: float = 0) -> None:
+    """Remove what was still arriving when a server was killed, but nothing of the last `spare` seconds."""
+    remove_old(media.glob(f"{TEMPORARY}*"), spare)
+
+
+def remove_old(paths: Iterable[Path], spare: float) -> None:
+    """Remove files to which nothing has been written for `spare` seconds; 0: all of them."""
+    for path in paths:
+        with suppress(FileNotFoundError):  # another server sweeps, too
+            if not spare or time.time() - path.stat().st_mtime > spare:
+                path.unlink()

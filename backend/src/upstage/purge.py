@@ -1,18 +1,40 @@
-"""Telling the cache in front that a file has changed: `PURGE /media/x.png`, and what it says to that."""
+"""Telling the cache in front that a file has changed: `PURGE /` with its tag, and what it says to that.
 
+The answers for a file carry its tag, whatever their URL: the file itself, its thumbnail, a webcam's still.
+Each purge is said again a moment later: an answer with the old content may have been on its way to the cache
+when it was purged, and have been stored after that.
+"""
+
+import re
+from collections import Counter
 from typing import Any
 
+from twisted.application.service import Service
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 from twisted.web.client import Agent, readBody
+from twisted.web.http_headers import Headers
 
 TIMEOUT = 1.0  # seconds for one try: a maker is waiting
-TRIES = 2
+AGAIN = 0.5  # seconds until a purge is said again
+RETRY = 5.0  # seconds until a cache that did not purge is asked again
+MAX_QUEUE = 1000  # tags to be said again; the oldest above that are lost
+MAX_TAG = 64  # characters, see varnish/purge.vcl
+PATIENCE = 1.5  # seconds to say what is queued when the server stops
 
 log = Logger()
 
 
-class Purger:
+def tag_of(file: str) -> str:
+    """Return the tag of a medium, a word that Varnish takes: `medium-audio-bell-mp3` for audio/bell.mp3.
+
+    Two files may share one: then both are fetched anew when one has changed.
+    """
+    return ("medium-" + re.sub(r"[^A-Za-z0-9_-]", "-", file))[:MAX_TAG]
+
+
+class Purger(Service):
     """Purges one cache; `address` is its host and port, None where there is no cache in front."""
 
     def __init__(self, reactor: Any, address: tuple[str, int] | None, timeout: float = TIMEOUT) -> None:
@@ -20,27 +42,96 @@ class Purger:
         self._address = address
         self._timeout = timeout
         self._agent = Agent(reactor, connectTimeout=timeout)
+        self._due: dict[str, float] = {}  # tags to be said again, and when; the next one first
+        self._pause = 0.0  # until when a cache that did not purge is left in peace
+        self._timer: IDelayedCall | None = None
+        self._asking = False
+        self.outcomes = Counter(purged=0, failed=0, lost=0)
 
-    async def purge(self, url: str) -> bool:
-        """Drop the path `url` on every host; tell whether the cache has done it."""
+    @property
+    def queued(self) -> int:
+        """How many purges are to be said again."""
+        return len(self._due)
+
+    async def purge(self, tag: str) -> bool:
+        """Drop what carries `tag`; tell whether the cache has done it, at the latest after two tries.
+
+        If it has not, it is asked again until it does.
+        """
         if self._address is None:
             return True
-        problem: object = None
-        for _ in range(TRIES):
-            try:
-                status = await Deferred.fromCoroutine(self._ask(url)).addTimeout(self._timeout, self._reactor)
-            except Exception as error:  # whatever is wrong between here and there, it is not purged
-                problem = error
-            else:
-                if 200 <= status < 300:
-                    return True
-                problem = status
-        log.warn("a file was not purged", fields={"url": url, "problem": repr(problem)})
+        done = await self._tell(tag) or await self._tell(tag)
+        self._due.pop(tag, None)  # it goes to the end
+        self._due[tag] = self._reactor.seconds() + AGAIN
+        if len(self._due) > MAX_QUEUE:
+            self._lose(next(iter(self._due)))
+        self._wait()
+        return done
+
+    def stopService(self) -> Deferred[None]:
+        """Say what is queued once more; fires when that is done."""
+        super().stopService()
+        if self._timer and self._timer.active():
+            self._timer.cancel()
+
+        async def finish() -> None:
+            deadline = self._reactor.seconds() + PATIENCE
+            for tag in list(self._due):
+                if self._reactor.seconds() > deadline or not await self._tell(tag):
+                    break
+                self._due.pop(tag, None)
+            for tag in list(self._due):
+                self._lose(tag)
+
+        return Deferred.fromCoroutine(finish())
+
+    def _wait(self) -> None:
+        """Have the next one said when it is due; one at a time."""
+        if self.running and self._due and not self._asking and not (self._timer and self._timer.active()):
+            when = max(next(iter(self._due.values())), self._pause) - self._reactor.seconds()
+            self._timer = self._reactor.callLater(max(when, 0), self._repeat)
+
+    def _repeat(self) -> None:
+        tag, due = next(iter(self._due.items()))
+        if due > self._reactor.seconds():  # it has been purged once more since, and goes by that
+            self._wait()
+            return
+
+        def told(done: bool) -> None:
+            self._asking = False
+            if not done:
+                self._pause = self._reactor.seconds() + RETRY
+            elif self._due.get(tag) == due:
+                del self._due[tag]
+            self._wait()
+
+        self._asking = True
+        Deferred.fromCoroutine(self._tell(tag)).addCallback(told)
+
+    def _lose(self, tag: str) -> None:
+        del self._due[tag]
+        self.outcomes["lost"] += 1
+        log.warn("a purge was lost: the cache may hand out an old file", fields={"tag": tag})
+
+    async def _tell(self, tag: str) -> bool:
+        """Try once."""
+        try:
+            asked = Deferred.fromCoroutine(self._ask(tag)).addTimeout(self._timeout, self._reactor)
+            problem: object = await asked
+        except Exception as error:  # whatever is wrong between here and there, it is not purged
+            problem = repr(error)
+        else:
+            if problem in range(200, 300):
+                self.outcomes["purged"] += 1
+                return True
+        self.outcomes["failed"] += 1
+        log.warn("the cache did not purge", fields={"tag": tag, "problem": problem})
         return False
 
-    async def _ask(self, url: str) -> int:
+    async def _ask(self, tag: str) -> int:
         host, port = self._address or ("", 0)
         name = f"[{host}]" if ":" in host else host
-        response = await self._agent.request(b"PURGE", f"http://{name}:{port}{url}".encode())
+        headers = Headers({"X-Tag": [tag]})
+        response = await self._agent.request(b"PURGE", f"http://{name}:{port}/".encode(), headers)
         await readBody(response)  # the connection is closed when it has been read, not before
         return int(response.code)

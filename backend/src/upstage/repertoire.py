@@ -5,7 +5,7 @@ is noticed within a second. Either way a stage that is different now tells its c
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, ParamSpec, TypeVar
 
@@ -27,6 +27,7 @@ from upstage.things import Audio, Avatar, Backdrop, Prop
 from upstage.wire import encode
 
 P = ParamSpec("P")
+Chats = dict[str, list[str]]  # lines of stages, by ID
 Live = TypeVar("Live", Avatar, Backdrop, Prop, Audio)
 
 CAMERAS = "video/"  # begins the file of a webcam's picture
@@ -57,8 +58,7 @@ class Repertoire(Service):
         self._poll = LoopingCall(self._look)
         self._poll.clock = reactor
         self.now = EMPTY
-        snapshot = database.snapshot()
-        self._follow(snapshot, {id: database.chat(id) for id in snapshot.stages})
+        self._follow(*self._read(set()))
 
     def startService(self) -> None:
         """Take work, and look for changes of others."""
@@ -95,6 +95,9 @@ class Repertoire(Service):
         async def look() -> None:
             if await self.store.run(self.database.changed_by_others):
                 await self._refresh()
+            else:  # or the database would remember for ever what we have said
+                _, said = await self.store.run(self.database.chats, ())
+                self._hear(said)
 
         def failed(failure: Failure) -> None:  # such as a file locked for long: look again next time
             log.failure("the database could not be read", failure=failure)
@@ -103,16 +106,18 @@ class Repertoire(Service):
 
     async def _refresh(self) -> None:
         async with self._one_at_a_time:
-            snapshot, chats = await self.store.run(self._read, set(self.now.stages))
-            self._follow(snapshot, chats)
+            self._follow(*await self.store.run(self._read, set(self.now.stages)))
 
-    def _read(self, known: set[str]) -> tuple[Snapshot, dict[str, list[str]]]:
+    def _read(self, known: set[str]) -> tuple[Snapshot, Chats, list[tuple[str, str]]]:
         """In the store's thread."""
         snapshot = self.database.snapshot()
-        return snapshot, {id: self.database.chat(id) for id in snapshot.stages if id not in known}
+        return snapshot, *self.database.chats(snapshot.stages.keys() - known)
 
-    def _follow(self, snapshot: Snapshot, chats: dict[str, list[str]]) -> None:
-        """Make the house and the accounts as `snapshot` says; `chats` has those of new stages."""
+    def _follow(self, snapshot: Snapshot, chats: Chats, said: Iterable[tuple[str, str]]) -> None:
+        """Make the house and the accounts as `snapshot` says.
+
+        `chats` has those of new stages, `said` what was said on the others by the clients of other servers.
+        """
         before, self.now = self.now, snapshot
         self._accounts.replace_players(snapshot.accounts)
         # Players who are gone, or may do something else now: they come in anew, as whoever they are then.
@@ -132,6 +137,13 @@ class Repertoire(Service):
                 stage = self._house.stages[id]
                 rebuild(stage, record)
                 stage.reload()
+        self._hear(said)
+
+    def _hear(self, said: Iterable[tuple[str, str]]) -> None:
+        """Take what was said in another server, such as our stand-by, into the log: as if it was here."""
+        for id, line in said:
+            if id in self._house.stages:
+                self._house.stages[id].chat.append(line)
 
     def _differs(self, before: Snapshot, record: StageRecord) -> bool:
         """Whether a stage, or the content of a file on it, is not what it was."""

@@ -20,7 +20,8 @@ from upstage.accounts import Accounts, TooManyFailures, keep_password
 from upstage.connection import HEARTBEAT, Connections
 from upstage.database import Database
 from upstage.furnish import ContentError, furnish
-from upstage.media import sweep
+from upstage.listening import SocketDoor
+from upstage.media import UPLOAD_TIME, sweep
 from upstage.members import Player
 from upstage.metrics import MeasuredHouse, Metrics, MetricsSite, Sources
 from upstage.passwords import HASHER, Busy, Passwords
@@ -29,7 +30,8 @@ from upstage.records import RecordError
 from upstage.repertoire import Repertoire
 from upstage.settings import Settings
 from upstage.sockets import StageSocketFactory
-from upstage.speech import Speaker
+from upstage.speech import LIFETIME, Speaker
+from upstage.standby import Presence, locked
 from upstage.store import Store
 from upstage.web.admin import Backstage
 from upstage.web.tree import build_site
@@ -76,52 +78,65 @@ class InTurn(MultiService):
 def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is many interfaces at once
     """Furnish the house and return the service that opens it; raise StartError."""
     try:
-        writable(settings.data)
-        writable(settings.media)
-        writable(settings.data / "speech")
-        writable(settings.media / "video")
-        sweep(settings.media)
-        database = Database(settings.data)
-        furnish(settings.content, settings.media, database)
-        admin = HASHER.hash(settings.admin_password or keep_password(settings.data))
+        settings.data.mkdir(parents=True, exist_ok=True)
+        with locked(settings.data / ".starting"):  # a stand-by may start at the same moment
+            presence = Presence(settings.data)
+            writable(settings.data)
+            writable(settings.media)
+            writable(settings.data / "speech")
+            writable(settings.media / "video")
+            # Where another server is at work, only what is old is sure to be nobody's.
+            sweep(settings.media, 0 if presence.alone else UPLOAD_TIME)
+            database = Database(settings.data)
+            furnish(settings.content, settings.media, database)
+            password = settings.admin_password or keep_password(settings.data)
     except (ContentError, RecordError, OSError, sqlite3.Error) as error:
         raise StartError(str(error)) from error
-    speaker = Speaker(settings.data / "speech", reactor)
+    admin = HASHER.hash(password)
+    speaker = Speaker(settings.data / "speech", reactor, spare=0 if presence.alone else LIFETIME)
     store, passwords = Store(database, reactor), Passwords(reactor)
     later = partial(reactor.callLater, COUNTS_PAUSE)
     house = MeasuredHouse([], keep=store.keep, speak=speaker.speak, later=later)
     accounts = Accounts(admin, passwords.matches)
+    purger = Purger(reactor, settings.purge)
     backstage = Backstage(
         house=house,
         accounts=accounts,
         passwords=passwords,
         repertoire=Repertoire(database, store, passwords, house, accounts, reactor),
-        purger=Purger(reactor, settings.purge),
+        purger=purger,
         media=settings.media,
         signup=settings.signup,
     )
     connections = Connections(house, max_per_address=settings.connections_per_address)
     frames = Frames(settings.media / "video", reactor)
     pictures = Pictures(settings.media / "video", arrived=backstage.repertoire.camera)
-    site = build_site(connections, backstage, speaker, frames, settings.site)
+    site = build_site(connections, backstage, speaker, frames, settings.site, settings.web.port)
     sources = Sources(
         connections,
         queues={
             "speech": lambda: speaker.queued,
             "chat": lambda: store.queued,
             "passwords": lambda: passwords.queued,
+            "purges": lambda: purger.queued,
         },
         held={"speech": lambda: speaker.held, "webcam": lambda: frames.held},
         outcomes={
             "chat_lines": store.outcomes,
             "utterances": speaker.outcomes,
             "webcam_pictures": pictures.outcomes,
+            "purges": purger.outcomes,
         },
     )
     metrics = Metrics(sources, house, reactor)
     services = InTurn()
     services.addService(listener(settings.web.description, site, reactor))
     services.addService(listener(settings.stage.description, StageSocketFactory(connections), reactor))
+    if settings.sockets:
+        services.addService(SocketDoor(settings.sockets.web, site, reactor))
+        services.addService(
+            SocketDoor(settings.sockets.stage, StageSocketFactory(connections), reactor, proxied=True)
+        )
     if settings.ftp:
         door = WebcamFactory(
             check_with(accounts), pictures, reactor, settings.ftp_ports, settings.ftp_address
@@ -132,7 +147,9 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
     services.addService(TimerService(HEARTBEAT, connections.beat))
     services.addService(Visitors(connections, reactor))
     services.addService(speaker)
-    services.addService(backstage.repertoire)  # last: what was said until the end is written down
+    services.addService(purger)
+    services.addService(backstage.repertoire)  # near the end: what was said until then is written down
+    services.addService(presence)
     return services
 
 
@@ -175,6 +192,7 @@ def serve(settings: Settings) -> int:
             "version": __version__,
             "web": settings.web.description,
             "stage": settings.stage.description,
+            "sockets": str(settings.sockets.prefix) if settings.sockets else None,
         },
     )
     reactor.addSystemEventTrigger("before", "shutdown", services.stopService)

@@ -9,6 +9,7 @@ from pathlib import Path
 from upstage.limits import MAX_PER_ADDRESS
 
 PACKAGE = Path(__file__).parent
+MAX_SOCKET_PATH = 107  # bytes: what Linux has room for
 
 
 class SettingsError(ValueError):
@@ -51,6 +52,39 @@ def parse_endpoint(variable: str, text: str) -> Endpoint:
         elif name != "backlog" or not value.isdigit():
             raise SettingsError(f"{variable}={text}: {option!r} is not known here")
     return Endpoint(text, proxied, int(port), interface)
+
+
+@dataclass(frozen=True)
+class Sockets:
+    """The same two doors as Unix sockets, for the programs in front on the same machine.
+
+    A path, unlike an address, is still right when a container has been made anew.
+    """
+
+    prefix: Path
+
+    @property
+    def web(self) -> Path:
+        """Speaks HTTP."""
+        return Path(f"{self.prefix}.sock")
+
+    @property
+    def stage(self) -> Path:
+        """Speaks as the stage endpoint does, after a PROXY header."""
+        return Path(f"{self.prefix}-stage.sock")
+
+
+def parse_sockets(text: str) -> Sockets | None:
+    """Take the beginning of both paths; None if empty. Raise SettingsError."""
+    if not text:
+        return None
+    sockets = Sockets(Path(text))
+    if not sockets.prefix.is_absolute() or len(bytes(sockets.stage)) > MAX_SOCKET_PATH:
+        raise SettingsError(
+            f"UPSTAGE_SOCKETS={text}: expected the beginning of two absolute paths, such as /run/upstage "
+            f"for /run/upstage.sock and /run/upstage-stage.sock, at most {MAX_SOCKET_PATH} bytes long"
+        )
+    return sockets
 
 
 def parse_purge(text: str) -> tuple[str, int] | None:
@@ -106,6 +140,7 @@ class Settings:
     purge: tuple[str, int] | None = None  # host and port where the cache in front listens for PURGE
     signup: bool = False  # whether anybody may make a player account
     connections_per_address: int = MAX_PER_ADDRESS  # on both stage doors together
+    sockets: Sockets | None = None  # where the web and the stage door are found too; None: nowhere else
     ftp: Endpoint | None = None  # where webcam programs deliver pictures; None: nowhere
     ftp_ports: range = range(2122, 2132)  # for the pictures themselves
     ftp_address: str = ""  # under which clients reach those ports; empty: where they came to
@@ -140,6 +175,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         admin_password=password,
         purge=parse_purge(value("UPSTAGE_PURGE", "")),
         signup=parse_signup(value("UPSTAGE_SIGNUP", "closed")),
+        sockets=parse_sockets(value("UPSTAGE_SOCKETS", "")),
         ftp=endpoint("UPSTAGE_FTP_ENDPOINT", "") if value("UPSTAGE_FTP_ENDPOINT", "") else None,
         ftp_ports=parse_ports("UPSTAGE_FTP_PASSIVE", value("UPSTAGE_FTP_PASSIVE", "2122-2131")),
         ftp_address=parse_ipv4("UPSTAGE_FTP_ADDRESS", value("UPSTAGE_FTP_ADDRESS", "")),

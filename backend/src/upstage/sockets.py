@@ -175,6 +175,7 @@ class WebSocketDoor(WebSocketResource):
         if request.method != b"GET" or header(request, b"upgrade").lower() != "websocket":
             request.setResponseCode(426)
             request.setHeader(b"upgrade", b"websocket")
+            request.setHeader(b"connection", b"upgrade")
             return b"This address speaks WebSocket.\n"
         if not same_origin(request):
             request.setResponseCode(403)

@@ -18,6 +18,8 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
+from upstage.media import remove_old
+from upstage.standby import locked
 from upstage.voices import VOICES, Recording, Voice
 
 PROGRAMS = ("espeak-ng", "lame")
@@ -48,9 +50,15 @@ class Utterance:
 class Speaker(Service):
     """Speaks for all stages of a server; without its two programs it is silent, and says so once."""
 
-    def __init__(self, folder: Path, reactor: Any, cores: int = 0, path: str | None = None) -> None:
-        """Keep files in `folder`. `cores` 0: as many as this process may use; `path` replaces $PATH."""
+    def __init__(
+        self, folder: Path, reactor: Any, cores: int = 0, path: str | None = None, spare: float = 0
+    ) -> None:
+        """Keep files in `folder`. `cores` 0: as many as this process may use; `path` replaces $PATH.
+
+        What is there already is removed, but nothing of the last `spare` seconds.
+        """
         self._folder = folder
+        self._spare = spare
         self._reactor = reactor
         self._cores = cores or len(os.sched_getaffinity(0))
         found = {name: shutil.which(name, path=path) for name in PROGRAMS}
@@ -75,8 +83,7 @@ class Speaker(Service):
 
     def startService(self) -> None:
         """Remove what an earlier run has left."""
-        for file in self._folder.glob("utter-*"):
-            file.unlink()
+        remove_old(self._folder.glob("utter-*"), self._spare)
         if self._missing:
             log.warn("speech is off: a program is missing", fields={"missing": self._missing})
         super().startService()
@@ -212,14 +219,15 @@ class Numbers:
     def take(self) -> int:
         """Return a number; raise OSError if no more can be reserved."""
         if self._next == self._reserved:
-            try:
-                before = int(self._path.read_text())
-            except (FileNotFoundError, ValueError):
-                before = 0
-            self._next = max(before, int(time.time()))
-            self._reserved = self._next + NUMBERS_AT_ONCE
-            new = self._path.with_suffix(".new")
-            new.write_text(f"{self._reserved}\n")
-            new.replace(self._path)
+            with locked(self._path.with_suffix(".lock")):  # a stand-by takes its numbers here, too
+                try:
+                    before = int(self._path.read_text())
+                except (FileNotFoundError, ValueError):
+                    before = 0
+                self._next = max(before, int(time.time()))
+                self._reserved = self._next + NUMBERS_AT_ONCE
+                new = self._path.with_suffix(".new")
+                new.write_text(f"{self._reserved}\n")
+                new.replace(self._path)
         self._next += 1
         return self._next - 1

@@ -29,7 +29,7 @@ from upstage.web.pages import stage_list
 from upstage.web.request import Node, SiteRequest
 from upstage.web.templates import Pages
 
-PRIVATE = b"private, no-store"
+PRIVATE = b"no-store"
 MAX_PLAYERS = 1000  # accounts that visitors may make
 
 Later = Coroutine[Any, Any, bytes]  # an answer that has to wait for something
@@ -135,6 +135,8 @@ class Login(PrivateNode):
         except Busy:
             return self._again(request, 503, "Too many people are signing in. Please try again.")
         if token is None:
+            # HTTP wants to hear a way to sign in with every 401; no browser knows this one, and so none asks.
+            request.setHeader(b"www-authenticate", b'Form realm="UpStage"')
             return self._again(request, 401, "Name or password is wrong.")
         set_cookie(request, SESSION, token)
         return redirect(request, "/admin/")

@@ -10,6 +10,7 @@ from twisted.web import http
 from twisted.web.server import NOT_DONE_YET, Request
 from twisted.web.static import NoRangeStaticProducer, SingleRangeStaticProducer
 
+from upstage.purge import tag_of
 from upstage.web.headers import header
 from upstage.web.request import Node
 from upstage.web.templates import Pages
@@ -47,17 +48,22 @@ class MediaFolder(Node):
 
     isLeaf = True
 
-    def __init__(self, pages: Pages, root: Path) -> None:
+    def __init__(self, pages: Pages, root: Path, folder: bytes = b"") -> None:
+        """`folder` is where `root` is, below the media."""
         super().__init__(pages)
         self._root = root
+        self._folder = folder
 
     def render_GET(self, request: Request) -> bytes | int:
         """A file, or the page for 404."""
         request.setHeader(b"content-security-policy", MEDIA_CSP)
         request.setHeader(b"cache-control", REVALIDATE)
         path = request.postpath or []
-        # Every picture is its own thumbnail: these drawings are small.
-        return serve(request, self.pages, self._root, path[1:] if path[:1] == [b"thumb"] else path)
+        if path[:1] == [b"thumb"]:  # every picture is its own thumbnail: these drawings are small
+            path = path[1:]
+        file = (self._folder + b"/".join(path)).decode("latin-1")
+        request.setHeader(b"x-cache-tags", tag_of(file).encode())  # for the cache in front, which drops it
+        return serve(request, self.pages, self._root, path)
 
 
 class AssetFolder(Node):

@@ -1,9 +1,13 @@
 """What requests say about themselves: headers as text, host names, pages from elsewhere."""
 
 import re
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from twisted.web.http import Request
+
+if TYPE_CHECKING:
+    from upstage.web.request import SiteRequest
 
 PAGE_CSP = (
     b"default-src 'self'; img-src 'self' data:; media-src 'self'; connect-src 'self' ws: wss:; "
@@ -54,8 +58,9 @@ def redirect(request: Request, path: str) -> bytes:
     request.setHeader(b"content-type", b"text/plain; charset=utf-8")
     if name is None:
         request.setResponseCode(400)
+        request.setHeader(b"cache-control", b"no-store")
         return b"The Host header is missing or not valid.\n"
-    port = request.getHost().port
+    port = cast("SiteRequest", request).port
     request.setResponseCode(302)
     request.setHeader(b"location", f"http://{name}:{port}{path}".encode())
     return b"Moved.\n"

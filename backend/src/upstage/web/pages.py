@@ -10,7 +10,7 @@ from upstage.web.request import ErrorPage, Node
 from upstage.web.templates import Pages
 
 # The same page for everybody, and it may be a second old: the show is on the socket, not in here.
-SHARED = b"public, max-age=0, s-maxage=1"
+SHARED = b"max-age=0, s-maxage=1"
 
 
 def stage_list(house: House) -> list[dict[str, object]]:

@@ -148,12 +148,21 @@ class SiteRequest(server.Request):
 
     @property
     def client_address(self) -> str:
-        """The client as nginx saw it; the connection's own peer when nothing is in front."""
-        claimed = header(self, b"x-real-ip") or header(self, b"x-forwarded-for")
+        """The client as nginx saw it, or Varnish; the connection's own peer when nothing is in front.
+
+        Of X-Forwarded-For the last one counts: it is the program in front that has added it, whatever the
+        client said before. Who reaches this port past both can say anything, so only they must reach it.
+        """
+        claimed = header(self, b"x-real-ip") or header(self, b"x-forwarded-for").rpartition(",")[2].strip()
         try:
             return str(ipaddress.ip_address(claimed))
         except ValueError:
             return str(getattr(self.client, "host", "unknown"))
+
+    @property
+    def port(self) -> int:
+        """The port that this request came to; who came to the Unix socket is told the web endpoint's."""
+        return int(getattr(self.getHost(), "port", self.site.port))
 
     def journal(self, status: int, aborted: bool = False) -> None:
         """Write this request's line; its ID is the one that nginx and Varnish write too."""
@@ -176,12 +185,13 @@ class SiteRequest(server.Request):
 class Site(server.Site):
     """The web site: headers that every answer carries, and the journal."""
 
-    def __init__(self, root: Resource, pages: Pages, intake: Intake | None = None) -> None:
+    def __init__(self, root: Resource, pages: Pages, intake: Intake | None = None, port: int = 0) -> None:
         super().__init__(
             root, requestFactory=SiteRequest, parsePOSTFormSubmission=False, timeout=IDLE_TIMEOUT
         )
         self.pages = pages
         self.intake = intake
+        self.port = port
 
     def getResourceFor(self, request: SiteRequest) -> IResource:
         """Find who answers; called for each request before anything else is decided."""
@@ -215,7 +225,8 @@ class Node(Resource):
         verb = "GET" if request.method == b"HEAD" else request.method.decode("latin-1")
         method = getattr(self, f"render_{verb}", None)
         if method is None:
-            allowed = [verb for verb in ("GET", "POST") if hasattr(self, f"render_{verb}")]
+            methods = {"GET": "GET, HEAD", "POST": "POST"}
+            allowed = [text for verb, text in methods.items() if hasattr(self, f"render_{verb}")]
             if not allowed:  # only a step on the way to others
                 return self.pages.error(request, 404)
             request.setHeader(b"allow", ", ".join(allowed).encode())

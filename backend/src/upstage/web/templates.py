@@ -56,8 +56,8 @@ class Pages:
         request.setResponseCode(status)
         request.setHeader(b"cache-control", b"no-store")
         request.setHeader(b"content-security-policy", PAGE_CSP)
-        for validator in (b"etag", b"last-modified", b"content-length"):
-            request.responseHeaders.removeHeader(validator)
+        for name in (b"etag", b"last-modified", b"content-length", b"x-cache-tags"):
+            request.responseHeaders.removeHeader(name)
         title = HTTPStatus(status).phrase
         try:
             return self.render(request, "error.html", status=status, title=title, message=MESSAGES[status])

@@ -31,9 +31,9 @@ CROSSDOMAIN = b"""\
 
 
 def build_site(
-    connections: Connections, backstage: Backstage, speaker: Speaker, frames: Frames, site: Path
+    connections: Connections, backstage: Backstage, speaker: Speaker, frames: Frames, site: Path, port: int
 ) -> Site:
-    """Return the web site; `site` holds templates and page assets."""
+    """Return the web site; `site` holds templates and page assets, `port` is the one it is known by."""
     house = connections.house
     pages = Pages(site)
     root = Node(pages)
@@ -50,7 +50,7 @@ def build_site(
     workshop.putChild(b"players", PlayersPage(pages, backstage))
     media = Overlay(pages, MediaFolder(pages, backstage.media))
     media.putChild(b"video", WebcamFolder(pages, frames))
-    media.putChild(b"video-still", MediaFolder(pages, backstage.media / "video"))
+    media.putChild(b"video-still", MediaFolder(pages, backstage.media / "video", b"video/"))
     root.putChild(b"media", media)
     root.putChild(b"speech", SpeechFolder(pages, speaker))
     for folder in ASSET_FOLDERS:
@@ -60,7 +60,7 @@ def build_site(
     root.putChild(b"robots.txt", Text(pages, ROBOTS, b"text/plain; charset=utf-8"))
     root.putChild(b"crossdomain.xml", Text(pages, CROSSDOMAIN, b"application/xml"))
     root.putChild(b"favicon.ico", OneFile(pages, site / "image" / "favicon.svg"))
-    return Site(root, pages, Uploads(backstage))
+    return Site(root, pages, Uploads(backstage), port)
 
 
 class Overlay(Node):
@@ -83,9 +83,7 @@ class Overlay(Node):
 class Text(Node):
     """A few fixed bytes."""
 
-    def __init__(
-        self, pages: Pages, body: bytes, kind: bytes, cache: bytes = b"public, max-age=3600"
-    ) -> None:
+    def __init__(self, pages: Pages, body: bytes, kind: bytes, cache: bytes = b"max-age=3600") -> None:
         super().__init__(pages)
         self._body = body
         self._kind = kind

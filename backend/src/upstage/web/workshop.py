@@ -21,7 +21,7 @@ SAID = {
     "made": "Done: it is there.",
     "removed": "Removed.",
     "replaced": "Replaced. Everybody sees the new one.",
-    "not-purged": "Done, but the cache in front could not be told: it may hand out the old one for 12 hours.",
+    "not-purged": "Done, but the cache in front could not be told yet: until it answers, it has the old one.",
     "player": "Done. It counts from now on.",
 }
 
@@ -49,7 +49,7 @@ class WorkshopNode(PrivateNode):
         if self.may(player):
             return super().render(request)
         if player is AUDIENCE and request.method in (b"GET", b"HEAD"):
-            request.setHeader(b"cache-control", b"private, no-store")
+            request.setHeader(b"cache-control", b"no-store")
             return redirect(request, "/admin/")
         return self.pages.error(request, 403)
 

@@ -8,6 +8,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import Request
 
 from upstage import media as files
+from upstage.purge import tag_of
 from upstage.records import KINDS, Medium, RecordError
 from upstage.web.admin import Backstage, Later
 from upstage.web.request import ErrorPage, SiteRequest
@@ -65,9 +66,7 @@ class UploadNode(WorkshopNode):
 
     async def purge(self, medium: Medium) -> bool:
         """Have the cache forget a file; tell whether it has."""
-        purger = self.backstage.purger
-        thumb = medium.url.replace("/media/", "/media/thumb/", 1)
-        return all([await purger.purge(medium.url), await purger.purge(thumb)])
+        return await self.backstage.purger.purge(tag_of(medium.file))
 
 
 class MediaPage(UploadNode):

@@ -1,13 +1,20 @@
 // Who served a file, and how: read from an entry of the Performance API, with no request of its own.
 //
-// Varnish writes its outcome into Server-Timing (varnish/report.vcl has the table), and so may nginx. What a browser
-// took out of its own cache has cost no bytes on the way (transferSize 0), whatever its stored headers say.
+// Varnish and nginx write their outcomes into Server-Timing (the tables are in varnish/report.vcl and
+// nginx/report.conf). What a browser took out of its own cache has cost no bytes on the way (transferSize 0), whatever
+// its stored headers say.
 
 export const STATIONS = {
   browser: "This browser",
   nginx: "nginx",
   varnish: "Varnish",
   upstage: "UpStage",
+};
+
+// All other outcomes of nginx mean that it has asked somebody behind it.
+const NGINX = {
+  hit: ["nginx", "hit: a copy of this second"],
+  self: ["nginx", "its own file, or its own page"],
 };
 
 const VARNISH = {
@@ -32,8 +39,7 @@ export function served(entry) {
 function outcome({ transferSize, decodedBodySize, serverTiming, responseStatus }) {
   if (transferSize === 0 && decodedBodySize > 0) return ["browser", "its own cache: nobody was asked"];
   const said = Object.fromEntries(serverTiming.map(({ name, description }) => [name, description]));
-  if (["hit", "stale"].includes(said.nginx)) return ["nginx", `${said.nginx}: a copy from its cache`];
-  if (said.nginx === "file") return ["nginx", "a file from its own disk"];
+  if (said.nginx in NGINX) return NGINX[said.nginx]; // what it keeps holds Varnish's outcome from before
   if (said.varnish in VARNISH) {
     const [station, how] = VARNISH[said.varnish];
     return [station, responseStatus === 304 ? `${how} (304: not changed)` : how];

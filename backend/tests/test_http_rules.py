@@ -1,0 +1,205 @@
+"""Every answer keeps to HTTP (RFC 9110, RFC 9111): one table of requests, one list of rules for them all."""
+
+import re
+import time
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from http.client import HTTPMessage
+
+import pytest
+
+from theatre import FORM, Answer, Server, ask
+
+FILE = "/media/bench/small.swf"
+OLD = "Thu, 01 Jan 1998 00:00:00 GMT"
+
+TABLE = [
+    ("/", "GET", {}, 200),
+    ("/stages/", "GET", {}, 200),
+    ("/stages/demo", "GET", {}, 200),
+    ("/stages/demo/log", "GET", {}, 200),
+    ("/signup", "GET", {}, 200),
+    ("/admin/", "GET", {}, 200),
+    ("/admin/id", "GET", {}, 200),
+    ("/health", "GET", {}, 200),
+    ("/robots.txt", "GET", {}, 200),
+    ("/crossdomain.xml", "GET", {}, 200),
+    ("/favicon.ico", "GET", {}, 200),
+    ("/style/main.css", "GET", {}, 200),
+    ("/script/main.js", "GET", {}, 200),
+    ("/media/ann.svg", "GET", {}, 200),
+    ("/media/thumb/ann.svg", "GET", {}, 200),
+    ("/media/audio/bell.mp3", "GET", {}, 200),
+    ("/media/bench/tiny.html", "GET", {}, 200),
+    (FILE, "GET", {"If_Modified_Since": OLD}, 200),
+    (FILE, "GET", {"Range": "bytes=0-0"}, 206),
+    (FILE, "GET", {"Range": "bytes=-5", "If_None_Match": '"x"'}, 206),
+    ("/stages", "GET", {}, 302),
+    ("/admin", "GET", {"Host": "[::1]:8080"}, 302),
+    ("/admin/workshop/media", "GET", {}, 302),
+    (FILE, "GET", {"If_None_Match": "*"}, 304),
+    ("/media/thumb/ann.svg", "GET", {"If_None_Match": "*", "Range": "bytes=0-0"}, 304),
+    ("/style/main.css", "GET", {"If_Modified_Since": "Fri, 01 Jan 2100 00:00:00 GMT"}, 304),
+    ("/stages", "GET", {"Host": "a b"}, 400),
+    ("/admin", "GET", {"Host": "a b"}, 400),
+    ("/admin/login", "POST", {}, 401),
+    ("/admin/logout", "POST", {}, 403),
+    ("/admin/workshop/media", "POST", {}, 403),
+    ("/media/video/x.png", "GET", {}, 403),
+    ("/nothing", "GET", {}, 404),
+    ("/media/nothing.png", "GET", {}, 404),
+    ("/speech/utter-1.mp3", "GET", {}, 404),
+    ("/media/video/nobody.jpg", "GET", {}, 404),
+    ("/script/0123456789ab/main.js", "GET", {}, 404),
+    ("/", "POST", {}, 405),
+    (FILE, "PUT", {}, 405),
+    ("/admin/login", "GET", {}, 405),
+    ("/admin/login", "POST", {"Content_Type": "text/plain"}, 415),
+    (FILE, "GET", {"Range": "bytes=75000-"}, 416),
+    ("/ws", "GET", {}, 426),
+]
+
+
+@pytest.mark.parametrize(("path", "method", "headers", "status"), TABLE)
+def test_an_answer(server: Server, path: str, method: str, headers: dict[str, str], status: int) -> None:
+    body = b"username=nobody&password=wrong" if method == "POST" else None
+    sent = {**(FORM if body else {}), "X_Real_IP": f"2001:db8::{time.monotonic_ns() & 0xFFFF:x}", **headers}
+    answer = ask(server, path, method, body, **sent)
+    assert answer.status == status
+    check_fields(answer.headers)
+    check_caching(answer)
+    CHECKS.get(status, check_error if status >= 400 else check_content)(answer)
+    if status not in (206, 416) and method == "GET":  # HEAD knows no ranges
+        check_head(answer, ask(server, path, "HEAD", **sent))
+
+
+def check_fields(headers: HTTPMessage) -> None:
+    """Each field once, nothing odd in it, and a clock that is right."""
+    names = [name.lower() for name in headers]
+    assert sorted(set(names)) == sorted(names)
+    assert all(re.fullmatch(r"[\x20-\x7e]*", value) for value in headers.values())
+    assert abs(time.time() - date(headers, "Date").timestamp()) < 5
+    kind = headers.get("Content-Type", "")
+    if kind.startswith("text/"):
+        assert kind.endswith("; charset=utf-8")
+    assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+def date(headers: HTTPMessage, name: str) -> datetime:
+    assert re.fullmatch(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT", headers[name])
+    return parsedate_to_datetime(headers[name])
+
+
+def check_caching(answer: Answer) -> None:
+    """What is said about keeping it does not contradict itself; nothing personal may be kept."""
+    directives = [part.strip() for part in answer.headers["Cache-Control"].split(",")]
+    names = {part.partition("=")[0] for part in directives}
+    assert len(names) == len(directives)
+    assert names <= {"public", "private", "no-cache", "no-store", "max-age", "s-maxage", "immutable"}
+    assert not {"public", "private"} <= names
+    if "no-store" in names:
+        assert names <= {"no-store", "private"}
+        assert not set(answer.headers) & {"Expires", "X-Cache-Tags"}
+    if "no-cache" in names:
+        assert not names & {"max-age", "s-maxage", "immutable"}
+    if "public" in names:
+        assert "Set-Cookie" not in answer.headers
+    if "no-cache" in names or "immutable" in names:  # it will be asked for again
+        assert re.fullmatch(r'"[0-9a-f]+-[0-9a-f]+"', answer.headers["ETag"])
+        assert date(answer.headers, "Last-Modified") <= date(answer.headers, "Date")
+
+
+def check_content(answer: Answer) -> None:
+    assert int(answer.headers["Content-Length"]) == len(answer.body) > 0
+    assert answer.headers["Content-Type"]
+    assert "Content-Range" not in answer.headers
+
+
+def check_part(answer: Answer) -> None:
+    assert int(answer.headers["Content-Length"]) == len(answer.body)
+    span = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", answer.headers["Content-Range"])
+    assert span
+    first, last, size = map(int, span.groups())
+    assert last - first + 1 == len(answer.body) <= size
+
+
+def check_redirect(answer: Answer) -> None:
+    check_content(answer)
+    assert re.fullmatch(r"http://[^/]+:\d+/[a-z/]*", answer.headers["Location"])
+
+
+def check_unchanged(answer: Answer) -> None:
+    """All that a 200 would say that a cache has to know (RFC 9110, 15.4.5)."""
+    assert answer.body == b""
+    assert not set(answer.headers) & {"Content-Length", "Content-Range"}
+    assert {"Date", "ETag", "Cache-Control"} <= set(answer.headers)
+
+
+def check_error(answer: Answer) -> None:
+    check_content(answer)
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert not set(answer.headers) & {"ETag", "Last-Modified", "Accept-Ranges", "Location"}
+
+
+def check_unauthorized(answer: Answer) -> None:
+    check_error(answer)
+    assert answer.headers["WWW-Authenticate"] == 'Form realm="UpStage"'
+
+
+def check_method(answer: Answer) -> None:
+    check_error(answer)
+    assert answer.headers["Allow"] in ("GET, HEAD", "POST")
+
+
+def check_no_part(answer: Answer) -> None:
+    assert answer.headers["Content-Range"] == "bytes */75000"
+    assert (answer.headers["Content-Length"], answer.body) == ("0", b"")
+
+
+def check_upgrade(answer: Answer) -> None:
+    check_error(answer)
+    assert answer.headers["Upgrade"] == "websocket"
+    assert answer.headers["Connection"] == "upgrade"
+
+
+CHECKS = {
+    206: check_part,
+    302: check_redirect,
+    304: check_unchanged,
+    401: check_unauthorized,
+    405: check_method,
+    416: check_no_part,
+    426: check_upgrade,
+}
+
+
+def check_head(get: Answer, head: Answer) -> None:
+    """The same, without the content."""
+    assert head.body == b""
+    assert head.status == get.status
+    changing = {"Date", "Set-Cookie"}
+    assert {name: value for name, value in head.headers.items() if name not in changing} == {
+        name: value for name, value in get.headers.items() if name not in changing
+    }
+    assert ("Set-Cookie" in head.headers) == ("Set-Cookie" in get.headers)
+
+
+@pytest.mark.parametrize(
+    ("headers", "client"),
+    [
+        ({}, "127.0.0.1"),
+        ({"X_Forwarded_For": "192.0.2.1"}, "192.0.2.1"),
+        ({"X_Forwarded_For": "192.0.2.66, 192.0.2.1"}, "192.0.2.1"),
+        ({"X_Forwarded_For": "192.0.2.66,2001:db8::1"}, "2001:db8::1"),
+        ({"X_Forwarded_For": "192.0.2.66, "}, "127.0.0.1"),
+        ({"X_Forwarded_For": "192.0.2.66, unknown"}, "127.0.0.1"),
+        ({"X_Forwarded_For": "192.0.2.66", "X_Real_IP": "192.0.2.1"}, "192.0.2.1"),
+        ({"X_Real_IP": "192.0.2.1, 192.0.2.66"}, "127.0.0.1"),
+        ({"X_Real_IP": "192.0.2.1\xff"}, "127.0.0.1"),
+    ],
+)
+def test_who_is_the_client(server: Server, headers: dict[str, str], client: str) -> None:
+    path = f"/robots.txt?{time.monotonic_ns()}"
+    ask(server, path, **headers)
+    server.wait_for(lambda: any(line["path"] == path for line in server.journal("request")), "journal")
+    assert [line["client"] for line in server.journal("request") if line["path"] == path] == [client]

@@ -1,0 +1,54 @@
+"""The house lights tell from Server-Timing who served a file: nginx, Varnish, UpStage; in a real browser."""
+
+import shutil
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from theatre import SRC
+
+SCRIPT = SRC / "upstage/site/script/served.js"
+ASK = """
+    async ([module, serverTiming, transferSize]) => {
+        const { served } = await import(module);
+        const entry = { name: "http://x/media/fox.svg", transferSize, decodedBodySize: 90, serverTiming };
+        return served(entry).station;
+    }
+"""
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    assert chromium, "chromium is missing; make test installs it as root"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--headless", "--no-sandbox"])
+        yield browser.new_page()
+        browser.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "station"),
+    [
+        ({"varnish": "hit", "nginx": "hit"}, "nginx"),  # nginx keeps what Varnish has said then
+        ({"varnish": "miss", "nginx": "hit"}, "nginx"),
+        ({"nginx": "self"}, "nginx"),
+        ({"varnish": "hit", "nginx": "miss"}, "varnish"),
+        ({"varnish": "hit", "nginx": "expired"}, "varnish"),
+        ({"varnish": "stale", "nginx": "pass"}, "varnish"),
+        ({"varnish": "synth", "nginx": "pass"}, "varnish"),
+        ({"varnish": "error", "nginx": "miss"}, "varnish"),
+        ({"varnish": "miss", "nginx": "miss"}, "upstage"),
+        ({"varnish": "hit-for-miss", "nginx": "miss"}, "upstage"),
+        ({"varnish": "pass", "nginx": "pass"}, "upstage"),
+        ({"nginx": "pass"}, "upstage"),
+        ({}, "upstage"),
+    ],
+)
+def test_who_served_it(page: Page, said: dict[str, str], station: str) -> None:
+    module = "data:text/javascript," + quote(SCRIPT.read_text())
+    timing = [{"name": name, "description": text} for name, text in said.items()]
+    assert page.evaluate(ASK, [module, timing, 100]) == station
+    assert page.evaluate(ASK, [module, timing, 0]) == "browser"  # nothing came over the network

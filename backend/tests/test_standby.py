@@ -1,0 +1,236 @@
+"""Two servers over the same folders: neither is in the other's way, and each knows what the other does."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.task import Clock
+
+from theatre import DRAWING, PASSWORD, Cache, Maker, Server, ask, bring
+from upstage import speech
+from upstage.accounts import Accounts
+from upstage.database import Database
+from upstage.house import House
+from upstage.records import new_stage
+from upstage.repertoire import POLL, Repertoire
+from upstage.speech import Numbers
+from upstage.standby import Presence, locked
+
+SERVE = ["-m", "upstage", "serve"]
+
+
+def open_house(folder: Path, name: str, **env: str) -> Server:
+    """Start a server that has a journal of its own, but its data and media in `folder`."""
+    (folder / name).mkdir(exist_ok=True)
+    folders = {"UPSTAGE_DATA": str(folder / "data"), "UPSTAGE_MEDIA": str(folder / "media")}
+    return Server(folder / name, SERVE, **folders, **env)
+
+
+@pytest.fixture(scope="module")
+def cache() -> Iterator[Cache]:
+    cache = Cache()
+    yield cache
+    cache.listener.close()
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory, cache: Cache) -> Iterator[tuple[Server, Server]]:
+    """Two servers that open a new house at the same moment; the password is theirs to choose."""
+    folder = tmp_path_factory.mktemp("pair")
+    with ThreadPoolExecutor() as pool:
+        starts = [
+            pool.submit(open_house, folder, name, UPSTAGE_PURGE=cache.address) for name in ("one", "two")
+        ]
+    one, two = (start.result() for start in starts)
+    yield one, two
+    for server in (one, two):
+        assert server.stop() == 0
+        assert not server.journal("Unhandled Error")
+        assert not server.journal("a request failed")
+        assert not server.journal("a purge was lost: the cache may hand out an old file")
+
+
+def password_of(server: Server) -> str:
+    return (Path(server.env["UPSTAGE_DATA"]) / "admin-password").read_text().strip()
+
+
+def test_both_open_a_new_house_at_the_same_moment(pair: tuple[Server, Server]) -> None:
+    for server in pair:
+        assert b"Demo" in Maker(server, password=password_of(server)).get("/stages/").body
+        assert ask(server, "/media/fox.svg").status == 200
+
+
+def test_what_is_changed_in_one_is_so_in_the_other(pair: tuple[Server, Server], cache: Cache) -> None:
+    one, two = pair
+    maker = Maker(one, password=password_of(one))
+    cup = bring(maker, "Cup")
+    assert maker.post("/admin/workshop/stages", action="make", id="new", name="A new stage").status == 302
+    assert maker.post("/admin/workshop/stages/new", action="put", file=cup).status == 302
+    two.wait_for(lambda: cup.encode() in ask(two, "/stages/new").body, "new stage in the other")
+    client = two.connect()
+    client.send(b"stage_ID=new&mode=JOIN")
+    client.until(b"&mode=JOINED")
+    cache.asked.clear()
+    other = Maker(two, password=password_of(two))
+    assert maker.upload(f"/admin/workshop/media/{cup}", DRAWING % b"1").status == 302
+    assert client.receive() == b"mode=RELOAD"
+    assert ask(two, f"/media/{cup}").body == DRAWING % b"1"
+    one.wait_for(lambda: len(cache.asked) == 2, "second purge")
+    assert other.upload(f"/admin/workshop/media/{cup}", DRAWING % b"2").status == 302
+    assert ask(one, f"/media/{cup}").body == DRAWING % b"2"
+    assert ask(one, f"/media/{cup}").headers["ETag"] == ask(two, f"/media/{cup}").headers["ETag"]
+    two.wait_for(lambda: len(cache.asked) == 4, "purges of the other")
+    assert set(cache.asked) == {f"PURGE / medium-{cup.replace('.', '-')}"}
+    client.close()
+
+
+def log_of(server: Server) -> list[str]:
+    page = ask(server, "/stages/rehearsal/log").body.decode()
+    return [f"line {n}" for n in range(40) for _ in range(page.count(f"line {n}<"))]
+
+
+def test_what_is_said_in_one_is_remembered_by_both(pair: tuple[Server, Server]) -> None:
+    clients = [server.connect() for server in pair]
+    for client in clients:
+        client.send(b"stage_ID=rehearsal&mode=JOIN")
+        client.until(b"&mode=JOINED")
+    for number in range(40):  # turn by turn, while both look what the other has
+        clients[number % 2].send(b"msg=line %d&mode=TEXT" % number)
+        clients[number % 2].until(b"&mode=ANONTEXT")
+        time.sleep(0.05)
+    began = time.monotonic()
+    everything = [f"line {n}" for n in range(40)]
+    for server in pair:
+        server.wait_for(lambda server=server: log_of(server) == everything, "chat of the other")  # type: ignore[misc]
+    assert time.monotonic() - began < 2
+    time.sleep(1.2)  # once more: nothing comes twice
+    for server in pair:
+        assert log_of(server) == everything
+        late = server.connect()
+        late.send(b"stage_ID=rehearsal&mode=JOIN")
+        [replay] = [frame for frame in late.until(b"&mode=JOINED") if frame.endswith(b"&mode=LOAD_CHAT")]
+        assert replay.count(b"line+") == 40
+        late.close()
+    for client in clients:
+        client.close()
+
+
+def test_a_start_beside_another_removes_only_what_is_old(tmp_path: Path) -> None:
+    env = {"UPSTAGE_ADMIN_PASSWORD": PASSWORD}
+    one = open_house(tmp_path, "one", **env)
+    places = [tmp_path / "media" / ".upload-abc", tmp_path / "data" / "speech" / "utter-7.mp3"]
+    left = [path.with_name(path.name.replace("7", "8").replace("abc", "xyz")) for path in places]
+    for path in places + left:
+        path.write_bytes(b"half of it")
+    for path in left:
+        os.utime(path, (0, time.time() - 3600))
+    two = open_house(tmp_path, "two", **env)
+    assert [path.exists() for path in places + left] == [True, True, False, False]
+    assert ask(two, "/speech/utter-7.mp3").body == b"half of it"  # what one speaks, both can send
+    assert two.stop() == 0
+    one.process.send_signal(signal.SIGKILL)
+    one.process.wait(10)
+    three = open_house(tmp_path, "one", **env)  # alone
+    assert [path.exists() for path in places] == [False, False]
+    assert three.stop() == 0
+
+
+def test_the_other_plays_on_when_one_is_killed(tmp_path: Path) -> None:
+    env = {"UPSTAGE_ADMIN_PASSWORD": PASSWORD}
+    one, two = (open_house(tmp_path, name, **env) for name in ("one", "two"))
+    client = one.connect()
+    client.join()
+    client.send(b"msg=the last words&mode=TEXT")
+    client.until(b"&mode=ANONTEXT")
+    time.sleep(0.1)
+    one.process.send_signal(signal.SIGKILL)
+    one.process.wait(10)
+    two.wait_for(lambda: b"the last words" in ask(two, "/stages/demo/log").body, "last words")
+    client = two.connect()
+    assert any(b"the+last+words" in frame for frame in client.join())
+    client.send(b"msg=and the first&mode=TEXT")
+    client.until(b"&mode=ANONTEXT")
+    one = open_house(tmp_path, "one", **env)
+    page = ask(one, "/stages/demo/log").body
+    assert page.index(b"the last words") < page.index(b"and the first")
+    assert page.count(b"and the first") == 1
+    assert one.stop() == two.stop() == 0
+
+
+def test_both_never_take_the_same_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speech, "NUMBERS_AT_ONCE", 2)
+
+    def take() -> list[int]:
+        numbers = Numbers(tmp_path / "next-number")
+        return [numbers.take() for _ in range(300)]
+
+    with ThreadPoolExecutor(4) as pool:
+        taken = [future.result() for future in [pool.submit(take) for _ in range(4)]]
+    assert len({number for numbers in taken for number in numbers}) == 1200
+
+
+def test_presence(tmp_path: Path) -> None:
+    first, second = Presence(tmp_path), Presence(tmp_path)
+    third = Presence(tmp_path)
+    assert [one.alone for one in (first, second, third)] == [True, False, False]
+    for one in (first, third, second):
+        one.stopService()
+    assert Presence(tmp_path).alone
+
+
+def test_whose_chat_is_whose(tmp_path: Path) -> None:
+    ours, theirs = Database(tmp_path), Database(tmp_path)
+    ours.add_stage(new_stage("a", "A"))
+    ours.add_stage(new_stage("b", "B"))
+    ours.add_chat([("a", "1")])
+    theirs.add_chat([("a", "2"), ("b", "3")])
+    assert ours.chats(["a"]) == ({"a": ["1", "2"]}, [("b", "3")])
+    assert ours.chats([]) == ({}, [])
+    assert theirs.chats(["a", "b"]) == ({"a": ["1", "2"], "b": ["3"]}, [])
+    ours.add_chat([("a", "4")])
+    theirs.add_chat([("a", "5")])
+    ours.add_chat([("a", "6")])
+    assert ours.chats([]) == ({}, [("a", "5")])
+    assert theirs.chats([]) == ({}, [("a", "4"), ("a", "6")])
+    ours.remove_stage("b")
+    theirs.remove_stage("a")
+    ours.add_stage(new_stage("c", "C"))
+    assert ours.chats([]) == theirs.chats([]) == ({}, [])
+    theirs.add_chat([("c", "7")])  # numbers of lines that are gone come again
+    assert ours.chats([]) == ({}, [("c", "7")])
+
+
+class AtOnce:
+    """In place of a thread."""
+
+    def start(self) -> None: ...
+
+    def run(self, work: Callable[..., object], *args: object) -> Deferred[object]:
+        return succeed(work(*args))
+
+
+def test_a_line_that_comes_in_the_middle_of_a_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = Database(tmp_path), Database(tmp_path)
+    ours.add_stage(new_stage("a", "A"))
+    clock, house = Clock(), House([])
+    accounts = Accounts("", lambda hash, password: succeed(False))
+    repertoire = Repertoire(ours, AtOnce(), AtOnce(), house, accounts, clock)  # type: ignore[arg-type]
+    repertoire.startService()
+    monkeypatch.setattr(ours, "changed_by_others", lambda: theirs.add_chat([("a", "now")]))  # and says no
+    clock.advance(POLL)
+    assert list(house.stages["a"].chat) == ["now"]
+
+
+def test_who_starts_waits_for_who_is_starting(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    with ThreadPoolExecutor() as pool:
+        with locked(tmp_path / "data" / ".starting"):
+            start = pool.submit(open_house, tmp_path, "one")
+            time.sleep(2)
+            assert [path.name for path in (tmp_path / "data").iterdir()] == [".starting"]
+        assert start.result().stop() == 0

@@ -1,0 +1,162 @@
+"""One second of cache on the default host, and what may never be in it."""
+
+import socket
+import time
+
+import pytest
+
+from front import Front, eventually
+from tiers import Seen, response
+
+
+@pytest.fixture(autouse=True)
+def varnish_allows_it(front: Front, forget: None) -> None:
+    """Varnish says for every answer that it may be kept until this second is over."""
+
+    def answer(seen: Seen) -> bytes:
+        return response(
+            f"{time.time()}",
+            x_accel_expires=f"@{int(time.time())}",
+            cache_control="no-store",  # is for browsers, not for us
+            cache_status="varnish; hit; ttl=9",
+            etag='"tag"',
+        )
+
+    front.varnish.answer = answer
+
+
+def begin_a_second() -> None:
+    """Wait until the next one begins: nginx counts in whole ones."""
+    time.sleep(1.02 - time.time() % 1)
+
+
+def test_a_crowd_is_one_request(front: Front) -> None:
+    begin_a_second()
+    answers = [front.ask("/stages/demo") for _ in range(50)]
+    assert len(front.varnish.seen) == 1
+    assert len({answer.text for answer in answers}) == 1
+    assert [answer.headers["cache-status"] for answer in answers[:2]] == [
+        "varnish; hit; ttl=9, nginx; fwd=uri-miss",
+        "varnish; hit; ttl=9, nginx; hit",
+    ]
+    assert 'nginx;desc="hit"' in answers[1].headers["server-timing"]
+    assert "x-accel-expires" not in answers[1].headers
+    assert answers[0].headers["x-request-id"] != answers[1].headers["x-request-id"]
+    begin_a_second()
+    assert front.ask("/stages/demo").headers["cache-status"].endswith("nginx; fwd=stale")
+
+
+def test_no_answer_is_ever_older_than_a_second(front: Front) -> None:
+    oldest, until, asked = 0.0, time.time() + 3.3, 0
+    while time.time() < until:
+        made = float(front.ask("/clock", port=front.load).text)
+        oldest = max(oldest, time.time() - made)
+        asked += 1
+        time.sleep(0.003)  # each of these costs a port for a minute
+    assert 0.5 < oldest <= 1.05  # it was kept, and not for longer
+    assert len(front.varnish.seen) <= 6 < asked
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "kept"),
+    [
+        ("/page", {"cookie": "who=me"}, False),
+        ("/page", {"authorization": "Basic eDp5"}, False),
+        ("/media/a.png", {"cookie": "who=me"}, True),
+        ("/speech/a.mp3", {"authorization": "Basic eDp5"}, True),
+        ("/style/x.css?v=1", {"cookie": "who=me"}, True),
+        ("/media/video/a.jpg", {}, False),
+        ("/admin/", {}, False),
+        ("/swf/client.swf", {}, False),
+        ("/media/a.png", {"range": "bytes=0-9"}, False),
+    ],
+)
+def test_what_is_private_or_a_part_is_not_even_looked_for(
+    front: Front, path: str, headers: dict[str, str], kept: bool
+) -> None:
+    begin_a_second()
+    front.ask(path)  # somebody else was here
+    for _ in range(2):
+        answer = front.ask(path, **headers)  # type: ignore[arg-type]
+    assert len(front.varnish.seen) == (1 if kept else 3)
+    assert answer.headers["cache-status"].endswith("nginx; hit" if kept else "nginx; fwd=bypass")
+    if not kept:
+        assert headers.items() <= front.varnish.seen[-1].headers.items()
+
+
+def test_only_get(front: Front) -> None:
+    begin_a_second()
+    front.ask("/head")
+    assert front.ask("/head", method="HEAD").headers["cache-status"].endswith("nginx; fwd=bypass")
+    assert front.ask("/head", method="POST").headers["cache-status"].endswith("nginx; fwd=method")
+    assert [seen.method for seen in front.varnish.seen] == ["GET", "HEAD", "POST"]
+
+
+def test_without_the_word_of_varnish_nothing_is_kept(front: Front) -> None:
+    front.varnish.answer = lambda _: response(
+        "x", cache_control="max-age=3600", expires="Thu, 31 Dec 2099 00:00:00 GMT"
+    )
+    for _ in range(3):
+        assert front.ask("/silent").headers["cache-status"] == "nginx; fwd=uri-miss"
+    assert len(front.varnish.seen) == 3
+
+
+def test_an_answer_that_sets_a_cookie_is_not_kept(front: Front) -> None:
+    front.varnish.answer = lambda _: response(
+        "x", x_accel_expires=f"@{int(time.time()) + 1}", set_cookie="a=b"
+    )
+    for _ in range(3):
+        front.ask("/cookie")
+    assert len(front.varnish.seen) == 3
+
+
+def test_hosts_and_queries_are_kept_apart(front: Front) -> None:
+    begin_a_second()
+    asked = [("/key", "localhost"), ("/key?a", "localhost"), ("/key?b", "localhost"), ("/key", "127.0.0.1")]
+    for path, host in asked + asked:
+        front.ask(path, host)
+    assert len(front.varnish.seen) == len(asked)
+
+
+def test_two_spellings_of_an_answer_are_kept_apart(front: Front) -> None:
+    front.varnish.answer = lambda seen: response(
+        seen.headers.get("accept-encoding", ""),
+        x_accel_expires=f"@{int(time.time())}",
+        vary="Accept-Encoding",
+    )
+    for _ in range(2):
+        assert front.ask("/vary", accept_encoding="gzip").text == "gzip"
+        assert front.ask("/vary").text == ""
+
+
+def test_a_browsers_copy_is_confirmed_from_the_cache(front: Front) -> None:
+    begin_a_second()
+    front.ask("/same")
+    assert front.ask("/same", if_none_match='"tag"').status == 304
+    assert front.ask("/same", if_none_match='"other"').status == 200
+    assert len(front.varnish.seen) == 1
+
+
+@pytest.mark.parametrize("host", ["classic.localhost", "nginx.localhost"])
+def test_the_other_sites_have_none(front: Front, host: str) -> None:
+    for mock in (front.varnish_tcp, front.backend):
+        mock.answer = front.varnish.answer
+    for _ in range(3):
+        assert front.ask("/none", host).headers["cache-status"] == "varnish; hit; ttl=9"
+    assert len(front.varnish_tcp.seen) + len(front.backend.seen) == 3
+
+
+def test_a_slow_reader_does_not_hold_varnish() -> None:
+    """What fits into the buffers is taken over at once, though the client reads nothing at all."""
+    with Front() as front:
+        # The kernel's own buffer would hide what nginx does.
+        front.edit(
+            "sites/unknown.conf", "include listen.conf;", f"listen {front.address}:{front.public} sndbuf=4k;"
+        )
+        front.start()
+        front.varnish.answer = lambda _: response("x" * 120_000)
+        with socket.socket() as slow:
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            slow.connect((front.address, front.public))
+            slow.sendall(b"GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            eventually(lambda: "/big" in front.varnish.sent, within=3)

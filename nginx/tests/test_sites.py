@@ -1,0 +1,297 @@
+"""Which way a request goes, what the next tier sees of it, and what comes back."""
+
+import re
+import time
+
+import pytest
+
+from front import Answer, Front, eventually
+from tiers import Mock, Seen, response
+
+KNOBS = {"SERVER_NAMES": "stage.example.org 192.0.2.7"}
+SITES = ["localhost", "classic.localhost", "nginx.localhost", "static.localhost"]
+
+
+def moved(seen: Seen) -> bytes:
+    return response(status="302 Found", location=f"http://{seen.headers['host']}:8081/admin/")
+
+
+@pytest.mark.parametrize(
+    ("host", "tier"),
+    [
+        ("upstage.localhost", "varnish"),
+        ("localhost", "varnish"),
+        ("LOCALHOST:8080", "varnish"),
+        ("127.0.0.1", "varnish"),
+        ("[::1]:8080", "varnish"),
+        ("stage.example.org", "varnish"),
+        ("192.0.2.7", "varnish"),
+        ("classic.localhost", "varnish over TCP"),
+        ("nginx.localhost", "backend"),
+        ("static.localhost", "backend"),
+    ],
+)
+def test_the_host_decides_who_is_asked(front: Front, host: str, tier: str) -> None:
+    assert front.ask(f"/{tier.replace(' ', '-')}", host).text == tier
+
+
+@pytest.mark.parametrize("port", ["public", "load"])
+@pytest.mark.parametrize("host", ["nobody.example", "localhost.example", "127.0.0.2", "second.localhost"])
+def test_an_unknown_host_is_misdirected(front: Front, host: str, port: str) -> None:
+    answer = front.ask("/", host, port=getattr(front, port))
+    assert answer.status == 421
+    assert "SERVER_NAMES" in answer.text
+    assert not any(mock.seen for mock in front.mocks)
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"GET http://nobody.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 421),
+        (b"GET http://localhost/ HTTP/1.1\r\nHost: nobody.example\r\n\r\n", 200),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: nobody.example\r\n\r\n", 400),
+        (b"GET /a b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET /%00 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"x" * 9000 + b"\r\n\r\n", 400),
+        (b"GET /" + b"x" * 9000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+        # Two ideas of where the body ends: the way to smuggle a second request past the first tier.
+        (
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            400,
+        ),
+        (
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+            400,
+        ),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: +1\r\n\r\na", 400),
+        (
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+            501,
+        ),
+    ],
+)
+def test_what_is_not_one_clear_request_goes_no_further(front: Front, request_: bytes, status: int) -> None:
+    assert front.raw(request_).status == status
+    assert len([seen for mock in front.mocks for seen in mock.seen]) == (status == 200)
+
+
+def test_a_space_before_the_colon_hides_no_length(front: Front) -> None:
+    """`Content-Length : 30` must not be a length for the next tier and none for us."""
+    smuggled = b"GET /smuggled HTTP/1.1\r\nX: y\r\n\r\n"
+    request = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length : %d\r\n\r\n" % len(smuggled)
+    front.raw(request + smuggled)
+    assert all("content-length " not in seen.headers for seen in front.varnish.seen)
+    assert all(seen.target != "/smuggled" for seen in front.varnish.seen)
+
+
+def test_a_chunked_body_arrives_with_a_length(front: Front) -> None:
+    request = (
+        b"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    )
+    assert front.raw(request).status == 200
+    assert front.varnish.seen[0].body == b"abc"
+    assert "transfer-encoding" not in front.varnish.seen[0].headers
+
+
+@pytest.mark.parametrize("host", SITES)
+def test_what_a_client_claims_about_itself_goes_no_further(front: Front, host: str) -> None:
+    answer = front.ask(
+        "/forged",
+        host,
+        x_forwarded_for="192.0.2.66",
+        x_real_ip="192.0.2.66",
+        forwarded="for=192.0.2.66",
+        x_forwarded_proto="https",
+        x_request_id="mine\x01",
+        proxy="http://192.0.2.66",
+        cache_status="forged; hit",
+    )
+    (seen,) = [seen for mock in front.mocks for seen in mock.seen]
+    assert "192.0.2.66" not in str(seen.headers)
+    assert seen.headers["x-forwarded-for"] == seen.headers["x-real-ip"] == "127.0.0.1"
+    assert seen.headers["x-forwarded-proto"] == "http"
+    assert seen.headers["host"] == host
+    assert re.fullmatch("[0-9a-f]{32}", seen.headers["x-request-id"])
+    assert answer.headers["x-request-id"] == seen.headers["x-request-id"]
+    assert "forged" not in answer.headers.get("cache-status", "")
+    (line,) = eventually(lambda: front.lines(seen.headers["x-request-id"]))
+    assert "127.0.0.1" in line
+    assert "192.0.2.66" not in line
+
+
+@pytest.mark.parametrize("host", [*SITES, "[::1]"])
+def test_a_redirect_never_shows_the_backends_port(front: Front, host: str) -> None:
+    for mock in front.mocks:
+        mock.answer = moved
+    answer = front.ask("/admin", f"{host}:{front.public}")
+    assert answer.status == 302
+    own = f"http://{host}:{front.public}" if host == "classic.localhost" else ""
+    assert answer.headers["location"] == f"{own}/admin/"
+
+
+def test_the_answer_cannot_steer_nginx(front: Front) -> None:
+    for mock in front.mocks:
+        mock.answer = lambda _: response("meant", x_accel_redirect="/.nginx/page", x_accel_limit_rate="1")
+    for host in SITES:
+        answer = front.ask("/steered", host)
+        assert (answer.status, answer.text) == (200, "meant")
+        assert not [name for name in answer.headers if name.startswith("x-accel")]
+
+
+@pytest.mark.parametrize("host", SITES)
+def test_no_version_in_any_answer(front: Front, host: str) -> None:
+    for path in ("/", "/.nginx/nothing", "/.nginx/page"):
+        answer = front.ask(path, host)
+        assert not re.search(r"nginx/\d", f"{answer.headers} {answer.text}")
+
+
+def websocket(front: Front, host: str) -> tuple[Answer, bytes]:
+    """Upgrade, then say something."""
+    with front.connect() as connection:
+        connection.sendall(
+            f"GET /ws HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n".encode()
+        )
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += connection.recv(1)
+        connection.sendall(b"bravo")
+        return Answer(int(head.split()[1]), {}, b""), connection.recv(100)
+
+
+@pytest.mark.parametrize("host", SITES)
+def test_a_websocket_goes_to_the_backend_on_every_site(front: Front, host: str) -> None:
+    front.backend.answer = lambda _: (
+        b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+    )
+    answer, echo = websocket(front, host)
+    assert (answer.status, echo) == (101, b"BRAVO")
+    (seen,) = front.backend.seen
+    assert seen.headers["upgrade"] == "websocket"
+    assert seen.headers["connection"] == "upgrade"
+    assert seen.headers["x-forwarded-for"] == "127.0.0.1"
+
+
+def test_nothing_is_upgraded_anywhere_else(front: Front) -> None:
+    front.ask("/else", upgrade="websocket", connection="Upgrade")
+    assert not {"upgrade", "connection"} & front.varnish.seen[0].headers.keys()
+
+
+def test_today_keeps_connections_and_2011_opens_one_each_time(front: Front) -> None:
+    for host, mock, http_version in [
+        ("localhost", front.varnish, "HTTP/1.1"),
+        ("nginx.localhost", front.backend, "HTTP/1.1"),
+        ("classic.localhost", front.varnish_tcp, "HTTP/1.0"),
+    ]:
+        with front.connect() as connection:  # one worker
+            for number in range(20):
+                connection.sendall(f"GET /{number} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                while b"HTTP/1.1 200" not in (data := connection.recv(65536)):
+                    pass
+                while not data.endswith(mock.name.encode()):
+                    data += connection.recv(65536)
+        assert {seen.version for seen in mock.seen} == {http_version}
+        opened = {seen.connection for seen in mock.seen}
+        assert len(opened) == (20 if host == "classic.localhost" else 1), host
+        mock.seen.clear()
+
+
+@pytest.mark.parametrize(
+    ("host", "compressed"),
+    [
+        ("localhost", False),  # Varnish's work
+        ("classic.localhost", True),
+        ("nginx.localhost", True),
+        ("static.localhost", True),
+    ],
+)
+def test_one_tier_compresses(front: Front, host: str, compressed: bool) -> None:
+    for mock in front.mocks:
+        mock.answer = lambda _: response("bravo " * 500, content_type="text/css")
+    answer = front.ask("/style", host, accept_encoding="gzip")
+    assert (answer.headers.get("content-encoding") == "gzip") == compressed
+    assert ("Accept-Encoding" in answer.headers.get("vary", "")) == compressed
+    assert "content-encoding" not in front.ask("/plain", host).headers
+    for mock in front.mocks:
+        mock.answer = lambda _: response("x" * 3000, content_type="image/png")
+    assert "content-encoding" not in front.ask("/picture", host, accept_encoding="gzip").headers
+
+
+@pytest.mark.parametrize("host", SITES)
+def test_a_body_of_16_megabytes_and_no_more(front: Front, host: str) -> None:
+    head = f"POST /upload HTTP/1.1\r\nHost: {host}\r\nContent-Length: %d\r\n\r\n"
+    too_much = front.raw((head % (16 * 1024 * 1024 + 1)).encode())
+    assert too_much.status == 413
+    assert "16 megabytes" in too_much.text
+    assert front.ask("/upload", host, "POST", body=b"x" * 16 * 1024 * 1024).status == 200
+    assert [len(seen.body) for mock in front.mocks for seen in mock.seen] == [16 * 1024 * 1024]
+
+
+def test_classic_has_a_log_of_its_own(front: Front) -> None:
+    front.ask("/counted", "classic.localhost", user_agent="Lynx", referer="http://example.org/")
+    (line,) = eventually(lambda: front.lines("/counted"))
+    assert re.fullmatch(
+        r'classic\.localhost 127\.0\.0\.1 - - \[[^]]+\] "GET /counted HTTP/1\.1" 200 16 '
+        r'"http://example\.org/" "Lynx" id=[0-9a-f]{32}',
+        line,
+    )
+
+
+def test_a_line_of_the_log_is_one_line(front: Front) -> None:
+    front.ask("/marked", user_agent="a\x1b[31m\x07", referer='"')
+    front.ask("/marked-%0aforged")
+    assert len(eventually(lambda: [x for x in [front.lines("/marked")] if len(x) == 2])[0]) == 2
+    assert not front.lines("^forged")
+    assert "\x1b" not in front.log.read_text()
+
+
+@pytest.mark.parametrize("host", SITES)
+def test_server_timing_has_a_member_of_each_tier(front: Front, host: str) -> None:
+    for mock in front.mocks:
+        mock.answer = lambda _: response("x", server_timing='varnish;desc="hit"')
+    timing = front.ask("/timed", host).headers["server-timing"]
+    desc = "miss" if host == "localhost" else "pass"
+    assert re.fullmatch(rf'varnish;desc="hit", nginx;desc="{desc}";dur=\d+', timing)
+    own = front.ask("/.nginx/nothing-such", host, port=front.load)
+    assert "nginx;desc=" in own.headers["server-timing"]
+
+
+def test_the_milliseconds_of_server_timing_are_true(front: Front) -> None:
+    def slow(seen: Seen) -> bytes:
+        time.sleep(float(seen.target[1:]))
+        return response("x")
+
+    front.backend.answer = slow
+    for seconds in (0.05, 1.1):
+        timing = front.ask(f"/{seconds}", "nginx.localhost").headers["server-timing"]
+        assert seconds * 1000 - 20 <= int(timing.split("dur=")[1]) < seconds * 1000 + 300
+
+
+@pytest.mark.parametrize("host", SITES)
+def test_nobody_answers(front: Front, host: str) -> None:
+    mock: Mock = {"localhost": front.varnish, "classic.localhost": front.varnish_tcp}.get(host, front.backend)
+    mock.close()
+    try:
+        answer = front.ask("/", host)
+    finally:
+        mock.listen()
+    assert answer.status == 503
+    assert answer.headers["retry-after"] == "5"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["cache-status"] == "nginx; detail=error"
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert "The curtain is down" in answer.text
+    assert answer.headers["x-request-id"] in answer.text
+    assert "nginx" not in answer.text
+
+
+def test_the_tiers_own_errors_are_left_alone(front: Front) -> None:
+    for mock in (front.varnish, front.backend):
+        mock.answer = lambda _: response("mine", status="503 Service Unavailable")
+    for host in ("localhost", "nginx.localhost"):
+        answer = front.ask("/error", host)
+        assert (answer.status, answer.text) == (503, "mine")

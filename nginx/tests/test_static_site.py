@@ -1,0 +1,148 @@
+"""static.localhost: nginx hands out the media from disk, as the backend would."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from front import Answer, Front
+from tiers import Seen, response
+
+HOST = "static.localhost"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def media(front: Front) -> Path:
+    """A media folder with everything that may and may not be served."""
+    folder = front.media
+    for name in (
+        "a.png",
+        "b.svg",
+        "c.mp3",
+        "d.html",
+        "e.swf",
+        "f.txt",
+        "audio/g.ogg",
+        "bench/h.gif",
+        "i.xyz",
+    ):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(name * 500)
+    for name in (".upload-1.png", ".hidden/x.png", "audio/.x.png", "video/me.jpg", "closed.png"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("SECRET")
+    (folder / "closed.png").chmod(0)
+    (front.folder / "outside.png").write_text("SECRET")
+    (front.folder / "outside").mkdir()
+    (front.folder / "outside" / "x.png").write_text("SECRET")
+    (folder / "link.png").symlink_to(front.folder / "outside.png")
+    (folder / "linked").symlink_to(front.folder / "outside")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def backend_says_404(front: Front, forget: None) -> None:
+    """As the real one does for what it does not have."""
+
+    def answer(seen: Seen) -> bytes:
+        return response("the house's page", "404 Not Found")
+
+    front.backend.answer = answer
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("a.png", "image/png"),
+        ("b.svg", "image/svg+xml"),
+        ("c.mp3", "audio/mpeg"),
+        ("d.html", "text/html; charset=utf-8"),
+        ("e.swf", "application/x-shockwave-flash"),
+        ("f.txt", "text/plain; charset=utf-8"),
+        ("audio/g.ogg", "audio/ogg"),
+        ("bench/h.gif", "image/gif"),
+        ("thumb/a.png", "image/png"),
+        ("i.xyz", "application/octet-stream"),
+    ],
+)
+def test_media_come_from_disk_with_the_backends_headers(front: Front, path: str, kind: str) -> None:
+    answer = front.ask(f"/media/{path}?v=1", HOST)
+    assert answer.status == 200
+    assert answer.text == path.removeprefix("thumb/") * 500
+    assert answer.headers["content-type"] == kind
+    assert answer.headers["cache-control"] == "public, no-cache"
+    assert "sandbox" in answer.headers["content-security-policy"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["x-request-id"]
+    assert 'nginx;desc="self"' in answer.headers["server-timing"]
+    assert front.backend.seen == []
+
+
+def test_validators_and_ranges(front: Front) -> None:
+    whole = front.ask("/media/a.png", HOST)
+    tag, date = whole.headers["etag"], whole.headers["last-modified"]
+    assert front.ask("/media/a.png", HOST, if_none_match=tag).status == 304
+    assert front.ask("/media/a.png", HOST, if_modified_since=date).status == 304
+    part = front.ask("/media/a.png", HOST, range="bytes=2-6")
+    assert (part.status, part.text) == (206, whole.text[2:7])
+    assert front.ask("/media/a.png", HOST, range="bytes=99999-").status == 416
+    assert front.ask("/media/a.png", HOST, range="bytes=0-1,3-4,6-7").status == 200
+    assert front.ask("/media/a.png", HOST, "HEAD").headers["content-length"] == str(len(whole.body))
+
+
+def test_a_replaced_file_is_new_at_once(front: Front, media: Path) -> None:
+    tag = front.ask("/media/a.png", HOST).headers["etag"]
+    (media / ".upload-2.png").write_text("new")
+    os.replace(media / ".upload-2.png", media / "bench/new.png")
+    assert front.ask("/media/bench/new.png", HOST).text == "new"
+    (media / "a.png").write_text("a.png" * 500 + "!")
+    assert front.ask("/media/a.png", HOST, if_none_match=tag).status == 200
+    (media / "a.png").write_text("a.png" * 500)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/media/.upload-1.png",
+        "/media/.hidden/x.png",
+        "/media/audio/.x.png",
+        "/media/link.png",
+        "/media/linked/x.png",
+        "/media/closed.png",
+        "/media/missing.png",
+        "/media/",
+        "/media/audio",
+        "/media/audio/",
+        "/media/%2e%2e/outside.png",
+        "/media/..%2foutside.png",
+        "/media/x/../../outside.png",
+        "/media/a.png%00.txt",
+        "/media//outside.png",
+        "/media/thumb/../../outside.png",
+        "/media/video/me.jpg",
+        "/media//video/me.jpg",
+        "/media/./video/me.jpg",
+        "/media/%76ideo/me.jpg",
+        "/mediaa.png",
+        "/media../outside.png",
+    ],
+)
+def test_what_is_no_published_file_is_left_to_the_backend(front: Front, path: str) -> None:
+    answer = front.ask(path, HOST)
+    assert "SECRET" not in answer.text
+    assert answer.status in (400, 404)
+    if answer.status == 404:
+        assert answer.text == "the house's page"
+        assert front.backend.seen[0].target == path  # as the client wrote it
+
+
+def test_webcam_frames_are_the_backends(front: Front) -> None:
+    front.backend.answer = lambda _: response("frame", cache_control="no-store")
+    answers: list[Answer] = [front.ask("/media/video/me.jpg", HOST) for _ in range(2)]
+    assert [answer.text for answer in answers] == ["frame", "frame"]
+    assert len(front.backend.seen) == 2
+
+
+def test_nothing_is_written(front: Front) -> None:
+    for method in ("POST", "PUT", "DELETE"):
+        assert front.ask("/media/a.png", HOST, method).status == 405

@@ -1,0 +1,48 @@
+"""The two ports that do not speak HTTP."""
+
+import contextlib
+import re
+import socket
+
+from front import Front, eventually
+
+KNOBS = {"CLIENT_STAGE_CONNECTIONS": "350"}
+
+
+def test_the_stage_hears_who_calls_and_then_every_byte(front: Front) -> None:
+    with front.connect(front.stage) as connection, connection.makefile("rb") as stream:
+        own = connection.getsockname()[1]
+        assert stream.readline() == f"PROXY TCP4 127.0.0.1 {front.address} {own} {front.stage}\r\n".encode()
+        connection.sendall(b"mode=join\0\xff\0")
+        assert stream.read(12) == b"MODE=JOIN\0\xff\0"
+    (line,) = eventually(lambda: front.lines(f"stream:{front.stage} 200 "))
+    assert re.match(r"127\.0\.0\.1 .*in=12 ", line)
+
+
+def test_the_policy_answers_who_has_stopped_sending(front: Front) -> None:
+    with front.connect(front.policy) as connection:
+        connection.sendall(b"<policy-file-request/>\0")
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(100) == b"<POLICY-FILE-REQUEST/>\0"
+
+
+def hold(front: Front, port: int, count: int) -> int:
+    """Open that many connections at once; how many of them are served."""
+    opened = [front.connect(port) for _ in range(count)]
+    try:
+        served = 0
+        for connection in opened:
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(b"bravo")
+                served += bool(connection.recv(100))
+        return served
+    finally:
+        for connection in opened:
+            connection.close()
+
+
+def test_a_class_fits_onto_each_port_and_no_more_than_the_limit(front: Front) -> None:
+    assert hold(front, front.stage, 300) == 300
+    assert eventually(lambda: hold(front, front.stage, 360) == 350)
+    assert hold(front, front.policy, 300) == 300
+    assert eventually(lambda: hold(front, front.policy, 410) == 400)

@@ -1,0 +1,276 @@
+"""HTTPS: protocols, HTTP/2, certificates, and the redirect if somebody wants it."""
+
+import re
+import ssl
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from front import Answer, Front, receive
+from tiers import response
+
+KNOBS = {"SERVER_NAMES": "stage.example.org 192.0.2.7 [2001:db8::7] *.example.net .example.com www.example.*"}
+
+
+def context(front: Front, certificate: Path | None = None) -> ssl.SSLContext:
+    """A client that trusts this certificate and nothing else."""
+    return ssl.create_default_context(cafile=str(certificate or front.tls / "proscenium.pem"))
+
+
+def https(
+    front: Front, tls: ssl.SSLContext, name: str = "localhost", path: str = "/"
+) -> tuple[Answer, ssl.SSLSocket]:
+    """One request by HTTPS, and the connection it came over."""
+    with tls.wrap_socket(front.connect(front.secure), server_hostname=name) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {name}:{front.secure}\r\n\r\n".encode())
+        return receive(connection), connection
+
+
+def openssl(*arguments: str | Path) -> str:
+    """Run the openssl command."""
+    return subprocess.check_output(["openssl", *arguments], text=True, stderr=subprocess.DEVNULL)
+
+
+def make_pair(folder: Path, name: str, days: int = 365, subject: str = "theatre.example.org") -> None:
+    """A self-signed pair NAME.pem, NAME.key."""
+    openssl(
+        *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
+        *("-days", str(days), "-subj", f"/CN={subject}", "-addext", f"subjectAltName=DNS:{subject}"),
+        *("-keyout", folder / f"{name}.key", "-out", folder / f"{name}.pem"),
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("localhost", "upstage.localhost", "classic.localhost", "nginx.localhost", "static.localhost"),
+        *("second.localhost", "127.0.0.1", "::1", "stage.example.org", "192.0.2.7", "2001:db8::7"),
+        *("any.example.net", "example.com", "www.example.com"),
+    ],
+)
+def test_the_certificate_has_every_name_of_the_house(front: Front, name: str) -> None:
+    with context(front).wrap_socket(front.connect(front.secure), server_hostname=name) as connection:
+        assert connection.version() == "TLSv1.3"
+
+
+def test_the_certificate_is_no_authority_and_its_key_is_private(front: Front) -> None:
+    text = openssl("x509", "-in", front.tls / "proscenium.pem", "-noout", "-text")
+    assert "CA:FALSE" in text
+    assert "TLS Web Server Authentication" in text
+    assert (front.tls / "proscenium.key").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("version", "works"),
+    [
+        (ssl.TLSVersion.TLSv1, False),
+        (ssl.TLSVersion.TLSv1_1, False),
+        (ssl.TLSVersion.TLSv1_2, True),
+        (ssl.TLSVersion.TLSv1_3, True),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
+def test_protocols(front: Front, version: ssl.TLSVersion, works: bool) -> None:
+    tls = context(front)
+    tls.minimum_version = tls.maximum_version = version
+    tls.set_ciphers("ALL:@SECLEVEL=0")
+    if works:
+        assert https(front, tls)[0].status == 200
+    else:
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            https(front, tls)
+
+
+@pytest.mark.parametrize(
+    ("cipher", "works"),
+    [
+        ("ECDHE-ECDSA-AES128-GCM-SHA256", True),
+        ("ECDHE-ECDSA-CHACHA20-POLY1305", True),
+        ("ECDHE-ECDSA-AES128-SHA", False),
+        ("AES128-GCM-SHA256", False),
+    ],
+)
+def test_ciphers_of_tls_1_2(front: Front, cipher: str, works: bool) -> None:
+    tls = context(front)
+    tls.maximum_version = ssl.TLSVersion.TLSv1_2
+    tls.set_ciphers(cipher)
+    if works:
+        assert https(front, tls)[0].status == 200
+    else:
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            https(front, tls)
+
+
+def test_the_key_exchange_is_the_best_that_both_know(front: Front) -> None:
+    said = subprocess.run(
+        ["openssl", "s_client", "-connect", f"{front.address}:{front.secure}"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert re.search("X25519", said), said
+
+
+def test_a_session_is_resumed_from_the_cache_and_not_from_a_ticket(front: Front) -> None:
+    tls = context(front)
+    tls.maximum_version = ssl.TLSVersion.TLSv1_2
+    with tls.wrap_socket(front.connect(front.secure), server_hostname="localhost") as first:
+        session = first.session
+    assert session
+    assert not session.has_ticket
+    again = tls.wrap_socket(front.connect(front.secure), server_hostname="localhost", session=session)
+    with again:
+        assert again.session_reused
+
+
+def test_http_2(front: Front) -> None:
+    """A GET, spelled in frames (RFC 9113) and static table entries (RFC 7541)."""
+    tls = context(front)
+    tls.set_alpn_protocols(["h2", "http/1.1"])
+    with tls.wrap_socket(front.connect(front.secure), server_hostname="localhost") as connection:
+        assert connection.selected_alpn_protocol() == "h2"
+        fields = b"\x82\x87\x84\x41\x09localhost"  # :method GET, :scheme https, :path /, :authority
+        headers = struct.pack(">I", len(fields))[1:] + b"\x01\x05\0\0\0\x01" + fields
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\x04\0\0\0\0\0" + headers)
+        with connection.makefile("rb") as stream:
+            kind = streams = 0
+            while kind != 1:
+                head = stream.read(9)
+                kind, payload = head[3], stream.read(int.from_bytes(head[:3]))
+                if kind == 4 and payload:  # SETTINGS
+                    settings = dict(struct.iter_unpack(">HI", payload))
+                    streams = settings.get(3, streams)
+        assert payload[0] == 0x88  # :status 200
+        assert streams == 10
+    assert front.varnish.seen[0].headers["host"] == "localhost"
+
+
+def test_the_next_tier_hears_of_https(front: Front) -> None:
+    https(front, context(front))
+    assert front.varnish.seen[0].headers["x-forwarded-proto"] == "https"
+
+
+def test_a_redirect_of_classic_stays_with_https(front: Front) -> None:
+    front.varnish_tcp.answer = lambda seen: response(
+        status="302 Found", location="http://classic.localhost:8081/admin/"
+    )
+    answer, _ = https(front, context(front), "classic.localhost", "/admin")
+    assert answer.headers["location"] == f"https://classic.localhost:{front.secure}/admin/"
+
+
+def test_an_unknown_host_is_misdirected_here_too(front: Front) -> None:
+    tls = context(front)
+    tls.check_hostname = False
+    assert https(front, tls, "nobody.example")[0].status == 421
+
+
+def test_nothing_is_redirected_by_default(front: Front) -> None:
+    assert front.ask("/").status == 200
+    assert "strict-transport-security" not in https(front, context(front))[0].headers
+
+
+@pytest.fixture
+def other() -> Iterator[Front]:
+    """A front of house that is not running yet."""
+    with Front() as front:
+        yield front
+
+
+def test_https_redirect_on(other: Front) -> None:
+    other.knobs |= {"HTTPS_REDIRECT": "on", "HTTPS_PORT": "9443"}
+    other.start()
+    answer = other.ask("/stages/demo?a=%20b", "classic.localhost:1234", "POST")
+    assert answer.status == 308
+    assert answer.headers["location"] == "https://classic.localhost:9443/stages/demo?a=%20b"
+    assert "strict-transport-security" not in answer.headers
+    assert other.ask("/", "nobody.example").status == 421
+    assert other.ask("/", port=other.load).status == 200
+    secure, _ = https(other, context(other))
+    assert secure.status == 200
+    assert secure.headers["strict-transport-security"] == "max-age=86400"
+
+
+def test_https_port_443_is_not_spelled_out(other: Front) -> None:
+    other.knobs |= {"HTTPS_REDIRECT": "on", "HTTPS_PORT": "443"}
+    other.start()
+    assert other.ask("/x", "[::1]").headers["location"] == "https://[::1]/x"
+
+
+def test_the_users_own_pair(other: Front) -> None:
+    make_pair(other.folder, "own")
+    own = other.folder / "own.pem"
+    other.knobs |= {"TLS_CERTIFICATE": str(own), "TLS_CERTIFICATE_KEY": str(other.folder / "own.key")}
+    other.start()
+    assert https(other, context(other, own), "theatre.example.org")[0].status == 421  # trusted, but no site
+    assert list(other.tls.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("certificate", "key", "complaint"),
+    [
+        ("own.pem", "", "belong together: set both"),
+        ("", "own.key", "belong together: set both"),
+        ("missing.pem", "own.key", "there is no '.*missing.pem' that nginx may read"),
+        ("own.pem", "missing.key", "there is no '.*missing.key' that nginx may read"),
+        ("own.pem", "other.key", "is not the key of TLS_CERTIFICATE"),
+        ("own.key", "own.key", "is not the key of TLS_CERTIFICATE"),
+        ("own.pem", "locked.key", "or needs a password"),
+    ],
+)
+def test_a_pair_that_is_none_is_one_line(other: Front, certificate: str, key: str, complaint: str) -> None:
+    for name in ("own", "other"):
+        make_pair(other.folder, name)
+    openssl(
+        *("pkey", "-in", other.folder / "own.key", "-aes256", "-passout", "pass:x"),
+        *("-out", other.folder / "locked.key"),
+    )
+    ended = other.script(
+        "start.sh",
+        TLS_CERTIFICATE=str(other.folder / certificate) if certificate else "",
+        TLS_CERTIFICATE_KEY=str(other.folder / key) if key else "",
+    )
+    assert ended.returncode == 1
+    assert re.search(complaint, ended.stdout), ended.stdout
+    assert len(ended.stdout.splitlines()) == 1
+
+
+def test_the_certificate_is_kept_until_it_ends_or_the_names_change(other: Front) -> None:
+    certificate = other.tls / "proscenium.pem"
+
+    def made_by(**knobs: str) -> bytes:
+        done = other.script("generate.sh", **knobs)
+        assert (done.returncode, done.stdout) == (0, "")
+        return certificate.read_bytes()
+
+    first = made_by()
+    assert made_by() == first
+    named = made_by(SERVER_NAMES="stage.example.org")
+    assert named != first
+    assert made_by(SERVER_NAMES="stage.example.org") == named
+    make_pair(other.tls, "proscenium", days=31)
+    a_month = certificate.read_bytes()
+    assert made_by(SERVER_NAMES="stage.example.org") == a_month
+    make_pair(other.tls, "proscenium", days=29)
+    less = certificate.read_bytes()
+    assert made_by(SERVER_NAMES="stage.example.org") != less
+    (other.tls / "proscenium.key").unlink()
+    renewed = certificate.read_bytes()
+    assert made_by(SERVER_NAMES="stage.example.org") != renewed
+
+
+def test_a_certificate_that_cannot_be_made_is_one_line(other: Front) -> None:
+    assert other.script("generate.sh").returncode == 0
+    for knobs in ({"SERVER_NAMES": "300.1.1.1"}, {"TLS_FOLDER": str(other.folder / "missing")}):
+        ended = other.script("start.sh", **knobs)
+        assert ended.returncode == 1
+        assert re.match("No certificate for .* could be made in ", ended.stdout)
+        assert len(ended.stdout.splitlines()) == 1
+
+
+def test_plain_http_on_the_tls_port_is_refused(front: Front) -> None:
+    with front.connect(front.secure) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert receive(connection).status == 400

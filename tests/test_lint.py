@@ -1,0 +1,62 @@
+"""What the linter behind REDbot has to say about our answers: nothing that matters."""
+
+import http.client
+import time
+
+import pytest
+from httplint import HttpRequestLinter, HttpResponseLinter, levels
+
+from house import House
+
+ANSWERS = {
+    "page": ("GET", "/stages/demo", {}),
+    "front page": ("GET", "/", {}),
+    "private page": ("GET", "/admin/", {"Cookie": "who=me"}),
+    "key": ("GET", "/admin/id", {}),
+    "media": ("GET", "/media/bench/small.swf", {}),
+    "part of it": ("GET", "/media/bench/small.swf", {"Range": "bytes=100-199"}),
+    "no such part": ("GET", "/media/bench/small.swf", {"Range": "bytes=99999999-"}),
+    "headers alone": ("HEAD", "/media/bench/small.swf", {}),
+    "style": ("GET", "/style/main.css", {"Accept-Encoding": "gzip"}),
+    "redirect": ("GET", "/admin", {}),
+    "not found": ("GET", "/nowhere", {}),
+    "not allowed": ("POST", "/media/bench/tiny.html", {}),
+    "order refused": ("PURGE", "/", {}),
+    "robots": ("GET", "/robots.txt", {}),
+    "icon": ("GET", "/favicon.ico", {}),
+}
+HOSTS = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost")
+
+
+def complaints(house: House, host: str, method: str, path: str, headers: dict[str, str]) -> list[str]:
+    """The linter's warnings about one answer."""
+    now = time.time()
+    asked = HttpRequestLinter(start_time=now)
+    asked.process_request_topline(method.encode(), house.url(path, host).encode(), b"1.1")
+    sent = {"Host": f"{host}:{house.ports['HTTP_PORT']}", **headers}
+    asked.process_headers([(name.encode(), value.encode()) for name, value in sent.items()])
+    asked.finish_content(True)
+
+    connection = http.client.HTTPConnection("127.0.0.1", house.ports["HTTP_PORT"], timeout=20)
+    connection.request(method, path, headers=sent)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+
+    linter = HttpResponseLinter(start_time=now, _related=asked, no_content=method == "HEAD")
+    linter.process_response_topline(b"1.1", str(answer.status).encode(), answer.reason.encode())
+    linter.process_headers([(name.encode(), value.encode()) for name, value in answer.getheaders()])
+    linter.feed_content(body)
+    linter.finish_content(True)
+    return [str(note.summary) for note in linter.notes if note.level in (levels.WARN, levels.BAD)]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_nothing_to_complain_about(house: House, host: str, answer: str) -> None:
+    method, path, headers = ANSWERS[answer]
+    assert complaints(house, host, method, path, headers) == []
+
+
+def test_nothing_to_complain_about_where_nobody_lives(house: House) -> None:
+    assert complaints(house, "nobody.example", "GET", "/", {}) == []
