@@ -51,9 +51,9 @@ class House:
             **self.knobs,
         }
 
-    def make(self, target: str) -> str:
-        """Run `make TARGET`; return what it printed. AssertionError with all of it on failure."""
-        return self._run("make", target)
+    def make(self, target: str, *settings: str) -> str:
+        """Run `make TARGET [NAME=value]`; return what it printed. AssertionError with all of it on failure."""
+        return self._run("make", target, *settings)
 
     def compose(self, *arguments: str) -> str:
         """Run a Compose command on this project (containers only); return its output."""

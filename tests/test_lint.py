@@ -25,6 +25,12 @@ ANSWERS = {
     "robots": ("GET", "/robots.txt", {}),
     "icon": ("GET", "/favicon.ico", {}),
 }
+# nginx takes the validators, and nothing else, off the file's headers when it refuses a range of it.
+HARMLESS = {
+    ("static.localhost", "no such part"): [
+        "This response cannot be served from cache without validation, and doesn't have a validator."
+    ]
+}
 HOSTS = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost")
 
 
@@ -55,7 +61,7 @@ def complaints(house: House, host: str, method: str, path: str, headers: dict[st
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_nothing_to_complain_about(house: House, host: str, answer: str) -> None:
     method, path, headers = ANSWERS[answer]
-    assert complaints(house, host, method, path, headers) == []
+    assert complaints(house, host, method, path, headers) == HARMLESS.get((host, answer), [])
 
 
 def test_nothing_to_complain_about_where_nobody_lives(house: House) -> None:

@@ -2,13 +2,16 @@
 
 import os
 import socket
+import threading
 import time
+import uuid
 from pathlib import Path
 
 import pytest
 import requests
 
 from house import House, eventually
+from stage_client import RawStage, enter
 
 
 def test_up_ends_with_the_addresses_and_the_password(house: House) -> None:
@@ -105,3 +108,52 @@ def test_the_backend_may_be_restarted(house: House) -> None:
         house.compose("restart", "backend")
     assert house.get("/media/bench/tiny.html").status_code == 200
     eventually(lambda: house.get("/stages/demo").status_code == 200, within=60)
+
+
+def test_reload_drops_no_request(house: House) -> None:
+    """New workers and a new VCL while everybody is asking. (Broken files: nginx/tests, varnish/tests.)"""
+    answers: list[int] = []
+    done = threading.Event()
+
+    def crowd(host: str) -> None:
+        while not done.is_set():
+            answers.append(house.get("/media/bench/tiny.html", host).status_code)
+            answers.append(house.get("/admin/id", host).status_code)
+
+    stage = RawStage(house.ports["SWF_PORT"])
+    enter(stage)
+    hosts = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost")
+    crowds = [threading.Thread(target=crowd, args=[host]) for host in hosts]
+    for each in crowds:
+        each.start()
+    try:
+        for _ in range(2):
+            assert "in use" in house.make("reload")
+            time.sleep(1)
+    finally:
+        done.set()
+        for each in crowds:
+            each.join()
+    assert len(answers) > 100
+    assert set(answers) == {200}
+    stage.send("TEXT", msg="still here")  # the connection has lived through it
+    stage.until("ANONTEXT")
+    stage.close()
+
+
+def test_trace_follows_a_request(house: House) -> None:
+    path = f"/media/bench/tiny.html?{uuid.uuid4().hex}"
+    fetched = house.make("trace", f"URL={path}")
+    assert "varnish; fwd=uri-miss; stored" in fetched
+    for line in ("may be in the cache", "the backend is asked", "kept for 43200 s"):
+        assert line in fetched, fetched
+    assert fetched.split("backend\n")[-1].count(path) == 1, fetched
+    copied = house.make("trace", f"URL=http://classic.localhost:{house.ports['HTTP_PORT']}{path}")
+    assert "another VCL" in copied, copied
+    for _ in range(2):
+        copied = house.make("trace", f"URL={path}")
+    assert "was not asked" in copied.split("backend\n")[-1], copied
+    private = house.make("trace", "URL=/stages/", "HEADER=Cookie: who=me")
+    assert "recv -> pass" in private, private
+    with pytest.raises(AssertionError, match="Say which request"):
+        house.make("trace", "URL=nonsense")

@@ -2,6 +2,8 @@
 # The house in containers: what each command does there.
 
 containers_up() {
+    local open=
+    if containers_running; then open=yes; fi
     step "Building backend and policyd"
     quietly "build-$COMPOSE_PROJECT_NAME" docker compose build
     step "Starting nginx, Varnish, the backend, policyd and Locust, each when those behind it are healthy"
@@ -10,6 +12,8 @@ containers_up() {
         docker compose logs --tail 20
         die "Not every service became healthy: the lines above say which, and why."
     fi
+    # nginx and Varnish that were not started anew have not seen which backends there are now.
+    if [ -n "$open" ]; then quietly "reload-$COMPOSE_PROJECT_NAME" containers_reload; fi
 }
 
 # Every profile: what was opened with one is closed without naming it again.

@@ -69,8 +69,8 @@ export class HouseLights {
     }
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     this.#parts.summary.textContent =
-      `${files.length} files, ${size(bytes)} over the network. Varnish answered ${counts.varnish} from memory, ` +
-      `UpStage had to work for ${counts.upstage}.`;
+      `${files.length} files, ${size(bytes)} over the network. nginx and Varnish answered ` +
+      `${counts.nginx + counts.varnish} from memory, UpStage had to work for ${counts.upstage}.`;
   }
 }
 
