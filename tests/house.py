@@ -52,7 +52,7 @@ class House:
         }
 
     def make(self, target: str, *settings: str) -> str:
-        """Run `make TARGET [NAME=value]`; return what it printed. AssertionError with all of it on failure."""
+        """Run `make TARGET [NAME=value]`; return what it printed. AssertionError with that on failure."""
         return self._run("make", target, *settings)
 
     def compose(self, *arguments: str) -> str:
