@@ -135,9 +135,18 @@ fi
 # The second instance, if it is there; its name is unknown otherwise.
 second=$(sed -n 's/.*unix:\(.*second\.sock\);.*/\1/p' "$folder/upstreams.conf")
 if [ -S "$second" ]; then echo 'include sites/second.conf;'; fi | write sites.conf
+if [ -S "$second" ]; then echo 'include second-stage.conf;'; fi | write streams.conf
 
-# The load port is told apart by its address, as listen-load.conf has it.
-load=$(sed -n 's/^listen \([^;]*\);.*/\1/p' "$folder/listen-load.conf")
+# The load ports are told apart by their addresses, as the listen-load*.conf have them.
+address() { sed -n 's/^listen \([^;]*\);.*/\1/p' "$folder/$1"; }
+load=$(address listen-load.conf)
+write listeners-stream.conf <<END
+map "\$server_addr:\$server_port" \$client {
+    "~(^|:)$(address listen-load-stage.conf)\$" "";
+    "~(^|:)$(address listen-load-policy.conf)\$" "";
+    default \$binary_remote_addr;
+}
+END
 [ "$https_port" = 443 ] && port= || port=:$https_port
 if [ "$redirect" = on ]; then
     # A day, so that who turns this off again is forgiven tomorrow.

@@ -11,7 +11,7 @@ from pathlib import Path
 import requests
 
 REPO = Path(__file__).resolve().parent.parent
-PORTS = ("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")
+PORTS = ("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "SECOND_SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")
 
 # `make test` is a make as well: its own variables are not the user's.
 NOT_INHERITED = {"MAKELEVEL", "MAKEFLAGS", "MFLAGS", "UPSTAGE_ADMIN_PASSWORD", "SERVER_NAMES", "ONLY"}

@@ -107,7 +107,7 @@ def test_the_backend_may_be_restarted(house: House) -> None:
     if house.mode == "containers":
         house.compose("restart", "backend")
     assert house.get("/media/bench/tiny.html").status_code == 200
-    eventually(lambda: house.get("/stages/demo").status_code == 200, within=60)
+    eventually(lambda: house.get("/admin/id").status_code == 200, within=60)
 
 
 def test_reload_drops_no_request(house: House) -> None:

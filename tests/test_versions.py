@@ -1,5 +1,6 @@
 """The configuration on other versions than this machine's: the stack's, and the newest there are."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -26,7 +27,8 @@ def newest() -> str:
 
 def image_of(service: str) -> str:
     """The image that compose.yaml has for a service."""
-    return check("docker", "compose", "config", "--images", service).splitlines()[0]
+    composed = json.loads(check("docker", "compose", "config", "--format", "json"))
+    return str(composed["services"][service]["image"])
 
 
 def every_rule(image: str) -> None:

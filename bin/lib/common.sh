@@ -39,6 +39,7 @@ load_env
 export COMPOSE_PROJECT_NAME=${COMPOSE_PROJECT_NAME:-proscenium}
 export BIND_ADDR=${BIND_ADDR:-127.0.0.1} HTTP_PORT=${HTTP_PORT:-8080} HTTPS_PORT=${HTTPS_PORT:-8443}
 export SWF_PORT=${SWF_PORT:-7230} POLICY_FILE_PORT=${POLICY_FILE_PORT:-3000} LOCUST_PORT=${LOCUST_PORT:-8089}
+export SECOND_SWF_PORT=${SECOND_SWF_PORT:-7231}
 export FTP_PORT=${FTP_PORT:-2121} FTP_PASSIVE_PORTS=${FTP_PASSIVE_PORTS:-2122-2131}
 
 # What this copy of the house remembers between commands.
@@ -55,7 +56,7 @@ port_taken() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
 # The published ports as "variable number", one a line.
 published_ports() {
     local name
-    for name in HTTP_PORT HTTPS_PORT SWF_PORT POLICY_FILE_PORT LOCUST_PORT; do echo "$name ${!name}"; done
+    for name in HTTP_PORT HTTPS_PORT SWF_PORT SECOND_SWF_PORT POLICY_FILE_PORT LOCUST_PORT; do echo "$name ${!name}"; done
 }
 
 is_root() { [ "$(id -u)" = 0 ]; }

@@ -92,10 +92,19 @@ class Front:
         self.backend = Mock("backend", self.sockets / "backend.sock")
         self.backend_stage = LineMock("stage", self.sockets / "backend-stage.sock")
         self.policyd = LineMock("policyd")
-        self.mocks = [self.varnish, self.varnish_tcp, self.backend, self.backend_stage, self.policyd]
+        self.metrics = Mock("metrics")
+        self.mocks = [
+            self.varnish,
+            self.varnish_tcp,
+            self.backend,
+            self.backend_stage,
+            self.policyd,
+            self.metrics,
+        ]
         # All of 127.0.0.0/8 is loopback. On an address of its own, no client's connection has the port.
         self.address = f"127.{random.randint(64, 254)}.{random.randint(1, 254)}.{random.randint(1, 254)}"
         self.public, self.secure, self.load, self.stage, self.policy = free_ports(self.address, 5)
+        self.load_stage, self.load_policy, self.second_stage = free_ports(self.address, 3)
         self.process: subprocess.Popen[bytes] | None = None
         self.lay_out()
 
@@ -104,6 +113,7 @@ class Front:
         shutil.copytree(NGINX, self.conf, ignore=shutil.ignore_patterns("tests"), dirs_exist_ok=True)
         self.edit("upstreams.conf", "/run/proscenium", str(self.sockets))
         self.edit("upstreams.conf", "varnish:8080", f"127.0.0.1:{self.varnish_tcp.port}")
+        self.edit("upstreams.conf", "backend:9110", f"127.0.0.1:{self.metrics.port}")
         self.edit("upstreams.conf", "/srv/media", str(self.media))
         self.edit("upstreams-stream.conf", "/run/proscenium", str(self.sockets))
         self.edit("upstreams-stream.conf", "policyd:3000", f"127.0.0.1:{self.policyd.port}")
@@ -112,6 +122,9 @@ class Front:
         self.edit("listen-load.conf", "8000", f"{self.address}:{self.load}")
         self.edit("listen-stage.conf", "7230", f"{self.address}:{self.stage}")
         self.edit("listen-policy.conf", "3000", f"{self.address}:{self.policy}")
+        self.edit("listen-load-stage.conf", "17230", f"{self.address}:{self.load_stage}")
+        self.edit("listen-load-policy.conf", "13000", f"{self.address}:{self.load_policy}")
+        self.edit("listen-second.conf", "7231", f"{self.address}:{self.second_stage}")
 
     def edit(self, name: str, old: str, new: str) -> None:
         """Replace a text in a file of the configuration, which must have it."""

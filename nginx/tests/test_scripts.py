@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from front import PATH, Front, eventually
-from tiers import Mock, response
+from tiers import LineMock, Mock, response
 
 
 @pytest.fixture
@@ -83,17 +83,22 @@ def test_the_second_house_is_known_while_it_is_there(front: Front) -> None:
     front.start()
     assert front.ask("/", "second.localhost").status == 421
     second = Mock("second", front.sockets / "second.sock")
+    stage = LineMock("its stage", front.sockets / "second-stage.sock")
     try:
         assert front.script("reload.sh").returncode == 0
-        eventually(lambda: front.ask("/", "second.localhost").text == "varnish")
+        # For a moment the old workers take connections, too.
+        eventually(lambda: {front.ask("/", "second.localhost").text for _ in range(20)} == {"varnish"})
         assert front.varnish.seen[-1].headers["host"] == "second.localhost"
         assert front.ask("/ws", "second.localhost").text == "second"
         front.varnish.answer = lambda _: response(
             status="302 Found", location="http://second.localhost:8081/x"
         )
         assert front.ask("/", "second.localhost").headers["location"] == "/x"
+        with front.connect(front.second_stage) as connection, connection.makefile("rb") as stream:
+            assert stream.readline().startswith(b"PROXY TCP4 ")
     finally:
         second.close()
+        stage.close()
 
 
 def test_reload_under_load_loses_no_request(front: Front) -> None:

@@ -295,3 +295,10 @@ def test_the_tiers_own_errors_are_left_alone(front: Front) -> None:
     for host in ("localhost", "nginx.localhost"):
         answer = front.ask("/error", host)
         assert (answer.status, answer.text) == (503, "mine")
+
+
+def test_the_backends_figures_are_for_the_load_port(front: Front) -> None:
+    assert front.ask("/.nginx/backend", port=front.load).text == "metrics"
+    assert front.metrics.seen[-1].target == "/metrics"
+    assert front.ask("/.nginx/backend").status == 404
+    assert len(front.metrics.seen) == 1

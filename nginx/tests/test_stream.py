@@ -46,3 +46,8 @@ def test_a_class_fits_onto_each_port_and_no_more_than_the_limit(front: Front) ->
     assert eventually(lambda: hold(front, front.stage, 360) == 350)
     assert hold(front, front.policy, 300) == 300
     assert eventually(lambda: hold(front, front.policy, 410) == 400)
+
+
+def test_the_load_ports_have_no_limit(front: Front) -> None:
+    assert hold(front, front.load_stage, 410) == 410
+    assert hold(front, front.load_policy, 410) == 410
