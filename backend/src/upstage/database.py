@@ -7,6 +7,7 @@ be: WAL lets them read while one writes, and a writer waits for the other.
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import astuple
 from pathlib import Path
 
 from upstage.records import Account, Medium, RecordError, Snapshot, StageRecord, Thing
@@ -229,19 +230,10 @@ class Database:
 
     def save_stage(self, stage: StageRecord) -> None:
         """Replace a stage's name, welcome and colours; its things stay as they are."""
-        colours = stage.colours
         self._change(
             "UPDATE stage SET name = ?, splash = ?, page = ?, tools = ?, backdrop_and_prop = ?, chat = ? "
             "WHERE id = ?",
-            (
-                stage.name,
-                stage.splash,
-                colours.page,
-                colours.tools,
-                colours.backdrop_and_prop,
-                colours.chat,
-                stage.id,
-            ),
+            (stage.name, stage.splash, *astuple(stage.colours), stage.id),
             f"stage {stage.id}",
         )
 
@@ -311,19 +303,10 @@ class Database:
 
 
 def _insert_stage(sql: sqlite3.Connection, stage: StageRecord) -> None:
-    colours = stage.colours
     try:
         sql.execute(
             "INSERT INTO stage VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                stage.id,
-                stage.name,
-                stage.splash,
-                colours.page,
-                colours.tools,
-                colours.backdrop_and_prop,
-                colours.chat,
-            ),
+            (stage.id, stage.name, stage.splash, *astuple(stage.colours)),
         )
     except sqlite3.IntegrityError:
         raise RecordError(f"There is a stage {stage.id} already.") from None
