@@ -1,15 +1,47 @@
-"""Health check of the Locust container: exit code 0 if the web UI answers, 1 if not."""
+"""Health check of the Locust container: exit code 0 if the web UI answers, or a worker its master; 1 if not.
+
+A worker has no door to knock at, but it keeps a connection to its master, and Locust ends a worker that has
+not heard from there for a minute. So what is looked for is that connection, among those of this container.
+"""
 
 import http.client
 import os
 import sys
 
-# http.client rather than urllib.request, which would ask a proxy if the environment names one.
-ui = http.client.HTTPConnection("127.0.0.1", int(os.environ.get("LOCUST_WEB_PORT", "8089")), timeout=3)
-try:
-    ui.request("GET", "/")
-    # With LOCUST_WEB_LOGIN the front page redirects to the login page: that is healthy, too.
-    healthy = ui.getresponse().status in (200, 302)
-except (OSError, http.client.HTTPException) as error:
-    sys.exit(f"web UI does not answer: {error}")
-sys.exit(0 if healthy else "web UI answers with an error")
+import psutil
+
+
+def main() -> str | None:
+    """What is wrong, or None."""
+    return worker() if os.environ.get("LOADTEST_MASTER") else web_ui()
+
+
+def web_ui() -> str | None:
+    """Ask for the front page."""
+    # http.client rather than urllib.request, which would ask a proxy if the environment names one.
+    ui = http.client.HTTPConnection("127.0.0.1", int(os.environ.get("LOCUST_WEB_PORT", "8089")), timeout=3)
+    try:
+        ui.request("GET", "/")
+        # With a web login the front page redirects to the login page: that is healthy, too.
+        if ui.getresponse().status in (200, 302):
+            return None
+    except (OSError, http.client.HTTPException) as error:
+        return f"web UI does not answer: {error}"
+    return "web UI answers with an error"
+
+
+def worker() -> str | None:
+    """Look for an open connection to the master's port."""
+    port = int(os.environ.get("LOCUST_MASTER_NODE_PORT", "5557"))
+    for connection in psutil.net_connections("tcp"):
+        if (
+            connection.status == psutil.CONN_ESTABLISHED
+            and connection.raddr
+            and connection.raddr.port == port
+        ):
+            return None
+    return "no connection to the master"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

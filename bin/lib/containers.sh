@@ -23,8 +23,16 @@ containers_status() { docker compose ps --format 'table {{.Service}}\t{{.Status}
 containers_logs() { docker compose logs --follow --tail 50; }
 containers_password() { docker compose exec -T backend upstage admin-password; }
 containers_running() { [ -n "$(docker compose ps -q nginx 2>/dev/null)" ]; }
-# A second Locust beside the one with the web page, in the same container.
-containers_load() { docker compose exec -T locust locust "${load_run[@]}"; }
+# A second Locust beside the one with the web page, in the same container; its report comes out through a pipe, because
+# it is written to memory there.
+containers_load() {
+    local code=0
+    docker compose exec -T -e LOADTEST_REPORTS=/tmp/reports locust locust "${load_run[@]}" || code=$?
+    mkdir -p "$state/load"
+    docker compose exec -T locust tar -C /tmp/reports -c . | tar -x -C "$state/load"
+    say "The report: $state/load"
+    return "$code"
+}
 containers_log() { docker compose logs --no-log-prefix --no-color --tail 1000 "$1"; }
 containers_varnishlog() { docker compose exec -T varnish varnishlog -n /var/lib/varnish/varnishd "$@"; }
 containers_reload() {

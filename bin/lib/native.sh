@@ -135,7 +135,12 @@ native_status() {
 }
 native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
 native_password() { UPSTAGE_DATA=$NATIVE_DATA/upstage PYTHONPATH=backend/src .venv/bin/python -m upstage admin-password; }
-native_load() { (cd loadtest && LOCUST_HOST=http://$NATIVE_NET.1:8000 ../.venv/bin/locust "${load_run[@]}"); }
+native_load() {
+    local code=0
+    (cd loadtest && LOADTEST_REPORTS=$REPO/$state/load LOCUST_HOST=http://$NATIVE_NET.1:8000 ../.venv/bin/locust "${load_run[@]}") || code=$?
+    say "The report: $state/load"
+    return "$code"
+}
 native_log() { tail -n 1000 "$NATIVE_RUN/log/$1.log"; }
 native_varnishlog() { varnishlog -n "$NATIVE_RUN/varnish-workdir" "$@"; }
 native_reload() {

@@ -9,17 +9,25 @@ HERE = Path(__file__).parent
 # The first as Locust does for a locustfile, the second for the tiny server.
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
+import tiny_stage  # noqa: E402
 from tiny_front import Front, Server, handler  # noqa: E402
 
 
 @pytest.fixture
 def front() -> Iterator[Front]:
     front = Front()
-    server = Server(("127.0.0.1", 0), handler(front))
-    front.address = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
+    web = Server(("127.0.0.1", 0), handler(front))
+    stage = tiny_stage.Server(("127.0.0.1", 0), tiny_stage.raw_handler(front.stage))
+    policy = tiny_stage.Server(("127.0.0.1", 0), tiny_stage.policy_handler(front.stage))
+    front.address = f"http://127.0.0.1:{web.server_address[1]}"
+    front.stage.port, front.stage.policy_port = stage.server_address[1], policy.server_address[1]
+    threads = []
+    for server in (web, stage, policy):
+        threads.append(threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}))
+        threads[-1].start()
     yield front
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    for server in (web, stage, policy):
+        server.shutdown()
+        server.server_close()
+    for thread in threads:
+        thread.join()

@@ -3,9 +3,9 @@
 Always as processes of their own: importing Locust here would patch the test runner for gevent.
 """
 
-import csv
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -24,10 +24,15 @@ LOADTEST = Path(__file__).parents[1]
 # The same user with less patience, so that a short run sees reloads and newcomers, too.
 RESTLESS = """
 from locust import constant
-from visitors.audience import Audience
+from locustfile import *
 
-Audience.wait_time = constant(0.1)
+for user in (Audience, WebAudience, FlashClient, Player, Reader):
+    user.wait_time = constant(0.1)
+for user in (Audience, WebAudience):
+    user.patience = lambda self: 0.0
 """
+
+ROW = re.compile(r"^(\S+) +(\S+) +(\d+) +(\d+)\([^)]*\) +\| +(\d+)", re.MULTILINE)
 
 
 @dataclass
@@ -36,32 +41,42 @@ class Run:
     output: str
     requests: dict[str, int]
     failures: dict[str, int]
+    averages: dict[str, float]  # milliseconds
 
 
 def environment(front: Front) -> dict[str, str]:
     ours = {k: v for k, v in os.environ.items() if not k.startswith("LOCUST_")}
-    return ours | {"LOCUST_HOST": front.address, "PYTHONPATH": str(LOADTEST)}
+    return ours | {
+        "LOCUST_HOST": front.address,
+        "LOADTEST_STAGE_PORT": str(front.stage.port),
+        "LOADTEST_POLICY_PORT": str(front.stage.policy_port),
+        "PYTHONPATH": str(LOADTEST),
+    }
 
 
-def run(front: Front, tmp_path: Path, *options: str) -> Run:
-    """Run the shipped folder as the container does, for three seconds unless told otherwise."""
+def run(front: Front, *options: str, users: str = "Audience", **variables: str) -> Run:
+    """Run the shipped folder as the container does, for three seconds unless told otherwise.
+
+    Rows of lines have their type in front of their name.
+    """
     command = [sys.executable, "-m", "locust", "--headless", "-u5", "-r5", "-t3s"]
-    command += ["--only-summary", "--csv", str(tmp_path / "run"), *options]
+    command += ["--only-summary", *options, *users.split()]
     done = subprocess.run(
         command,
         cwd=LOADTEST,
-        env=environment(front),
+        env=environment(front) | variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         timeout=60,
         check=False,
     )
-    with (tmp_path / "run_stats.csv").open(newline="") as table:
-        rows = [row for row in csv.DictReader(table) if row["Name"] != "Aggregated"]
-    requests = {row["Name"]: int(row["Request Count"]) for row in rows}
-    failures = {row["Name"]: int(row["Failure Count"]) for row in rows}
-    return Run(done.returncode, done.stdout, requests, failures)
+    # The table it prints at the end: the files of --csv lack the last second.
+    requests, failures, averages = {}, {}, {}
+    for kind, name, count, failed, average in ROW.findall(done.stdout):
+        row = name if name.startswith("/") else f"{kind} {name}"
+        requests[row], failures[row], averages[row] = int(count), int(failed), float(average)
+    return Run(done.returncode, done.stdout, requests, failures, averages)
 
 
 @pytest.fixture
@@ -71,9 +86,9 @@ def restless(tmp_path: Path) -> str:
     return f"-f{path}"
 
 
-def test_healthy_stack_passes_with_a_row_for_everything(front: Front, tmp_path: Path) -> None:
+def test_healthy_stack_passes_with_a_row_for_everything(front: Front) -> None:
     front.delay = 0.02
-    result = run(front, tmp_path)
+    result = run(front, LOADTEST_CHAT_RATE="60")
     assert result.code == 0, result.output
     assert result.failures == {
         "/stages/demo": 0,
@@ -83,20 +98,24 @@ def test_healthy_stack_passes_with_a_row_for_everything(front: Front, tmp_path: 
         "/image/*.svg": 0,
         "/media/*.svg": 0,
         "/media/audio/*.mp3": 0,
+        "stage connect": 0,
+        "stage join": 0,
+        "stage chat": 0,
+        "stage heard": 0,
     }
     assert result.requests["/stages/demo"] == 5
     assert result.requests["/media/*.svg"] == 10
 
 
-def test_one_visitor_loads_in_parallel_over_six_connections(front: Front, tmp_path: Path) -> None:
+def test_one_visitor_loads_in_parallel_over_six_connections(front: Front) -> None:
     front.delay = 0.1
-    result = run(front, tmp_path, "-u1")
+    result = run(front, "-u1")
     assert result.code == 0, result.output
     assert front.most_in_flight == 6
 
 
-def test_reloads_ask_only_for_what_may_have_changed(front: Front, tmp_path: Path, restless: str) -> None:
-    result = run(front, tmp_path, restless)
+def test_reloads_ask_only_for_what_may_have_changed(front: Front, restless: str) -> None:
+    result = run(front, restless)
     assert result.code == 0, result.output
     pages = front.asked["/stages/demo"]
     assert front.asked["/media/queen.svg"] > 0.9 * pages
@@ -108,18 +127,18 @@ def test_reloads_ask_only_for_what_may_have_changed(front: Front, tmp_path: Path
     assert front.revalidated["/admin/id"] == 0
 
 
-def test_those_who_come_first_together_may_all_miss(front: Front, tmp_path: Path) -> None:
+def test_those_who_come_first_together_may_all_miss(front: Front) -> None:
     # Everybody's requests are under way before the first answer of any URL is complete.
     front.delay = 1.0
     front.hit = "varnish; hit, nginx; fwd=bypass"
-    result = run(front, tmp_path, "-t6s")
+    result = run(front, "-t6s")
     assert result.code == 0, result.output
     assert result.requests["/media/*.svg"] == 10
 
 
-def test_varnish_that_passes_media_fails_the_run(front: Front, tmp_path: Path, restless: str) -> None:
+def test_varnish_that_passes_media_fails_the_run(front: Front, restless: str) -> None:
     front.hit = "varnish; fwd=bypass; ttl=1"
-    result = run(front, tmp_path, restless)
+    result = run(front, restless)
     assert result.code == 1
     assert "not a hit after warm-up, Cache-Status: varnish; fwd=bypass" in result.output
     assert "ttl" not in result.output
@@ -127,9 +146,9 @@ def test_varnish_that_passes_media_fails_the_run(front: Front, tmp_path: Path, r
     assert result.failures["/stages/demo"] == 0
 
 
-def test_stack_without_cache_status_fails_the_run(front: Front, tmp_path: Path, restless: str) -> None:
+def test_stack_without_cache_status_fails_the_run(front: Front, restless: str) -> None:
     front.hit = front.miss = ""
-    result = run(front, tmp_path, restless)
+    result = run(front, restless)
     assert result.code == 1
     assert "Cache-Status: (missing)" in result.output
 
@@ -149,24 +168,24 @@ def test_stack_without_cache_status_fails_the_run(front: Front, tmp_path: Path, 
     ],
 )
 def test_wrong_answer_fails_the_run_with_its_reason(
-    front: Front, tmp_path: Path, path: str, answer: Answer, reason: str
+    front: Front, path: str, answer: Answer, reason: str
 ) -> None:
     front.answers[path] = answer
-    result = run(front, tmp_path, "-u1", "-t2s")
+    result = run(front, "-u1", "-t2s")
     assert result.code == 1, result.output
     assert reason in result.output
     assert sum(result.failures.values()) == 1
     assert "Traceback" not in result.output
 
 
-def test_closed_house_fails_the_run(front: Front, tmp_path: Path) -> None:
-    result = run(front, tmp_path, "-u1", "-t2s", "--host", "http://127.0.0.1:1/")
+def test_closed_house_fails_the_run(front: Front) -> None:
+    result = run(front, "-u1", "-t2s", "--host", "http://127.0.0.1:1/")
     assert result.code == 1
     assert "ConnectionRefusedError" in result.output
 
 
-def test_host_may_end_with_a_slash(front: Front, tmp_path: Path) -> None:
-    result = run(front, tmp_path, "-u1", "-t2s", "--host", f"{front.address}/")
+def test_host_may_end_with_a_slash(front: Front) -> None:
+    result = run(front, "-u1", "-t2s", "--host", f"{front.address}/")
     assert result.code == 0, result.output
     assert set(front.asked) == {"/stages/demo", "/admin/id", *ASSETS}
 
@@ -212,7 +231,27 @@ def test_web_ui_starts_with_one_click(front: Front, web_ui: int) -> None:
     shown = json.loads(index.partition("window.templateArgs = ")[2].partition("\n")[0].rstrip("; "))
     assert shown["host"] == front.address
     assert shown["show_userclass_picker"] is True
-    assert list(shown["users"]) == ["Audience"]
+    assert sorted(shown["users"]) == [
+        "Audience",
+        "FlashClient",
+        "Player",
+        "Reader",
+        "SlowReader",
+        "WebAudience",
+    ]
+    assert shown["available_shape_classes"] == [
+        "Default",
+        "CurtainUp",
+        "Interval",
+        "LongRun",
+        "Slashdot",
+        "Step",
+    ]
+    fields = shown["extra_options"]
+    assert fields["topology"]["choices"][0] == fields["topology"]["default_value"] == "upstage.localhost"
+    assert fields["audience"]["choices"] == ["reloads", "stays"]
+    assert {"stage", "chat_rate", "player", "password"} < fields.keys()
+    assert fields["password"]["is_secret"] is True
     assert (shown["num_users"], shown["spawn_rate"]) == (20, 4)
 
     form = {"user_count": "3", "spawn_rate": "3", "host": front.address, "user_classes": "Audience"}

@@ -1,8 +1,9 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from visitors.verdict import Answer, answer_fault, identity_fault, stage_fault
+from visitors.verdict import Answer, answer_fault, identity_fault, player_fault, policy_fault, stage_fault
 
 GOOD = Answer(
     path="/media/a.svg",
@@ -76,3 +77,50 @@ def test_an_identity_has_all_its_fields() -> None:
     assert identity_fault("<html>Log in</html>") == (
         "the identity lacks canAct, canAdmin, canSu, key, player"
     )
+
+
+def test_a_player_is_who_signed_in_and_may_act() -> None:
+    ann = {"player": "ann", "key": "1", "canAct": "True"}
+    assert player_fault(ann, "ann") is None
+    assert player_fault(ann, "bob") == "signed in, but the identity is not this player's"
+    assert player_fault({**ann, "canAct": "False"}, "ann") == "signed in, but this player may not act"
+
+
+def policy(domain: str, ports: str) -> bytes:
+    grant = f'<allow-access-from domain="{domain}" to-ports="{ports}"/>'
+    return f'<?xml version="1.0"?><cross-domain-policy>{grant}</cross-domain-policy>'.encode()
+
+
+@pytest.mark.parametrize("domain", ["*", "*.localhost", "upstage.localhost"])
+@pytest.mark.parametrize("ports", ["7230", "*", "80, 7000-8000", "7230-7230"])
+def test_a_policy_that_opens_the_stage(domain: str, ports: str) -> None:
+    assert policy_fault(policy(domain, ports), "upstage.localhost") is None
+
+
+@pytest.mark.parametrize(
+    ("domain", "ports"),
+    [
+        ("localhost", "7230"),
+        ("*.stage.localhost", "7230"),
+        ("*.localhost", "7231"),
+        ("*.localhost", "80,7231-7240"),
+        ("*.localhost", ""),
+        ("*.localhost", "all"),
+        ("", "*"),
+    ],
+)
+def test_a_policy_that_does_not(domain: str, ports: str) -> None:
+    fault = policy_fault(policy(domain, ports), "upstage.localhost")
+    assert fault == "the policy does not let upstage.localhost connect to port 7230"
+
+
+def test_what_is_no_policy() -> None:
+    assert policy_fault(b"<html/>", "x") == "the policy is XML of another kind"
+    for junk in (b"", b"404", b"<cross-domain-policy>", b'<?xml version="1.0" encoding="no"?><a/>'):
+        assert policy_fault(junk, "x") == "the policy is not XML"
+
+
+def test_the_policy_we_ship_opens_the_stage() -> None:
+    shipped = (Path(__file__).parents[2] / "policyd" / "flashpolicy.xml").read_bytes()
+    assert policy_fault(shipped, "upstage.localhost") is None
+    assert policy_fault(shipped, "elsewhere.example") is not None

@@ -5,6 +5,9 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
+
+from tiny_stage import Stage, serve_web_socket
 
 ASSETS = {
     "/style/v1/main.css": "text/css",
@@ -23,7 +26,8 @@ STAGE_PAGE = """<!doctype html><html><head><title>Demo</title>
 <link rel="preload" as="audio" href="/media/audio/bell.mp3">
 <script type="module" src="/script/v1/main.js"></script>
 </head><body><img src="/media/castle.svg" alt=""></body></html>"""
-IDENTITY = "player=nice+visitor&key=0123&canAct=false&canAdmin=false&canSu=false"
+IDENTITY = "player=nice+visitor&key=0123&canAct=False&canAdmin=False&canSu=False"
+PLAYER = "player={}&key=4567&canAct=True&canAdmin=False&canSu=False"
 
 
 @dataclass
@@ -60,6 +64,10 @@ class Front:
         self.in_flight = self.most_in_flight = 0
         self.lock = threading.Lock()
         self.address = ""
+        self.hosts: set[str] = set()
+        self.password = "sesame"
+        self.signed_in_as = "ann"  # what /admin/id says to who has the cookie
+        self.stage = Stage()
 
 
 def handler(front: Front) -> type[BaseHTTPRequestHandler]:
@@ -67,7 +75,26 @@ def handler(front: Front) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
         wbufsize = -1  # one write per answer, as a real server
 
+        def do_POST(self) -> None:
+            form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            with front.lock:
+                front.asked[self.path] += 1
+            good = form == {"username": ["ann"], "password": [front.password]}
+            programme = not (self.headers["Cookie"] or self.headers["Origin"])
+            self.send_response(302 if good and programme else 401)
+            if good:
+                self.send_header("Set-Cookie", "session=1; Path=/; HttpOnly")
+                self.send_header("Location", "/admin/")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
         def do_GET(self) -> None:
+            with front.lock:
+                front.hosts.add(self.headers["Host"])
+            if self.path == "/ws":
+                serve_web_socket(front.stage, self.connection, self.path, self.headers.items())
+                self.close_connection = True
+                return
             etag = f'"{self.path}"'
             same = self.headers.get("If-None-Match") == etag
             with front.lock:
@@ -82,6 +109,8 @@ def handler(front: Front) -> type[BaseHTTPRequestHandler]:
             stored = self.path in ASSETS and answer.status == 200
             status = 304 if same and answer.status == 200 else answer.status
             body = b"" if status == 304 else answer.body
+            if self.path == "/admin/id" and self.headers["Cookie"]:
+                body = PLAYER.format(front.signed_in_as).encode()
             self.send_response(status)
             for name, value in answer.headers.items():
                 self.send_header(name, value)

@@ -1,0 +1,1 @@
+"""What the caches did, in a tab of Locust's web UI and beside it how hard the backend worked."""

@@ -1,0 +1,94 @@
+"""How hard the theatre server works: asked once a second, while a run is on, through the load port.
+
+Only the load port answers `/.nginx/backend`, with the backend's own metrics. Where nobody answers, the
+figures are absent and the reason is there instead; the run goes on.
+"""
+
+import http.client
+import os
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import gevent
+from locust import events
+from locust.env import Environment
+from locust.runners import WorkerRunner
+
+from cache_tab.metrics import Metrics, rates, read
+
+PATH = "/.nginx/backend"
+INTERVAL = 1.0  # seconds
+# The first and the last two of this run; the rates are those of the last second, and of all of it.
+first: Metrics | None = None
+before: Metrics | None = None
+latest: Metrics | None = None
+why_not = "no run yet"
+_watch: "gevent.Greenlet[..., None] | None" = None
+
+
+def ask(host: str, topology: str) -> Metrics:
+    """Ask the load port at `host`, an URL, for the topology's backend. OSError, HTTPException, ValueError."""
+    address = urlsplit(host)
+    # http.client rather than urllib.request, which would ask a proxy if the environment names one.
+    connection = http.client.HTTPConnection(address.hostname or "", address.port or 80, timeout=2)
+    try:
+        connection.request("GET", PATH, headers={"Host": topology})
+        answer = connection.getresponse()
+        text = answer.read().decode("utf-8", "replace")
+    finally:
+        connection.close()
+    if answer.status != 200:
+        raise ValueError(f"status {answer.status}")
+    return read(text, time.monotonic())
+
+
+def start(environment: Environment, **_: Any) -> None:
+    """A run begins: ask from now on, where somebody will see the answers, in the tab or in the report."""
+    global first, before, latest, why_not, _watch
+    first = before = latest = None
+    why_not = "not asked yet"
+    stop()
+    seen = environment.web_ui or os.environ.get("LOADTEST_REPORTS")
+    if seen and not isinstance(environment.runner, WorkerRunner):
+        _watch = gevent.spawn(_observe, environment)
+
+
+def stop(**_: Any) -> None:
+    """The run is over; leave the house in peace."""
+    if _watch:
+        _watch.kill(block=False)
+
+
+def _observe(environment: Environment) -> None:
+    global first, before, latest, why_not
+    while True:
+        try:
+            topology = environment.parsed_options.topology
+            said = ask(environment.host or "", topology)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            before = latest = None
+            why_not = str(error) or type(error).__name__
+        else:
+            # Counters that have become smaller are those of a new process.
+            restarted = first is None or said.requests < first.requests or said.cpu < first.cpu
+            first, before, latest = said if restarted else first, None if restarted else latest, said
+            why_not = "" if before else "one moment"
+        gevent.sleep(INTERVAL)
+
+
+def now() -> str:
+    """The last second in words, or why there is nothing to say."""
+    if figures := rates(before, latest):
+        said = "{requests_per_second:.0f} requests/s, CPU {cpu_percent:.0f} %, {clients:.0f} clients"
+        return said.format(**figures)
+    return f"no figures: {why_not}"
+
+
+def summary() -> dict[str, Any]:
+    """The whole run, for the report."""
+    return rates(first, latest) or {"absent": why_not}
+
+
+events.test_start.add_listener(start)  # type: ignore[no-untyped-call]
+events.test_stop.add_listener(stop)  # type: ignore[no-untyped-call]

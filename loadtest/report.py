@@ -1,0 +1,132 @@
+"""The end of a judged run: collects what was measured, asks `judge`, says what it says, and writes it down.
+
+With `--thresholds FILE` (`make load` gives it) the run is judged when Locust quits, on the master or in the
+one process there is; workers have only a part of the figures. The exit code is only ever raised.
+
+`LOADTEST_REPORTS`: a folder for `report.html`, Locust's own, and `report.json`, ours.
+"""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from locust import events, log
+from locust.argument_parser import LocustArgumentParser
+from locust.env import Environment
+from locust.html import get_html_report
+from locust.runners import MasterRunner, Runner, WorkerRunner
+from locust.stats import sort_stats
+
+import generator
+import judge
+from cache_tab import backend
+from visitors import outcomes
+
+
+def add_argument(parser: LocustArgumentParser, **_: Any) -> None:
+    """One more option for Locust."""
+    parser.add_argument(
+        "--thresholds",
+        metavar="FILE",
+        default="",
+        env_var="LOADTEST_THRESHOLDS",
+        include_in_web_ui=False,
+        help="Judge the run by this file when it is over: exit code 1 or more if it is not good enough",
+    )
+
+
+def check_early(environment: Environment, **_: Any) -> None:
+    """A slip in the file shows before the run, not after it; Locust ends at an exception in `init`."""
+    if name := environment.parsed_options.thresholds:  # type: ignore[union-attr]
+        judge.read(Path(name))
+
+
+def conclude(environment: Environment, **_: Any) -> None:
+    """Locust quits: judge, print, write, raise the exit code."""
+    runner = environment.runner
+    name = environment.parsed_options.thresholds  # type: ignore[union-attr]
+    if runner is None or isinstance(runner, WorkerRunner) or not name:
+        return
+    lines = judge.judge(measured(runner), judge.read(Path(name)))
+    # Behind Locust's own tables, where whoever comes back to the screen looks first.
+    events.quit.add_listener(lambda **_: print(table(lines), flush=True))  # type: ignore[no-untyped-call]
+    if not judge.good(lines):
+        environment.process_exit_code = max(1, code_so_far(environment, runner))
+    if folder := os.environ.get("LOADTEST_REPORTS"):
+        write(environment, lines, Path(folder))
+
+
+def measured(runner: Runner) -> judge.Run:
+    """The run as the judge sees it."""
+    return judge.Run(
+        rows=[
+            judge.Row(
+                entry.method or "", entry.name, entry.num_requests, entry.num_failures, entry.response_times
+            )
+            for entry in sort_stats(runner.stats.entries)
+        ],
+        caches=dict(outcomes.counts),
+        exceptions=sum(exception["count"] for exception in runner.exceptions.values()),
+        generator_cpu=generator.peak,
+        generator_warned=runner.cpu_warning_emitted or runner.worker_cpu_warning_emitted,
+        lost=len(runner.clients.missing) if isinstance(runner, MasterRunner) else 0,
+    )
+
+
+def code_so_far(environment: Environment, runner: Runner) -> int:
+    """The exit code with which Locust would end without us; it asks the same questions in its `main`."""
+    if environment.process_exit_code is not None:
+        return environment.process_exit_code
+    if runner.errors or runner.exceptions:
+        return int(environment.parsed_options.exit_code_on_error)  # type: ignore[union-attr]
+    return 2 if log.unhandled_greenlet_exception else 0
+
+
+def table(lines: list[judge.Line]) -> str:
+    """The verdict as text: a line for each question, then the answer to all of them."""
+    rows = [(line.verdict, line.what, line.measured, line.allowed, line.why) for line in lines]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    text = [
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]).rstrip()
+        for row in rows
+    ]
+    bad = [line for line in lines if line.verdict != judge.OK]
+    if not bad:
+        final = f"GOOD: all {len(lines)} lines hold."
+    elif all(line.verdict == judge.NOT_MEASURED for line in bad):
+        final = "NOT MEASURED: the run says nothing about the house."
+    else:
+        final = f"FAILED: {len(bad)} of {len(lines)} lines do not hold."
+    return "\n".join(["", "Verdict", "-" * max(map(len, text)), *text, final, ""])
+
+
+def write(environment: Environment, lines: list[judge.Line], folder: Path) -> None:
+    """Locust's page and our figures, for whoever was not there; in place of those of an earlier run."""
+    assert environment.runner
+    stats = environment.runner.stats
+    page = get_html_report(environment, show_download_link=False)  # type: ignore[no-untyped-call]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "report.html").write_text(page, "utf-8")
+    report = {
+        "good": judge.good(lines),
+        "verdict": [asdict(line) for line in lines],
+        "host": environment.host,
+        "started": stats.start_time,  # seconds since 1970, as the next one
+        "last_sample": stats.last_request_timestamp,
+        "generator_cpu_percent": round(generator.peak, 1),
+        "backend": backend.summary(),
+        "rows": [entry.to_dict() for entry in sort_stats(stats.entries)],
+        "failures": [error.serialize() for error in stats.errors.values()],
+        "caches": [
+            {"row": row, "tier": tier, "outcome": outcome, "answers": count}
+            for (row, tier, outcome), count in sorted(outcomes.counts.items())
+        ],
+    }
+    (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n", "utf-8")
+
+
+events.init_command_line_parser.add_listener(add_argument)  # type: ignore[no-untyped-call]
+events.init.add_listener(check_early)  # type: ignore[no-untyped-call]
+events.quitting.add_listener(conclude)  # type: ignore[no-untyped-call]

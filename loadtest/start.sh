@@ -1,0 +1,18 @@
+#!/bin/sh
+# Starts Locust in its container: alone with its web page, as the master of workers, or as one of those.
+#
+#   LOADTEST_MASTER=host     a worker of the master on that host
+#   LOADTEST_WORKERS=n       a master; a headless run waits until so many workers have come
+#   LOADTEST_PROCESSES=n     so many processes in this container, -1 for one on each core
+#   LOCUST_WEB_PASSWORD      with LOCUST_WEB_USERNAME: the web page asks for them
+#
+# Further arguments go to Locust.
+set -eu
+cd "$(dirname "$0")"
+
+if [ -n "${LOADTEST_PROCESSES:-}" ]; then set -- --processes "$LOADTEST_PROCESSES" "$@"; fi
+if [ -n "${LOADTEST_MASTER:-}" ]; then exec locust --worker --master-host "$LOADTEST_MASTER" "$@"; fi
+
+if [ -n "${LOCUST_WEB_PASSWORD:-}" ]; then set -- --web-login "$@"; fi
+if [ -n "${LOADTEST_WORKERS:-}" ]; then set -- --master --expect-workers "$LOADTEST_WORKERS" "$@"; fi
+exec locust "$@"

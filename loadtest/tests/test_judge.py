@@ -1,0 +1,286 @@
+"""The judgement of a run: what fails it, with which words, and that it only ever gets worse."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from judge import FAILED, NOT_MEASURED, OK, PERCENTILES, Line, Row, Run, good, judge, percentile, read
+
+OURS = Path(__file__).parents[1] / "thresholds.toml"
+THRESHOLDS: Mapping[str, Mapping[str, float]] = {
+    "samples": {"GET /media/*": 10, "stage heard": 10},
+    "error_ratio": {"*": 0.1},
+    "p95_ms": {"GET /*": 100, "stage heard": 200},
+    "p99_ms": {"stage heard": 300},
+    "hit_ratio": {"/media/*": 0.8},
+    "generator": {"cpu_percent": 90},
+}
+MEDIA = Row("GET", "/media/*.svg", samples=100, failures=0, times={5: 90, 50: 10})
+HEARD = Row("stage", "heard", samples=100, failures=0, times={20: 98, 250: 2})
+GOOD = Run(
+    rows=[MEDIA, HEARD],
+    caches={("/media/*.svg", "house", "hit"): 90, ("/media/*.svg", "house", "miss"): 10},
+    generator_cpu=40,
+)
+
+
+def with_rows(*rows: Row) -> Run:
+    return replace(GOOD, rows=list(rows))
+
+
+def bad(run: Run, thresholds: Mapping[str, Mapping[str, float]] = THRESHOLDS) -> list[Line]:
+    return [line for line in judge(run, thresholds) if line.verdict != OK]
+
+
+def test_a_good_run() -> None:
+    lines = judge(GOOD, THRESHOLDS)
+    assert bad(GOOD) == []
+    assert good(lines)
+    assert [line.what for line in lines] == [
+        "samples of GET /media/*",
+        "samples of stage heard",
+        "errors of *",
+        "p95 of GET /*",
+        "p95 of stage heard",
+        "p99 of stage heard",
+        "hits of /media/*",
+        "CPU of Locust",
+    ]
+    assert lines[4].measured == "20 ms"
+    assert lines[6].measured == "90.0%"
+
+
+@pytest.mark.parametrize(
+    ("run", "what", "why"),
+    [
+        (with_rows(MEDIA), "samples of stage heard", "too few were made"),
+        (with_rows(MEDIA), "p95 of stage heard", "no such sample was made"),
+        (with_rows(), "errors of *", "no such sample was made"),
+        (
+            with_rows(MEDIA, replace(HEARD, samples=12, failures=8)),
+            "samples of stage heard",
+            "too few good samples; 8 failed",
+        ),
+        (
+            with_rows(replace(MEDIA, failures=40), HEARD),
+            "errors of *",
+            "40 of 200 failed, most of them GET /media/*.svg",
+        ),
+        (
+            with_rows(replace(MEDIA, times={5: 90, 150: 10}), HEARD),
+            "p95 of GET /*",
+            "too slow: GET /media/*.svg",
+        ),
+        (
+            with_rows(MEDIA, replace(HEARD, failures=6)),
+            "p95 of stage heard",
+            "more than 5% of stage heard failed",
+        ),
+        (
+            with_rows(MEDIA, replace(HEARD, times={20: 95, 400: 5})),
+            "p99 of stage heard",
+            "too slow: stage heard",
+        ),
+        (
+            replace(
+                GOOD, caches={("/media/*.svg", "house", "pass"): 99, ("/media/*.svg", "house", "hit"): 1}
+            ),
+            "hits of /media/*",
+            "of 100 answers: hit 1, pass 99",
+        ),
+        (
+            replace(GOOD, caches={("/media/*.svg", "varnish", "hit"): 9}),
+            "hits of /media/*",
+            "no such answer came",
+        ),
+        (
+            replace(GOOD, rows=[replace(MEDIA, failures=15), HEARD]),
+            "hits of /media/*",
+            "of 100 answers: hit 90, miss 10; 15 failed",
+        ),
+        (
+            replace(GOOD, exceptions=1),
+            "exceptions",
+            "a user's task broke off; Locust's list of exceptions says where",
+        ),
+    ],
+)
+def test_what_fails_a_run(run: Run, what: str, why: str) -> None:
+    assert (what, FAILED, why) in [(line.what, line.verdict, line.why) for line in bad(run)]
+
+
+@pytest.mark.parametrize(
+    ("run", "word"),
+    [
+        (replace(GOOD, generator_cpu=90.5), "Locust itself was the limit"),
+        (replace(GOOD, generator_warned=True), "Locust itself was the limit"),
+        (replace(GOOD, lost=1), "workers went away"),
+    ],
+)
+@pytest.mark.parametrize("thresholds", [THRESHOLDS, {"samples": {"*": 1}}])
+def test_a_run_that_says_nothing_about_the_house(
+    run: Run, word: str, thresholds: Mapping[str, Mapping[str, float]]
+) -> None:
+    (line,) = bad(run, thresholds)
+    assert line.verdict == NOT_MEASURED
+    assert word in line.why
+    assert not good([line])
+
+
+def test_a_threshold_of_nothing_still_asks_for_something_good() -> None:
+    """One answer, a hit, with which the visitor was not content."""
+    run = Run(
+        rows=[Row("GET", "/media/*.svg", samples=1, failures=1, times={5: 1})],
+        caches={("/media/*.svg", "house", "hit"): 1},
+    )
+    for asked in ({"hit_ratio": {"/media/*": 0.0}}, {"error_ratio": {"*": 1.0}}):
+        assert [line.verdict for line in bad(run, asked)] == [FAILED]
+
+
+def test_a_percentile_of_good_samples() -> None:
+    row = Row("stage", "chat", samples=20, failures=0, times={10: 18, 30: 1, 70: 1})
+    assert percentile(row, 0.90) == 10
+    assert percentile(row, 0.95) == 30
+    assert percentile(row, 0.99) == 70
+    # One failed, quickly: the other nineteen must reach as far.
+    assert percentile(replace(row, failures=1), 0.95) == 70
+    assert percentile(replace(row, failures=2), 0.95) == math.inf
+    assert percentile(Row("stage", "chat", 0, 0, {}), 0.95) == math.inf
+
+
+def test_our_thresholds_can_be_read_and_a_run_without_anything_fails_all() -> None:
+    lines = judge(Run(), read(OURS))
+    assert [line.what for line in lines if line.verdict == OK] == ["CPU of Locust"]
+    assert len(lines) == 1 + sum(len(table) for name, table in read(OURS).items() if name != "generator")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[p59_ms]\n'GET /' = 1", r"there is no table \[p59_ms\]"),
+        ("samples = 3", r"there is no table \[samples\]"),
+        ("[samples]\n'GET /' = '3'", r"GET / in \[samples\] is not a number"),
+        ("[samples]\n'GET /' = true", "is not a number"),
+        ("[samples]\n'GET /' = -1", "is not a number from 0 up"),
+        ("[p95_ms]\n'GET /' = inf", "is not a number from 0 up"),
+        ("[p95_ms]\n'GET /' = nan", "is not a number from 0 up"),
+        ("[generator]\ncpu = 90", "knows only cpu_percent"),
+        ("", "asks for nothing"),
+        ("[samples]", "asks for nothing"),
+        ("samples", "Expected '='"),
+    ],
+)
+def test_a_slip_in_the_file_is_no_yes(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "thresholds.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read(path)
+
+
+NAMES = ["/media/*.svg", "/stages/demo", "heard"]
+counts = some.integers(0, 30)
+times = some.dictionaries(some.sampled_from([0, 5, 100, 101, 300, 5000]), counts, max_size=4)
+
+
+@some.composite
+def rows(draw: some.DrawFn) -> Row:
+    taken = draw(times)
+    untimed = draw(some.integers(0, 2))
+    samples = sum(taken.values()) + untimed
+    failures = draw(some.integers(untimed, samples))
+    return Row(
+        draw(some.sampled_from(["GET", "stage"])), draw(some.sampled_from(NAMES)), samples, failures, taken
+    )
+
+
+keys = some.tuples(
+    some.sampled_from(NAMES),
+    some.sampled_from(["house", "varnish"]),
+    some.sampled_from(["hit", "miss", "error"]),
+)
+runs = some.builds(
+    Run,
+    rows=some.lists(rows(), max_size=3, unique_by=str),
+    caches=some.dictionaries(keys, counts),
+    exceptions=some.integers(0, 1),
+    generator_cpu=some.sampled_from([0.0, 89.0, 91.0]),
+    generator_warned=some.booleans(),
+    lost=some.integers(0, 1),
+)
+numbers = some.sampled_from([0, 0.01, 0.1, 0.5, 0.9, 1, 5, 100, 300])
+patterns = some.sampled_from(["*", "GET *", "GET /media/*", "stage heard", "/media/*", "heard"])
+tables = some.sampled_from(["samples", "error_ratio", *PERCENTILES, "hit_ratio"])
+thresholds = some.dictionaries(tables, some.dictionaries(patterns, numbers, min_size=1), min_size=1)
+
+
+def verdicts(run: Run, asked: Mapping[str, Mapping[str, float]]) -> dict[str, bool]:
+    return {line.what: line.verdict == OK for line in judge(run, asked)}
+
+
+def add_failure(run: Run, added: Row, milliseconds: int | None, outcome: str | None) -> Run:
+    """The run with one more failed sample, which may have had an answer, even from a cache."""
+    known = {str(row): row for row in run.rows}
+    row = known.get(str(added), Row(added.kind, added.name, 0, 0, {}))
+    taken = dict(row.times)
+    if milliseconds is not None:
+        taken[milliseconds] = taken.get(milliseconds, 0) + 1
+    known[str(row)] = replace(row, samples=row.samples + 1, failures=row.failures + 1, times=taken)
+    caches = dict(run.caches)
+    if row.kind == "GET" and outcome:
+        key = (row.name, "house", outcome)
+        caches[key] = caches.get(key, 0) + 1
+    return replace(run, rows=list(known.values()), caches=caches)
+
+
+@given(
+    runs,
+    thresholds,
+    rows(),
+    some.none() | some.sampled_from([0, 5, 100, 5000]),
+    some.none() | some.sampled_from(["hit", "stale", "miss", "error", "none"]),
+)
+def test_one_more_failure_never_makes_it_better(
+    run: Run, asked: dict[str, dict[str, float]], row: Row, milliseconds: int | None, outcome: str | None
+) -> None:
+    before = verdicts(run, asked)
+    after = verdicts(add_failure(run, row, milliseconds, outcome), asked)
+    assert [what for what, held in after.items() if held and not before[what]] == []
+
+
+@given(runs, thresholds)
+def test_neither_do_exceptions_lost_workers_or_a_busy_generator(
+    run: Run, asked: dict[str, dict[str, float]]
+) -> None:
+    worse = [
+        replace(run, exceptions=run.exceptions + 1),
+        replace(run, lost=run.lost + 1),
+        replace(run, generator_cpu=run.generator_cpu + 10),
+        replace(run, generator_warned=True),
+    ]
+    for other in worse:
+        assert not (good(judge(other, asked)) and not good(judge(run, asked)))
+    assert not good(judge(worse[0], asked))
+    assert not good(judge(worse[1], asked))
+    assert not good(judge(worse[3], asked))
+
+
+@given(runs)
+def test_asking_for_more_never_makes_it_better(run: Run) -> None:
+    less: dict[str, dict[str, float]] = {
+        "samples": {"*": 5},
+        "error_ratio": {"*": 0.2},
+        "p95_ms": {"*": 300},
+        "hit_ratio": {"*": 0.5},
+    }
+    more: dict[str, dict[str, float]] = {
+        "samples": {"*": 9},
+        "error_ratio": {"*": 0.1},
+        "p95_ms": {"*": 100},
+        "hit_ratio": {"*": 0.9},
+    }
+    assert not (good(judge(run, more)) and not good(judge(run, less)))

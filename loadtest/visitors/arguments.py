@@ -1,0 +1,73 @@
+"""What a run can be told, as fields of the web UI, command line arguments and LOADTEST_ variables."""
+
+from typing import Any
+
+from locust import events
+from locust.argument_parser import LocustArgumentParser
+from locust.env import Environment
+from locust.runners import WorkerRunner
+
+from visitors import stamp
+
+# The sites of the front of house (docs/architecture.md): who sends which Host header gets which path.
+TOPOLOGIES = [
+    "upstage.localhost",
+    "classic.localhost",
+    "nginx.localhost",
+    "static.localhost",
+    "second.localhost",
+]
+AUDIENCES = ["reloads", "stays"]
+SCENARIOS = ["CurtainUp", "Slashdot", "Interval", "LongRun", "Step"]
+
+
+def add(parser: LocustArgumentParser) -> None:
+    """Tell Locust about them."""
+
+    def add_argument(name: str, **more: Any) -> None:
+        parser.add_argument(f"--{name}", env_var=f"LOADTEST_{name.upper().replace('-', '_')}", **more)
+
+    add_argument(
+        "topology",
+        choices=TOPOLOGIES,
+        default=TOPOLOGIES[0],
+        help="which way through the house: the Host header of every request",
+    )
+    add_argument("stage", default="demo", help="ID of the stage to visit")
+    add_argument(
+        "audience",
+        choices=AUDIENCES,
+        default=AUDIENCES[0],
+        help="whether the audience reloads the stage every few seconds, or stays in its seats",
+    )
+    add_argument("chat-rate", type=float, default=2.0, help="lines a minute that each visitor says")
+    add_argument("player", default="", help="name of the account with which Player signs in")
+    add_argument("password", default="", is_secret=True, help="its password; without, there is no Player")
+    hidden: dict[str, Any] = {"include_in_web_ui": False}
+    add_argument("stage-port", type=int, default=17230, help="where the stage socket is (17230)", **hidden)
+    add_argument("policy-port", type=int, default=13000, help="where the Flash policy is (13000)", **hidden)
+    add_argument(
+        "run-id",
+        type=stamp.run_name,
+        default="",
+        help="marks the chat lines of this run; several Locusts without a common master that are given "
+        "the same one hear each other (default: a new one for each run)",
+        **hidden,
+    )
+    add_argument(
+        "scenario",
+        choices=SCENARIOS,
+        help="without the web UI: the load shape to play instead of --users, --spawn-rate",
+        **hidden,
+    )
+
+
+def name_the_run(environment: Environment, **_: Any) -> None:
+    """Each run's lines have a stamp of their own. Workers get it from their master with the other options."""
+    options = environment.parsed_options
+    if options and not isinstance(environment.runner, WorkerRunner):
+        options.run_stamp = options.run_id or stamp.token()
+
+
+events.init_command_line_parser.add_listener(add)  # type: ignore[no-untyped-call]
+events.test_start.add_listener(name_the_run)  # type: ignore[no-untyped-call]
