@@ -64,7 +64,7 @@ def _observe(environment: Environment) -> None:
     global first, before, latest, why_not
     while True:
         try:
-            topology = environment.parsed_options.topology
+            topology = getattr(environment.parsed_options, "topology", "upstage.localhost")
             said = ask(environment.host or "", topology)
         except (OSError, http.client.HTTPException, ValueError) as error:
             before = latest = None
