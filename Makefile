@@ -30,7 +30,7 @@ reload: ## new nginx and Varnish configuration, without a dropped request
 trace: ## follow one request through the house: URL=/media/fox.svg, HEADER='Cookie: who=me'
 	@bin/trace
 
-load: ## fill the open house for 20 seconds; fails if a single request did
+load: ## fill the open house for 30 seconds and judge it by loadtest/thresholds.toml
 	@bin/house load
 
 bench: ## measure the stage: joins, broadcasts, memory, a reader who does not read
