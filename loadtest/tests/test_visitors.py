@@ -27,7 +27,7 @@ def test_the_web_audience_does_the_same_over_its_own_door(front: Front) -> None:
         "-u3",
         "-t5s",
         users="WebAudience",
-        LOADTEST_CHAT_RATE="60",
+        LOADTEST_CHAT_RATE="120",
         LOADTEST_TOPOLOGY="classic.localhost",
     )
     assert result.code == 0, result.output
@@ -105,7 +105,7 @@ def test_a_stage_that_refuses_fails_the_run(front: Front, users: str) -> None:
 @pytest.mark.parametrize(("mode", "row"), [("JOIN", "join"), ("LOADED", "join"), ("TEXT", "stay")])
 def test_a_cut_line_fails_the_run_with_its_reason(front: Front, mode: str, row: str) -> None:
     front.stage.cut_at = mode
-    result = run(front, "-u1", "-t3s", "--chat-rate=60", "--audience=stays")
+    result = run(front, "-u1", "-t3s", "--chat-rate=600", "--audience=stays")
     assert result.code == 1
     assert f"stage {row}: LineError('closed by the server in mid-frame')" in result.output
     assert result.failures[f"stage {row}"] >= 1
@@ -114,10 +114,18 @@ def test_a_cut_line_fails_the_run_with_its_reason(front: Front, mode: str, row: 
 
 def test_a_stage_that_loses_every_tenth_frame_fails_the_run(front: Front) -> None:
     front.stage.drop_every = 10
-    result = run(front, "-t14s", "--audience=stays", "--chat-rate=60")
+    result = run(front, "-t5s", "--audience=stays", "--chat-rate=120")
     assert result.code == 1
     assert "a line before this one was lost, or came twice" in result.output
-    assert "did not come back within 10 s" in result.output
+
+
+def test_a_line_that_does_not_come_back_fails_the_run(front: Front, tmp_path: Path) -> None:
+    front.stage.forgets = "ANONTEXT"
+    path = tmp_path / "impatient.py"
+    path.write_text("from locustfile import *\nfrom visitors import seat\nseat.PATIENCE = 1.0\n")
+    result = run(front, f"-f{path}", "-u1", "-t4s", "--audience=stays", "--chat-rate=120")
+    assert result.code == 1
+    assert "did not come back within 1 s" in result.output
 
 
 def test_a_slow_stage_is_seen_in_the_figures(front: Front) -> None:

@@ -28,14 +28,16 @@ class Client:
         self.write = write
         self.me = f"sock_{next(stage.numbers)}"
         self.lock = threading.Lock()
+        self.frames = 0
 
     def say(self, mode: str, **fields: str) -> None:
         """Send a frame, unless it is one of those that this stage loses."""
-        with self.stage.lock:
-            self.stage.frames += 1
-            lost = self.stage.drop_every and self.stage.frames % self.stage.drop_every == 0
-        if not lost:
-            with self.lock:
+        with self.lock:
+            self.frames += 1
+            lost = mode == self.stage.forgets or (
+                self.stage.drop_every and self.frames % self.stage.drop_every == 0
+            )
+            if not lost:
                 self.write(urlencode({**fields, "mode": mode}).encode())
 
     def hear(self, frame: bytes) -> None:
@@ -78,8 +80,8 @@ class Stage:
         self.heard: Counter[str] = Counter()
         self.said: list[tuple[str, dict[str, str]]] = []
         self.lost = 0  # connections that were closed
-        self.frames = 0
-        self.drop_every = 0
+        self.drop_every = 0  # of the frames of each connection
+        self.forgets = ""  # a mode that is never sent
         self.delay = 0.0
         self.full = False
         self.applause = False
