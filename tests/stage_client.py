@@ -5,6 +5,8 @@ from urllib.parse import parse_qsl, urlencode
 
 import websocket
 
+from house import House
+
 
 class RawStage:
     """A NUL-framed client such as Flash was."""
@@ -58,11 +60,18 @@ class WebStage(RawStage):
         self.web.close()
 
 
-def enter(stage: RawStage) -> list[dict[str, str]]:
-    """Take a seat as audience; the frames from SET to CONFIRM_LOADED."""
+def enter(stage: RawStage, key: str = "undefined") -> list[dict[str, str]]:
+    """Take a seat, as audience unless the key is a player's; the frames from SET to CONFIRM_LOADED."""
     frames = stage.until("SET")
-    stage.send("IDENT", MD5="undefined")
+    stage.send("IDENT", MD5=key)
     stage.send("JOIN", stage_ID="demo")
     frames += stage.until("JOINED")
     stage.send("LOADED")
     return frames + stage.until("CONFIRM_LOADED")
+
+
+def player_key(house: House, name: str, password: str) -> str:
+    """Sign in; what the socket is to be told, as /admin/id says it."""
+    login = house.get("/admin/login", method="POST", data={"username": name, "password": password})
+    session = {"Cookie": login.headers["Set-Cookie"].split(";")[0]}
+    return dict(parse_qsl(house.get("/admin/id", headers=session).text))["key"]

@@ -1,13 +1,12 @@
 """The stage over both its doors: the raw socket on 7230 and the WebSocket on /ws."""
 
 import json
-from urllib.parse import parse_qsl
 
 import pytest
 import websocket
 
 from house import House
-from stage_client import RawStage, WebStage, enter
+from stage_client import RawStage, WebStage, enter, player_key
 
 
 @pytest.fixture(params=["raw", "web"])
@@ -85,15 +84,8 @@ def test_a_stranger_page_may_not_open_the_websocket(house: House) -> None:
 
 
 def test_the_player_counted_as_player(house: House) -> None:
-    login = house.get(
-        "/admin/login", method="POST", data={"username": "admin", "password": house.admin_password}
-    )
-    session = {"Cookie": login.headers["Set-Cookie"].split(";")[0]}
-    key = dict(parse_qsl(house.get("/admin/id", headers=session).text))["key"]
     stage = RawStage(house.ports["SWF_PORT"])
-    stage.until("SET")
-    stage.send("IDENT", MD5=key)
-    stage.send("JOIN", stage_ID="demo")
-    joined = stage.until("JOINED")[-1]
+    frames = enter(stage, player_key(house, "admin", house.admin_password))
     stage.close()
+    (joined,) = (frame for frame in frames if frame["mode"] == "JOINED")
     assert int(joined["pCount"]) == 1, json.dumps(joined)

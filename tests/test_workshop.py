@@ -6,7 +6,6 @@ import io
 import re
 import threading
 import time
-from urllib.parse import parse_qsl
 
 import pytest
 import requests
@@ -14,7 +13,7 @@ from playwright.sync_api import expect
 
 from browsing import Visit, on_stage
 from house import House, eventually
-from stage_client import RawStage, enter
+from stage_client import RawStage, enter, player_key
 
 PASSWORD = "a horse, a horse"
 MEDIA = "/admin/workshop/media"
@@ -73,14 +72,8 @@ class Maker:
 
 def acting(house: House, name: str) -> RawStage:
     """A player's raw socket, seated."""
-    answer = house.get("/admin/login", method="POST", data={"username": name, "password": PASSWORD})
-    session = {"Cookie": answer.headers["Set-Cookie"].split(";")[0]}
-    key = dict(parse_qsl(house.get("/admin/id", headers=session).text))["key"]
     stage = RawStage(house.ports["SWF_PORT"])
-    stage.until("SET")
-    stage.send("IDENT", MD5=key)
-    stage.send("JOIN", stage_ID="demo")
-    stage.until("JOINED")
+    enter(stage, player_key(house, name, PASSWORD))
     return stage
 
 
