@@ -60,14 +60,14 @@ class WebStage(RawStage):
         self.web.close()
 
 
-def enter(stage: RawStage, key: str = "undefined") -> list[dict[str, str]]:
+def enter(line: RawStage, key: str = "undefined", stage: str = "demo") -> list[dict[str, str]]:
     """Take a seat, as audience unless the key is a player's; the frames from SET to CONFIRM_LOADED."""
-    frames = stage.until("SET")
-    stage.send("IDENT", MD5=key)
-    stage.send("JOIN", stage_ID="demo")
-    frames += stage.until("JOINED")
-    stage.send("LOADED")
-    return frames + stage.until("CONFIRM_LOADED")
+    frames = line.until("SET")
+    line.send("IDENT", MD5=key)
+    line.send("JOIN", stage_ID=stage)
+    frames += line.until("JOINED")
+    line.send("LOADED")
+    return frames + line.until("CONFIRM_LOADED")
 
 
 def player_key(house: House, name: str, password: str) -> str:

@@ -144,12 +144,16 @@ def test_every_image_and_host_port_is_a_knob_and_documented() -> None:
 
 
 def test_locks_hold_together() -> None:
-    """One virtual environment holds all of them, so a package has one version everywhere."""
-    versions: dict[str, set[str]] = {}
+    """One virtual environment holds all of them, so a package has one version everywhere, or one per Python."""
+    found: dict[str, set[frozenset[str]]] = {}
     for lock in tracked("*requirements.lock"):
-        for name, version in re.findall(r"^([\w.-]+)==(\S+)", (REPO / lock).read_text(), re.M):
-            versions.setdefault(name, set()).add(version)
-    assert {name: found for name, found in versions.items() if len(found) > 1} == {}
+        pins: dict[str, set[str]] = {}
+        for name, pin in re.findall(r"^([\w.-]+)==(.+?) \\$", (REPO / lock).read_text(), re.M):
+            pins.setdefault(name, set()).add(pin)
+        for name, versions in pins.items():
+            found.setdefault(name, set()).add(frozenset(versions))
+    assert found
+    assert {name: versions for name, versions in found.items() if len(versions) > 1} == {}
 
 
 def test_the_files_have_unix_line_ends() -> None:
