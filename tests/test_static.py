@@ -148,8 +148,8 @@ def test_locks_hold_together() -> None:
     found: dict[str, set[frozenset[str]]] = {}
     for lock in tracked("*requirements.lock"):
         pins: dict[str, set[str]] = {}
-        for name, pin in re.findall(r"^([\w.-]+)==(.+?) \\$", (REPO / lock).read_text(), re.M):
-            pins.setdefault(name, set()).add(pin)
+        for name, version in re.findall(r"^([\w.-]+)==(\S+)", (REPO / lock).read_text(), re.M):
+            pins.setdefault(name, set()).add(version)
         for name, versions in pins.items():
             found.setdefault(name, set()).add(frozenset(versions))
     assert found
