@@ -2,7 +2,7 @@
 
 Everything here goes one way: a failed sample, an exception or an answer that no cache had may turn a good run
 into a bad one, never a bad one into a good one. That is why good samples alone count as samples, why a failed
-one counts as one that took for ever, and why what a threshold speaks of and nobody measured has failed.
+one counts as one that took for ever, and why a run is not good if it lacks what a threshold speaks of.
 """
 
 import math
@@ -16,11 +16,13 @@ from pathlib import Path
 PERCENTILES = {"p95_ms": 0.95, "p99_ms": 0.99}
 TABLES = ("samples", "error_ratio", *PERCENTILES, "hit_ratio")
 
-# Per cent of one core: where Locust, too, begins to warn, and what holds if the file says nothing.
-BUSY = 90.0
+# What holds for Locust itself if the file says nothing: per cent of one core, where Locust, too, begins to
+# warn, and milliseconds by which its timers are late.
+GENERATOR = {"cpu_percent": 90.0, "late_ms": 100.0}
 
 OK = "ok"
 FAILED = "FAILED"
+# No sample of the kind, or Locust was the limit. It is no good run either.
 NOT_MEASURED = "NOT MEASURED"
 
 # table -> pattern -> number
@@ -56,7 +58,8 @@ class Run:
 
     `caches`: (row, tier, outcome) -> answers, as `visitors.outcomes` counts them. `exceptions`: tasks that
     broke off. `generator_cpu`: per cent of one core, the highest that a process of the generator has used for
-    some seconds; `generator_warned`: Locust has said the same. `lost`: workers that went away without a word.
+    some seconds; `generator_warned`: Locust has said the same. `generator_late`: milliseconds, the most by
+    which the timers of one were late in some seconds, on average. `lost`: workers that went away silently.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -64,6 +67,7 @@ class Run:
     exceptions: int = 0
     generator_cpu: float = 0.0
     generator_warned: bool = False
+    generator_late: float = 0.0
     lost: int = 0
 
 
@@ -83,7 +87,7 @@ def read(path: Path) -> Thresholds:
     with path.open("rb") as file:
         tables = tomllib.load(file)
     for table, lines in tables.items():
-        known = ("cpu_percent",) if table == "generator" else None
+        known = GENERATOR if table == "generator" else None
         if table not in (*TABLES, "generator") or not isinstance(lines, dict):
             raise ValueError(f"{path.name}: there is no table [{table}]")
         for pattern, number in lines.items():
@@ -98,18 +102,31 @@ def read(path: Path) -> Thresholds:
 
 def judge(run: Run, thresholds: Thresholds) -> list[Line]:
     """All lines of the verdict, in the order of the file's tables."""
+    generator = list(_generator(run, {**GENERATOR, **thresholds.get("generator", {})}))
     return [
         *_samples(run, thresholds.get("samples", {})),
         *_errors(run, thresholds.get("error_ratio", {})),
-        *_times(run, thresholds),
+        *_times(run, thresholds, limited=not good(generator)),
         *_hits(run, thresholds.get("hit_ratio", {})),
-        *_generator(run, thresholds.get("generator", {}).get("cpu_percent", BUSY)),
+        *generator,
     ]
 
 
 def good(lines: list[Line]) -> bool:
     """Whether the run has passed."""
     return all(line.verdict == OK for line in lines)
+
+
+def conclusion(lines: list[Line]) -> Line:
+    """All lines in one."""
+    bad = [line.verdict for line in lines if line.verdict != OK]
+    if not bad:
+        verdict, why = "GOOD", f"all {len(lines)} lines hold."
+    elif FAILED in bad:
+        verdict, why = FAILED, f"{len(bad)} of {len(lines)} lines do not hold."
+    else:
+        verdict, why = NOT_MEASURED, f"{len(bad)} of {len(lines)} lines were not measured."
+    return Line("the run", "", "", verdict, why)
 
 
 def percentile(row: Row, share: float) -> float:
@@ -126,19 +143,31 @@ def percentile(row: Row, share: float) -> float:
     return math.inf
 
 
+def _line(what: str, allowed: str, measured: str, failed: str = "", unmeasured: str = "") -> Line:
+    """One line; the last two are why it does not hold."""
+    verdict = FAILED if failed else NOT_MEASURED if unmeasured else OK
+    return Line(what, allowed, measured, verdict, failed or unmeasured)
+
+
 def _matching(run: Run, pattern: str) -> list[Row]:
     return [row for row in run.rows if fnmatchcase(str(row), pattern)]
+
+
+# A number from the form can be "nan". Nothing is more or less than that, so each question below is whether
+# something holds, never whether it does not.
 
 
 def _samples(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
     for pattern, least in thresholds.items():
         rows = _matching(run, pattern)
         count = sum(row.good for row in rows)
-        why = ""
-        if count < least:
-            failed = sum(row.failures for row in rows)
-            why = f"too few good samples; {failed} failed" if failed else "too few were made"
-        yield Line(f"samples of {pattern}", f"at least {least:g}", f"{count}", FAILED if why else OK, why)
+        failed = unmeasured = ""
+        if not count >= least:
+            if failures := sum(row.failures for row in rows):
+                failed = f"too few good samples; {failures} failed"
+            else:
+                unmeasured = "too few were made"
+        yield _line(f"samples of {pattern}", f"at least {least:g}", f"{count}", failed, unmeasured)
 
 
 def _errors(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
@@ -147,35 +176,36 @@ def _errors(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
         samples = sum(row.samples for row in rows)
         failures = sum(row.failures for row in rows)
         ratio = failures / samples if samples else 1.0
-        why = ""
+        failed = unmeasured = ""
         if not samples:
-            why = "no such sample was made"
-        elif ratio > most or failures == samples:
+            unmeasured = "no such sample was made"
+        elif not ratio <= most or failures == samples:
             worst = max(rows, key=lambda row: (row.failures, str(row)))
-            why = f"{failures} of {samples} failed, most of them {worst}"
-        yield Line(f"errors of {pattern}", f"at most {most:.2%}", f"{ratio:.2%}", FAILED if why else OK, why)
+            failed = f"{failures} of {samples} failed, most of them {worst}"
+        yield _line(f"errors of {pattern}", f"at most {most:.2%}", f"{ratio:.2%}", failed, unmeasured)
     if run.exceptions:
         why = "a user's task broke off; Locust's list of exceptions says where"
-        yield Line("exceptions", "none", f"{run.exceptions}", FAILED, why)
+        yield _line("exceptions", "none", f"{run.exceptions}", why)
 
 
-def _times(run: Run, thresholds: Thresholds) -> Iterator[Line]:
+def _times(run: Run, thresholds: Thresholds, limited: bool) -> Iterator[Line]:
     for table, share in PERCENTILES.items():
         for pattern, most in thresholds.get(table, {}).items():
-            what = f"{table[:3]} of {pattern}"
-            slowest = max(
+            slowest, row = max(
                 ((percentile(row, share), str(row)) for row in _matching(run, pattern)),
                 default=(math.inf, ""),
             )
-            why = ""
-            if not slowest[1]:
-                why = "no such sample was made"
-            elif math.isinf(slowest[0]):
-                why = f"more than {1 - share:.0%} of {slowest[1]} failed"
-            elif slowest[0] > most:
-                why = f"too slow: {slowest[1]}"
-            measured = "-" if math.isinf(slowest[0]) else f"{slowest[0]:g} ms"
-            yield Line(what, f"at most {most:g} ms", measured, FAILED if why else OK, why)
+            failed = unmeasured = ""
+            if not row:
+                unmeasured = "no such sample was made"
+            elif math.isinf(slowest):
+                failed = f"more than {1 - share:.0%} of {row} failed"
+            elif not slowest <= most and limited:
+                unmeasured = f"too slow: {row}, or only Locust was"
+            elif not slowest <= most:
+                failed = f"too slow: {row}"
+            measured = "-" if math.isinf(slowest) else f"{slowest:g} ms"
+            yield _line(f"{table[:3]} of {pattern}", f"at most {most:g} ms", measured, failed, unmeasured)
 
 
 def _hits(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
@@ -187,24 +217,34 @@ def _hits(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
             if tier == "house" and fnmatchcase(row, pattern):
                 said[outcome] = said.get(outcome, 0) + count
         answers = sum(said.values())
-        failed = sum(count for row, count in failures.items() if fnmatchcase(row, pattern))
-        hits = max(0, said.get("hit", 0) + said.get("stale", 0) - failed)
+        bad = sum(count for row, count in failures.items() if fnmatchcase(row, pattern))
+        hits = max(0, said.get("hit", 0) + said.get("stale", 0) - bad)
         ratio = hits / answers if answers else 0.0
-        why = ""
-        if not answers:
-            why = "no such answer came"
-        elif ratio < least or answers <= failed:
+        failed = unmeasured = ""
+        if not answers and not bad:
+            unmeasured = "no such answer came"
+        elif not ratio >= least or answers <= bad:
             rest = ", ".join(f"{outcome} {count}" for outcome, count in sorted(said.items()))
-            why = f"of {answers} answers: {rest}" + (f"; {failed} failed" if failed else "")
-        yield Line(f"hits of {pattern}", f"at least {least:.0%}", f"{ratio:.1%}", FAILED if why else OK, why)
+            failed = f"of {answers} answers: {rest}" + (f"; {bad} failed" if bad else "")
+        yield _line(f"hits of {pattern}", f"at least {least:.0%}", f"{ratio:.1%}", failed, unmeasured)
 
 
-def _generator(run: Run, most: float) -> Iterator[Line]:
-    why = ""
-    if run.generator_cpu > most or run.generator_warned:
-        why = "Locust itself was the limit: its figures, not the house's; give it more processes"
-    verdict = NOT_MEASURED if why else OK
-    yield Line("CPU of Locust", f"at most {most:g} %", f"{run.generator_cpu:.0f} %", verdict, why)
+def _generator(run: Run, most: Mapping[str, float]) -> Iterator[Line]:
+    why = "Locust itself was the limit: its figures, not the house's; give it more processes"
+    busy = run.generator_warned or not run.generator_cpu <= most["cpu_percent"]
+    yield _line(
+        "CPU of Locust",
+        f"at most {most['cpu_percent']:g} %",
+        f"{run.generator_cpu:.0f} %",
+        unmeasured=why if busy else "",
+    )
+    why = "Locust's timers were late, and so its figures; give it more processes, or an idle machine"
+    yield _line(
+        "lateness of Locust",
+        f"at most {most['late_ms']:g} ms",
+        f"{run.generator_late:.0f} ms",
+        unmeasured="" if run.generator_late <= most["late_ms"] else why,
+    )
     if run.lost:
         why = "workers went away during the run, and their samples with them"
-        yield Line("workers lost", "none", f"{run.lost}", NOT_MEASURED, why)
+        yield _line("workers lost", "none", f"{run.lost}", unmeasured=why)

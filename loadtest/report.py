@@ -1,4 +1,4 @@
-"""The end of a judged run: collects what was measured, asks `judge`, says what it says, and writes it down.
+"""What the judge says of a run; and the end of a judged one, where it is said, and written down.
 
 With `--thresholds FILE` (`make load` gives it) the run is judged when Locust quits, on the master or in the
 one process there is; workers have only a part of the figures. The exit code is only ever raised.
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from locust import events, log
-from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
 from locust.html import get_html_report
 from locust.runners import MasterRunner, Runner, WorkerRunner
@@ -21,41 +20,31 @@ from locust.stats import sort_stats
 
 import generator
 import judge
+import thresholds
 from cache_tab import backend
 from visitors import outcomes
-
-
-def add_argument(parser: LocustArgumentParser, **_: Any) -> None:
-    """One more option for Locust."""
-    parser.add_argument(
-        "--thresholds",
-        metavar="FILE",
-        default="",
-        env_var="LOADTEST_THRESHOLDS",
-        include_in_web_ui=False,
-        help="Judge the run by this file when it is over: exit code 1 or more if it is not good enough",
-    )
-
-
-def check_early(environment: Environment, **_: Any) -> None:
-    """A slip in the file shows before the run, not after it; Locust ends at an exception in `init`."""
-    if name := environment.parsed_options.thresholds:  # type: ignore[union-attr]
-        judge.read(Path(name))
 
 
 def conclude(environment: Environment, **_: Any) -> None:
     """Locust quits: judge, print, write, raise the exit code."""
     runner = environment.runner
-    name = environment.parsed_options.thresholds  # type: ignore[union-attr]
-    if runner is None or isinstance(runner, WorkerRunner) or not name:
+    judged = environment.parsed_options.thresholds  # type: ignore[union-attr]
+    if runner is None or isinstance(runner, WorkerRunner) or not judged:
         return
-    lines = judge.judge(measured(runner), judge.read(Path(name)))
+    lines = verdict(environment)
     # Behind Locust's own tables, where whoever comes back to the screen looks first.
     events.quit.add_listener(lambda **_: print(table(lines), flush=True))  # type: ignore[no-untyped-call]
     if not judge.good(lines):
         environment.process_exit_code = max(1, code_so_far(environment, runner))
     if folder := os.environ.get("LOADTEST_REPORTS"):
         write(environment, lines, Path(folder))
+
+
+def verdict(environment: Environment) -> list[judge.Line]:
+    """What the judge says of the run so far."""
+    assert environment.runner
+    assert environment.parsed_options
+    return judge.judge(measured(environment.runner), thresholds.asked(environment.parsed_options))
 
 
 def measured(runner: Runner) -> judge.Run:
@@ -69,7 +58,8 @@ def measured(runner: Runner) -> judge.Run:
         ],
         caches=dict(outcomes.counts),
         exceptions=sum(exception["count"] for exception in runner.exceptions.values()),
-        generator_cpu=generator.peak,
+        generator_cpu=generator.cpu,
+        generator_late=generator.late,
         generator_warned=runner.cpu_warning_emitted or runner.worker_cpu_warning_emitted,
         lost=len(runner.clients.missing) if isinstance(runner, MasterRunner) else 0,
     )
@@ -92,14 +82,8 @@ def table(lines: list[judge.Line]) -> str:
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]).rstrip()
         for row in rows
     ]
-    bad = [line for line in lines if line.verdict != judge.OK]
-    if not bad:
-        final = f"GOOD: all {len(lines)} lines hold."
-    elif all(line.verdict == judge.NOT_MEASURED for line in bad):
-        final = "NOT MEASURED: the run says nothing about the house."
-    else:
-        final = f"FAILED: {len(bad)} of {len(lines)} lines do not hold."
-    return "\n".join(["", "Verdict", "-" * max(map(len, text)), *text, final, ""])
+    final = judge.conclusion(lines)
+    return "\n".join(["", "Verdict", "-" * max(map(len, text)), *text, f"{final.verdict}: {final.why}", ""])
 
 
 def write(environment: Environment, lines: list[judge.Line], folder: Path) -> None:
@@ -115,7 +99,8 @@ def write(environment: Environment, lines: list[judge.Line], folder: Path) -> No
         "host": environment.host,
         "started": stats.start_time,  # seconds since 1970, as the next one
         "last_sample": stats.last_request_timestamp,
-        "generator_cpu_percent": round(generator.peak, 1),
+        "generator_cpu_percent": round(generator.cpu, 1),
+        "generator_late_milliseconds": round(generator.late, 1),
         "backend": backend.summary(),
         "rows": [entry.to_dict() for entry in sort_stats(stats.entries)],
         "failures": [error.serialize() for error in stats.errors.values()],
@@ -127,6 +112,4 @@ def write(environment: Environment, lines: list[judge.Line], folder: Path) -> No
     (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n", "utf-8")
 
 
-events.init_command_line_parser.add_listener(add_argument)  # type: ignore[no-untyped-call]
-events.init.add_listener(check_early)  # type: ignore[no-untyped-call]
 events.quitting.add_listener(conclude)  # type: ignore[no-untyped-call]

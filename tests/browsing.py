@@ -10,6 +10,7 @@ from house import REPO, House
 
 Visit = Callable[..., Page]
 PICTURES = REPO / "test-results"
+expect.set_options(timeout=30_000)  # milliseconds; a machine that tests is a busy one
 QUIET = shlex.split("""
     --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
     --disable-component-update --disable-sync
@@ -46,7 +47,7 @@ FAINT = """() => {
 
 def on_stage(page: Page) -> Page:
     """Wait until the stage is live and its curtain is up."""
-    expect(page.locator("body[data-state=live]")).to_be_visible(timeout=20_000)
+    expect(page.locator("body[data-state=live]")).to_be_visible()
     page.evaluate("Promise.allSettled(document.getAnimations().map(motion => motion.finished))")
     return page
 

@@ -12,7 +12,7 @@ class RawStage:
     """A NUL-framed client such as Flash was."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
         self.buffer = b""
 
     def send(self, mode: str, **fields: str) -> None:
@@ -20,7 +20,7 @@ class RawStage:
         self.socket.sendall(urlencode({**fields, "mode": mode}).encode() + b"\0")
 
     def receive(self) -> dict[str, str]:
-        """The next frame; OSError after 10 seconds of silence."""
+        """The next frame; OSError after 30 seconds of silence."""
         while b"\0" not in self.buffer:
             data = self.socket.recv(65536)
             assert data, "the server closed the connection"
@@ -45,7 +45,7 @@ class WebStage(RawStage):
     def __init__(self, port: int, host: str = "localhost") -> None:
         self.web = websocket.create_connection(
             f"ws://127.0.0.1:{port}/ws",
-            timeout=10,
+            timeout=30,
             host=f"{host}:{port}",
             origin=f"http://{host}:{port}",
         )

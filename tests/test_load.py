@@ -38,6 +38,14 @@ def test_without_a_backend_it_fails_and_says_why(house: House) -> None:
         eventually(lambda: house.get("/admin/id").status_code == 200, within=60)
 
 
+@pytest.mark.parametrize("house", ["containers"], indirect=True, scope="session")
+def test_without_a_cache_it_fails_and_says_why(house: House) -> None:
+    options = "--headless -u 6 -r 6 -t 20s --thresholds thresholds.toml --topology nginx.localhost"
+    with pytest.raises(AssertionError, match="ended with") as refusal:
+        house.compose("exec", "-T", "locust", "locust", *options.split(), "Audience")
+    assert re.search(r"FAILED +hits of /media/\*.*none \d", str(refusal.value)), refusal.value
+
+
 def rows(page: Page) -> dict[str, int]:
     """The rows of Locust's table of requests, and how many requests each has."""
     found = {}
@@ -53,9 +61,11 @@ def test_the_page_fills_the_house_and_shows_what_the_caches_did(house: House, br
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto(f"http://127.0.0.1:{house.ports['LOCUST_PORT']}/")
+    page.get_by_text("Custom parameters").click()
+    page.locator("input[name=maxHeardMs]").fill("400")
     page.screenshot(path=PICTURES / f"locust-form-{house.mode}.png", full_page=True)
     page.get_by_role("button", name=re.compile("start", re.I)).click()
-    expect(page.get_by_text("RUNNING")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("RUNNING")).to_be_visible()
 
     def all_doors() -> bool:
         return {row.split()[0] for row, count in rows(page).items() if count} >= {
@@ -69,11 +79,18 @@ def test_the_page_fills_the_house_and_shows_what_the_caches_did(house: House, br
     page.screenshot(path=PICTURES / f"locust-rows-{house.mode}.png", full_page=True)
     page.get_by_role("tab", name="Caches").click()
     media = page.locator("tr", has_text="/media/*.svg").first
-    expect(media).to_be_visible(timeout=20_000)
+    expect(media).to_be_visible()
     time.sleep(3)
     page.screenshot(path=PICTURES / f"locust-caches-{house.mode}.png", full_page=True)
+    page.get_by_role("tab", name="Verdict").click()
+    heard = page.locator("tr", has_text="p95 of * heard")
+    expect(heard).to_contain_text("at most 400 ms")
     page.get_by_role("button", name=re.compile("stop", re.I)).click()
-    expect(page.get_by_text(re.compile("STOPP", re.I)).first).to_be_visible(timeout=30_000)
+    expect(page.get_by_text(re.compile("STOPP", re.I)).first).to_be_visible(timeout=60_000)
+    # What was said last stays.
+    expect(page.locator("tr", has_text="the run")).to_contain_text(re.compile("GOOD|FAILED|NOT MEASURED"))
+    expect(heard).to_contain_text("at most 400 ms")
+    page.screenshot(path=PICTURES / f"locust-verdict-{house.mode}.png", full_page=True)
     assert complaints == []
     page.context.close()
 

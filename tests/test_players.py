@@ -100,7 +100,7 @@ def test_a_scene(house: House, enter: Enter, complaints: list[str]) -> None:
     for page in everybody:
         expect(page.locator(f"{DIVA}.walking")).to_be_visible()
     for page in everybody:
-        expect(page.locator(DIVA)).to_have_attribute("style", re.compile("--x: 280"), timeout=10_000)
+        expect(page.locator(DIVA)).to_have_attribute("style", re.compile("--x: 280"))
         expect(page.locator(f"{DIVA}.walking")).to_have_count(0)
     drag(ann, 60, 120)
     place = ann.locator(HARLEQUIN)
@@ -125,9 +125,7 @@ def test_a_scene(house: House, enter: Enter, complaints: list[str]) -> None:
     say(bob, "!who is that")
     for page in everybody:
         expect(page.locator(f"{DIVA} .bubble.shout")).to_have_text("WHO IS THAT")
-    expect(visitor.locator("html")).to_have_attribute(
-        "data-heard", re.compile("/speech/utter-.*mp3"), timeout=20_000
-    )
+    expect(visitor.locator("html")).to_have_attribute("data-heard", re.compile("/speech/utter-.*mp3"))
 
     draw_a_roof(ann)
     ann.locator("#tab-house").click()
@@ -272,7 +270,7 @@ def test_the_show_goes_on_after_a_restart(house: House, enter: Enter) -> None:
         page.evaluate("document.querySelector('.avatar').classList.add('of-the-first-part')")
     house.restart("backend")
     for page in (ann, visitor):
-        expect(page.locator(".of-the-first-part")).to_have_count(0, timeout=30_000)
+        expect(page.locator(".of-the-first-part")).to_have_count(0)
         on_stage(page)
         expect(page.locator("#chat-log")).to_contain_text("We will be back in a minute.")
         expect(page.locator(".avatar[data-id]")).to_have_count(4)

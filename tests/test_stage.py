@@ -77,7 +77,7 @@ def test_a_stranger_page_may_not_open_the_websocket(house: House) -> None:
     with pytest.raises(websocket.WebSocketBadStatusException):
         websocket.create_connection(
             f"ws://127.0.0.1:{house.ports['HTTP_PORT']}/ws",
-            timeout=10,
+            timeout=30,
             host=f"localhost:{house.ports['HTTP_PORT']}",
             origin="http://stranger.example",
         )

@@ -144,7 +144,7 @@ def test_every_image_and_host_port_is_a_knob_and_documented() -> None:
 
 
 def test_locks_hold_together() -> None:
-    """One virtual environment holds all of them, so a package has one version everywhere, or one per Python."""
+    """One virtual environment holds all of them, so a package has one version, or one for each Python."""
     found: dict[str, set[frozenset[str]]] = {}
     for lock in tracked("*requirements.lock"):
         pins: dict[str, set[str]] = {}

@@ -1,19 +1,17 @@
 """The tab "Caches" in Locust's own web UI: who answered, by path and by tier.
 
-The page is Locust's; what is ours goes through its extension points: a tab with a table in the page's
-arguments, the table's rows in the answer that the page polls, a file among its downloads.
+A tab of ours (`tabs.py`), and a file among the page's downloads.
 """
 
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, make_response, request
+from flask import Blueprint, Response, make_response
 from locust import events
 from locust.env import Environment
 
+import tabs
 from cache_tab import backend, table
 from visitors import outcomes
-
-KEY = "caches"
 
 
 def install(environment: Environment, **_: Any) -> None:
@@ -23,11 +21,8 @@ def install(environment: Environment, **_: Any) -> None:
         return
     assert web_ui.app
     base = environment.parsed_options.web_base_path  # type: ignore[union-attr]
-    web_ui.template_args |= {
-        "extended_tabs": [{"title": "Caches", "key": KEY}],
-        "extended_tables": [{"key": KEY, "structure": table.COLUMNS}],
-        "extended_csv_files": [{"href": "./caches/csv", "title": "Download caches CSV"}],
-    }
+    tabs.add(web_ui, "Caches", table.COLUMNS, lambda: table.rows(outcomes.counts, backend.now()))
+    web_ui.template_args["extended_csv_files"] = [{"href": "./caches/csv", "title": "Download caches CSV"}]
     blueprint = Blueprint("caches", __name__, url_prefix=base)
 
     @blueprint.route("/caches/csv")
@@ -37,14 +32,6 @@ def install(environment: Environment, **_: Any) -> None:
         response.headers["Content-Type"] = "text/csv"
         response.headers["Content-Disposition"] = "attachment;filename=caches.csv"
         return response
-
-    @web_ui.app.after_request
-    def add_rows(response: Response) -> Response:
-        # With a web login the answer may be a way to the login page instead.
-        if request.endpoint != "locust.request_stats" or not response.is_json:
-            return response
-        rows = table.rows(outcomes.counts, backend.now())
-        return jsonify({**response.get_json(), "extended_stats": [{"key": KEY, "data": rows}]})
 
     web_ui.app.register_blueprint(blueprint)
 

@@ -4,10 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 HERE = Path(__file__).parent
 # The first as Locust does for a locustfile, the second for the tiny server.
 sys.path[:0] = [str(HERE.parent), str(HERE)]
+
+# A busy machine is no fault of what is tested.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 import tiny_stage  # noqa: E402
 from tiny_front import Front, Server, handler  # noqa: E402

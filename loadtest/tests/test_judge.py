@@ -9,7 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from judge import FAILED, NOT_MEASURED, OK, PERCENTILES, Line, Row, Run, good, judge, percentile, read
+from judge import (
+    FAILED,
+    NOT_MEASURED,
+    OK,
+    PERCENTILES,
+    Line,
+    Row,
+    Run,
+    conclusion,
+    good,
+    judge,
+    percentile,
+    read,
+)
 
 OURS = Path(__file__).parents[1] / "thresholds.toml"
 THRESHOLDS: Mapping[str, Mapping[str, float]] = {
@@ -18,7 +31,7 @@ THRESHOLDS: Mapping[str, Mapping[str, float]] = {
     "p95_ms": {"GET /*": 100, "stage heard": 200},
     "p99_ms": {"stage heard": 300},
     "hit_ratio": {"/media/*": 0.8},
-    "generator": {"cpu_percent": 90},
+    "generator": {"cpu_percent": 90, "late_ms": 100},
 }
 MEDIA = Row("GET", "/media/*.svg", samples=100, failures=0, times={5: 90, 50: 10})
 HEARD = Row("stage", "heard", samples=100, failures=0, times={20: 98, 250: 2})
@@ -50,7 +63,9 @@ def test_a_good_run() -> None:
         "p99 of stage heard",
         "hits of /media/*",
         "CPU of Locust",
+        "lateness of Locust",
     ]
+    assert conclusion(lines).verdict == "GOOD"
     assert lines[4].measured == "20 ms"
     assert lines[6].measured == "90.0%"
 
@@ -58,9 +73,6 @@ def test_a_good_run() -> None:
 @pytest.mark.parametrize(
     ("run", "what", "why"),
     [
-        (with_rows(MEDIA), "samples of stage heard", "too few were made"),
-        (with_rows(MEDIA), "p95 of stage heard", "no such sample was made"),
-        (with_rows(), "errors of *", "no such sample was made"),
         (
             with_rows(MEDIA, replace(HEARD, samples=12, failures=8)),
             "samples of stage heard",
@@ -94,11 +106,6 @@ def test_a_good_run() -> None:
             "of 100 answers: hit 1, pass 99",
         ),
         (
-            replace(GOOD, caches={("/media/*.svg", "varnish", "hit"): 9}),
-            "hits of /media/*",
-            "no such answer came",
-        ),
-        (
             replace(GOOD, rows=[replace(MEDIA, failures=15), HEARD]),
             "hits of /media/*",
             "of 100 answers: hit 90, miss 10; 15 failed",
@@ -112,6 +119,36 @@ def test_a_good_run() -> None:
 )
 def test_what_fails_a_run(run: Run, what: str, why: str) -> None:
     assert (what, FAILED, why) in [(line.what, line.verdict, line.why) for line in bad(run)]
+    assert conclusion(bad(run)).verdict == FAILED
+
+
+@pytest.mark.parametrize(
+    ("run", "what", "why"),
+    [
+        (with_rows(MEDIA), "samples of stage heard", "too few were made"),
+        (with_rows(MEDIA), "p95 of stage heard", "no such sample was made"),
+        (with_rows(), "errors of *", "no such sample was made"),
+        (
+            replace(GOOD, caches={("/media/*.svg", "varnish", "hit"): 9}),
+            "hits of /media/*",
+            "no such answer came",
+        ),
+        (
+            replace(with_rows(replace(MEDIA, times={150: 100}), HEARD), generator_late=101),
+            "p95 of GET /*",
+            "too slow: GET /media/*.svg, or only Locust was",
+        ),
+    ],
+)
+def test_what_was_not_measured_is_not_good(run: Run, what: str, why: str) -> None:
+    assert (what, NOT_MEASURED, why) in [(line.what, line.verdict, line.why) for line in bad(run)]
+    assert conclusion(bad(run)).verdict == NOT_MEASURED
+
+
+def test_a_threshold_that_is_no_number_is_never_held() -> None:
+    """The form takes whatever Python takes for one."""
+    asked = {table: dict.fromkeys(lines, math.nan) for table, lines in THRESHOLDS.items()}
+    assert len(bad(GOOD, asked)) == sum(map(len, THRESHOLDS.values()))
 
 
 @pytest.mark.parametrize(
@@ -119,6 +156,7 @@ def test_what_fails_a_run(run: Run, what: str, why: str) -> None:
     [
         (replace(GOOD, generator_cpu=90.5), "Locust itself was the limit"),
         (replace(GOOD, generator_warned=True), "Locust itself was the limit"),
+        (replace(GOOD, generator_late=100.5), "Locust's timers were late"),
         (replace(GOOD, lost=1), "workers went away"),
     ],
 )
@@ -155,8 +193,8 @@ def test_a_percentile_of_good_samples() -> None:
 
 def test_our_thresholds_can_be_read_and_a_run_without_anything_fails_all() -> None:
     lines = judge(Run(), read(OURS))
-    assert [line.what for line in lines if line.verdict == OK] == ["CPU of Locust"]
-    assert len(lines) == 1 + sum(len(table) for name, table in read(OURS).items() if name != "generator")
+    assert [line.what for line in lines if line.verdict == OK] == ["CPU of Locust", "lateness of Locust"]
+    assert len(lines) == 2 + sum(len(table) for name, table in read(OURS).items() if name != "generator")
 
 
 @pytest.mark.parametrize(
@@ -210,6 +248,7 @@ runs = some.builds(
     exceptions=some.integers(0, 1),
     generator_cpu=some.sampled_from([0.0, 89.0, 91.0]),
     generator_warned=some.booleans(),
+    generator_late=some.sampled_from([0.0, 99.0, 101.0]),
     lost=some.integers(0, 1),
 )
 numbers = some.sampled_from([0, 0.01, 0.1, 0.5, 0.9, 1, 5, 100, 300])
@@ -260,13 +299,14 @@ def test_neither_do_exceptions_lost_workers_or_a_busy_generator(
         replace(run, exceptions=run.exceptions + 1),
         replace(run, lost=run.lost + 1),
         replace(run, generator_cpu=run.generator_cpu + 10),
+        replace(run, generator_late=run.generator_late + 10),
         replace(run, generator_warned=True),
     ]
     for other in worse:
         assert not (good(judge(other, asked)) and not good(judge(run, asked)))
     assert not good(judge(worse[0], asked))
     assert not good(judge(worse[1], asked))
-    assert not good(judge(worse[3], asked))
+    assert not good(judge(worse[4], asked))
 
 
 @given(runs)

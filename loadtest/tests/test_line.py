@@ -37,7 +37,7 @@ def serve() -> Iterator[Callable[[Behave], int]]:
         server.server_close()
 
 
-def soon(seconds: float = 5) -> float:
+def soon(seconds: float = 60) -> float:
     return time.monotonic() + seconds
 
 
@@ -70,13 +70,13 @@ def test_nothing_in_time_is_no_fault_and_half_a_frame_is_kept(serve: Callable[[B
 
     def behave(connection: socket.socket) -> None:
         connection.sendall(b"mode=")
-        go_on.wait(5)
+        go_on.wait(60)
         connection.sendall(b"A\0")
 
     seat = SocketLine("127.0.0.1", serve(behave))
     begin = time.monotonic()
     assert seat.receive(begin + 0.2) is None
-    assert 0.2 <= time.monotonic() - begin < 1
+    assert 0.2 <= time.monotonic() - begin < 30
     assert list(seat.waiting()) == []
     go_on.set()
     assert seat.receive(soon()) == b"mode=A"
@@ -84,19 +84,20 @@ def test_nothing_in_time_is_no_fault_and_half_a_frame_is_kept(serve: Callable[[B
 
 
 def test_waiting_gives_what_is_here_without_waiting(serve: Callable[[Behave], int]) -> None:
-    sent = threading.Event()
+    over = threading.Event()
 
     def behave(connection: socket.socket) -> None:
         connection.sendall(b"a\0b\0c")
-        sent.set()
-        time.sleep(1)
+        over.wait(60)
 
     seat = SocketLine("127.0.0.1", serve(behave))
-    sent.wait(5)
-    time.sleep(0.05)
     begin = time.monotonic()
-    assert list(seat.waiting()) == [b"a", b"b"]
-    assert time.monotonic() - begin < 0.5
+    frames: list[bytes] = []
+    while len(frames) < 2:
+        frames += seat.waiting()
+    assert frames == [b"a", b"b"]
+    assert time.monotonic() - begin < 30
+    over.set()
     seat.close()
 
 
@@ -165,24 +166,28 @@ def test_a_server_that_does_not_answer_costs_no_more_than_the_patience() -> None
 
         with pytest.raises(LineError, match=r"^no connection within 0\.3 s$"):
             dial_on()
-        assert time.monotonic() - begin < 3
+        assert time.monotonic() - begin < 30
         for seat in held:
             seat.close()
 
 
 def test_a_server_that_does_not_read_does_not_hold_us(serve: Callable[[Behave], int]) -> None:
-    seat = SocketLine("127.0.0.1", serve(lambda connection: time.sleep(3)), patience=0.3)
+    seat = SocketLine("127.0.0.1", serve(lambda connection: time.sleep(30)), patience=0.3)
     with pytest.raises(LineError, match=r"^nothing could be sent for 0\.3 s$"):
         seat.send(b"x" * (64 << 20))
     seat.close()
 
 
 def test_others_go_on_while_one_waits(serve: Callable[[Behave], int]) -> None:
-    seats = [SocketLine("127.0.0.1", serve(lambda connection: time.sleep(2))) for _ in range(2)]
+    seats = [SocketLine("127.0.0.1", serve(lambda connection: time.sleep(30))) for _ in range(2)]
     begin = time.monotonic()
-    waits = [gevent.spawn(seat.receive, begin + 0.4) for seat in seats]
-    gevent.joinall(waits, raise_error=True)
-    assert time.monotonic() - begin < 0.7
+    long, short = (
+        gevent.spawn(seat.receive, begin + wait) for seat, wait in zip(seats, (25, 0.4), strict=True)
+    )
+    short.join()
+    assert short.successful()
+    assert not long.ready()
+    long.kill()
     for seat in seats:
         seat.close()
 
@@ -244,7 +249,7 @@ def test_a_web_socket_that_never_opens_costs_no_more_than_the_patience(
     serve: Callable[[Behave], int],
 ) -> None:
     with pytest.raises(LineError, match=r"^no WebSocket within 0\.3 s$"):
-        WebLine("127.0.0.1", serve(lambda connection: time.sleep(2)), "localhost", patience=0.3)
+        WebLine("127.0.0.1", serve(lambda connection: time.sleep(30)), "localhost", patience=0.3)
 
 
 @pytest.mark.parametrize(
@@ -259,20 +264,24 @@ def test_a_web_socket_that_never_opens_costs_no_more_than_the_patience(
 def test_the_end_of_a_web_socket_has_a_reason(
     serve: Callable[[Behave], int], tail: bytes, reason: str
 ) -> None:
+    over = threading.Event()
+
     def behave(connection: socket.socket) -> None:
         path, headers = request(connection)
         quiet = Stage()
         quiet.drop_every = 1
         threading.Thread(target=serve_web_socket, args=(quiet, connection, path, headers)).start()
-        time.sleep(0.2)
+        while not quiet.heard["pong"]:
+            time.sleep(0.01)
         try:
             connection.sendall(tail)
             connection.shutdown(socket.SHUT_WR)
-            time.sleep(0.2)
         except OSError:
             pass
+        over.wait(60)
 
     seat = WebLine("127.0.0.1", serve(behave), "localhost")
     with pytest.raises(LineError, match=f"^{reason}$"):
         seat.receive(soon())
+    over.set()
     seat.close()

@@ -1,5 +1,6 @@
 """What a run can be told, as fields of the web UI, command line arguments and LOADTEST_ variables."""
 
+import os
 from typing import Any
 
 from locust import events
@@ -41,8 +42,11 @@ def add(parser: LocustArgumentParser) -> None:
         help="whether the audience reloads the stage every few seconds, or stays in its seats",
     )
     add_argument("chat-rate", type=float, default=2.0, help="lines a minute that each visitor says")
-    add_argument("player", default="", help="name of the account with which Player signs in")
-    add_argument("password", default="", is_secret=True, help="its password; without, there is no Player")
+    add_argument("player", default="", help="the account with which Player signs in")
+    # Without a variable: what is the default of a field stands in the page's source, secret or not.
+    parser.add_argument(
+        "--password", default="", is_secret=True, help="of that account; empty: LOADTEST_PASSWORD"
+    )
     hidden: dict[str, Any] = {"include_in_web_ui": False}
     add_argument("stage-port", type=int, default=17230, help="where the stage socket is (17230)", **hidden)
     add_argument("policy-port", type=int, default=13000, help="where the Flash policy is (13000)", **hidden)
@@ -62,12 +66,13 @@ def add(parser: LocustArgumentParser) -> None:
     )
 
 
-def name_the_run(environment: Environment, **_: Any) -> None:
-    """Each run's lines have a stamp of their own. Workers get it from their master with the other options."""
+def complete(environment: Environment, **_: Any) -> None:
+    """What the form leaves open. Workers get it from their master with the other options."""
     options = environment.parsed_options
     if options and not isinstance(environment.runner, WorkerRunner):
-        options.run_stamp = options.run_id or stamp.token()
+        options.run_stamp = options.run_id or stamp.token()  # each run's lines have one of their own
+        options.password = options.password or os.environ.get("LOADTEST_PASSWORD", "")
 
 
 events.init_command_line_parser.add_listener(add)  # type: ignore[no-untyped-call]
-events.test_start.add_listener(name_the_run)  # type: ignore[no-untyped-call]
+events.test_start.add_listener(complete)  # type: ignore[no-untyped-call]

@@ -37,7 +37,7 @@ def say_so(environment: Environment, **_: Any) -> None:
         return
     assert environment.parsed_options
     if not has_account(environment.parsed_options):
-        log.warning("No Player in this run: --player and --password (or the form) name no account.")
+        log.info("No Player in this run: --player and --password (or the form) name no account.")
 
 
 events.test_start.add_listener(say_so)  # type: ignore[no-untyped-call]
