@@ -1,7 +1,7 @@
 # Every command of the house. `make` alone prints this list.
 .DEFAULT_GOAL := help
 
-.PHONY: help up down clean status logs doctor reload trace load bench test lock
+.PHONY: help up down clean status logs doctor reload trace load lab bench test lock
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -33,7 +33,10 @@ trace: ## follow one request through the house: URL=/media/fox.svg, HEADER='Cook
 load: ## fill the open house for 30 seconds and judge it by loadtest/thresholds.toml
 	@bin/house load
 
-bench: ## measure the stage: joins, broadcasts, memory, a reader who does not read
+lab: ## rebuild one published experiment and measure it: LAB=upstage (labs/README.md lists them)
+	@bin/lab $(LAB)
+
+bench: ## the tour over all labs, with a report to look at (FULL=1: as long as the articles took, hours)
 	@bin/bench
 
 test: ## every test there is, on a house of its own (ONLY=unit, static, vtc, containers, native or browser)

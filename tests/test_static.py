@@ -45,7 +45,8 @@ def test_ruff() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["policyd/src", "backend/src", "loadtest", "varnish/tests", "nginx/tests", "tests", "native"]
+    "part",
+    ["policyd/src", "backend/src", "loadtest", "varnish/tests", "nginx/tests", "tests", "native", "labs"],
 )
 def test_mypy(part: str) -> None:
     check(BIN / "mypy", part)
@@ -60,7 +61,7 @@ def test_shellcheck() -> None:
 
 def test_hadolint() -> None:
     files = tracked("*Dockerfile")
-    assert len(files) == 4
+    assert len(files) == 5
     check(BIN / "hadolint", *files)
 
 

@@ -12,6 +12,6 @@ ensure_venv() {
     fi
     step "Installing the Python packages of $lock into .venv"
     [ -x .venv/bin/python ] || python3 -m venv .venv
-    quietly "pip-$(dirname "$lock")" .venv/bin/pip install -q --disable-pip-version-check --require-hashes -r "$lock"
+    quietly "pip-$(basename "$(dirname "$lock")")" .venv/bin/pip install -q --disable-pip-version-check --require-hashes -r "$lock"
     touch "$stamp"
 }

@@ -1,13 +1,12 @@
-"""What the stage costs: joins, broadcasts, memory and a reader who does not read.
+"""What a crowd on stage costs: runs in the backend's container and prints what it has measured as JSON.
 
-    make bench            prints the table and writes test-results/bench-stage.json
+    python stage.py '{"listeners": 1000, "stalled": 0, "seconds": 10}'
 
-A server of its own runs as a process beside the generator, on loopback and the machine's two cores: read the
-figures as ratios. Listeners other than the sampled ones do not read while they are measured: what is sent
-to them fits into the kernel's buffers, and the generator stays out of the way.
+Each time a fresh server beside it, on loopback: what the last crowd has left in memory and books would be
+measured, too. Listeners other than the sampled ones do not read while they are measured: what is sent to them
+fits into the kernel's buffers, and the generator stays out of the way.
 """
 
-import argparse
 import asyncio
 import json
 import os
@@ -22,9 +21,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-REPO = Path(__file__).resolve().parents[2]
 SAMPLED = 20  # listeners whose clock is looked at
 RATE = 20  # messages a second
+LATEST = 20  # seconds that the last line may take
 PAUSE = 0.5  # seconds for the server to come to rest before something is measured
 
 
@@ -63,12 +62,13 @@ def server() -> Iterator[tuple[int, int]]:
     web, stage, metrics = (probe.getsockname()[1] for probe in probes)
     for probe in probes:
         probe.close()
+    # The container's own server has the sockets and ports that these variables name.
+    elsewhere = {name: value for name, value in os.environ.items() if not name.startswith("UPSTAGE_")}
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(
             [sys.executable, "-m", "upstage", "serve"],
             env={
-                **os.environ,
-                "PYTHONPATH": str(REPO / "backend" / "src"),
+                **elsewhere,
                 "UPSTAGE_DATA": f"{folder}/data",
                 "UPSTAGE_MEDIA": f"{folder}/media",
                 "UPSTAGE_WEB_ENDPOINT": f"tcp:{web}:interface=127.0.0.1",
@@ -130,88 +130,54 @@ async def delays(port: int, listeners: list[Client], seconds: float) -> list[flo
     for number in range(int(seconds * RATE)):
         await asyncio.sleep(max(0.0, begin + number / RATE - loop.time()))
         speaker.say(f"at-{time.perf_counter():.6f}")
-    await asyncio.sleep(PAUSE)
+    expected = int(seconds * RATE) * len(listeners)
+    while len(heard) < expected and loop.time() < begin + seconds + LATEST:
+        await asyncio.sleep(PAUSE)
     for task in tasks:
         task.cancel()
-    missing = int(seconds * RATE) * len(listeners) - len(heard)
-    if missing:
-        raise RuntimeError(f"{missing} deliveries are missing: no figure")
+    if len(heard) != expected:
+        raise RuntimeError(f"{len(heard)} deliveries instead of {expected}")
     return heard
 
 
-def spread(values: list[float]) -> dict[str, float]:
-    """Median and 99th percentile, in milliseconds."""
-    return {
-        "p50_ms": round(statistics.median(values), 2),
-        "p99_ms": round(statistics.quantiles(values, n=100)[98], 2),
-    }
+def stall(port: int) -> Client:
+    """One more on the stage who does not read, after so much talk that the kernel takes no more for it."""
+    sleeper = Client(port, receive_buffer=1024)
+    sleeper.join()
+    speakers = crowd(port, 20)  # several, because one alone would be braked
+    for number in range(4000):
+        speakers[number % 20].say("x" * 100)
+        time.sleep(0.003)
+    return sleeper  # who lets go of it closes its connection
 
 
-def joins(size: int) -> dict[str, float]:
-    """All connect, then all ask at once: seconds until everybody has been told of everybody."""
-    with server() as (port, _):
-        clients = [Client(port) for _ in range(size)]
-        begin = time.perf_counter()
-        for client in clients:
-            client.join()
-        for client in clients:
-            client.until(b"aCount=%d&mode=JOINED\0" % size)
-        return {"clients": size, "seconds": round(time.perf_counter() - begin, 3)}
-
-
-def broadcast(size: int, seconds: float) -> dict[str, float]:
-    """Delay of a line to `size` listeners, and what each costs in memory."""
+def measure(size: int, stalled: int, seconds: float) -> dict[str, float]:
+    """Delay of a line to `size` listeners, how long all took to come in, and what each costs in memory."""
     with server() as (port, pid):
         crowd(port, 5)
         before = memory(pid)
+        begin = time.perf_counter()
         listeners = crowd(port, size)
-        per_client = (memory(pid) - before) / size
-        result = spread(asyncio.run(delays(port, listeners[:SAMPLED], seconds)))
-    return {"listeners": size, **result, "kB_per_client": round(per_client / 1000, 1)}
-
-
-def stalled(seconds: float) -> dict[str, object]:
-    """The same hundred listeners without and with one among them who never reads."""
-    with server() as (port, _):
-        listeners = crowd(port, 100)
-        alone = spread(asyncio.run(delays(port, listeners[:SAMPLED], seconds)))
-        for client in listeners[:SAMPLED]:
-            client.socket.settimeout(60)
-        sleeper = Client(port, receive_buffer=1024)
-        sleeper.join()
-        speakers = crowd(port, 20)  # several, because one alone would be braked
-        for number in range(4000):  # fills the sleeper's kernel buffers
-            speakers[number % 20].say("x" * 100)
-            time.sleep(0.003)
-        with_one = spread(asyncio.run(delays(port, listeners[:SAMPLED], seconds)))
-    return {"without": alone, "with_one_stalled": with_one}
+        joined = time.perf_counter() - begin
+        each = (memory(pid) - before) / size
+        sleepers = [stall(port) for _ in range(stalled)]
+        heard = asyncio.run(delays(port, listeners[:SAMPLED], seconds))
+        del sleepers
+    percentiles = statistics.quantiles(heard, n=100)
+    return {
+        "p50_milliseconds": percentiles[49],
+        "p95_milliseconds": percentiles[94],
+        "p99_milliseconds": percentiles[98],
+        "join_milliseconds": joined * 1000,
+        "memory_bytes_per_listener": each,
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure the stage.")
-    parser.add_argument("--seconds", type=float, default=10, help="of talk for each figure (%(default)s)")
-    parser.add_argument("--listeners", type=int, nargs="*", default=[100, 1000, 5000])
-    parser.add_argument("--json", type=Path, default=REPO / "test-results" / "bench-stage.json")
-    options = parser.parse_args()
+    settings = json.loads(sys.argv[1])
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-    results: dict[str, object] = {}
-    print("200 clients join at once ...", flush=True)
-    results["joins"] = joins(200)
-    print(f"    {results['joins']}")
-    rows = []
-    for size in options.listeners:
-        print(f"{RATE} lines a second to {size} listeners ...", flush=True)
-        rows.append(broadcast(size, options.seconds))
-        print(f"    {rows[-1]}")
-    results["broadcast"] = rows
-    print("one who does not read among a hundred ...", flush=True)
-    results["stalled"] = stalled(options.seconds)
-    print(f"    {results['stalled']}")
-    options.json.parent.mkdir(exist_ok=True)
-    options.json.write_text(json.dumps(results, indent=2) + "\n")
-    print(f"written to {options.json}")
+    print(json.dumps(measure(settings["listeners"], settings["stalled"], settings["seconds"])))
 
 
 if __name__ == "__main__":
