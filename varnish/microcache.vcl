@@ -10,7 +10,8 @@
 sub vcl_deliver {
     unset resp.http.X-Accel-Expires;
     if (local.socket == "unix" && req.method == "GET" && !req.http.Range && req.http.X-Outcome == "hit" &&
-        std.integer(resp.http.Content-Length, 1572865) <= 1572864 &&
+        # What Varnish has compressed has no length yet; text is never that long.
+        (resp.http.Content-Encoding == "gzip" || std.integer(resp.http.Content-Length, 1572865) <= 1572864) &&
         (!resp.http.Vary || resp.http.Vary ~ "(?i)^accept-encoding$")) {
         set resp.http.X-Accel-Expires = "@" + std.integer(time=now);
     }
