@@ -39,7 +39,7 @@ lab: ## rebuild one published experiment and measure it: LAB=upstage (labs/READM
 bench: ## the tour over all labs, with a report to look at (FULL=1: as long as the articles took, hours)
 	@bin/bench
 
-test: ## every test there is, on a house of its own (ONLY=unit, static, vtc, containers, native or browser)
+test: ## every test there is, on a house of its own (ONLY=unit, static, vtc, labs, containers, native or browser)
 	@bin/test
 
 lock: ## resolve the Python requirements anew
