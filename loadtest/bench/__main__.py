@@ -48,7 +48,7 @@ def main() -> int:
                 code = max(code, int(refused))
                 report(console)
             except (OSError, ValueError, RuntimeError, Problem) as error:
-                console.print(error, style="red", markup=False)
+                console.print(error, style="red", markup=False, soft_wrap=True)
                 code = 2
             except KeyboardInterrupt:
                 console.print("Interrupted. What was measured is kept; the same command goes on from there.")
