@@ -3,7 +3,6 @@
 import argparse
 import fcntl
 import importlib
-import importlib.util
 import signal
 import sys
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from rich.table import Table
 from bench import machine, runner
 from bench.experiment import MODES, load
 from bench.house import REPO, House, Problem
+from bench.report import write
 from bench.results import Results
 
 LABS = REPO / "labs"
@@ -114,9 +114,7 @@ def figure(value: float) -> str:
 
 def report(console: Console) -> None:
     """The page about everything that has been measured so far."""
-    if importlib.util.find_spec("bench.report"):
-        written = importlib.import_module("bench.report").write(RESULTS, LABS)
-        console.print(f"The report: {written.relative_to(REPO)}")
+    console.print(f"The report: {write(RESULTS, LABS).relative_to(REPO)}")
 
 
 def now() -> str:
