@@ -17,6 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import uvloop
+
 from cast import Cast
 from crowd import cpu_seconds
 
@@ -66,4 +68,4 @@ async def report_of(crowd: asyncio.subprocess.Process) -> Any:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(rush(json.loads(sys.argv[1])))))
+    print(json.dumps(uvloop.run(rush(json.loads(sys.argv[1])))))
