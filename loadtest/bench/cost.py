@@ -1,28 +1,53 @@
 """What a user costs on each server of labs/static: its results, and the assumptions in assumptions.toml.
 
-    PYTHONPATH=loadtest python -m bench.cost     after a full run; also puts the table into the lab's page
-
 A machine carries as many users as it can answer, hold in its memory, and hold by its configuration.
 """
 
 import math
-import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from bench.house import REPO
-from bench.results import Measured, Results
-
-LAB = REPO / "labs" / "static"
-RESULTS = REPO / "test-results" / "bench" / "static.json"
-HEAD = (
-    "| server | keeps up with, a second | bytes per connection | users of one machine | because of "
-    "| machines | dollars per user and month |\n|---|---|---|---|---|---|---|\n"
-)
+from bench.results import Measured
 
 
-def keeps_up(cells: list[Measured]) -> tuple[float, bool]:
+@dataclass(frozen=True)
+class Cost:
+    """What one server can do, and what it takes to carry the whole audience with it.
+
+    `rate`: requests a second that it keeps up with, or more if it was never seen saturated (`at_least`);
+    `size`: bytes of a connection; `users`: on one machine, because of `why`; `dollars`: for a user and
+    the period of the assumptions.
+    """
+
+    rate: float
+    at_least: bool
+    size: float
+    users: float
+    why: str
+    machines: int
+    dollars: float
+
+
+def cost(cells: Sequence[Measured], assumed: Mapping[str, Any]) -> Cost | None:
+    """The cost on the server that these cells are of; None if it kept up with no rate, or held nothing."""
+    rate, limit_seen = keeps_up(cells)
+    connections, size, more_in_vain = held(cells)
+    if not rate or not connections:
+        return None
+    users = {
+        "its rate": assumed["load"] * rate * assumed["seconds_between_files"],
+        "its memory": assumed["load"] * assumed["memory_bytes"] / max(size, 1.0),
+    }
+    if more_in_vain:
+        users["its connections"] = connections
+    why = min(users, key=lambda name: users[name])
+    machines = math.ceil(assumed["audience"] / users[why])
+    price = machines * assumed["dollars_per_hour"] * assumed["hours"] / assumed["audience"]
+    return Cost(rate, not limit_seen, size, users[why], why, machines, price)
+
+
+def keeps_up(cells: Sequence[Measured]) -> tuple[float, bool]:
     """The highest rate before the first that saturates, and whether a saturated one was seen above it."""
     best = 0.0
     for cell in sorted((one for one in cells if "rate" in one.key), key=lambda one: float(one.key["rate"])):
@@ -34,7 +59,7 @@ def keeps_up(cells: list[Measured]) -> tuple[float, bool]:
     return best, False
 
 
-def held(cells: list[Measured]) -> tuple[int, float, bool]:
+def held(cells: Sequence[Measured]) -> tuple[int, float, bool]:
     """The most connections that were held, the bytes of each, and whether more were tried in vain."""
     tried = sorted((one for one in cells if "connections" in one.key), key=lambda one: one.key["connections"])
     good = [cell for cell in tried if cell.median]
@@ -42,56 +67,3 @@ def held(cells: list[Measured]) -> tuple[int, float, bool]:
         return 0, math.nan, bool(tried)
     most = good[-1]
     return int(most.key["connections"]), most.median["bytes_per_connection"], most is not tried[-1]
-
-
-def row(server: str, cells: list[Measured], assumed: Mapping[str, Any]) -> str:
-    """One line of the table. A server that kept up with no rate, or held nothing, has no price."""
-    rate, limit_seen = keeps_up(cells)
-    connections, size, more_in_vain = held(cells)
-    if not rate or not connections:
-        return f"| {server} | | | | | | |\n"
-    users = {
-        "its rate": assumed["load"] * rate * assumed["seconds_between_files"],
-        "its memory": assumed["load"] * assumed["memory_bytes"] / max(size, 1.0),
-    }
-    if more_in_vain:
-        users["the connections it could hold"] = connections
-    why = min(users, key=lambda name: users[name])
-    machines = math.ceil(assumed["audience"] / users[why])
-    price = machines * assumed["dollars_per_hour"] * assumed["hours"] / assumed["audience"]
-    at_least = "" if limit_seen else "at least "
-    return (
-        f"| {server} | {at_least}{rate:,.0f} | {size:,.0f} | {users[why]:,.0f} | {why} | {machines:,} "
-        f"| {price:.4f} |\n"
-    )
-
-
-def table(results: Results, assumed: Mapping[str, Any]) -> str:
-    """The table in Markdown, a server in each line."""
-    servers = dict.fromkeys(str(cell.key["server"]) for cell in results.cells)
-    return HEAD + "".join(
-        row(server, [cell for cell in results.cells if cell.key["server"] == server], assumed)
-        for server in servers
-    )
-
-
-def main() -> None:
-    """Print the table, and replace what stands between the marks of README.md."""
-    results = Results.read(RESULTS)
-    if results is None or results.mode != "full" or results.finished is None:
-        raise SystemExit("This takes every cell: make lab LAB=static FULL=1")
-    printed = table(results, tomllib.loads((LAB / "assumptions.toml").read_text()))
-    page = LAB / "README.md"
-    page.write_text(
-        re.sub(
-            "(<!-- cost -->\n).*(<!-- /cost -->)",
-            lambda marks: marks[1] + printed + marks[2],
-            page.read_text(),
-            flags=re.DOTALL,
-        )
-    )
-    print(printed)
-
-
-if __name__ == "__main__":
-    main()

@@ -101,6 +101,7 @@ def upstage() -> dict[str, Any]:
                 "generator_cpu_percent": 55.0,
                 "cpu_percent.backend": backend,
                 "cpu_percent.nginx": 60.0,
+                "cpu_percent.generator": 57.0,
                 "system_cpu_percent": 91.0,
             }
             cells.append(cell(key, figures))
@@ -144,6 +145,8 @@ def static() -> dict[str, Any]:
                         "replies_per_second": min(rate, limit * 0.98),
                         "milliseconds": (0.4 + rate / limit) * late,
                         "deviation_milliseconds": 0.2 * late,
+                        "errors": max(0.0, rate - limit * 0.98) * 5,
+                        "saturated": float(rate > limit),
                     },
                 )
             )
@@ -173,7 +176,17 @@ def ladder() -> dict[str, Any]:
         "default": 8900.0,
     }
     cells = [
-        cell({"keepalive": alive, "step": name}, {"requests_per_second": requests * (1.6 if alive else 1)})
+        cell(
+            {"keepalive": alive, "step": name},
+            {
+                "requests_per_second": requests * (1.6 if alive else 1),
+                "generator_cpu_percent": 40.0,
+                "cpu_percent.nginx": 80.0,
+                "cpu_percent.varnish": 20.0,
+                "cpu_percent.generator": 42.0,
+                "system_cpu_percent": 92.0,
+            },
+        )
         if requests
         else refused({"keepalive": alive, "step": name}, "nginx did not start")
         for alive in (False, True)
@@ -229,6 +242,15 @@ key = { file = "big", clients = 25, way = "classic", keepalive = false }
 requests_per_second = 207.26
 """
 
+ASSUMPTIONS = """
+audience = 10_000
+seconds_between_files = 10
+dollars_per_hour = 0.1
+memory_bytes = 1_000_000_000
+load = 0.5
+hours = 100
+"""
+
 README = "# A lab\n\nBefore.\n\n<!-- results -->\nold figures\n<!-- /results -->\n\nAfter.\n"
 
 
@@ -244,6 +266,8 @@ def write(folder: Path, *labs: dict[str, Any]) -> tuple[Path, Path]:
         (place / "README.md").write_text(README)
         if lab["lab"] == "upstage":
             (place / "published.toml").write_text(PUBLISHED)
+        if lab["lab"] == "static":
+            (place / "assumptions.toml").write_text(ASSUMPTIONS)
     return results, places
 
 

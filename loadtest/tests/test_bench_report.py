@@ -13,6 +13,7 @@ import bench_samples
 from bench.report import charts, tables, words, write
 from bench.report.chapters import chapter
 from bench.report.goals import Goal, goals
+from bench.report.profile import Profile, profile
 from bench.report.reading import Key, Lab, read
 
 
@@ -158,6 +159,188 @@ def test_a_goal_without_its_figure_says_why(tmp_path: Path) -> None:
     assert {goal.verdict for goal in goals([])} == {"not measured"}
 
 
+def test_a_goal_that_was_missed_says_what_this_machine_allows(tmp_path: Path) -> None:
+    results = bench_samples.upstage()
+    default = cell(results, file="small", keepalive=True, clients=25, way="default")
+    # 60 + 0.4 + 57 of the services; with the rest 160 of 200 per cent: 2,000/s would be 2,500/s.
+    default["median"] |= {"requests_per_second": 2000.0, "system_cpu_percent": 80.0}
+    labs = [lab(tmp_path, results)]
+    found = goal(labs, "default ÷ direct, small file · keep-alive")
+    assert (plain(found.measured), plain(found.limit)) == ("3.08x", "3.85x, both cores full")
+    found = goal(labs, "default ÷ the faster of static and varnish, small file · keep-alive")
+    assert (plain(found.measured), plain(found.limit)) == ("0.10x (of static)", "0.13x, both cores full")
+    assert goal(labs, "default ÷ direct, big file · keep-alive").limit == ""
+    assert "limit here: 3.85" in write(*bench_samples.write(tmp_path / "page", results)).read_text()
+
+
+def test_a_verdict_of_a_noisy_or_unfinished_run_says_so(tmp_path: Path) -> None:
+    what = "default ÷ direct, small file · keep-alive"
+    results = bench_samples.upstage()
+    assert goal([lab(tmp_path / "calm", results)], what).doubt == ""
+    direct = cell(results, file="small", keepalive=True, clients=25, way="direct")
+    # 26 of 100 apart.
+    direct["samples"] = [{"requests_per_second": value} for value in (90.0, 100.0, 116.0)]
+    noisy = [lab(tmp_path / "noisy", results)]
+    assert (goal(noisy, what).verdict, goal(noisy, what).doubt) == ("met", "may be noise")
+    assert goal(noisy, "default ÷ direct, big file · keep-alive").doubt == ""
+    assert goal(noisy, "classic ÷ direct").doubt == "may be noise"
+    half = [lab(tmp_path / "half", results | {"finished": None})]
+    assert goal(half, what).doubt == "half measured, may be noise"
+    assert "may be noise</small>" in write(*bench_samples.write(tmp_path / "page", results)).read_text()
+
+
+def measured(folder: Path, figures: dict[str, float]) -> Profile | None:
+    """The profile of a cell with these figures, on two cores."""
+    results = bench_samples.run(
+        "upstage", "U", [bench_samples.cell({"way": "x"}, figures)], primary="requests_per_second"
+    )
+    found = lab(folder, results)
+    return profile(found, found.cells[0])
+
+
+def test_a_profile_is_what_a_request_costs_each_service(tmp_path: Path) -> None:
+    # At 1,000/s a per cent of a core is 10 microseconds a request. Two cores at 90 % are 180; 140 are theirs.
+    figures = {"requests_per_second": 1000.0, "cpu_percent.nginx": 100.0, "cpu_percent.varnish": 40.0}
+    found = measured(tmp_path, {**figures, "system_cpu_percent": 90.0})
+    assert found
+    assert found.services == {"nginx": pytest.approx(1000), "varnish": pytest.approx(400)}
+    assert found.rest == pytest.approx(400)
+    assert found.total == pytest.approx(1800)
+    assert found.measured == 1000
+    assert found.limit == pytest.approx(2 / 1800e-6)
+    assert found.why == "both cores"
+
+
+@pytest.mark.parametrize(
+    ("figures", "limit", "why"),
+    [
+        # The service is more than ab itself, which is what has one thread.
+        (
+            {"cpu_percent.generator": 90, "generator_cpu_percent": 80, "system_cpu_percent": 50},
+            1250,
+            "generator",
+        ),
+        ({"cpu_percent.backend": 80, "generator_cpu_percent": 50, "system_cpu_percent": 60}, 1250, "UpStage"),
+        # 50 of UpStage, 50 of the generator, 100 of others: everything is busy.
+        (
+            {"cpu_percent.backend": 50, "generator_cpu_percent": 50, "system_cpu_percent": 100},
+            1000,
+            "both cores",
+        ),
+        # The services say 160, the machine 150: the services are believed.
+        ({"cpu_percent.nginx": 160, "system_cpu_percent": 75}, 1250, "both cores"),
+        # What was measured was possible, whatever the clocks say.
+        (
+            {"cpu_percent.nginx": 50, "generator_cpu_percent": 101, "system_cpu_percent": 80},
+            1000,
+            "generator",
+        ),
+    ],
+)
+def test_the_limit_is_where_the_first_core_is_full(
+    tmp_path: Path, figures: dict[str, float], limit: float, why: str
+) -> None:
+    found = measured(tmp_path, {"requests_per_second": 1000, **figures})
+    assert found
+    assert found.limit == pytest.approx(limit)
+    assert why in found.why
+    assert found.rest >= 0
+
+
+def test_more_cores_have_more_to_give(tmp_path: Path) -> None:
+    figures = {"requests_per_second": 1000.0, "cpu_percent.nginx": 100.0, "system_cpu_percent": 40.0}
+    results = bench_samples.run(
+        "upstage", "U", [bench_samples.cell({"way": "x"}, figures)], primary="requests_per_second",
+        machine=bench_samples.MACHINE | {"cores": 4},
+    )  # fmt: skip
+    four = lab(tmp_path, results)
+    found = profile(four, four.cells[0])
+    assert found
+    assert (found.rest, found.why) == (600, "all 4 cores")
+    assert found.limit == pytest.approx(2500)
+
+
+@pytest.mark.parametrize("missing", ["requests_per_second", "cpu_percent.nginx", "system_cpu_percent"])
+def test_without_its_figures_there_is_no_profile(tmp_path: Path, missing: str) -> None:
+    figures = {"requests_per_second": 1000.0, "cpu_percent.nginx": 50.0, "system_cpu_percent": 80.0}
+    assert measured(tmp_path / "all", figures)
+    assert measured(tmp_path / "less", {k: v for k, v in figures.items() if k != missing}) is None
+
+
+def test_the_profile_of_upstage_shows_the_most_clients(tmp_path: Path) -> None:
+    exhibits = {
+        exhibit.title: exhibit for exhibit in chapter(lab(tmp_path, bench_samples.upstage())).exhibits
+    }
+    shown = exhibits["Where the time goes"]
+    captions = [
+        f"{file} · {alive} · 25 clients"
+        for file in ("small", "big")
+        for alive in ("no keep-alive", "keep-alive")
+    ]
+    assert [plot.caption for plot in shown.plots] == captions
+    assert [table.caption for table in shown.tables] == [
+        f"CPU for a request, µs: {each}" for each in captions
+    ]
+    # At 650/s a per cent is 15.4 microseconds. 82 of UpStage, 60 of nginx, 57 of the generator: over 182.
+    assert shown.tables[0].rows[0] == [
+        "direct", "1,262", "923", "877", "0", "3,062", "650", "653", "both cores",
+    ]  # fmt: skip
+    assert shown.in_readme
+    # The one that was refused has no bar.
+    assert [len(table.rows) for table in shown.tables] == [6, 6, 6, 5]
+
+
+def test_the_ladder_has_a_profile_of_each_step(tmp_path: Path) -> None:
+    steps, shown = chapter(lab(tmp_path, bench_samples.ladder())).exhibits
+    assert shown.title == "Where the time goes"
+    assert [row[0] for row in shown.tables[0].rows] == [
+        row[0] for row in steps.tables[0].rows if row[1] != tables.REFUSED
+    ]
+
+
+def test_a_stack_is_as_long_as_its_parts() -> None:
+    stacks = [
+        charts.Stack("a", {"x": (100, "red"), "y": (50, "blue")}, 50),
+        charts.Stack("b", {"x": (200, "red")}, 0),
+    ]
+    svg = charts.stacks("Sample", stacks, "µs").svg
+    first, second = painted(svg, "red")
+    [(start, end)] = painted(svg, "blue")
+    assert first[0] == second[0]
+    assert second[1] - second[0] == pytest.approx(2 * (first[1] - first[0]), rel=1e-3)
+    assert start == pytest.approx(first[1], abs=0.01)
+    assert end - start == pytest.approx((first[1] - first[0]) / 2, rel=1e-3)
+    assert "a 200, of which x 100, y 50, everything else 50; b 200" in svg
+
+
+def test_the_cost_is_shown_after_a_full_run(tmp_path: Path) -> None:
+    results = bench_samples.static()
+    *_, shown = chapter(lab(tmp_path / "full", results)).exhibits
+    assert shown.title == "What a user costs"
+    assert shown.in_readme
+    [table] = shown.tables
+    # The first could hold no connection that was tried.
+    assert table.rows == [
+        ["nginx as shipped", *[words.NOTHING] * 6],
+        ["nginx of the article", "10,000", "1,260", "50,000", "its rate", "1", "0.0010"],
+        ["nginx of today", "at least 12,000", "610", "60,000", "its rate", "1", "0.0010"],
+        ["Apache event", "4,000", "21,500", "20,000", "its rate", "1", "0.0010"],
+    ]
+    for name, less in (("quick", results | {"mode": "quick"}), ("half", results | {"finished": None})):
+        titles = [exhibit.title for exhibit in chapter(lab(tmp_path / name, less)).exhibits]
+        assert titles == ["Under a rising rate", "With a full house"]
+    found = lab(tmp_path / "alone", results)
+    assert len(chapter(dataclasses.replace(found, assumptions={})).exhibits) == 2
+
+
+def test_a_sweep_shows_its_errors(tmp_path: Path) -> None:
+    sweep, *_ = chapter(lab(tmp_path, bench_samples.static())).exhibits
+    [plot] = [plot for plot in sweep.plots if plot.caption.startswith("Errors")]
+    # 6,000/s for five seconds of which 3,920/s are answered.
+    assert "Apache event 0 at 1,000, 0 at 2,000, 400 at 4,000, 10,400 at 6,000" in plot.svg
+    assert [table.caption for table in sweep.tables][-1] == "errors"
+
+
 def test_connections_that_no_nginx_could_hold_miss_the_goal(tmp_path: Path) -> None:
     results = bench_samples.static()
     results["cells"] = [cell for cell in results["cells"] if cell["problem"]]
@@ -249,7 +432,7 @@ def test_a_server_wears_one_colour_in_all_exhibits(tmp_path: Path) -> None:
     held = [cell for cell in results["cells"] if "connections" in cell["key"]]
     results["cells"] = results["cells"][: -len(held)] + held[::-1]
     exhibits = chapter(lab(tmp_path, results)).exhibits
-    assert len(exhibits) == 2
+    assert len(exhibits) == 3
     worn = {(mark.name, mark.tone) for exhibit in exhibits for mark in exhibit.legend}
     assert len(worn) == 4
     assert len({tone for _, tone in worn}) == 4

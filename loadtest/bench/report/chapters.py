@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bench.cost import cost
 from bench.report import charts, tables, words
 from bench.report.plot import Mark, Plot, legend, tones
+from bench.report.profile import Profile, profile
 from bench.report.reading import Lab, is_number
 from bench.report.tables import Table, distinct
 from bench.results import Measured
@@ -229,6 +231,14 @@ def ladder(lab: Lab) -> Iterator[Exhibit]:
         LADDER,
         behind,
     )
+    yield _profiles(lab, [cell for cell in lab.cells if "step" in cell.key], "step")
+
+
+def upstage(lab: Lab) -> Iterator[Exhibit]:
+    """The ways of a request through the house, and where the time of each goes."""
+    yield from comparison(lab)
+    board = Board(lab, ["way"], [cell for cell in lab.cells if "way" in cell.key])
+    yield _profiles(lab, board.top(board.scale()), "way")
 
 
 def show(lab: Lab) -> Iterator[Exhibit]:
@@ -267,16 +277,18 @@ def static(lab: Lab) -> Iterator[Exhibit]:
         ),
         ("milliseconds", "How long a reply takes", charts.Lines(asked, logarithmic=True)),
         ("deviation_milliseconds", "How unlike these times are", charts.Lines(asked, logarithmic=True)),
+        ("errors", "Errors: requests without a good answer", charts.Lines(asked)),
     ):
         plots += sweep.lines(caption, metric, "rate", kind)
     yield Exhibit(
         "Under a rising rate",
-        "A server that leaves the dotted line is saturated. The deviation is low where all wait alike.",
+        "A server that leaves the dotted line, or has errors, is saturated. The deviation is low where all "
+        "wait alike. Where there are errors, the longest waits are among them and not among the times.",
         plots,
         sweep.legend() + ([PUBLISHED] if sweep.printed(lab.primary) else []),
         [
             sweep.table(metric)
-            for metric in ("replies_per_second", "milliseconds", "deviation_milliseconds")
+            for metric in ("replies_per_second", "milliseconds", "deviation_milliseconds", "errors")
             if tables.has_number(sweep.cells, metric)
         ],
     )
@@ -290,11 +302,19 @@ def static(lab: Lab) -> Iterator[Exhibit]:
         held.legend(),
         [held.table(PER_CONNECTION)],
     )
+    # The quick mode leaves out the rates and the connections at which the servers end.
+    if lab.assumptions and lab.results and lab.results.mode == "full" and lab.results.finished:
+        yield _costs(lab, sweep)
 
 
 BACKEND = "cpu_percent.backend"
 PER_CONNECTION = "bytes_per_connection"
-KINDS: Mapping[str, Callable[[Lab], Iterator[Exhibit]]] = {"ladder": ladder, "show": show, "static": static}
+KINDS: Mapping[str, Callable[[Lab], Iterator[Exhibit]]] = {
+    "upstage": upstage,
+    "ladder": ladder,
+    "show": show,
+    "static": static,
+}
 
 
 def grouped(cells: Sequence[Measured], names: Sequence[str]) -> dict[str, list[Measured]]:
@@ -327,3 +347,48 @@ def _factors(board: Board, base: str) -> list[Plot]:
     return [
         charts.factors(switch or f"Times {base}", group, board.tones, base) for switch, group in found.items()
     ]
+
+
+def _profiles(lab: Lab, cells: Sequence[Measured], name: str) -> Exhibit:
+    """What a request costs whom, a bar for each value of the key `name`."""
+    groups: dict[str, dict[str, Profile]] = {}
+    for cell in cells:
+        if it := profile(lab, cell):
+            groups.setdefault(words.key(cell.key, [name]), {})[str(cell.key[name])] = it
+    worn = tones(distinct(who for group in groups.values() for it in group.values() for who in it.services))
+    plots = []
+    for caption, group in groups.items():
+        stacks = [
+            charts.Stack(value, {who: (spent, worn[who]) for who, spent in it.services.items()}, it.rest)
+            for value, it in group.items()
+        ]
+        plots.append(charts.stacks(caption, stacks, "µs of CPU for a request"))
+    return Exhibit(
+        "Where the time goes",
+        "What a request costs all who compute for it. The limit is how many could be served at this cost: "
+        "until no core is ever idle, or a program of one thread fills its own.",
+        plots,
+        [
+            *(Mark(who, worn[who], "■") for who in worn),
+            Mark(words.REST, "muted", "□", "writing logs, the kernel's own work, other programs"),
+        ],
+        [tables.profiles(caption, name, group) for caption, group in groups.items()],
+    )
+
+
+def _costs(lab: Lab, board: Board) -> Exhibit:
+    """What a user costs: how many one machine carries, and what ends it."""
+    servers = distinct(map(board.series, board.cells))
+    found = {
+        server: cost([cell for cell in lab.cells if cell.key.get("server") == server], lab.assumptions)
+        for server in servers
+    }
+    bars = [charts.Bar(server, board.tones[server], it.users) for server, it in found.items() if it]
+    return Exhibit(
+        "What a user costs",
+        "A machine carries as many users as its rate, its memory and its connections all allow. What the "
+        f"servers can do was measured; prices and habits are assumed, in labs/{lab.name}/assumptions.toml.",
+        [charts.bars("Users of one machine", bars, "users")] if bars else [],
+        board.legend(),
+        [tables.costs(found)],
+    )

@@ -1,4 +1,4 @@
-"""The kinds of plots: bars, lines, a waterfall, and factors. They are given figures and know no lab."""
+"""The kinds of plots: bars, stacks, lines, a waterfall, and factors. They know no lab."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from bench.report import words
 from bench.report.plot import SHAPES, Plot, draw, tone
@@ -27,6 +27,20 @@ class Bar:
     beside: str = ""
     published: float | None = None
     refused: str = ""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A sum of parts, each with its tone, and of a hollow rest that belongs to none of them."""
+
+    name: str
+    parts: Mapping[str, tuple[float, str]]
+    rest: float
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return sum(value for value, _ in self.parts.values()) + self.rest
 
 
 @dataclass(frozen=True)
@@ -106,6 +120,37 @@ def bars(caption: str, bars: Sequence[Bar], metric: str) -> Plot:
     )
 
 
+def stacks(caption: str, stacks: Sequence[Stack], what: str) -> Plot:
+    """Bars of parts that stand in one order everywhere; their sum behind them."""
+
+    def paint(axes: Axes) -> None:
+        _rows(axes, [stack.name for stack in stacks])
+        axes.set_xlim(0, max(stack.total for stack in stacks) * 1.18)
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.xaxis.set_major_formatter(FuncFormatter(_tick))
+        axes.tick_params(labelbottom=True)
+        axes.grid(axis="x", linewidth=0.8)
+        axes.set_xlabel(what)
+        for row, stack in enumerate(stacks):
+            start = 0.0
+            for value, colour in stack.parts.values():
+                # A line of the card's colour between two parts, for whoever sees them alike.
+                axes.barh(row, value, 0.62, start, linewidth=0.8, color=tone(colour), edgecolor=tone("card"))
+                start += value
+            axes.barh(
+                row, stack.rest, 0.62, start, linewidth=0.8, color=tone("card"), edgecolor=tone("muted")
+            )
+            axes.annotate(words.number(round(stack.total)), (stack.total, row), (6, 0), **_BEHIND)
+
+    said = [
+        f"{stack.name} {words.number(round(stack.total))}, of which "
+        + ", ".join(f"{name} {words.number(round(value))}" for name, (value, _) in stack.parts.items())
+        + f", {words.REST} {words.number(round(stack.rest))}"
+        for stack in stacks
+    ]
+    return draw(caption, f"{caption}, {what}: {'; '.join(said)}.", _ROW * len(stacks) + 46, paint)
+
+
 def lines(
     caption: str,
     series: Mapping[str, Sequence[Point]],
@@ -129,7 +174,11 @@ def lines(
             colour, shape = tone(tones[name]), SHAPES[tones[name]][0]
             x = [point.x for point in points]
             y = [math.nan if point.y is None else point.y for point in points]
-            axes.plot(x, y, color=colour, marker=shape, markeredgecolor=tone("card"), markeredgewidth=0.8)
+            # A mark at zero is a whole one.
+            axes.plot(
+                x, y, color=colour, marker=shape, clip_on=False,
+                markeredgecolor=tone("card"), markeredgewidth=0.8,
+            )  # fmt: skip
             low = [point.spread[0] if point.spread else at for point, at in zip(points, y, strict=True)]
             high = [point.spread[1] if point.spread else at for point, at in zip(points, y, strict=True)]
             axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)

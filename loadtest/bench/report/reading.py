@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -25,13 +25,17 @@ class Published:
 
 @dataclass(frozen=True)
 class Lab:
-    """A lab as it was found: `results` is None if it has not been run, `problem` says what cannot be read."""
+    """A lab as it was found: `results` is None if it has not been run, `problem` says what cannot be read.
+
+    `assumptions` are figures that cannot be measured: prices, and what people do.
+    """
 
     name: str
     title: str
     results: Results | None = None
     published: tuple[Published, ...] = ()
     problem: str = ""
+    assumptions: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def cells(self) -> list[Measured]:
@@ -94,18 +98,20 @@ def _lab(name: str, file: Path, folder: Path) -> Lab:
     """One lab. What cannot be read is said on the page: one bad file does not cost the others."""
     title, problem = name, ""
     published: tuple[Published, ...] = ()
+    assumptions: Mapping[str, Any] = {}
     try:
         title = str(_toml(folder / "lab.toml").get("title", name))
         published = tuple(
             Published(entry["key"], {name: value for name, value in entry.items() if name != "key"})
             for entry in _toml(folder / "published.toml").get("cell", ())
         )
+        assumptions = _toml(folder / "assumptions.toml")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         problem = f"labs/{name} cannot be read: {error!r}"
     results = Results.read(file)
     if results is None and file.exists():
         problem = f"{file.name} holds no results of a run."
-    return Lab(name, results.title if results else title, results, published, problem)
+    return Lab(name, results.title if results else title, results, published, problem, assumptions)
 
 
 def _toml(file: Path) -> Mapping[str, Any]:

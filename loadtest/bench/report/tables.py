@@ -1,10 +1,13 @@
 """Tables of words. The page and the labs' README files show the same ones."""
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bench.cost import Cost
 from bench.report import words
 from bench.report.charts import Step, gain
+from bench.report.profile import Profile
 from bench.report.reading import Key, Lab, is_number
 from bench.results import Measured
 
@@ -121,6 +124,51 @@ def steps(caption: str, steps: Sequence[Step], metric: str) -> Table:
         )
     head = ["step", words.metric(metric), "lowest to highest", "against the step before", "against the first"]
     return Table(caption, head, rows)
+
+
+def profiles(caption: str, name: str, found: Mapping[str, Profile]) -> Table:
+    """What a request costs each service, and how many of them can be served; a row for each `name`."""
+    services = distinct(service for it in found.values() for service in it.services)
+    rows = [
+        [
+            value,
+            *(_whole(it.services.get(service, 0)) for service in services),
+            _whole(it.rest),
+            _whole(it.total),
+            words.number(it.measured),
+            words.number(it.limit),
+            it.why,
+        ]
+        for value, it in found.items()
+    ]
+    head = [name, *services, words.REST, "sum", "requests/s", "limit, requests/s", "what is full there"]
+    return Table(f"CPU for a request, µs: {caption}", head, rows)
+
+
+def _whole(value: float) -> str:
+    """A microsecond more or less says nothing."""
+    return words.number(round(value))
+
+
+def costs(found: Mapping[str, Cost | None]) -> Table:
+    """What a user costs on each server. One that kept up with no rate or held nobody has no price."""
+    measured = ["keeps up with, requests/s", "bytes per connection"]
+    head = ["server", *measured, "users of one machine", "because of", "machines", "dollars per user"]
+    rows = [
+        [
+            server,
+            ("at least " if it.at_least else "") + words.number(it.rate),
+            words.number(it.size),
+            words.number(math.floor(it.users)),
+            it.why,
+            words.number(it.machines),
+            f"{it.dollars:.4f}",
+        ]
+        if it
+        else [server, *[words.NOTHING] * (len(head) - 1)]
+        for server, it in found.items()
+    ]
+    return Table("What a user costs", head, rows)
 
 
 def published(lab: Lab) -> Table | None:

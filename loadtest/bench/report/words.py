@@ -8,6 +8,7 @@ from bench.report.reading import Key, is_number
 NOTHING = "\N{EN DASH}"  # stands in a table where there is nothing to say
 TIMES = "\N{MULTIPLICATION SIGN}"
 MINUS = "\N{MINUS SIGN}"
+REST = "everything else"  # what the machine computes beside the services
 
 _KEYS = {
     "clients": "{} clients",
