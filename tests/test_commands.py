@@ -114,6 +114,19 @@ def test_commands_on_a_house_that_was_never_opened(bare: Path) -> None:
         assert "make up" in done.stdout
 
 
+@pytest.mark.parametrize("mode", ["containers", "native"])
+def test_a_load_that_does_not_begin_names_no_report(bare: Path, mode: str) -> None:
+    """Neither an engine nor Locust is there. The report of the run before is not passed off as this one's."""
+    load = bare / ".run" / "proscenium" / "load"
+    load.mkdir(parents=True)
+    (load.parent / "mode").write_text(mode)
+    (load / "report.html").touch()
+    done = run(bare, "house", "load")
+    assert done.returncode != 0
+    assert "The report" not in done.stdout
+    assert list(load.iterdir()) == []
+
+
 def test_the_environment_wins_over_the_env_file(bare: Path) -> None:
     (bare / ".env").write_text('# ports\nHTTP_PORT=1111\nSWF_PORT="2222"\nexport NOT=this\n')
     done = subprocess.run(

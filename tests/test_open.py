@@ -42,6 +42,7 @@ def test_a_second_house_beside_the_first(house: House) -> None:
     """Another project name and other ports are enough; down keeps the data, clean removes them."""
     second = House(house.mode, house.project + "-second", "127.45.0")
     second.knobs["SERVER_NAMES"] = "stage.example 192.0.2.7"
+    second.knobs["HEALTH_INTERVAL"] = "1s"  # three times each service waits for the one behind it
     try:
         second.opening = second.make("up")
         assert second.admin_password != house.admin_password

@@ -27,10 +27,9 @@ containers_running() { [ -n "$(docker compose ps -q nginx 2>/dev/null)" ]; }
 # it is written to memory there.
 containers_load() {
     local code=0
+    docker compose exec -T locust sh -c 'rm -rf /tmp/reports && mkdir /tmp/reports' || return
     docker compose exec -T -e LOADTEST_REPORTS=/tmp/reports locust locust "${load_run[@]}" || code=$?
-    mkdir -p "$state/load"
     docker compose exec -T locust tar -C /tmp/reports -c . | tar -x -C "$state/load"
-    say "The report: $state/load"
     return "$code"
 }
 containers_log() { docker compose logs --no-log-prefix --no-color --tail 1000 "$1"; }

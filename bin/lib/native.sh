@@ -83,9 +83,11 @@ native_up() {
     .venv/bin/supervisord -c native/supervisord.conf
     local service
     for service in "${native_services[@]}"; do
-        supervisorctl start "$service" >/dev/null || true # its health tells, and its log says why not
+        # Not waited for, because it takes a second of any service: its health tells, and its log says why not.
+        supervisorctl start "$service" >/dev/null &
         wait_for_native_health "$service"
     done
+    wait
 }
 
 # The containers' health checks, spelled for processes: service, then the command.
@@ -108,9 +110,9 @@ done
 native_services+=(policyd varnish nginx locust)
 
 wait_for_native_health() {
-    for _ in {1..60}; do
+    for _ in {1..150}; do
         if native_health "$1"; then return; fi
-        sleep 0.5
+        sleep 0.2
     done
     tail -n 20 "$NATIVE_RUN/log/$1.log" >&2
     die "$1 did not become healthy: the lines above are its last ones."
@@ -118,6 +120,7 @@ wait_for_native_health() {
 
 native_down() {
     native_running || return 0
+    supervisorctl stop all >/dev/null || true # together; shutdown alone would wait for one after the other
     supervisorctl shutdown >/dev/null
     for _ in {1..100}; do
         [ -S "$NATIVE_RUN/supervisor.sock" ] || return 0
@@ -136,10 +139,7 @@ native_status() {
 native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
 native_password() { UPSTAGE_DATA=$NATIVE_DATA/upstage PYTHONPATH=backend/src .venv/bin/python -m upstage admin-password; }
 native_load() {
-    local code=0
-    (cd loadtest && LOADTEST_REPORTS=$REPO/$state/load LOCUST_HOST=http://$NATIVE_NET.1:8000 ../.venv/bin/locust "${load_run[@]}") || code=$?
-    say "The report: $state/load"
-    return "$code"
+    (cd loadtest && LOADTEST_REPORTS=$REPO/$state/load LOCUST_HOST=http://$NATIVE_NET.1:8000 ../.venv/bin/locust "${load_run[@]}")
 }
 native_log() { tail -n 1000 "$NATIVE_RUN/log/$1.log"; }
 native_varnishlog() { varnishlog -n "$NATIVE_RUN/varnish-workdir" "$@"; }
