@@ -8,9 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from flask import Response, jsonify, request
+from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPING
 from locust.web import WebUI
 
 Rows = Callable[[], list[dict[str, Any]]]
+
+# The page asks again only while it hears of a run. Told one of these once, it would stand still there: a run
+# that is being stopped is still one, and at the next question it is over.
+NOT_YET_OVER = (STATE_CLEANUP, STATE_STOPPING)
 
 
 def add(web_ui: WebUI, title: str, columns: list[dict[str, str]], rows: Rows) -> None:
@@ -30,4 +35,5 @@ def add(web_ui: WebUI, title: str, columns: list[dict[str, str]], rows: Rows) ->
             return response
         stats = response.get_json()
         tables = [*stats.get("extended_stats", []), {"key": key, "data": rows()}]
-        return jsonify({**stats, "extended_stats": tables})
+        state = STATE_RUNNING if stats["state"] in NOT_YET_OVER else stats["state"]
+        return jsonify({**stats, "state": state, "extended_stats": tables})
