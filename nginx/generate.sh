@@ -13,6 +13,9 @@ die() {
     exit 1
 }
 
+# fingerprint: one line for all that nginx reads at a start or reload.
+fingerprint() { { nginx -T -q -e stderr -p "$prefix" -c "$conf" && cat "$certificate" "$key"; } | cksum; }
+
 # number NAME DEFAULT: the value of a knob.
 number() {
     value=$(printenv "$1" || true)
@@ -106,6 +109,8 @@ END
 
 write limits.conf <<END
 limit_conn connections $connections;
+limit_conn in_progress 2400;
+limit_conn uploads 40;
 limit_req_zone \$client zone=requests:10m rate=${requests}r/s;
 limit_req zone=requests burst=$((requests * 10)) nodelay;
 limit_req_zone \$login zone=logins:10m rate=${logins}r/m;
@@ -114,5 +119,6 @@ END
 echo "limit_conn audience $stage_connections;" | write limits-ws.conf
 echo "limit_conn stage $stage_connections;" | write limits-stage.conf
 
-# Debian's list of modules names them relative to the prefix.
+# Debian's list of modules names them relative to the prefix. `disk` is where uploads wait: the prefix is in memory.
 ln -sfn /usr/lib/nginx/modules "$prefix/modules"
+ln -sfn "${TLS_FOLDER:-/var/tmp}" "$prefix/disk"

@@ -22,4 +22,5 @@ include "store.vcl";        # what may be stored at all, and for how long
 include "gzip.vcl";         # text is compressed once, here and in no other tier
 include "pages.vcl";        # the answers that Varnish writes itself
 include "report.vcl";       # Cache-Status and Server-Timing: every answer says what happened
+include "large_media.vcl";  # which files nginx sends from the disk
 include "microcache.vcl";   # what nginx may keep for the rest of the second

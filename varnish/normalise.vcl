@@ -39,6 +39,12 @@ sub normalise_client {
         set req.http.X-Request-Id = req.xid;
     }
 
+    # Half a range, or several, means the whole file, as RFC 9110 allows: Varnish would refuse both with 416, and many
+    # overlapping ranges would make a large answer out of a small request.
+    if (req.http.Range !~ "^bytes=([0-9]+-[0-9]*|-[0-9]+)$") {
+        unset req.http.Range;
+    }
+
     # CGI programs would read this as the variable HTTP_PROXY ("httpoxy").
     unset req.http.Proxy;
 }

@@ -10,7 +10,17 @@ sub vcl_backend_response {
     if (beresp.ttl > 24h) {
         set beresp.ttl = 24h;
     }
+    # Old copies are for bad times, unless the backend says never: its page would be wrong rather than old.
     set beresp.grace = 24h;
+    if (beresp.http.Cache-Control ~ "(?i)(^|[, ])(must|proxy)-revalidate") {
+        set beresp.grace = 0s;
+    }
+
+    # Whole or not at all: an answer that is stored is delivered when all of it is there. If it ends early, or there is
+    # no room for it, the client gets a 503 and not half a file.
+    if (!bereq.uncacheable) {
+        set beresp.do_stream = false;
+    }
 }
 
 # Not stored means hit-for-miss: for two minutes Varnish remembers not to make others wait for an answer that they

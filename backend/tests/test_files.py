@@ -91,6 +91,39 @@ def test_ranges(server: Server, value: str, status: int, span: tuple[int, int]) 
         assert answer.headers["Content-Range"] == "bytes */75000"
 
 
+def test_a_large_file_is_left_to_a_proxy_that_has_it(server: Server) -> None:
+    for path, location in (
+        ("/media/bench/big.swf", "/disk/media/bench/big.swf"),
+        ("/media/thumb/bench/big.swf", "/disk/media/bench/big.swf"),  # every picture is its own thumbnail
+    ):
+        answer = ask(server, path, X_Accel_Media="/disk/media")
+        assert (answer.status, answer.body) == (200, b"")
+        assert answer.headers["X-Accel-Redirect"] == location
+        assert answer.headers["Vary"] == "X-Accel-Media"
+        assert answer.headers["Content-Type"] == "application/x-shockwave-flash"
+        assert answer.headers["X-Cache-Tags"] == "medium-bench-big-swf"
+    unchanged = ask(server, path, X_Accel_Media="/disk/media", If_None_Match=answer.headers["ETag"])
+    assert (unchanged.status, unchanged.headers["Vary"]) == (304, "X-Accel-Media")
+
+
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [
+        ("/media/bench/big.swf", ""),
+        ("/media/bench/big.swf", "elsewhere"),
+        ("/media/bench/big.swf", "/a b"),
+        ("/media/bench/big.swf", "//evil.example"),
+        ("/media/bench/small.swf", "/disk/media"),
+        ("/style/main.css", "/disk/media"),
+    ],
+)
+def test_any_other_file_is_sent(server: Server, path: str, location: str) -> None:
+    answer = ask(server, path, X_Accel_Media=location)
+    assert "X-Accel-Redirect" not in answer.headers
+    assert int(answer.headers["Content-Length"]) == len(answer.body) > 0
+    assert ("Vary" in answer.headers) == path.endswith("big.swf")
+
+
 def test_validators(server: Server) -> None:
     path = "/media/bench/small.swf"
     first = ask(server, path)

@@ -65,9 +65,7 @@ def test_no_answer_is_ever_older_than_a_second(front: Front) -> None:
         ("/media/a.png", {"cookie": "who=me"}, True),
         ("/speech/a.mp3", {"authorization": "Basic eDp5"}, True),
         ("/style/x.css?v=1", {"cookie": "who=me"}, True),
-        ("/media/video/a.jpg", {}, False),
         ("/admin/", {}, False),
-        ("/swf/client.swf", {}, False),
         ("/media/a.png", {"range": "bytes=0-9"}, False),
     ],
 )
@@ -154,7 +152,7 @@ def test_a_slow_reader_does_not_hold_varnish() -> None:
             "sites/unknown.conf", "include listen.conf;", f"listen {front.address}:{front.public} sndbuf=4k;"
         )
         front.start()
-        front.varnish.answer = lambda _: response("x" * 120_000)
+        front.varnish.answer = lambda _: response("x" * 80_000)
         with socket.socket() as slow:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
             slow.connect((front.address, front.public))

@@ -145,6 +145,7 @@ def test_reload_keeps_who_is_on_stage(front: Front) -> None:
     front.start()
     with front.connect(front.stage) as player:
         assert player.recv(100)
+        front.edit("common.conf", "return 204;", "return 200 new;")
         assert front.script("reload.sh").returncode == 0
         eventually(lambda: front.lines("gracefully shutting down"))
         player.sendall(b"still here")

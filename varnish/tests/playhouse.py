@@ -4,6 +4,7 @@ Its backends listen on Unix sockets and tell what they were asked."""
 
 import os
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -53,7 +54,10 @@ def ask(
 
 @dataclass
 class Backend:
-    """Answers every request with its own name after `delay` seconds; `asked` holds the paths, no probes."""
+    """Answers every request with its own name after `delay` seconds; `asked` holds the paths, no probes.
+
+    `/media/size-N` is answered with N bytes. Without `cache_control` an answer does not say how long it is good.
+    """
 
     socket: Path
     cache_control: str = "no-store"
@@ -74,9 +78,11 @@ class Backend:
                 if self.path != "/health":
                     backend.asked.append(self.path)
                     time.sleep(backend.delay)
-                body = backend.socket.stem.encode()
+                size = re.match(r"/media/size-(\d+)", self.path)
+                body = b"x" * int(size[1]) if size else backend.socket.stem.encode()
                 self.send_response(200)
-                self.send_header("Cache-Control", backend.cache_control)
+                if backend.cache_control:
+                    self.send_header("Cache-Control", backend.cache_control)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -171,6 +177,12 @@ class Playhouse:
         secret = self.base / "generated" / "secret"
         address = ["-T", f"{self.host}:8180", "-S", str(secret)]
         return subprocess.check_output(["varnishadm", *address, *command], env=self._environment(), text=True)
+
+    def stat(self, name: str) -> str:
+        """One of varnishd's counters."""
+        work = ["-n", str(self.base / "work")]
+        found = subprocess.check_output(["varnishstat", *work, "-1", "-f", name], env=self._environment(), text=True)
+        return found.split()[1]
 
 
 def wait_for(true: Callable[[], bool], seconds: float, report: Callable[[], str] = str) -> float:

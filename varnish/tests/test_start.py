@@ -30,6 +30,30 @@ def test_the_storage_is_what_was_asked_for(house: Playhouse) -> None:
     assert (house.base / "cache.bin").stat().st_size == 16 * 1024 * 1024
 
 
+def test_a_cache_full_of_small_objects_makes_room_for_a_large_one(house: Playhouse) -> None:
+    """What 50 small objects leave behind, Varnish's default nuke_limit, is not enough: the answer would be cut short."""
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: house.get(f"/media/size-100?{number}"), range(3000)))
+    assert int(house.stat("MAIN.n_lru_nuked")) > 0
+    for number in range(3):
+        answer = house.get(f"/media/size-6000000?{number}")
+        assert (answer.status, len(answer.body)) == (200, 6_000_000)
+
+
+def test_an_answer_that_does_not_say_how_long_it_is_good_is_not_kept(house: Playhouse) -> None:
+    house.backend.cache_control = ""
+    try:
+        for _ in range(2):
+            assert house.get("/silent").headers["Cache-Status"].startswith("varnish; fwd=")
+    finally:
+        house.backend.cache_control = "no-store"
+    assert house.backend.asked.count("/silent") == 2
+
+
+def test_eighty_headers_are_no_reason_to_refuse(house: Playhouse) -> None:
+    assert house.get("/", {f"X-{number}": "x" for number in range(80)}).status == 200
+
+
 def test_a_url_has_an_end(house: Playhouse) -> None:
     assert house.get("/" + "x" * 4095).status == 200
     answer = house.get("/" + "x" * 4096)

@@ -40,11 +40,15 @@ MEDIA_CSP = b"default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 # One path segment of a file that may be served: no dot in front, no way up, nothing hidden.
 SEGMENT = re.compile(rb"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
+# Above this a proxy that has the media folder sends the file itself. What is smaller fits into its cache in memory
+# (varnish/microcache.vcl) and into the buffers of one connection (nginx/sites/default.conf).
+LARGE = 81_920  # bytes
+_LOCATION = re.compile(r"(/[A-Za-z0-9._-]+)+")
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 class MediaFolder(Node):
-    """`/media`: avatars, props, backdrops and sounds."""
+    """`/media`: avatars, props, backdrops and sounds. `X-Accel-Media` says where the proxy has the same folder."""
 
     isLeaf = True
 
@@ -63,7 +67,9 @@ class MediaFolder(Node):
             path = path[1:]
         file = (self._folder + b"/".join(path)).decode("latin-1")
         request.setHeader(b"x-cache-tags", tag_of(file).encode())  # for the cache in front, which drops it
-        return serve(request, self.pages, self._root, path)
+        location = header(request, b"x-accel-media")
+        redirect = f"{location}/{file}" if _LOCATION.fullmatch(location) else ""
+        return serve(request, self.pages, self._root, path, redirect)
 
 
 class AssetFolder(Node):
@@ -103,8 +109,18 @@ class OneFile(Node):
         return serve(request, self.pages, self._path.parent, [self._path.name.encode()])
 
 
-def serve(request: Request, pages: Pages, root: Path, segments: Sequence[bytes] | None) -> bytes | int:
-    """Answer with the file `root/segments...`: 200, 206, 304, 404 or 416."""
+def serve(
+    request: Request,
+    pages: Pages,
+    root: Path,
+    segments: Sequence[bytes] | None,
+    redirect: str | None = None,
+) -> bytes | int:
+    """Answer with the file `root/segments...`: 200, 206, 304, 404 or 416.
+
+    `redirect` is the location under which the proxy in front has the same file, empty if it has not. A large file is
+    then left to the proxy (nginx's X-Accel-Redirect), and this answer has no body.
+    """
     if not segments or not all(map(SEGMENT.fullmatch, segments)):
         return pages.error(request, 404)
     path = root.joinpath(*(segment.decode("ascii") for segment in segments))
@@ -121,9 +137,16 @@ def serve(request: Request, pages: Pages, root: Path, segments: Sequence[bytes] 
     request.setHeader(b"last-modified", modified)
     request.setHeader(b"accept-ranges", b"bytes")
     request.setHeader(b"content-type", TYPES.get(path.suffix, "application/octet-stream").encode())
+    large = redirect is not None and info.st_size > LARGE
+    if large:
+        request.setHeader(b"vary", b"X-Accel-Media")
     if _unchanged(request, etag, info):
         file.close()
         request.setResponseCode(304)
+        return b""
+    if redirect and large:
+        file.close()
+        request.setHeader(b"x-accel-redirect", redirect.encode())
         return b""
     span = _span(request, info.st_size, etag, modified)
     if span is not None and not span:
