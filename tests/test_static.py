@@ -129,6 +129,13 @@ def test_every_service_is_hardened(composed: dict) -> None:  # type: ignore[type
     assert composed["networks"]["back"]["internal"]
 
 
+def test_no_tmpfs_has_an_owner(composed: dict) -> None:  # type: ignore[type-arg]
+    """Podman refuses such a mount: `unknown mount option "uid=101"`."""
+    for name, service in composed["services"].items():
+        for mount in service.get("tmpfs", []):
+            assert not re.search(r"[ug]id=", mount), name
+
+
 def test_every_image_and_host_port_is_a_knob_and_documented() -> None:
     source = (REPO / "compose.yaml").read_text()
     for line in source.splitlines():
