@@ -136,6 +136,14 @@ def test_no_tmpfs_has_an_owner(composed: dict) -> None:  # type: ignore[type-arg
             assert not re.search(r"[ug]id=", mount), name
 
 
+def test_no_argument_of_a_health_check_has_white_space(composed: dict) -> None:  # type: ignore[type-arg]
+    """Podman splits the arguments there (podman#26519)."""
+    for name, service in composed["services"].items():
+        kind, *arguments = service["healthcheck"]["test"]
+        assert kind == "CMD", name
+        assert not [argument for argument in arguments if re.search(r"\s", argument)], name
+
+
 def test_every_image_and_host_port_is_a_knob_and_documented() -> None:
     source = (REPO / "compose.yaml").read_text()
     for line in source.splitlines():
