@@ -75,6 +75,8 @@ second=$(sed -n 's/.*unix:\(.*second\.sock\);.*/\1/p' "$folder/upstreams.conf")
 if [ -S "$second" ]; then echo 'include sites/second.conf;'; fi | write sites.conf
 if [ -S "$second" ]; then echo 'include second-stage.conf;'; fi | write streams.conf
 
+. "$(dirname "$0")/resolver.sh" # writes resolver.conf
+
 # The load ports are told apart by their addresses, as the listen-load*.conf have them.
 address() { sed -n 's/^listen \([^;]*\);.*/\1/p' "$folder/$1"; }
 load=$(address listen-load.conf)

@@ -144,6 +144,13 @@ def test_no_argument_of_a_health_check_has_white_space(composed: dict) -> None: 
         assert not [argument for argument in arguments if re.search(r"\s", argument)], name
 
 
+def test_no_engines_name_server_is_written_down() -> None:
+    """Docker's is 127.0.0.11, Podman's are others: nginx learns them when it starts."""
+    for name in tracked("*.conf", "*.sh", "*.vcl", "*compose.yaml"):
+        for line in (REPO / name).read_text().splitlines():
+            assert "127.0.0.11" not in line.split("#")[0], name
+
+
 def test_every_image_and_host_port_is_a_knob_and_documented() -> None:
     source = (REPO / "compose.yaml").read_text()
     for line in source.splitlines():

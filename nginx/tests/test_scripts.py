@@ -73,6 +73,26 @@ def test_http_2_is_spelled_for_this_version(front: Front, version: str, written:
     assert (front.generated / "listen-tls.conf").read_text() == written.format(front.address, front.secure)
 
 
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("nameserver 127.0.0.11\noptions ndots:0\n", "127.0.0.11"),
+        ("search dns.podman\nnameserver 10.89.0.1\nnameserver 10.89.1.1 # two\n", "10.89.0.1 10.89.1.1"),
+        ("nameserver fd00::1\nnameserver\tfe80::1%eth0\nnameserver fd00::2\n", "[fd00::1] [fd00::2]"),
+        ("# nameserver 192.0.2.1\n", "127.0.0.1"),
+        (None, "127.0.0.1"),
+    ],
+    ids=["docker", "podman", "ipv6", "none", "no-file"],
+)
+def test_the_name_servers_are_those_of_resolv_conf(front: Front, given: str | None, written: str) -> None:
+    resolv_conf = front.folder / "resolv.conf"
+    if given is not None:
+        resolv_conf.write_text(given)
+    front.knobs["RESOLV_CONF"] = str(resolv_conf)
+    front.start()  # nginx accepts it, in http and in stream
+    assert (front.generated / "resolver.conf").read_text() == f"resolver {written} valid=2s ipv6=off;\n"
+
+
 def test_nginx_has_nothing_to_complain_about(front: Front) -> None:
     front.start()
     front.ask("/")
