@@ -122,6 +122,7 @@ def test_every_service_is_hardened(composed: dict) -> None:  # type: ignore[type
         assert service["restart"] == "unless-stopped", name
         assert service["logging"]["options"].keys() == {"max-size", "max-file"}, name
         assert service["healthcheck"]["test"], name
+        assert service["healthcheck"]["start_period"], name
         assert not service.get("privileged"), name
         assert "cap_add" not in service, name
         for port in service.get("ports", []):
