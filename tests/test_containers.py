@@ -104,6 +104,22 @@ def test_a_dead_varnish_is_answered_by_our_own_page(house: House) -> None:
         eventually(lambda: house.get("/").status_code == 200)
 
 
+def test_nginx_stops_while_the_stage_is_in_use(house: House) -> None:
+    """The image's own signal would wait for the stage socket, until the engine kills nginx after 10 s."""
+    container = inspect(house, "nginx")
+    image = subprocess.check_output(["docker", "image", "inspect", container["Image"]], text=True)
+    assert json.loads(image)[0]["Config"]["StopSignal"] == "SIGQUIT"
+    stage = RawStage(house.ports["SWF_PORT"])
+    enter(stage)
+    house.compose("stop", "nginx")
+    try:
+        stopped = subprocess.check_output(["docker", "inspect", container["Id"]], text=True)
+        assert json.loads(stopped)[0]["State"]["ExitCode"] == 0  # killed: 137
+    finally:
+        stage.close()
+        house.compose("up", "-d", "--no-deps", "--wait", "nginx")
+
+
 def every_door_is_open(house: House) -> bool:
     """Every topology answers, fetching anew; so do the stage by both its doors, and the policy."""
     for host in ("localhost", "classic.localhost", "nginx.localhost", "static.localhost"):

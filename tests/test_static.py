@@ -130,6 +130,17 @@ def test_every_service_is_hardened(composed: dict) -> None:  # type: ignore[type
     assert composed["networks"]["back"]["internal"]
 
 
+def test_nginx_is_stopped_by_sigterm(composed: dict) -> None:  # type: ignore[type-arg]
+    """SIGQUIT, which is in the official image, waits for every open WebSocket and stage socket."""
+    by_nginx = {
+        name: service
+        for name, service in composed["services"].items()
+        if "nginx" in str(service["entrypoint"])
+    }
+    assert by_nginx.keys() == {"nginx", "webcam"}
+    assert {service.get("stop_signal") for service in by_nginx.values()} == {"SIGTERM"}
+
+
 def test_no_tmpfs_has_an_owner(composed: dict) -> None:  # type: ignore[type-arg]
     """Podman refuses such a mount: `unknown mount option "uid=101"`."""
     for name, service in composed["services"].items():
