@@ -182,6 +182,20 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         load(tmp_path / "pipe.xml")
 
 
+def test_a_file_in_a_closed_folder_is_named(tmp_path: Path) -> None:
+    """A checkout made with umask 077, mounted into the container of another user."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o000)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        with pytest.raises(PolicyError, match=r"policy\.xml: cannot be read: Permission denied"):
+            load(closed / "policy.xml")
+    finally:
+        os.seteuid(user)
+
+
 def test_a_long_value_does_not_make_a_long_error() -> None:
     with pytest.raises(PolicyError) as caught:
         parse(policy(grant("9" * 15_000)), "p.xml")

@@ -82,10 +82,10 @@ class Policy:
 
 def load(path: Path) -> Policy:
     """Read and check a policy file. Raises `PolicyError`, which always names the file."""
-    # Not for its own sake: opening a pipe would wait for a writer, and a reload must never wait.
-    if not path.is_file():
-        raise PolicyError(f"{path}: no such file" if not path.exists() else f"{path}: not a regular file")
     try:
+        # Not for its own sake: opening a pipe would wait for a writer, and a reload must never wait.
+        if not path.is_file():
+            raise PolicyError(f"{path}: no such file" if not path.exists() else f"{path}: not a regular file")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as problem:
