@@ -12,7 +12,7 @@ from house import REPO, free_ports
 
 # What the scripts need of a system that has neither an engine nor our programs.
 BASICS = shlex.split("""
-    bash sh env id dirname cat grep sed awk mkdir timeout sleep rm df printf tail date uname cksum tr
+    bash sh env id dirname cat grep sed awk mkdir timeout sleep rm df printf tail date uname cksum tr find
 """)
 
 
@@ -25,6 +25,7 @@ def bare(tmp_path: Path) -> Path:
         copy,
         ignore=shutil.ignore_patterns(".git", ".venv", ".run", "test-results", ".*_cache", "__pycache__"),
     )
+    subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
     # nginx and varnishd live there, outside a user's PATH; this machine may have them.
     native = copy / "bin" / "lib" / "native.sh"
     assert "PATH=$PATH:/usr/sbin\n" in native.read_text()
@@ -80,6 +81,24 @@ def test_an_unknown_mode_is_refused(bare: Path) -> None:
     done = run(bare, "up", MODE="cloud")
     assert done.returncode == 1
     assert "MODE is 'cloud'" in done.stderr
+
+
+@pytest.mark.parametrize("closed", ["nginx/sites", "varnish/start.sh"])
+def test_a_checkout_of_a_strict_umask_is_refused_with_what_to_type(bare: Path, closed: str) -> None:
+    """In containers, others read the files. Only the user opens them: a private key may lie beside them."""
+    docker = bare.parent / "bin" / "docker"
+    docker.write_text("#!/bin/sh\n")  # an engine that is content with everything
+    docker.chmod(0o755)
+    (bare / "nginx" / "a-users-own.key").touch(mode=0o600)
+    (bare / closed).chmod(0o700)
+    done = run(bare, "up")
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert f"may not read '{closed}'" in line
+    command = line.split("Type: ")[1]
+    assert f"Type: {command}" in run(bare, "doctor").stdout
+    subprocess.run(["sh", "-c", command], cwd=bare, check=True)
+    assert "may not read" not in run(bare, "doctor").stdout
 
 
 def test_doctor_names_what_is_missing_and_what_to_type(bare: Path) -> None:
