@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from browsing import PICTURES, QUIET, Visit
-from house import REPO, House, free_ports
+from house import REPO, House
+from ports import free_ports
 
 HOUSES = {
     "containers": ("proscenium-test", "127.43.0"),

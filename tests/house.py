@@ -1,7 +1,6 @@
 """One running house, in containers or native, driven by the commands a user types."""
 
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -10,20 +9,13 @@ from pathlib import Path
 
 import requests
 
+from ports import free_ports
+
 REPO = Path(__file__).resolve().parent.parent
 PORTS = ("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "SECOND_SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")
 
 # `make test` is a make as well: its own variables are not the user's.
 NOT_INHERITED = {"MAKELEVEL", "MAKEFLAGS", "MFLAGS", "UPSTAGE_ADMIN_PASSWORD", "SERVER_NAMES", "ONLY"}
-
-
-def free_ports(count: int) -> list[int]:
-    """That many TCP ports on 127.0.0.1 that nobody listens on at the moment."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
 
 
 @dataclass

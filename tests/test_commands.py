@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from house import REPO, free_ports
+from house import REPO
+from ports import free_ports
 
 # What the scripts need of a system that has neither an engine nor our programs.
 BASICS = shlex.split("""

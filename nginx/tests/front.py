@@ -17,20 +17,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from ports import free_ports
 from tiers import LineMock, Mock
 
 NGINX = Path(__file__).resolve().parent.parent
 T = TypeVar("T")
 PATH = f"{os.environ['PATH']}:/usr/sbin"  # where Debian keeps nginx
-
-
-def free_ports(address: str, count: int) -> list[int]:
-    """That many TCP ports of an address that nobody listens on at the moment."""
-    probes = [socket.create_server((address, 0)) for _ in range(count)]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
 
 
 def eventually(check: Callable[[], T], within: float = 10) -> T:
@@ -103,8 +95,8 @@ class Front:
         ]
         # All of 127.0.0.0/8 is loopback. On an address of its own, no client's connection has the port.
         self.address = f"127.{random.randint(64, 254)}.{random.randint(1, 254)}.{random.randint(1, 254)}"
-        self.public, self.secure, self.load, self.stage, self.policy = free_ports(self.address, 5)
-        self.load_stage, self.load_policy, self.second_stage = free_ports(self.address, 3)
+        self.public, self.secure, self.load, self.stage, self.policy = free_ports(5, self.address)
+        self.load_stage, self.load_policy, self.second_stage = free_ports(3, self.address)
         self.process: subprocess.Popen[bytes] | None = None
         self.lay_out()
 

@@ -1,0 +1,44 @@
+"""No port is drawn twice, and none that is in use."""
+
+import ast
+import socket
+import subprocess
+import sys
+from collections import Counter
+
+from house import REPO
+from ports import free_ports
+
+# It reads before it ends, so that all processes have drawn before the first one gives its ports back.
+DRAWS = """
+import sys
+from ports import free_ports
+print([port for _ in range(250) for port in free_ports(8)], flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_thousand_sets_drawn_by_four_processes_have_no_port_twice() -> None:
+    command = [sys.executable, "-c", DRAWS]
+    drawing = [
+        subprocess.Popen(
+            command, cwd=REPO / "tests", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]
+    drawn = Counter[int]()
+    try:
+        for process in drawing:
+            assert process.stdout
+            drawn.update(ast.literal_eval(process.stdout.readline()))
+    finally:
+        for process in drawing:
+            process.communicate()
+    assert drawn.total() == 8_000
+    assert len(drawn) == 8_000
+
+
+def test_a_port_in_use_is_passed_over() -> None:
+    [before] = free_ports(1)
+    with socket.create_server(("", before + 1)):
+        assert before + 1 not in free_ports(3)
