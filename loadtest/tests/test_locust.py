@@ -6,7 +6,6 @@ Always as processes of their own: importing Locust here would patch the test run
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from ports import free_ports
 from tiny_front import ASSETS, Answer, Front
 from visitors import paths
 
@@ -232,8 +232,7 @@ def test_host_may_end_with_a_slash(front: Front) -> None:
 @pytest.fixture
 def web_ui(front: Front) -> Iterator[int]:
     """The port of a Locust with its web UI, started as the container does, healthy."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    [port] = free_ports(1)
     assert health(port).returncode != 0
     command = [sys.executable, "-m", "locust", "--web-host", "127.0.0.1", "--web-port", str(port)]
     variables = os.environ | environment(front) | {"LOADTEST_PASSWORD": SECRET}
@@ -310,8 +309,7 @@ def test_web_ui_starts_with_one_click(front: Front, web_ui: int) -> None:
 
 
 def test_health_check_says_why_not() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    [port] = free_ports(1)
     result = health(port)
     assert result.returncode == 1
     assert "web UI does not answer" in result.stderr

@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ import pytest
 
 import judge
 from judge import FAILED, NOT_MEASURED, OK
+from ports import free_ports
 from test_locust import eventually
 from tiny_front import Answer, Front
 
@@ -28,8 +28,8 @@ LOGIN = {"LOCUST_WEB_USERNAME": "operator", "LOCUST_WEB_PASSWORD": "open sesame"
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
+    [port] = free_ports(1)
+    return port
 
 
 def environment(**knobs: str) -> dict[str, str]:
