@@ -3,7 +3,7 @@
 
 # The images that this checkout does not build but needs, by the names compose.yaml gives them.
 base_images() {
-    docker compose config --images | grep -vxF -e "${BACKEND_IMAGE:-proscenium-backend}" -e "${POLICYD_IMAGE:-proscenium-policyd}"
+    docker compose config --images | grep -vxF -e "${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" -e "${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}"
     docker compose config | sed -n 's/^ *PYTHON_IMAGE: //p' | sort -u
 }
 
