@@ -1,6 +1,7 @@
 """Opening, closing and looking at the house with the commands of the Makefile."""
 
 import os
+import re
 import socket
 import threading
 import time
@@ -10,8 +11,11 @@ from pathlib import Path
 import pytest
 import requests
 
-from house import House, eventually
+from house import REPO, House, eventually
+from ports import free_ports
 from stage_client import RawStage, enter
+
+OPERATIONS = REPO / "docs" / "operations.md"
 
 
 def test_up_ends_with_the_addresses_and_the_password(house: House) -> None:
@@ -38,9 +42,19 @@ def test_up_again_changes_nothing_and_says_the_same(house: House) -> None:
     assert time.monotonic() - started < 60
 
 
+def second_copy(house: House) -> House:
+    """The command in operations.md with other numbers, typed where .env has the first copy's ports."""
+    [printed] = re.findall(r"## A second copy\n\n```sh\n(.*?)```", OPERATIONS.read_text(), re.S)
+    assert printed.endswith(" make up\n")
+    project, *ports = re.findall(r"(\w+)=", printed)
+    assert project == "COMPOSE_PROJECT_NAME"
+    its_own = dict(zip(ports, free_ports(len(ports)), strict=True))
+    return House(house.mode, house.project + "-second", "127.45.0", {**house.ports, **its_own})
+
+
 def test_a_second_house_beside_the_first(house: House) -> None:
     """Another project name and other ports are enough; down keeps the data, clean removes them."""
-    second = House(house.mode, house.project + "-second", "127.45.0")
+    second = second_copy(house)
     second.knobs["SERVER_NAMES"] = "stage.example 192.0.2.7"
     second.knobs["HEALTH_INTERVAL"] = "1s"  # three times each service waits for the one behind it
     try:
