@@ -219,9 +219,25 @@ def test_the_mirror_takes_over_and_gives_back(house: House) -> None:
     finally:
         house.knobs["COMPOSE_PROFILES"] = profiles
         house.compose("start", "backend")
-        house.compose("--profile", "mirror", "rm", "--stop", "--force", "mirror")
         house.make("up")
         eventually(lambda: every_door_is_open(house), within=30)
+
+
+def test_up_with_fewer_profiles_takes_them_back(house: House) -> None:
+    """Also when the server was killed and has left its sockets."""
+    profiles = house.knobs["COMPOSE_PROFILES"]
+    house.knobs["COMPOSE_PROFILES"] = profiles + ",mirror"
+    try:
+        house.make("up")
+        assert "mirror" in house.compose("exec", "-T", "varnish", "cat", "/tmp/varnish/profiles.vcl")
+        house.compose("kill", "mirror")
+    finally:
+        house.knobs["COMPOSE_PROFILES"] = profiles
+        house.make("up")
+    assert house.compose("--profile", "*", "ps", "-aq", "mirror") == ""
+    assert "mirror" not in house.compose("exec", "-T", "varnish", "cat", "/tmp/varnish/profiles.vcl")
+    assert "mirror" not in house.compose("exec", "-T", "varnish", "ls", "/run/proscenium")
+    assert {"second", "webcam", "inspect"} <= set(house.compose("ps", "--services").split())
 
 
 def test_the_second_theatre_is_another_one(house: House) -> None:

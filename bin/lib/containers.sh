@@ -12,8 +12,20 @@ containers_up() {
         docker compose logs --tail 20
         die "Not every service became healthy: the lines above say which, and why."
     fi
+    remove_unwanted
     # nginx and Varnish that were not started anew have not seen which backends there are now.
     if [ -n "$open" ]; then quietly "reload-$COMPOSE_PROJECT_NAME" containers_reload; fi
+}
+
+# The containers of profiles that are no longer in COMPOSE_PROFILES; Compose itself would let them run. A server that was
+# killed leaves its sockets, and nginx and Varnish know by them which backends there are.
+remove_unwanted() {
+    local service
+    for service in $(comm -13 <(docker compose config --services | sort) <(docker compose --profile '*' ps -a --services | sort)); do
+        step "Removing $service: its profile is not in COMPOSE_PROFILES"
+        quietly "rm-$COMPOSE_PROJECT_NAME" docker compose --profile '*' rm --stop --force "$service"
+        docker compose exec -T varnish sh -c "rm -f /run/proscenium/$service.sock /run/proscenium/$service-*.sock"
+    done
 }
 
 # Every profile: what was opened with one is closed without naming it again.
