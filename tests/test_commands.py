@@ -13,7 +13,8 @@ from ports import free_ports
 
 # What the scripts need of a system that has neither an engine nor our programs.
 BASICS = shlex.split("""
-    bash sh env id dirname cat grep sed awk mkdir timeout sleep rm df printf tail date uname cksum tr find
+    bash sh env id dirname readlink cat grep sed awk find mkdir timeout sleep rm df printf tail date uname
+    cksum tr
 """)
 
 
@@ -158,6 +159,50 @@ def test_the_environment_wins_over_the_env_file(bare: Path) -> None:
         timeout=10,
     )
     assert done.stdout.split() == ["3333", "2222", "3000"], done
+
+
+REGISTRY = """#!/bin/sh
+# The file `registry` says whether it answers; what has been built is always here.
+case "$*" in
+*"config --images") echo "${NGINX_IMAGE:-nginx:1}" ;;
+*config) echo "PYTHON_IMAGE: ${PYTHON_IMAGE:-python:3}" ;;
+"image inspect proscenium/"*) ;;
+*inspect*) [ -e registry ] ;;
+esac
+"""
+
+
+def choose_images(bare: Path) -> str:
+    done = subprocess.run(
+        ["bash", "-c", ". bin/lib/common.sh; . bin/lib/images.sh; choose_images; echo ${NGINX_IMAGE:-}"],
+        cwd=bare,
+        env={"PATH": f"{bare.parent / 'bin'}:{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=20,
+    )
+    return done.stdout
+
+
+def test_plain_compose_hears_of_the_offline_images(bare: Path) -> None:
+    docker = bare.parent / "bin" / "docker"
+    docker.write_text(REGISTRY)
+    docker.chmod(0o755)
+    override = bare / "compose.override.yaml"
+    override.unlink(missing_ok=True)
+    for _ in range(2):
+        assert choose_images(bare).endswith("proscenium/nginx:offline\n")
+        assert override.resolve() == bare / "offline" / "compose.yaml"
+    (bare / "registry").touch()
+    assert choose_images(bare) == "\n"
+    assert not override.is_symlink()
+
+    override.write_text("services: {}\n")
+    assert choose_images(bare) == "\n"
+    (bare / "registry").unlink()
+    assert "compose.override.yaml is yours" in choose_images(bare)
+    assert override.read_text() == "services: {}\n"
 
 
 def test_an_engine_that_cannot_start_is_named(bare: Path) -> None:

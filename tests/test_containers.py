@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from house import House, eventually
+from house import REPO, House, eventually
 from stage_client import RawStage, WebStage, enter
 
 pytestmark = pytest.mark.parametrize("house", ["containers"], indirect=True, scope="session")
@@ -42,6 +42,21 @@ def test_hardened(house: House, service: str) -> None:
     assert all(line.split()[1] != "0" for line in uids if line), uids
     with pytest.raises(AssertionError, match=r"(?i)read-only"):
         house.compose("exec", "-T", service, "sh", "-c", "touch /proof")
+
+
+def test_plain_compose_commands_work(house: House) -> None:
+    """They do not have the variables of `make up`; without a registry an override tells them the images."""
+    variables = {name: value for name, value in house.environment.items() if not name.endswith("_IMAGE")}
+
+    def compose(*arguments: str) -> str:
+        return subprocess.check_output(["docker", "compose", *arguments], cwd=REPO, env=variables, text=True)
+
+    before = compose("ps", "-q")
+    compose("up", "-d")
+    assert compose("ps", "-q") == before
+    assert "locust" in compose(
+        "run", "--rm", "-T", "--no-deps", "--entrypoint", "locust", "locust", "--version"
+    )
 
 
 def test_only_the_loopback_is_published(house: House) -> None:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,6 +129,26 @@ def test_every_service_is_hardened(composed: dict) -> None:  # type: ignore[type
         for port in service.get("ports", []):
             assert port["host_ip"] == "127.0.0.1", name
     assert composed["networks"]["back"]["internal"]
+
+
+def test_both_files_with_the_offline_names_agree() -> None:
+    """One for the scripts, one for plain Compose commands; with either, no official image is left."""
+    if os.environ.get("ENGINE") == "no":
+        pytest.skip("Compose comes with the engine, and none can run here")
+    ours = {name: value for name, value in os.environ.items() if not name.endswith("_IMAGE")}
+    offline = dict(re.findall(r"^(\w+)=(.*)$", (REPO / "offline" / "images.env").read_text(), re.M))
+
+    def services(environment: dict[str, str], *files: str) -> dict[str, Any]:
+        options = [option for file in ("compose.yaml", *files) for option in ("-f", file)]
+        config = ("docker", "compose", *options, "--profile", "*", "config", "--format", "json")
+        return json.loads(check(*config, env=environment))["services"]  # type: ignore[no-any-return]
+
+    by_environment = services(ours | offline)
+    assert by_environment == services(ours, "offline/compose.yaml")
+    official = services(ours)
+    for name, service in by_environment.items():
+        assert "build" in service or service["image"] != official[name]["image"], name
+        assert "build" not in service or service["build"]["args"] != official[name]["build"]["args"], name
 
 
 def test_each_copy_of_the_stack_has_images_of_its_own(composed: dict) -> None:  # type: ignore[type-arg]

@@ -1,10 +1,18 @@
 # shellcheck shell=bash
 # Which images: the official ones where they are here or can be had, else our own from Debian packages.
 
+# Compose reads this file by itself. A link to ours tells plain Compose commands of the offline images; the user may have
+# another one.
+override=compose.override.yaml
+override_is_ours() { [ "$(readlink $override)" = offline/compose.yaml ]; }
+
+# Compose without our override: the images that would be used if there were a registry.
+compose_as_delivered() { if override_is_ours; then docker compose -f compose.yaml "$@"; else docker compose "$@"; fi; }
+
 # The images that this checkout does not build but needs, by the names compose.yaml gives them.
 base_images() {
-    docker compose config --images | grep -vxF -e "${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" -e "${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}"
-    docker compose config | sed -n 's/^ *PYTHON_IMAGE: //p' | sort -u
+    compose_as_delivered config --images | grep -vxF -e "${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" -e "${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}"
+    compose_as_delivered config | sed -n 's/^ *PYTHON_IMAGE: //p' | sort -u
 }
 
 here() { docker image inspect "$1" >/dev/null 2>&1; }
@@ -22,8 +30,20 @@ choose_images() {
         set -a
         . offline/images.env
         set +a
-        return
+        break
     done
+    tell_plain_compose
+}
+
+# Links or removes our override, by which images have been chosen.
+tell_plain_compose() {
+    if [[ $(base_images) != *:offline* ]]; then
+        if override_is_ours; then rm $override; fi
+    elif [ ! -e $override ]; then
+        ln -s offline/compose.yaml $override
+    elif ! override_is_ours; then
+        say "$override is yours, so plain Compose commands need this first: set -a; . offline/images.env; set +a"
+    fi
 }
 
 ensure_offline_images() {
