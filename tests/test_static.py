@@ -1,15 +1,19 @@
 """What can be said about the files without running them."""
 
+import ast
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from house import REPO
 
@@ -62,7 +66,7 @@ def test_shellcheck() -> None:
 
 def test_hadolint() -> None:
     files = tracked("*Dockerfile")
-    assert len(files) == 5
+    assert len(files) == 6
     check(BIN / "hadolint", *files)
 
 
@@ -216,6 +220,40 @@ def test_locks_hold_together() -> None:
             found.setdefault(name, set()).add(frozenset(versions))
     assert found
     assert {name: versions for name, versions in found.items() if len(versions) > 1} == {}
+
+
+def requirements(distribution: str) -> set[str]:
+    """What it needs to be installed here, without extras."""
+    needed = [Requirement(line) for line in requires(distribution) or []]
+    return {
+        canonicalize_name(each.name)
+        for each in needed
+        if each.marker is None or each.marker.evaluate({"extra": ""})
+    }
+
+
+def test_the_official_locust_image_brings_what_the_visitors_import() -> None:
+    """Our lock is not in that image: it has Locust, and what Locust needs."""
+    loadtest = REPO / "loadtest"
+    parts = [*loadtest.glob("*.py"), *loadtest.glob("visitors/**/*.py"), *loadtest.glob("cache_tab/**/*.py")]
+    imported = set()
+    for part in parts:
+        for node in ast.walk(ast.parse(part.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module.split(".")[0])
+    foreign = imported - sys.stdlib_module_names - {path.stem for path in loadtest.iterdir()}
+    of = packages_distributions()
+    used = {canonicalize_name(of[name][0]) for name in foreign}
+
+    brought, new = {"locust"}, {"locust"}
+    while new:
+        new = set[str]().union(*(requirements(name) for name in new)) - brought
+        brought |= new
+    assert used <= brought
+    # Only by way of engineio and simple-websocket; if that changes, the image must get it from us.
+    assert used - requirements("locust") - {"locust"} == {"wsproto"}
 
 
 def test_the_files_have_unix_line_ends() -> None:
