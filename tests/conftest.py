@@ -8,13 +8,10 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from browsing import PICTURES, QUIET, Visit
-from house import REPO, House
+from house import PROJECT, REPO, House
 from ports import free_ports
 
-HOUSES = {
-    "containers": ("proscenium-test", "127.43.0"),
-    "native": ("proscenium-test-native", "127.44.0"),
-}
+HOUSES = {"containers": PROJECT, "native": PROJECT + "-native"}
 
 
 @pytest.fixture(scope="session", params=HOUSES)
@@ -23,8 +20,7 @@ def house(request: pytest.FixtureRequest) -> Iterator[House]:
     mode = request.param
     if mode == "containers" and os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
-    project, net = HOUSES[mode]
-    house = House(mode, project, net)
+    house = House(mode, HOUSES[mode])
     ftp, passive = free_ports(2)
     house.knobs |= {
         "COMPOSE_PROFILES": "webcam,second,inspect",

@@ -1,6 +1,7 @@
 """One running house, in containers or native, driven by the commands a user types."""
 
 import os
+import random
 import subprocess
 import time
 from collections.abc import Callable
@@ -12,6 +13,8 @@ import requests
 from ports import free_ports
 
 REPO = Path(__file__).resolve().parent.parent
+# Another checkout may be under test at the same time; its user has given it another name.
+PROJECT = os.environ.get("COMPOSE_PROJECT_NAME", "proscenium") + "-test"
 PORTS = ("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "SECOND_SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")
 
 # `make test` is a make as well: its own variables are not the user's.
@@ -24,12 +27,13 @@ class House:
 
     mode: str  # "containers" or "native"
     project: str
-    native_net: str
     ports: dict[str, int] = field(
         default_factory=lambda: dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
     )
     opening: str = ""  # what the first `make up` printed
     knobs: dict[str, str] = field(default_factory=dict)  # anything else a user would set
+    # All of 127.0.0.0/8 is loopback; below 64 are those that a user would choose.
+    native_net: str = field(default_factory=lambda: f"127.{random.randint(64, 254)}.{random.randint(0, 254)}")
 
     @property
     def environment(self) -> dict[str, str]:

@@ -49,7 +49,7 @@ def second_copy(house: House) -> House:
     project, *ports = re.findall(r"(\w+)=", printed)
     assert project == "COMPOSE_PROJECT_NAME"
     its_own = dict(zip(ports, free_ports(len(ports)), strict=True))
-    return House(house.mode, house.project + "-second", "127.45.0", {**house.ports, **its_own})
+    return House(house.mode, house.project + "-second", {**house.ports, **its_own})
 
 
 def test_a_second_house_beside_the_first(house: House) -> None:
@@ -86,7 +86,7 @@ def test_without_an_engine_the_house_opens_natively(house: House, tmp_path: Path
     for name in ("docker", "dockerd", "systemctl"):
         (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
         (tmp_path / name).chmod(0o755)
-    hidden = House("auto", house.project + "-hidden", "127.47.0")
+    hidden = House("auto", house.project + "-hidden")
     hidden.knobs["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
     try:
         hidden.opening = hidden.make("up")
@@ -109,7 +109,7 @@ def test_locusts_page_is_up(house: House) -> None:
 
 
 def test_a_taken_port_is_named_before_anything_starts(house: House) -> None:
-    late = House(house.mode, house.project + "-late", "127.46.0", ports=dict(house.ports))
+    late = House(house.mode, house.project + "-late", ports=dict(house.ports))
     with pytest.raises(AssertionError) as refusal:
         late.make("up")
     assert f"Port {house.ports['HTTP_PORT']} is taken" in str(refusal.value)
