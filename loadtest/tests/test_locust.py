@@ -3,6 +3,7 @@
 Always as processes of their own: importing Locust here would patch the test runner for gevent.
 """
 
+import gzip
 import json
 import os
 import re
@@ -164,6 +165,14 @@ def test_reloads_ask_only_for_what_may_have_changed(front: Front, restless: str)
     assert front.revalidated["/script/v1/main.js"] == 0
     assert front.asked["/admin/id"] > 0.9 * pages
     assert front.revalidated["/admin/id"] == 0
+
+
+def test_a_304_that_names_an_encoding_is_no_failure(front: Front, restless: str) -> None:
+    picture = front.answers["/media/queen.svg"]
+    picture.body, picture.headers["Content-Encoding"] = gzip.compress(b"<svg/>"), "gzip"
+    result = run(front, code=restless, until={"/media/*.svg": 60})
+    assert result.code == 0, result.output
+    assert front.revalidated["/media/queen.svg"] > 0
 
 
 def test_those_who_come_first_together_may_all_miss(front: Front) -> None:

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 from gevent import joinall
 from gevent.pool import Pool
 from locust import FastHttpUser, between, events
+from locust.contrib.fasthttp import FastResponse
 
 from visitors import cache_status, outcomes, page, paths, verdict
 from visitors.browser_cache import BrowserCache
@@ -33,6 +34,16 @@ def forget_warm_up(**_: Any) -> None:
 events.test_start.add_listener(forget_warm_up)  # type: ignore[no-untyped-call]
 
 
+class Response(FastResponse):
+    """An answer as Locust's client has it."""
+
+    def unzipped(self, *args: Any, **kwargs: Any) -> bytes:
+        """A 304 may name the encoding of the copy that it confirms: there is nothing here to unpack."""
+        if self.status_code == 304:
+            return b""
+        return super().unzipped(*args, **kwargs)
+
+
 class Visitor(FastHttpUser):
     """Fetches as a browser does, and fails every answer that the stack does not promise."""
 
@@ -51,6 +62,7 @@ class Visitor(FastHttpUser):
         # body as UTF-8, and break off at an error that comes as a picture.
         self.client.client.valid_response_codes = frozenset(range(1000))  # type: ignore[misc]
         self.client.client.redirect_response_codes = frozenset()  # type: ignore[misc]
+        self.client.client.response_type = Response  # type: ignore[misc]
         assert self.environment.parsed_options
         self.options: Namespace = self.environment.parsed_options
         self.stage_url = self.url(f"/stages/{self.options.stage}")
