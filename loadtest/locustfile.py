@@ -2,6 +2,7 @@
 
 # What they do, they do by listening to Locust.
 import cache_tab.tab  # noqa: F401
+import guard  # noqa: F401
 import login  # noqa: F401
 import verdict_tab  # noqa: F401
 from scenarios import CurtainUp, Interval, LongRun, Slashdot, Step

@@ -1,22 +1,20 @@
-"""A login page for Locust's web UI, for where others can reach it.
+"""A login page for Locust's web UI, for where others can reach it; `web_password` says who may pass.
 
-`LOCUST_WEB_USERNAME` and `LOCUST_WEB_PASSWORD`: who may come in; `start.sh` then adds `--web-login`. Locust
-has the page, and leaves to the locustfile who may pass.
+Locust has the page, and leaves to the locustfile who may pass.
 """
 
 import hmac
-import os
 import secrets
 from typing import Any
 
 from flask import Blueprint, Response, redirect, request, session, url_for
-from flask_login import UserMixin, login_user  # type: ignore[import-untyped]
+from flask_login import LoginManager, UserMixin, login_user  # type: ignore[import-untyped]
 from gevent import sleep
 from locust import events
 from locust.env import Environment
 
-NAME = "LOCUST_WEB_USERNAME"
-PASSWORD = "LOCUST_WEB_PASSWORD"
+import web_password
+
 PAUSE = 1.0  # seconds after a wrong password, so that nobody can try thousands
 
 
@@ -27,15 +25,18 @@ class Operator(UserMixin):  # type: ignore[misc]
 
 
 def install(environment: Environment, **_: Any) -> None:
-    """With `--web-login`: let in who knows both, and nobody if they are not set."""
+    """Let in who knows both; everything but the login page itself needs that."""
     web_ui = environment.web_ui
-    if not web_ui or not web_ui.web_login:
+    options = environment.parsed_options
+    if not web_ui or not options or not (options.web_login or web_password.is_asked(options.web_host)):
         return
     assert web_ui.app
-    name, password = os.environ.get(NAME, ""), os.environ.get(PASSWORD, "")
-    if not name or not password:
-        raise ValueError(f"--web-login needs {NAME} and {PASSWORD}")
-    base = environment.parsed_options.web_base_path  # type: ignore[union-attr]
+    name, password = web_password.account()
+    base = options.web_base_path
+    # What Locust does with --web-login; it is too late for that here, where we know.
+    web_ui.web_login = True
+    web_ui.login_manager = LoginManager(web_ui.app)
+    web_ui.login_manager.login_view = "locust.login"
     # Whoever is logged in has to do it again when Locust is started again.
     web_ui.app.secret_key = secrets.token_bytes(32)
     web_ui.app.config["SESSION_COOKIE_SAMESITE"] = "Strict"

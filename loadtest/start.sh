@@ -4,7 +4,6 @@
 #   LOADTEST_MASTER=host     a worker of the master on that host
 #   LOADTEST_WORKERS=n       a master; a headless run waits until so many workers have come
 #   LOADTEST_PROCESSES=n     so many processes in this container, -1 for one on each core; not if it is a master
-#   LOCUST_WEB_PASSWORD      with LOCUST_WEB_USERNAME: the web page asks for them
 #
 # Further arguments go to Locust.
 set -eu
@@ -17,5 +16,4 @@ elif [ -n "${LOADTEST_WORKERS:-}" ]; then
     LOADTEST_PROCESSES= # its workers are elsewhere
 fi
 if [ -n "${LOADTEST_PROCESSES:-}" ]; then set -- --processes "$LOADTEST_PROCESSES" "$@"; fi
-if [ -n "${LOCUST_WEB_PASSWORD:-}" ]; then set -- --web-login "$@"; fi
 exec locust "$@"

@@ -14,8 +14,6 @@ from typing import Any
 from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, OpenerDirector, build_opener
 
-import pytest
-
 import judge
 from judge import FAILED, NOT_MEASURED, OK
 from ports import free_ports
@@ -33,7 +31,8 @@ def free_port() -> int:
 
 
 def environment(**knobs: str) -> dict[str, str]:
-    ours = {k: v for k, v in os.environ.items() if not k.startswith(("LOCUST_", "LOADTEST_"))}
+    others = ("LOCUST_", "LOADTEST_", "BIND_ADDR", "SERVER_NAMES")
+    ours = {k: v for k, v in os.environ.items() if not k.startswith(others)}
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     return (
         ours | {"PATH": path, "LOCUST_WEB_HOST": "127.0.0.1", "LOCUST_MASTER_BIND_HOST": "127.0.0.1"} | knobs
@@ -218,20 +217,3 @@ def test_a_worker_that_has_lost_its_master_is_not_healthy() -> None:
     result = health(LOADTEST_MASTER="127.0.0.1", LOCUST_MASTER_NODE_PORT=str(free_port()))
     assert result.returncode == 1
     assert "no connection to the master" in result.stderr
-
-
-@pytest.mark.parametrize("missing", LOGIN)
-def test_a_login_that_nobody_could_pass_does_not_start(missing: str) -> None:
-    knobs = {name: value for name, value in LOGIN.items() if name != missing}
-    command = [sys.executable, "-m", "locust", "--web-login", "--web-port", str(free_port())]
-    result = subprocess.run(
-        command,
-        cwd=LOADTEST,
-        env=environment(**knobs),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert result.returncode == 1
-    assert "--web-login needs LOCUST_WEB_USERNAME and LOCUST_WEB_PASSWORD" in result.stderr
