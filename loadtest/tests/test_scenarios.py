@@ -122,9 +122,9 @@ def test_an_unknown_scenario_is_an_error() -> None:
     assert "invalid choice: 'Nonsense'" in done.stderr
 
 
-def test_workers_share_the_run_and_hear_each_other(front: Front) -> None:
+def test_workers_share_the_run_and_each_hears_its_own(front: Front) -> None:
     options = ("--processes=2", "-u4", "-r4", "--audience=stays", "--chat-rate=240")
     result = run(front, *options, until={"stage chat": 60})
     assert result.code == 0, result.output
-    # Two visitors in each process: heard by those in the other one, too.
-    assert result.requests["stage heard"] > 1.5 * front.stage.heard["TEXT"]
+    # Two visitors in each process: one hears the other, and the lines of the other process are nothing to it.
+    assert 0.5 * front.stage.heard["TEXT"] < result.requests["stage heard"] <= front.stage.heard["TEXT"]

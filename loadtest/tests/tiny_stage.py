@@ -4,7 +4,6 @@ Through the raw socket, and through `/ws` of the tiny front.
 """
 
 import itertools
-import re
 import socket
 import threading
 import time
@@ -54,7 +53,7 @@ class Client:
             case "JOIN":
                 self.say("LOAD_AV", ID="1", available="False")
                 self.say("LOAD_AV", ID="2", available="True")
-                self.say("LOAD_CHAT", chat=" Bravo! at-0-000000-1-1.000000")
+                self.say("LOAD_CHAT", chat=" Bravo! The fox sings.")
                 self.stage.clients.add(self)
             case "LOADED":
                 if self.stage.applause:
@@ -174,6 +173,6 @@ def serve_web_socket(
         stage.lost += 1
 
 
-def stamps(stage: Stage) -> list[str]:
-    """The stamps of the lines that were said."""
-    return [re.findall(r"at-\S+", fields["msg"])[0] for mode, fields in stage.said if mode == "TEXT"]
+def lines(stage: Stage) -> list[str]:
+    """The lines that were said."""
+    return [fields["msg"] for mode, fields in stage.said if mode == "TEXT"]

@@ -8,8 +8,6 @@ from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
 from locust.runners import WorkerRunner
 
-from visitors import stamp
-
 # The sites of the front of house (docs/architecture.md): who sends which Host header gets which path.
 TOPOLOGIES = [
     "upstage.localhost",
@@ -51,14 +49,6 @@ def add(parser: LocustArgumentParser) -> None:
     add_argument("stage-port", type=int, default=17230, help="where the stage socket is (17230)", **hidden)
     add_argument("policy-port", type=int, default=13000, help="where the Flash policy is (13000)", **hidden)
     add_argument(
-        "run-id",
-        type=stamp.run_name,
-        default="",
-        help="marks the chat lines of this run; several Locusts without a common master that are given "
-        "the same one hear each other (default: a new one for each run)",
-        **hidden,
-    )
-    add_argument(
         "scenario",
         choices=SCENARIOS,
         help="without the web UI: the load shape to play instead of --users, --spawn-rate",
@@ -70,7 +60,6 @@ def complete(environment: Environment, **_: Any) -> None:
     """What the form leaves open. Workers get it from their master with the other options."""
     options = environment.parsed_options
     if options and not isinstance(environment.runner, WorkerRunner):
-        options.run_stamp = options.run_id or stamp.token()  # each run's lines have one of their own
         options.password = options.password or os.environ.get("LOADTEST_PASSWORD", "")
 
 

@@ -18,7 +18,6 @@ from visitors.seat import Seat
 from visitors.visitor import Spectator, saw
 
 LOGIN = "/admin/login"
-LINES = ("Good evening.", "Who goes there?", "The curtain! Mind the curtain.", "I never liked that fox.")
 POINTS = 20  # of a stroke
 BETWEEN_POINTS = 0.05  # seconds: 20 frames a second, a third of what the stage takes from one client
 LAYER = "3"
@@ -126,7 +125,7 @@ class Spotlight(Seat):
             for _ in range(3 if self.avatar else 0):
                 self.walk()
                 yield 1.0
-            self.say(random.choice(LINES))
+            self.say()
             yield 3.0
             yield from self.stroke()
             yield 1.0

@@ -5,11 +5,12 @@ Rows, of type `stage` or `ws`:
     connect    until the server has said SET
     join       from then on until CONFIRM_LOADED
     chat       from a line of one's own until it comes back
-    heard      from anybody's stamped line until another listener has it
+    heard      from anybody's line until another listener of this process has it (`chat`)
     stay       only failures: the line broke, or the server took the seat away
 """
 
 import random
+import re
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
@@ -17,12 +18,14 @@ from urllib.parse import parse_qsl, urlencode
 
 from gevent import sleep
 
-from visitors import stamp
+from visitors import chat
 from visitors.line import LineError, SocketLine
 from visitors.samples import Samples
 
 PATIENCE = 10.0  # seconds until what should come counts as lost
-WORDS = ("Bravo!", "Look at the fox!", "Louder, please.", "What a moon.", "Is this the harbour?", "Ha ha ha!")
+
+MODE = re.compile(rb"(?:^|&)mode=([A-Z_]*)")
+CHAT = ("ANONTEXT", "TEXT")
 
 # A thousand listeners hear 20 lines a second as 20,000 frames. To read each at once would take more than one
 # core, and the generator would measure itself. So in each process this many listen closely, and their delays
@@ -42,9 +45,9 @@ class Seat:
         self._dial = dial
         self._line: SocketLine | None = None
         self._over = False  # everybody shall load the page anew
-        self._speaker = stamp.token()
+        self._speaker = next(chat.speakers)
         self._spoken = 0
-        self._ear = stamp.Ear(options.run_stamp)
+        self._ear = chat.Ear()
         # What was done and has not come back yet: what to look for -> its row, and when (time.monotonic).
         self._awaited: dict[tuple[str, ...], tuple[str, float]] = {}
 
@@ -89,15 +92,15 @@ class Seat:
             if self.applause and random.random() < 0.5:
                 self.send("PLAY_APPLAUSE", file="applause.mp3")
             else:
-                self.say(random.choice(WORDS))
+                self.say()
         yield float("inf")
 
-    def say(self, words: str) -> None:
-        """Say a line, stamped, and wait for it to come back."""
+    def say(self) -> None:
+        """Say a line, and wait for it to come back."""
         self._spoken += 1
-        mark = stamp.Stamp(self.options.run_stamp, self._speaker, self._spoken, stamp.wall())
-        self.expect("chat", str(mark))
-        self.send("TEXT", msg=f"{words} {mark}")
+        words = chat.say(self._speaker, self._spoken)
+        self.expect("chat", words)
+        self.send("TEXT", msg=words)
 
     def send(self, mode: str, **fields: str) -> None:
         """Send one frame."""
@@ -122,7 +125,7 @@ class Seat:
         raise LineError(f"no {mode} within {PATIENCE:g} s")
 
     def got(self, mode: str, fields: dict[str, str]) -> None:
-        """Anything but a stamped line has come."""
+        """Anything but chat has come."""
         if mode == "ERR_DOUBLE_LOGIN":
             reason = fields.get("msg", "somebody else has it")
             raise LineError(f"the server refused the seat: {reason}")
@@ -167,18 +170,23 @@ class Seat:
 
     def _hear(self, frame: bytes) -> str:
         """Take note of one frame; answers with its mode."""
-        if mark := stamp.find(frame):
-            return self._hear_line(mark, frame)
+        found = MODE.search(frame)
+        mode = found[1].decode() if found else ""
+        listening = self in attentive or self._awaited
+        if mode == "LOAD_CHAT" or (mode in CHAT and not listening):
+            return mode  # said before we came, or nothing to us
         fields = dict(parse_qsl(frame.decode("utf-8", "replace"), keep_blank_values=True))
-        mode = fields.pop("mode", "")
-        self.got(mode, fields)
+        if mode in CHAT:
+            self._hear_line(fields.get("text", ""), len(frame))
+        else:
+            self.got(mode, fields)
         return mode
 
-    def _hear_line(self, mark: stamp.Stamp, frame: bytes) -> str:
-        if b"mode=LOAD_CHAT" in frame:
-            return "LOAD_CHAT"  # what was said before we came
-        if mark.speaker == self._speaker:
-            self.came(str(mark))
-        elif self in attentive and (heard := self._ear.hear(mark, stamp.wall())):
-            self.samples.took("heard", *heard, len(frame))
-        return "TEXT"
+    def _hear_line(self, words: str, length: int) -> None:
+        line = chat.lines.get(words)
+        if line is None:
+            return  # somebody else's
+        if line.speaker == self._speaker:
+            self.came(words)
+        elif self in attentive:
+            self.samples.took("heard", *self._ear.hear(line, time.monotonic()), length)
