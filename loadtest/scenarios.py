@@ -5,8 +5,9 @@ Each is a timetable. Shares are of the number of users in the form, so the same 
 
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from flask import Flask, before_render_template
 from gevent import get_hub
 from locust import LoadTestShape, events
 from locust.env import Environment
@@ -26,6 +27,7 @@ class Scenario(LoadTestShape):
 
     abstract = True
     use_common_options = True
+    users: ClassVar[int] = 1  # what the form offers, for a run that asks for none
     parts: ClassVar[tuple[Part, ...]]
 
     def tick(self) -> tuple[int, float] | None:
@@ -38,7 +40,7 @@ class Scenario(LoadTestShape):
             return None
         before = 0
         for part in self.parts:
-            users = round((options.num_users or 1) * part.share)
+            users = round((options.num_users or self.users) * part.share)
             if elapsed < part.seconds:
                 return users, max(1.0, abs(users - before) / part.ramp)
             elapsed -= part.seconds
@@ -80,9 +82,23 @@ def choose(environment: Environment, **_: object) -> None:
     """The plain form unless a scenario is asked for: Locust would take the first one it finds."""
     assert environment.parsed_options
     assert environment.available_shape_classes
+    Scenario.users = environment.parsed_options.num_users or Scenario.users
     environment.shape_class = environment.available_shape_classes.get(environment.parsed_options.scenario)
     if environment.shape_class:
         environment.shape_class.runner = environment.runner
+
+
+def leave_open(environment: Environment, **_: object) -> None:
+    """In the web UI the number of users can be chosen with every scenario.
+
+    Locust's page greys it out, and sends 0, unless the scenario that was played last reads it. All ours do.
+    """
+    if not environment.web_ui:
+        return
+
+    @before_render_template.connect_via(environment.web_ui.app)
+    def say_so(_: Flask, context: dict[str, Any], **__: object) -> None:
+        context.get("template_args", {})["shape_use_common_options"] = True
 
 
 def look_at_the_clock(**_: object) -> None:
@@ -91,4 +107,5 @@ def look_at_the_clock(**_: object) -> None:
 
 
 events.init.add_listener(choose)  # type: ignore[no-untyped-call]
+events.init.add_listener(leave_open)  # type: ignore[no-untyped-call]
 events.init.add_listener(look_at_the_clock)  # type: ignore[no-untyped-call]

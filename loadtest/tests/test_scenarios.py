@@ -17,7 +17,10 @@ import json, sys, types
 import locustfile
 from locust import LoadTestShape
 
-options = types.SimpleNamespace(num_users=200, run_time=json.loads(sys.argv[1]))
+from scenarios import Scenario
+
+run_time, users, Scenario.users = json.loads(sys.argv[1])
+options = types.SimpleNamespace(num_users=users, run_time=run_time)
 runner = types.SimpleNamespace(environment=types.SimpleNamespace(parsed_options=options))
 ticks = {}
 for name, shape in vars(locustfile).items():
@@ -33,9 +36,12 @@ print(json.dumps(ticks))
 """
 
 
-def play(run_time: int | None) -> dict[str, Any]:
-    """What each scenario asks of a house of 200, for 400 seconds: [users, rate], or None at the end."""
-    command = [sys.executable, "-c", TICKS, json.dumps(run_time)]
+def play(run_time: int | None, users: int = 200, offered: int = 20) -> dict[str, Any]:
+    """What each scenario asks for, for 400 seconds: [users, rate], or None at the end.
+
+    `users` is what the form sends, `offered` what it showed.
+    """
+    command = [sys.executable, "-c", TICKS, json.dumps([run_time, users, offered])]
     done = subprocess.run(command, cwd=LOADTEST, capture_output=True, text=True, timeout=300, check=True)
     ticks: dict[str, Any] = json.loads(done.stdout)
     return ticks
@@ -89,6 +95,10 @@ def test_the_run_time_of_the_form_ends_every_scenario() -> None:
     for scenario in play(20).values():
         assert None not in scenario[:20]
         assert set(map(str, scenario[20:])) == {"None"}
+
+
+def test_a_form_that_asks_for_nobody_gets_as_many_as_it_offers() -> None:
+    assert play(None, users=0, offered=200) == play(None)
 
 
 QUICK = """

@@ -188,7 +188,9 @@ def test_a_player_signs_in_takes_what_is_free_and_plays(front: Front) -> None:
 
 
 def test_no_player_without_an_account_and_it_is_said_once(front: Front) -> None:
-    result = run(front, "-u3", "-r3", users="Player Audience", until={"stage join": 2})
+    result = run(front, "-u3", "-r3", users="Player Audience", until={"stage join": 3})
+    # Its place is another's: three came, not two.
+    assert '{"Audience": 3, "Player": 0} (3 total users)' in result.output
     assert result.code == 0, result.output
     assert result.output.count("No Player in this run") == 1
     assert front.asked["/admin/login"] == 0

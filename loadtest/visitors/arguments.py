@@ -1,12 +1,11 @@
 """What a run can be told, as fields of the web UI, command line arguments and LOADTEST_ variables."""
 
 import os
+from argparse import Namespace
 from typing import Any
 
 from locust import events
 from locust.argument_parser import LocustArgumentParser
-from locust.env import Environment
-from locust.runners import WorkerRunner
 
 # The sites of the front of house (docs/architecture.md): who sends which Host header gets which path.
 TOPOLOGIES = [
@@ -56,12 +55,9 @@ def add(parser: LocustArgumentParser) -> None:
     )
 
 
-def complete(environment: Environment, **_: Any) -> None:
+def complete(options: Namespace) -> None:
     """What the form leaves open. Workers get it from their master with the other options."""
-    options = environment.parsed_options
-    if options and not isinstance(environment.runner, WorkerRunner):
-        options.password = options.password or os.environ.get("LOADTEST_PASSWORD", "")
+    options.password = options.password or os.environ.get("LOADTEST_PASSWORD", "")
 
 
 events.init_command_line_parser.add_listener(add)  # type: ignore[no-untyped-call]
-events.test_start.add_listener(complete)  # type: ignore[no-untyped-call]

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
-from locust import between, events, task
+from locust import User, between, events, task
+from locust.dispatch import UsersDispatcher
 from locust.env import Environment
 from locust.exception import StopUser
-from locust.runners import WorkerRunner
+from locust.runners import WorkerNode
 
-from visitors import verdict
+from visitors import arguments, verdict
 from visitors.samples import Samples
 from visitors.seat import Seat
 from visitors.visitor import Spectator, saw
@@ -30,16 +31,25 @@ def has_account(options: Namespace) -> bool:
     return bool(options.player and options.password)
 
 
-def say_so(environment: Environment, **_: Any) -> None:
-    """Once for each run, in the log of whoever leads it."""
-    if isinstance(environment.runner, WorkerRunner) or Player not in environment.user_classes:
-        return
-    assert environment.parsed_options
-    if not has_account(environment.parsed_options):
-        log.info("No Player in this run: --player and --password (or the form) name no account.")
+def leave_out(environment: Environment, **_: Any) -> None:
+    """Without an account there is no Player: the other classes share its place.
+
+    Locust asks for its dispatcher when a run begins and the form has been read, on whoever leads the run.
+    """
+
+    def dispatcher(worker_nodes: list[WorkerNode], user_classes: list[type[User]]) -> UsersDispatcher:
+        options = environment.parsed_options
+        assert options
+        arguments.complete(options)
+        if Player in user_classes and not has_account(options):
+            log.info("No Player in this run: --player and --password (or the form) name no account.")
+            user_classes = [other for other in user_classes if other is not Player] or user_classes
+        return UsersDispatcher(worker_nodes, user_classes)
+
+    environment.dispatcher_class = dispatcher  # type: ignore[assignment]
 
 
-events.test_start.add_listener(say_so)  # type: ignore[no-untyped-call]
+events.init.add_listener(leave_out)  # type: ignore[no-untyped-call]
 
 
 class Player(Spectator):
@@ -55,7 +65,7 @@ class Player(Spectator):
 
     @task
     def perform(self) -> None:
-        """An act, with a player's key; without an account there is none (`say_so`)."""
+        """An act, with a player's key; without an account there is none (`leave_out`)."""
         if not has_account(self.options):
             raise StopUser
         self.signed_in = self.signed_in or self.sign_in()
