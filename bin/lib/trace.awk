@@ -16,8 +16,10 @@ BEGIN {
     why["BACKEND_RESPONSE abandon"] = "its answer is a failure: the old copy stays"
     why["BACKEND_ERROR retry"] = "once more"
     why["BACKEND_ERROR abandon"] = "the old copy stays"
+    why["BACKEND_ERROR deliver"] = "nothing to take"
     why["DELIVER restart"] = "a failure: is there an old copy after all?"
     why["DELIVER deliver"] = "on its way"
+    why["SYNTH deliver"] = "our own page"
 }
 # The log tells of a fetch after the request that caused it; what the request did afterwards has to wait.
 function tell(left, right,   line) {
@@ -26,21 +28,37 @@ function tell(left, right,   line) {
     seen = 1
 }
 function ms(seconds) { return sprintf("%.1f ms", seconds * 1000) }
+function s(seconds) { return sprintf("%.0f s", seconds) }
 
-$2 == "Link" && $3 == "bereq" { waiting = 1 }
+# What becomes of the backend's answer. Varnish gives a lifetime to what it does not store, too: for that long nobody
+# is made to wait for an answer that cannot be shared.
+function fate() {
+    if (passed) return "not stored: it is a pass"
+    if (storable == "cacheable") return "kept for " s(kept) ", and for another " s(grace) " in case the backend fails"
+    return "not stored; for " s(kept) " requests for this do not wait for each other (hit-for-miss)"
+}
+
+# A background fetch keeps nobody waiting.
+$2 == "Link" && $3 == "bereq" && $NF != "bgfetch" { waiting = 1 }
+$2 == "Begin" && $3 == "bereq" {
+    passed = ($NF == "pass")
+    if ($NF == "bgfetch") tell("in the background", "for the next who ask")
+}
 $2 == "VCL_call" { step = $3 }
 $2 == "VCL_return" {
     tell(tolower(step) " -> " $3, why[step " " $3])
-    if (step == "BACKEND_RESPONSE") tell("", "kept for " kept " s, and for another " grace " s in case the backend fails")
+    if (step == "BACKEND_RESPONSE" && $3 == "deliver") tell("", fate())
 }
-$2 == "Hit" { tell("", "a copy that stays fresh for " int($4) " s") }
+$2 == "Hit" && $4 >= 0 { tell("", "a copy that stays fresh for " s($4)) }
+$2 == "Hit" && $4 < 0 { tell("", "a copy that expired " s(-$4) " ago: served at once, while one request fetches") }
 $2 == "HitMiss" { tell("", "the last answer could not be kept, so nobody waits for this one") }
 $2 == "BackendOpen" { tell("", "over " ($NF == "reuse" ? "a connection that was open" : "a new connection") " to " $4) }
-$2 == "FetchError" { sub(/^-+ +FetchError +/, ""); tell("", "failed: " $0) }
-$2 == "BerespStatus" { status = $3 }
-$2 == "Timestamp" && $3 == "Beresp:" { asked = $6 }
-$2 == "TTL" && $3 == "RFC" { tell("", "answered after " ms(asked) "; its own headers would keep it for " $4 " s") }
-$2 == "TTL" { kept = $4; grace = $5 }
+$2 == "FetchError" { sub(/^-+ +FetchError +/, ""); tell("", "failed: " $0); failed = 1 }
+$2 == "VCL_call" && $3 == "BACKEND_FETCH" { failed = 0 }
+$2 == "BerespStatus" { status = $3; lifetime = "no Cache-Control" }
+$2 == "BerespHeader" && tolower($3) == "cache-control:" { lifetime = $0; sub(/^-+ +BerespHeader +/, "", lifetime) }
+$2 == "Timestamp" && $3 == "Beresp:" && !failed { tell("", "answered " status " after " ms($6) ", " lifetime) }
+$2 == "TTL" { kept = $4; grace = $5; storable = $NF }
 $2 == "Timestamp" && $3 == "Resp:" { tell("", "done after " ms($5)) }
 END {
     printf "%s", afterwards

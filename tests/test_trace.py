@@ -1,0 +1,76 @@
+"""What `make trace` makes of Varnish's log: of texts that varnishlog 7.7 wrote, and in the running house."""
+
+import subprocess
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from house import REPO, House
+
+CAPTURED = Path(__file__).parent / "captured"
+
+
+def told(name: str) -> str:
+    """What is made of one captured text, each line without the blanks between its columns."""
+    command = ["awk", "-f", "bin/lib/trace.awk", str(CAPTURED / f"varnishlog-{name}.txt")]
+    done = subprocess.run(command, cwd=REPO, capture_output=True, text=True, check=True)
+    return "\n".join(" ".join(line.split()) for line in done.stdout.splitlines())
+
+
+def test_a_pass_is_not_stored() -> None:
+    text = told("pass")
+    assert "answered 200 after 1.6 ms, Cache-Control: max-age=0, s-maxage=1" in text
+    assert "not stored: it is a pass" in text
+    assert "kept" not in text
+
+
+@pytest.mark.parametrize("name", ["not-found", "not-found-again"])
+def test_a_404_is_not_stored(name: str) -> None:
+    text = told(name)
+    assert "not stored; for 120 s requests for this do not wait for each other (hit-for-miss)" in text
+    assert "kept for" not in text
+    assert "Cache-Control: no-store" in text
+    assert ("the last answer could not be kept" in text) == (name == "not-found-again")
+
+
+def test_a_stale_copy_has_expired_and_one_request_fetches() -> None:
+    assert told("stale").splitlines()[2:] == [
+        "a copy that expired 5 s ago: served at once, while one request fetches",
+        "hit -> deliver found",
+        "deliver -> deliver on its way",
+        "done after 2.2 ms",
+        "in the background for the next who ask",
+        "backend_fetch -> fetch the backend is asked",
+        "over a connection that was open to upstage",
+        "answered 200 after 0.1 ms, Cache-Control: max-age=0, s-maxage=1",
+        "backend_response -> deliver its answer is taken",
+        "kept for 1 s, and for another 86400 s in case the backend fails",
+    ]
+
+
+def test_a_backend_that_is_down_answers_nothing() -> None:
+    text = told("stale-while-down")
+    assert "a copy that expired 2 s ago" in text
+    assert "failed: backend upstage: fail errno 2 (No such file or directory)" in text
+    assert "answered" not in text
+    assert text.endswith("backend_error -> abandon the old copy stays")
+
+
+def test_in_the_house_it_says_what_became_of_each_answer(house: House) -> None:
+    passed = house.make("trace", "URL=/stages/", "HEADER=Cookie: who=me")
+    assert "not stored: it is a pass" in passed, passed
+    missing = house.make("trace", f"URL=/media/{uuid.uuid4().hex}.svg")
+    assert "hit-for-miss" in missing, missing
+    assert "kept for" not in missing, missing
+
+    # The page lives for a second, and is served for ten more while it is fetched.
+    page = f"/stages/demo?{uuid.uuid4().hex}"
+    stored = house.make("trace", f"URL={page}")
+    assert "kept for 1 s" in stored, stored
+    time.sleep(1)
+    stale = house.make("trace", f"URL={page}")
+    assert "detail=stale" in stale, stale
+    assert "s ago: served at once, while one request fetches" in stale, stale
+    assert stale.index("on its way") < stale.index("in the background"), stale
