@@ -18,8 +18,14 @@ Rows = Callable[[], list[dict[str, Any]]]
 NOT_YET_OVER = (STATE_CLEANUP, STATE_STOPPING)
 
 
-def add(web_ui: WebUI, title: str, columns: list[dict[str, str]], rows: Rows) -> None:
-    """One more tab with one table; `rows` is asked each time the page asks.
+def add(
+    web_ui: WebUI,
+    title: str,
+    columns: list[dict[str, str]],
+    rows: Rows,
+    settled: Callable[[], bool] = lambda: True,
+) -> None:
+    """One more tab with one table; `rows` is asked each time the page asks, until they are `settled`.
 
     Locust sorts a table by its column `name`, if it has one.
     """
@@ -35,5 +41,6 @@ def add(web_ui: WebUI, title: str, columns: list[dict[str, str]], rows: Rows) ->
             return response
         stats = response.get_json()
         tables = [*stats.get("extended_stats", []), {"key": key, "data": rows()}]
-        state = STATE_RUNNING if stats["state"] in NOT_YET_OVER else stats["state"]
+        over = stats["state"] not in NOT_YET_OVER and settled()
+        state = stats["state"] if over else STATE_RUNNING
         return jsonify({**stats, "state": state, "extended_stats": tables})

@@ -1,36 +1,46 @@
 """The backend's metrics, read, and what two readings say about the time between them."""
 
 import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 # Prometheus' text format: name, labels if any, value.
-SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(?:\{.*\})? ([-+.\deE]+)(?: \d+)?$", re.MULTILINE)
+SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? ([-+.\deE]+)(?: \d+)?$", re.MULTILINE)
+PATH = re.compile(r'\bpath="([^"]*)"')
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """What the backend has said at one moment: requests and CPU seconds since it started, clients now."""
+    """What the backend has said at one moment: requests and CPU seconds since it started, clients now.
+
+    `requests`: class of paths -> how many. There are few classes, and the backend names them.
+    """
 
     at: float
-    requests: float
+    requests: Mapping[str, float]
     cpu: float
     clients: float
 
+    @property
+    def total(self) -> float:
+        """Requests of all classes."""
+        return sum(self.requests.values())
+
 
 def read(text: str, at: float) -> Metrics:
-    """Sum up the samples that matter, over all their labels. ValueError if they are not there."""
-    sums: dict[str, float] = {}
-    for name, value in SAMPLE.findall(text):
-        sums[name] = sums.get(name, 0.0) + float(value)
-    try:
-        return Metrics(
-            at,
-            requests=sums["upstage_http_request_seconds_count"],
-            cpu=sums["process_cpu_seconds_total"],
-            clients=sums["upstage_clients"],
-        )
-    except KeyError as missing:
-        raise ValueError(f"no metric {missing}") from None
+    """Sum up the samples that matter, over their other labels. ValueError if they are not there."""
+    sums: Counter[str] = Counter()
+    requests: Counter[str] = Counter()  # empty for a backend that nobody has asked yet
+    for name, labels, value in SAMPLE.findall(text):
+        sums[name] += float(value)  # type: ignore[assignment]
+        if name == "upstage_http_request_seconds_count":
+            path = PATH.search(labels)
+            requests[path[1] if path else ""] += float(value)  # type: ignore[assignment]
+    for name in ("process_cpu_seconds_total", "upstage_clients"):
+        if name not in sums:
+            raise ValueError(f"no metric {name!r}")
+    return Metrics(at, requests, cpu=sums["process_cpu_seconds_total"], clients=sums["upstage_clients"])
 
 
 def rates(earlier: Metrics | None, later: Metrics | None) -> dict[str, float] | None:
@@ -39,7 +49,15 @@ def rates(earlier: Metrics | None, later: Metrics | None) -> dict[str, float] | 
         return None
     seconds = later.at - earlier.at
     return {
-        "requests_per_second": round((later.requests - earlier.requests) / seconds, 1),
+        "requests_per_second": round((later.total - earlier.total) / seconds, 1),
         "cpu_percent": round(100 * (later.cpu - earlier.cpu) / seconds, 1),
         "clients": later.clients,
     }
+
+
+def since(known: Mapping[str, float] | None, now: Mapping[str, float]) -> Counter[str]:
+    """What has been asked between two answers, or since a restart between them; nothing before the first."""
+    if known is None:
+        return Counter()
+    restarted = any(now.get(kind, 0) < count for kind, count in known.items())
+    return Counter({kind: round(n - (0 if restarted else known.get(kind, 0))) for kind, n in now.items()})

@@ -21,14 +21,18 @@ def install(environment: Environment, **_: Any) -> None:
         return
     assert web_ui.app
     base = environment.parsed_options.web_base_path  # type: ignore[union-attr]
-    tabs.add(web_ui, "Caches", table.COLUMNS, lambda: table.rows(outcomes.counts, backend.now()))
+
+    def rows() -> list[dict[str, Any]]:
+        return table.rows(table.complete(outcomes.counts, backend.asked), backend.now())
+
+    tabs.add(web_ui, "Caches", table.COLUMNS, rows, lambda: backend.settled)
     web_ui.template_args["extended_csv_files"] = [{"href": "./caches/csv", "title": "Download caches CSV"}]
     blueprint = Blueprint("caches", __name__, url_prefix=base)
 
     @blueprint.route("/caches/csv")
     @web_ui.auth_required_if_enabled  # type: ignore[untyped-decorator]
     def download() -> Response:
-        response = make_response(table.as_csv(outcomes.counts))
+        response = make_response(table.as_csv(table.complete(outcomes.counts, backend.asked)))
         response.headers["Content-Type"] = "text/csv"
         response.headers["Content-Disposition"] = "attachment;filename=caches.csv"
         return response
@@ -36,9 +40,21 @@ def install(environment: Environment, **_: Any) -> None:
     web_ui.app.register_blueprint(blueprint)
 
 
-def run_starts(**_: Any) -> None:
-    """A new run, or somebody wants to see only what comes from now on."""
+def run_starts(environment: Environment, **_: Any) -> None:
+    """A new run: what was counted before goes first, for to ask the backend takes a moment."""
     outcomes.forget()
+    backend.start(environment)
+
+
+def run_ends(**_: Any) -> None:
+    """The last visitor has gone."""
+    backend.stop()
+
+
+def counts_anew(**_: Any) -> None:
+    """Somebody wants to see only what comes from now on."""
+    outcomes.forget()
+    backend.forget()
 
 
 def worker_reports(data: dict[str, Any], **_: Any) -> None:
@@ -53,6 +69,7 @@ def master_hears(data: dict[str, Any], **_: Any) -> None:
 
 events.init.add_listener(install)  # type: ignore[no-untyped-call]
 events.test_start.add_listener(run_starts)  # type: ignore[no-untyped-call]
-events.reset_stats.add_listener(run_starts)  # type: ignore[no-untyped-call]
+events.test_stop.add_listener(run_ends)  # type: ignore[no-untyped-call]
+events.reset_stats.add_listener(counts_anew)  # type: ignore[no-untyped-call]
 events.report_to_master.add_listener(worker_reports)  # type: ignore[no-untyped-call]
 events.worker_report.add_listener(master_hears)  # type: ignore[no-untyped-call]

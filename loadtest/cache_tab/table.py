@@ -12,6 +12,22 @@ from visitors.outcomes import OUTCOMES, SERVED, TIERS
 ALL = "(all)"
 NO_BREAK = "\u00a0"
 BACKEND = f"(backend{NO_BREAK}now)"
+REFRESHES = "(refreshes)"
+REST = "(unseen)"
+# What no answer of ours tells: a copy refreshed in the background, a WebSocket, requests of other clients.
+BESIDES = ("refresh", "websocket", "unseen")
+# How the backend classes paths in its metrics: the first that fits.
+CLASSES = (
+    ("/media/video/", "webcam"),
+    ("/media/", "media"),
+    ("/speech/", "speech"),
+    ("/style/", "asset"),
+    ("/script/", "asset"),
+    ("/image/", "asset"),
+    ("/admin", "admin"),
+    ("/stages/", "stage"),
+    ("/ws", "websocket"),
+)
 COLUMNS = [
     {"key": "name", "title": "Path"},
     {"key": "answers", "title": "Answers"},
@@ -22,6 +38,35 @@ COLUMNS = [
 ]
 
 Counts = Mapping[tuple[str, str, str], int]
+
+
+def complete(counts: Counts, asked: Mapping[str, int]) -> Counts:
+    """Add what the backend was asked besides, so that its column sums up to its log.
+
+    `asked`: class of paths -> requests, by its own count. A refresh comes of a stale answer, and several may
+    share one; it stands in the row of that answer if there is no doubt.
+    """
+    whole = Counter(counts)
+    for kind, requests in asked.items():
+        ours = {key: count for key, count in counts.items() if class_of(key[0]) == kind}
+        unseen = requests - sum(count for (_, tier, _), count in ours.items() if tier == "backend")
+        if unseen <= 0:
+            continue
+        if kind == "websocket":
+            whole["/ws", "backend", "websocket"] += unseen
+            continue
+        stale = {
+            row: count for (row, tier, said), count in ours.items() if (tier, said) == ("varnish", "stale")
+        }
+        refreshes = min(unseen, sum(stale.values()))
+        whole[next(iter(stale)) if len(stale) == 1 else REFRESHES, "backend", "refresh"] += refreshes
+        whole[REST, "backend", "unseen"] += unseen - refreshes
+    return +whole
+
+
+def class_of(row: str) -> str:
+    """The backend's class of a row's paths."""
+    return next((kind for start, kind in CLASSES if row.startswith(start)), "page")
 
 
 def rows(counts: Counts, backend: str) -> list[dict[str, Any]]:
@@ -55,7 +100,7 @@ def hits(said: Mapping[tuple[str, str], int]) -> float | str:
 
 def words(said: Mapping[tuple[str, str], int], tier: str) -> str:
     """What one tier did, without what it did not: `hit 120, miss 3`; a narrow screen breaks it at commas."""
-    counts = ((outcome, said.get((tier, outcome), 0)) for outcome in OUTCOMES)
+    counts = ((outcome, said.get((tier, outcome), 0)) for outcome in (*OUTCOMES, *BESIDES))
     return ", ".join(f"{outcome}{NO_BREAK}{count}" for outcome, count in counts if count)
 
 
@@ -63,10 +108,11 @@ def as_csv(counts: Counts) -> str:
     """A line for each row and tier that had a part in it, a column for each outcome."""
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(["path", "tier", *OUTCOMES])
+    outcomes = (*OUTCOMES, *BESIDES)
+    writer.writerow(["path", "tier", *outcomes])
     lines = sorted({(row, TIERS.index(tier)) for row, tier, _ in counts})
     for row, tier in lines:
         writer.writerow(
-            [row, TIERS[tier], *(counts.get((row, TIERS[tier], outcome), 0) for outcome in OUTCOMES)]
+            [row, TIERS[tier], *(counts.get((row, TIERS[tier], outcome), 0) for outcome in outcomes)]
         )
     return text.getvalue()

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from cache_tab import metrics, table
+from upstage.metrics import class_of
 
 COUNTS = {
     ("/media/*.svg", "house", "hit"): 1999,
@@ -53,23 +54,79 @@ def test_before_the_first_answer() -> None:
 
 def test_csv_has_every_count() -> None:
     lines = table.as_csv(COUNTS).splitlines()
-    assert lines[0] == "path,tier,hit,stale,miss,hit-for-miss,pass,synth,error,none"
+    assert lines[0] == "path,tier,hit,stale,miss,hit-for-miss,pass,synth,error,none,refresh,websocket,unseen"
     assert lines[1:] == [
-        "/admin/id,house,0,0,0,0,2000,0,0,0",
-        "/admin/id,varnish,0,0,0,0,2000,0,0,0",
-        "/admin/id,backend,0,0,0,0,2000,0,0,0",
-        "/media/*.svg,house,1999,0,1,0,0,0,0,0",
-        "/media/*.svg,nginx,0,0,0,0,2000,0,0,0",
-        "/media/*.svg,varnish,1999,0,1,0,0,0,0,0",
-        "/media/*.svg,backend,0,0,1,0,0,0,0,0",
+        "/admin/id,house,0,0,0,0,2000,0,0,0,0,0,0",
+        "/admin/id,varnish,0,0,0,0,2000,0,0,0,0,0,0",
+        "/admin/id,backend,0,0,0,0,2000,0,0,0,0,0,0",
+        "/media/*.svg,house,1999,0,1,0,0,0,0,0,0,0,0",
+        "/media/*.svg,nginx,0,0,0,0,2000,0,0,0,0,0,0",
+        "/media/*.svg,varnish,1999,0,1,0,0,0,0,0,0,0,0",
+        "/media/*.svg,backend,0,0,1,0,0,0,0,0,0,0,0",
     ]
+
+
+STALE = {
+    ("/stages/demo", "house", "stale"): 9,
+    ("/stages/demo", "varnish", "stale"): 9,
+    ("/stages/demo", "varnish", "miss"): 1,
+    ("/stages/demo", "backend", "miss"): 1,
+    ("/admin/id", "backend", "pass"): 4,
+}
+
+
+def besides(counts: table.Counts, asked: dict[str, int]) -> dict[tuple[str, str], int]:
+    """What the backend is said to have been asked besides: (row, why) -> how often."""
+    whole = table.complete(counts, asked)
+    return {(row, said): count for (row, tier, said), count in whole.items() if said in table.BESIDES}
+
+
+def test_the_backends_column_sums_up_to_what_it_was_asked() -> None:
+    asked = {"stage": 7, "admin": 4, "websocket": 3, "media": 2}
+    whole = table.complete(STALE, asked)
+    assert sum(count for (_, tier, _), count in whole.items() if tier == "backend") == sum(asked.values())
+    rows = {row["name"]: row["backend"] for row in with_spaces(table.rows(whole, ""))}
+    assert rows["/stages/demo"] == "miss 1, refresh 6"
+    assert rows["/ws"] == "websocket 3"
+    assert rows["(unseen)"] == "unseen 2"
+    assert rows["(all)"] == "miss 1, pass 4, refresh 6, websocket 3, unseen 2"
+
+
+def test_there_are_no_more_refreshes_than_stale_answers() -> None:
+    assert besides(STALE, {"stage": 30}) == {("/stages/demo", "refresh"): 9, ("(unseen)", "unseen"): 20}
+
+
+def test_a_refresh_stands_by_itself_if_two_rows_may_have_caused_it() -> None:
+    counts = {**STALE, ("/stages/other", "varnish", "stale"): 2}
+    assert besides(counts, {"stage": 5}) == {("(refreshes)", "refresh"): 4}
+
+
+@pytest.mark.parametrize("asked", [{}, {"stage": 1, "admin": 4}, {"stage": 0}])
+def test_without_figures_or_before_they_come_nothing_is_added(asked: dict[str, int]) -> None:
+    assert table.complete(STALE, asked) == STALE
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/media/video/*.jpg", "webcam"),
+        ("/media/audio/*.mp3", "media"),
+        ("/script/*.js", "asset"),
+        ("/admin/id", "admin"),
+        ("/stages/demo", "stage"),
+        ("/", "page"),
+    ],
+)
+def test_rows_are_classed_as_the_backend_does(path: str, kind: str) -> None:
+    assert table.class_of(path) == kind
+    assert class_of(path) == kind  # its own function
 
 
 TEXT = """# HELP upstage_http_request_seconds Time to answer
 # TYPE upstage_http_request_seconds histogram
-upstage_http_request_seconds_bucket{kind="page",le="0.1"} 9.0
-upstage_http_request_seconds_count{kind="page"} 10.0
-upstage_http_request_seconds_count{kind="media with } and space"} 5.0
+upstage_http_request_seconds_bucket{path="page",le="0.1"} 9.0
+upstage_http_request_seconds_count{path="page",status="200"} 10.0
+upstage_http_request_seconds_count{path="media with } and space",status="304"} 5.0
 upstage_clients{door="tcp",kind="player"} 2.0
 upstage_clients{door="ws",kind="audience"} 40.0
 process_cpu_seconds_total 1.25e+01
@@ -77,7 +134,9 @@ process_cpu_seconds_total 1.25e+01
 
 
 def test_metrics_are_summed_over_their_labels() -> None:
-    assert metrics.read(TEXT, at=3.0) == metrics.Metrics(3.0, requests=15, cpu=12.5, clients=42)
+    assert metrics.read(TEXT, at=3.0) == metrics.Metrics(
+        3.0, {"page": 10, "media with } and space": 5}, 12.5, 42
+    )
 
 
 @pytest.mark.parametrize("text", ["", "<html>", TEXT.replace("process_cpu", "other")])
@@ -87,8 +146,25 @@ def test_metrics_that_are_not_there(text: str) -> None:
 
 
 def test_rates_between_two_readings() -> None:
-    first = metrics.Metrics(100.0, requests=10, cpu=1.0, clients=3)
-    later = metrics.Metrics(102.0, requests=35, cpu=1.5, clients=7)
+    first = metrics.Metrics(100.0, requests={"page": 10}, cpu=1.0, clients=3)
+    later = metrics.Metrics(102.0, requests={"page": 30, "media": 5}, cpu=1.5, clients=7)
     assert metrics.rates(first, later) == {"requests_per_second": 12.5, "cpu_percent": 25.0, "clients": 7}
     assert metrics.rates(None, later) is None
     assert metrics.rates(later, later) is None
+
+
+@pytest.mark.parametrize(
+    ("known", "now", "expected"),
+    [
+        (None, {"page": 7}, {}),
+        ({}, {"page": 7}, {"page": 7}),
+        ({"page": 7, "media": 2}, {"page": 9, "media": 2, "admin": 1}, {"page": 2, "media": 0, "admin": 1}),
+        # A new process counts from 0.
+        ({"page": 7, "media": 2}, {"page": 8}, {"page": 8}),
+        ({"page": 7}, {"page": 3, "media": 1}, {"page": 3, "media": 1}),
+    ],
+)
+def test_requests_between_two_readings(
+    known: dict[str, float] | None, now: dict[str, float], expected: dict[str, int]
+) -> None:
+    assert metrics.since(known, now) == expected

@@ -56,6 +56,11 @@ def test_what_each_tier_did(field: str, expected: dict[str, str]) -> None:
     assert counted(field) == expected
 
 
+def test_what_nginx_has_on_its_disk_is_nothing_to_the_backend() -> None:
+    outcomes.saw("/media/a.svg", [], from_disk=True)
+    assert {(tier, said) for _, tier, said in outcomes.counts} == {("house", "none"), ("nginx", "none")}
+
+
 def test_no_more_rows_than_a_table_can_show() -> None:
     for number in range(3 * outcomes.MOST_ROWS):
         outcomes.saw(f"/{number}", [])

@@ -152,6 +152,28 @@ def test_the_tab_fills_and_can_be_downloaded(front: Front) -> None:
         page.wait_for("(all)", "answers", 0)
 
 
+def test_the_tab_tells_what_only_the_backend_knows(front: Front) -> None:
+    def asked(web_sockets: int) -> bytes:
+        return METRICS + b'upstage_http_request_seconds_count{path="websocket"} %d\n' % web_sockets
+
+    backend = front.answers["/.nginx/backend"] = Answer(body=asked(3))
+    port = free_port()
+    with started(LOCUST_HOST=front.address, LOCUST_WEB_PORT=str(port)):
+        page = Page(port)
+        page.start()
+        page.wait_for("/media/*.svg", "answers", 4)
+        backend.body = asked(10)
+        assert page.wait_for("/ws", "backend", "websocket\u00a07")["/ws"]["answers"] == 0
+        page.ask("/stats/reset", {})
+        assert "/ws" not in page.rows()
+        # The last of it comes when the visitors have gone; until then the page goes on asking.
+        backend.body = asked(12)
+        page.ask("/stop", {})
+        eventually(lambda: json.loads(page.ask("/stats/requests")[1])["state"] == "stopped")
+        assert page.rows()["/ws"]["backend"] == "websocket\u00a02"
+        assert "websocket" in page.ask("/caches/csv")[1]
+
+
 def test_the_verdict_is_what_the_fields_ask_for(front: Front) -> None:
     port = free_port()
     with started(LOCUST_HOST=front.address, LOCUST_WEB_PORT=str(port), LOADTEST_MIN_HITS="0.7"):

@@ -28,8 +28,11 @@ counts: Counter[tuple[str, str, str]] = Counter()
 rows: dict[str, str] = {}  # path -> row, because to work out a row costs more than all the rest here
 
 
-def saw(path: str, caches: list[Member]) -> None:
-    """Count one HTTP answer; `caches` is its `Cache-Status`, nearest to the backend first, [] without one."""
+def saw(path: str, caches: list[Member], from_disk: bool = False) -> None:
+    """Count one HTTP answer; `caches` is its `Cache-Status`, nearest to the backend first, [] without one.
+
+    `from_disk`: nginx had it, and no cache.
+    """
     row = rows.get(path)
     if row is None:
         row = paths.row(path) if len(rows) < MOST_ROWS else OTHER
@@ -44,7 +47,7 @@ def saw(path: str, caches: list[Member]) -> None:
         if "fwd" not in member.parameters:
             break
     else:
-        counts[row, "backend", said] += 1
+        counts[row, "nginx" if from_disk else "backend", said] += 1
     counts[row, "house", said] += 1
 
 
