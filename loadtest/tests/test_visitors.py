@@ -183,6 +183,9 @@ def test_a_player_signs_in_takes_what_is_free_and_plays(front: Front) -> None:
     assert front.stage.said[0] == ("IDENT", {"MD5": "4567"})
     assert ("AV", {"ID": "2"}) in front.stage.said
     assert front.stage.heard["AV"] == 1
+    # It leaves the stage as it was.
+    eventually(lambda: [mode for mode, _ in front.stage.said[-2:]] == ["DRAW_CLEAR", "MOVE"])
+    assert front.stage.said[-1][1] == {"X": "44.0", "Y": "176.0"}
     # The stage takes 60 frames a second, 300 at once.
     assert 20 < sum(front.stage.heard.values()) < 300
 

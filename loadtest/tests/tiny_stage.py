@@ -56,6 +56,7 @@ class Client:
                 self.say("LOAD_CHAT", chat=" Bravo! The fox sings.")
                 self.stage.clients.add(self)
             case "LOADED":
+                self.say("AV_POS", ID="2", X="44.0", Y="176.0", Z="0")
                 if self.stage.applause:
                     self.say("APPLAUSE", applause="Clap!")
                 self.say("CONFIRM_LOADED")

@@ -14,6 +14,7 @@ from locust.exception import StopUser
 from locust.runners import WorkerNode
 
 from visitors import arguments, verdict
+from visitors.line import LineError
 from visitors.samples import Samples
 from visitors.seat import Seat
 from visitors.visitor import Spectator, saw
@@ -121,6 +122,7 @@ class Spotlight(Seat):
         self.avatar = ""  # ID of the one in hand
         self._me = ""  # sock_N
         self._free: list[str] = []  # IDs of avatars
+        self._places: dict[str, tuple[str, str]] = {}  # ID of an avatar -> where it stood before we took it
 
     def part(self) -> Iterator[float]:
         """Take an avatar if one is free, then walk, speak and draw in turns."""
@@ -139,6 +141,20 @@ class Spotlight(Seat):
             yield 3.0
             yield from self.stroke()
             yield 1.0
+
+    def leave(self) -> None:
+        """Go, and leave the stage as it was: nothing drawn, the avatar where it stood or off again."""
+        try:
+            if self._line:
+                self.send("DRAW_CLEAR", layer=LAYER)
+            if self.avatar in self._places:
+                x, y = self._places[self.avatar]
+                self.send("MOVE", X=x, Y=y)
+            elif self.avatar:
+                self.send("EXIT", ID=self.avatar)
+        except LineError:
+            pass
+        super().leave()
 
     def walk(self) -> None:
         """One step to anywhere."""
@@ -169,6 +185,8 @@ class Spotlight(Seat):
                 self.avatar = fields.get("ID", "")
                 self.came(mode, self.avatar)
             case "AV_POS":
+                if not self.avatar:
+                    self._places[fields.get("ID", "")] = fields.get("X", ""), fields.get("Y", "")
                 self.came(mode, fields.get("ID", ""), fields.get("X", ""), fields.get("Y", ""))
             case "DRAW_LINE":
                 self.came(mode, fields.get("layer", ""), fields.get("x", ""), fields.get("y", ""))
