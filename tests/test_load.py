@@ -1,14 +1,19 @@
 """Locust in the house: the judge of `make load`, and its web page driven by a real browser."""
 
 import json
+import os
 import re
 import time
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+import requests
 from playwright.sync_api import Browser, Page, expect
 
 from browsing import PICTURES
 from house import REPO, House, eventually
+from stage_client import RawStage
 
 ROWS = ("GET /stages/demo", "stage join", "stage chat", "stage heard", "ws join", "ws heard", "policy policy")
 
@@ -102,6 +107,55 @@ def test_the_page_fills_the_house_and_shows_what_the_caches_did(house: House, br
     page.context.close()
 
 
+def requests_since(house: House, moment: str) -> int:
+    """The lines of requests in the backend's log from that moment on, which is written as they are."""
+    if house.mode == "containers":
+        log = house.compose("logs", "--no-log-prefix", "--no-color", "backend")
+    else:
+        log = Path(f"/tmp/proscenium-{os.getuid()}", house.project, "log", "backend.log").read_text()
+    lines = [json.loads(line) for line in log.splitlines() if '"event": "request"' in line]
+    return sum(line["time"] >= moment for line in lines)
+
+
+def test_a_scenario_starts_at_the_first_click_and_every_request_is_accounted_for(
+    house: House, browser: Browser
+) -> None:
+    began = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.goto(f"http://127.0.0.1:{house.ports['LOCUST_PORT']}/")
+    new = page.get_by_role("button", name="New")  # where there has been a run before
+    start = page.get_by_role("button", name=re.compile("start", re.I))
+    expect(new.or_(start)).to_be_visible()
+    if new.is_visible():
+        new.click()
+    page.locator("select[name=shapeClass]").select_option("CurtainUp")
+    page.screenshot(path=PICTURES / f"locust-scenario-{house.mode}.png", full_page=True)
+    start.click()
+    expect(page.get_by_text("RUNNING")).to_be_visible()
+    address = f"http://127.0.0.1:{house.ports['LOCUST_PORT']}"
+    eventually(lambda: requests.get(f"{address}/stats/requests", timeout=10).json()["user_count"] == 20)
+    shares = requests.get(f"{address}/tasks", timeout=10).json()["per_class"]
+    assert {name for name, share in shares.items() if share["ratio"]} == set(shares) - {"Player"}
+    time.sleep(10)  # the stage's page is stale after a second, and refreshed in the background
+    page.get_by_role("button", name=re.compile("stop", re.I)).click()
+    expect(page.get_by_text("STOPPED")).to_be_visible(timeout=60_000)
+    page.get_by_role("tab", name="Caches").click()
+    told = page.locator("tr", has_text="(all)").locator("td").last.inner_text().replace("\u00a0", " ")
+    page.screenshot(path=PICTURES / f"locust-accounted-{house.mode}.png", full_page=True)
+    assert "refresh " in told, told
+    assert sum(int(number) for number in re.findall(r" (\d+)", told)) == requests_since(house, began), told
+    page.context.close()
+
+
+def test_what_the_load_says_can_be_read_by_people(house: House) -> None:
+    stage = RawStage(house.ports["SWF_PORT"])
+    stage.send("JOIN", stage_ID="demo")
+    chat = stage.until("LOAD_CHAT")[-1]["chat"]
+    stage.close()
+    assert re.search(r"^ \w+[!?] The [a-z ]+\.$", chat, re.MULTILINE), chat
+    assert not re.search(r"\d{6}", chat), chat
+
+
 @pytest.mark.parametrize("house", ["containers"], indirect=True, scope="session")
 def test_four_workers_are_one_run(house: House) -> None:
     knobs = {
@@ -112,9 +166,7 @@ def test_four_workers_are_one_run(house: House) -> None:
     before = dict(house.knobs)
     house.knobs |= knobs
     try:
-        house.compose(
-            "up", "-d", "--wait", "--no-deps", "--scale", "locust-worker=4", "locust", "locust-worker"
-        )
+        house.compose("up", "-d", "--wait", "--no-deps", "locust", "locust-worker")
         said = eventually(
             lambda: re.search(r"4 workers|\(4 connected", house.compose("logs", "locust")), within=60
         )
@@ -123,4 +175,27 @@ def test_four_workers_are_one_run(house: House) -> None:
         house.compose("rm", "--stop", "--force", "locust-worker")
         house.knobs.clear()
         house.knobs |= before
+        house.compose("up", "-d", "--wait", "--no-deps", "locust")
+
+
+@pytest.mark.parametrize("house", ["containers"], indirect=True, scope="session")
+def test_where_others_reach_it_the_page_asks_for_a_password_that_is_kept(house: House) -> None:
+    address = f"http://127.0.0.1:{house.ports['LOCUST_PORT']}"
+    show = ("exec", "-T", "locust", "python", "web_password.py")
+    assert requests.get(f"{address}/", allow_redirects=False, timeout=10).status_code == 200
+    assert house.compose(*show) == ""
+    house.knobs["BIND_ADDR"] = "0.0.0.0"
+    try:
+        house.compose("up", "-d", "--wait", "--no-deps", "locust")
+        answer = requests.get(f"{address}/stats/requests", allow_redirects=False, timeout=10)
+        assert answer.status_code == 302
+        told = house.compose(*show)
+        house.compose("rm", "--stop", "--force", "locust")
+        house.compose("up", "-d", "--wait", "--no-deps", "locust")
+        assert house.compose(*show) == told
+        name, password = told.split()[1::2]
+        form = {"username": name, "password": password}
+        assert requests.post(f"{address}/login", form, timeout=10).url == f"{address}/"
+    finally:
+        del house.knobs["BIND_ADDR"]
         house.compose("up", "-d", "--wait", "--no-deps", "locust")
