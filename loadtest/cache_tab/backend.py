@@ -22,6 +22,8 @@ from cache_tab.metrics import Metrics, rates, read, since
 
 PATH = "/.nginx/backend"
 INTERVAL = 1.0  # seconds
+PATIENCE = 2.0  # seconds to wait for an answer
+BRIEFLY = 0.5  # the same, while everybody waits for the run to begin
 SETTLE = 0.5  # seconds after the last visitor, for what was still under way to the backend
 # The first and the last two of this run; the rates are those of the last second, and of all of it.
 first: Metrics | None = None
@@ -35,11 +37,11 @@ _environment: Environment
 _watch: "gevent.Greenlet[..., None] | None" = None
 
 
-def ask(host: str, topology: str) -> Metrics:
+def ask(host: str, topology: str, patience: float) -> Metrics:
     """Ask the load port at `host`, an URL, for the topology's backend. OSError, HTTPException, ValueError."""
     address = urlsplit(host)
     # http.client rather than urllib.request, which would ask a proxy if the environment names one.
-    connection = http.client.HTTPConnection(address.hostname or "", address.port or 80, timeout=2)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port or 80, timeout=patience)
     try:
         connection.request("GET", PATH, headers={"Host": topology})
         answer = connection.getresponse()
@@ -62,9 +64,9 @@ def start(environment: Environment) -> None:
     asked.clear()
     seen = environment.web_ui or os.environ.get("LOADTEST_REPORTS")
     if seen and not isinstance(environment.runner, WorkerRunner):
-        settled = False
-        _look()  # before the first visitor comes
+        _look(BRIEFLY)  # before the first visitor comes
         _watch = gevent.spawn(_observe)
+        settled = False  # from here on the page may call it a run: it can be stopped
 
 
 def stop() -> None:
@@ -73,9 +75,11 @@ def stop() -> None:
     if _watch:
         _watch.kill(block=False)
         _watch = None
-        gevent.sleep(SETTLE)
-        _look()
-    settled = True
+        try:
+            gevent.sleep(SETTLE)
+            _look()
+        finally:
+            settled = True
 
 
 def forget() -> None:
@@ -91,11 +95,11 @@ def _observe() -> None:
         _look()
 
 
-def _look() -> None:
+def _look(patience: float = PATIENCE) -> None:
     global first, before, latest, why_not, _known
     try:
         topology = getattr(_environment.parsed_options, "topology", "upstage.localhost")
-        said = ask(_environment.host or "", topology)
+        said = ask(_environment.host or "", topology, patience)
     except (OSError, http.client.HTTPException, ValueError) as error:
         before = latest = None
         why_not = str(error) or type(error).__name__
