@@ -15,8 +15,8 @@ from flask import Response, jsonify, make_response, request
 from locust import events
 from locust.env import Environment
 
-# Where a link on another page may lead; nothing happens there.
-ENTRANCES = ("locust.index", "locust.login")
+# A link on another page may lead here: these pages change nothing.
+LINKABLE = ("locust.index", "locust.login")
 FOREIGN_TARGET = "The target is fixed. LOADTEST_FOREIGN_HOSTS=on lets this form choose another one."
 SCENARIO_RUNS = "A scenario is running. Stop it, then start another run."
 
@@ -35,7 +35,7 @@ def install(environment: Environment, **_: object) -> None:
     def check() -> Response | None:
         if not is_ours(request.host, names):
             return make_response("This page is not known by that name. SERVER_NAMES in .env adds it.\n", 421)
-        if from_another_page() and not (request.method == "GET" and request.endpoint in ENTRANCES):
+        if from_another_page() and not (request.method == "GET" and request.endpoint in LINKABLE):
             return make_response("Another page has asked for this.\n", 403)
         if not anywhere and any(host.rstrip("/") != target for host in targets()):
             return refuse(FOREIGN_TARGET)

@@ -1,4 +1,4 @@
-"""A login page for Locust's web UI, for where others can reach it; `web_password` says who may pass.
+"""A login page for Locust's web UI, for where other machines can reach it; `web_password` has the account.
 
 Locust has the page, and leaves to the locustfile who may pass.
 """
@@ -25,7 +25,7 @@ class Operator(UserMixin):  # type: ignore[misc]
 
 
 def install(environment: Environment, **_: Any) -> None:
-    """Let in who knows both; everything but the login page itself needs that."""
+    """Ask for name and password, where that is wanted, on every page but the login page."""
     web_ui = environment.web_ui
     options = environment.parsed_options
     if not web_ui or not options or not (options.web_login or web_password.is_asked(options.web_host)):

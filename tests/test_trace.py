@@ -41,7 +41,7 @@ def test_a_stale_copy_has_expired_and_one_request_fetches() -> None:
         "hit -> deliver found",
         "deliver -> deliver on its way",
         "done after 2.2 ms",
-        "in the background for the next who ask",
+        "in the background a fetch for later requests",
         "backend_fetch -> fetch the backend is asked",
         "over a connection that was open to upstage",
         "answered 200 after 0.1 ms, Cache-Control: max-age=0, s-maxage=1",

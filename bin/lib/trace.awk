@@ -42,7 +42,7 @@ function fate() {
 $2 == "Link" && $3 == "bereq" && $NF != "bgfetch" { waiting = 1 }
 $2 == "Begin" && $3 == "bereq" {
     passed = ($NF == "pass")
-    if ($NF == "bgfetch") tell("in the background", "for the next who ask")
+    if ($NF == "bgfetch") tell("in the background", "a fetch for later requests")
 }
 $2 == "VCL_call" { step = $3 }
 $2 == "VCL_return" {

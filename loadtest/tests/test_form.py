@@ -1,10 +1,8 @@
-"""Locust's form in a real browser: what somebody gets who only chooses a scenario and presses Start."""
+"""Locust's form in a real browser: choosing a scenario and pressing Start is enough."""
 
-import os
 import re
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +13,8 @@ from test_locust import environment, eventually
 from test_web_ui import free_port, started
 from tiny_front import Front
 
-# The scenarios' own length is for people who watch; the rest is as shipped.
-PARTS = {"CurtainUp": 1.0, "Slashdot": 0.1}  # what they begin with, of the 20 users that the form offers
+# The share of the 20 users in the form with which each scenario begins.
+SHARES = {"CurtainUp": 1.0, "Slashdot": 0.1}
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +50,13 @@ def state(address: str) -> dict[str, Any]:
     return dict(requests.get(f"{address}stats/requests", timeout=60).json())
 
 
-def company(address: str) -> set[str]:
+def classes(address: str) -> set[str]:
     """The classes of the users there are, by their share."""
     shares = requests.get(f"{address}tasks", timeout=60).json()["per_class"]
     return {name for name, share in shares.items() if share["ratio"]}
 
 
-@pytest.mark.parametrize("scenario", PARTS)
+@pytest.mark.parametrize("scenario", SHARES)
 def test_a_scenario_starts_at_the_first_click(
     front: Front, locust: str, browser: Browser, scenario: str
 ) -> None:
@@ -68,9 +66,9 @@ def test_a_scenario_starts_at_the_first_click(
     expect_open(page)
     page.get_by_role("button", name=re.compile("start", re.I)).click()
     expect(page.get_by_text("RUNNING")).to_be_visible(timeout=60_000)
-    eventually(lambda: state(locust)["user_count"] == 20 * PARTS[scenario])
+    eventually(lambda: state(locust)["user_count"] == 20 * SHARES[scenario])
     if scenario == "CurtainUp":  # everybody is there: the classes in their proportions, and no Player
-        assert company(locust) == {"Audience", "FlashClient", "Reader", "SlowReader", "WebAudience"}
+        assert classes(locust) == {"Audience", "FlashClient", "Reader", "SlowReader", "WebAudience"}
         eventually(lambda: front.stage.heard["JOIN"] > 5)
     # The same page, a second time, and a page opened anew.
     page.get_by_role("button", name=re.compile("stop", re.I)).click()
@@ -92,20 +90,16 @@ def test_a_player_comes_if_the_form_names_an_account(front: Front, locust: str, 
     page.locator("input[name=password]").fill(front.password)
     page.get_by_role("button", name=re.compile("start", re.I)).click()
     eventually(lambda: state(locust)["user_count"] == 20)
-    assert "Player" in company(locust)
+    assert "Player" in classes(locust)
     eventually(lambda: front.asked["/admin/login"] == 1)
     page.close()
 
 
-def test_a_foreign_target_is_refused_where_it_was_typed(
-    locust: str, browser: Browser, tmp_path: Path
-) -> None:
+def test_a_foreign_target_is_refused_where_it_was_typed(locust: str, browser: Browser) -> None:
     page = browser.new_page()
     page.goto(locust)
     page.locator("input[name=host]").fill("http://elsewhere.example")
     page.get_by_role("button", name=re.compile("start", re.I)).click()
     expect(page.get_by_text("The target is fixed.")).to_be_visible()
-    if pictures := os.environ.get("PICTURES"):
-        page.screenshot(path=Path(pictures) / "locust-foreign.png", full_page=True)
     assert state(locust)["state"] == "ready"
     page.close()

@@ -22,12 +22,12 @@ PARTS = (
 WORDS = tuple(part.split() for part in PARTS)
 KEPT = 60.0  # seconds; a line that is under way for longer counts as lost
 
-speakers = count()  # a number for whoever may speak
+speakers = count()  # the next speaker's number
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line: whose it is, the how manyth of this speaker's, and when it was said (time.monotonic)."""
+    """One line: whose it is, its number among this speaker's lines, and when it was said (time.monotonic)."""
 
     speaker: int
     number: int
