@@ -2,7 +2,18 @@
 
 import pytest
 
-from upstage.limits import Addresses, Bucket
+from upstage.limits import (
+    BURST,
+    CONNECT,
+    JOIN,
+    MAX_PER_ADDRESS,
+    PATIENCE,
+    RATE,
+    REMEMBERED,
+    Addresses,
+    Bucket,
+    client_of,
+)
 from upstage.settings import SettingsError, from_environment
 
 
@@ -16,33 +27,77 @@ class Clock:
 def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
     clock = Clock()
     bucket = Bucket(clock, rate=10, burst=5)
-    assert [bucket.take() for _ in range(7)] == [True] * 5 + [False] * 2
-    assert bucket.dropped == 2
-    clock.now += 0.101
-    assert [bucket.take() for _ in range(2)] == [True, False]
-    assert bucket.dropped == 3  # it goes on: no pause yet
-    clock.now += 1
-    assert bucket.take()
-    assert bucket.dropped == 0
+    assert [bucket.spend(1) for _ in range(7)] == [0] * 5 + [pytest.approx(0.1), pytest.approx(0.2)]
+    clock.now += 0.2
+    assert bucket.spend(0) == 0
+    assert bucket.spend(30) == pytest.approx(3)
+    clock.now += 3.4
+    bucket.spend(0)
+    assert bucket.since_full() == pytest.approx(3.6)
+    clock.now += 0.1  # three seconds for the debt, half a second for the burst
+    bucket.spend(0)
+    assert bucket.since_full() == 0
 
 
 def test_a_drawing_mouse_is_never_too_fast() -> None:
     clock = Clock()
-    bucket = Bucket(clock)
+    bucket = Bucket(clock, RATE, BURST)
     for _ in range(31 * 60):  # a minute at 31 frames a second
         clock.now += 1 / 31
-        assert bucket.take()
+        assert bucket.spend(1) == 0
 
 
 def test_addresses() -> None:
-    addresses = Addresses(2)
-    assert [addresses.enter("192.0.2.1") for _ in range(3)] == [True, True, False]
+    addresses = Addresses(Clock(), 2)
+    assert [addresses.enter("192.0.2.1") is None for _ in range(3)] == [False, False, True]
     assert addresses.enter("192.0.2.2")
     addresses.leave("192.0.2.1")
     assert addresses.enter("192.0.2.1")
     for address in ("192.0.2.1", "192.0.2.1", "192.0.2.2"):
         addresses.leave(address)
     assert not addresses._open
+
+
+def test_an_address_takes_its_debts_along() -> None:
+    clock = Clock()
+    addresses = Addresses(clock, most=2, rate=10)
+    bucket = addresses.enter("192.0.2.1")
+    assert bucket
+    assert bucket.spend(2 * (CONNECT + JOIN) + 10 * PATIENCE) > PATIENCE
+    addresses.leave("192.0.2.1")
+    assert addresses.enter("192.0.2.1") is None
+    clock.now += 3
+    assert addresses.enter("192.0.2.1") is bucket
+
+
+def test_a_school_behind_one_address_comes_in_at_once() -> None:
+    addresses = Addresses(Clock())
+    for _ in range(MAX_PER_ADDRESS):
+        bucket = addresses.enter("192.0.2.1")
+        assert bucket
+        assert bucket.spend(JOIN) == 0
+
+
+def test_no_more_addresses_are_remembered_than_there_is_room_for() -> None:
+    addresses = Addresses(Clock())
+    for number in range(REMEMBERED + 5):
+        addresses.enter(str(number))
+        addresses.leave(str(number))
+    assert len(addresses._left) == REMEMBERED
+
+
+@pytest.mark.parametrize(
+    ("address", "client"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:aaaa::1", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:bbbb::7", "2001:db8:1:2::/64"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("", ""),
+    ],
+)
+def test_whose_address_it_is(address: str, client: str) -> None:
+    assert client_of(address) == client
 
 
 def test_how_many_per_address_is_a_setting() -> None:

@@ -55,7 +55,7 @@ class Meter:
         self.house = MeasuredHouse([stage])
         self.waiting = 0
         sources = Sources(
-            Connections(self.house),
+            Connections(self.house, self.clock),
             queues={"speech": lambda: self.waiting},
             held={"webcam": lambda: 7},
             outcomes={"utterances": Counter(spoken=3, late=0)},

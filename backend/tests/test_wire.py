@@ -94,7 +94,8 @@ def test_splitter_finds_the_same_frames_however_the_stream_is_cut(
     found = []
     edges = [0, *sorted(cuts), len(stream)]
     for start, end in pairwise(edges):
-        found += splitter.feed(stream[start:end])
+        splitter.feed(stream[start:end])
+        found += splitter.frames()
         assert len(splitter._held) <= limit
     *whole, rest = stream.split(b"\0")
     assert found == [frame for frame in whole if len(frame) <= limit]
@@ -103,6 +104,26 @@ def test_splitter_finds_the_same_frames_however_the_stream_is_cut(
 
 def test_the_limit_of_upstage() -> None:
     splitter = Splitter()
-    assert splitter.feed(b"x" * MAX_FRAME + b"\0") == [b"x" * 2048]
-    assert splitter.feed(b"x" * (MAX_FRAME + 1) + b"\0after\0") == [b"after"]
+    splitter.feed(b"x" * MAX_FRAME + b"\0")
+    splitter.feed(b"x" * (MAX_FRAME + 1) + b"\0after\0")
+    assert [*splitter.frames()] == [b"x" * 2048, b"after"]
+    assert splitter.overlong == 1
+
+
+def test_frames_may_be_taken_one_at_a_time() -> None:
+    splitter = Splitter()
+    splitter.feed(b"one\0two\0thr")
+    assert next(splitter.frames()) == b"one"
+    splitter.feed(b"ee\0")
+    assert [*splitter.frames()] == [b"two", b"three"]
+
+
+def test_a_frame_without_end_is_not_kept() -> None:
+    splitter = Splitter()
+    for _ in range(5):
+        splitter.feed(b"x" * 3000)
+        assert [*splitter.frames()] == []
+        assert not splitter._held
+    splitter.feed(b"\0after\0")
+    assert [*splitter.frames()] == [b"after"]
     assert splitter.overlong == 1

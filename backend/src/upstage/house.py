@@ -131,7 +131,12 @@ def _ident(house: House, member: Member, message: Message) -> None:
 
 
 def _join(house: House, member: Member, message: Message) -> None:
-    stage = house.stages.get(message.need("stage_ID"))
+    """JOIN: a whole stage is sent, so a crowd joins one after the other while the play goes on."""
+    member.in_turn(partial(_come_in, house, member, message.need("stage_ID")))
+
+
+def _come_in(house: House, member: Member, stage_id: str) -> None:
+    stage = house.stages.get(stage_id)
     if stage is None:
         member.send(encode("ERR_DOUBLE_LOGIN", msg="There is no such stage."))
         return

@@ -1,56 +1,115 @@
-"""How much one connection may say, and how many connections one address may have. Pure."""
+"""How much one connection may send, and all connections of one address together. Pure.
 
-from collections import Counter
+What comes in is paid for with tokens: one for each frame, WebSocket control frame and piece of a message,
+one for each KiB, more for what costs the server more. Nothing is refused for want of tokens: a connection
+in debt is not read from until the debt is paid, so that TCP makes its client wait.
+"""
+
+import ipaddress
+from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 
-RATE = 60.0  # frames a second: a mouse that draws sends 31, and its owner chats, moves and whispers besides
-BURST = 300  # frames at once: clearing the stage sends one for each avatar, a client that lagged sends many
-MAX_DROPPED = 1000  # frames over the limit, without a pause in between, before the connection is cut
+RATE = 60.0  # tokens a second: a mouse that draws sends 31 frames, and its owner chats and moves besides
+BURST = 300.0  # tokens at once: clearing the stage sends a frame for each avatar, a client that lagged many
+GRACE = 20.0  # seconds in which a connection that was in debt must have paid everything back
+ADDRESS_RATE = 6000.0  # tokens a second of one address: a hundred connections that are never quiet
 MAX_PER_ADDRESS = 6000  # connections: a school behind one address, or a bench that fills the house with 5,000
+PATIENCE = 10.0  # seconds that a connection waits for the debts of its address
+REMEMBERED = 10_000  # addresses without connections
+
+BYTES = 1024  # that cost one token
+CONNECT = 5.0  # tokens
+JOIN = 25.0  # a whole stage is sent
 
 
 class Bucket:
-    """A token bucket: each frame takes a token, `rate` come back each second, up to `burst`."""
+    """A token bucket: `rate` tokens come each second, up to `burst`; whoever spends more has to wait."""
 
-    def __init__(self, clock: Callable[[], float], rate: float = RATE, burst: float = BURST) -> None:
-        self.dropped = 0  # frames refused since the bucket was last full
+    def __init__(self, clock: Callable[[], float], rate: float, burst: float) -> None:
         self._clock = clock
         self._rate = rate
         self._burst = burst
         self._tokens = burst
-        self._when = clock()
+        self._when = self._full = clock()
 
-    def take(self) -> bool:
-        """Whether there is a token for one more frame."""
+    def spend(self, tokens: float) -> float:
+        """Take tokens; return how many seconds it takes to pay the debt, 0 if there is none."""
         now = self._clock()
         self._tokens += (now - self._when) * self._rate
         self._when = now
         if self._tokens >= self._burst:
             self._tokens = self._burst
-            self.dropped = 0
-        if self._tokens < 1:
-            self.dropped += 1
-            return False
-        self._tokens -= 1
-        return True
+            self._full = now
+        self._tokens -= tokens
+        return max(0.0, -self._tokens / self._rate)
+
+    def since_full(self) -> float:
+        """Return how many seconds ago the bucket was full, as far as `spend` has seen."""
+        return self._when - self._full
+
+
+@dataclass
+class Place:
+    """An address that has connections: how many, and what they share."""
+
+    bucket: Bucket
+    connections: int = 0
 
 
 class Addresses:
-    """Counts connections by address."""
+    """Connections by address: at most `most` of each, and one bucket for all of them.
 
-    def __init__(self, most: int = MAX_PER_ADDRESS) -> None:
+    The bucket has room for all to connect and to join at once, as a school does before the show.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float], most: int = MAX_PER_ADDRESS, rate: float = ADDRESS_RATE
+    ) -> None:
+        self._clock = clock
         self._most = most
-        self._open: Counter[str] = Counter()
+        self._rate = rate
+        self._burst = max(rate, most * (CONNECT + JOIN))
+        self._open: dict[str, Place] = {}
+        self._left: OrderedDict[str, Bucket] = OrderedDict()  # or a new connection would have no debts
 
-    def enter(self, address: str) -> bool:
-        """Count one more, unless the address has as many as it may."""
-        if self._open.get(address, 0) >= self._most:
-            return False
-        self._open[address] += 1
-        return True
+    def enter(self, address: str) -> Bucket | None:
+        """Count one more connection and return the bucket of its address; None if that is too much."""
+        place = self._open.get(address)
+        if place is None:
+            new = Bucket(self._clock, self._rate, self._burst)
+            place = Place(self._left.pop(address, new))
+        if place.connections >= self._most or place.bucket.spend(0) > PATIENCE:
+            if not place.connections:
+                self._leave(address, place.bucket)
+            return None
+        place.bucket.spend(CONNECT)
+        place.connections += 1
+        self._open[address] = place
+        return place.bucket
 
     def leave(self, address: str) -> None:
-        """Count one less; an address without connections takes no room."""
-        self._open[address] -= 1
-        if self._open[address] <= 0:
+        """Count one less."""
+        place = self._open[address]
+        place.connections -= 1
+        if not place.connections:
             del self._open[address]
+            self._leave(address, place.bucket)
+
+    def _leave(self, address: str, bucket: Bucket) -> None:
+        self._left[address] = bucket
+        if len(self._left) > REMEMBERED:
+            self._left.popitem(last=False)
+
+
+@lru_cache(maxsize=4096)
+def client_of(address: str) -> str:
+    """Return what stands for a client: its IPv4 address, or the /64 that a client of IPv6 has to itself."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if ip.version == 4:
+        return address
+    return str(ip.ipv4_mapped or ipaddress.ip_network((int(ip) >> 64 << 64, 64)))

@@ -32,10 +32,14 @@ class Pen:
 
 @dataclass(eq=False)
 class Member:
-    """One connection as the house sees it: `id` is its `sock_N`, `send` takes one encoded frame."""
+    """One connection as the house sees it: `id` is its `sock_N`, `send` takes one or more encoded frames.
+
+    `in_turn(act)` does what is expensive when the member's turn comes; until then it is not heard.
+    """
 
     id: str
     send: Callable[[bytes], None]
+    in_turn: Callable[[Callable[[], None]], None] = lambda act: act()
     player: Player = AUDIENCE
     key: str = ""
     stage: "Stage | None" = None

@@ -41,7 +41,7 @@ CLASSES = (
 LAG_INTERVAL = 0.25  # seconds between two looks at how late the reactor is
 FAST = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 SLOW = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 30.0)  # speech waits
-IGNORED = ("empty_frames", "unknown_modes", "bad_frames", "overlong_frames", "rate_limited")
+IGNORED = ("empty_frames", "unknown_modes", "bad_frames", "overlong_frames")
 
 
 class MeasuredHouse(House):
@@ -98,6 +98,9 @@ class Numbers(Collector):
         yield labelled(
             CounterMetricFamily("upstage_clients_cut", "Clients cut off", labels=("reason",)),
             {"laggard": 0} | cut,
+        )
+        yield CounterMetricFamily(
+            "upstage_clients_throttled", "Times a client was not read from for a while", counts["throttled"]
         )
         for name, outcomes in self._sources.outcomes.items():
             family_of = CounterMetricFamily(f"upstage_{name}", f"What became of {name}", labels=("outcome",))

@@ -12,7 +12,6 @@ from twisted.application.service import MultiService, Service
 from twisted.application.strports import service as listener
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.error import CannotListenError
-from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from upstage import __version__, journal
@@ -51,14 +50,13 @@ class StartError(Exception):
 class Visitors(Service):
     """Everybody connected: says goodbye when the server stops."""
 
-    def __init__(self, connections: Connections, reactor: IReactorTime) -> None:
+    def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._reactor = reactor
 
     def stopService(self) -> Deferred[None]:
         """Close all connections; fires when they are gone, at the latest after PATIENCE."""
         super().stopService()
-        return Deferred.fromCoroutine(self._connections.close(self._reactor, PATIENCE))
+        return Deferred.fromCoroutine(self._connections.close(PATIENCE))
 
 
 class InTurn(MultiService):
@@ -108,7 +106,7 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
         media=settings.media,
         signup=settings.signup,
     )
-    connections = Connections(house, max_per_address=settings.connections_per_address)
+    connections = Connections(house, reactor, max_per_address=settings.connections_per_address)
     frames = Frames(settings.media / "video", reactor)
     pictures = Pictures(settings.media / "video", arrived=backstage.repertoire.camera)
     site = build_site(connections, backstage, speaker, frames, settings.site, settings.web.port)
@@ -119,6 +117,7 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
             "chat": lambda: store.queued,
             "passwords": lambda: passwords.queued,
             "purges": lambda: purger.queued,
+            "turns": lambda: len(connections.turns),
         },
         held={"speech": lambda: speaker.held, "webcam": lambda: frames.held},
         outcomes={
@@ -145,7 +144,7 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
     services.addService(listener(settings.metrics.description, MetricsSite(metrics.registry), reactor))
     services.addService(metrics)
     services.addService(TimerService(HEARTBEAT, connections.beat))
-    services.addService(Visitors(connections, reactor))
+    services.addService(Visitors(connections))
     services.addService(speaker)
     services.addService(purger)
     services.addService(backstage.repertoire)  # near the end: what was said until then is written down

@@ -1,24 +1,37 @@
 """The stage doors: TCP with NUL-framed messages, and WebSocket, over one and the same house.
 
-The protocols only carry bytes; see `connection` for what happens to them.
+The protocols only carry bytes; see `connection` for what happens to them, `websocket` for WebSocket's frames.
 """
 
-from collections.abc import Callable
-from functools import lru_cache
+from functools import partial
 from typing import Any, cast
 
 from twisted.internet.interfaces import IAddress, ITCPTransport
 from twisted.internet.protocol import Factory, Protocol
+from twisted.protocols.policies import ProtocolWrapper
 from twisted.python.failure import Failure
-from twisted.web.server import Request
-from twisted.web.websocket import WebSocketResource, WebSocketTransport
-from wsproto.frame_protocol import FrameProtocol
+from twisted.web.resource import Resource
+from twisted.web.server import NOT_DONE_YET
+from wsproto.connection import Connection as WebSocket
+from wsproto.connection import ConnectionState, ConnectionType
+from wsproto.events import AcceptConnection, CloseConnection, Event, Ping
+from wsproto.handshake import H11Handshake
+from wsproto.utilities import RemoteProtocolError
 
-from upstage.connection import Connection, Connections, Transport
+from upstage.connection import READ_SIZE, Connection, Connections, Transport
 from upstage.web.headers import header, same_origin
 from upstage.web.request import SiteRequest
+from upstage.websocket import Messages, messages
+from upstage.wire import Splitter
 
 GOING_AWAY = 1001  # WebSocket close code of a server that stops
+
+
+def read_little(transport: Any) -> None:
+    """Have a transport read a little at a time: what is held while a client waits is no more than that."""
+    while isinstance(transport, ProtocolWrapper):  # such as the one that reads the PROXY header
+        transport = transport.transport
+    transport.bufferSize = READ_SIZE
 
 
 class StageSocket(Protocol):
@@ -38,9 +51,11 @@ class StageSocket(Protocol):
         if ITCPTransport.providedBy(transport):
             transport.setTcpNoDelay(True)
             transport.setTcpKeepAlive(True)  # a dead peer must not be counted for ever
+        read_little(transport)
         self._connection = Connection(
             self._connections,
             cast(Transport, transport),
+            Splitter(),
             transport.write,
             transport.loseConnection,
             peer=lambda: str(getattr(transport.getPeer(), "host", "")),
@@ -68,107 +83,78 @@ class StageSocketFactory(Factory):
         return StageSocket(self._connections)
 
 
-class StageWebSocket:
-    """One WebSocket: a text message is a frame without its NUL, binary messages are the TCP stream.
+class StageWebSocket(Protocol):
+    """One open WebSocket: a text message is a frame without its NUL, binary messages are the TCP stream.
 
-    It answers in the kind it was last spoken to; the first frame, SET, is text.
+    It answers in the kind it was last spoken to; the first frame, SET, is text. Twisted's own protocol would
+    answer pings and gather fragments before anybody could count them.
     """
 
-    def __init__(self, connections: Connections, request: SiteRequest) -> None:
+    def __init__(self, connections: Connections, socket: WebSocket, answer: bytes, address: str) -> None:
+        """`answer` is what completes the handshake, `address` the client's."""
         self._connections = connections
-        self._tcp = cast(Transport, request.transport)
-        self._address = request.client_address
-        self._binary = False
+        self._socket = socket
+        self._answer = answer
+        self._address = address
 
-    def negotiationStarted(self, transport: WebSocketTransport) -> None:
-        """Take over from the HTTP channel."""
-        self._transport = transport
-        # Twisted gathers a message for as long as its client goes on sending it, and has no limit for
-        # that (26.10). The splitter has: let it see the pieces as they come.
-        transport._textBuffer = _Piecewise(self.text, "")  # type: ignore[attr-defined]
-        transport._bytesBuffer = _Piecewise(self.binary, b"")  # type: ignore[attr-defined]
-        transport.detachProducer()  # the HTTP channel, which has no part in this any more
-
-    def negotiationFinished(self) -> None:
-        """The handshake is done: join the house."""
+    def connectionMade(self) -> None:
+        """Take over from the HTTP channel, and join the house."""
+        transport = self._tcp = cast(Transport, self.transport)
+        transport.unregisterProducer()  # the HTTP channel, which has no part in this any more
+        read_little(transport)
+        transport.write(self._answer)
+        self._messages = Messages(self._socket, self._control)
         self._connection = Connection(
             self._connections,
-            self._tcp,
+            transport,
+            self._messages,
             self._send,
-            lambda: self._transport.loseConnection(GOING_AWAY),
+            self._close,
             peer=lambda: self._address,
-            ping=lambda: self._transport.ping(),
+            ping=lambda: self._write(Ping()),
         )
+        self._connection.enter()
 
-    def textMessageReceived(self, message: str) -> None:
-        """A text message, or what is left of it: its end is the end of a frame."""
-        self.text(message + "\0")
+    def dataReceived(self, data: bytes) -> None:
+        """Pass bytes on."""
+        self._connection.received(data)
 
-    def bytesMessageReceived(self, data: bytes | bytearray) -> None:
-        """A binary message, or what is left of it: its end means nothing."""
-        self.binary(data)
-
-    def text(self, piece: str) -> None:
-        """Pass a piece of a text message on."""
-        self._binary = False
-        self._connection.received(piece.encode())
-
-    def binary(self, piece: bytes | bytearray) -> None:
-        """Pass a piece of a binary message on."""
-        self._binary = True
-        self._connection.received(bytes(piece))
-
-    def _send(self, frame: bytes) -> None:
-        if self._tcp.disconnecting:
-            raise ConnectionError("the WebSocket is closing")
-        self._tcp.write(encoded(frame, self._binary))
-
-    def pongReceived(self, payload: bytes) -> None:
-        """The answer to a ping."""
-        self._connection.alive()
-
-    def connectionLost(self, reason: Failure) -> None:
+    def connectionLost(self, reason: Failure | None = None) -> None:
         """Pass the end on."""
         self._connection.lost()
 
+    def _control(self, event: Event) -> None:
+        """Answer what is no message."""
+        if isinstance(event, Ping):
+            self._write(event.response())
+        elif isinstance(event, CloseConnection):  # also made of what breaks the rules of RFC 6455
+            if self._socket.state is not ConnectionState.CLOSED:
+                self._write(event.response())
+            self._tcp.loseConnection()
 
-@lru_cache(maxsize=64)
-def encoded(frame: bytes, binary: bool) -> bytes:
-    """Return a frame as a WebSocket message: the same bytes for everybody, so it is made once.
+    def _write(self, event: Event) -> None:
+        self._tcp.write(self._socket.send(event))
 
-    Twisted's transport would make it anew for each client, which costs more than sending it.
-    """
-    message = frame if binary else frame[:-1].decode("ascii")
-    return bytes(FrameProtocol(client=False, extensions=[]).send_data(message))
+    def _close(self) -> None:
+        self._write(CloseConnection(GOING_AWAY))
+        self._tcp.loseConnection()
 
-
-class _Piecewise:
-    """In place of Twisted's message buffer: passes each piece on at once and keeps nothing."""
-
-    def __init__(self, take: Callable[[Any], None], nothing: str | bytes) -> None:
-        self.add = take
-        self._nothing = nothing
-
-    def done(self) -> str | bytes:
-        return self._nothing
+    def _send(self, frames: bytes) -> None:
+        if self._tcp.disconnecting:
+            raise ConnectionError("the WebSocket is closing")
+        self._tcp.write(messages(frames, self._messages.binary))
 
 
-class WebSocketDoor(WebSocketResource):
+class WebSocketDoor(Resource):
     """`/ws`. A page from another host may not open it in its visitor's name."""
 
     isLeaf = True
 
     def __init__(self, connections: Connections) -> None:
-        super().__init__(self)
+        super().__init__()
         self._connections = connections
 
-    def buildProtocol(self, request: Request) -> StageWebSocket:
-        """Twisted has accepted the handshake."""
-        site_request = cast(SiteRequest, request)
-        site_request.journal(101)  # it never finishes as a request
-        return StageWebSocket(self._connections, site_request)
-
-    def render(self, request: Request) -> bytes | int:
+    def render(self, request: SiteRequest) -> bytes | int:
         """Shake hands, or say in plain text why not."""
         request.setHeader(b"content-type", b"text/plain; charset=utf-8")
         request.setHeader(b"cache-control", b"no-store")
@@ -180,4 +166,24 @@ class WebSocketDoor(WebSocketResource):
         if not same_origin(request):
             request.setResponseCode(403)
             return b"A page from another host may not open this socket.\n"
-        return self.render_GET(request)
+        # In turn: hundreds who come at once must not keep those who are here from talking.
+        self._connections.turns.add(partial(self._shake_hands, request))
+        return NOT_DONE_YET
+
+    def _shake_hands(self, request: SiteRequest) -> None:
+        if request.gone:
+            return
+        handshake = H11Handshake(ConnectionType.SERVER)
+        headers = [(name, one) for name, all in request.requestHeaders.getAllRawHeaders() for one in all]
+        try:
+            handshake.initiate_upgrade_connection(headers, request.path)
+            answer = handshake.send(AcceptConnection())
+        except RemoteProtocolError:
+            request.setResponseCode(400)
+            request.answer(b"This is no WebSocket handshake.\n")
+            return
+        assert handshake.connection is not None
+        request.journal(101)  # it never finishes as a request
+        socket = StageWebSocket(self._connections, handshake.connection, answer, request.client_address)
+        # Not public, but made for this: from here on the channel's bytes are the socket's.
+        request.channel._protocolUpgradeForWebsockets(socket)

@@ -5,7 +5,7 @@ is bounded and never trusted; what goes out keeps the form that UpStage clients 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote_plus, unquote_plus
 
@@ -96,7 +96,7 @@ def _quote(text: str) -> str:
 
 
 class Splitter:
-    """Cuts a stream of bytes into frames, holding never more than one frame's limit.
+    """Cuts a stream of bytes into frames, holding never more than was read last and one frame's limit.
 
     A frame that grows beyond the limit is dropped up to its NUL and counted at once in `overlong`;
     frames before and behind it are not harmed.
@@ -108,25 +108,26 @@ class Splitter:
         self._held = bytearray()
         self._skipping = False
 
-    def feed(self, data: bytes) -> list[bytes]:
-        """Take the next bytes; return the frames that are now complete (without NUL, may be empty)."""
-        frames = []
-        *ended, rest = data.split(b"\0")
-        for piece in ended:
-            self._hold(piece)
-            if not self._skipping:
-                frames.append(bytes(self._held))
-            self._held.clear()
-            self._skipping = False
-        self._hold(rest)
-        return frames
+    def feed(self, data: bytes | bytearray) -> None:
+        """Take the next bytes."""
+        self._held += data
 
-    def _hold(self, piece: bytes) -> None:
-        if self._skipping:
-            return
-        if len(self._held) + len(piece) > self._limit:
-            self._held.clear()
+    def frames(self) -> Iterator[bytes | None]:
+        """Cut off what is complete (without NUL, may be empty), one frame at a time.
+
+        Whoever stops in between goes on with a new call. None stands for what costs as much as a frame and
+        is none: there is no such thing in a plain stream.
+        """
+        while (end := self._held.find(0)) >= 0:
+            frame = bytes(self._held[:end])
+            del self._held[: end + 1]  # from the front it costs nothing, however much is held
+            if self._skipping:
+                self._skipping = False
+            elif end > self._limit:
+                self.overlong += 1
+            else:
+                yield frame
+        if self._skipping or len(self._held) > self._limit:
+            self.overlong += not self._skipping
             self._skipping = True
-            self.overlong += 1
-        else:
-            self._held += piece
+            self._held.clear()

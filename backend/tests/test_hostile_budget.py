@@ -1,0 +1,271 @@
+"""What a hostile client costs, on transports without a network that stop reading when they are told to."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pytest
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransport
+from wsproto.connection import Connection as WebSocket
+from wsproto.connection import ConnectionType
+
+from hostile import TCP, WEBSOCKET, message
+from upstage.connection import AT_ONCE, READ_SIZE, Connections
+from upstage.house import House
+from upstage.limits import BURST, BYTES, GRACE, JOIN, PATIENCE, RATE
+from upstage.sockets import StageSocket, StageWebSocket
+from upstage.stage import Stage
+from upstage.turns import SLICE, Turns
+
+JOIN_FRAME = b"stage_ID=demo&mode=JOIN\0"
+
+
+class Reactor(Clock):
+    """A clock that can do one turn, as the reactor does: what is asked for meanwhile comes in the next one."""
+
+    def turn(self) -> None:
+        due = [call for call in self.calls if call.getTime() <= self.seconds()]
+        for call in due:
+            self.calls.remove(call)
+            call.called = 1
+            call.func(*call.args, **call.kw)
+
+
+class Room:
+    """A house whose reactor and clock are ours."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.reactor = Reactor()
+        self.house = House([stage])
+        self.connections = Connections(self.house, self.reactor, clock=self.reactor.seconds)
+
+    def wait(self, seconds: float) -> None:
+        self.reactor.pump([0.05] * round(seconds / 0.05))
+
+
+class Client:
+    """One client; `sent` is how many bytes were read from it."""
+
+    def __init__(self, room: Room, websocket: bool = False, address: str = "198.51.100.1") -> None:
+        self.room = room
+        self.sent = 0
+        self.transport = StringTransport()
+        self.transport.getPeer = lambda: type("Peer", (), {"host": address})()  # type: ignore[method-assign]
+        self.protocol: StageSocket | StageWebSocket
+        if websocket:
+            self.transport.registerProducer(object(), True)  # the HTTP channel
+            self.protocol = StageWebSocket(room.connections, WebSocket(ConnectionType.SERVER), b"", address)
+        else:
+            self.protocol = StageSocket(room.connections)
+        self.protocol.makeConnection(self.transport)
+
+    @property
+    def is_read(self) -> bool:
+        return self.transport.producerState == "producing" and not self.transport.disconnected
+
+    def send(self, data: bytes) -> None:
+        self.sent += len(data)
+        self.protocol.dataReceived(data)
+
+    def press(self, stream: Iterator[bytes], seconds: float) -> None:
+        """Send as much as is read in so many seconds."""
+        for _ in range(round(seconds / 0.05)):
+            while self.is_read:
+                self.send(next(stream))
+            self.room.wait(0.05)
+            if self.transport.disconnected:
+                return
+
+    def frames(self) -> list[bytes]:
+        return self.transport.value().split(b"\0")[:-1]
+
+
+def hostile(first: bytes, again: bytes) -> Iterator[bytes]:
+    """The stream of a hostile client, cut as it is read."""
+    held = first
+    while True:
+        while len(held) < READ_SIZE:
+            held += again
+        yield held[:READ_SIZE]
+        held = held[READ_SIZE:]
+
+
+@pytest.fixture
+def room(stage: Stage) -> Room:
+    return Room(stage)
+
+
+ATTACKS = [(name, True, *parts) for name, parts in WEBSOCKET.items()]
+ATTACKS += [(name, False, b"", again) for name, again in TCP.items()]
+attacks = pytest.mark.parametrize(
+    ("websocket", "first", "again"), [attack[1:] for attack in ATTACKS], ids=[attack[0] for attack in ATTACKS]
+)
+
+
+@attacks
+def test_what_is_over_the_budget_is_not_read(room: Room, websocket: bool, first: bytes, again: bytes) -> None:
+    client = Client(room, websocket)
+    client.press(hostile(first, again), 5)
+    # Every byte has its price, and what was read last may be one read too much.
+    assert client.sent <= (BURST + 5 * RATE) * BYTES + 2 * READ_SIZE
+    assert not client.is_read
+    assert not client.transport.disconnected  # a client that only lagged has time to recover
+    assert room.house.counts["throttled"] < 5 * 5  # it is not woken for every frame
+
+
+@attacks
+def test_whoever_goes_on_is_disconnected(room: Room, websocket: bool, first: bytes, again: bytes) -> None:
+    client = Client(room, websocket)
+    client.press(hostile(first, again), GRACE + 10)
+    assert client.transport.disconnected
+    assert room.house.counts["cut_flood"] == 1
+    assert room.reactor.getDelayedCalls() == []
+
+
+@pytest.mark.parametrize("frame", [message(9), message(0, b"", False), message(0, b"x", False)])
+def test_control_frames_and_fragments_are_counted_like_lines(room: Room, frame: bytes) -> None:
+    client = Client(room, websocket=True)
+    client.send(message(1, b"x", False) + frame * 1000)
+    room.wait(5)
+    pongs = client.transport.value().count(b"\x8a\0")
+    assert pongs <= BURST + 5 * RATE
+    assert not client.is_read
+    room.wait(10)
+    assert client.is_read  # all of them were taken, in their time
+
+
+def test_a_drip_of_single_bytes_is_counted_by_the_read(room: Room) -> None:
+    client = Client(room)
+    client.press((b"x" for _ in count()), 5)
+    assert client.sent <= BURST + 5 * RATE + 10
+
+
+def test_what_comes_too_fast_is_late_and_not_lost(room: Room) -> None:
+    client = Client(room)
+    client.send(JOIN_FRAME)
+    room.wait(0.05)
+    lines = [b"text=%d&mode=ANONTEXT" % number for number in range(600)]
+    client.send(b"".join(b"msg=%d&mode=TEXT\0" % number for number in range(600)))
+    room.wait(1)
+    assert lines[-1] not in client.frames()
+    room.wait(10)
+    assert [frame for frame in client.frames() if frame.endswith(b"ANONTEXT")] == lines
+    assert client.is_read
+
+
+@pytest.mark.parametrize("websocket", [False, True])
+def test_an_honest_client_is_always_read(room: Room, websocket: bool) -> None:
+    def frame(text: bytes) -> bytes:
+        return message(1, text) if websocket else text + b"\0"
+
+    client = Client(room, websocket)
+    client.send(frame(b"MD5=x&mode=IDENT") + frame(JOIN_FRAME[:-1]) + frame(b"mode=LOADED"))
+    room.wait(0.05)
+    for number in range(31 * 60):  # a minute of drawing
+        client.send(frame(b"layer=0&x=123.45&y=67.89&mode=DRAW_LINE"))
+        if number % 31 == 0:
+            client.send(frame(b"msg=look%20here&mode=TEXT"))
+            if websocket:
+                client.send(message(10))
+        room.reactor.advance(1 / 31)
+        assert client.is_read
+    assert room.house.counts["throttled"] == 0
+
+
+def test_frames_are_taken_in_turn(room: Room) -> None:
+    heard: list[str] = []
+    room.house.receive = lambda member, frame: heard.append(member.id)  # type: ignore[method-assign]
+    loud, calm = Client(room), Client(room)
+    loud.send(b"mode=NB\0" * 100)
+    calm.send(b"mode=NB\0")
+    assert heard == ["sock_1"] * AT_ONCE + ["sock_2"]
+    room.wait(0.05)
+    assert len(heard) == 101
+
+
+def test_joining_again_and_again_is_dear(room: Room) -> None:
+    client = Client(room)
+    client.press((JOIN_FRAME for _ in count()), 10)
+    joins = sum(frame.endswith(b"STAGE_NAME") for frame in client.frames())
+    assert 10 < joins <= (BURST + 10 * RATE) / JOIN + 1
+
+
+def ticking() -> Callable[[], float]:
+    """A stop-watch: whenever it is looked at, half a millisecond has gone by."""
+    ticks = count()
+    return lambda: next(ticks) * 0.0005
+
+
+def test_a_school_joins_at_once_and_the_chat_goes_on(room: Room) -> None:
+    room.connections.turns = Turns(room.reactor, ticking())
+    talker = Client(room, address="192.0.2.1")
+    talker.send(JOIN_FRAME)
+    room.wait(0.05)
+    school = [Client(room) for _ in range(500)]
+    for pupil in school:
+        pupil.send(JOIN_FRAME)
+    turns = 0
+    while len(room.connections.turns):
+        room.reactor.turn()
+        turns += 1
+        talker.send(b"msg=%d&mode=TEXT\0" % turns)
+        assert talker.frames()[-1] == b"text=%d&mode=ANONTEXT" % turns
+    assert turns > 500 * 0.0005 / SLICE / 2
+    assert room.stage.audience == 501
+    assert room.reactor.seconds() < 0.1  # nobody had to wait for tokens
+    assert not any(pupil.transport.disconnected for pupil in school)
+
+
+def test_connecting_again_and_again_has_its_price_too(room: Room) -> None:
+    """A new connection has a full bucket of its own, so that of its address counts."""
+    rate, burst = 100.0, 6000 * 30
+    room.connections.addresses._rate = rate
+    joined = refused = 0
+    for _ in range(20_000):
+        client = Client(room)
+        client.send(JOIN_FRAME)
+        room.reactor.advance(0.001)
+        joined += client.frames()[-1].endswith(b"JOINED")
+        refused += client.transport.disconnected
+        client.protocol.connectionLost()
+    assert joined <= (burst + 20 * rate) / (JOIN + 6) + 1
+    assert refused == room.house.counts["cut_address"] > 10_000
+    neighbour = Client(room, address="192.0.2.1")
+    neighbour.send(JOIN_FRAME)
+    room.wait(0.05)
+    assert neighbour.frames()[-1].endswith(b"JOINED")
+    room.wait(PATIENCE + 1)
+    assert Client(room).is_read
+
+
+def test_a_client_that_leaves_while_it_waits_leaves_nothing_behind(room: Room) -> None:
+    client = Client(room)
+    client.send(b"\0" * READ_SIZE + JOIN_FRAME)
+    room.wait(1)
+    client.protocol.connectionLost()
+    room.wait(1)
+    assert room.reactor.getDelayedCalls() == []
+    assert room.stage.audience == 0
+
+
+def test_a_turn_is_short_and_an_error_ends_only_itself() -> None:
+    reactor = Reactor()
+    turns = Turns(reactor, ticking())
+    done: list[int] = []
+
+    def act(number: int) -> None:
+        done.append(number)
+        if number == 1:
+            raise RuntimeError("a bug")
+
+    for number in range(20):
+        turns.add(lambda number=number: act(number))  # type: ignore[misc]
+    with pytest.raises(RuntimeError, match="a bug"):  # the real reactor logs it
+        reactor.turn()
+    reactor.turn()
+    assert 2 < len(done) <= 2 + SLICE / 0.0005 + 1
+    while len(turns):
+        reactor.turn()
+    assert done == list(range(20))
+    assert reactor.getDelayedCalls() == []
