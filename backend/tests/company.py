@@ -4,6 +4,11 @@ from upstage.house import House
 from upstage.members import Member, Player
 
 
+def split(frames: bytes) -> list[bytes]:
+    """What is sent at once, frame by frame, each with its NUL."""
+    return [frame + b"\0" for frame in frames.split(b"\0")[:-1]]
+
+
 class Guest:
     """One connection; `frames` are what it has been sent and nobody has asked for yet, as text."""
 
@@ -22,7 +27,7 @@ class Guest:
 
     def heard(self) -> list[str]:
         """What came since the last time, without the NUL bytes."""
-        frames = [frame[:-1].decode() for frame in self.sent]
+        frames = b"".join(self.sent).decode().split("\0")[:-1]
         self.sent.clear()
         return frames
 

@@ -180,6 +180,24 @@ def test_a_full_layer_forgets_its_oldest_marks_and_goes_on_where_they_ended() ->
     ]
 
 
+def test_everybody_is_sent_the_same_prepared_drawing(house: House, stage: Stage, ann: Guest) -> None:
+    ann.send("layer=1&mode=DRAW_LAYER", "x=1&y=2&mode=DRAW_LINE")
+    layer = stage.layers[1]
+    first, second = Guest(house), Guest(house)
+    [prepared] = [frames for frames in first.sent if b"DRAW_LINE" in frames]
+    assert any(frames is prepared for frames in second.sent)
+    for frame in (
+        "x=3&y=4&mode=DRAW_LINE",
+        "colour=1&thickness=2&alpha=3&mode=DRAW_STYLE",
+        "layer=1&alpha=5&visible=1&mode=DRAW_VIS",
+        "layer=1&mode=DRAW_CLEAR",
+    ):
+        before = layer.prepared()
+        ann.send(frame)
+        assert layer.prepared() != before
+        assert layer.prepared() == b"".join(layer.replay())
+
+
 def test_four_full_layers_are_less_than_a_joiner_may_be_behind() -> None:
     from upstage.connection import MAX_UNREAD
 

@@ -21,7 +21,7 @@ JOIN_FRAME = b"stage_ID=demo&mode=JOIN\0"
 
 
 class Reactor(Clock):
-    """A clock that can do one turn, as the reactor does: what is asked for meanwhile comes in the next one."""
+    """A clock that can do one turn, as the reactor does: what is asked for meanwhile comes in the next."""
 
     def turn(self) -> None:
         due = [call for call in self.calls if call.getTime() <= self.seconds()]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from company import split
 from upstage.accounts import ADMIN
 from upstage.house import House
 from upstage.stage import AUDIENCE, Member, Stage
@@ -14,7 +15,7 @@ class Visitor:
     def __init__(self, house: House) -> None:
         self.house = house
         self.frames: list[bytes] = []
-        self.member: Member = house.connect(self.frames.append)
+        self.member: Member = house.connect(lambda frames: self.frames.extend(split(frames)))
 
     def send(self, frame: bytes) -> list[str]:
         """Send a frame; return the modes of what comes back."""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from company import split
 from upstage import talk
 from upstage.stage import CHAT_REPLAY, CHAT_REPLAY_SIZE, Member, Player, Stage
 from upstage.wire import Message, decode
@@ -14,7 +15,7 @@ class Seat:
 
     def __init__(self, player: Player | None = None) -> None:
         self.frames: list[bytes] = []
-        self.member = Member("sock_1", self.frames.append)
+        self.member = Member("sock_1", lambda frames: self.frames.extend(split(frames)))
         if player:
             self.member.player = player
 

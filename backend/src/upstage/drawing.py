@@ -51,9 +51,8 @@ def point(stage: Stage, member: Member, message: Message) -> None:
 def visibility(stage: Stage, member: Member, message: Message) -> None:
     """DRAW_VIS: show or hide a layer, or let it shine through."""
     layer = _layer(stage, message)
-    layer.alpha = message.short("alpha", 0, 100)
-    layer.visible = message.need("visible") in ("true", "1")
-    stage.broadcast(layer.visibility())
+    alpha = message.short("alpha", 0, 100)
+    stage.broadcast(layer.show(message.need("visible") in ("true", "1"), alpha))
 
 
 def clear(stage: Stage, member: Member, message: Message) -> None:

@@ -28,6 +28,13 @@ class Layer:
     _pen: bytes | None = None  # DRAW_STYLE before the oldest mark
     _start: bytes | None = None  # DRAW_MOVE to where the oldest mark continues
     _marks: deque[Mark] = field(default_factory=deque)
+    _prepared: bytes | None = None  # the whole replay, until something changes
+
+    def show(self, visible: bool, alpha: str) -> bytes:
+        """Show or hide the layer, or let it shine through."""
+        self.visible, self.alpha = visible, alpha
+        self._prepared = None
+        return self.visibility()
 
     def visibility(self) -> bytes:
         """The DRAW_VIS frame."""
@@ -53,6 +60,7 @@ class Layer:
                 self._pen = frame
         self._marks.clear()
         self._start = None
+        self._prepared = None
         return encode("DRAW_CLEAR", layer=self.number)
 
     def replay(self) -> Iterator[bytes]:
@@ -64,7 +72,17 @@ class Layer:
             yield self._start
         yield from (frame for _, frame in self._marks)
 
+    def prepared(self) -> bytes:
+        """All frames of the replay in one object, the same one for everybody until the layer changes.
+
+        A class that joins at once would otherwise have thousands of frames put together for each pupil.
+        """
+        if self._prepared is None:
+            self._prepared = b"".join(self.replay())
+        return self._prepared
+
     def _keep(self, mode: str, frame: bytes) -> bytes:
+        self._prepared = None
         self._marks.append((mode, frame))
         if len(self._marks) > MAX_MARKS:
             oldest, forgotten = self._marks.popleft()

@@ -82,15 +82,18 @@ class Stage:
         The same player may not be here twice: the connection that was here first is told, and silent
         from then on.
         """
-        for other in list(self.members):
-            if other.player is not AUDIENCE and other.player.name == member.player.name:
+        for other in [] if member.player is AUDIENCE else list(self.members):
+            if other.player.name == member.player.name:
                 other.send(encode("ERR_DOUBLE_LOGIN"))
                 self.leave(other)
         member.stage = self
         member.acts = member.player.can_act
         self.members.add(member)
-        for frame in self._set_up(member):
-            member.send(frame)
+        member.send(b"".join(self._set_up()))
+        for layer in self.layers:
+            member.send(layer.prepared())  # not put together with the rest: it is large, and shared
+        if member.acts:
+            member.send(self.layer_state())
         self._tell_counts()
 
     def leave(self, member: Member) -> None:
@@ -183,8 +186,8 @@ class Stage:
             return encode("VOLUNTEER", volunteer="Volunteer button is now active")
         return encode("NO_VOLUNTEER", novolunteer="Volunteer button is no longer active")
 
-    def _set_up(self, member: Member) -> Iterator[bytes]:
-        """The frames of a JOIN in UpStage's order; clients build their panels on it."""
+    def _set_up(self) -> Iterator[bytes]:
+        """The frames of a JOIN in UpStage's order, up to the drawing; clients build their panels on it."""
         yield encode("STAGE_NAME", stageName=self.name, stageID=self.id)
         yield encode("PAGE_COLOUR", bgcolour=self.colours.page)
         yield encode("TOOLS_COLOUR", bgcolour=self.colours.tools)
@@ -202,10 +205,6 @@ class Stage:
         yield from (prop.load() for prop in self.props)
         yield from (audio.load(self.clock()) for audio in self.audios)
         yield encode("LOAD_CHAT", chat="\n".join(escape(line) for line in self._replay()))
-        for layer in self.layers:
-            yield from layer.replay()
-        if member.acts:
-            yield self.layer_state()
 
     def _replay(self) -> list[str]:
         """The newest chat lines that fit, oldest first."""
