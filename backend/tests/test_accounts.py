@@ -7,7 +7,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from upstage.accounts import ADMIN, FAILURE_WINDOW, MAX_FAILURES, Accounts, TooManyFailures, keep_password
+from upstage.accounts import ADMIN, Accounts, keep_password
 from upstage.members import AUDIENCE
 from upstage.passwords import PasswordError, choose
 from upstage.passwords import matches as matches_hash
@@ -79,42 +79,6 @@ def test_a_player_who_is_changed_or_removed_is_signed_out() -> None:
     assert [accounts.player(token or "") for token in tokens] == [AUDIENCE, bob.player]
     accounts.replace_players({})
     assert accounts.player(tokens[1] or "") is AUDIENCE
-
-
-def test_guesses_sent_at_once_are_counted_before_they_are_checked() -> None:
-    checks: list[Deferred[bool]] = []
-
-    async def slow(hash: str, password: str) -> bool:
-        checks.append(Deferred())
-        return await checks[-1]
-
-    accounts = Accounts("right", slow)
-    guesses = [Deferred.fromCoroutine(accounts.sign_in("admin", "x", "a")) for _ in range(MAX_FAILURES + 5)]
-    assert len(checks) == MAX_FAILURES
-    for guess in guesses[MAX_FAILURES:]:
-        with pytest.raises(TooManyFailures):
-            done(guess)
-    for check in checks:
-        check.callback(False)
-
-
-def test_guessing_is_slowed_down_for_one_address_only() -> None:
-    clock = Clock()
-    accounts = Accounts("right", matches, clock)
-    for _ in range(MAX_FAILURES):
-        assert sign_in(accounts, "admin", "wrong", "guesser") is None
-    with pytest.raises(TooManyFailures):
-        sign_in(accounts, "admin", "right", "guesser")
-    assert sign_in(accounts, "admin", "right", "teacher")
-    clock.now += FAILURE_WINDOW
-    assert sign_in(accounts, "admin", "right", "guesser")
-
-
-def test_remembering_failures_is_bounded() -> None:
-    accounts = Accounts("right", matches)
-    for number in range(3000):
-        sign_in(accounts, "admin", "wrong", str(number))
-    assert len(accounts._failures._taken) == 1000
 
 
 def test_passwords_are_argon2_and_not_too_short() -> None:

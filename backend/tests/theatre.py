@@ -113,9 +113,11 @@ class Server:
         self.web_port = int(re.findall(r"Site starting on (\d+)", text)[0])
         self.stage_port = int(re.findall(r"StageSocketFactory.* starting on (\d+)", text)[0])
 
+    def lines(self) -> list[dict[str, object]]:
+        return [json.loads(line) for line in self._journal.read_text().splitlines()]
+
     def journal(self, event: str) -> list[dict[str, object]]:
-        lines = [json.loads(line) for line in self._journal.read_text().splitlines()]
-        return [line for line in lines if line["event"] == event]
+        return [line for line in self.lines() if line["event"] == event]
 
     def wait_for(self, condition: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + 10

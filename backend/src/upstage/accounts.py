@@ -1,4 +1,4 @@
-"""Who may sign in: players and the administrator, sessions, and a brake on guessing."""
+"""Who may sign in: players and the administrator, and the sessions of those who did."""
 
 import os
 import secrets
@@ -7,14 +7,14 @@ from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
+from upstage.brake import Guessing
+from upstage.limits import client_of
 from upstage.members import AUDIENCE, Player
 from upstage.records import RIGHTS, Account, RecordError
 from upstage.tokens import Tokens
 
 ADMIN = Player("admin", can_act=True, can_admin=True, can_su=True)
 PASSWORD_FILE = "admin-password"
-MAX_FAILURES = 10  # wrong passwords from one address ...
-FAILURE_WINDOW = 60.0  # ... in so many seconds
 MAX_SIGN_UPS = 5  # new accounts from one address ...
 SIGN_UP_WINDOW = 3600.0  # ... in so many seconds
 MAX_ADDRESSES = 1000  # addresses that a brake remembers
@@ -49,10 +49,6 @@ def write_private(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
-class TooManyFailures(Exception):
-    """This address has guessed too often; it may try again after FAILURE_WINDOW seconds."""
-
-
 class Brake:
     """Lets each address do something `most` times in `window` seconds."""
 
@@ -72,10 +68,6 @@ class Brake:
             self._taken.popitem(last=False)
         return True
 
-    def forgive(self, address: str) -> None:
-        """Forget an address."""
-        self._taken.pop(address, None)
-
 
 class Accounts:
     """The administrator, the players that are written down, and the sessions of those who signed in.
@@ -92,7 +84,7 @@ class Accounts:
     ) -> None:
         self._admin = Account(ADMIN.name, admin, frozenset(RIGHTS))
         self._matches = matches
-        self._failures = Brake(MAX_FAILURES, FAILURE_WINDOW, clock)
+        self._guessing = Guessing(clock)
         self._sessions: Tokens[Account] = Tokens(clock)
         self._players: dict[str, Account] = {}
         self.sign_ups = Brake(MAX_SIGN_UPS, SIGN_UP_WINDOW, clock)
@@ -122,18 +114,16 @@ class Accounts:
     async def check(self, name: str, password: str, address: str) -> Account | None:
         """Return whose name and password these are, or None.
 
-        Raise TooManyFailures, right or wrong, if the address has failed too often; raise Busy.
+        Raise TooManyFailures, right or wrong, after too many wrong ones; raise TooManyWaiting or Busy.
         """
-        # Counted before it is known: a hundred guesses sent at once must not all get through.
-        if not self._failures.take(address):
-            raise TooManyFailures
         account = self._find(name)
-        # A name that nobody has takes as long as one that somebody has.
-        right = await self._matches((account or self._admin).password, password)
-        if account is None or not right or self._find(name) != account:
-            return None
-        self._failures.forgive(address)
-        return account
+
+        async def is_right() -> bool:
+            # A name that nobody has takes as long as one that somebody has.
+            right = await self._matches((account or self._admin).password, password)
+            return right and account is not None and self._find(name) == account
+
+        return account if await self._guessing.judge(name, client_of(address), is_right) else None
 
 
 def check_new(name: str) -> None:

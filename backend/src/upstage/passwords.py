@@ -12,7 +12,7 @@ MAX_LENGTH = 200
 # OWASP's parameters for argon2id: 19 MiB and about 20 ms for each check, so that a full queue of them
 # fits into a small container.
 HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-MAX_WAITING = 50  # checks under way or queued: one second's work
+MAX_WAITING = 100  # checks under way or queued: two seconds' work
 
 
 class Busy(Exception):

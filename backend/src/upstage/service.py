@@ -15,7 +15,8 @@ from twisted.internet.error import CannotListenError
 from twisted.logger import Logger
 
 from upstage import __version__, journal
-from upstage.accounts import Accounts, TooManyFailures, keep_password
+from upstage.accounts import Accounts, keep_password
+from upstage.brake import TooManyFailures, TooManyWaiting
 from upstage.connection import HEARTBEAT, Connections
 from upstage.database import Database
 from upstage.furnish import ContentError, furnish
@@ -35,7 +36,7 @@ from upstage.store import Store
 from upstage.web.admin import Backstage
 from upstage.web.tree import build_site
 from upstage.web.webcam import Frames
-from upstage.webcam import Check, Pictures, WebcamFactory
+from upstage.webcam import Check, Pictures, Refused, WebcamFactory
 
 COUNTS_PAUSE = 0.05  # seconds between two JOINED frames, however many come and go
 PATIENCE = 3.0  # seconds for clients to take what was sent to them, when the server stops
@@ -158,8 +159,10 @@ def check_with(accounts: Accounts) -> Check:
     async def check(name: str, password: str, address: str) -> Player | None:
         try:
             account = await accounts.check(name, password, address)
-        except (TooManyFailures, Busy):
-            return None
+        except TooManyFailures as error:
+            raise Refused(str(error)) from error
+        except (TooManyWaiting, Busy) as error:
+            raise Refused("too many passwords wait to be checked: try again") from error
         return account.player if account else None
 
     return check

@@ -29,12 +29,13 @@ MAX_FAILURES = 3  # wrong passwords before the connection is closed
 PICTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\.jpg")  # what a player's picture can be called
 JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
 
-# Who a name and password belong to, None if to nobody; the last argument is the client's address.
+# Who a name and password belong to, None if to nobody; the last argument is the client's address. May raise
+# Refused.
 Check = Callable[[str, str, str], Awaitable[Player | None]]
 
 
 class Refused(ftp.FTPCmdError):
-    """A picture that is not taken; the message says why."""
+    """A picture, or an attempt to sign in, that is not taken; the message says why."""
 
     errorCode = ftp.REQ_ACTN_NOT_TAKEN
 
@@ -219,13 +220,18 @@ class Session(ftp.FTP):
         return Deferred.fromCoroutine(self._sign_in(self._user, password))
 
     async def _sign_in(self, name: str, password: str) -> str:
-        player = await self.factory.check(name, password, self.transport.getPeer().host)
+        player: Player | None = None
+        refusal: ftp.FTPCmdError = ftp.AuthorizationError()
+        try:
+            player = await self.factory.check(name, password, self._there)
+        except Refused as error:
+            refusal = error
         if player is None or not player.can_act:
             self.state = self.UNAUTH
             self._failures += 1
             if self._failures >= MAX_FAILURES and self.transport:
                 self.transport.loseConnection()
-            raise ftp.AuthorizationError
+            raise refusal
         self.player = player
         self.state = self.AUTHED
         self.workingDirectory: list[str] = []

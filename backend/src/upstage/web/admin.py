@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 
 from twisted.web.server import Request
 
-from upstage.accounts import FAILURE_WINDOW, Accounts, TooManyFailures, check_new
+from upstage.accounts import Accounts, check_new
+from upstage.brake import TooManyFailures, TooManyWaiting
 from upstage.house import House
 from upstage.members import AUDIENCE, Player
 from upstage.passwords import Busy, PasswordError, Passwords
@@ -129,10 +130,12 @@ class Login(PrivateNode):
     async def _sign_in(self, request: SiteRequest, name: str, password: str) -> bytes:
         try:
             token = await self.backstage.accounts.sign_in(name, password, request.client_address)
-        except TooManyFailures:
-            request.responseHeaders.setRawHeaders(b"retry-after", [b"%d" % FAILURE_WINDOW])
-            return self._again(request, 429, "Too many attempts. Please wait a minute.")
-        except Busy:
+        except TooManyFailures as error:
+            request.responseHeaders.setRawHeaders(b"retry-after", [b"%d" % error.seconds])
+            return self._again(
+                request, 429, f"Too many wrong passwords. You may try again in {error.seconds} seconds."
+            )
+        except (Busy, TooManyWaiting):
             return self._again(request, 503, "Too many people are signing in. Please try again.")
         if token is None:
             # HTTP wants to hear a way to sign in with every 401; no browser knows this one, and so none asks.

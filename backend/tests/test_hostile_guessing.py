@@ -1,0 +1,214 @@
+"""The brake on guessing: wrong passwords are counted, on both ways in, and nobody else pays for them."""
+
+import ftplib
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from theatre import FORM, PASSWORD, Server, ask
+from upstage import brake
+from upstage.accounts import Accounts
+from upstage.brake import ADDRESS, EVERYWHERE, HERE, MAX_WAITING, REMEMBERED, TooManyFailures, TooManyWaiting
+from upstage.records import Account
+
+T = TypeVar("T")
+SCHOOL, GUESSER, HOME = "192.0.2.1", "198.51.100.1", "203.0.113.1"
+CLASS = [f"pupil{number}" for number in range(30)]
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def begin(coroutine: Coroutine[Deferred[Any], Any, T]) -> list[T | Failure]:
+    """Run as far as nothing has to be waited for; the result comes into the list when it is there."""
+    result: list[T | Failure] = []
+    Deferred.fromCoroutine(coroutine).addBoth(result.append)
+    return result
+
+
+class Door:
+    """Accounts whose passwords are their names, judged at once or when the test says so."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.accounts = Accounts("admin", self._matches, self.clock)
+        self.accounts.replace_players({name: Account(name, name, frozenset()) for name in CLASS})
+        self.slow = False
+        self.judged = 0
+        self.pending: list[tuple[Deferred[bool], bool]] = []
+
+    async def _matches(self, hash: str, password: str) -> bool:
+        self.judged += 1
+        if self.slow:
+            self.pending.append((Deferred(), hash == password))
+            return await self.pending[-1][0]
+        return hash == password
+
+    def begin(self, name: str, password: str, address: str) -> "list[str | Failure | None]":
+        return begin(self.accounts.sign_in(name, password, address))
+
+    def try_it(self, name: str, password: str, address: str) -> bool:
+        """Whether it was right; raise TooManyFailures."""
+        [result] = self.begin(name, password, address)
+        if isinstance(result, Failure):
+            result.raiseException()
+        return result is not None
+
+    def judge_all(self) -> None:
+        while self.pending:
+            pending, self.pending = self.pending, []
+            for deferred, right in pending:
+                deferred.callback(right)
+
+
+@pytest.fixture
+def door() -> Door:
+    return Door()
+
+
+def test_right_ones_are_not_counted(door: Door) -> None:
+    for _ in range(5):
+        assert all(door.try_it(name, name, SCHOOL) for name in CLASS)
+
+
+def test_a_class_signs_in_at_once(door: Door) -> None:
+    door.slow = True
+    results = [door.begin(name, name, SCHOOL) for name in [*CLASS, *CLASS, *CLASS]]
+    assert len(door.pending) == ADDRESS[0]  # the others wait
+    door.judge_all()
+    assert all(isinstance(result, str) for [result] in results)
+
+
+def test_guesses_in_flight_do_not_slip_past_the_limit(door: Door) -> None:
+    door.slow = True
+    results = [door.begin("admin", "wrong", GUESSER) for _ in range(300)]
+    assert door.judged == HERE[0]
+    assert sum(isinstance(result[0], Failure) for result in results if result) == 300 - HERE[0] - MAX_WAITING
+    door.judge_all()
+    assert door.judged == HERE[0]
+    errors = [result.type for [result] in results if isinstance(result, Failure)]
+    assert errors.count(TooManyFailures) == MAX_WAITING
+    assert errors.count(TooManyWaiting) == 300 - HERE[0] - MAX_WAITING
+
+
+def fail(door: Door, name: str, address: str, times: int) -> None:
+    for _ in range(times):
+        assert not door.try_it(name, "wrong", address)
+
+
+def test_a_locked_address_hears_when_and_the_others_sign_in(door: Door) -> None:
+    fail(door, "admin", GUESSER, HERE[0])
+    door.clock.now += 20.5
+    with pytest.raises(TooManyFailures) as locked:
+        door.try_it("admin", "admin", GUESSER)
+    assert locked.value.seconds == 40
+    assert door.try_it("admin", "admin", HOME)
+    door.clock.now += 39.5
+    assert door.try_it("admin", "admin", GUESSER)
+
+
+def test_ones_own_sign_in_forgives_only_ones_own_failures(door: Door) -> None:
+    """Between guesses at others the guesser signs in under a name of his own."""
+    for turn in range(HERE[0]):
+        fail(door, "pupil0", GUESSER, 3)
+        assert door.try_it("pupil0", "pupil0", GUESSER)
+        fail(door, "admin", GUESSER, 1)
+        assert door.judged == 5 * (turn + 1)
+    with pytest.raises(TooManyFailures):
+        door.try_it("admin", "wrong", GUESSER)
+
+
+def test_guessing_at_many_accounts_locks_the_address(door: Door) -> None:
+    for turn in range(ADDRESS[0]):
+        assert door.try_it("pupil29", "pupil29", GUESSER)
+        fail(door, CLASS[turn % 20], GUESSER, 1)
+    for name in ("pupil25", "nobody"):
+        with pytest.raises(TooManyFailures):
+            door.try_it(name, name, GUESSER)
+    assert door.try_it("pupil25", "pupil25", HOME)
+
+
+def test_guessing_from_many_addresses_is_slowed_and_does_not_lock_the_owner_out(door: Door) -> None:
+    assert door.try_it("admin", "admin", HOME)
+    for number in range(EVERYWHERE[0]):
+        fail(door, "ADMIN"[: 5 * (number % 2)] or "admin", f"198.51.100.{number}", 1)
+    with pytest.raises(TooManyFailures):
+        door.try_it("admin", "admin", "198.51.100.250")
+    assert door.try_it("admin", "admin", HOME)
+    door.clock.now += EVERYWHERE[1]
+    assert door.try_it("admin", "admin", "198.51.100.250")
+
+
+def test_an_ipv6_client_has_a_whole_network_of_addresses(door: Door) -> None:
+    for number in range(HERE[0]):
+        fail(door, "admin", f"2001:db8:1:2::{number:x}", 1)
+    with pytest.raises(TooManyFailures):
+        door.try_it("admin", "admin", "2001:db8:1:2:ffff::1")
+
+
+def test_remembering_is_bounded(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert REMEMBERED == 10_000
+    monkeypatch.setattr(brake, "REMEMBERED", 100)
+    for number in range(500):
+        fail(door, f"name{number}" * 1000, str(number), 1)
+        assert door.try_it("pupil0", "pupil0", str(number))
+    guessing = door.accounts._guessing
+    assert len(guessing._here) == len(guessing._addresses) == len(guessing._everywhere) == 100
+    assert len(guessing._owners) == 100
+
+
+def test_a_password_that_could_not_be_judged_is_no_failure(door: Door) -> None:
+    async def broken(hash: str, password: str) -> bool:
+        raise RuntimeError
+
+    door.accounts._matches = broken
+    for _ in range(3 * HERE[0]):
+        with pytest.raises(RuntimeError):
+            door.try_it("admin", "x", HOME)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> "Server":
+    ftp = {"UPSTAGE_FTP_ENDPOINT": "tcp:0:interface=127.0.0.1", "UPSTAGE_FTP_PASSIVE": "0-0"}
+    return Server(tmp_path, ["-m", "upstage", "serve"], UPSTAGE_ADMIN_PASSWORD=PASSWORD, **ftp)
+
+
+def test_both_ways_in_have_one_brake(server: Server) -> None:
+    def sign_in(password: str, address: str) -> tuple[int, str | None]:
+        body = urlencode({"username": "admin", "password": password}).encode()
+        answer = ask(server, "/admin/login", "POST", body, X_Real_IP=address, **FORM)
+        return answer.status, answer.headers["Retry-After"]
+
+    try:
+        with ThreadPoolExecutor(30) as browsers:
+            assert {*browsers.map(sign_in, [PASSWORD] * 30, [SCHOOL] * 30)} == {(302, None)}
+        port = next(
+            int(str(line["event"]).rsplit(" ", 1)[1])
+            for line in server.lines()
+            if str(line["event"]).startswith("WebcamFactory")
+        )
+        for _ in range(HERE[0]):
+            with ftplib.FTP() as client:
+                client.connect("127.0.0.1", port, 5)
+                with pytest.raises(ftplib.error_perm, match=r"^530 "):
+                    client.login("admin", "wrong")
+        with ftplib.FTP() as client:
+            client.connect("127.0.0.1", port, 5)
+            with pytest.raises(ftplib.error_perm, match=r"try again in [0-9]+ s"):
+                client.login("admin", PASSWORD)
+        status, seconds = sign_in(PASSWORD, "127.0.0.1")
+        assert status == 429
+        assert 0 < int(seconds or 0) <= HERE[1]
+        assert sign_in(PASSWORD, HOME) == (302, None)
+    finally:
+        assert server.stop() == 0
