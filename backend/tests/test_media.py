@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from upstage.media import GIF, JPEG, MP3, OGG, PNG, SVG, BadMedia, Format, format_of, publish, sweep
+from upstage.media import GIF, JPEG, MP3, OGG, PNG, SVG, BadMedia, Format, check, format_of, publish, sweep
 from upstage.records import Medium
 from upstage.settings import PACKAGE
 
@@ -140,23 +140,25 @@ def test_drawings_with_everything_a_drawing_may_have(path: Path) -> None:
 def test_publishing_gives_a_new_name_that_says_what_it_is(path: Path, tmp_path: Path) -> None:
     path.write_bytes(PNG_FILE)
     path.chmod(0o600)
-    medium = publish(path, tmp_path, "prop", "Hat", "ann", None)
+    medium = publish(path, check(path, "prop", None), tmp_path, "prop", "Hat", "ann", None)
     assert (medium.kind, medium.name, medium.uploader, medium.size) == ("prop", "Hat", "ann", len(PNG_FILE))
     assert medium.file.endswith(".png")
     assert (tmp_path / medium.file).read_bytes() == PNG_FILE
     assert (tmp_path / medium.file).stat().st_mode & 0o777 == 0o644
     assert not path.exists()
     path.write_bytes(MP3_FILE)
-    assert publish(path, tmp_path, "audio", "Bell", "ann", None).file.startswith("audio/")
+    assert publish(path, check(path, "audio", None), tmp_path, "audio", "Bell", "ann", None).file.startswith(
+        "audio/"
+    )
 
 
 def test_publishing_what_does_not_fit(path: Path, tmp_path: Path) -> None:
     old = Medium("hat.svg", "prop", "Hat", "ann", "", 1)
     path.write_bytes(PNG_FILE)
     with pytest.raises(BadMedia, match="This is a PNG file: a picture"):
-        publish(path, tmp_path, "audio", "Bell", "ann", None)
+        check(path, "audio", None)
     with pytest.raises(BadMedia, match=r"ends in \.svg"):
-        publish(path, tmp_path, "prop", "Hat", "ann", old)
+        check(path, "prop", old)
     assert [file.name for file in tmp_path.iterdir()] == [".upload-x"]
     sweep(tmp_path)
     assert list(tmp_path.iterdir()) == []

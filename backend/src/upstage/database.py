@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from dataclasses import astuple
 from pathlib import Path
 
-from upstage.records import Account, Medium, RecordError, Snapshot, StageRecord, Thing
+from upstage.records import Account, Medium, NoRoom, RecordError, Snapshot, StageRecord, Thing
 from upstage.stage import Colours
 
 FILE = "upstage.db"
 PATIENCE = 5.0  # seconds to wait for another writer
+# What SQLite says when the disk is full.
+FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
 MAX_CHAT = 2000  # lines kept for each stage, as many as UpStage's log page shows
 
 # Each runs once, in this order; PRAGMA user_version counts those that have run. Add, never edit.
@@ -113,13 +115,16 @@ class Database:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing. IMMEDIATE: waits for its turn at the start, not in the middle."""
-        self._sql.execute("BEGIN IMMEDIATE")
+        """All or nothing. IMMEDIATE: waits for its turn at the start, not in the middle. Raise NoRoom."""
         try:
+            self._sql.execute("BEGIN IMMEDIATE")
             yield self._sql
             self._sql.execute("COMMIT")
-        except BaseException:
-            self._sql.execute("ROLLBACK")
+        except BaseException as error:
+            if self._sql.in_transaction:  # SQLite may have gone back already
+                self._sql.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error) and error.sqlite_errorcode in FULL:
+                raise NoRoom from error
             raise
 
     def _version(self) -> int:

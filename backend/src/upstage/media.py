@@ -94,23 +94,30 @@ def _has_mpeg_frames(path: Path, head: bytes) -> bool:
         return _is_mpeg_frame(file.read(2048).lstrip(b"\0")[:4])  # some programs pad the tag
 
 
-def publish(arrived: Path, media: Path, kind: str, name: str, uploader: str, old: Medium | None) -> Medium:
-    """Check a file that has arrived and move it to where it is served; raise BadMedia.
+def check(arrived: Path, kind: str, old: Medium | None) -> Format:
+    """Return the format of a file that has arrived; raise BadMedia unless it is one of `kind`.
 
-    It gets a new name, or takes the place of `old` under the same URL, if it is of the same format.
+    What takes the place of `old` must be of the same format, because its URL stays.
     """
     format = format_of(arrived)
     if format.is_sound != (kind == "audio"):
         raise BadMedia(f"This is a {format.name} file: {'a sound' if format.is_sound else 'a picture'}.")
+    if old and Path(old.file).suffix != format.suffix:
+        raise BadMedia(
+            f"Its URL ends in {Path(old.file).suffix}: a {format.name} file cannot take its place."
+        )
+    return format
+
+
+def publish(
+    arrived: Path, format: Format, media: Path, kind: str, name: str, uploader: str, old: Medium | None
+) -> Medium:
+    """Move a file that has been checked to where it is served: under a new name, or in the place of `old`."""
     if old is None:
         folder = "audio/" if format.is_sound else ""
         file = f"{folder}{secrets.token_hex(4)}{format.suffix}"
     else:
         file = old.file
-        if Path(file).suffix != format.suffix:
-            raise BadMedia(
-                f"Its URL ends in {Path(file).suffix}: a {format.name} file cannot take its place."
-            )
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     medium = Medium(file, kind, name, uploader, now, arrived.stat().st_size)
     with arrived.open("rb") as written:

@@ -25,6 +25,10 @@ class RecordError(ValueError):
     """A value that cannot be written down; the message says which and why, for whoever gave it."""
 
 
+class NoRoom(Exception):
+    """The disk is full: nothing was written, and nothing that was written before is lost."""
+
+
 @dataclass(frozen=True)
 class Account:
     """A player who can sign in: an argon2 hash, and some of RIGHTS."""

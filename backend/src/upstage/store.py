@@ -2,7 +2,7 @@
 
 One thread: what is asked first is written first. Nobody is told of a write before it is on the disk. Chat
 lines gather in a bounded queue and are written together as fast as the disk allows, so that a slow disk
-makes the chat late and nothing else.
+makes the chat late and nothing else; while it is full, lines are said and kept in memory.
 """
 
 from collections import Counter, deque
@@ -15,6 +15,7 @@ from twisted.logger import Logger
 from twisted.python.threadpool import ThreadPool
 
 from upstage.database import Database
+from upstage.records import NoRoom
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,6 +34,7 @@ class Store:
         self._thread = ThreadPool(1, 1, "store")
         self._lines: deque[tuple[str, str, Callable[[], None]]] = deque()
         self._writing = False
+        self._unwritten: deque[tuple[str, str]] = deque(maxlen=MAX_QUEUE)  # said while the disk was full
         self.outcomes: Counter[str] = Counter(kept=0, lost=0)  # chat lines
 
     @property
@@ -48,6 +50,8 @@ class Store:
         """Write what is queued, close the database and end the thread."""
         while self._writing:
             await self.run(lambda: None)  # one turn in the thread, behind the lines that are being written
+        if self._unwritten:
+            await self._add([])
         await self.run(self._database.close)
         self._thread.stop()
 
@@ -69,14 +73,26 @@ class Store:
     async def _write(self) -> None:
         while self._lines:
             gathered = list(self._lines)
-            try:
-                await self.run(self._database.add_chat, [(stage, line) for stage, line, _ in gathered])
-            except Exception:  # whatever it was, the show goes on
-                self.outcomes["lost"] += len(gathered)
-                log.failure("chat could not be written")
-            else:
-                self.outcomes["kept"] += len(gathered)
+            await self._add([(stage, line) for stage, line, _ in gathered])
             for _, _, kept in gathered:
                 self._lines.popleft()
                 kept()
         self._writing = False
+
+    async def _add(self, lines: list[tuple[str, str]]) -> None:
+        """Write lines, after those for which there was no room before. Whatever happens, the show goes on."""
+        lines = [*self._unwritten, *lines]
+        try:
+            await self.run(self._database.add_chat, lines)
+        except NoRoom:
+            if not self._unwritten:
+                log.warn("the disk is full: chat is kept in memory until there is room again")
+            self.outcomes["lost"] += max(0, len(lines) - MAX_QUEUE)
+            self._unwritten.extend(lines[len(self._unwritten) :])
+        except Exception:
+            self.outcomes["lost"] += len(lines)
+            self._unwritten.clear()
+            log.failure("chat could not be written")
+        else:
+            self.outcomes["kept"] += len(lines)
+            self._unwritten.clear()

@@ -2,14 +2,19 @@
 to run a script, load anything, or point anywhere but into itself: what is not on the lists is refused."""
 
 import re
+import time
+from io import BytesIO
 from pathlib import Path
 from xml.etree.ElementTree import ParseError
 
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
+MAX_SECONDS = 2.0
 MAX_ELEMENTS = 20_000
 MAX_DEPTH = 100
+PIECE = 64 * 1024  # bytes
+SPACE = " \t\r\n\f"  # of CSS
 SVG = "{http://www.w3.org/2000/svg}"
 # Notes of drawing programs, which browsers ignore: kept, but nothing in them is drawn.
 NOTES = (
@@ -29,14 +34,22 @@ feDistantLight feDropShadow feFlood feFuncA feFuncB feFuncG feFuncR feGaussianBl
 feMorphology feOffset fePointLight feSpecularLighting feSpotLight feTile feTurbulence
 """
 ELEMENTS = frozenset(_DRAWN.split())
-_URL = re.compile(r"url\(\s*(['\"]?)(.*?)\1\s*\)", re.IGNORECASE | re.DOTALL)
-
 
 _INSTRUCTION = re.compile(rb"<\?(?!xml\s)")  # such as xml-stylesheet, which loads one
 
 
 class BadSvg(ValueError):
     """A drawing that is not taken; the message says why."""
+
+
+class _Pieces(BytesIO):
+    """A file that is read in large pieces, whatever is asked for.
+
+    With each piece, Expat before 2.6 looks again at the whole of an attribute or comment that has no end yet.
+    """
+
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(PIECE)
 
 
 def check(path: Path) -> None:
@@ -46,9 +59,12 @@ def check(path: Path) -> None:
         raise BadSvg("This drawing has instructions for programs in it (<?...?>), or is not in UTF-8.")
     depth = count = 0
     root = None
+    deadline = time.monotonic() + MAX_SECONDS
     try:
         # forbid_dtd: no entities that grow, no files of ours that come in.
-        for event, element in iterparse(path, events=("start", "end"), forbid_dtd=True):
+        for event, element in iterparse(_Pieces(data), events=("start", "end"), forbid_dtd=True):
+            if time.monotonic() > deadline:
+                raise BadSvg("This drawing is too complicated.")
             if event == "start":
                 root = element if root is None else root
                 count, depth = count + 1, depth + 1
@@ -96,7 +112,15 @@ def _check_style(text: str) -> None:
     lowered = text.lower()
     if "\\" in text or "@import" in lowered or "javascript:" in lowered or "image-set" in lowered:
         raise BadSvg("This drawing has something in its style that is not taken.")
-    if any(not match[2].strip().startswith("#") for match in _URL.finditer(text)):
+    for piece in lowered.split("url(")[1:]:  # each looked at once: a search for both ends would be quadratic
+        _check_url(piece.lstrip(SPACE))
+
+
+def _check_url(text: str) -> None:
+    """Check what comes behind `url(`, up to the next one."""
+    quote = text[:1] if text.startswith(("'", '"')) else ""
+    inside, end, behind = text.removeprefix(quote).partition(quote or ")")
+    if not inside.lstrip(SPACE).startswith("#"):
         raise BadSvg("This drawing refers to something outside itself (url).")
-    if lowered.count("url(") != len(_URL.findall(text)):
+    if not end or (quote and not behind.lstrip(SPACE).startswith(")")):
         raise BadSvg("This drawing has a url( without an end.")

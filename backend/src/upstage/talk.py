@@ -77,8 +77,9 @@ def whisper(stage: Stage, member: Member, message: Message) -> None:
         return
     receivers: dict[Member, str] = {}
     missed = []
+    called = _by_name(stage)
     for name in wanted:
-        found = [other for other in stage.everybody() if _is_called(other, name, stage)]
+        found = called.get(name.casefold(), [])
         receivers |= {other: other.player.name for other in found}
         if not found:
             missed.append(name)
@@ -92,13 +93,19 @@ def whisper(stage: Stage, member: Member, message: Message) -> None:
         member.send(encode("MSG", message=f"Nobody here is called {escape(', '.join(missed))}."))
 
 
-def _is_called(member: Member, name: str, stage: Stage) -> bool:
-    if not member.acts or member.stage is None:
-        return False
-    if name == "*":
-        return member.stage is stage
-    avatar = member.stage.held_by(member)
-    return name.casefold() in (member.player.name.casefold(), avatar.name.casefold() if avatar else None)
+def _by_name(stage: Stage) -> dict[str, list[Member]]:
+    """All players by what they and their avatars are called; put together once, however many are named."""
+    called: dict[str, list[Member]] = {}
+    for member in stage.everybody():
+        if member.acts and member.stage:
+            avatar = member.stage.held_by(member)
+            names = {member.player.name.casefold()} | ({avatar.name.casefold()} if avatar else set())
+            names.discard("*")  # an avatar's name, perhaps
+            if member.stage is stage:
+                names.add("*")
+            for name in names:
+                called.setdefault(name, []).append(member)
+    return called
 
 
 def details(stage: Stage, member: Member, message: Message) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from twisted.internet.defer import DeferredLock
 from twisted.web.server import Request
 
 from upstage.accounts import Accounts, check_new
@@ -48,6 +49,7 @@ class Backstage:
     media: Path
     signup: bool  # whether anybody may make a player account
     tokens: FormTokens = field(default_factory=FormTokens)
+    checking: DeferredLock = field(default_factory=DeferredLock)  # of files that were brought
 
 
 class PrivateNode(Node):
@@ -84,8 +86,8 @@ class PrivateNode(Node):
     def form(self, request: SiteRequest) -> dict[str, str] | int:
         """Return the fields of a form that came from one of our pages, else the status to answer with."""
         form = read_form(request)
-        if form is None:
-            return 415
+        if isinstance(form, int):
+            return form
         return form if self.backstage.tokens.accept(request, form.get(FIELD, "")) else 403
 
 
@@ -120,8 +122,8 @@ class Login(PrivateNode):
     def render_POST(self, request: SiteRequest) -> bytes | Later:
         """Sign in and go to the workshop, or show the form again."""
         form = read_form(request)
-        if form is None:
-            return self.pages.error(request, 415)
+        if isinstance(form, int):
+            return self.pages.error(request, form)
         # Without a token somebody else could sign a visitor in, under a name of their choice.
         if not is_from_a_program(request) and not self.backstage.tokens.accept(request, form.get(FIELD, "")):
             return self._again(request, 403, "This form was too old. Please try again.")

@@ -21,16 +21,16 @@ FIELD = "csrf"  # the name of the token's field
 MAX_FIELDS = 20  # in a form
 
 
-def read_form(request: SiteRequest) -> dict[str, str] | None:
-    """Return a url-encoded form's fields, None if the body is something else."""
+def read_form(request: SiteRequest) -> dict[str, str] | int:
+    """Return a url-encoded form's fields; the status to answer with if there are too many, or it is none."""
     kind = header(request, b"content-type").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        return None
+        return 415
     body = request.content.read().decode("utf-8", "replace")
     try:
         return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=MAX_FIELDS))
     except ValueError:
-        return None
+        return 413
 
 
 def session_of(request: Request) -> str:

@@ -17,6 +17,7 @@ from twisted.web import server
 from twisted.web.http import Request
 from twisted.web.resource import IResource, Resource
 
+from upstage.records import NoRoom
 from upstage.web.headers import PAGE_CSP, header
 from upstage.web.templates import Pages
 
@@ -124,6 +125,10 @@ class SiteRequest(server.Request):
 
     def processingFailed(self, reason: Failure) -> Failure:
         """Something of ours raised: the journal gets the traceback, the client gets a page."""
+        if reason.check(NoRoom):
+            log.warn("the disk is full", fields={"path": self.uri.decode("latin-1")})
+            self.answer(self.site.pages.error(self, 507))
+            return reason
         log.failure("a request failed", failure=reason, fields={"path": self.uri.decode("latin-1")})
         if self.startedWriting:
             self.transport.abortConnection()  # half an answer must not look like a whole one

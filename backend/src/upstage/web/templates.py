@@ -17,11 +17,14 @@ MESSAGES = {
     403: "You may not do this: the form was sent from elsewhere, it is too old, or it is not for you.",
     404: "There is nothing here under this name.",
     405: "This address cannot be used in this way.",
-    413: "That was too much at once.",
+    413: "This is more than is taken: a form may have 20 fields and 64 kB, a file 1 MB, or 2 MB from an "
+    "administrator. A file needs somebody who is signed in.",
     415: "This form was sent in a form that is not understood.",
     429: "That was too often. Please wait a little.",
     500: "Something went wrong behind the scenes. It has been written down.",
     503: "There is too much to do at the moment. Please try again in a minute.",
+    507: "The disk is full: nothing was changed, and nothing is lost. Whoever runs this server has to make "
+    "room on it.",
 }
 
 

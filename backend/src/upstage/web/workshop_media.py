@@ -1,15 +1,17 @@
 """`/admin/workshop/media`: the files of the house: bringing, replacing and deleting them."""
 
+import errno
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 
+from twisted.internet.threads import deferToThread
 from twisted.web.resource import Resource
 from twisted.web.server import Request
 
 from upstage import media as files
 from upstage.purge import tag_of
-from upstage.records import KINDS, Medium, RecordError
+from upstage.records import KINDS, Medium, NoRoom, RecordError
 from upstage.web.admin import Backstage, Later
 from upstage.web.request import ErrorPage, SiteRequest
 from upstage.web.templates import Pages
@@ -40,14 +42,28 @@ class UploadNode(WorkshopNode):
             raise self.refused(request, upload)
         media, uploader = self.backstage.media, self.player(request).name
         try:
-            medium = await repertoire.store.run(files.publish, arrived, media, kind, name, uploader, old)
+            # Not in the store's thread: the chat would wait. One at a time, for the reactor's sake.
+            async with self.backstage.checking:
+                format = await deferToThread(files.check, arrived, kind, old)
+            medium = await repertoire.store.run(
+                files.publish, arrived, format, media, kind, name, uploader, old
+            )
         except files.BadMedia as error:
             raise Refused(str(error), 415) from None
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise NoRoom from error
+            raise
         finally:
             arrived.unlink(missing_ok=True)
         # The cache first: the new page is for those who are told to reload.
         purged = old is None or await self.purge(medium)
-        await repertoire.change(repertoire.database.put_medium, medium)
+        try:
+            await repertoire.change(repertoire.database.put_medium, medium)
+        except NoRoom:
+            if old is None:  # a file that nobody could find would only take more room
+                await repertoire.store.run((media / medium.file).unlink)
+            raise
         return medium.file, purged
 
     def refused(self, request: SiteRequest, upload: Upload) -> Refused:
