@@ -82,6 +82,7 @@ except OSError:
         ("locust", "nginx", 8000, True),
         ("locust", "backend", 8081, False),
         ("locust", "varnish", 8080, False),
+        ("locust", "policyd", 3000, False),
         ("backend", "policyd", 3000, True),
         ("backend", "locust", 8089, False),
     ],
@@ -97,6 +98,14 @@ def test_networks(house: House, source: str, host: str, port: int, reached: bool
     else:
         with pytest.raises(AssertionError, match="exit"):
             connect()
+
+
+@pytest.mark.parametrize("service", ["locust", "varnish", "backend", "policyd"])
+def test_there_is_no_route_to_anywhere_else(house: House, service: str) -> None:
+    """Locust takes its orders from a web page, and the backend its files from strangers."""
+    routes = house.compose("exec", "-T", service, "cat", "/proc/net/route").splitlines()[1:]
+    assert routes
+    assert all(route.split()[1] != "00000000" for route in routes), routes
 
 
 def test_the_back_network_has_no_way_out(house: House) -> None:

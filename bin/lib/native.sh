@@ -64,12 +64,13 @@ write_native_config() {
     cp -r nginx varnish "$NATIVE_RUN/"
     chmod -R a+rX "$NATIVE_RUN"/{nginx,varnish} # whatever umask the checkout was made with
     sed -i -e "s|/run/proscenium|$NATIVE_RUN/sockets|; s|/srv/media|$NATIVE_DATA/media|" \
-        -e "s|varnish:8080|$NATIVE_NET.2:8080|; s|policyd:3000|$NATIVE_NET.4:3000|; s|backend:9110|$NATIVE_NET.3:9110|" "$nginx"/upstreams*.conf
+        -e "s|varnish:8080|$NATIVE_NET.2:8080|; s|policyd:3000|$NATIVE_NET.4:3000|; s|locust:8089|$BIND_ADDR:$LOCUST_PORT|; s|backend:9110|$NATIVE_NET.3:9110|" "$nginx"/upstreams*.conf
     sed -i "s|8080;|$BIND_ADDR:$HTTP_PORT;|" "$nginx/listen.conf"
     sed -i "s|8443 |$BIND_ADDR:$HTTPS_PORT |" "$nginx/listen-tls.conf"
     sed -i "s|^listen |listen $NATIVE_NET.1:|" "$nginx"/listen-load*.conf
     sed -i "s|7230;|$BIND_ADDR:$SWF_PORT;|" "$nginx/listen-stage.conf"
     sed -i "s|3000;|$BIND_ADDR:$POLICY_FILE_PORT;|" "$nginx/listen-policy.conf"
+    sed -i "s|8089;|$NATIVE_NET.1:8089;|" "$nginx/listen-locust.conf" # not needed here: Locust's own port is open
     sed -i "s|7231;|$BIND_ADDR:$SECOND_SWF_PORT;|" "$nginx/listen-second.conf"
 }
 

@@ -84,6 +84,7 @@ class Front:
         self.backend = Mock("backend", self.sockets / "backend.sock")
         self.backend_stage = LineMock("stage", self.sockets / "backend-stage.sock")
         self.policyd = LineMock("policyd")
+        self.locust = LineMock("locust")
         self.metrics = Mock("metrics")
         self.mocks = [
             self.varnish,
@@ -91,12 +92,13 @@ class Front:
             self.backend,
             self.backend_stage,
             self.policyd,
+            self.locust,
             self.metrics,
         ]
         # All of 127.0.0.0/8 is loopback. On an address of its own, no client's connection has the port.
         self.address = f"127.{random.randint(64, 254)}.{random.randint(1, 254)}.{random.randint(1, 254)}"
         self.public, self.secure, self.load, self.stage, self.policy = free_ports(5, self.address)
-        self.load_stage, self.load_policy, self.second_stage = free_ports(3, self.address)
+        self.load_stage, self.load_policy, self.second_stage, self.locust_page = free_ports(4, self.address)
         self.process: subprocess.Popen[bytes] | None = None
         self.lay_out()
 
@@ -117,6 +119,8 @@ class Front:
         self.edit("listen-load-stage.conf", "17230", f"{self.address}:{self.load_stage}")
         self.edit("listen-load-policy.conf", "13000", f"{self.address}:{self.load_policy}")
         self.edit("listen-second.conf", "7231", f"{self.address}:{self.second_stage}")
+        self.edit("upstreams-stream.conf", "locust:8089", f"127.0.0.1:{self.locust.port}")
+        self.edit("listen-locust.conf", "8089", f"{self.address}:{self.locust_page}")
 
     def edit(self, name: str, old: str, new: str) -> None:
         """Replace a text in a file of the configuration, which must have it."""

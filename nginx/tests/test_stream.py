@@ -26,6 +26,12 @@ def test_the_policy_answers_who_has_stopped_sending(front: Front) -> None:
         assert connection.recv(100) == b"<POLICY-FILE-REQUEST/>\0"
 
 
+def test_the_page_of_locust_is_carried_out_of_its_network(front: Front) -> None:
+    with front.connect(front.locust_page) as connection:
+        connection.sendall(b"get / ")
+        assert connection.recv(100) == b"GET / "
+
+
 def hold(front: Front, port: int, count: int) -> int:
     """Open that many connections at once; how many of them are served."""
     opened = [front.connect(port) for _ in range(count)]
