@@ -2,6 +2,8 @@
 
 import re
 import uuid
+from datetime import timedelta
+from email.utils import format_datetime, parsedate_to_datetime
 
 import pytest
 
@@ -58,7 +60,6 @@ def test_cookies_and_queries_of_media_do_not_matter_but_queries_are_kept_apart(
         ("GET", "/admin/id", {}),
         ("GET", "/swf/client.swf", {}),
         ("POST", "/media/bench/tiny.html", {}),
-        ("GET", "/media/video/nobody.jpg", {}),
         ("GET", "/stages/", {"Cookie": "who=me"}),
     ],
 )
@@ -67,6 +68,30 @@ def test_passed(house: House, method: str, path: str, headers: dict[str, str]) -
         answer = house.get(path, method=method, headers=headers)
         assert "hit" not in cache_status(answer).split(";")[1], answer.headers
         assert "fwd=" in cache_status(answer), answer.headers
+
+
+@pytest.mark.parametrize("host", ["localhost", "classic.localhost"])
+def test_a_webcam_is_asked_of_the_backend(house: House, host: str) -> None:
+    """Its viewers are held for seconds, each of which would take two threads of Varnish."""
+    answer = house.get("/media/video/nobody.jpg", host)
+    assert answer.status_code == 404
+    assert not cache_status(answer)
+
+
+@pytest.mark.parametrize("host", ["localhost", "classic.localhost", "nginx.localhost", "static.localhost"])
+def test_eighty_headers_are_no_reason_to_refuse(house: House, host: str) -> None:
+    answer = house.get("/stages/", host, headers={f"X-{number}": "x" for number in range(80)})
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("host", ["localhost", "classic.localhost", "static.localhost"])
+def test_a_date_later_than_the_files_confirms_a_copy(house: House, host: str) -> None:
+    modified = parsedate_to_datetime(house.get("/media/fox.svg", host).headers["Last-Modified"])
+    for seconds, status in ((-1, 200), (0, 304), (1, 304)):
+        date = format_datetime(modified + timedelta(seconds=seconds), usegmt=True)
+        for _ in range(2):
+            answer = house.get("/media/fox.svg", host, headers={"If-Modified-Since": date})
+            assert answer.status_code == status, (date, answer.headers)
 
 
 def test_an_error_is_never_stored(house: House) -> None:

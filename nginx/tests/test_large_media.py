@@ -61,7 +61,7 @@ def test_a_replaced_file_is_new_at_once(front: Front) -> None:
 
 
 def test_without_the_file_varnish_is_asked_for_the_body(front: Front) -> None:
-    """It was deleted a moment ago, or this machine has no such disk. The path goes along as it was asked for."""
+    """It was deleted a moment ago, or this machine has no such disk. The path goes along as asked for."""
     answer = front.ask("/media/large/gone%20away.swf?v=1")
     assert (answer.status, answer.text) == (200, "from Varnish")
     assert [seen.target for seen in front.varnish.seen] == ["/media/large/gone%20away.swf?v=1"] * 2

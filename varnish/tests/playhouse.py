@@ -56,7 +56,7 @@ def ask(
 class Backend:
     """Answers every request with its own name after `delay` seconds; `asked` holds the paths, no probes.
 
-    `/media/size-N` is answered with N bytes. Without `cache_control` an answer does not say how long it is good.
+    `/media/size-N` is answered with N bytes. An answer without `cache_control` does not say how long it is good.
     """
 
     socket: Path
@@ -181,8 +181,8 @@ class Playhouse:
     def stat(self, name: str) -> str:
         """One of varnishd's counters."""
         work = ["-n", str(self.base / "work")]
-        found = subprocess.check_output(["varnishstat", *work, "-1", "-f", name], env=self._environment(), text=True)
-        return found.split()[1]
+        command = ["varnishstat", *work, "-1", "-f", name]
+        return subprocess.check_output(command, env=self._environment(), text=True).split()[1]
 
 
 def wait_for(true: Callable[[], bool], seconds: float, report: Callable[[], str] = str) -> float:

@@ -31,7 +31,7 @@ def test_the_storage_is_what_was_asked_for(house: Playhouse) -> None:
 
 
 def test_a_cache_full_of_small_objects_makes_room_for_a_large_one(house: Playhouse) -> None:
-    """What 50 small objects leave behind, Varnish's default nuke_limit, is not enough: the answer would be cut short."""
+    """What 50 of them leave behind, Varnish's default nuke_limit, is not enough: the answer would be cut."""
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: house.get(f"/media/size-100?{number}"), range(3000)))
     assert int(house.stat("MAIN.n_lru_nuked")) > 0

@@ -40,15 +40,15 @@ MEDIA_CSP = b"default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 # One path segment of a file that may be served: no dot in front, no way up, nothing hidden.
 SEGMENT = re.compile(rb"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
-# Above this a proxy that has the media folder sends the file itself. What is smaller fits into its cache in memory
-# (varnish/microcache.vcl) and into the buffers of one connection (nginx/sites/default.conf).
+# Above this a proxy that has the media folder sends the file itself. What is smaller fits into its cache in
+# memory (varnish/microcache.vcl) and into the buffers of one connection (nginx/sites/default.conf).
 LARGE = 81_920  # bytes
 _LOCATION = re.compile(r"(/[A-Za-z0-9._-]+)+")
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 class MediaFolder(Node):
-    """`/media`: avatars, props, backdrops and sounds. `X-Accel-Media` says where the proxy has the same folder."""
+    """`/media`: avatars, props, backdrops and sounds. `X-Accel-Media` says where the proxy has the folder."""
 
     isLeaf = True
 
@@ -118,8 +118,8 @@ def serve(
 ) -> bytes | int:
     """Answer with the file `root/segments...`: 200, 206, 304, 404 or 416.
 
-    `redirect` is the location under which the proxy in front has the same file, empty if it has not. A large file is
-    then left to the proxy (nginx's X-Accel-Redirect), and this answer has no body.
+    `redirect` is the location under which the proxy in front has the same file, empty if it has not. A large
+    file is then left to the proxy (nginx's X-Accel-Redirect), and this answer has no body.
     """
     if not segments or not all(map(SEGMENT.fullmatch, segments)):
         return pages.error(request, 404)

@@ -1,0 +1,415 @@
+"""Floods of a running stack: what is cut short, what it costs in memory, whether others still get through.
+
+    python tests/floods.py --project proscenium --plot floods.svg [files slow crowd urls all]
+
+The clients come by the load port, which has no limits for one client: to nginx they are as many as if each
+had an address of its own. An answer counts as cut when it ends before its Content-Length. An honest client
+asks for a page, a picture and a sound all the while. Memory is what the engine counts against a container's
+limit, without the file cache that the kernel takes back at need. Clients, requests and seconds are bounded;
+the targets are this project's own containers.
+"""
+
+import argparse
+import asyncio
+import http.client
+import itertools
+import json
+import multiprocessing
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from uuid import uuid4
+
+import uvloop
+
+HOST = b"upstage.localhost"
+BIG = "/media/bench/big.swf"
+SMALL = "/media/fox.svg"
+HONEST = ("/", SMALL, "/media/audio/applause.mp3")
+ESTABLISHED = b"\1"  # the state of a connection that no end has closed, in Linux' TCP_INFO
+SERVICES = ("nginx", "varnish", "backend")
+LIMIT = 0.8  # share of its memory limit that a container may use
+
+Address = tuple[str, int]
+
+
+@dataclass
+class Sizes:
+    """How large each flood is; the defaults are those of the reliability page."""
+
+    files: int = 180
+    slow: int = 2000
+    seconds: float = 25.0
+    crowd: int = 300
+    crowd_seconds: float = 8.0
+    urls: int = 300_000
+
+
+@dataclass
+class Outcome:
+    """What a flood's clients saw."""
+
+    name: str
+    answers: Counter[str] = field(default_factory=Counter)  # status, "held", "cut", "late", "refused"
+    honest: list[float] = field(default_factory=list)  # seconds
+    failed: Counter[str] = field(
+        default_factory=Counter
+    )  # what the honest client got instead of a whole 200 within 10 s
+    memory: dict[str, list[tuple[float, float]]] = field(
+        default_factory=dict
+    )  # service: (second, share of its limit)
+    began: float = 0.0
+    ended: float = 0.0
+    killed: list[str] = field(default_factory=list)  # log lines that tell of a process that was ended
+
+    @property
+    def p95(self) -> float:
+        """The honest client's 95th percentile, milliseconds."""
+        times = sorted(self.honest)
+        return times[int(0.95 * (len(times) - 1))] * 1000 if times else float("nan")
+
+    def peak(self, service: str) -> float:
+        """The largest share of its limit that a service used."""
+        return max((share for _, share in self.memory.get(service, [])), default=0.0)
+
+    @property
+    def faults(self) -> list[str]:
+        """Whatever is not as promised; empty if all is well."""
+        found = []
+        if cut := self.answers["cut"]:
+            found.append(f"{cut} answers cut short")
+        if self.failed:
+            found.append(
+                f"honest requests failed: {dict(self.failed)} of {len(self.honest) + self.failed.total()}"
+            )
+        found += [
+            f"{name} used {self.peak(name):.0%} of its memory"
+            for name in self.memory
+            if self.peak(name) > LIMIT
+        ]
+        return found + self.killed
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{count:,} {what}" for what, count in sorted(self.answers.items()))
+        memory = ", ".join(f"{name} {self.peak(name):.0%}" for name in self.memory)
+        seconds = self.ended - self.began
+        line = (
+            f"{self.name:6} {seconds:5.1f} s  {told}; honest p95 {self.p95:.0f} ms; memory at most {memory}"
+        )
+        return line + "".join(f"\n       FAULT: {fault}" for fault in self.faults)
+
+
+async def fetch(address: Address, path: str, timeout: float = 60.0) -> tuple[str, float]:
+    """Ask once over a new connection: the status, "cut", "late" or "refused", and the seconds it took."""
+    start = time.monotonic()
+    writer = None
+    try:
+        async with asyncio.timeout(timeout):
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(request(path))
+            said = await answer(reader)
+    except TimeoutError:
+        said = "late"
+    except OSError:
+        said = "refused"
+    finally:
+        if writer:
+            writer.close()
+    return said, time.monotonic() - start
+
+
+def request(path: str) -> bytes:
+    """Return the bytes of a request."""
+    return b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (path.encode(), HOST)
+
+
+async def answer(reader: asyncio.StreamReader) -> str:
+    """Read one answer: its status, "cut", or "refused" if there is none."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return "refused"
+    length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+    try:
+        if length:
+            left = int(length[1])
+            while left:
+                piece = await reader.read(min(left, 1 << 16))
+                if not piece:
+                    return "cut"
+                left -= len(piece)
+        else:
+            while size := int(await reader.readuntil(b"\r\n"), 16):
+                await reader.readexactly(size + 2)
+            await reader.readexactly(2)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return "cut"
+    return head[9:12].decode()
+
+
+async def files(address: Address, sizes: Sizes, outcome: Outcome) -> None:
+    """As many different large files, one after the other, all of them twice."""
+    for number in [*range(sizes.files)] * 2:
+        outcome.answers[(await fetch(address, f"{BIG}?v={number}"))[0]] += 1
+
+
+async def slow(address: Address, sizes: Sizes, outcome: Outcome) -> None:
+    """Clients that read a few bytes every five seconds, as slowhttptest -X does.
+
+    Their time is shorter than nginx's patience with a client that takes nothing (send_timeout, 30 s). When it
+    is over they must still be connected; one in twenty then reads the rest.
+    """
+
+    async def client(number: int) -> str:
+        await asyncio.sleep(number / 400)  # arrivals: 400 a second
+        until = time.monotonic() + sizes.seconds
+        loop = asyncio.get_running_loop()
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+            connection.setblocking(False)
+            try:
+                await loop.sock_connect(connection, address)
+                await loop.sock_sendall(connection, request(BIG))
+                data = b""
+                while b"\r\n\r\n" not in data:
+                    if not (piece := await loop.sock_recv(connection, 512)):
+                        return "refused"
+                    data += piece
+            except OSError:
+                return "refused"
+            length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", data)
+            if not data.startswith(b"HTTP/1.1 200") or not length:
+                return data[9:12].decode()
+            left = int(length[1]) + data.index(b"\r\n\r\n") + 4 - len(data)
+            while time.monotonic() < until:
+                left -= len(await loop.sock_recv(connection, 32))
+                await asyncio.sleep(5)
+            if connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1) != ESTABLISHED:
+                return "cut"
+            if number % 20:
+                return "held"
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 18)
+            while left and (piece := await loop.sock_recv(connection, 1 << 16)):
+                left -= len(piece)
+            return "cut" if left else "200"
+
+    async def count(number: int) -> None:
+        try:
+            outcome.answers[await client(number)] += 1
+        except ConnectionError:
+            outcome.answers["cut"] += 1
+
+    await asyncio.gather(*map(count, range(sizes.slow)))
+
+
+async def crowd(address: Address, sizes: Sizes, outcome: Outcome) -> None:
+    """Clients that fetch the same large file again and again."""
+    until = time.monotonic() + sizes.crowd_seconds
+
+    async def client() -> None:
+        while time.monotonic() < until:
+            outcome.answers[(await fetch(address, BIG))[0]] += 1
+
+    await asyncio.gather(*(client() for _ in range(sizes.crowd)))
+
+
+async def urls(address: Address, sizes: Sizes, outcome: Outcome) -> None:
+    """Different URLs of one small file, each asked once; then the large file, eight times under new names."""
+    numbers = iter(range(sizes.urls))
+    batch = uuid4().hex[:8]
+
+    async def client() -> None:
+        while some := list(itertools.islice(numbers, 50)):
+            reader, writer = await asyncio.open_connection(*address)
+            for number in some:  # all at once: nginx answers them in order
+                writer.write(request(f"{SMALL}?{batch}{number}"))
+            for _ in some:
+                outcome.answers[await answer(reader)] += 1
+            writer.close()
+
+    await asyncio.gather(*(client() for _ in range(50)))
+    for number in range(8):
+        outcome.answers[(await fetch(address, f"{BIG}?{batch}{number}"))[0]] += 1
+
+
+async def everything(address: Address, sizes: Sizes, outcome: Outcome) -> None:
+    """All four at once."""
+    await asyncio.gather(*(flood(address, sizes, outcome) for flood in (files, slow, crowd, urls)))
+
+
+Flood = Callable[[Address, Sizes, Outcome], Coroutine[None, None, None]]
+FLOODS: dict[str, Flood] = {"files": files, "slow": slow, "crowd": crowd, "urls": urls, "all": everything}
+
+
+class Engine(http.client.HTTPConnection):
+    """The container engine's API over its Unix socket."""
+
+    def __init__(self) -> None:
+        super().__init__("engine", timeout=20)
+
+    def connect(self) -> None:
+        """Open the engine's socket instead of a TCP connection."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect("/var/run/docker.sock")
+
+    def memory(self, container: str) -> float:
+        """The share of its limit that a container uses, file cache that can be dropped left out."""
+        self.request("GET", f"/containers/{container}/stats?stream=false&one-shot=true")
+        found = json.load(self.getresponse())["memory_stats"]
+        if not found:
+            return 0.0
+        dropped = found["stats"].get("total_inactive_file", found["stats"].get("inactive_file", 0))
+        return float(found["usage"] - dropped) / float(found["limit"])
+
+
+@dataclass
+class Stack:
+    """The containers of one project."""
+
+    project: str
+
+    @property
+    def address(self) -> Address:
+        """nginx's load port, where no limit for one client holds."""
+        inspected = self._docker("inspect", self.container("nginx"))
+        networks = json.loads(inspected)[0]["NetworkSettings"]["Networks"]
+        return next(net["IPAddress"] for name, net in networks.items() if name.endswith("_edge")), 8000
+
+    def container(self, service: str) -> str:
+        """The identifier of a service's container."""
+        return self._docker("compose", "-p", self.project, "ps", "-q", service).strip()
+
+    def killed(self, since: float) -> list[str]:
+        """Lines of the logs since then that tell of a process that did not end by itself."""
+        found = []
+        for service in SERVICES:
+            log = self._docker("logs", "--since", f"{since:.3f}", self.container(service), errors=True)
+            found += re.findall(r".*(?:exited on signal|Child \(\d+\) (?:died|not responding)).*", log)
+        return found
+
+    def _docker(self, *arguments: str, errors: bool = False) -> str:
+        done = subprocess.run(
+            ["docker", *arguments],
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if errors else subprocess.DEVNULL,
+            check=True,
+        )
+        return done.stdout
+
+
+Observed = tuple[list[float], Counter[str], dict[str, list[tuple[float, float]]]]
+
+
+def observe(
+    address: Address, containers: dict[str, str], results: "Connection[Observed, None]", over: Event
+) -> None:
+    """Be the honest client and sample the memory until it is over, in a process that no flood slows down."""
+    honest: list[float] = []
+    failed: Counter[str] = Counter()
+    memory: dict[str, list[tuple[float, float]]] = {service: [] for service in containers}
+
+    async def ask() -> None:
+        for path in itertools.cycle(HONEST):
+            if over.is_set():
+                return
+            status, seconds = await fetch(address, path, timeout=10)
+            if status == "200":
+                honest.append(seconds)
+            else:
+                failed[f"{path} {status}"] += 1
+            await asyncio.sleep(0.1)
+
+    async def sample() -> None:
+        start = time.monotonic()
+        while not over.is_set():
+            for service, container in containers.items():
+                share = await asyncio.to_thread(Engine().memory, container)
+                memory[service].append((time.monotonic() - start, share))
+            await asyncio.sleep(0.5)
+
+    async def both() -> None:
+        await asyncio.gather(ask(), sample())
+
+    asyncio.run(both())
+    results.send((honest, failed, memory))
+
+
+def flood(project: str, name: str, sizes: Sizes) -> Outcome:
+    """Run one flood against a project's stack."""
+    stack, outcome = Stack(project), Outcome(name)
+    address = stack.address
+    here, there = multiprocessing.Pipe(duplex=False)
+    over = multiprocessing.Event()
+    containers = {service: stack.container(service) for service in SERVICES}
+    observer = multiprocessing.Process(target=observe, args=(address, containers, there, over))
+    observer.start()
+    outcome.began = time.time()
+    try:
+        uvloop.run(FLOODS[name](address, sizes, outcome))
+    finally:
+        outcome.ended = time.time()
+        over.set()
+        if here.poll(30):
+            outcome.honest, outcome.failed, outcome.memory = here.recv()
+        observer.join(10)
+    assert outcome.memory, "the observer has failed"
+    outcome.killed = stack.killed(outcome.began)
+    return outcome
+
+
+def plot(outcomes: Sequence[Outcome], path: Path) -> None:
+    """Draw the memory of each service during each flood, as shares of the limits."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(
+        1, len(outcomes), figsize=(3.2 * len(outcomes), 3), sharey=True, squeeze=False
+    )
+    for axis, outcome in zip(axes[0], outcomes, strict=True):
+        for service, samples in outcome.memory.items():
+            axis.plot(*zip(*samples, strict=True), label=service)
+        axis.axhline(LIMIT, linestyle=":", color="grey")
+        axis.set(title=outcome.name, xlabel="seconds", ylim=(0, 1))
+        axis.yaxis.set_major_formatter("{x:.0%}")
+    axes[0][0].set_ylabel("share of the memory limit")
+    axes[0][0].legend(frameon=False)
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+def main() -> int:
+    """Run the floods that are named, print what came of each; 1 if anything was not as promised."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("floods", nargs="*", help=f"{', '.join(FLOODS)}; all five by default")
+    parser.add_argument("--project", default="proscenium", help="Compose's name for the stack")
+    parser.add_argument("--plot", type=Path, help="an image of the services' memory")
+    for name, default in vars(Sizes()).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
+    given = parser.parse_args()
+    if unknown := set(given.floods) - set(FLOODS):
+        parser.error(f"there is no flood {', '.join(sorted(unknown))}")
+    sizes = Sizes(**{name: getattr(given, name) for name in vars(Sizes())})
+    outcomes = []
+    for name in given.floods or FLOODS:
+        outcomes.append(flood(given.project, name, sizes))
+        print(outcomes[-1], flush=True)
+    if given.plot:
+        plot(outcomes, given.plot)
+    return int(any(outcome.faults for outcome in outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

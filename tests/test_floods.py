@@ -1,0 +1,17 @@
+"""Floods of the running stack, as long as a test may last; `python tests/floods.py` has them in full."""
+
+import pytest
+
+from floods import Sizes, flood
+from house import House
+
+pytestmark = pytest.mark.parametrize("house", ["containers"], indirect=True, scope="session")
+
+
+@pytest.mark.parametrize("name", ["files", "slow", "crowd", "urls", "all"])
+def test_nothing_is_cut_short(house: House, name: str) -> None:
+    sizes = Sizes(files=150, slow=600, seconds=8, crowd_seconds=3, urls=5000)
+    outcome = flood(house.project, name, sizes)
+    assert not outcome.faults, outcome
+    assert outcome.answers.total() > 300
+    assert set(outcome.answers) <= {"200", "held"}, outcome
