@@ -34,6 +34,7 @@ containers_clean() { docker compose --profile '*' down --remove-orphans --volume
 containers_status() { docker compose ps --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'; }
 containers_logs() { docker compose logs --follow --tail 50; }
 containers_password() { docker compose exec -T backend upstage admin-password; }
+containers_locust_account() { docker compose exec -T locust python web_password.py; }
 containers_running() { [ -n "$(docker compose ps -q nginx 2>/dev/null)" ]; }
 # A second Locust beside the one with the web page, in the same container; its report comes out through a pipe, because
 # it is written to memory there.

@@ -139,6 +139,9 @@ native_status() {
 }
 native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
 native_password() { UPSTAGE_DATA=$NATIVE_DATA/upstage PYTHONPATH=backend/src .venv/bin/python -m upstage admin-password; }
+native_locust_account() {
+    (cd loadtest && LOCUST_WEB_HOST=$BIND_ADDR LOCUST_WEB_PASSWORD_FILE=$NATIVE_DATA/locust-web-password ../.venv/bin/python web_password.py)
+}
 native_load() {
     (cd loadtest && LOADTEST_REPORTS=$REPO/$state/load LOCUST_HOST=http://$NATIVE_NET.1:8000 ../.venv/bin/locust "${load_run[@]}")
 }

@@ -56,7 +56,7 @@ def ask(
 class Backend:
     """Answers every request with its own name after `delay` seconds; `asked` holds the paths, no probes.
 
-    `/media/size-N` is answered with N bytes. An answer without `cache_control` does not say how long it is good.
+    `/media/size-N` is answered with N bytes. An empty `cache_control` is left out.
     """
 
     socket: Path
