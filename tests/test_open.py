@@ -82,18 +82,23 @@ def test_a_second_house_beside_the_first(house: House) -> None:
 
 @pytest.mark.parametrize("house", ["native"], indirect=True, scope="session")
 def test_without_an_engine_the_house_opens_natively(house: House, tmp_path: Path) -> None:
-    """The engine is hidden behind programs that fail as one that cannot start would."""
+    """The engine is hidden behind programs that fail as one that cannot start would.
+
+    The user has a strict umask, and nginx's workers and varnishd's child are other users.
+    """
     for name in ("docker", "dockerd", "systemctl"):
         (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
         (tmp_path / name).chmod(0o755)
     hidden = House("auto", house.project + "-hidden")
     hidden.knobs["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    usual = os.umask(0o077)
     try:
         hidden.opening = hidden.make("up")
         assert "No containers: " in hidden.opening
         assert hidden.get("/stages/demo").status_code == 200
         assert "healthy" in hidden.make("status")
     finally:
+        os.umask(usual)
         hidden.make("clean")
 
 

@@ -59,6 +59,7 @@ write_native_config() {
     local nginx=$NATIVE_RUN/nginx
     mkdir -p "$NATIVE_RUN"/{generated,log,sockets} "$TLS_FOLDER" .run/logs
     [ -O "$NATIVE_RUN" ] || die "$NATIVE_RUN belongs to somebody else; COMPOSE_PROJECT_NAME chooses another place."
+    chmod a+rx "${NATIVE_RUN%/*}" "$NATIVE_RUN" "$NATIVE_RUN/generated" # a strict umask has closed them
     chmod 1777 "$NATIVE_RUN/sockets" # as the containers' volume: each tier is another user there
     rm -rf "$NATIVE_RUN"/{nginx,varnish}
     cp -r nginx varnish "$NATIVE_RUN/"
