@@ -61,7 +61,7 @@ class House:
         each takes as much CPU as a hundred requests. RuntimeError if something does not start.
         """
         self.close()  # what a crashed run has left
-        self._compose("build", *self.services)
+        self._compose("build", "--with-dependencies", *self.services)
         self._compose("create", *self.services)
         self.description = self._compose("config", "--format", "json")
         described: Mapping[str, Any] = json.loads(self.description)["services"]
