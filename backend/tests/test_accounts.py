@@ -7,7 +7,8 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from upstage.accounts import ADMIN, Accounts, keep_password
+from upstage.accounts import ADMIN, Accounts
+from upstage.admin_password import keep_password
 from upstage.members import AUDIENCE
 from upstage.passwords import PasswordError, choose
 from upstage.passwords import matches as matches_hash

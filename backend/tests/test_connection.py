@@ -25,7 +25,7 @@ def clock_of(connections: Connections) -> Clock:
 
 def turn(connections: Connections) -> None:
     """What the reactor does until nobody's turn is due."""
-    while len(connections.turns):
+    while len(connections.shared.turns):
         clock_of(connections).advance(0)
 
 

@@ -1,6 +1,7 @@
 """What a hostile client costs, on transports without a network that stop reading when they are told to."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -10,8 +11,9 @@ from wsproto.connection import Connection as WebSocket
 from wsproto.connection import ConnectionType
 
 from hostile import TCP, WEBSOCKET, message
-from upstage.connection import AT_ONCE, READ_SIZE, Connections
+from upstage.connection import Connections
 from upstage.house import House
+from upstage.intake import AT_ONCE, READ_SIZE
 from upstage.limits import BURST, BYTES, GRACE, JOIN, PATIENCE, RATE
 from upstage.sockets import StageSocket, StageWebSocket
 from upstage.stage import Stage
@@ -198,7 +200,7 @@ def ticking() -> Callable[[], float]:
 
 
 def test_a_school_joins_at_once_and_the_chat_goes_on(room: Room) -> None:
-    room.connections.turns = Turns(room.reactor, ticking())
+    room.connections.shared = replace(room.connections.shared, turns=Turns(room.reactor, ticking()))
     talker = Client(room, address="192.0.2.1")
     talker.send(JOIN_FRAME)
     room.wait(0.05)
@@ -206,7 +208,7 @@ def test_a_school_joins_at_once_and_the_chat_goes_on(room: Room) -> None:
     for pupil in school:
         pupil.send(JOIN_FRAME)
     turns = 0
-    while len(room.connections.turns):
+    while len(room.connections.shared.turns):
         room.reactor.turn()
         turns += 1
         talker.send(b"msg=%d&mode=TEXT\0" % turns)

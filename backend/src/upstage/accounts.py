@@ -1,11 +1,8 @@
 """Who may sign in: players and the administrator, and the sessions of those who did."""
 
-import os
-import secrets
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 
 from upstage.brake import Guessing
 from upstage.limits import client_of
@@ -14,39 +11,9 @@ from upstage.records import RIGHTS, Account, RecordError
 from upstage.tokens import Tokens
 
 ADMIN = Player("admin", can_act=True, can_admin=True, can_su=True)
-PASSWORD_FILE = "admin-password"
 MAX_SIGN_UPS = 5  # new accounts from one address ...
 SIGN_UP_WINDOW = 3600.0  # ... in so many seconds
 MAX_ADDRESSES = 1000  # addresses that a brake remembers
-
-
-def read_password(data: Path) -> str | None:
-    """Return the generated password kept in the data folder, None before the first start."""
-    try:
-        return (data / PASSWORD_FILE).read_text("utf-8").strip() or None
-    except FileNotFoundError:
-        return None
-
-
-def keep_password(data: Path) -> str:
-    """Return the kept password; generate and keep one at the first start."""
-    password = read_password(data)
-    if password is None:
-        password = secrets.token_urlsafe(12)
-        write_private(data / PASSWORD_FILE, password + "\n")
-    return password
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read; after a crash it is there whole or not at all."""
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 class Brake:

@@ -4,7 +4,8 @@ import argparse
 import os
 import sys
 
-from upstage import accounts, health
+from upstage import health
+from upstage.admin_password import read_password
 from upstage.settings import Settings, SettingsError, from_environment
 
 
@@ -78,7 +79,7 @@ def healthcheck(settings: Settings, options: argparse.Namespace) -> int:
 def admin_password(settings: Settings, options: argparse.Namespace) -> int:
     """Print the password in force."""
     try:
-        password = settings.admin_password or accounts.read_password(settings.data)
+        password = settings.admin_password or read_password(settings.data)
     except OSError as error:
         return complain(error)
     if not password:

@@ -2,30 +2,25 @@
 
 A write to a Twisted transport never blocks and never fails: what a client does not read stays in our
 memory. So each connection watches how far its client is behind, and cuts it off at a cap. It also
-watches whether there still is one, and how much it sends: what is more than `limits` allow is not read, and
-what was read is acted on a few frames at a time, so that nobody has the reactor to themselves.
+watches whether there still is one; what it sends is `intake`'s affair.
 """
 
 import time
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from upstage import limits
 from upstage.house import House
-from upstage.limits import MAX_PER_ADDRESS, Addresses, Bucket, client_of
+from upstage.intake import Incoming, Intake, Shared
+from upstage.limits import MAX_PER_ADDRESS, Addresses, client_of
 from upstage.turns import Turns
 from upstage.wire import encode
 
 MAX_UNREAD = 1 << 20  # bytes a client may be behind before it is cut off
-MAX_OVERLONG = 2  # the second over-long frame disconnects
-READ_SIZE = 8 * 1024  # bytes read at once
-AT_ONCE = 4  # frames acted on before others have their turn
-PAUSE = 0.25  # seconds a connection in debt waits at least: to wake it for each frame would cost more
 HEARTBEAT = 45.0  # seconds: proxies close what has been quiet for 60
 BEAT = encode("HEARTBEAT")  # clients ignore modes they do not know
 
@@ -46,15 +41,6 @@ class Transport(Protocol):
     def abortConnection(self) -> None: ...
 
 
-class Incoming(Protocol):
-    """What turns bytes into frames: `wire.Splitter`, or one for what WebSocket makes of them."""
-
-    overlong: int
-
-    def feed(self, data: bytes) -> None: ...
-    def frames(self) -> Iterator[bytes | None]: ...
-
-
 class Connections:
     """Everybody connected through either door; the server closes them when it stops.
 
@@ -71,9 +57,8 @@ class Connections:
     ) -> None:
         self.house = house
         self.reactor = reactor
-        self.turns = Turns(reactor)
+        self.shared = Shared(reactor, Turns(reactor), clock, house.counts)
         self.max_unread = max_unread
-        self.clock = clock
         self.addresses = Addresses(clock, max_per_address)
         self.all: set[Connection] = set()
 
@@ -114,21 +99,11 @@ class Connection:
         self._connections = connections
         self._house = connections.house
         self._transport = transport
-        self._incoming = incoming
         self._write = write
         self._close = close
         self._peer = peer
         self._ping = ping
         self._address: str | None = None  # while it is counted
-        self._bucket = Bucket(connections.clock, limits.RATE, limits.BURST)
-        self._shared: Bucket | None = None  # the bucket of its address
-        self._due = 0.0  # when all debts are paid
-        self._unpaid = 0  # bytes
-        self._held = False  # there may be more to act on, or there are debts: nothing is read meanwhile
-        self._expensive: Callable[[], None] | None = None  # what has to be done before any other frame
-        self._queued = False  # among the turns, or soon will be
-        self._timer: IDelayedCall | None = None
-        self._paused = False
         self._unanswered = False  # a ping
         self._behind = False
         self._stuck = False  # behind for a whole heartbeat
@@ -137,7 +112,10 @@ class Connection:
         transport.registerProducer(self, True)
         connections.all.add(self)
         self._member = self._house.connect(self.send)
-        self._member.in_turn = self._in_turn
+        self._intake = Intake(
+            connections.shared, transport, incoming, partial(self._house.receive, self._member), self.cut
+        )
+        self._member.in_turn = self._intake.in_turn
 
     @property
     def door(self) -> str:
@@ -160,92 +138,8 @@ class Connection:
         """Take bytes from the client, cut anywhere."""
         self._unanswered = False
         self.enter()
-        if self._gone:
-            return
-        self._incoming.feed(data)
-        self._unpaid += len(data)
-        if not self._held:
-            self._act(first=True)
-
-    def _act(self, first: bool = False) -> None:
-        """Act on a few frames, unless there are debts; what is left is held. `first`: of those just read."""
-        count = 0
-        if self._due <= self._connections.clock():
-            overlong = self._incoming.overlong
-            for frame in islice(self._incoming.frames(), AT_ONCE):
-                count += 1
-                if frame is not None:
-                    self._house.receive(self._member, frame)
-                if self._gone:
-                    return
-                if self._expensive or self._behind:
-                    break
-            self._house.counts["overlong_frames"] += self._incoming.overlong - overlong
-            if self._incoming.overlong >= MAX_OVERLONG:
-                self.cut("overlong")
-                return
-            # A read that brings no whole frame is paid for like one: there may be a read for every byte.
-            self._spend((count or first) + self._unpaid / limits.BYTES)
-            self._unpaid = 0
-            if count < AT_ONCE and not self._expensive and not self._behind and not self._in_debt():
-                self._held = False
-                self._read_or_not()
-                return
-        self._hold()
-
-    def _in_turn(self, act: Callable[[], None]) -> None:
-        """Something expensive: it is paid first, and done when its turn has come."""
-        self._expensive = act
-        self._spend(limits.JOIN)
-
-    def _spend(self, tokens: float) -> None:
-        delay = self._bucket.spend(tokens)
-        if self._shared:
-            delay = max(delay, self._shared.spend(tokens))
-        if delay:
-            self._due = max(self._due, self._connections.clock() + delay)
-
-    def _in_debt(self) -> bool:
-        return self._due > self._connections.clock()
-
-    def _hold(self) -> None:
-        """Read nothing until the debts are paid and everything is acted on that was read."""
-        self._held = True
-        self._read_or_not()
-        if self._queued or self._behind:
-            return
-        self._queued = True
-        delay = self._due - self._connections.clock()
-        if delay <= 0:
-            self._connections.turns.add(self._turn)
-        elif self._bucket.spend(0) and self._bucket.since_full() > limits.GRACE:
-            self.cut("flood")
-        elif delay > limits.PATIENCE:
-            self.cut("address")
-        else:
-            self._house.counts["throttled"] += 1
-            reactor = self._connections.reactor
-            self._timer = reactor.callLater(max(delay, PAUSE), self._connections.turns.add, self._turn)
-
-    def _turn(self) -> None:
-        """Go on with what was held."""
-        self._queued = False
-        if self._gone or self._behind:
-            return
-        act, self._expensive = self._expensive, None
-        if act:
-            act()
-        self._act()
-
-    def _read_or_not(self) -> None:
-        """Read from the client if all it has sent is done, and it reads from us."""
-        pause = self._held or self._behind
-        if pause != self._paused and not self._transport.disconnecting:
-            self._paused = pause
-            if pause:
-                self._transport.pauseProducing()
-            else:
-                self._transport.resumeProducing()
+        if not self._gone:
+            self._intake.take(data)
 
     def send(self, frames: bytes) -> None:
         """Send encoded frames. One client's trouble ends here: it must not stop a broadcast."""
@@ -283,12 +177,12 @@ class Connection:
         """Count the connection for its address, as soon as that is known."""
         if self._address is None and not self._gone:
             address = client_of(self._peer())
-            self._shared = self._connections.addresses.enter(address)
-            if self._shared is None:
+            bucket = self._connections.addresses.enter(address)
+            if bucket is None:
                 self.cut("address")
             else:
                 self._address = address
-                self._spend(0)  # but its address may have debts
+                self._intake.share(bucket)
 
     def close(self) -> None:
         """Close when everything has been sent."""
@@ -318,8 +212,7 @@ class Connection:
 
     def _end(self) -> None:
         self._gone = True
-        if self._timer and self._timer.active():
-            self._timer.cancel()
+        self._intake.stop()
 
     # What follows is the transport calling its producer (twisted.internet.interfaces.IPushProducer).
 
@@ -329,7 +222,7 @@ class Connection:
         Otherwise it could make us answer (INFO, a WebSocket ping) without ever taking an answer.
         """
         self._behind = True
-        self._read_or_not()
+        self._intake.wait()
 
     def resumeProducing(self) -> None:
         """The client has caught up."""
@@ -337,10 +230,8 @@ class Connection:
         self._unread = 0
         if self._transport.disconnecting:
             self._transport.unregisterProducer()  # or Twisted waits for ever for us to go on
-        elif self._held:
-            self._hold()
         else:
-            self._read_or_not()
+            self._intake.go_on()
 
     def stopProducing(self) -> None:
         """The transport is gone; `lost` follows."""

@@ -15,7 +15,8 @@ from twisted.internet.error import CannotListenError
 from twisted.logger import Logger
 
 from upstage import __version__, journal
-from upstage.accounts import Accounts, keep_password
+from upstage.accounts import Accounts
+from upstage.admin_password import keep_password
 from upstage.brake import TooManyFailures, TooManyWaiting
 from upstage.connection import HEARTBEAT, Connections
 from upstage.database import Database
@@ -118,7 +119,7 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
             "chat": lambda: store.queued,
             "passwords": lambda: passwords.queued,
             "purges": lambda: purger.queued,
-            "turns": lambda: len(connections.turns),
+            "turns": lambda: len(connections.shared.turns),
         },
         held={"speech": lambda: speaker.held, "webcam": lambda: frames.held},
         outcomes={

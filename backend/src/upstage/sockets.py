@@ -18,7 +18,8 @@ from wsproto.events import AcceptConnection, CloseConnection, Event, Ping
 from wsproto.handshake import H11Handshake
 from wsproto.utilities import RemoteProtocolError
 
-from upstage.connection import READ_SIZE, Connection, Connections, Transport
+from upstage.connection import Connection, Connections, Transport
+from upstage.intake import READ_SIZE
 from upstage.web.headers import header, same_origin
 from upstage.web.request import SiteRequest
 from upstage.websocket import Messages, messages
@@ -167,7 +168,7 @@ class WebSocketDoor(Resource):
             request.setResponseCode(403)
             return b"A page from another host may not open this socket.\n"
         # In turn: hundreds who come at once must not keep those who are here from talking.
-        self._connections.turns.add(partial(self._shake_hands, request))
+        self._connections.shared.turns.add(partial(self._shake_hands, request))
         return NOT_DONE_YET
 
     def _shake_hands(self, request: SiteRequest) -> None:
