@@ -5,7 +5,8 @@
 
 Two honest clients chat over WebSocket, 40 lines a second, and somebody asks for /health four times a second.
 Meanwhile the attackers, in a process of their own, send as fast as they are read; one that is disconnected
-comes back. Without `--host` a server of its own is started. Attack only what is yours.
+comes back. Without `--host` a server of its own is started, and its processor time and the lag of its reactor
+are reported too: on a busy machine they say more than the clients' clocks. Attack only what is yours.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.request import urlopen
 
 sys.path.insert(0, str(Path(__file__).parent))
 from theatre import PASSWORD, Server
@@ -42,6 +44,7 @@ class Target:
     stage: int
     proxied: bool
     stage_id: str
+    metrics: int = 0  # the port of /metrics, if it can be reached
 
 
 def message(opcode: int, payload: bytes = b"", final: bool = True) -> bytes:
@@ -212,14 +215,37 @@ def quantile(values: list[float], part: float) -> float:
     return round(sorted(values)[min(int(len(values) * part), len(values) - 1)] * 1000, 1)
 
 
+def counters(target: Target) -> dict[str, float]:
+    """The server's own figures: processor seconds, and how often its reactor was how late."""
+    if not target.metrics:
+        return {}
+    with urlopen(f"http://{target.host}:{target.metrics}/metrics") as answer:
+        lines = [line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if line[0] != "#"]
+    wanted = ("process_cpu_seconds_total", "upstage_reactor_lag_seconds_bucket")
+    return {name: float(value) for name, value in lines if name.startswith(wanted)}
+
+
+def server_figures(before: dict[str, float], after: dict[str, float], seconds: float) -> dict[str, object]:
+    """Processor time in percent, and the upper bound of the worst lag."""
+    if not before:
+        return {}
+    grown = {name: after[name] - before[name] for name in after}
+    cpu = grown.pop("process_cpu_seconds_total")
+    everything = max(grown.values())
+    worst = next(name for name, value in grown.items() if value == everything)
+    return {"cpu_percent": round(100 * cpu / seconds), "lag_below_s": worst.split('"')[1]}
+
+
 def measure(target: Target, kind: str, connections: int, seconds: float) -> dict[str, object]:
     """One attack; 0 connections: none."""
+    before, began = counters(target), time.monotonic()
     result: multiprocessing.Queue[int] = multiprocessing.Queue()
     process = multiprocessing.Process(target=attackers, args=(target, kind, connections, seconds + 1, result))
     if connections:
         process.start()
     honest = Honest(target)
     asyncio.run(honest.run(seconds))
+    figures = server_figures(before, counters(target), time.monotonic() - began)
     disconnected = result.get(timeout=seconds + 10) if connections else 0
     if connections:
         process.join(5)
@@ -231,6 +257,7 @@ def measure(target: Target, kind: str, connections: int, seconds: float) -> dict
         "health_p99_ms": quantile(honest.health, 0.99),
         "health_failures": honest.failures,
         "disconnected": disconnected,
+        **figures,
     }
 
 
@@ -263,7 +290,12 @@ def main() -> None:
             UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         )
         try:
-            run(Target("127.0.0.1", server.web_port, server.stage_port, True, options.stage_id))
+            [metrics] = [
+                int(event.rsplit(" ", 1)[1])
+                for event in (str(line["event"]) for line in server.lines())
+                if event.startswith("MetricsSite starting")
+            ]
+            run(Target("127.0.0.1", server.web_port, server.stage_port, True, options.stage_id, metrics))
         finally:
             server.stop()
 
