@@ -1,6 +1,6 @@
 """Floods of a running stack: what is cut short, what it costs in memory, whether others still get through.
 
-    python tests/floods.py --project proscenium --plot floods.svg [files slow crowd urls all]
+    python tests/floods.py --project proscenium --plot floods.svg [files slow crowd urls all viewers]
 
 The clients come by the load port, which has no limits for one client: to nginx they are as many as if each
 had an address of its own. An answer counts as cut when it ends before its Content-Length. An honest client
@@ -23,6 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -51,6 +52,8 @@ class Sizes:
     crowd: int = 300
     crowd_seconds: float = 8.0
     urls: int = 300_000
+    viewers: int = 1000
+    viewer_seconds: float = 20.0
 
 
 @dataclass
@@ -155,13 +158,13 @@ async def answer(reader: asyncio.StreamReader) -> str:
     return head[9:12].decode()
 
 
-async def files(address: Address, sizes: Sizes, outcome: Outcome) -> None:
+async def files(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
     """As many different large files, one after the other, all of them twice."""
     for number in [*range(sizes.files)] * 2:
-        outcome.answers[(await fetch(address, f"{BIG}?v={number}"))[0]] += 1
+        outcome.answers[(await fetch(stack.address, f"{BIG}?v={number}"))[0]] += 1
 
 
-async def slow(address: Address, sizes: Sizes, outcome: Outcome) -> None:
+async def slow(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
     """Clients that read a few bytes every five seconds, as slowhttptest -X does.
 
     Their time is shorter than nginx's patience with a client that takes nothing (send_timeout, 30 s). When it
@@ -176,7 +179,7 @@ async def slow(address: Address, sizes: Sizes, outcome: Outcome) -> None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
             connection.setblocking(False)
             try:
-                await loop.sock_connect(connection, address)
+                await loop.sock_connect(connection, stack.address)
                 await loop.sock_sendall(connection, request(BIG))
                 data = b""
                 while b"\r\n\r\n" not in data:
@@ -210,25 +213,25 @@ async def slow(address: Address, sizes: Sizes, outcome: Outcome) -> None:
     await asyncio.gather(*map(count, range(sizes.slow)))
 
 
-async def crowd(address: Address, sizes: Sizes, outcome: Outcome) -> None:
+async def crowd(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
     """Clients that fetch the same large file again and again."""
     until = time.monotonic() + sizes.crowd_seconds
 
     async def client() -> None:
         while time.monotonic() < until:
-            outcome.answers[(await fetch(address, BIG))[0]] += 1
+            outcome.answers[(await fetch(stack.address, BIG))[0]] += 1
 
     await asyncio.gather(*(client() for _ in range(sizes.crowd)))
 
 
-async def urls(address: Address, sizes: Sizes, outcome: Outcome) -> None:
+async def urls(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
     """Different URLs of one small file, each asked once; then the large file, eight times under new names."""
     numbers = iter(range(sizes.urls))
     batch = uuid4().hex[:8]
 
     async def client() -> None:
         while some := list(itertools.islice(numbers, 50)):
-            reader, writer = await asyncio.open_connection(*address)
+            reader, writer = await asyncio.open_connection(*stack.address)
             for number in some:  # all at once: nginx answers them in order
                 writer.write(request(f"{SMALL}?{batch}{number}"))
             for _ in some:
@@ -237,16 +240,40 @@ async def urls(address: Address, sizes: Sizes, outcome: Outcome) -> None:
 
     await asyncio.gather(*(client() for _ in range(50)))
     for number in range(8):
-        outcome.answers[(await fetch(address, f"{BIG}?{batch}{number}"))[0]] += 1
+        outcome.answers[(await fetch(stack.address, f"{BIG}?{batch}{number}"))[0]] += 1
 
 
-async def everything(address: Address, sizes: Sizes, outcome: Outcome) -> None:
-    """All four at once."""
-    await asyncio.gather(*(flood(address, sizes, outcome) for flood in (files, slow, crowd, urls)))
+async def viewers(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
+    """Viewers of one webcam: each has seen its picture and waits for the next, which comes in the end."""
+    camera = "/media/video/flood.jpg"
+
+    async def client(number: int) -> None:
+        for _ in range(2):
+            status, _ = await fetch(stack.address, f"{camera}?s={number}")
+            outcome.answers[status] += 1
+
+    async def picture() -> None:
+        await asyncio.sleep(sizes.viewer_seconds)
+        await asyncio.to_thread(stack.picture)
+
+    await asyncio.to_thread(stack.picture)
+    await asyncio.gather(picture(), *map(client, range(sizes.viewers)))
 
 
-Flood = Callable[[Address, Sizes, Outcome], Coroutine[None, None, None]]
-FLOODS: dict[str, Flood] = {"files": files, "slow": slow, "crowd": crowd, "urls": urls, "all": everything}
+async def everything(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
+    """The four that fetch files, at once."""
+    await asyncio.gather(*(flood(stack, sizes, outcome) for flood in (files, slow, crowd, urls)))
+
+
+Flood = Callable[["Stack", Sizes, Outcome], Coroutine[None, None, None]]
+FLOODS: dict[str, Flood] = {
+    "files": files,
+    "slow": slow,
+    "crowd": crowd,
+    "urls": urls,
+    "all": everything,
+    "viewers": viewers,
+}
 
 
 class Engine(http.client.HTTPConnection):
@@ -276,7 +303,7 @@ class Stack:
 
     project: str
 
-    @property
+    @cached_property
     def address(self) -> Address:
         """nginx's load port, where no limit for one client holds."""
         inspected = self._docker("inspect", self.container("nginx"))
@@ -286,6 +313,13 @@ class Stack:
     def container(self, service: str) -> str:
         """The identifier of a service's container."""
         return self._docker("compose", "-p", self.project, "ps", "-q", service).strip()
+
+    def picture(self) -> None:
+        """Give the backend a new picture of a webcam."""
+        folder = "/srv/media/video"
+        write = f"head -c 20000 /dev/urandom >{folder}/new && mv {folder}/new {folder}/flood.jpg"
+        script = f"mkdir -p {folder} && {write}"
+        self._docker("exec", self.container("backend"), "sh", "-c", script)
 
     def killed(self, since: float) -> list[str]:
         """Lines of the logs since then that tell of a process that did not end by itself."""
@@ -346,15 +380,14 @@ def observe(
 def flood(project: str, name: str, sizes: Sizes) -> Outcome:
     """Run one flood against a project's stack."""
     stack, outcome = Stack(project), Outcome(name)
-    address = stack.address
     here, there = multiprocessing.Pipe(duplex=False)
     over = multiprocessing.Event()
     containers = {service: stack.container(service) for service in SERVICES}
-    observer = multiprocessing.Process(target=observe, args=(address, containers, there, over))
+    observer = multiprocessing.Process(target=observe, args=(stack.address, containers, there, over))
     observer.start()
     outcome.began = time.time()
     try:
-        uvloop.run(FLOODS[name](address, sizes, outcome))
+        uvloop.run(FLOODS[name](stack, sizes, outcome))
     finally:
         outcome.ended = time.time()
         over.set()
@@ -393,7 +426,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("floods", nargs="*", help=f"{', '.join(FLOODS)}; all five by default")
+    parser.add_argument("floods", nargs="*", help=f"{', '.join(FLOODS)}; all of them by default")
     parser.add_argument("--project", default="proscenium", help="Compose's name for the stack")
     parser.add_argument("--plot", type=Path, help="an image of the services' memory")
     for name, default in vars(Sizes()).items():

@@ -109,10 +109,31 @@ def test_there_is_no_way_out(house: House, source: str) -> None:
         house.compose("exec", "-T", source, "python", "-c", REACHES, edge, "8080")
 
 
+@pytest.mark.parametrize("frozen", ["varnish", "backend"])
+def test_a_frozen_tier_is_no_reason_to_wait(house: House, frozen: str) -> None:
+    """A stopped process still takes connections. What has been asked for before keeps coming, all else is a 503."""
+    known = "/media/bench/tiny.html"
+    for _ in range(3):  # into Varnish, then into nginx
+        whole = house.get(known)
+    house.compose("pause", frozen)
+    try:
+        for path, status in ((known, 200), (f"/stages/{uuid.uuid4().hex}", 503)):
+            started = time.monotonic()
+            answer = house.get(path)
+            assert (answer.status_code, time.monotonic() - started < 6) == (status, True), path
+            if status == 200:
+                assert answer.content == whole.content
+            else:
+                assert answer.headers["Retry-After"] == "5"
+    finally:
+        house.compose("unpause", frozen)
+        eventually(lambda: house.get("/admin/id").status_code == 200, within=60)
+
+
 def test_a_dead_varnish_is_answered_by_our_own_page(house: House) -> None:
     house.compose("stop", "varnish")
     try:
-        answer = house.get("/")
+        answer = house.get(f"/stages/{uuid.uuid4().hex}")
         assert answer.status_code == 503
         assert answer.headers["Retry-After"] == "5"
         assert answer.headers["Cache-Control"] == "no-store"

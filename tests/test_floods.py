@@ -2,15 +2,15 @@
 
 import pytest
 
-from floods import Sizes, flood
+from floods import FLOODS, Sizes, flood
 from house import House
 
 pytestmark = pytest.mark.parametrize("house", ["containers"], indirect=True, scope="session")
 
 
-@pytest.mark.parametrize("name", ["files", "slow", "crowd", "urls", "all"])
+@pytest.mark.parametrize("name", FLOODS)
 def test_nothing_is_cut_short(house: House, name: str) -> None:
-    sizes = Sizes(files=150, slow=600, seconds=8, crowd_seconds=3, urls=5000)
+    sizes = Sizes(files=150, slow=600, seconds=8, crowd_seconds=3, urls=5000, viewer_seconds=6)
     outcome = flood(house.project, name, sizes)
     assert not outcome.faults, outcome
     assert outcome.answers.total() > 300

@@ -9,15 +9,20 @@ Knows nothing of Locust, so it can be tested, and used, without it:
 One greenlet uses a line. Whatever ends it is a LineError, with the same words for the same fault.
 """
 
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator
 
 from gevent import socket
-from wsproto import ConnectionType, WSConnection
-from wsproto import events as ws
-from wsproto.connection import ConnectionState
-from wsproto.utilities import RemoteProtocolError
+
+try:
+    from wsproto import ConnectionType, WSConnection
+    from wsproto import events as ws
+    from wsproto.connection import ConnectionState
+    from wsproto.utilities import RemoteProtocolError
+except ModuleNotFoundError:  # the official image has it only because something else needs it
+    sys.exit("This image of Locust does not bring wsproto, which the visitors need: pip install wsproto")
 
 MAX_FRAME = 1 << 20  # bytes; the longest that a stage sends is LOAD_CHAT, a quarter of that
 CHUNK = 1 << 16  # bytes to take from the kernel at once
