@@ -111,7 +111,7 @@ def test_there_is_no_way_out(house: House, source: str) -> None:
 
 @pytest.mark.parametrize("frozen", ["varnish", "backend"])
 def test_a_frozen_tier_is_no_reason_to_wait(house: House, frozen: str) -> None:
-    """A stopped process still takes connections. What has been asked for before keeps coming, all else is a 503."""
+    """A stopped process still takes connections. What was asked for before keeps coming, the rest is 503."""
     known = "/media/bench/tiny.html"
     for _ in range(3):  # into Varnish, then into nginx
         whole = house.get(known)
