@@ -1,8 +1,9 @@
-# nginx keeps an answer for the rest of the second, so that a crowd causes one request to Varnish for each file and second.
+# nginx keeps an answer for the rest of the second, so that a crowd causes one request to Varnish for each file and
+# second.
 #
 # Varnish decides which, because only Varnish knows how it came by an answer: a fresh copy, the same for every client,
-# and small enough for nginx's memory. (Only a copy, so that what nginx repeats of our report is true: a hit.) nginx comes
-# by the listener "unix", and stores nothing without this header.
+# and small enough for nginx's memory. (Only a copy, so that what nginx repeats of our report is true: a hit.) nginx
+# comes by the listener "unix", and stores nothing without this header.
 #
 # "@" and a time: valid until the end of that second. A plain "1" could live for almost two, and what the backend has
 # purged must be gone after one.

@@ -18,12 +18,12 @@ END
 
 # unix:       nginx, for the default host; http: whoever speaks TCP; admin: the backend, to purge
 # -s:         where the objects are kept. malloc,SIZE or file,PATH,SIZE; what does not fit is thrown out, the least
-#             recently used first. Around each object there is as much again as a small one takes: compose.yaml has the sum
+#             recently used first. Around a small object there is as much again: compose.yaml has the sum
 # Transient:  what passes through without being kept; unlimited by default, and so the way to run out of memory
 # nuke_limit: how many objects one new object may throw out. 50, the default, make room for 16 kB where all are small,
 #             and the answer ends there; this is more than there can be
-# default_*:  an answer that does not say how long it is good is not kept, and a copy that is no longer good may still be
-#             confirmed by a 304 for an hour
+# default_*:  an answer that does not say how long it is good is not kept, and a copy that is no longer good may
+#             still be confirmed by a 304 for an hour
 # critbit_cooloff: how long the place of a URL that is gone is kept; three minutes of a flood of URLs would be 100 MB
 # http_max_hdr: of one message; nginx's limit is 32 kB, whatever their number
 # vsl_space:  the log that varnishlog reads, in shared memory
