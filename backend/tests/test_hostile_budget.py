@@ -251,6 +251,15 @@ def test_a_client_that_leaves_while_it_waits_leaves_nothing_behind(room: Room) -
     assert room.stage.audience == 0
 
 
+def test_pings_that_are_held_when_the_server_stops_are_not_answered(room: Room) -> None:
+    client = Client(room, websocket=True)
+    client.send(message(9) * 20)
+    assert client.transport.value().count(b"\x8a\0") == AT_ONCE
+    client.protocol._connection.close()
+    room.wait(0.05)
+    assert client.transport.value().count(b"\x8a\0") == AT_ONCE
+
+
 def test_a_turn_is_short_and_an_error_ends_only_itself() -> None:
     reactor = Reactor()
     turns = Turns(reactor, ticking())

@@ -127,7 +127,8 @@ class StageWebSocket(Protocol):
     def _control(self, event: Event) -> None:
         """Answer what is no message."""
         if isinstance(event, Ping):
-            self._write(event.response())
+            if self._socket.state is ConnectionState.OPEN:  # or we have said goodbye already
+                self._write(event.response())
         elif isinstance(event, CloseConnection):  # also made of what breaks the rules of RFC 6455
             if self._socket.state is not ConnectionState.CLOSED:
                 self._write(event.response())
