@@ -41,6 +41,9 @@ from upstage.webcam import Check, Pictures, Refused, WebcamFactory
 
 COUNTS_PAUSE = 0.05  # seconds between two JOINED frames, however many come and go
 PATIENCE = 3.0  # seconds for clients to take what was sent to them, when the server stops
+SWITCH = (
+    0.0005  # seconds a busy reactor keeps the thread waiting that writes the chat down; Python's are 5 ms
+)
 
 log = Logger()
 
@@ -182,6 +185,7 @@ def serve(settings: Settings) -> int:
     from twisted.internet import reactor  # importing it installs it
 
     raise_file_limit()
+    sys.setswitchinterval(SWITCH)
     try:
         services = build(settings, reactor)
         services.startService()
