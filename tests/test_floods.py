@@ -13,5 +13,5 @@ def test_nothing_is_cut_short(house: House, name: str) -> None:
     sizes = Sizes(files=150, slow=600, seconds=8, crowd_seconds=3, urls=5000, viewer_seconds=6)
     outcome = flood(house.project, name, sizes)
     assert not outcome.faults, outcome
-    assert outcome.answers.total() > 300
+    assert outcome.answers.total() >= 300
     assert set(outcome.answers) <= {"200", "held"}, outcome
