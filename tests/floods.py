@@ -1,6 +1,6 @@
 """Floods of a running stack: what is cut short, what it costs in memory, whether others still get through.
 
-    python tests/floods.py --project proscenium --plot floods.svg [files slow crowd urls all viewers]
+    python tests/floods.py --project proscenium --plot floods.png [quiet files slow crowd urls all viewers]
 
 The clients come by the load port, which has no limits for one client: to nginx they are as many as if each
 had an address of its own. An answer counts as cut when it ends before its Content-Length. An honest client
@@ -46,6 +46,7 @@ Address = tuple[str, int]
 class Sizes:
     """How large each flood is; the defaults are those of the reliability page."""
 
+    quiet: float = 10.0
     files: int = 180
     slow: int = 2000
     seconds: float = 25.0
@@ -63,12 +64,10 @@ class Outcome:
     name: str
     answers: Counter[str] = field(default_factory=Counter)  # status, "held", "cut", "late", "refused"
     honest: list[float] = field(default_factory=list)  # seconds
-    failed: Counter[str] = field(
-        default_factory=Counter
-    )  # what the honest client got instead of a whole 200 within 10 s
-    memory: dict[str, list[tuple[float, float]]] = field(
-        default_factory=dict
-    )  # service: (second, share of its limit)
+    # What the honest client got instead of a whole 200 within 10 s.
+    failed: Counter[str] = field(default_factory=Counter)
+    # By service: second, share of its limit.
+    memory: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     began: float = 0.0
     ended: float = 0.0
     killed: list[str] = field(default_factory=list)  # log lines that tell of a process that was ended
@@ -156,6 +155,11 @@ async def answer(reader: asyncio.StreamReader) -> str:
     except (asyncio.IncompleteReadError, ConnectionError):
         return "cut"
     return head[9:12].decode()
+
+
+async def quiet(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
+    """No flood: what the honest client gets by itself."""
+    await asyncio.sleep(sizes.quiet)
 
 
 async def files(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
@@ -267,6 +271,7 @@ async def everything(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
 
 Flood = Callable[["Stack", Sizes, Outcome], Coroutine[None, None, None]]
 FLOODS: dict[str, Flood] = {
+    "quiet": quiet,
     "files": files,
     "slow": slow,
     "crowd": crowd,
@@ -403,20 +408,20 @@ def plot(outcomes: Sequence[Outcome], path: Path) -> None:
     """Draw the memory of each service during each flood, as shares of the limits."""
     import matplotlib
 
-    matplotlib.use("svg")
+    matplotlib.use("agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(
-        1, len(outcomes), figsize=(3.2 * len(outcomes), 3), sharey=True, squeeze=False
-    )
-    for axis, outcome in zip(axes[0], outcomes, strict=True):
+    columns = min(3, len(outcomes))
+    rows = -(-len(outcomes) // columns)
+    figure = pyplot.figure(figsize=(3.4 * columns, 2.6 * rows))
+    for number, outcome in enumerate(outcomes, 1):
+        axis = figure.add_subplot(rows, columns, number)
         for service, samples in outcome.memory.items():
             axis.plot(*zip(*samples, strict=True), label=service)
         axis.axhline(LIMIT, linestyle=":", color="grey")
-        axis.set(title=outcome.name, xlabel="seconds", ylim=(0, 1))
+        axis.set(title=outcome.name, xlabel="seconds", ylabel="share of the limit", ylim=(0, 1))
         axis.yaxis.set_major_formatter("{x:.0%}")
-    axes[0][0].set_ylabel("share of the memory limit")
-    axes[0][0].legend(frameon=False)
+    figure.axes[0].legend(frameon=False)
     figure.tight_layout()
     figure.savefig(path)
 
