@@ -14,8 +14,8 @@ from twisted.internet.defer import Deferred
 
 HERE = (10, 60.0)  # wrong passwords for one account from one address, in so many seconds
 ADDRESS = (60, 60.0)  # from one address: a class of thirty, each of whom is wrong twice
-# For one account from everywhere, except from where its owner has signed in before: whoever guesses from
-# many addresses must not lock the owner out.
+# For one account from everywhere, except from where its owner has signed in before: a client that guesses
+# from many addresses must not lock the owner out.
 EVERYWHERE = (100, 3600.0)
 REMEMBERED = 10_000  # entries of each table: the oldest goes
 MAX_WAITING = 100  # guesses that wait for others to be judged
@@ -95,9 +95,8 @@ class Guessing:
         self._here = Table(*HERE)
         self._addresses = Table(*ADDRESS)
         self._everywhere = Table(*EVERYWHERE)
-        self._owners: OrderedDict[tuple[str, str], None] = (
-            OrderedDict()
-        )  # name and address, of right passwords
+        # Name and address, of right passwords.
+        self._owners: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._waiting = 0
 
     async def judge(self, name: str, address: str, is_right: Callable[[], Awaitable[bool]]) -> bool:

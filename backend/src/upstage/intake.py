@@ -19,9 +19,8 @@ from upstage.turns import Turns
 MAX_OVERLONG = 2  # the second over-long frame disconnects
 READ_SIZE = 8 * 1024  # bytes read at once
 AT_ONCE = 4  # frames acted on before others have their turn
-PAUSE = (
-    0.25  # seconds a client in debt waits at least: to go on for each frame would cost more than the frame
-)
+# Seconds a client in debt waits at least: to go on for each frame would cost more than the frame.
+PAUSE = 0.25
 
 
 class Incoming(Protocol):

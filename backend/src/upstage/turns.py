@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from twisted.internet.interfaces import IReactorTime
 
-SLICE = 0.002  # seconds of work in each turn of the reactor; everybody else waits for no more than that
+SLICE = 0.002  # seconds of work in each turn of the reactor; all other clients wait no longer than that
 
 
 class Turns:
