@@ -25,7 +25,7 @@ JOIN = 25.0  # a whole stage is sent
 
 
 class Bucket:
-    """A token bucket: `rate` tokens come each second, up to `burst`; a client that spends more has to wait."""
+    """A token bucket: `rate` tokens come each second, up to `burst`; a client that spends more waits."""
 
     def __init__(self, clock: Callable[[], float], rate: float, burst: float) -> None:
         self._clock = clock
