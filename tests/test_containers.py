@@ -128,7 +128,7 @@ def test_a_frozen_tier_is_no_reason_to_wait(house: House, frozen: str) -> None:
     finally:
         house.compose("unpause", frozen)
         eventually(lambda: house.get("/admin/id").status_code == 200, within=60)
-        # The engine could not look after it meanwhile, and lets nothing start that depends on it before it has.
+        # Until then the engine starts nothing that depends on it: it could not look after it meanwhile.
         eventually(lambda: inspect(house, frozen)["State"]["Health"]["Status"] == "healthy", within=60)
 
 
