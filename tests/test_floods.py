@@ -10,7 +10,7 @@ pytestmark = pytest.mark.parametrize("house", ["containers"], indirect=True, sco
 
 @pytest.mark.parametrize("name", [name for name in FLOODS if name != "quiet"])
 def test_nothing_is_cut_short(house: House, name: str) -> None:
-    sizes = Sizes(files=150, slow=600, seconds=8, crowd_seconds=3, urls=5000, viewer_seconds=6)
+    sizes = Sizes(files=150, slow=600, seconds=8, crowd=150, crowd_seconds=3, urls=5000, viewer_seconds=6)
     outcome = flood(house.project, name, sizes)
     assert not outcome.faults, outcome
     assert outcome.answers.total() >= 300
