@@ -1,4 +1,4 @@
-"""The administrator's password, as far as nobody has set one: generated once, kept in the data folder."""
+"""The administrator's password, unless one has been set: generated once, kept in the data folder."""
 
 import os
 import secrets

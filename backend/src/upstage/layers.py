@@ -73,7 +73,7 @@ class Layer:
         yield from (frame for _, frame in self._marks)
 
     def prepared(self) -> bytes:
-        """All frames of the replay in one object, the same one for everybody until the layer changes.
+        """All frames of the replay in one object, shared by all members until the layer changes.
 
         A class that joins at once would otherwise have thousands of frames put together for each pupil.
         """
