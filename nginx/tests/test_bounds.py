@@ -49,7 +49,6 @@ def test_the_micro_cache_holds_a_bounded_number_of_copies(fresh: Front) -> None:
     copies = sum(len(files) for _, _, files in os.walk(fresh.folder / "micro_cache"))
     # More than may be in use at a time (limits.conf), and about as many as compose.yaml counts with.
     assert 2400 < copies <= 3100
-    assert not fresh.lines("could not allocate")
 
 
 def test_requests_in_progress_of_all_clients_together(fresh: Front) -> None:
