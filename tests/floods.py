@@ -11,19 +11,15 @@ the targets are this project's own containers.
 
 import argparse
 import asyncio
-import http.client
 import itertools
-import json
 import multiprocessing
 import re
 import socket
-import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -31,15 +27,14 @@ from uuid import uuid4
 
 import uvloop
 
+from running_stack import SERVICES, Address, Engine, Stack
+
 HOST = b"upstage.localhost"
 BIG = "/media/bench/big.swf"
 SMALL = "/media/fox.svg"
 HONEST = ("/", SMALL, "/media/audio/applause.mp3")
 ESTABLISHED = b"\1"  # the state of a connection that no end has closed, in Linux' TCP_INFO
-SERVICES = ("nginx", "varnish", "backend")
 LIMIT = 0.8  # share of its memory limit that a container may use
-
-Address = tuple[str, int]
 
 
 @dataclass
@@ -157,18 +152,18 @@ async def answer(reader: asyncio.StreamReader) -> str:
     return head[9:12].decode()
 
 
-async def quiet(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
+async def quiet(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
     """No flood: what the honest client gets by itself."""
     await asyncio.sleep(sizes.quiet)
 
 
-async def files(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
+async def files(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
     """As many different large files, one after the other, all of them twice."""
     for number in [*range(sizes.files)] * 2:
         outcome.answers[(await fetch(stack.address, f"{BIG}?v={number}"))[0]] += 1
 
 
-async def slow(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
+async def slow(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
     """Clients that read a few bytes every five seconds, as slowhttptest -X does.
 
     Their time is shorter than nginx's patience with a client that takes nothing (send_timeout, 30 s). When it
@@ -217,7 +212,7 @@ async def slow(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
     await asyncio.gather(*map(count, range(sizes.slow)))
 
 
-async def crowd(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
+async def crowd(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
     """Clients that fetch the same large file again and again."""
     until = time.monotonic() + sizes.crowd_seconds
 
@@ -228,7 +223,7 @@ async def crowd(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
     await asyncio.gather(*(client() for _ in range(sizes.crowd)))
 
 
-async def urls(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
+async def urls(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
     """Different URLs of one small file, each asked once; then the large file, eight times under new names."""
     numbers = iter(range(sizes.urls))
     batch = uuid4().hex[:8]
@@ -247,7 +242,7 @@ async def urls(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
         outcome.answers[(await fetch(stack.address, f"{BIG}?{batch}{number}"))[0]] += 1
 
 
-async def viewers(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
+async def viewers(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
     """Viewers of one webcam: each has seen its picture and waits for the next, which comes in the end."""
     camera = "/media/video/flood.jpg"
 
@@ -264,12 +259,12 @@ async def viewers(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
     await asyncio.gather(picture(), *map(client, range(sizes.viewers)))
 
 
-async def everything(stack: "Stack", sizes: Sizes, outcome: Outcome) -> None:
+async def everything(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
     """The four that fetch files, at once."""
     await asyncio.gather(*(flood(stack, sizes, outcome) for flood in (files, slow, crowd, urls)))
 
 
-Flood = Callable[["Stack", Sizes, Outcome], Coroutine[None, None, None]]
+Flood = Callable[[Stack, Sizes, Outcome], Coroutine[None, None, None]]
 FLOODS: dict[str, Flood] = {
     "quiet": quiet,
     "files": files,
@@ -279,70 +274,6 @@ FLOODS: dict[str, Flood] = {
     "all": everything,
     "viewers": viewers,
 }
-
-
-class Engine(http.client.HTTPConnection):
-    """The container engine's API over its Unix socket."""
-
-    def __init__(self) -> None:
-        super().__init__("engine", timeout=20)
-
-    def connect(self) -> None:
-        """Open the engine's socket instead of a TCP connection."""
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect("/var/run/docker.sock")
-
-    def memory(self, container: str) -> float:
-        """The share of its limit that a container uses, file cache that can be dropped left out."""
-        self.request("GET", f"/containers/{container}/stats?stream=false&one-shot=true")
-        found = json.load(self.getresponse())["memory_stats"]
-        if not found:
-            return 0.0
-        dropped = found["stats"].get("total_inactive_file", found["stats"].get("inactive_file", 0))
-        return float(found["usage"] - dropped) / float(found["limit"])
-
-
-@dataclass
-class Stack:
-    """The containers of one project."""
-
-    project: str
-
-    @cached_property
-    def address(self) -> Address:
-        """nginx's load port, where no limit for one client holds."""
-        inspected = self._docker("inspect", self.container("nginx"))
-        networks = json.loads(inspected)[0]["NetworkSettings"]["Networks"]
-        return next(net["IPAddress"] for name, net in networks.items() if name.endswith("_edge")), 8000
-
-    def container(self, service: str) -> str:
-        """The identifier of a service's container."""
-        return self._docker("compose", "-p", self.project, "ps", "-q", service).strip()
-
-    def picture(self) -> None:
-        """Give the backend a new picture of a webcam."""
-        folder = "/srv/media/video"
-        write = f"head -c 20000 /dev/urandom >{folder}/new && mv {folder}/new {folder}/flood.jpg"
-        script = f"mkdir -p {folder} && {write}"
-        self._docker("exec", self.container("backend"), "sh", "-c", script)
-
-    def killed(self, since: float) -> list[str]:
-        """Lines of the logs since then that tell of a process that did not end by itself."""
-        found = []
-        for service in SERVICES:
-            log = self._docker("logs", "--since", f"{since:.3f}", self.container(service), errors=True)
-            found += re.findall(r".*(?:exited on signal|Child \(\d+\) (?:died|not responding)).*", log)
-        return found
-
-    def _docker(self, *arguments: str, errors: bool = False) -> str:
-        done = subprocess.run(
-            ["docker", *arguments],
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if errors else subprocess.DEVNULL,
-            check=True,
-        )
-        return done.stdout
 
 
 Observed = tuple[list[float], Counter[str], dict[str, list[tuple[float, float]]]]

@@ -86,7 +86,7 @@ class Accounts:
         account = self._find(name)
 
         async def is_right() -> bool:
-            # A name that nobody has takes as long as one that somebody has.
+            # An unknown name takes as long to refuse as a known one.
             right = await self._matches((account or self._admin).password, password)
             return right and account is not None and self._find(name) == account
 

@@ -29,7 +29,7 @@ GOING_AWAY = 1001  # WebSocket close code of a server that stops
 
 
 def read_little(transport: Any) -> None:
-    """Have a transport read a little at a time: what is held while a client waits is no more than that."""
+    """Have a transport read a little at a time: that is all that is held while a client waits."""
     while isinstance(transport, ProtocolWrapper):  # such as the one that reads the PROXY header
         transport = transport.transport
     transport.bufferSize = READ_SIZE
@@ -88,7 +88,7 @@ class StageWebSocket(Protocol):
     """One open WebSocket: a text message is a frame without its NUL, binary messages are the TCP stream.
 
     It answers in the kind it was last spoken to; the first frame, SET, is text. Twisted's own protocol would
-    answer pings and gather fragments before anybody could count them.
+    answer pings and gather fragments before they could be counted.
     """
 
     def __init__(self, connections: Connections, socket: WebSocket, answer: bytes, address: str) -> None:
