@@ -1,4 +1,4 @@
-"""Looking at the house with a real browser: what the browser tests share."""
+"""Looking at the stack with a real browser: what the browser tests share."""
 
 import re
 import shlex
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from house import REPO, House
+from stack import REPO, Stack
 
 Visit = Callable[..., Page]
 PICTURES = REPO / "test-results"
@@ -52,9 +52,9 @@ def on_stage(page: Page) -> Page:
     return page
 
 
-def sign_in(page: Page, house: House, name: str, password: str) -> None:
+def sign_in(page: Page, stack: Stack, name: str, password: str) -> None:
     """Sign in at the stage door."""
-    page.goto(house.url("/admin/"))
+    page.goto(stack.url("/admin/"))
     page.locator("input[name=username]").fill(name)
     page.locator("input[name=password]").fill(password)
     page.get_by_role("button", name="Sign in").click()

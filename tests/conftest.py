@@ -1,4 +1,4 @@
-"""The house the acceptance tests run against: opened by `make up`, once in containers, once native."""
+"""The stack the acceptance tests run against: opened by `make up`, once in containers, once native."""
 
 import os
 import shutil
@@ -8,37 +8,37 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from browsing import PICTURES, QUIET, Visit
-from house import PROJECT, REPO, House
-from ports import free_ports
+from stack import PROJECT, REPO, Stack
+from support.ports import free_ports
 
-HOUSES = {"containers": PROJECT, "native": PROJECT + "-native"}
+STACKS = {"containers": PROJECT, "native": PROJECT + "-native"}
 
 
-@pytest.fixture(scope="session", params=HOUSES)
-def house(request: pytest.FixtureRequest) -> Iterator[House]:
-    """A house that is open, with nobody in it yet. Closed and removed when the last test is done."""
+@pytest.fixture(scope="session", params=STACKS)
+def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
+    """A stack that is open, with nobody in it yet. Closed and removed when the last test is done."""
     mode = request.param
     if mode == "containers" and os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
-    house = House(mode, HOUSES[mode])
+    stack = Stack(mode, STACKS[mode])
     ftp, passive = free_ports(2)
-    house.knobs |= {
+    stack.knobs |= {
         "COMPOSE_PROFILES": "webcam,second,inspect",
         "FTP_PORT": str(ftp),
         "FTP_PASSIVE_PORTS": f"{passive}-{passive}",
     }
-    house.make("clean")
+    stack.make("clean")
     failed_before = request.session.testsfailed
     try:
-        house.opening = house.make("up")
-        yield house
+        stack.opening = stack.make("up")
+        yield stack
     finally:
         if request.session.testsfailed > failed_before:
             logs = REPO / "test-results" / f"{mode}.log"
             logs.parent.mkdir(exist_ok=True)
-            logs.write_text(house.last_words())
+            logs.write_text(stack.last_words())
             print(f"\nThe last words of every service ({logs}):\n{logs.read_text()}")
-        house.make("clean")
+        stack.make("clean")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture
-def visit(browser: Browser, house: House, complaints: list[str]) -> Iterator[Visit]:
+def visit(browser: Browser, stack: Stack, complaints: list[str]) -> Iterator[Visit]:
     """visit(path, width=1280) opens a page as a new visitor."""
     contexts = []
 
@@ -73,7 +73,7 @@ def visit(browser: Browser, house: House, complaints: list[str]) -> Iterator[Vis
             lambda message: complaints.append(message.text) if message.type == "error" else None,
         )
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(house.url(path))
+        page.goto(stack.url(path))
         return page
 
     yield open_page

@@ -27,7 +27,7 @@ from uuid import uuid4
 
 import uvloop
 
-from running_stack import SERVICES, Address, Engine, Stack
+from containers import SERVICES, Address, Containers, Engine
 
 HOST = b"upstage.localhost"
 BIG = "/media/bench/big.swf"
@@ -152,18 +152,18 @@ async def answer(reader: asyncio.StreamReader) -> str:
     return head[9:12].decode()
 
 
-async def quiet(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
+async def quiet(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
     """No flood: what the honest client gets by itself."""
     await asyncio.sleep(sizes.quiet)
 
 
-async def files(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
+async def files(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
     """As many different large files, one after the other, all of them twice."""
     for number in [*range(sizes.files)] * 2:
-        outcome.answers[(await fetch(stack.address, f"{BIG}?v={number}"))[0]] += 1
+        outcome.answers[(await fetch(containers.address, f"{BIG}?v={number}"))[0]] += 1
 
 
-async def slow(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
+async def slow(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
     """Clients that read a few bytes every five seconds, as slowhttptest -X does.
 
     Their time is shorter than nginx's patience with a client that takes nothing (send_timeout, 30 s). When it
@@ -178,7 +178,7 @@ async def slow(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
             connection.setblocking(False)
             try:
-                await loop.sock_connect(connection, stack.address)
+                await loop.sock_connect(connection, containers.address)
                 await loop.sock_sendall(connection, request(BIG))
                 data = b""
                 while b"\r\n\r\n" not in data:
@@ -212,25 +212,25 @@ async def slow(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
     await asyncio.gather(*map(count, range(sizes.slow)))
 
 
-async def crowd(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
+async def crowd(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
     """Clients that fetch the same large file again and again."""
     until = time.monotonic() + sizes.crowd_seconds
 
     async def client() -> None:
         while time.monotonic() < until:
-            outcome.answers[(await fetch(stack.address, BIG))[0]] += 1
+            outcome.answers[(await fetch(containers.address, BIG))[0]] += 1
 
     await asyncio.gather(*(client() for _ in range(sizes.crowd)))
 
 
-async def urls(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
+async def urls(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
     """Different URLs of one small file, each asked once; then the large file, eight times under new names."""
     numbers = iter(range(sizes.urls))
     batch = uuid4().hex[:8]
 
     async def client() -> None:
         while some := list(itertools.islice(numbers, 50)):
-            reader, writer = await asyncio.open_connection(*stack.address)
+            reader, writer = await asyncio.open_connection(*containers.address)
             for number in some:  # all at once: nginx answers them in order
                 writer.write(request(f"{SMALL}?{batch}{number}"))
             for _ in some:
@@ -239,32 +239,32 @@ async def urls(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
 
     await asyncio.gather(*(client() for _ in range(50)))
     for number in range(8):
-        outcome.answers[(await fetch(stack.address, f"{BIG}?{batch}{number}"))[0]] += 1
+        outcome.answers[(await fetch(containers.address, f"{BIG}?{batch}{number}"))[0]] += 1
 
 
-async def viewers(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
+async def viewers(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
     """Viewers of one webcam: each has seen its picture and waits for the next, which comes in the end."""
     camera = "/media/video/flood.jpg"
 
     async def client(number: int) -> None:
         for _ in range(2):
-            status, _ = await fetch(stack.address, f"{camera}?s={number}")
+            status, _ = await fetch(containers.address, f"{camera}?s={number}")
             outcome.answers[status] += 1
 
     async def picture() -> None:
         await asyncio.sleep(sizes.viewer_seconds)
-        await asyncio.to_thread(stack.picture)
+        await asyncio.to_thread(containers.picture)
 
-    await asyncio.to_thread(stack.picture)
+    await asyncio.to_thread(containers.picture)
     await asyncio.gather(picture(), *map(client, range(sizes.viewers)))
 
 
-async def everything(stack: Stack, sizes: Sizes, outcome: Outcome) -> None:
+async def everything(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
     """The four that fetch files, at once."""
-    await asyncio.gather(*(flood(stack, sizes, outcome) for flood in (files, slow, crowd, urls)))
+    await asyncio.gather(*(flood(containers, sizes, outcome) for flood in (files, slow, crowd, urls)))
 
 
-Flood = Callable[[Stack, Sizes, Outcome], Coroutine[None, None, None]]
+Flood = Callable[[Containers, Sizes, Outcome], Coroutine[None, None, None]]
 FLOODS: dict[str, Flood] = {
     "quiet": quiet,
     "files": files,
@@ -280,12 +280,12 @@ Observed = tuple[list[float], Counter[str], dict[str, list[tuple[float, float]]]
 
 
 def observe(
-    address: Address, containers: dict[str, str], results: "Connection[Observed, None]", over: Event
+    address: Address, names: dict[str, str], results: "Connection[Observed, None]", over: Event
 ) -> None:
     """Be the honest client and sample the memory until it is over, in a process that no flood slows down."""
     honest: list[float] = []
     failed: Counter[str] = Counter()
-    memory: dict[str, list[tuple[float, float]]] = {service: [] for service in containers}
+    memory: dict[str, list[tuple[float, float]]] = {service: [] for service in names}
 
     async def ask() -> None:
         for path in itertools.cycle(HONEST):
@@ -301,7 +301,7 @@ def observe(
     async def sample() -> None:
         start = time.monotonic()
         while not over.is_set():
-            for service, container in containers.items():
+            for service, container in names.items():
                 share = await asyncio.to_thread(Engine().memory, container)
                 memory[service].append((time.monotonic() - start, share))
             await asyncio.sleep(0.5)
@@ -314,16 +314,16 @@ def observe(
 
 
 def flood(project: str, name: str, sizes: Sizes) -> Outcome:
-    """Run one flood against a project's stack."""
-    stack, outcome = Stack(project), Outcome(name)
+    """Run one flood against a project's containers."""
+    containers, outcome = Containers(project), Outcome(name)
     here, there = multiprocessing.Pipe(duplex=False)
     over = multiprocessing.Event()
-    containers = {service: stack.container(service) for service in SERVICES}
-    observer = multiprocessing.Process(target=observe, args=(stack.address, containers, there, over))
+    names = {service: containers.container(service) for service in SERVICES}
+    observer = multiprocessing.Process(target=observe, args=(containers.address, names, there, over))
     observer.start()
     outcome.began = time.time()
     try:
-        uvloop.run(FLOODS[name](stack, sizes, outcome))
+        uvloop.run(FLOODS[name](containers, sizes, outcome))
     finally:
         outcome.ended = time.time()
         over.set()
@@ -331,7 +331,7 @@ def flood(project: str, name: str, sizes: Sizes) -> Outcome:
             outcome.honest, outcome.failed, outcome.memory = here.recv()
         observer.join(10)
     assert outcome.memory, "the observer has failed"
-    outcome.killed = stack.killed(outcome.began)
+    outcome.killed = containers.killed(outcome.began)
     return outcome
 
 
@@ -363,7 +363,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("floods", nargs="*", help=f"{', '.join(FLOODS)}; all of them by default")
-    parser.add_argument("--project", default="proscenium", help="Compose's name for the stack")
+    parser.add_argument("--project", default="proscenium", help="Compose's name for the containers")
     parser.add_argument("--plot", type=Path, help="an image of the services' memory")
     for name, default in vars(Sizes()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)

@@ -1,4 +1,4 @@
-"""Every line of the tables in docs/caching-rules.md, played against the running house."""
+"""Every line of the tables in docs/caching-rules.md, played against the running stack."""
 
 import re
 import uuid
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from house import REPO, House
+from stack import REPO, Stack
 
 PAGE = (REPO / "docs" / "caching-rules.md").read_text()
 CACHED = ("localhost", "upstage.localhost", "classic.localhost")
@@ -60,9 +60,9 @@ def test_the_page_has_its_table() -> None:
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)
-def test_case(house: House, case: Case) -> None:
+def test_case(stack: Stack, case: Case) -> None:
     path = case.path.replace("NEW", uuid.uuid4().hex)
     for expected in (case.first, case.then):
-        answer = house.get(path, case.host, case.method, case.headers)
+        answer = stack.get(path, case.host, case.method, case.headers)
         assert answer.status_code == case.status, answer.text
         assert outcome(answer.headers.get("Cache-Status", "")) == expected, answer.headers

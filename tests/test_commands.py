@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from house import REPO
-from ports import free_ports
+from stack import REPO
+from support.ports import free_ports
 
 # What the scripts need of a system that has neither an engine nor our programs.
 BASICS = shlex.split("""
@@ -21,7 +21,7 @@ BASICS = shlex.split("""
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
     """A copy of the checkout that anybody may read, and a bin folder with nothing but the basics."""
-    copy = tmp_path / "house"
+    copy = tmp_path / "stack"
     shutil.copytree(
         REPO,
         copy,
@@ -130,7 +130,7 @@ def test_doctor_names_what_is_missing_and_what_to_type(bare: Path) -> None:
 
 def test_commands_on_a_house_that_was_never_opened(bare: Path) -> None:
     for command in ("down", "clean", "status", "logs", "load"):
-        done = run(bare, "house", command)
+        done = run(bare, "stack", command)
         assert done.returncode == 0, done.stderr
         assert "make up" in done.stdout
 
@@ -142,7 +142,7 @@ def test_a_load_that_does_not_begin_names_no_report(bare: Path, mode: str) -> No
     load.mkdir(parents=True)
     (load.parent / "mode").write_text(mode)
     (load / "report.html").touch()
-    done = run(bare, "house", "load")
+    done = run(bare, "stack", "load")
     assert done.returncode != 0
     assert "The report" not in done.stdout
     assert list(load.iterdir()) == []

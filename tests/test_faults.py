@@ -1,4 +1,4 @@
-"""What the audience sees while something behind the front of house is broken, changed or under attack."""
+"""What the audience sees while something behind the front of stack is broken, changed or under attack."""
 
 import re
 import socket
@@ -7,38 +7,39 @@ import uuid
 
 import pytest
 
-from house import House, eventually
+from stack import Stack
+from support.wait import wait_until
 
 CACHED = ("localhost", "classic.localhost")
 ALL = (*CACHED, "nginx.localhost", "static.localhost")
 DEADLINE = 10  # seconds that nginx gives a client for its headers
 
 
-def test_the_programme_goes_on_while_the_backend_is_away(house: House) -> None:
+def test_the_programme_goes_on_while_the_backend_is_away(stack: Stack) -> None:
     known = "/media/bench/tiny.html"
-    bodies = {host: house.get(known, host).content for host in CACHED}
-    house.control("stop", "backend")
+    bodies = {host: stack.get(known, host).content for host in CACHED}
+    stack.control("stop", "backend")
     try:
         for host in CACHED:
-            copy = house.get(known, host)
+            copy = stack.get(known, host)
             assert (copy.status_code, copy.content) == (200, bodies[host])
 
-            missing = house.get(f"/stages/{uuid.uuid4().hex}", host)
+            missing = stack.get(f"/stages/{uuid.uuid4().hex}", host)
             assert missing.status_code == 503
             assert missing.headers["Retry-After"] == "5"
             assert missing.headers["Cache-Control"] == "no-store"
             assert "curtain" in missing.text
             assert not re.search("nginx/|varnish|twisted", missing.text, re.I)
-        assert house.get(known, "static.localhost").status_code == 200  # nginx needs nobody for it
-        assert house.get(known, "nginx.localhost").status_code == 503
+        assert stack.get(known, "static.localhost").status_code == 200  # nginx needs nobody for it
+        assert stack.get(known, "nginx.localhost").status_code == 503
     finally:
-        house.control("start", "backend")
-        eventually(lambda: house.get("/admin/id", "nginx.localhost").status_code == 200, within=30)
-    eventually(lambda: house.get(f"/stages/?{uuid.uuid4().hex}").status_code == 200, within=10)
+        stack.control("start", "backend")
+        wait_until(lambda: stack.get("/admin/id", "nginx.localhost").status_code == 200, within=30)
+    wait_until(lambda: stack.get(f"/stages/?{uuid.uuid4().hex}").status_code == 200, within=10)
 
 
-def test_five_hundred_who_dribble_their_headers_are_cut(house: House) -> None:
-    address = ("127.0.0.1", house.ports["HTTP_PORT"])
+def test_five_hundred_who_dribble_their_headers_are_cut(stack: Stack) -> None:
+    address = ("127.0.0.1", stack.ports["HTTP_PORT"])
     dribblers = [socket.create_connection(address) for _ in range(500)]
     opened = time.monotonic()
     try:
@@ -51,8 +52,8 @@ def test_five_hundred_who_dribble_their_headers_are_cut(house: House) -> None:
                     dribbler.sendall(b"a")
                 except OSError:
                     continue
-            assert house.get("/media/bench/tiny.html").status_code == 200
-            assert house.get("/admin/id").status_code == 200
+            assert stack.get("/media/bench/tiny.html").status_code == 200
+            assert stack.get("/admin/id").status_code == 200
             time.sleep(1)
     finally:
         for dribbler in dribblers:
@@ -72,9 +73,9 @@ def still_open(client: socket.socket) -> bool:
     return False
 
 
-def raw(house: House, request: bytes) -> bytes:
+def raw(stack: Stack, request: bytes) -> bytes:
     """Send bytes as they are to the public port; all that comes back within 3 seconds."""
-    with socket.create_connection(("127.0.0.1", house.ports["HTTP_PORT"]), timeout=3) as client:
+    with socket.create_connection(("127.0.0.1", stack.ports["HTTP_PORT"]), timeout=3) as client:
         client.sendall(request)
         answer = b""
         try:
@@ -114,16 +115,16 @@ def raw(house: House, request: bytes) -> bytes:
         "two-hosts",
         "no-host",
         "space-before-colon",
-        "another-house-by-url",
+        "another-stack-by-url",
         "long-header",
         "long-url",
         "no-http",
     ],
 )
 def test_what_is_no_proper_request_goes_no_further(
-    house: House, host: str, request_: bytes, statuses: set[int]
+    stack: Stack, host: str, request_: bytes, statuses: set[int]
 ) -> None:
-    answer = raw(house, request_.replace(b"%s", host.encode()))
+    answer = raw(stack, request_.replace(b"%s", host.encode()))
     found = [int(status) for status in re.findall(rb"HTTP/1\.1 (\d+)", answer)]
     assert len(found) == 1, answer
     assert found[0] in statuses, answer
@@ -142,9 +143,9 @@ def test_what_is_no_proper_request_goes_no_further(
         ("Proxy", "evil.example"),
     ],
 )
-def test_a_forged_header_changes_nothing(house: House, name: str, value: str) -> None:
+def test_a_forged_header_changes_nothing(stack: Stack, name: str, value: str) -> None:
     path = f"/stages/?{uuid.uuid4().hex}"
-    answer = house.get(path, headers={name: value})
+    answer = stack.get(path, headers={name: value})
     assert answer.status_code == 200
     assert value not in str(answer.headers)
     assert "fwd=uri-miss" in answer.headers["Cache-Status"]

@@ -3,15 +3,15 @@
 import pytest
 
 from floods import FLOODS, Sizes, flood
-from house import House
+from stack import Stack
 
-pytestmark = pytest.mark.parametrize("house", ["containers"], indirect=True, scope="session")
+pytestmark = pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
 
 
 @pytest.mark.parametrize("name", [name for name in FLOODS if name != "quiet"])
-def test_nothing_is_cut_short(house: House, name: str) -> None:
+def test_nothing_is_cut_short(stack: Stack, name: str) -> None:
     sizes = Sizes(files=150, slow=600, seconds=8, crowd=150, crowd_seconds=3, urls=5000, viewer_seconds=6)
-    outcome = flood(house.project, name, sizes)
+    outcome = flood(stack.project, name, sizes)
     assert not outcome.faults, outcome
     assert outcome.answers.total() >= 300
     assert set(outcome.answers) <= {"200", "held"}, outcome

@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from house import REPO, House
+from stack import REPO, Stack
 
 
 @pytest.mark.parametrize("kind", ["ping0", "fragment1", "nul-only", "join"])
-def test_forty_hostile_clients_do_not_stop_the_stage(house: House, kind: str) -> None:
+def test_forty_hostile_clients_do_not_stop_the_stage(stack: Stack, kind: str) -> None:
     attack = [str(REPO / "backend/tests/hostile.py"), "--host", "127.0.0.1", "--kind", kind]
-    ports = ["--web", str(house.ports["HTTP_PORT"]), "--stage", str(house.ports["SWF_PORT"])]
+    ports = ["--web", str(stack.ports["HTTP_PORT"]), "--stage", str(stack.ports["SWF_PORT"])]
     done = subprocess.run(
         [sys.executable, *attack, *ports, "--connections", "40", "--seconds", "3"],
         capture_output=True,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from house import REPO
+from stack import REPO
 from test_static import check
 
 pytestmark = pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here")

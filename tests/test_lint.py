@@ -6,7 +6,7 @@ import time
 import pytest
 from httplint import HttpRequestLinter, HttpResponseLinter, levels
 
-from house import House
+from stack import Stack
 
 ANSWERS = {
     "page": ("GET", "/stages/demo", {}),
@@ -34,16 +34,16 @@ HARMLESS = {
 HOSTS = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost")
 
 
-def complaints(house: House, host: str, method: str, path: str, headers: dict[str, str]) -> list[str]:
+def complaints(stack: Stack, host: str, method: str, path: str, headers: dict[str, str]) -> list[str]:
     """The linter's warnings about one answer."""
     now = time.time()
     asked = HttpRequestLinter(start_time=now)
-    asked.process_request_topline(method.encode(), house.url(path, host).encode(), b"1.1")
-    sent = {"Host": f"{host}:{house.ports['HTTP_PORT']}", **headers}
+    asked.process_request_topline(method.encode(), stack.url(path, host).encode(), b"1.1")
+    sent = {"Host": f"{host}:{stack.ports['HTTP_PORT']}", **headers}
     asked.process_headers([(name.encode(), value.encode()) for name, value in sent.items()])
     asked.finish_content(True)
 
-    connection = http.client.HTTPConnection("127.0.0.1", house.ports["HTTP_PORT"], timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", stack.ports["HTTP_PORT"], timeout=20)
     connection.request(method, path, headers=sent)
     answer = connection.getresponse()
     body = answer.read()
@@ -59,10 +59,10 @@ def complaints(house: House, host: str, method: str, path: str, headers: dict[st
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_nothing_to_complain_about(house: House, host: str, answer: str) -> None:
+def test_nothing_to_complain_about(stack: Stack, host: str, answer: str) -> None:
     method, path, headers = ANSWERS[answer]
-    assert complaints(house, host, method, path, headers) == HARMLESS.get((host, answer), [])
+    assert complaints(stack, host, method, path, headers) == HARMLESS.get((host, answer), [])
 
 
-def test_nothing_to_complain_about_where_nobody_lives(house: House) -> None:
-    assert complaints(house, "nobody.example", "GET", "/", {}) == []
+def test_nothing_to_complain_about_where_nobody_lives(stack: Stack) -> None:
+    assert complaints(stack, "nobody.example", "GET", "/", {}) == []

@@ -1,4 +1,4 @@
-"""Locust in the house: the judge of `make load`, and its web page driven by a real browser."""
+"""Locust in the stack: the judge of `make load`, and its web page driven by a real browser."""
 
 import json
 import os
@@ -12,23 +12,23 @@ import requests
 from playwright.sync_api import Browser, Page, expect
 
 from browsing import PICTURES
-from house import REPO, House, eventually
-from stage_client import RawStage
+from stack import REPO, Stack
+from support.wait import wait_until
 
 ROWS = ("GET /stages/demo", "stage join", "stage chat", "stage heard", "ws join", "ws heard", "policy policy")
 
 
-def test_a_healthy_house_passes(house: House) -> None:
-    reports = REPO / ".run" / house.project / "load"
+def test_a_healthy_house_passes(stack: Stack) -> None:
+    reports = REPO / ".run" / stack.project / "load"
     # As if there had been a run before; the globs below must not find it.
     reports.mkdir(exist_ok=True)
     (reports / "before.html").touch()
-    if house.mode == "containers":
+    if stack.mode == "containers":
         before = "mkdir -p /tmp/reports; touch /tmp/reports/before.json"
-        house.compose("exec", "-T", "locust", "sh", "-c", before)
-    verdict = house.make("load")
+        stack.compose("exec", "-T", "locust", "sh", "-c", before)
+    verdict = stack.make("load")
     assert "GOOD" in verdict, verdict
-    assert f"The report: .run/{house.project}/load\n" in verdict
+    assert f"The report: .run/{stack.project}/load\n" in verdict
     [figures] = reports.glob("*.json")
     [page] = reports.glob("*.html")
     assert json.loads(figures.read_text())
@@ -37,24 +37,24 @@ def test_a_healthy_house_passes(house: House) -> None:
         assert row.split()[1] in page.read_text(), row
 
 
-def test_without_a_backend_it_fails_and_says_why(house: House) -> None:
-    house.control("stop", "backend")
+def test_without_a_backend_it_fails_and_says_why(stack: Stack) -> None:
+    stack.control("stop", "backend")
     try:
         with pytest.raises(AssertionError, match="ended with") as refusal:
-            house.make("load")
+            stack.make("load")
         verdict = str(refusal.value)
         assert "FAILED" in verdict
         assert re.search("stage join.*too few|samples of stage join", verdict), verdict
     finally:
-        house.control("start", "backend")
-        eventually(lambda: house.get("/admin/id").status_code == 200, within=60)
+        stack.control("start", "backend")
+        wait_until(lambda: stack.get("/admin/id").status_code == 200, within=60)
 
 
-@pytest.mark.parametrize("house", ["containers"], indirect=True, scope="session")
-def test_without_a_cache_it_fails_and_says_why(house: House) -> None:
+@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
+def test_without_a_cache_it_fails_and_says_why(stack: Stack) -> None:
     options = "--headless -u 6 -r 6 -t 20s --thresholds thresholds.toml --topology nginx.localhost"
     with pytest.raises(AssertionError, match="ended with") as refusal:
-        house.compose("exec", "-T", "locust", "locust", *options.split(), "Audience")
+        stack.compose("exec", "-T", "locust", "locust", *options.split(), "Audience")
     assert re.search(r"FAILED +hits of /media/\*.*none \d", str(refusal.value)), refusal.value
 
 
@@ -68,14 +68,14 @@ def rows(page: Page) -> dict[str, int]:
     return found
 
 
-def test_the_page_fills_the_house_and_shows_what_the_caches_did(house: House, browser: Browser) -> None:
+def test_the_page_fills_the_house_and_shows_what_the_caches_did(stack: Stack, browser: Browser) -> None:
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(f"http://127.0.0.1:{house.ports['LOCUST_PORT']}/")
+    page.goto(f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}/")
     page.get_by_text("Custom parameters").click()
     page.locator("input[name=maxHeardMs]").fill("400")
-    page.screenshot(path=PICTURES / f"locust-form-{house.mode}.png", full_page=True)
+    page.screenshot(path=PICTURES / f"locust-form-{stack.mode}.png", full_page=True)
     page.get_by_role("button", name=re.compile("start", re.I)).click()
     expect(page.get_by_text("RUNNING")).to_be_visible()
 
@@ -87,13 +87,13 @@ def test_the_page_fills_the_house_and_shows_what_the_caches_did(house: House, br
             "policy",
         }
 
-    eventually(all_doors, within=60)
-    page.screenshot(path=PICTURES / f"locust-rows-{house.mode}.png", full_page=True)
+    wait_until(all_doors, within=60)
+    page.screenshot(path=PICTURES / f"locust-rows-{stack.mode}.png", full_page=True)
     page.get_by_role("tab", name="Caches").click()
     media = page.locator("tr", has_text="/media/*.svg").first
     expect(media).to_be_visible()
     time.sleep(3)
-    page.screenshot(path=PICTURES / f"locust-caches-{house.mode}.png", full_page=True)
+    page.screenshot(path=PICTURES / f"locust-caches-{stack.mode}.png", full_page=True)
     page.get_by_role("tab", name="Verdict").click()
     heard = page.locator("tr", has_text="p95 of * heard")
     expect(heard).to_contain_text("at most 400 ms")
@@ -102,38 +102,38 @@ def test_the_page_fills_the_house_and_shows_what_the_caches_did(house: House, br
     # What was said last stays.
     expect(page.locator("tr", has_text="the run")).to_contain_text(re.compile("GOOD|FAILED|NOT MEASURED"))
     expect(heard).to_contain_text("at most 400 ms")
-    page.screenshot(path=PICTURES / f"locust-verdict-{house.mode}.png", full_page=True)
+    page.screenshot(path=PICTURES / f"locust-verdict-{stack.mode}.png", full_page=True)
     assert complaints == []
     page.context.close()
 
 
-def requests_since(house: House, moment: str) -> int:
+def requests_since(stack: Stack, moment: str) -> int:
     """The lines of requests in the backend's log from that moment on, which is written as they are."""
-    if house.mode == "containers":
-        log = house.compose("logs", "--no-log-prefix", "--no-color", "backend")
+    if stack.mode == "containers":
+        log = stack.compose("logs", "--no-log-prefix", "--no-color", "backend")
     else:
-        log = Path(f"/tmp/proscenium-{os.getuid()}", house.project, "log", "backend.log").read_text()
+        log = Path(f"/tmp/proscenium-{os.getuid()}", stack.project, "log", "backend.log").read_text()
     lines = [json.loads(line) for line in log.splitlines() if '"event": "request"' in line]
     return sum(line["time"] >= moment for line in lines)
 
 
 def test_a_scenario_starts_at_the_first_click_and_every_request_is_accounted_for(
-    house: House, browser: Browser
+    stack: Stack, browser: Browser
 ) -> None:
     began = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    page.goto(f"http://127.0.0.1:{house.ports['LOCUST_PORT']}/")
+    page.goto(f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}/")
     new = page.get_by_role("button", name="New")  # where there has been a run before
     start = page.get_by_role("button", name=re.compile("start", re.I))
     expect(new.or_(start)).to_be_visible()
     if new.is_visible():
         new.click()
     page.locator("select[name=shapeClass]").select_option("CurtainUp")
-    page.screenshot(path=PICTURES / f"locust-scenario-{house.mode}.png", full_page=True)
+    page.screenshot(path=PICTURES / f"locust-scenario-{stack.mode}.png", full_page=True)
     start.click()
     expect(page.get_by_text("RUNNING")).to_be_visible()
-    address = f"http://127.0.0.1:{house.ports['LOCUST_PORT']}"
-    eventually(lambda: requests.get(f"{address}/stats/requests", timeout=10).json()["user_count"] == 20)
+    address = f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}"
+    wait_until(lambda: requests.get(f"{address}/stats/requests", timeout=10).json()["user_count"] == 20)
     shares = requests.get(f"{address}/tasks", timeout=10).json()["per_class"]
     assert {name for name, share in shares.items() if share["ratio"]} == set(shares) - {"Player"}
     time.sleep(10)  # the stage's page is stale after a second, and refreshed in the background
@@ -141,14 +141,14 @@ def test_a_scenario_starts_at_the_first_click_and_every_request_is_accounted_for
     expect(page.get_by_text("STOPPED")).to_be_visible(timeout=60_000)
     page.get_by_role("tab", name="Caches").click()
     told = page.locator("tr", has_text="(all)").locator("td").last.inner_text().replace("\u00a0", " ")
-    page.screenshot(path=PICTURES / f"locust-accounted-{house.mode}.png", full_page=True)
+    page.screenshot(path=PICTURES / f"locust-accounted-{stack.mode}.png", full_page=True)
     assert "refresh " in told, told
-    assert sum(int(number) for number in re.findall(r" (\d+)", told)) == requests_since(house, began), told
+    assert sum(int(number) for number in re.findall(r" (\d+)", told)) == requests_since(stack, began), told
     page.context.close()
 
 
-def test_what_the_load_says_can_be_read_by_people(house: House) -> None:
-    stage = RawStage(house.ports["SWF_PORT"])
+def test_what_the_load_says_can_be_read_by_people(stack: Stack) -> None:
+    stage = stack.stage_client()
     stage.send("JOIN", stage_ID="demo")
     chat = stage.until("LOAD_CHAT")[-1]["chat"]
     stage.close()
@@ -156,46 +156,46 @@ def test_what_the_load_says_can_be_read_by_people(house: House) -> None:
     assert not re.search(r"\d{6}", chat), chat
 
 
-@pytest.mark.parametrize("house", ["containers"], indirect=True, scope="session")
-def test_four_workers_are_one_run(house: House) -> None:
+@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
+def test_four_workers_are_one_run(stack: Stack) -> None:
     knobs = {
         "LOADTEST_WORKERS": "4",
-        "COMPOSE_PROFILES": house.knobs["COMPOSE_PROFILES"] + ",workers",
+        "COMPOSE_PROFILES": stack.knobs["COMPOSE_PROFILES"] + ",workers",
         "HEALTH_INTERVAL": "1s",  # the workers start when the master is healthy
     }
-    before = dict(house.knobs)
-    house.knobs |= knobs
+    before = dict(stack.knobs)
+    stack.knobs |= knobs
     try:
-        house.compose("up", "-d", "--wait", "--no-deps", "locust", "locust-worker")
-        said = eventually(
-            lambda: re.search(r"4 workers|\(4 connected", house.compose("logs", "locust")), within=60
+        stack.compose("up", "-d", "--wait", "--no-deps", "locust", "locust-worker")
+        said = wait_until(
+            lambda: re.search(r"4 workers|\(4 connected", stack.compose("logs", "locust")), within=60
         )
         assert said
     finally:
-        house.compose("rm", "--stop", "--force", "locust-worker")
-        house.knobs.clear()
-        house.knobs |= before
-        house.compose("up", "-d", "--wait", "--no-deps", "locust")
+        stack.compose("rm", "--stop", "--force", "locust-worker")
+        stack.knobs.clear()
+        stack.knobs |= before
+        stack.compose("up", "-d", "--wait", "--no-deps", "locust")
 
 
-@pytest.mark.parametrize("house", ["containers"], indirect=True, scope="session")
-def test_where_others_reach_it_the_page_asks_for_a_password_that_is_kept(house: House) -> None:
-    address = f"http://127.0.0.1:{house.ports['LOCUST_PORT']}"
+@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
+def test_where_others_reach_it_the_page_asks_for_a_password_that_is_kept(stack: Stack) -> None:
+    address = f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}"
     show = ("exec", "-T", "locust", "python", "web_password.py")
     assert requests.get(f"{address}/", allow_redirects=False, timeout=10).status_code == 200
-    assert house.compose(*show) == ""
-    house.knobs["BIND_ADDR"] = "0.0.0.0"
+    assert stack.compose(*show) == ""
+    stack.knobs["BIND_ADDR"] = "0.0.0.0"
     try:
-        house.compose("up", "-d", "--wait", "--no-deps", "locust")
+        stack.compose("up", "-d", "--wait", "--no-deps", "locust")
         answer = requests.get(f"{address}/stats/requests", allow_redirects=False, timeout=10)
         assert answer.status_code == 302
-        told = house.compose(*show)
-        house.compose("rm", "--stop", "--force", "locust")
-        house.compose("up", "-d", "--wait", "--no-deps", "locust")
-        assert house.compose(*show) == told
+        told = stack.compose(*show)
+        stack.compose("rm", "--stop", "--force", "locust")
+        stack.compose("up", "-d", "--wait", "--no-deps", "locust")
+        assert stack.compose(*show) == told
         name, password = told.split()[1::2]
         form = {"username": name, "password": password}
         assert requests.post(f"{address}/login", form, timeout=10).url == f"{address}/"
     finally:
-        del house.knobs["BIND_ADDR"]
-        house.compose("up", "-d", "--wait", "--no-deps", "locust")
+        del stack.knobs["BIND_ADDR"]
+        stack.compose("up", "-d", "--wait", "--no-deps", "locust")

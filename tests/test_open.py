@@ -1,4 +1,4 @@
-"""Opening, closing and looking at the house with the commands of the Makefile."""
+"""Opening, closing and looking at the stack with the commands of the Makefile."""
 
 import os
 import re
@@ -11,22 +11,22 @@ from pathlib import Path
 import pytest
 import requests
 
-from house import REPO, House, eventually
-from ports import free_ports
-from stage_client import RawStage, enter
+from stack import REPO, Stack
+from support.ports import free_ports
+from support.wait import wait_until
 
 OPERATIONS = REPO / "docs" / "operations.md"
 
 
-def test_up_ends_with_the_addresses_and_the_password(house: House) -> None:
-    assert "The house is open." in house.opening
-    assert f"http://localhost:{house.ports['HTTP_PORT']}/stages/demo" in house.opening
-    assert f"http://localhost:{house.ports['LOCUST_PORT']}/" in house.opening
-    assert len(house.admin_password) >= 12
+def test_up_ends_with_the_addresses_and_the_password(stack: Stack) -> None:
+    assert "The stack is open." in stack.opening
+    assert f"http://localhost:{stack.ports['HTTP_PORT']}/stages/demo" in stack.opening
+    assert f"http://localhost:{stack.ports['LOCUST_PORT']}/" in stack.opening
+    assert len(stack.admin_password) >= 12
 
 
-def test_every_service_is_healthy(house: House) -> None:
-    status = house.make("status")
+def test_every_service_is_healthy(stack: Stack) -> None:
+    status = stack.make("status")
     services = ("nginx", "varnish", "backend", "policyd", "locust")
     for service in services:
         lines = [line for line in status.splitlines() if line.startswith(service)]
@@ -34,54 +34,54 @@ def test_every_service_is_healthy(house: House) -> None:
         assert not any("unhealthy" in line or "NOT" in line for line in lines), status
 
 
-def test_up_again_changes_nothing_and_says_the_same(house: House) -> None:
+def test_up_again_changes_nothing_and_says_the_same(stack: Stack) -> None:
     started = time.monotonic()
-    again = house.make("up")
-    assert f"password: {house.admin_password}" in again
+    again = stack.make("up")
+    assert f"password: {stack.admin_password}" in again
     # Not a measurement: a second `make up` that builds or downloads anything takes minutes.
     assert time.monotonic() - started < 60
 
 
-def second_copy(house: House) -> House:
+def second_copy(stack: Stack) -> Stack:
     """The command in operations.md with other numbers, typed where .env has the first copy's ports."""
     [printed] = re.findall(r"## A second copy\n\n```sh\n(.*?)```", OPERATIONS.read_text(), re.S)
     assert printed.endswith(" make up\n")
     project, *ports = re.findall(r"(\w+)=", printed)
     assert project == "COMPOSE_PROJECT_NAME"
     its_own = dict(zip(ports, free_ports(len(ports)), strict=True))
-    return House(house.mode, house.project + "-second", {**house.ports, **its_own})
+    return Stack(stack.mode, stack.project + "-second", {**stack.ports, **its_own})
 
 
-def test_a_second_house_beside_the_first(house: House) -> None:
+def test_a_second_house_beside_the_first(stack: Stack) -> None:
     """Another project name and other ports are enough; down keeps the data, clean removes them."""
-    second = second_copy(house)
+    second = second_copy(stack)
     second.knobs["SERVER_NAMES"] = "stage.example 192.0.2.7"
     second.knobs["HEALTH_INTERVAL"] = "1s"  # three times each service waits for the one behind it
     try:
         second.opening = second.make("up")
-        assert second.admin_password != house.admin_password
-        for each in (house, second):
+        assert second.admin_password != stack.admin_password
+        for each in (stack, second):
             assert each.get("/stages/demo").status_code == 200
         assert second.get("/stages/demo", "stage.example").status_code == 200
-        assert house.get("/stages/demo", "stage.example").status_code == 421
+        assert stack.get("/stages/demo", "stage.example").status_code == 421
 
         assert "data are kept" in second.make("down")
-        assert house.get("/stages/demo").status_code == 200
+        assert stack.get("/stages/demo").status_code == 200
         assert second.admin_password in second.make("up")
 
         assert "removed" in second.make("clean")
-        assert second.make("status").startswith("The house")
+        assert second.make("status").startswith("The stack")
         second.knobs["UPSTAGE_ADMIN_PASSWORD"] = "chosen-by-the-user"
         old, second.opening = second.opening, second.make("up")
         assert old != second.opening
         assert second.admin_password == "chosen-by-the-user"
     finally:
         second.make("clean")
-    assert house.get("/stages/demo").status_code == 200
+    assert stack.get("/stages/demo").status_code == 200
 
 
-@pytest.mark.parametrize("house", ["native"], indirect=True, scope="session")
-def test_without_an_engine_the_house_opens_natively(house: House, tmp_path: Path) -> None:
+@pytest.mark.parametrize("stack", ["native"], indirect=True, scope="session")
+def test_without_an_engine_the_house_opens_natively(stack: Stack, tmp_path: Path) -> None:
     """The engine is hidden behind programs that fail as one that cannot start would.
 
     The user has a strict umask, and nginx's workers and varnishd's child are other users.
@@ -89,7 +89,7 @@ def test_without_an_engine_the_house_opens_natively(house: House, tmp_path: Path
     for name in ("docker", "dockerd", "systemctl"):
         (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
         (tmp_path / name).chmod(0o755)
-    hidden = House("auto", house.project + "-hidden")
+    hidden = Stack("auto", stack.project + "-hidden")
     hidden.knobs["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
     usual = os.umask(0o077)
     try:
@@ -102,53 +102,53 @@ def test_without_an_engine_the_house_opens_natively(house: House, tmp_path: Path
         hidden.make("clean")
 
 
-def test_the_backends_port_answers_nobody_on_this_machine(house: House) -> None:
+def test_the_backends_port_answers_nobody_on_this_machine(stack: Stack) -> None:
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", 8081)) != 0
 
 
-def test_locusts_page_is_up(house: House) -> None:
-    page = requests.get(f"http://127.0.0.1:{house.ports['LOCUST_PORT']}/", timeout=10)
+def test_locusts_page_is_up(stack: Stack) -> None:
+    page = requests.get(f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}/", timeout=10)
     assert page.status_code == 200
     assert "Locust" in page.text
 
 
-def test_a_taken_port_is_named_before_anything_starts(house: House) -> None:
-    late = House(house.mode, house.project + "-late", ports=dict(house.ports))
+def test_a_taken_port_is_named_before_anything_starts(stack: Stack) -> None:
+    late = Stack(stack.mode, stack.project + "-late", ports=dict(stack.ports))
     with pytest.raises(AssertionError) as refusal:
         late.make("up")
-    assert f"Port {house.ports['HTTP_PORT']} is taken" in str(refusal.value)
+    assert f"Port {stack.ports['HTTP_PORT']} is taken" in str(refusal.value)
     assert "HTTP_PORT" in str(refusal.value)
 
 
-def test_the_backend_may_be_restarted(house: House) -> None:
+def test_the_backend_may_be_restarted(stack: Stack) -> None:
     """A restart of the theatre server is seen by nobody who asks for what Varnish has."""
-    house.get("/media/bench/tiny.html")
-    if house.mode == "containers":
-        house.compose("restart", "backend")
-    assert house.get("/media/bench/tiny.html").status_code == 200
-    eventually(lambda: house.get("/admin/id").status_code == 200, within=60)
+    stack.get("/media/bench/tiny.html")
+    if stack.mode == "containers":
+        stack.compose("restart", "backend")
+    assert stack.get("/media/bench/tiny.html").status_code == 200
+    wait_until(lambda: stack.get("/admin/id").status_code == 200, within=60)
 
 
-def test_reload_drops_no_request(house: House) -> None:
+def test_reload_drops_no_request(stack: Stack) -> None:
     """New workers and a new VCL while everybody is asking. (Broken files: nginx/tests, varnish/tests.)"""
     answers: list[int] = []
     done = threading.Event()
 
     def crowd(host: str) -> None:
         while not done.is_set():
-            answers.append(house.get("/media/bench/tiny.html", host).status_code)
-            answers.append(house.get("/admin/id", host).status_code)
+            answers.append(stack.get("/media/bench/tiny.html", host).status_code)
+            answers.append(stack.get("/admin/id", host).status_code)
 
-    stage = RawStage(house.ports["SWF_PORT"])
-    enter(stage)
+    stage = stack.stage_client()
+    stage.join()
     hosts = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost")
     crowds = [threading.Thread(target=crowd, args=[host]) for host in hosts]
     for each in crowds:
         each.start()
     try:
         for _ in range(2):
-            assert "in use" in house.make("reload")
+            assert "in use" in stack.make("reload")
             time.sleep(1)
     finally:
         done.set()
@@ -161,19 +161,19 @@ def test_reload_drops_no_request(house: House) -> None:
     stage.close()
 
 
-def test_trace_follows_a_request(house: House) -> None:
+def test_trace_follows_a_request(stack: Stack) -> None:
     path = f"/media/bench/tiny.html?{uuid.uuid4().hex}"
-    fetched = house.make("trace", f"URL={path}")
+    fetched = stack.make("trace", f"URL={path}")
     assert "varnish; fwd=uri-miss; stored" in fetched
     for line in ("may be in the cache", "the backend is asked", "kept for 43200 s"):
         assert line in fetched, fetched
     assert fetched.split("backend\n")[-1].count(path) == 1, fetched
-    copied = house.make("trace", f"URL=http://classic.localhost:{house.ports['HTTP_PORT']}{path}")
+    copied = stack.make("trace", f"URL=http://classic.localhost:{stack.ports['HTTP_PORT']}{path}")
     assert "another VCL" in copied, copied
     for _ in range(2):
-        copied = house.make("trace", f"URL={path}")
+        copied = stack.make("trace", f"URL={path}")
     assert "was not asked" in copied.split("backend\n")[-1], copied
-    private = house.make("trace", "URL=/stages/", "HEADER=Cookie: who=me")
+    private = stack.make("trace", "URL=/stages/", "HEADER=Cookie: who=me")
     assert "recv -> pass" in private, private
     with pytest.raises(AssertionError, match="Say which request"):
-        house.make("trace", "URL=nonsense")
+        stack.make("trace", "URL=nonsense")

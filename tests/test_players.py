@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from browsing import PICTURES, Visit, on_stage, point, say, sign_in, standing_at
-from house import House
+from stack import Stack
 
 COMPANY = {"ann": "break a leg, ann", "bob": "break a leg, bob"}
 HARLEQUIN, DIVA = '.avatar[data-id="1"]', '.avatar[data-id="3"]'
@@ -27,12 +27,12 @@ PAINTED = """canvas => canvas.getContext("2d").getImageData(0, 0, canvas.width, 
 
 
 @pytest.fixture(scope="module", autouse=True)
-def company(browser: Browser, house: House) -> None:
+def company(browser: Browser, stack: Stack) -> None:
     """The players, taken on in the workshop."""
     page = browser.new_page()
-    sign_in(page, house, "admin", house.admin_password)
+    sign_in(page, stack, "admin", stack.admin_password)
     for name, password in COMPANY.items():
-        page.goto(house.url("/admin/workshop/players"))
+        page.goto(stack.url("/admin/workshop/players"))
         form = page.locator("form", has=page.locator("button[value=add]"))
         form.locator("input[name=name]").fill(name)
         form.locator("input[name=password]").fill(password)
@@ -42,15 +42,15 @@ def company(browser: Browser, house: House) -> None:
 
 
 @pytest.fixture
-def enter(visit: Visit, house: House) -> Enter:
+def enter(visit: Visit, stack: Stack) -> Enter:
     """enter("ann") is a page on the stage with ann signed in; enter("") is one of the audience."""
 
     def take_seat(name: str) -> Page:
         page = visit("/robots.txt")
         page.add_init_script(LISTEN)
         if name:
-            sign_in(page, house, name, COMPANY[name])
-        page.goto(house.url("/stages/demo"))
+            sign_in(page, stack, name, COMPANY[name])
+        page.goto(stack.url("/stages/demo"))
         return on_stage(page)
 
     return take_seat
@@ -85,7 +85,7 @@ def draw_a_roof(page: Page) -> None:
     page.locator("#draw").click()
 
 
-def test_a_scene(house: House, enter: Enter, complaints: list[str]) -> None:
+def test_a_scene(stack: Stack, enter: Enter, complaints: list[str]) -> None:
     ann, bob, visitor = enter("ann"), enter("bob"), enter("")
     everybody = (ann, bob, visitor)
     expect(visitor.locator("#player-tools")).to_be_hidden()
@@ -128,7 +128,7 @@ def test_a_scene(house: House, enter: Enter, complaints: list[str]) -> None:
     expect(visitor.locator("html")).to_have_attribute("data-heard", re.compile("/speech/utter-.*mp3"))
 
     draw_a_roof(ann)
-    ann.locator("#tab-house").click()
+    ann.locator("#tab-stack").click()
     ann.locator("#ask-applause").click()
     visitor.locator("#applaud").click()
     for page in everybody:
@@ -136,8 +136,8 @@ def test_a_scene(house: House, enter: Enter, complaints: list[str]) -> None:
     say(ann, "/nick The Clown")
     for page in everybody:
         expect(page.locator(f"{HARLEQUIN} .name")).to_have_text("The Clown")
-    visitor.screenshot(path=PICTURES / f"scene-{house.mode}.png")
-    ann.screenshot(path=PICTURES / f"player-{house.mode}.png")
+    visitor.screenshot(path=PICTURES / f"scene-{stack.mode}.png")
+    ann.screenshot(path=PICTURES / f"player-{stack.mode}.png")
 
     # Whoever comes late sees the same stage.
     late = enter("")
@@ -153,12 +153,12 @@ def test_a_scene(house: House, enter: Enter, complaints: list[str]) -> None:
     expect(late.locator(".backdrop[alt='Harbour at dusk']")).to_be_visible()
     expect(late.locator("#chat-log .shout").last).to_contain_text("WHO IS THAT")
     expect(late.locator("#applaud")).to_be_visible()
-    late.screenshot(path=PICTURES / f"late-{house.mode}.png")
+    late.screenshot(path=PICTURES / f"late-{stack.mode}.png")
 
     ann.set_viewport_size({"width": 390, "height": 844})
     wider = ann.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert wider <= 0
-    ann.screenshot(path=PICTURES / f"player-{house.mode}-390.png")
+    ann.screenshot(path=PICTURES / f"player-{stack.mode}-390.png")
     assert complaints == []
 
 
@@ -203,13 +203,13 @@ def test_a_play_for_the_keyboard(enter: Enter, complaints: list[str]) -> None:
 
     tab_to("#lights-switch")
     ann.keyboard.press("Enter")
-    expect(ann.locator("#house-lights")).to_be_visible()
+    expect(ann.locator("#stack-lights")).to_be_visible()
     ann.keyboard.press("Escape")
-    expect(ann.locator("#house-lights")).to_be_hidden()
+    expect(ann.locator("#stack-lights")).to_be_hidden()
     assert complaints == []
 
 
-def test_the_house_lights(house: House, visit: Visit, complaints: list[str]) -> None:
+def test_the_house_lights(stack: Stack, visit: Visit, complaints: list[str]) -> None:
     on_stage(visit("/stages/demo"))
     page = on_stage(visit("/stages/demo"))  # by now Varnish has everything, and nginx what was asked just now
     page.locator("#lights-switch").click()
@@ -224,7 +224,7 @@ def test_the_house_lights(house: House, visit: Visit, complaints: list[str]) -> 
     page.locator("[data-sort=file]").click()
     names = page.locator("#lights-rows th").all_inner_texts()
     assert names == sorted(names, key=str.lower)
-    page.screenshot(path=PICTURES / f"lights-{house.mode}.png")
+    page.screenshot(path=PICTURES / f"lights-{stack.mode}.png")
     assert complaints == []
 
 
@@ -260,7 +260,7 @@ def test_a_player_whose_line_broke(enter: Enter) -> None:
     expect(visitor.locator('.avatar[data-id="2"] .bubble')).to_have_text("I tripped.")
 
 
-def test_the_show_goes_on_after_a_restart(house: House, enter: Enter) -> None:
+def test_the_show_goes_on_after_a_restart(stack: Stack, enter: Enter) -> None:
     ann, visitor = enter("ann"), enter("")
     take(ann, "Fox")
     say(ann, "We will be back in a minute.")
@@ -268,7 +268,7 @@ def test_the_show_goes_on_after_a_restart(house: House, enter: Enter) -> None:
 
     for page in (ann, visitor):
         page.evaluate("document.querySelector('.avatar').classList.add('of-the-first-part')")
-    house.restart("backend")
+    stack.restart("backend")
     for page in (ann, visitor):
         expect(page.locator(".of-the-first-part")).to_have_count(0)
         on_stage(page)
@@ -278,4 +278,4 @@ def test_the_show_goes_on_after_a_restart(house: House, enter: Enter) -> None:
     expect(ann.locator("#stage-door")).to_have_text("Sign in again")
     say(ann, "Here we are again.")
     expect(visitor.locator("#chat-log")).to_contain_text("Here we are again.")
-    visitor.screenshot(path=PICTURES / f"restarted-{house.mode}.png")
+    visitor.screenshot(path=PICTURES / f"restarted-{stack.mode}.png")

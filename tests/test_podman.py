@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from house import PROJECT, REPO, House, eventually
+from stack import PROJECT, REPO, Stack
+from support.wait import wait_until
 from test_static import check
 
 pytestmark = pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here")
@@ -37,16 +38,16 @@ def docker(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def podman() -> Iterator[tuple[House, str]]:
-    """A house whose engine is Podman, not open yet, and the address its ports are published on."""
+def podman() -> Iterator[tuple[Stack, str]]:
+    """A stack whose engine is Podman, not open yet, and the address its ports are published on."""
     base = "debian:trixie-slim"
     if docker("image", "inspect", "proscenium/base:trixie").returncode == 0:
         base = "proscenium/base:trixie"
     check("docker", "build", "-q", "-t", NAME, "--build-arg", f"BASE={base}", REPO / "tests" / "podman")
-    house = House("containers", NAME)
-    house.knobs |= {"COMPOSE_PROFILES": "webcam,inspect", "BIND_ADDR": "0.0.0.0"}
-    house.compose("build", "-q")
-    images = sorted(set(house.compose("config", "--images").split()))
+    stack = Stack("containers", NAME)
+    stack.knobs |= {"COMPOSE_PROFILES": "webcam,inspect", "BIND_ADDR": "0.0.0.0"}
+    stack.compose("build", "-q")
+    images = sorted(set(stack.compose("config", "--images").split()))
 
     docker("rm", "-fv", NAME)
     run = Path(tempfile.mkdtemp(prefix="podman-", dir="/tmp"))
@@ -55,37 +56,37 @@ def podman() -> Iterator[tuple[House, str]]:
         started = docker("run", "-d", f"--name={NAME}", *RIGHTS, *mounts, NAME)
         if started.returncode != 0:
             pytest.skip(f"Podman's container cannot run here: {started.stdout}")
-        eventually(lambda: (run / "podman.sock").is_socket())
+        wait_until(lambda: (run / "podman.sock").is_socket())
         check("sh", "-c", f"docker save {' '.join(images)} | docker exec -i {NAME} podman load -q")
         limits = ("--memory=64m", "--pids-limit=16", "--read-only", "--entrypoint=true")
         alone = docker("exec", NAME, "podman", "run", "--rm", *limits, images[0])
         if alone.returncode != 0:
             pytest.skip(f"Podman cannot run a container here: {alone.stdout}")
-        house.knobs["DOCKER_HOST"] = f"unix://{run}/podman.sock"
+        stack.knobs["DOCKER_HOST"] = f"unix://{run}/podman.sock"
         where = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
-        yield house, docker("inspect", "-f", where, NAME).stdout.strip()
+        yield stack, docker("inspect", "-f", where, NAME).stdout.strip()
     finally:
         docker("rm", "-fv", NAME)
         docker("image", "rm", f"{NAME}-backend", f"{NAME}-policyd")
         shutil.rmtree(run)
 
 
-def test_the_whole_stack_runs_on_podman(podman: tuple[House, str]) -> None:
-    house, address = podman
-    house.compose("up", "-d", "--no-build", "--wait", "--wait-timeout", "120")
-    services = set(house.compose("config", "--services").split())
-    assert set(house.compose("ps", "--services").split()) == services
+def test_the_whole_stack_runs_on_podman(podman: tuple[Stack, str]) -> None:
+    stack, address = podman
+    stack.compose("up", "-d", "--no-build", "--wait", "--wait-timeout", "120")
+    services = set(stack.compose("config", "--services").split())
+    assert set(stack.compose("ps", "--services").split()) == services
 
     # classic goes by name, looked up anew every 2 s, at one of two name servers.
     for _ in range(3):
         for host in HOSTS:
-            url = f"http://{address}:{house.ports['HTTP_PORT']}/admin/id?{uuid.uuid4().hex}"
+            url = f"http://{address}:{stack.ports['HTTP_PORT']}/admin/id?{uuid.uuid4().hex}"
             answer = requests.get(url, headers={"Host": host}, timeout=10)
             assert answer.status_code == 200, host
         time.sleep(2.1)
-    with socket.create_connection((address, house.ports["POLICY_FILE_PORT"]), timeout=5) as policy:
+    with socket.create_connection((address, stack.ports["POLICY_FILE_PORT"]), timeout=5) as policy:
         policy.sendall(b"<policy-file-request/>\0")
         assert b"cross-domain-policy" in policy.recv(4096)
-    with socket.create_connection((address, house.ports["SWF_PORT"]), timeout=5) as stage:
+    with socket.create_connection((address, stack.ports["SWF_PORT"]), timeout=5) as stage:
         stage.sendall(b"stage_ID=demo&mode=JOIN\0")
         assert b"mode=" in stage.recv(4096)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from house import REPO, House
+from stack import REPO, Stack
 
 
 def load_hostile() -> ModuleType:
@@ -26,7 +26,7 @@ hostile = load_hostile()
 DEADLINE = 5.0  # policyd's default, in seconds
 
 
-def test_the_shipped_client_accepts_the_shipped_policy(house: House) -> None:
+def test_the_shipped_client_accepts_the_shipped_policy(stack: Stack) -> None:
     done = subprocess.run(
         [
             sys.executable,
@@ -34,7 +34,7 @@ def test_the_shipped_client_accepts_the_shipped_policy(house: House) -> None:
             "policyd",
             "check",
             "127.0.0.1",
-            str(house.ports["POLICY_FILE_PORT"]),
+            str(stack.ports["POLICY_FILE_PORT"]),
         ],
         env={"PYTHONPATH": str(REPO / "policyd" / "src")},
         capture_output=True,
@@ -47,8 +47,8 @@ def test_the_shipped_client_accepts_the_shipped_policy(house: House) -> None:
 
 @pytest.mark.parametrize("client", hostile.CLIENTS, ids=lambda client: client.name)
 def test_a_hostile_client_gets_what_it_deserves_and_the_next_is_served_at_once(
-    house: House, client: Any
+    stack: Stack, client: Any
 ) -> None:
-    address = ("127.0.0.1", house.ports["POLICY_FILE_PORT"])
+    address = ("127.0.0.1", stack.ports["POLICY_FILE_PORT"])
     assert client.play(*address, DEADLINE) == client.expected
     assert hostile.honest(*address) == "answer"

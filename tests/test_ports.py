@@ -6,13 +6,13 @@ import subprocess
 import sys
 from collections import Counter
 
-from house import REPO
-from ports import free_ports
+from stack import REPO
+from support.ports import free_ports
 
 # It reads before it ends, so that all processes have drawn before the first one gives its ports back.
 DRAWS = """
 import sys
-from ports import free_ports
+from support.ports import free_ports
 print([port for _ in range(250) for port in free_ports(8)], flush=True)
 sys.stdin.read()
 """

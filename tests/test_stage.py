@@ -5,15 +5,15 @@ import json
 import pytest
 import websocket
 
-from house import House
-from stage_client import RawStage, WebStage, enter, player_key
+from stack import Stack
+from support.stage_client import StageClient
 
 
 @pytest.fixture(params=["raw", "web"])
-def seat(house: House, request: pytest.FixtureRequest) -> RawStage:
+def seat(stack: Stack, request: pytest.FixtureRequest) -> StageClient:
     if request.param == "raw":
-        return RawStage(house.ports["SWF_PORT"])
-    return WebStage(house.ports["HTTP_PORT"])
+        return stack.stage_client()
+    return stack.web_stage_client()
 
 
 OPENING = [
@@ -27,8 +27,8 @@ OPENING = [
 ]
 
 
-def test_the_set_up_comes_in_upstages_order(seat: RawStage) -> None:
-    modes = [frame["mode"] for frame in enter(seat)]
+def test_the_set_up_comes_in_upstages_order(seat: StageClient) -> None:
+    modes = [frame["mode"] for frame in seat.join()]
     seat.close()
     assert modes[:7] == OPENING
     loads = [mode for mode in modes if mode.startswith("LOAD_")]
@@ -45,23 +45,23 @@ def test_the_set_up_comes_in_upstages_order(seat: RawStage) -> None:
     assert modes[-1] == "CONFIRM_LOADED"
 
 
-def test_everything_the_stage_names_can_be_loaded(house: House) -> None:
-    stage = RawStage(house.ports["SWF_PORT"])
-    for frame in enter(stage):
+def test_everything_the_stage_names_can_be_loaded(stack: Stack) -> None:
+    stage = stack.stage_client()
+    for frame in stage.join():
         if frame["mode"] in ("LOAD_AV", "LOAD_BACKDROP", "LOAD_PROP"):
-            assert house.get(frame["url"]).status_code == 200
+            assert stack.get(frame["url"]).status_code == 200
         if frame["mode"] == "LOAD_AUDIO":
-            assert house.get(f"/media/audio/{frame['url']}").headers["Content-Type"] == "audio/mpeg"
+            assert stack.get(f"/media/audio/{frame['url']}").headers["Content-Type"] == "audio/mpeg"
     stage.close()
 
 
-def test_raw_socket_and_websocket_are_one_audience(house: House) -> None:
+def test_raw_socket_and_websocket_are_one_audience(stack: Stack) -> None:
     raw, web = (
-        RawStage(house.ports["SWF_PORT"]),
-        WebStage(house.ports["HTTP_PORT"], "classic.localhost"),
+        stack.stage_client(),
+        stack.web_stage_client("classic.localhost"),
     )
-    enter(raw)
-    enter(web)
+    raw.join()
+    web.join()
     raw.send("TEXT", msg="Grüße & <Küsse>")
     web.until("ANONTEXT")
     web.send("TEXT", msg="bravo!")
@@ -73,19 +73,19 @@ def test_raw_socket_and_websocket_are_one_audience(house: House) -> None:
     web.close()
 
 
-def test_a_stranger_page_may_not_open_the_websocket(house: House) -> None:
+def test_a_stranger_page_may_not_open_the_websocket(stack: Stack) -> None:
     with pytest.raises(websocket.WebSocketBadStatusException):
         websocket.create_connection(
-            f"ws://127.0.0.1:{house.ports['HTTP_PORT']}/ws",
+            f"ws://127.0.0.1:{stack.ports['HTTP_PORT']}/ws",
             timeout=30,
-            host=f"localhost:{house.ports['HTTP_PORT']}",
+            host=f"localhost:{stack.ports['HTTP_PORT']}",
             origin="http://stranger.example",
         )
 
 
-def test_the_player_counted_as_player(house: House) -> None:
-    stage = RawStage(house.ports["SWF_PORT"])
-    frames = enter(stage, player_key(house, "admin", house.admin_password))
+def test_the_player_counted_as_player(stack: Stack) -> None:
+    stage = stack.stage_client()
+    frames = stage.join(stack.player_key("admin", stack.admin_password))
     stage.close()
     (joined,) = (frame for frame in frames if frame["mode"] == "JOINED")
     assert int(joined["pCount"]) == 1, json.dumps(joined)

@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from house import REPO
+from stack import REPO
 
 BIN = Path(sys.executable).parent
 

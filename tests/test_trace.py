@@ -1,4 +1,4 @@
-"""What `make trace` makes of Varnish's log: of texts that varnishlog 7.7 wrote, and in the running house."""
+"""What `make trace` makes of Varnish's log: of texts that varnishlog 7.7 wrote, and in the running stack."""
 
 import subprocess
 import time
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from house import REPO, House
+from stack import REPO, Stack
 
 CAPTURED = Path(__file__).parent / "captured"
 
@@ -58,19 +58,19 @@ def test_a_backend_that_is_down_answers_nothing() -> None:
     assert text.endswith("backend_error -> abandon the old copy stays")
 
 
-def test_in_the_house_it_says_what_became_of_each_answer(house: House) -> None:
-    passed = house.make("trace", "URL=/stages/", "HEADER=Cookie: who=me")
+def test_in_the_house_it_says_what_became_of_each_answer(stack: Stack) -> None:
+    passed = stack.make("trace", "URL=/stages/", "HEADER=Cookie: who=me")
     assert "not stored: it is a pass" in passed, passed
-    missing = house.make("trace", f"URL=/media/{uuid.uuid4().hex}.svg")
+    missing = stack.make("trace", f"URL=/media/{uuid.uuid4().hex}.svg")
     assert "hit-for-miss" in missing, missing
     assert "kept for" not in missing, missing
 
     # The page lives for a second, and is served for ten more while it is fetched.
     page = f"/stages/demo?{uuid.uuid4().hex}"
-    stored = house.make("trace", f"URL={page}")
+    stored = stack.make("trace", f"URL={page}")
     assert "kept for 1 s" in stored, stored
     time.sleep(1)
-    stale = house.make("trace", f"URL={page}")
+    stale = stack.make("trace", f"URL={page}")
     assert "detail=stale" in stale, stale
     assert "s ago: served at once, while one request fetches" in stale, stale
     assert stale.index("on its way") < stale.index("in the background"), stale

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from house import REPO
+from stack import REPO
 from test_static import check, native_config
 
 NEWEST = "proscenium/newest"

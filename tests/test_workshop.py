@@ -12,8 +12,9 @@ import requests
 from playwright.sync_api import expect
 
 from browsing import Visit, on_stage
-from house import House, eventually
-from stage_client import RawStage, enter, player_key
+from stack import Stack
+from support.stage_client import StageClient
+from support.wait import wait_until
 
 PASSWORD = "a horse, a horse"
 MEDIA = "/admin/workshop/media"
@@ -37,52 +38,52 @@ MIDDLE = """image => {
 
 
 @pytest.fixture(scope="module")
-def player(house: House) -> str:
+def player(stack: Stack) -> str:
     """A player who may act and make, taken on from the shell."""
-    house.upstage("player", "add", "yorick", "--rights", "act,admin", password=PASSWORD + "\n")
-    assert "yorick" in house.upstage("player", "list")
+    stack.upstage("player", "add", "yorick", "--rights", "act,admin", password=PASSWORD + "\n")
+    assert "yorick" in stack.upstage("player", "list")
     login = {"username": "yorick", "password": PASSWORD}
     # The running server looks at what the shell has changed once a second.
-    eventually(lambda: house.get("/admin/login", method="POST", data=login).status_code == 302, within=5)
+    wait_until(lambda: stack.get("/admin/login", method="POST", data=login).status_code == 302, within=5)
     return "yorick"
 
 
 class Maker:
     """A signed-in maker who fills in forms as a browser does."""
 
-    def __init__(self, house: House, name: str) -> None:
+    def __init__(self, stack: Stack, name: str) -> None:
         self.session = requests.Session()
-        self.house = house
+        self.stack = stack
         self.post("/admin/", "/admin/login", username=name, password=PASSWORD)
-        assert "Sign out" in self.session.get(house.url("/admin/")).text
+        assert "Sign out" in self.session.get(stack.url("/admin/")).text
 
     def post(self, page: str, target: str, picture: bytes | None = None, **fields: str) -> requests.Response:
         """Open a page, take its form's token and send the form; a picture goes in the field `file`."""
-        token = re.search(r'name="csrf" value="([^"]+)"', self.session.get(self.house.url(page)).text)
+        token = re.search(r'name="csrf" value="([^"]+)"', self.session.get(self.stack.url(page)).text)
         assert token, page
         files = {"file": ("picture.svg", io.BytesIO(picture), "image/svg+xml")} if picture else None
         return self.session.post(
-            self.house.url(target),
+            self.stack.url(target),
             data={"csrf": token[1], **fields},
             files=files,
-            headers={"Origin": self.house.url("").rstrip("/")},
+            headers={"Origin": self.stack.url("").rstrip("/")},
             timeout=20,
         )
 
 
-def acting(house: House, name: str) -> RawStage:
+def acting(stack: Stack, name: str) -> StageClient:
     """A player's raw socket, seated."""
-    stage = RawStage(house.ports["SWF_PORT"])
-    enter(stage, player_key(house, name, PASSWORD))
+    stage = stack.stage_client()
+    stage.join(stack.player_key(name, PASSWORD))
     return stage
 
 
-def test_a_replaced_picture_reaches_everybody_within_a_second(house: House, player: str) -> None:
+def test_a_replaced_picture_reaches_everybody_within_a_second(stack: Stack, player: str) -> None:
     """On every host, while a crowd keeps asking for it."""
-    maker = Maker(house, player)
+    maker = Maker(stack, player)
     answer = maker.post(MEDIA, MEDIA, PICTURE.format("red").encode(), name="A square", kind="prop")
     assert answer.status_code == 200, answer.text
-    page = answer.url.removeprefix(house.url("")).split("?")[0]
+    page = answer.url.removeprefix(stack.url("")).split("?")[0]
     url = page.replace(MEDIA, "/media")
     seen: list[tuple[str, str, float]] = []  # host, what it sent, and when it was asked
     done = threading.Event()
@@ -90,7 +91,7 @@ def test_a_replaced_picture_reaches_everybody_within_a_second(house: House, play
     def crowd(host: str) -> None:
         while not done.is_set():
             asked = time.monotonic()
-            answer = house.get(url, host)
+            answer = stack.get(url, host)
             seen.append((host, answer.text if answer.status_code == 200 else "nothing", asked))
 
     def sees(what: str) -> set[str]:
@@ -101,7 +102,7 @@ def test_a_replaced_picture_reaches_everybody_within_a_second(house: House, play
     for watcher in watchers:
         watcher.start()
     try:
-        eventually(lambda: sees("red") == set(HOSTS))
+        wait_until(lambda: sees("red") == set(HOSTS))
         for change, before, after in ((blue, "red", "blue"), (gone, "blue", "nothing")):
             assert change(maker, page).status_code == 200
             changed = time.monotonic()
@@ -127,20 +128,20 @@ def gone(maker: Maker, page: str) -> requests.Response:
     return maker.post(page, page, action="delete")
 
 
-def test_a_picture_with_a_script_is_refused(house: House, player: str) -> None:
+def test_a_picture_with_a_script_is_refused(stack: Stack, player: str) -> None:
     evil = PICTURE.format("red").replace("<rect", "<script>alert(1)</script><rect").encode()
-    answer = Maker(house, player).post(MEDIA, MEDIA, evil, name="Evil", kind="prop")
+    answer = Maker(stack, player).post(MEDIA, MEDIA, evil, name="Evil", kind="prop")
     assert answer.status_code == 415, answer.text
 
 
-def test_a_spoken_line_can_be_heard(house: House, player: str) -> None:
-    stage, listener = acting(house, player), RawStage(house.ports["SWF_PORT"])
-    enter(listener)
+def test_a_spoken_line_can_be_heard(stack: Stack, player: str) -> None:
+    stage, listener = acting(stack, player), stack.stage_client()
+    listener.join()
     stage.send("AV", ID="1")
     stage.send("TEXT", msg="Alas, poor Yorick")
     assert listener.until("TEXT")[-1]["text"] == "Alas, poor Yorick"
     url = listener.until("WAVE")[-1]["url"]
-    first, second = house.get(url), house.get(url)
+    first, second = stack.get(url), stack.get(url)
     assert first.headers["Content-Type"] == "audio/mpeg"
     assert first.content[:2] in (b"\xff\xf3", b"\xff\xfb", b"ID")
     assert len(first.content) > 2000
@@ -149,49 +150,49 @@ def test_a_spoken_line_can_be_heard(house: House, player: str) -> None:
     listener.close()
 
 
-def test_what_was_said_survives_a_restart(house: House) -> None:
+def test_what_was_said_survives_a_restart(stack: Stack) -> None:
     line = f"still here at {time.time():.0f}"
-    stage = RawStage(house.ports["SWF_PORT"])
-    enter(stage)
+    stage = stack.stage_client()
+    stage.join()
     stage.send("TEXT", msg=line)
     stage.until("ANONTEXT")
     stage.close()
-    house.restart("backend")
+    stack.restart("backend")
 
     def replayed() -> bool:
-        late = RawStage(house.ports["SWF_PORT"])
+        late = stack.stage_client()
         try:
-            return any(line in frame.get("chat", "") for frame in enter(late))
+            return any(line in frame.get("chat", "") for frame in late.join())
         finally:
             late.close()
 
-    eventually(replayed, within=60)
+    wait_until(replayed, within=60)
 
 
-def store(house: House, player: str, picture: bytes) -> None:
+def store(stack: Stack, player: str, picture: bytes) -> None:
     """Deliver a webcam's picture as its program does."""
     with ftplib.FTP(timeout=10) as door:
-        door.connect("127.0.0.1", int(house.knobs["FTP_PORT"]))
+        door.connect("127.0.0.1", int(stack.knobs["FTP_PORT"]))
         door.login(player, PASSWORD)
         door.storbinary(f"STOR {player}.jpg", io.BytesIO(picture))
         with pytest.raises(ftplib.error_perm):
             door.retrbinary(f"RETR {player}.jpg", lambda data: None)
 
 
-def test_a_webcam_is_an_avatar(house: House, player: str, visit: Visit, complaints: list[str]) -> None:
+def test_a_webcam_is_an_avatar(stack: Stack, player: str, visit: Visit, complaints: list[str]) -> None:
     page = visit("/")
     red, blue = (
         base64.b64decode(page.evaluate(PAINT, colour).removeprefix("data:image/jpeg;base64,"))
         for colour in ("red", "blue")
     )
-    store(house, player, red)
-    answer = house.get(f"/media/video/{player}.jpg")
+    store(stack, player, red)
+    answer = stack.get(f"/media/video/{player}.jpg")
     assert answer.content == red
     assert "hit" not in answer.headers["Cache-Status"].split(";")[1]
-    assert house.get("/media/video/nobody.jpg").status_code == 404
+    assert stack.get("/media/video/nobody.jpg").status_code == 404
 
     stage = "/admin/workshop/stages/rehearsal"
-    answered = Maker(house, player).post(
+    answered = Maker(stack, player).post(
         stage,
         stage,
         action="put",
@@ -202,11 +203,11 @@ def test_a_webcam_is_an_avatar(house: House, player: str, visit: Visit, complain
         y="150",
     )
     assert answered.status_code == 200
-    page.goto(house.url("/stages/rehearsal"))
+    page.goto(stack.url("/stages/rehearsal"))
     image = on_stage(page).locator(".avatar img").first
     expect(image).to_have_attribute("src", re.compile(rf"/media/video/{player}\.jpg\?s="))
     assert page.evaluate(MIDDLE, image.element_handle())[0] > 200
 
-    store(house, player, blue)
-    eventually(lambda: page.evaluate(MIDDLE, image.element_handle())[2] > 200)
+    store(stack, player, blue)
+    wait_until(lambda: page.evaluate(MIDDLE, image.element_handle())[2] > 200)
     assert complaints == []

@@ -15,7 +15,8 @@ import pytest
 from bench import house as bench_house
 from bench.experiment import load
 from bench.house import House
-from house import REPO, eventually
+from stack import REPO
+from support.wait import wait_until
 
 needs_engine = pytest.mark.skipif(os.environ.get("ENGINE") != "yes", reason="no engine can run here")
 SITE = REPO / "labs" / "bakeoff" / "www" / "site"
@@ -222,7 +223,7 @@ class TestOpendata:
             log = opendata.containers["opendata-apache"].logs().decode()
             return [line for line in log.splitlines() if what in line]
 
-        eventually(lines)
+        wait_until(lines)
         return lines()
 
     def test_the_page(self, opendata: House) -> None:

@@ -18,7 +18,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from ports import free_ports
+from support.ports import free_ports
 from tiny_front import ASSETS, Answer, Front
 from visitors import paths
 

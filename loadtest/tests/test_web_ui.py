@@ -16,7 +16,7 @@ from urllib.request import HTTPCookieProcessor, OpenerDirector, build_opener
 
 import judge
 from judge import FAILED, NOT_MEASURED, OK
-from ports import free_ports
+from support.ports import free_ports
 from test_locust import eventually
 from tiny_front import Answer, Front
 

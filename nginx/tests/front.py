@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from ports import free_ports
+from support.ports import free_ports
 from tiers import LineMock, Mock
 
 NGINX = Path(__file__).resolve().parent.parent

@@ -34,7 +34,7 @@ class Engine(http.client.HTTPConnection):
 
 
 @dataclass
-class Stack:
+class Containers:
     """The containers of one project."""
 
     project: str

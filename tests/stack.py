@@ -1,16 +1,18 @@
-"""One running house, in containers or native, driven by the commands a user types."""
+"""One running stack, in containers or native, driven by the commands a user types."""
 
 import os
 import random
 import subprocess
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import requests
 
-from ports import free_ports
+from support.ports import free_ports
+from support.stage_client import StageClient, WebStageClient
+from support.wait import wait_until
 
 REPO = Path(__file__).resolve().parent.parent
 # Another checkout may be under test at the same time; its user has given it another name.
@@ -22,7 +24,7 @@ NOT_INHERITED = {"MAKELEVEL", "MAKEFLAGS", "MFLAGS", "UPSTAGE_ADMIN_PASSWORD", "
 
 
 @dataclass
-class House:
+class Stack:
     """A copy of the stack under a project name, ports and loopback network of its own."""
 
     mode: str  # "containers" or "native"
@@ -96,10 +98,10 @@ class House:
             self._run(ctl, "-s", f"unix://{control}", action, service)
 
     def restart(self, service: str) -> None:
-        """Stop a service and start it again; wait until the house has noticed."""
+        """Stop a service and start it again; wait until the stack has noticed."""
         self.control("restart", service)
         # Varnish believes in a backend again after a few good probes.
-        eventually(lambda: self.get("/admin/id").status_code == 200, within=60)
+        wait_until(lambda: self.get("/admin/id").status_code == 200, within=60)
         wait_for_quiet_network()
 
     def url(self, path: str, host: str = "localhost") -> str:
@@ -124,6 +126,20 @@ class House:
             allow_redirects=False,
             timeout=20,
         )
+
+    def stage_client(self, port: str = "SWF_PORT") -> StageClient:
+        """A connection to the stage socket; `port` names the published port."""
+        return StageClient(("127.0.0.1", self.ports[port]))
+
+    def web_stage_client(self, host: str = "localhost") -> WebStageClient:
+        """A WebSocket to /ws of that host."""
+        return WebStageClient(self.ports["HTTP_PORT"], host)
+
+    def player_key(self, name: str, password: str) -> str:
+        """Sign in; return what a player's socket has to send, as /admin/id tells it."""
+        login = self.get("/admin/login", method="POST", data={"username": name, "password": password})
+        session = {"Cookie": login.headers["Set-Cookie"].split(";")[0]}
+        return dict(parse_qsl(self.get("/admin/id", headers=session).text))["key"]
 
     @property
     def admin_password(self) -> str:
@@ -155,18 +171,3 @@ def wait_for_quiet_network() -> None:
         time.sleep(0.2)
         if (now := addresses.read_text()) != known:
             known, since = now, time.monotonic()
-
-
-def eventually(check: Callable[[], object], within: float = 20) -> object:
-    """Repeat a check until it returns something true; its last answer or error after `within` seconds."""
-    deadline = time.monotonic() + within
-    while True:
-        try:
-            answer = check()
-            if answer or time.monotonic() > deadline:
-                assert answer, f"{check} stayed false for {within} s"
-                return answer
-        except (AssertionError, OSError, requests.RequestException):
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(0.2)
