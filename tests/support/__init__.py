@@ -1,1 +1,1 @@
-"""Shared by the tests of several folders: HTTP client and origin, client of the stage, waiting, free ports."""
+"""Shared by the tests of several folders: HTTP client and origin, stage client, waiting, free ports."""
