@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Whether the containers can read this checkout: its folders are mounted into them, and every service there is another
-# user. A umask of 077 or 027 makes a checkout that only its owner, or his group, can read.
+# Whether the containers can read this checkout: its folders are mounted into them, and each service runs as another
+# user. A umask of 077 or 027 makes a checkout that only its owner, or the owner's group, can read.
 
-mounted=(nginx varnish policyd loadtest labs)
+mounted=(nginx varnish policyd loadtest labs extras)
 make_readable="chmod -R a+rX ${mounted[*]}"
 
-# The first folder or file of theirs that is closed to others. Other files may well be private, such as a key.
+# The first folder or file of a kind that containers read and that others cannot. Other files, such as a key, may be private.
 unreadable() {
     find "${mounted[@]}" \( -name '.*' -o -name __pycache__ \) -prune -o \
         \( -type d -o -name '*.conf' -o -name '*.sh' -o -name '*.vcl' -o -name '*.py' -o -name '*.toml' -o -name '*.xml' \) \
