@@ -1,7 +1,7 @@
 """The stack under test, started by `make up`: in containers, and as plain processes ("native").
 
-Every acceptance test can run on both. Natively only those marked `smoke` belong to `make test`; the others are
-marked `slow` here, so that `make test-all` runs them.
+Every acceptance test can run on both. Natively only those marked `smoke` belong to `make test`; the others
+are marked `slow` here, so that `make test-all` runs them.
 """
 
 import os

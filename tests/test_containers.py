@@ -45,7 +45,7 @@ def test_hardened(stack: Stack, service: str) -> None:
 
 
 def test_plain_compose_commands_work(stack: Stack) -> None:
-    """Without the variables of `make up`; where there is no registry, compose.override.yaml names the images."""
+    """Without the variables of `make up`; compose.override.yaml names the offline images."""
     variables = {name: value for name, value in stack.environment.items() if not name.endswith("_IMAGE")}
 
     def compose(*arguments: str) -> str:
