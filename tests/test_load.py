@@ -160,7 +160,7 @@ def test_what_the_load_says_can_be_read_by_people(stack: Stack) -> None:
 def test_four_workers_are_one_run(stack: Stack) -> None:
     knobs = {
         "LOADTEST_WORKERS": "4",
-        "COMPOSE_PROFILES": stack.settings["COMPOSE_PROFILES"] + ",workers",
+        "EXTRAS": stack.settings["EXTRAS"] + ",workers",
         "HEALTH_INTERVAL": "1s",  # the workers start when the master is healthy
     }
     before = dict(stack.settings)

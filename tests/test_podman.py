@@ -45,7 +45,7 @@ def podman() -> Iterator[tuple[Stack, str]]:
         base = "proscenium/base:trixie"
     check("docker", "build", "-q", "-t", NAME, "--build-arg", f"BASE={base}", REPO / "tests" / "podman")
     stack = Stack("containers", NAME)
-    stack.settings |= {"COMPOSE_PROFILES": "webcam,inspect", "BIND_ADDR": "0.0.0.0"}
+    stack.settings |= {"EXTRAS": "webcam,inspect", "BIND_ADDR": "0.0.0.0"}
     stack.compose("build", "-q")
     images = sorted(set(stack.compose("config", "--images").split()))
 
