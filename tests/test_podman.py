@@ -31,7 +31,7 @@ HOSTS = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost"
 
 
 def docker(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of Docker's; what it said, and whether it went well."""
+    """Run a command of Docker's; its output and exit code."""
     return subprocess.run(
         ["docker", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300
     )

@@ -5,15 +5,15 @@
 mounted=(nginx varnish policyd loadtest labs extras)
 make_readable="chmod -R a+rX ${mounted[*]}"
 
-# The first folder or file of a kind that containers read and that others cannot. Other files, such as a key, may be private.
+# The first folder or configuration file that other users cannot read. Other files, such as a key, may be private.
 unreadable() {
     find "${mounted[@]}" \( -name '.*' -o -name __pycache__ \) -prune -o \
-        \( -type d -o -name '*.conf' -o -name '*.sh' -o -name '*.vcl' -o -name '*.py' -o -name '*.toml' -o -name '*.xml' \) \
+        \( -type d -o -name '*.conf' -o -name '*.template' -o -name '*.sh' -o -name '*.vcl' -o -name '*.py' -o -name '*.toml' -o -name '*.xml' \) \
         ! -perm -004 -print | sed -n 1p
 }
 
 require_readable() {
     local closed
     closed=$(unreadable)
-    [ -z "$closed" ] || die "The containers may not read '$closed'; a strict umask made it so. Type: $make_readable"
+    [ -z "$closed" ] || die "The containers cannot read '$closed': the checkout was made with a strict umask. Type: $make_readable"
 }
