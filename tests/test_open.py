@@ -18,7 +18,7 @@ from support.wait import wait_until
 OPERATIONS = REPO / "docs" / "operations.md"
 
 
-def test_up_ends_with_the_addresses_and_the_password(stack: Stack) -> None:
+def test_up_prints_addresses_and_password(stack: Stack) -> None:
     assert "Proscenium is running." in stack.printed
     assert f"http://localhost:{stack.ports['HTTP_PORT']}/stages/demo" in stack.printed
     assert f"http://localhost:{stack.ports['LOCUST_PORT']}/" in stack.printed
