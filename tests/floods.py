@@ -5,8 +5,8 @@
 The clients use the load port, which has no limits for one client, as if each had an address of its own. A
 response counts as cut when it ends before its Content-Length. Another client requests a page, a picture and a
 sound all the while. Memory is what the engine counts against a container's limit, without the file cache that
-the kernel takes back when it is needed. Clients, requests and seconds are bounded; the targets are this project's
-own containers.
+the kernel takes back when it is needed. Clients, requests and seconds are bounded; the targets are this
+project's own containers.
 """
 
 import argparse
@@ -84,9 +84,8 @@ class Outcome:
         if cut := self.answers["cut"]:
             found.append(f"{cut} responses cut short")
         if self.failed:
-            found.append(
-                f"requests of the other client failed: {dict(self.failed)} of {len(self.other) + self.failed.total()}"
-            )
+            total = len(self.other) + self.failed.total()
+            found.append(f"requests of the other client failed: {dict(self.failed)} of {total}")
         found += [
             f"{name} used {self.peak(name):.0%} of its memory"
             for name in self.memory
@@ -98,7 +97,7 @@ class Outcome:
         told = ", ".join(f"{count:,} {what}" for what, count in sorted(self.answers.items()))
         memory = ", ".join(f"{name} {self.peak(name):.0%}" for name in self.memory)
         seconds = self.ended - self.began
-        line = f"{self.name:6} {seconds:5.1f} s  {told}; other client p95 {self.p95:.0f} ms; memory peak {memory}"
+        line = f"{self.name:6} {seconds:5.1f} s  {told}; other p95 {self.p95:.0f} ms; memory peak {memory}"
         return line + "".join(f"\n       FAULT: {fault}" for fault in self.faults)
 
 
@@ -164,8 +163,8 @@ async def files(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
 async def slow(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
     """Clients that read a few bytes every five seconds, as slowhttptest -X does.
 
-    They end before nginx would cut a client that reads nothing (send_timeout, 30 s). Until then they must stay
-    connected; one in twenty finally reads the rest.
+    They end before nginx would cut a client that reads nothing (send_timeout, 30 s). Until then they must
+    stay connected; one in twenty finally reads the rest.
     """
 
     async def client(number: int) -> str:
