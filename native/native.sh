@@ -136,7 +136,5 @@ native_load() { (export LOADTEST_REPORTS=$PWD/$state/load && cd loadtest && ../.
 native_log() { tail -n 1000 "$NATIVE_RUN/log/$1.log"; }
 native_varnishlog() { varnishlog -n "$VARNISH_WORKDIR" "$@"; }
 native_reload() {
-    prepare_native_folders
-    sh "$NATIVE_RUN/varnish/reload.sh"
-    sh nginx/reload.sh
+    prepare_native_folders && sh "$NATIVE_RUN/varnish/reload.sh" && sh nginx/reload.sh
 }

@@ -19,7 +19,7 @@ quietly() {
     mkdir -p .run/logs
     if ! "$@" >"$log" 2>&1 </dev/null; then
         tail -n 30 "$log" >&2
-        die "That failed: $* (all of its output: $log)"
+        die "Failed: $* (full output: $log)"
     fi
 }
 

@@ -18,11 +18,11 @@ containers_up() {
     if [ -n "$running" ]; then quietly "reload-$COMPOSE_PROJECT_NAME" containers_reload; fi
 }
 
-containers_down() { docker compose down --remove-orphans; }
+containers_down() { quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans; }
 # With every extra, because one that is no longer chosen may have left a volume.
 containers_clean() (
     for file in extras/*/compose.yaml; do chosen "$file" || COMPOSE_FILE+=:$file; done
-    docker compose down --remove-orphans --volumes
+    quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans --volumes
 )
 containers_status() { docker compose ps --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'; }
 containers_logs() { docker compose logs --follow --tail 50; }
@@ -40,6 +40,6 @@ containers_load() {
 containers_log() { docker compose logs --no-log-prefix --no-color --tail 1000 "$1"; }
 containers_varnishlog() { docker compose exec -T varnish varnishlog -n /var/lib/varnish/varnishd "$@"; }
 containers_reload() {
-    docker compose exec -T varnish sh /etc/varnish/reload.sh
-    docker compose exec -T nginx sh /etc/nginx/proscenium/reload.sh
+    docker compose exec -T varnish sh /etc/varnish/reload.sh &&
+        docker compose exec -T nginx sh /etc/nginx/proscenium/reload.sh
 }

@@ -53,11 +53,11 @@ $2 == "Hit" && $4 >= 0 { tell("", "a copy that stays fresh for " s($4)) }
 $2 == "Hit" && $4 < 0 { tell("", "a copy that expired " s(-$4) " ago: served at once, while one request fetches") }
 $2 == "HitMiss" { tell("", "the last answer could not be kept, so requests do not wait for each other") }
 $2 == "BackendOpen" { tell("", "over " ($NF == "reuse" ? "a connection that was open" : "a new connection") " to " $4) }
-$2 == "FetchError" { sub(/^-+ +FetchError +/, ""); tell("", "failed: " $0); failed = 1 }
-$2 == "VCL_call" && $3 == "BACKEND_FETCH" { failed = 0 }
+$2 == "FetchError" { sub(/^-+ +FetchError +/, ""); tell("", "failed: " $0) }
 $2 == "BerespStatus" { status = $3; lifetime = "no Cache-Control" }
 $2 == "BerespHeader" && tolower($3) == "cache-control:" { lifetime = $0; sub(/^-+ +BerespHeader +/, "", lifetime) }
-$2 == "Timestamp" && $3 == "Beresp:" && !failed { tell("", "answered " status " after " ms($6) ", " lifetime) }
+$2 == "Timestamp" && $3 == "Beresp:" { took = ms($6) } # Varnish 7.1 logs it before the status
+$2 == "VCL_call" && $3 == "BACKEND_RESPONSE" { tell("", "answered " status " after " took ", " lifetime) }
 $2 == "TTL" { kept = $4; grace = $5; storable = $NF }
 $2 == "Timestamp" && $3 == "Resp:" { tell("", "done after " ms($5)) }
 END {
