@@ -231,6 +231,17 @@ def test_every_image_and_host_port_is_a_setting_and_documented() -> None:
         )
 
 
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_the_page_of_an_extra_has_its_commands_and_settings(extra: str) -> None:
+    folder = Path(extra).parent
+    page = (REPO / folder / "README.md").read_text()
+    assert f"make up EXTRAS={folder.name}" in page
+    assert f"docker compose -f compose.yaml -f {extra} up -d" in page
+    settings = set(re.findall(r"\$\{(\w+)", (REPO / extra).read_text())) - {"BIND_ADDR"}
+    assert {name for name in settings if f"`{name}`" not in page} == set()
+    assert f"{folder.name}/README.md" in (REPO / "extras" / "README.md").read_text()
+
+
 def test_the_version_of_an_image_is_written_once() -> None:
     pinned = re.findall(r"\$\{\w+_IMAGE:-([^$}]+)}", (REPO / "compose.yaml").read_text())
     assert len(pinned) == 4

@@ -6,7 +6,7 @@ containers_up() {
     if containers_running; then running=yes; fi
     step "Building backend and policyd"
     quietly "build-$COMPOSE_PROJECT_NAME" docker compose build
-    step "Starting each service when the ones it depends on are healthy"
+    step "Starting the services in the order of their health; missing images are pulled first"
     # --remove-orphans: also removes the containers of extras that are no longer chosen.
     if ! docker compose up -d --remove-orphans --wait --wait-timeout 120 >".run/logs/up-$COMPOSE_PROJECT_NAME.log" 2>&1; then
         tail -n 5 ".run/logs/up-$COMPOSE_PROJECT_NAME.log"
@@ -29,7 +29,7 @@ containers_logs() { docker compose logs --follow --tail 50; }
 containers_password() { docker compose exec -T backend upstage admin-password; }
 containers_locust_account() { docker compose exec -T locust python web_password.py; }
 containers_running() { [ -n "$(docker compose ps -q nginx 2>/dev/null)" ]; }
-# Runs a second Locust in the container of the first. Its report comes out through a pipe: `docker cp` cannot read a tmpfs.
+# Runs a second Locust in the container of the first. A pipe brings its report out: `docker cp` cannot read a tmpfs.
 containers_load() {
     local code=0
     docker compose exec -T locust sh -c 'rm -rf /tmp/reports && mkdir /tmp/reports' || return
