@@ -39,7 +39,7 @@ load_env
 export COMPOSE_PROJECT_NAME=${COMPOSE_PROJECT_NAME:-proscenium}
 export BIND_ADDR=${BIND_ADDR:-127.0.0.1}
 
-# Published ports and their defaults, as the given Compose files have them: "variable default", one a line.
+# ports_in FILE...: the published ports in Compose files, as lines of "variable default".
 ports_in() { sed -n 's/^ *- "${BIND_ADDR:-127.0.0.1}:${\([A-Z_]*\):-\([0-9-]*\)}:.*/\1 \2/p' "$@"; }
 while read -r name default; do export "$name=${!name:-$default}"; done < <(ports_in compose.yaml extras/*/compose.yaml)
 
@@ -60,6 +60,7 @@ if [ -z "${COMPOSE_FILE:-}" ]; then
     fi
     export COMPOSE_FILE
 fi
+# chosen FILE: succeeds if FILE is one of the Compose files in use.
 chosen() { [[ :$COMPOSE_FILE: == *:"$1":* ]]; }
 
 # What this copy of the stack remembers between commands.
@@ -73,7 +74,7 @@ load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --
 
 port_taken() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
 
-# The ports that the chosen Compose files publish: "variable number", one a line, and one for each port of a range.
+# The ports of the Compose files in use, as lines of "variable number"; a range is a line for each port.
 published_ports() {
     local files name default port
     IFS=: read -ra files <<<"$COMPOSE_FILE"
@@ -82,7 +83,7 @@ published_ports() {
     done
 }
 
-# What to type when a port is taken: the variable with other numbers, a thousand higher.
+# other_ports VARIABLE: the setting to type when one of its ports is taken; its numbers are a thousand higher.
 other_ports() {
     local now=${!1}
     if [[ $now == *-* ]]; then echo "$1=$((${now%-*} + 1000))-$((${now#*-} + 1000))"; else echo "$1=$((now + 1000))"; fi
