@@ -217,8 +217,8 @@ def test_the_ports_of_chosen_extras_are_checked(bare: Path) -> None:
         "FTP_PASSIVE_PORTS": f"{passive}-{passive + 1}",
     }
     with socket.create_server(("127.0.0.1", stage)), socket.create_server(("127.0.0.1", passive)):
-        without = run(bare, "doctor", **settings).stdout
-        report = run(bare, "doctor", EXTRAS="second,webcam", **settings).stdout.splitlines()
+        without = run(bare, "doctor", user=None, **settings).stdout
+        report = run(bare, "doctor", user=None, EXTRAS="second,webcam", **settings).stdout.splitlines()
     assert "SECOND_SWF_PORT" not in without
     assert "FTP" not in without
     moved = f"make up FTP_PASSIVE_PORTS={passive + 1000}-{passive + 1001}"

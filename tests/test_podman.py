@@ -17,10 +17,13 @@ from stack import PROJECT, REPO, Stack
 from support.wait import wait_until
 from test_static import check
 
-pytestmark = pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here"),
+]
 
 NAME = PROJECT + "-podman"
-# Less than --privileged, which takes every capability there is; a sandbox may not have them all.
+# Less than --privileged, which takes every capability; a sandbox may not have all of them.
 CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SYS_PTRACE", "SYS_CHROOT", "MKNOD", "SYSLOG")
 RIGHTS = (
     *(f"--cap-add={name}" for name in CAPABILITIES),
@@ -39,7 +42,7 @@ def docker(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def podman() -> Iterator[tuple[Stack, str]]:
-    """A stack whose engine is Podman, not open yet, and the address its ports are published on."""
+    """A stack on Podman, not started yet, and the address its ports are published on."""
     base = "debian:trixie-slim"
     if docker("image", "inspect", "proscenium/base:trixie").returncode == 0:
         base = "proscenium/base:trixie"
