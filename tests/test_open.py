@@ -19,6 +19,7 @@ from support.wait import wait_until
 OPERATIONS = REPO / "docs" / "operations.md"
 
 
+@pytest.mark.smoke
 def test_up_prints_addresses_and_password(stack: Stack) -> None:
     assert "Proscenium is running." in stack.printed
     assert f"http://localhost:{stack.ports['HTTP_PORT']}/stages/demo" in stack.printed
@@ -26,6 +27,7 @@ def test_up_prints_addresses_and_password(stack: Stack) -> None:
     assert len(stack.admin_password) >= 12
 
 
+@pytest.mark.smoke
 def test_every_service_is_healthy(stack: Stack) -> None:
     status = stack.make("status")
     services = ("nginx", "varnish", "backend", "policyd", "locust")
@@ -88,6 +90,7 @@ def test_a_second_copy_beside_the_first(stack: Stack) -> None:
     assert stack.get("/stages/demo").status_code == 200
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("stack", ["native"], indirect=True, scope="session")
 def test_without_an_engine_the_stack_runs_natively(stack: Stack, tmp_path: Path) -> None:
     """The engine is hidden behind programs that fail like one that cannot start.
