@@ -270,13 +270,13 @@ def test_up_with_fewer_profiles_takes_them_back(stack: Stack) -> None:
     stack.knobs["COMPOSE_PROFILES"] = profiles + ",mirror"
     try:
         stack.make("up")
-        assert "mirror" in stack.compose("exec", "-T", "varnish", "cat", "/tmp/varnish/profiles.vcl")
+        assert "mirror" in stack.compose("exec", "-T", "varnish", "cat", "/tmp/varnish/extras.vcl")
         stack.compose("kill", "mirror")
     finally:
         stack.knobs["COMPOSE_PROFILES"] = profiles
         stack.make("up")
     assert stack.compose("--profile", "*", "ps", "-aq", "mirror") == ""
-    assert "mirror" not in stack.compose("exec", "-T", "varnish", "cat", "/tmp/varnish/profiles.vcl")
+    assert "mirror" not in stack.compose("exec", "-T", "varnish", "cat", "/tmp/varnish/extras.vcl")
     assert "mirror" not in stack.compose("exec", "-T", "varnish", "ls", "/run/proscenium")
     assert {"second", "webcam", "inspect"} <= set(stack.compose("ps", "--services").split())
 
