@@ -272,14 +272,16 @@ def test_up_with_fewer_extras_removes_them(stack: Stack) -> None:
     stack.settings["EXTRAS"] = extras + ",mirror"
     try:
         stack.make("up")
-        assert "mirror" in stack.compose("exec", "-T", "varnish", "cat", "/tmp/varnish/profiles.vcl")
+        assert "mirror" in stack.compose("exec", "-T", "varnish", "cat", "/tmp/varnish/extras.vcl")
         stack.compose("kill", "mirror")
     finally:
         stack.settings["EXTRAS"] = extras
         stack.make("up")
     assert "mirror" not in stack.compose("ps", "--all", "--services").split()
-    assert "mirror" not in stack.compose("exec", "-T", "varnish", "cat", "/tmp/varnish/profiles.vcl")
-    assert "mirror" not in stack.compose("exec", "-T", "varnish", "ls", "/run/proscenium")
+    assert "mirror" not in stack.compose("exec", "-T", "varnish", "cat", "/tmp/varnish/extras.vcl")
+    assert "mirror" not in stack.compose("exec", "-T", "nginx", "ls", "/etc/nginx/generated").split()
+    assert "mirror.sock" in stack.compose("exec", "-T", "varnish", "ls", "/run/proscenium")
+    wait_until(lambda: every_listener_answers(stack), within=30)
     assert {"second", "webcam", "inspect"} <= set(stack.compose("ps", "--services").split())
 
 

@@ -74,25 +74,29 @@ def test_hadolint() -> None:
     check(BIN / "hadolint", *files)
 
 
-def native_config(folder: Path) -> Path:
-    """The configuration in a folder of its own, with what start.sh generates."""
-    shutil.copytree(REPO / "nginx", folder / "nginx", dirs_exist_ok=True)
-    (folder / "generated").mkdir()
-    config = folder / "nginx" / "nginx.conf"
-    path = os.environ["PATH"] + ":/usr/sbin"
-    check("sh", REPO / "nginx" / "generate.sh", config, folder, env={"PATH": path, "TLS_FOLDER": str(folder)})
-    return config
+def rendered_nginx_config(folder: Path) -> Path:
+    """The configuration as start.sh writes it; `folder` is its prefix, too."""
+    settings = {
+        "PATH": os.environ["PATH"] + ":/usr/sbin",
+        "GENERATED_FOLDER": str(folder),
+        "CERTIFICATE_FOLDER": str(folder),
+        "PREFIX": str(folder),
+    }
+    check("sh", "-c", '. "$(dirname "$0")/scripts/render.sh"', REPO / "nginx" / "start.sh", env=settings)
+    return folder / "nginx.conf"
 
 
 def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
     nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
     assert nginx, "nginx is missing; make test installs it as root"
-    assert "successful" in check(nginx, "-t", "-e", "stderr", "-p", tmp_path, "-c", native_config(tmp_path))
+    assert "successful" in check(
+        nginx, "-t", "-e", "stderr", "-p", tmp_path, "-c", rendered_nginx_config(tmp_path)
+    )
 
 
 def test_gixy(tmp_path: Path) -> None:
     # default_server_flag: the server for unknown names is read first, and says so.
-    # proxy_pass_normalized: a URL is to go on in one spelling (sites/default.conf).
+    # proxy_pass_normalized: a URL is to go on in one spelling (sites/default.conf.template).
     skipped = "default_server_flag,proxy_pass_normalized"
     command: list[str | Path] = [
         BIN / "gixy",
@@ -100,7 +104,7 @@ def test_gixy(tmp_path: Path) -> None:
         "json",
         "--skips",
         skipped,
-        native_config(tmp_path),
+        rendered_nginx_config(tmp_path),
     ]
     found = json.loads(subprocess.run(command, capture_output=True, check=False).stdout)
     # nginx escapes what a rewrite has decoded; test_a_url_goes_on_in_one_spelling tries it with a line break.

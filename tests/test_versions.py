@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stack import REPO
-from test_static import check, native_config
+from test_static import check, rendered_nginx_config
 
 NEWEST = "proscenium/newest"
 VTCS = len(list((REPO / "varnish" / "tests").glob("*.vtc")))
@@ -64,8 +64,8 @@ def test_every_rule_in_the_newest_vinyl_cache(newest: str) -> None:
 
 
 def nginx_accepts(image: str, folder: Path) -> None:
-    """Run nginx -t in an image, on the files as native mode lays them out."""
-    config = native_config(folder)
+    """Run nginx -t in an image, on the files as start.sh writes them."""
+    config = rendered_nginx_config(folder)
     check(
         *("docker", "run", "--rm", "--entrypoint", "sh", "-v", f"{folder}:{folder}", image, "-c"),
         f"ln -sfn /usr/lib/nginx/modules {folder}/modules; nginx -t -e stderr -p {folder} -c {config} 2>&1"

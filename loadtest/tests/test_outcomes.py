@@ -22,7 +22,7 @@ def counted(field: str) -> dict[str, str]:
     return {tier: outcome for _, tier, outcome in outcomes.counts}
 
 
-# The fields as varnish/report.vcl and nginx/report.conf write them.
+# The fields as varnish/report.vcl and nginx/logging/outcome.conf write them.
 @pytest.mark.parametrize(
     ("field", "expected"),
     [

@@ -52,7 +52,7 @@ def saw(path: str, caches: list[Member], from_disk: bool = False) -> None:
 
 
 def outcome(member: Member) -> str:
-    """What one cache did, one of OUTCOMES; the words come from varnish/report.vcl and nginx/report.conf."""
+    """What one cache did, one of OUTCOMES: the words of varnish/report.vcl and nginx/logging/outcome.conf."""
     detail = member.parameters.get("detail", "")
     if member.hit:
         return "stale" if detail == "stale" or member.parameters.get("ttl", "").startswith("-") else "hit"

@@ -125,7 +125,7 @@ class Origin:
             if headers.get("upgrade"):
                 while data := connection.recv(4096):
                     connection.sendall(data.upper())
-            if version == "HTTP/1.0":
+            if version == "HTTP/1.0" or headers.get("connection", "").lower() == "close":
                 return
 
 
