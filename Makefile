@@ -30,7 +30,7 @@ reload: ## new nginx and Varnish configuration, without a dropped request
 trace: ## follow one request through the house: URL=/media/fox.svg, HEADER='Cookie: who=me'
 	@bin/trace
 
-load: ## fill the open house for 30 seconds and judge it by loadtest/thresholds.toml
+load: ## fill the open house for 30 seconds and judge it by loadtest/verdict/thresholds.toml
 	@bin/house load
 
 lab: ## rebuild one published experiment and measure it: LAB=upstage (labs/README.md lists them)

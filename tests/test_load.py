@@ -52,7 +52,7 @@ def test_without_a_backend_it_fails_and_says_why(stack: Stack) -> None:
 
 @pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
 def test_without_a_cache_it_fails_and_says_why(stack: Stack) -> None:
-    options = "--headless -u 6 -r 6 -t 20s --thresholds thresholds.toml --topology nginx.localhost"
+    options = "--headless -u 6 -r 6 -t 20s --thresholds verdict/thresholds.toml --topology nginx.localhost"
     with pytest.raises(AssertionError, match="ended with") as refusal:
         stack.compose("exec", "-T", "locust", "locust", *options.split(), "Audience")
     assert re.search(r"FAILED +hits of /media/\*.*none \d", str(refusal.value)), refusal.value
