@@ -36,11 +36,11 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
         default=AUDIENCES[0],
         help="reloads: load the stage again every few seconds; stays: remain connected for 5 to 10 minutes",
     )
-    option("chat-rate", type=float, default=2.0, help="chat lines per minute and user")
-    option("player", default="", help="account of the class Player")
+    option("chat-rate", type=float, default=2.0, help="chat lines per user and minute")
+    option("player", default="", help="account for the class Player, which is left out without one")
     # No environment variable: the page's source contains the default of every field, a secret one included.
     parser.add_argument(
-        "--password", default="", is_secret=True, help="password of that account; empty: LOADTEST_PASSWORD"
+        "--password", default="", is_secret=True, help="of the Player's account; empty: LOADTEST_PASSWORD"
     )
     hidden: dict[str, Any] = {"include_in_web_ui": False}
     option("stage-port", type=int, default=17230, help="port of the stage socket (17230)", **hidden)

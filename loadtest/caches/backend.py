@@ -77,7 +77,7 @@ class Watch:
     def now(self) -> str:
         """The last second in words, or the reason why there are no figures."""
         if figures := rates(self._previous, self._latest):
-            words = "{requests_per_second:.0f} requests/s, CPU {cpu_percent:.0f} %, {clients:.0f} clients"
+            words = "{requests_per_second:.0f} requests/s, CPU {cpu_percent:.0f}%, {clients:.0f} clients"
             return words.format(**figures)
         return f"no figures: {self.reason}"
 

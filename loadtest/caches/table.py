@@ -35,7 +35,7 @@ COLUMNS = [
     {"key": "hits", "title": f"Hit{NO_BREAK}%"},
     {"key": "nginx", "title": "nginx"},
     {"key": "varnish", "title": "Varnish"},
-    {"key": "backend", "title": "Backend, requested because of"},
+    {"key": "backend", "title": "Backend, by reason"},
 ]
 
 Counts = Mapping[tuple[str, str, str], int]

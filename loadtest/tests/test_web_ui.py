@@ -92,7 +92,7 @@ def test_the_tab_caches_fills_and_can_be_downloaded(site: FakeSite, ui: WebUI) -
     row = ui.caches()["/media/*.svg"]
     assert {column["key"] for column in table["structure"]} == set(row)
     assert "hit" in row["varnish"]
-    until(lambda: ui.caches()["(backend now)"]["backend"] == "0 requests/s, CPU 0 %, 3 clients")
+    until(lambda: ui.caches()["(backend now)"]["backend"] == "0 requests/s, CPU 0%, 3 clients")
     # Without the backend's figures the rest continues.
     del site.instead["/.nginx/backend"]
     until(lambda: ui.caches()["(backend now)"]["backend"] == "no figures: status 404")

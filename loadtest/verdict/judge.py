@@ -235,8 +235,8 @@ def _generator(run: Run, most: Mapping[str, float]) -> Iterator[Line]:
     busy = run.generator_warned or not run.generator_cpu <= most["cpu_percent"]
     yield _line(
         "CPU of Locust",
-        f"at most {most['cpu_percent']:g} %",
-        f"{run.generator_cpu:.0f} %",
+        f"at most {most['cpu_percent']:g}%",
+        f"{run.generator_cpu:.0f}%",
         unmeasured=why if busy else "",
     )
     why = "Locust's timers were late, and so are its figures; give it more processes or an idle machine"

@@ -11,9 +11,9 @@ from web_ui import tabs
 
 COLUMNS = [
     {"key": "verdict", "title": "Verdict"},
-    {"key": "what", "title": "Of"},
+    {"key": "what", "title": "Threshold"},
     {"key": "measured", "title": "Measured"},
-    {"key": "allowed", "title": "Allowed"},
+    {"key": "allowed", "title": "Required"},
     {"key": "why", "title": "Why"},
 ]
 
