@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny_front import ASSETS, STAGE_PAGE, Answer, Front
 
 from bench.experiment import load
 from bench.house import House, Problem
 from bench.tools import rush
-from tiny_front import ASSETS, STAGE_PAGE, Answer, Front
 
 LAB = Path(__file__).resolve().parents[2] / "labs" / "show"
 EVERYTHING = {"/stages/demo", "/admin/id", *ASSETS}
