@@ -1,4 +1,4 @@
-"""Floods of the running stack, as long as a test may last; `python tests/floods.py` has them in full."""
+"""The floods of tests/floods.py, shortened; `python tests/floods.py` runs them at full size."""
 
 import pytest
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.parametrize("stack", ["containers"], indirect=True, sco
 
 
 @pytest.mark.parametrize("name", [name for name in FLOODS if name != "quiet"])
-def test_nothing_is_cut_short(stack: Stack, name: str) -> None:
+def test_no_response_is_cut_short(stack: Stack, name: str) -> None:
     sizes = Sizes(files=150, slow=600, seconds=8, crowd=150, crowd_seconds=3, urls=5000, viewer_seconds=6)
     outcome = flood(stack.project, name, sizes)
     assert not outcome.faults, outcome
