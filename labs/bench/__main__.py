@@ -40,7 +40,9 @@ def main() -> int:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            console.print("[red]Another run is measuring on this machine: the figures of both would be wrong.[/]")
+            console.print(
+                "[red]Another run is measuring on this machine: the figures of both would be wrong.[/]"
+            )
             return 2
         for name in options.labs:
             try:

@@ -117,9 +117,7 @@ def sample(experiment: Experiment, stack: LabStack, tool: Tool, cell: Cell, mete
     spent, usage = meter.read()
     for service in experiment.services:
         metrics[f"cpu_percent.{service}"] = spent[service] / seconds * 100
-        metrics[f"memory_percent.{service}"] = (
-            usage[service].memory_bytes / usage[service].memory_limit * 100
-        )
+        metrics[f"memory_percent.{service}"] = usage[service].memory_bytes / usage[service].memory_limit * 100
     # The figure that hardly changes when other programs use a part of the machine.
     if "requests" in metrics:
         metrics["cpu_milliseconds_per_request"] = sum(spent.values()) / metrics["requests"] * 1000
@@ -169,4 +167,6 @@ def noise(results: Results) -> dict[str, Any]:
 
 def names(cells: list[Measured]) -> str:
     """The first few cells, in words."""
-    return "; ".join(words.key(cell.key) for cell in cells[:NAMED]) + (f" and {len(cells) - NAMED} more" if len(cells) > NAMED else "")
+    return "; ".join(words.key(cell.key) for cell in cells[:NAMED]) + (
+        f" and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
+    )

@@ -1,25 +1,23 @@
-"""The labs' house on a real engine: mostly the generator alone, and once the whole way of a lab."""
+"""A lab's containers on a real engine: the generator alone, and one small lab from beginning to end."""
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from bench import __main__ as command
-from bench import house
-from bench.house import House, Problem
+from bench import lab_stack
+from bench.lab_stack import LabStack, Problem
 from bench.results import Measured, Results
+from bench.tests.running_lab import PROJECT, needs_engine
 
-PROJECT = "proscenium-test-bench"
-
-pytestmark = pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here")
+pytestmark = needs_engine
 
 
 @pytest.fixture(autouse=True)
-def beside_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(house, "PROJECT", PROJECT)
+def own_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab_stack, "PROJECT", PROJECT)
 
 
 def remains() -> str:
@@ -31,39 +29,27 @@ def remains() -> str:
     )
 
 
-def test_a_house_is_opened_looked_into_and_removed(tmp_path: Path) -> None:
-    with House(tmp_path, ["generator"]) as opened:
-        assert opened.run("generator", "echo", "good evening") == "good evening\n"
-        with pytest.raises(Problem, match="sh in generator ended with 3: the last word"):
-            opened.run("generator", "sh", "-c", "echo more; echo the last word >&2; exit 3")
-        assert 0 < opened.memory_bytes("generator") < 1 << 30
-        before = opened.cpu_seconds(["generator"])["generator"]
-        spent = json.loads(
-            opened.run(
-                "generator",
-                "python3",
-                "-c",
-                "import time\nwhile time.process_time() < 1: pass\nprint(time.process_time())",
-            )
-        )
-        # More by the interpreter's start and the engine's own hand; the two clocks differ a little.
-        assert 0.95 * spent < opened.cpu_seconds(["generator"])["generator"] - before < spent + 5
-        published = [container.ports for container in opened.containers.values()]
-        assert not any(port for ports in published for port in ports.values())
-    assert remains() == ""
+COMPUTE = "import time\nwhile time.process_time() < 1: pass\nprint(time.process_time())"
 
 
-def test_a_server_that_has_stopped_has_no_figures(tmp_path: Path) -> None:
-    with House(tmp_path, ["generator"]) as opened:
-        opened.containers["generator"].kill()
-        opened.containers["generator"].wait()
-        with pytest.raises(RuntimeError, match="generator has stopped"):
-            opened.cpu_seconds(["generator"])
-
-
-def test_an_interrupted_house_is_removed(tmp_path: Path) -> None:
+def test_a_stack_runs_commands_reports_its_use_and_is_removed_even_when_interrupted(tmp_path: Path) -> None:
     def interrupted() -> None:
-        with House(tmp_path, ["generator"]):
+        with LabStack(tmp_path, ["generator"]) as stack:
+            assert stack.run("generator", "echo", "hello") == "hello\n"
+            with pytest.raises(Problem, match="sh in generator ended with 3: the last line"):
+                stack.run("generator", "sh", "-c", "echo more; echo the last line >&2; exit 3")
+            before = stack.usage(["generator"])["generator"]
+            spent = json.loads(stack.run("generator", "python3", "-c", COMPUTE))
+            after = stack.usage(["generator"])["generator"]
+            # The interpreter's start and the engine's own work come on top; the two clocks differ a little.
+            assert 0.95 * spent < after.cpu_seconds - before.cpu_seconds < spent + 5
+            assert 0 < after.memory_bytes < after.memory_limit
+            published = [container.ports for container in stack.containers.values()]
+            assert not any(port for ports in published for port in ports.values())
+            stack.containers["generator"].kill()
+            stack.containers["generator"].wait()
+            with pytest.raises(RuntimeError, match="generator has stopped"):
+                stack.usage(["generator"])
             assert remains()
             raise KeyboardInterrupt
 
@@ -72,8 +58,24 @@ def test_an_interrupted_house_is_removed(tmp_path: Path) -> None:
     assert remains() == ""
 
 
+@pytest.mark.slow
+def test_a_server_that_does_not_start_is_named_with_the_end_of_its_log(tmp_path: Path) -> None:
+    (tmp_path / "compose.yaml").write_text(
+        """
+services:
+  broken:
+    image: ${GENERATOR_IMAGE:-proscenium-generator}
+    command: [sh, -c, "echo no such directive; exit 1"]
+    depends_on: [generator]
+"""
+    )
+    with pytest.raises(RuntimeError, match=r"broken does not become healthy(.|\n)*no such directive"):
+        LabStack(tmp_path, ["broken"]).__enter__()
+    assert remains() == ""
+
+
 LAB = """
-title = "The whole way"
+title = "The smallest lab"
 tool = "ab"
 services = ["nginx", "varnish", "backend", "generator"]
 repetitions = 2
@@ -101,7 +103,7 @@ bytes = 75_000
 
 [ways.astray]
 url = "http://nginx:8000"
-host = "nobody.localhost"
+host = "unknown.localhost"
 """
 
 
@@ -112,36 +114,24 @@ def backend_seconds(cell: Measured) -> float:
 def test_a_lab_from_beginning_to_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "whole").mkdir()
-    (tmp_path / "whole" / "lab.toml").write_text(LAB)
+    (tmp_path / "smallest").mkdir()
+    (tmp_path / "smallest" / "lab.toml").write_text(LAB)
     monkeypatch.setattr(command, "LABS", tmp_path)
     monkeypatch.setattr(command, "RESULTS", tmp_path)
-    monkeypatch.setattr(command, "report", lambda console: None)
-    monkeypatch.setattr("sys.argv", ["bench", "lab", "whole"])
+    monkeypatch.setattr(command, "REPO", tmp_path)
+    monkeypatch.setattr("sys.argv", ["bench", "lab", "smallest"])
     assert command.main() == 1, capsys.readouterr().out
-    results = Results.read(tmp_path / "whole.json")
+    results = Results.read(tmp_path / "smallest.json")
     assert results is not None
     direct, default, astray = results.cells
-    assert astray.problem == "the first answer was not 2xx"
+    assert astray.problem == "the first response was no 2xx"
     assert (len(direct.samples), len(default.samples)) == (2, 2)
-    # Who did the work, each time: Varnish keeps the file, so the backend rests.
+    # Varnish keeps the file, so the backend has little to do.
     assert backend_seconds(direct) > 3 * backend_seconds(default)
     assert default.median["cpu_percent.nginx"] > 0
+    assert 0 < default.median["memory_percent.varnish"] < 100
     assert results.versions.keys() == {"nginx", "varnish", "backend", "generator"}
     assert results.machine["cores"] >= 1
-    assert remains() == ""
-
-
-def test_a_server_that_does_not_start_is_named_with_its_last_words(tmp_path: Path) -> None:
-    (tmp_path / "compose.yaml").write_text(
-        """
-services:
-  broken:
-    image: ${GENERATOR_IMAGE:-proscenium-generator}
-    command: [sh, -c, "echo no such directive; exit 1"]
-    depends_on: [generator]
-"""
-    )
-    with pytest.raises(RuntimeError, match=r"broken does not become healthy(.|\n)*no such directive"):
-        House(tmp_path, ["broken"]).__enter__()
+    assert "The smallest lab" in (tmp_path / "report.html").read_text()
+    assert "the first response was no 2xx" in (tmp_path / "smallest" / "results.md").read_text()
     assert remains() == ""

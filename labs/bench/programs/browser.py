@@ -76,7 +76,9 @@ class Browser:
         """The page; then the visitor's key and the page's files, over six connections."""
         with closing(await self._connect()) as first:
             await first.get(self._page)
-            wanted = iter(["/admin/id", *self.files])  # one list: each connection takes the next path when it is idle
+            wanted = iter(
+                ["/admin/id", *self.files]
+            )  # one list: each connection takes the next path when it is idle
             async with asyncio.TaskGroup() as connections:
                 connections.create_task(fetch(first, wanted))
                 for _ in range(CONNECTIONS - 1):

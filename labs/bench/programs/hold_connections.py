@@ -71,9 +71,7 @@ class Clients:
         """Connect and request once, as fast as the server accepts; the first failure ends it."""
         while (len(self.open_connections) < connections or self.waiting) and not self.failures:
             while (
-                len(self.waiting) < OPENING
-                and len(self.open_connections) < connections
-                and not self.failures
+                len(self.waiting) < OPENING and len(self.open_connections) < connections and not self.failures
             ):
                 self._connect()
             self._poll(0.05)

@@ -176,7 +176,9 @@ class Exhibits:
         plots = []
         for caption, found in groups.items():
             stacks = [
-                charts.Stack(series, {name: (spent, colours[name]) for name, spent in it.services.items()}, it.rest)
+                charts.Stack(
+                    series, {name: (spent, colours[name]) for name, spent in it.services.items()}, it.rest
+                )
                 for series, it in found.items()
                 if it.services
             ]
@@ -188,7 +190,10 @@ class Exhibits:
         return Exhibit(self.wanted.title, self.wanted.text or LIMITS, plots, legend, behind)
 
     def _tables(self) -> list[Table]:
-        others = {name for cell in self.cells for name in cell.key} - {*self.wanted.series, *self.wanted.fixed}
+        others = {name for cell in self.cells for name in cell.key} - {
+            *self.wanted.series,
+            *self.wanted.fixed,
+        }
         if not others and len(self.metrics) > 1:
             return [tables.plain(self.wanted.title, self.cells, self.metrics)]
         return [tables.across(self.lab, self.cells, self.wanted.series, metric) for metric in self.metrics]
@@ -200,9 +205,7 @@ class Exhibits:
             for name in distinct(map(self.series, self.cells))
         ]
         published = any(self._published(cell, metric) for cell in self.cells for metric in self.metrics)
-        return Exhibit(
-            self.wanted.title, self.wanted.text, plots, legend + [PUBLISHED] * published, behind
-        )
+        return Exhibit(self.wanted.title, self.wanted.text, plots, legend + [PUBLISHED] * published, behind)
 
     def _published(self, cell: Measured, metric: str) -> float | None:
         article = self.lab.article(cell.key)

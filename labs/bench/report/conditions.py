@@ -57,7 +57,9 @@ def runs(labs: Sequence[Lab]) -> Table:
             cells = f"{len(lab.cells)}" + (f", {rejected} rejected" if rejected else "")
             spread = f"{words.number(results.noise['calibration_spread_percent'])} %"
             rows.append([lab.title, mode(lab), day(results.started), took, cells, spread])
-    return Table("The runs", ["lab", "mode", "started", "took", "cells", "calibration spread"], rows, labels=3)
+    return Table(
+        "The runs", ["lab", "mode", "started", "took", "cells", "calibration spread"], rows, labels=3
+    )
 
 
 def _took(started: str, finished: str) -> str:

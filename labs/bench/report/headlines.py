@@ -52,5 +52,3 @@ def limits(labs: Sequence[Lab]) -> Table:
 def _cells(lab: Lab, headline: Headline) -> list[Measured | None]:
     keys = [headline.cell, *([{**headline.cell, **headline.over}] if headline.over else [])]
     return [lab.cell(key) for key in keys]
-
-

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bench.report.reading import Lab
-from bench.words import is_number
 from bench.results import Measured
+from bench.words import is_number
 
 CPU, MEMORY = "cpu_percent.", "memory_percent."
 GENERATOR = "generator_cpu_percent"

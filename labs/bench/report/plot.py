@@ -77,7 +77,7 @@ def tone(name: str) -> str:
 
 def tones(names: Iterable[str]) -> dict[str, str]:
     """A colour for each series."""
-    return dict(zip(names, itertools.cycle(SHAPES)))  # noqa: B905  # the cycle has no end
+    return dict(zip(names, itertools.cycle(SHAPES)))  # the cycle has no end
 
 
 def draw(caption: str, label: str, height: float, paint: Callable[[Axes], None]) -> Plot:
@@ -123,7 +123,9 @@ def _inline(svg: bytes, label: str) -> Markup:
     del root.attrib["width"], root.attrib["height"]
     root.attrib |= {"class": "plot", "role": "img", "aria-label": label}
     text = ElementTree.tostring(root, "unicode")  # escaped
-    return Markup(re.sub(_PLACEHOLDER + "(..)", lambda found: f"var(--plot-{TONES[int(found[1], 16)]})", text))
+    return Markup(
+        re.sub(_PLACEHOLDER + "(..)", lambda found: f"var(--plot-{TONES[int(found[1], 16)]})", text)
+    )
 
 
 def _font(found: re.Match[str]) -> str:

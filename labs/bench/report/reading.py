@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.experiment import Scalar
-from bench.words import is_number
 from bench.results import Measured, Results
+from bench.words import is_number
 
 Key = Mapping[str, Scalar]
 

@@ -135,7 +135,9 @@ def limits(caption: str, name: str, found: Mapping[str, Use]) -> Table:
             row += [words.number(round(value)) for value in spent]
         if rates:
             measured = it.limit * it.share if it.limit else None
-            row += [words.number(measured) if measured and it.rate == rate else words.NOTHING for rate in rates]
+            row += [
+                words.number(measured) if measured and it.rate == rate else words.NOTHING for rate in rates
+            ]
             row.append(words.number(it.limit) if it.limit else words.NOTHING)
         rows.append([*row, percent(it.share), it.full])
     if services:

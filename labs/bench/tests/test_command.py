@@ -1,4 +1,4 @@
-"""`python -m bench lab`: what it says and how it ends, with a house that is not there."""
+"""`python -m bench lab`: its output and exit code, with a fake stack and tool."""
 
 import fcntl
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ import pytest
 
 from bench import __main__ as command
 from bench import machine, runner
-from bench.house import REPO, Problem
+from bench.lab_stack import REPO, Problem, Usage
 from bench.results import Measured, Results
 from bench.tools import ab
 
@@ -28,49 +28,49 @@ way = ["slow", "fast"]
 """
 
 
-class Stage:
-    """What the fake house and the fake tool do, and what was done with them."""
+class Fake:
+    """What the fake stack and tool do, and what was done with them."""
 
     def __init__(self) -> None:
-        self.open = 0
+        self.started = 0
         self.prepared: list[tuple[str, ...]] = []
         self.measured: list[str] = []
         self.breaks_at = -1  # Ctrl-C at this measurement
-        self.refuses = ""
+        self.rejects = ""
         self.prepare_fails = False
         self.cpu = "one"
 
 
 @pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    stage = Stage()
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
+    fake = Fake()
 
-    class House:
+    class LabStack:
         def __init__(self, lab: Path, services: Sequence[str]) -> None:
             assert (lab, services) == (tmp_path / "labs" / "mine", ["nginx", "generator"])
 
         def __enter__(self) -> Self:
-            stage.open += 1
+            fake.started += 1
             return self
 
         def __exit__(self, *_: object) -> None:
-            stage.open -= 1
+            fake.started -= 1
 
         def run(self, service: str, *words: str) -> str:
-            if stage.prepare_fails:
-                raise Problem("no room")
-            stage.prepared.append((service, *words))
+            if fake.prepare_fails:
+                raise Problem("disk full")
+            fake.prepared.append((service, *words))
             return ""
 
-        def cpu_seconds(self, services: Sequence[str]) -> dict[str, float]:
-            return dict.fromkeys(services, 0.0)
+        def usage(self, services: Sequence[str]) -> dict[str, Usage]:
+            return dict.fromkeys(services, Usage(0.0, 0, 1))
 
-    def measure(house: House, settings: Mapping[str, Any]) -> dict[str, float]:
-        if len(stage.measured) == stage.breaks_at:
-            stage.breaks_at = -1
+    def measure(lab: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
+        if len(fake.measured) == fake.breaks_at:
+            fake.breaks_at = -1
             raise KeyboardInterrupt
-        stage.measured.append(settings["way"])
-        if settings["way"] == stage.refuses:
+        fake.measured.append(settings["way"])
+        if settings["way"] == fake.rejects:
             raise Problem("502")
         return {"rps": 100.0 if settings["way"] == "slow" else 250.0}
 
@@ -80,16 +80,16 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
         (command, "REPO", tmp_path),
         (command, "LABS", tmp_path / "labs"),
         (command, "RESULTS", tmp_path / "results"),
-        (command, "House", House),
+        (command, "LabStack", LabStack),
         (command, "report", lambda console: None),
-        (machine, "describe", lambda house: {"cpu": stage.cpu}),
-        (machine, "versions", lambda house, experiment: {}),
-        (machine, "configuration", lambda house, experiment: {}),
+        (machine, "describe", lambda stack: {"cpu": fake.cpu}),
+        (machine, "versions", lambda stack, experiment: {}),
+        (machine, "configuration", lambda stack, experiment: {}),
         (runner, "calibrate", lambda: 10.0),
         (ab, "measure", measure),
     ):
         monkeypatch.setattr(where, name, value)
-    return stage
+    return fake
 
 
 def bench(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
@@ -97,11 +97,11 @@ def bench(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     return command.main()
 
 
-def test_a_run(
-    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_run_prints_its_figures_and_writes_its_results(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert bench(monkeypatch) == 0
-    assert (stage.open, stage.prepared) == (0, [("nginx", "touch", "/tmp/it")])
+    assert (fake.started, fake.prepared) == (0, [("nginx", "touch", "/tmp/it")])
     results = Results.read(tmp_path / "results" / "mine.json")
     assert results is not None
     assert results.finished is not None
@@ -109,84 +109,84 @@ def test_a_run(
     assert "2.5" in capsys.readouterr().out.split("fast")[-1].splitlines()[0]
 
 
-def test_a_refused_cell_shows_in_the_exit_code(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_rejected_cell_sets_the_exit_code(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stage.refuses = "fast"
+    fake.rejects = "fast"
     assert bench(monkeypatch) == 1
     said = capsys.readouterr().out
     assert "502" in said
-    assert "refused" in said
+    assert "rejected" in said
 
 
-def test_interrupted_and_resumed(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_an_interrupted_run_continues(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stage.breaks_at = 3  # two warm-ups and a sample are there
+    fake.breaks_at = 3  # two warm-ups and a sample are there
     assert bench(monkeypatch) == 130
-    assert stage.open == 0
-    stage.measured.clear()
+    assert fake.started == 0
+    fake.measured.clear()
     assert bench(monkeypatch) == 0
-    assert stage.measured == ["slow", "fast", "fast", "slow", "fast"]
-    assert "An interrupted run goes on" in capsys.readouterr().out
-    # A finished one does not: the next begins anew.
-    stage.measured.clear()
+    assert fake.measured == ["slow", "fast", "fast", "slow", "fast"]
+    assert "Continuing an interrupted run" in capsys.readouterr().out
+    # A finished run does not continue: the next one starts over.
+    fake.measured.clear()
     assert bench(monkeypatch) == 0
-    assert len(stage.measured) == 6
+    assert len(fake.measured) == 6
 
 
 @pytest.mark.parametrize("reason", ["--fresh", "another machine"])
-def test_an_interrupted_run_that_does_not_go_on(
-    stage: Stage, reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_an_interrupted_run_starts_over_if_told_so_or_if_a_condition_has_changed(
+    fake: Fake, reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stage.breaks_at = 3
+    fake.breaks_at = 3
     bench(monkeypatch)
-    stage.measured.clear()
+    fake.measured.clear()
     if reason == "--fresh":
         assert bench(monkeypatch, "--fresh") == 0
     else:
-        stage.cpu = "another"
+        fake.cpu = "another"
         assert bench(monkeypatch) == 0
-        assert "others now: machine." in " ".join(capsys.readouterr().out.split())
-    assert len(stage.measured) == 6
+        assert "have changed: machine." in " ".join(capsys.readouterr().out.split())
+    assert len(fake.measured) == 6
 
 
-def test_a_lab_that_cannot_be_read(
-    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_mistake_in_lab_toml_is_printed(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "labs" / "mine" / "lab.toml").write_text(LAB.replace("title", "titel"))
     assert bench(monkeypatch) == 2
     assert "title: missing" in capsys.readouterr().out
 
 
-def test_a_lab_that_fails_does_not_cost_the_others(
-    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_other_labs_are_measured_if_one_fails(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["bench", "lab", "nobody", "mine"])
+    monkeypatch.setattr("sys.argv", ["bench", "lab", "missing", "mine"])
     assert command.main() == 2
-    assert "nobody" in capsys.readouterr().out
+    assert "missing" in capsys.readouterr().out
     assert Results.read(tmp_path / "results" / "mine.json")
 
 
-def test_two_runs_at_once(
-    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_second_run_at_the_same_time_is_rejected(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "results").mkdir()
     with (tmp_path / "results" / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert bench(monkeypatch) == 2
     assert "Another run" in capsys.readouterr().out
-    assert stage.measured == []
+    assert fake.measured == []
     assert bench(monkeypatch) == 0
 
 
-def test_a_preparation_that_fails(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_failed_preparation_ends_the_lab(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stage.prepare_fails = True
+    fake.prepare_fails = True
     assert bench(monkeypatch) == 2
-    assert "no room" in capsys.readouterr().out
-    assert (stage.open, stage.measured) == (0, [])
+    assert "disk full" in capsys.readouterr().out
+    assert (fake.started, fake.measured) == (0, [])
 
 
 def test_cells_with_different_keys_share_a_table() -> None:
@@ -199,14 +199,16 @@ def test_cells_with_different_keys_share_a_table() -> None:
     assert columns["connections"] == ["", "10"]
 
 
-def test_digest_is_of_what_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_digest_covers_names_and_contents_of_what_decides_about_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("bench.machine.REPO", tmp_path)
     folder = tmp_path / "nginx"
     (folder / "__pycache__").mkdir(parents=True)
     (folder / "a.conf").write_text("a")
     before = machine.digest([folder])
-    (folder / "README.md").write_text("for people")
-    (folder / "__pycache__" / "x.pyc").write_text("left behind")
+    (folder / "README.md").write_text("text")
+    (folder / "__pycache__" / "x.pyc").write_text("compiled")
     assert machine.digest([folder]) == before
     (folder / "a.conf").write_text("b")
     changed = machine.digest([folder])
@@ -215,14 +217,7 @@ def test_digest_is_of_what_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert machine.digest([folder]) not in (before, changed)
 
 
-def test_every_part_of_the_configuration_is_there() -> None:
+def test_every_part_of_the_configuration_exists() -> None:
     for paths in machine.CONFIGURATION.values():
         for path in paths:
             assert (REPO / path).exists(), path
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"), [(12083.4, "12,083"), (100, "100"), (2.444, "2.44"), (0.29, "0.29")]
-)
-def test_figures(value: float, shown: str) -> None:
-    assert command.figure(value) == shown

@@ -1,4 +1,4 @@
-"""lab.toml becomes cells: every combination once, the quick mode a part of the full one."""
+"""lab.toml expands into cells: every combination once, the quick mode a part of the full one."""
 
 import itertools
 from pathlib import Path
@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from bench.experiment import MODES, Scalar, choose, expand, load
 
-LABS = Path(__file__).parents[2] / "labs"
+LABS = Path(__file__).parents[2]
 
 WHOLE: dict[str, Any] = {
     "title": "A lab",
@@ -24,7 +24,7 @@ WHOLE: dict[str, Any] = {
     "ways": {"direct": {"url": "http://backend"}, "default": {"url": "http://nginx", "host": "upstage"}},
 }
 
-# Blocks as a lab.toml can have them. No value equals another of a different type, as 1 and True do.
+# Blocks of cells. No value equals another of a different type, as 1 and True do.
 keys = some.sampled_from(["way", "file", "clients", "server"])
 values = some.lists(some.integers(2, 9) | some.sampled_from("abc"), min_size=1, max_size=4, unique=True)
 
@@ -103,7 +103,7 @@ def test_a_table_wins_over_settings_and_a_later_key_over_an_earlier_one() -> Non
     assert expand("x", lab, "full").cells[0].settings == {"url": "u", "clients": 3, "requests": 7}
 
 
-def test_a_block_may_have_a_tool_of_its_own() -> None:
+def test_a_block_can_have_its_own_tool() -> None:
     blocks = [{"way": ["direct"]}, {"way": ["default"], "tool": "hold"}]
     cells = expand("x", document(cells=blocks), "quick").cells
     assert [(cell.tool, cell.key) for cell in cells] == [
@@ -120,25 +120,25 @@ def test_only_a_table_of_both_modes_is_a_choice() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"toool": "ab"}, "toool: not known"),
-        ({"cells": [{"way": ["direct"], "quick": {"way": []}}]}, "quick mode has none"),
+        ({"toool": "ab"}, "toool: unknown"),
+        ({"cells": [{"way": ["direct"], "quick": {"way": []}}]}, "none in the quick mode"),
         ({"cells": [{"way": ["direct"], "setting": [1]}]}, "singular of settings"),
-        ({"cells": [{"way": "direct"}]}, "in a list"),
+        ({"cells": [{"way": "direct"}]}, "are lists"),
         ({"cells": [{"way": ["direct", "elsewhere"]}]}, r"\[ways.elsewhere\] is missing"),
-        ({"cells": [{"way": ["direct"]}, {"way": ["direct"]}]}, "there twice"),
-        ({"cells": [{"way": ["direct"], "quick": {"way": ["default"]}}]}, "not a part"),
+        ({"cells": [{"way": ["direct"]}, {"way": ["direct"]}]}, "listed twice"),
+        ({"cells": [{"way": ["direct"], "quick": {"way": ["default"]}}]}, "not part"),
         ({"baseline": {"way": "elsewhere"}}, "baseline"),
         ({"prepare": ["true"]}, "need each other"),
         ({"services": ["nginx"]}, "generator"),
     ],
 )
-def test_what_makes_no_sense_is_refused(changes: dict[str, Any], words: str) -> None:
+def test_a_mistake_in_a_lab_toml_is_named(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         expand("x", document(**changes), "quick")
 
 
 @pytest.mark.parametrize("name", ["title", "tool", "services", "repetitions", "primary"])
-def test_what_is_missing_is_named(name: str) -> None:
+def test_a_missing_field_is_named(name: str) -> None:
     lab = document()
     del lab[name]
     with pytest.raises(ValueError, match=f"{name}: missing"):
@@ -147,14 +147,23 @@ def test_what_is_missing_is_named(name: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("lab", [path.parent.name for path in sorted(LABS.glob("*/lab.toml"))])
-def test_our_labs(lab: str, mode: str) -> None:
+def test_every_lab_expands_and_has_its_pages(lab: str, mode: str) -> None:
     experiment = load(LABS / lab, mode)
-    tools = LABS.parent / "loadtest" / "bench" / "tools"
-    assert all((tools / f"{cell.tool}.py").exists() for cell in experiment.cells)
-    assert (LABS / lab / "README.md").exists()
+    assert all((LABS / "bench" / "tools" / f"{cell.tool}.py").exists() for cell in experiment.cells)
+    headings = [
+        line for line in (LABS / lab / "README.md").read_text().splitlines() if line.startswith("## ")
+    ]
+    assert headings == [
+        "## What was claimed",
+        "## What we rebuild",
+        "## How to run it",
+        "## What to look at",
+        "## What we found",
+    ]
+    assert (LABS / lab / "results.md").exists()
 
 
-def test_a_mistake_names_its_file(tmp_path: Path) -> None:
+def test_a_syntax_error_names_its_file(tmp_path: Path) -> None:
     (tmp_path / "lab.toml").write_text("title = ")
     with pytest.raises(ValueError, match=r"lab\.toml: "):
         load(tmp_path, "quick")

@@ -1,6 +1,5 @@
-"""What the report says about results; the results are samples made by hand."""
+"""What the report makes of results; the results are samples."""
 
-import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -9,36 +8,22 @@ from xml.etree import ElementTree
 import pytest
 from markupsafe import Markup
 
-import bench_samples
-from bench.report import charts, tables, words, write
-from bench.report.chapters import chapter
-from bench.report.goals import Goal, goals
-from bench.report.profile import Profile, profile
-from bench.report.reading import Key, Lab, read
+from bench import words
+from bench.report import charts, tables, write
+from bench.report.chapters import Exhibit, chapter
+from bench.report.headlines import figures, limits
+from bench.report.limits import Use, use
+from bench.report.reading import Key, read
+from bench.report.tables import Step
+from bench.tests import samples
+from stack import REPO
 
-
-def lab(folder: Path, results: dict[str, Any]) -> Lab:
-    """A lab as the report reads it."""
-    found = read(*bench_samples.write(folder, results))
-    assert len(found) == 1
-    return found[0]
-
-
-def goal(labs: list[Lab], what: str) -> Goal:
-    """The one goal whose text begins so."""
-    found = [goal for goal in goals(labs) if goal.measure.startswith(what)]
-    assert len(found) == 1, found
-    return found[0]
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def plain(text: str) -> str:
-    """A text with a letter for the sign of multiplication, which looks like one."""
+    """A text with a letter for the multiplication sign, which looks like one."""
     return text.replace(words.TIMES, "x")
-
-
-def cell(results: dict[str, Any], **key: Any) -> dict[str, Any]:
-    """The cell of a sample with exactly this key."""
-    return next(cell for cell in results["cells"] if cell["key"] == key)
 
 
 @pytest.mark.parametrize(
@@ -53,47 +38,44 @@ def cell(results: dict[str, Any], **key: Any) -> dict[str, Any]:
         (0, "0"),
     ],
 )
-def test_numbers_have_three_figures(value: float, text: str) -> None:
+def test_numbers_have_three_digits(value: float, text: str) -> None:
     assert words.number(value) == text
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "text", "with_unit"),
     [
-        ("requests_per_second", "requests/s"),
-        ("milliseconds", "ms"),
-        ("p99_milliseconds", "p99, ms"),
-        ("deviation_milliseconds", "deviation, ms"),
-        ("cpu_percent.backend", "CPU of backend, %"),
-        ("system_cpu_percent", "system CPU, %"),
-        ("bytes_per_connection", "bytes per connection"),
+        ("requests_per_second", "requests/s", "12.0 requests/s"),
+        ("milliseconds", "ms", "12.0 ms"),
+        ("p99_milliseconds", "p99, ms", "p99 12.0 ms"),
+        ("cpu_percent.backend", "CPU of backend, %", "CPU of backend 12.0 %"),
+        ("bytes_per_connection", "bytes per connection", "12.0 bytes per connection"),
     ],
 )
-def test_metrics_have_names_with_units(name: str, text: str) -> None:
+def test_metrics_have_names_with_units(name: str, text: str, with_unit: str) -> None:
     assert words.metric(name) == text
+    assert words.with_unit(name, 12.04) == with_unit
 
 
 def test_a_key_is_said_in_words() -> None:
-    key: Key = {"file": "small", "clients": 1, "keepalive": False, "rush": 60, "rate": 30000}
-    assert words.key(key) == "small · 1 client · no keep-alive · 60 % rush · 30,000/s"
-    assert words.key(key, ["file", "rate", "rush"]) == "1 client · no keep-alive"
+    key: Key = {"file": "small", "clients": 1, "keepalive": False, "load": 60, "rate": 30000}
+    assert words.key(key) == "small · 1 client · no keep-alive · 60 % load · 30,000/s"
+    assert words.key(key, ["file", "rate", "load"]) == "1 client · no keep-alive"
 
 
-def test_labs_come_in_the_order_of_the_page(tmp_path: Path) -> None:
-    labs = read(*bench_samples.everything(tmp_path))
-    assert [lab.name for lab in labs] == [
-        "upstage",
-        "opendata",
-        "bakeoff",
-        "static",
-        "ladder",
-        "show",
+# --- What is read
+
+
+def test_labs_come_in_the_order_that_they_declare(tmp_path: Path) -> None:
+    names = [lab.name for lab in read(*samples.everything(tmp_path))]
+    assert names == [
+        *("upstage", "opendata", "bakeoff", "static", "ladder", "chat-under-load", "fan-out"),
         "broken",
     ]
 
 
-def test_a_file_that_holds_no_run_is_said_to_be_so_and_costs_nobody_else(tmp_path: Path) -> None:
-    results, labs = bench_samples.everything(tmp_path)
+def test_an_unreadable_file_is_named_and_hides_no_other_lab(tmp_path: Path) -> None:
+    results, labs = samples.everything(tmp_path)
     (labs / "static" / "published.toml").write_text("cell = 3")
     found = {lab.name: lab for lab in read(results, labs)}
     assert found["broken"].problem == "broken.json holds no results of a run."
@@ -101,204 +83,265 @@ def test_a_file_that_holds_no_run_is_said_to_be_so_and_costs_nobody_else(tmp_pat
     assert found["upstage"].cells
 
 
-def test_published_factors_are_computed_among_the_published_figures(tmp_path: Path) -> None:
-    upstage = lab(tmp_path, bench_samples.upstage())
-    factors = [upstage.published_factor(entry) for entry in upstage.published]
-    assert factors == [None, pytest.approx(2.577, abs=0.001), None, pytest.approx(1.836, abs=0.001)]
+# --- How near the limit
+
+CPU = {"requests_per_second": 1000.0, "cpu_percent.nginx": 100.0, "system_cpu_percent": 90.0}
+
+
+def used(folder: Path, figures: dict[str, float], cores: int = 2) -> Use | None:
+    """The use of a cell with these figures."""
+    results = samples.run([samples.cell({"way": "x"}, figures)], machine=samples.MACHINE | {"cores": cores})
+    found = samples.lab(folder, results, "one_core = { 'cpu_percent.backend' = 'the one core of UpStage' }")
+    return use(found, found.cells[0])
 
 
 @pytest.mark.parametrize(
-    ("what", "measured", "verdict"),
+    ("figures", "share", "limit", "full"),
     [
-        ("default ÷ direct, small file · no keep-alive", "13.7x", "met"),
-        ("default ÷ direct, small file · keep-alive", "28.8x", "met"),
-        ("default ÷ direct, big file · no keep-alive", "13.7x", "met"),
-        ("default ÷ the faster of static and varnish, big file · keep-alive", "0.98x (of static)", "met"),
-        ("CPU of the backend", "0.40 %", "met"),
-        ("p99 of the chat", "1.30x (direct: 9.00x)", "met"),
-        ("opendata page", "131x", "met"),
-        (
-            "10,000 connections",
-            "0 errors; bytes per connection: 1,260 (nginx of the article), 610 (nginx of today); "
-            "refused: nginx as shipped",
-            "met",
-        ),
-        ("classic ÷ direct", "1.86 to 3.91", "stated"),
+        # The thread of the generator, which is less than its service.
+        ({"cpu_percent.generator": 90, "generator_cpu_percent": 80, "system_cpu_percent": 50}, 0.8, 1250, "generator"),
+        # A program that the lab declares to have one thread.
+        ({"cpu_percent.backend": 80, "generator_cpu_percent": 50, "system_cpu_percent": 60}, 0.8, 1250, "UpStage"),
+        # 50 of UpStage, 50 of the generator, 100 of other programs: all cores.
+        ({"cpu_percent.backend": 50, "generator_cpu_percent": 50, "system_cpu_percent": 100}, 1.0, 1000, "all 2 cores"),
+        # The services say 160, the machine 150: the higher counts.
+        ({"cpu_percent.nginx": 160, "generator_cpu_percent": 5, "system_cpu_percent": 75}, 0.8, 1250, "all 2 cores"),
+        # A rate that was measured is possible, even if the clocks add up to more than everything.
+        ({"cpu_percent.nginx": 50, "generator_cpu_percent": 101, "system_cpu_percent": 80}, 1.0, 1000, "generator"),
+        # Memory does not grow with the rate: a share, but no limit.
+        ({**CPU, "generator_cpu_percent": 5, "memory_percent.nginx": 95}, 0.95, None, "memory of nginx"),
     ],
-)
-def test_goals_are_computed_from_the_cells(tmp_path: Path, what: str, measured: str, verdict: str) -> None:
-    found = goal(read(*bench_samples.everything(tmp_path)), what)
-    assert (plain(found.measured), found.verdict) == (measured, verdict)
-
-
-def test_a_goal_is_not_met_below_its_mark(tmp_path: Path) -> None:
-    results = bench_samples.upstage()
-    default = cell(results, file="small", keepalive=True, clients=25, way="default")
-    default["median"] |= {"requests_per_second": 650 * 11.99, "cpu_percent.backend": 1.0}
-    labs = [lab(tmp_path, results)]
-    assert goal(labs, "default ÷ direct, small file · keep-alive").verdict == "not met"
-    assert (
-        goal(labs, "default ÷ the faster of static and varnish, small file · keep-alive").verdict == "not met"
-    )
-    assert goal(labs, "CPU of the backend").verdict == "not met"
-    default["median"]["requests_per_second"] = 650 * 12
-    assert goal([lab(tmp_path / "2", results)], "default ÷ direct, small file · keep-alive").verdict == "met"
-
-
-def test_a_goal_without_its_figure_says_why(tmp_path: Path) -> None:
-    results = bench_samples.upstage()
-    for place, each in enumerate(results["cells"]):
-        if each["key"]["way"] == "default":
-            results["cells"][place] = bench_samples.refused(each["key"], "3 requests failed")
-    labs = [lab(tmp_path, results)]
-    for what in ("default ÷ direct, small file · keep-alive", "CPU of the backend"):
-        found = goal(labs, what)
-        assert found.verdict == "not measured"
-        assert "3 requests failed" in found.measured
-    assert goal(labs, "opendata") == goal([], "opendata")
-    assert {goal.verdict for goal in goals([])} == {"not measured"}
-
-
-def test_a_goal_that_was_missed_says_what_this_machine_allows(tmp_path: Path) -> None:
-    results = bench_samples.upstage()
-    default = cell(results, file="small", keepalive=True, clients=25, way="default")
-    # 60 + 0.4 + 57 of the services; with the rest 160 of 200 per cent: 2,000/s would be 2,500/s.
-    default["median"] |= {"requests_per_second": 2000.0, "system_cpu_percent": 80.0}
-    labs = [lab(tmp_path, results)]
-    found = goal(labs, "default ÷ direct, small file · keep-alive")
-    assert (plain(found.measured), plain(found.limit)) == ("3.08x", "3.85x, both cores full")
-    found = goal(labs, "default ÷ the faster of static and varnish, small file · keep-alive")
-    assert (plain(found.measured), plain(found.limit)) == ("0.10x (of static)", "0.13x, both cores full")
-    assert goal(labs, "default ÷ direct, big file · keep-alive").limit == ""
-    assert "limit here: 3.85" in write(*bench_samples.write(tmp_path / "page", results)).read_text()
-
-
-def test_a_verdict_of_a_noisy_or_unfinished_run_says_so(tmp_path: Path) -> None:
-    what = "default ÷ direct, small file · keep-alive"
-    results = bench_samples.upstage()
-    assert goal([lab(tmp_path / "calm", results)], what).doubt == ""
-    direct = cell(results, file="small", keepalive=True, clients=25, way="direct")
-    # 26 of 100 apart.
-    direct["samples"] = [{"requests_per_second": value} for value in (90.0, 100.0, 116.0)]
-    noisy = [lab(tmp_path / "noisy", results)]
-    assert (goal(noisy, what).verdict, goal(noisy, what).doubt) == ("met", "may be noise")
-    assert goal(noisy, "default ÷ direct, big file · keep-alive").doubt == ""
-    assert goal(noisy, "classic ÷ direct").doubt == "may be noise"
-    half = [lab(tmp_path / "half", results | {"finished": None})]
-    assert goal(half, what).doubt == "half measured, may be noise"
-    assert "may be noise</small>" in write(*bench_samples.write(tmp_path / "page", results)).read_text()
-
-
-def measured(folder: Path, figures: dict[str, float]) -> Profile | None:
-    """The profile of a cell with these figures, on two cores."""
-    results = bench_samples.run(
-        "upstage", "U", [bench_samples.cell({"way": "x"}, figures)], primary="requests_per_second"
-    )
-    found = lab(folder, results)
-    return profile(found, found.cells[0])
-
-
-def test_a_profile_is_what_a_request_costs_each_service(tmp_path: Path) -> None:
-    # At 1,000/s a per cent of a core is 10 microseconds a request. Two cores at 90 % are 180; 140 are theirs.
-    figures = {"requests_per_second": 1000.0, "cpu_percent.nginx": 100.0, "cpu_percent.varnish": 40.0}
-    found = measured(tmp_path, {**figures, "system_cpu_percent": 90.0})
-    assert found
-    assert found.services == {"nginx": pytest.approx(1000), "varnish": pytest.approx(400)}
-    assert found.rest == pytest.approx(400)
-    assert found.total == pytest.approx(1800)
-    assert found.measured == 1000
-    assert found.limit == pytest.approx(2 / 1800e-6)
-    assert found.why == "both cores"
-
-
-@pytest.mark.parametrize(
-    ("figures", "limit", "why"),
-    [
-        # The service is more than ab itself, which is what has one thread.
-        (
-            {"cpu_percent.generator": 90, "generator_cpu_percent": 80, "system_cpu_percent": 50},
-            1250,
-            "generator",
-        ),
-        ({"cpu_percent.backend": 80, "generator_cpu_percent": 50, "system_cpu_percent": 60}, 1250, "UpStage"),
-        # 50 of UpStage, 50 of the generator, 100 of others: everything is busy.
-        (
-            {"cpu_percent.backend": 50, "generator_cpu_percent": 50, "system_cpu_percent": 100},
-            1000,
-            "both cores",
-        ),
-        # The services say 160, the machine 150: the services are believed.
-        ({"cpu_percent.nginx": 160, "system_cpu_percent": 75}, 1250, "both cores"),
-        # What was measured was possible, whatever the clocks say.
-        (
-            {"cpu_percent.nginx": 50, "generator_cpu_percent": 101, "system_cpu_percent": 80},
-            1000,
-            "generator",
-        ),
-    ],
-)
-def test_the_limit_is_where_the_first_core_is_full(
-    tmp_path: Path, figures: dict[str, float], limit: float, why: str
+)  # fmt: skip
+def test_the_limit_is_where_the_fullest_resource_is_full(
+    tmp_path: Path, figures: dict[str, float], share: float, limit: float | None, full: str
 ) -> None:
-    found = measured(tmp_path, {"requests_per_second": 1000, **figures})
+    found = used(tmp_path, {"requests_per_second": 1000, **figures})
     assert found
-    assert found.limit == pytest.approx(limit)
-    assert why in found.why
-    assert found.rest >= 0
+    assert found.share == pytest.approx(share)
+    assert found.limit == (limit and pytest.approx(limit))
+    assert full in found.full
 
 
-def test_more_cores_have_more_to_give(tmp_path: Path) -> None:
-    figures = {"requests_per_second": 1000.0, "cpu_percent.nginx": 100.0, "system_cpu_percent": 40.0}
-    results = bench_samples.run(
-        "upstage", "U", [bench_samples.cell({"way": "x"}, figures)], primary="requests_per_second",
-        machine=bench_samples.MACHINE | {"cores": 4},
-    )  # fmt: skip
-    four = lab(tmp_path, results)
-    found = profile(four, four.cells[0])
+def test_the_cpu_of_a_request_is_that_of_each_service_and_of_everything_else(tmp_path: Path) -> None:
+    # At 1,000/s a per cent of a core is 10 µs a request. Four cores at 40 % are 160 %; 100 of them are nginx's.
+    found = used(tmp_path, CPU | {"system_cpu_percent": 40, "generator_cpu_percent": 10}, cores=4)
     assert found
-    assert (found.rest, found.why) == (600, "all 4 cores")
-    assert found.limit == pytest.approx(2500)
+    assert dict(found.services or {}) == pytest.approx({"nginx": 1000})
+    assert [found.rest, found.total, found.limit] == pytest.approx([600, 1600, 2500])
+    assert found.full == "all 4 cores"
 
 
-@pytest.mark.parametrize("missing", ["requests_per_second", "cpu_percent.nginx", "system_cpu_percent"])
-def test_without_its_figures_there_is_no_profile(tmp_path: Path, missing: str) -> None:
-    figures = {"requests_per_second": 1000.0, "cpu_percent.nginx": 50.0, "system_cpu_percent": 80.0}
-    assert measured(tmp_path / "all", figures)
-    assert measured(tmp_path / "less", {k: v for k, v in figures.items() if k != missing}) is None
+@pytest.mark.parametrize("missing", ["cpu_percent.nginx", "system_cpu_percent", "generator_cpu_percent"])
+def test_a_resource_that_was_not_measured_gives_no_limit(tmp_path: Path, missing: str) -> None:
+    figures = {**CPU, "generator_cpu_percent": 10}
+    assert used(tmp_path / "all", figures)
+    del figures[missing]
+    assert used(tmp_path / "less", figures) is None
 
 
-def test_the_profile_of_upstage_shows_the_most_clients(tmp_path: Path) -> None:
-    exhibits = {
-        exhibit.title: exhibit for exhibit in chapter(lab(tmp_path, bench_samples.upstage())).exhibits
-    }
-    shown = exhibits["Where the time goes"]
-    captions = [
-        f"{file} · {alive} · 25 clients"
+# --- Headlines and exhibits, declared in a lab.toml
+
+TOML = """
+title = "A lab (SAMPLE)"
+meanings = { fast = "with a cache" }
+
+[[headlines]]
+text = "fast over slow"
+cell = { file = "big", way = "fast", clients = 25 }
+over = { way = "slow" }
+
+[[headlines]]
+text = "how long"
+cell = { file = "big", way = "fast", clients = 25 }
+metric = "p99_milliseconds"
+
+[[headlines]]
+text = "not measured"
+cell = { file = "big", way = "lost", clients = 25 }
+
+[[exhibits]]
+kind = "bars"
+title = "Side by side"
+series = ["way"]
+at = { clients = 25 }
+
+[[exhibits]]
+kind = "lines"
+title = "Over clients"
+series = ["way"]
+over = "clients"
+
+[[exhibits]]
+kind = "steps"
+title = "Step by step"
+series = ["way"]
+at = { clients = [25] }
+
+[[exhibits]]
+kind = "limits"
+title = "Limits"
+series = ["way"]
+at = { clients = 25 }
+"""
+PUBLISHED = """
+[[cell]]
+key = { file = "small", way = "slow", clients = 25 }
+requests_per_second = 200
+"cpu_percent.nginx" = "<1"
+
+[[cell]]
+key = { file = "small", way = "fast", clients = 25 }
+requests_per_second = 500
+"""
+
+
+def results(*clients: int) -> dict[str, Any]:
+    """Two ways, two files: fast is three times as fast as slow; one cell is rejected."""
+    cells = [
+        samples.cell(
+            {"file": file, "way": way, "clients": number},
+            {
+                "requests_per_second": speed * number,
+                "p99_milliseconds": 4.5,
+                "cpu_percent.nginx": 60.0,
+                "generator_cpu_percent": 50.0,
+                "system_cpu_percent": 80.0,
+            },
+        )
         for file in ("small", "big")
-        for alive in ("no keep-alive", "keep-alive")
+        for number in clients
+        for way, speed in (("slow", 10.0), ("fast", 30.0))
     ]
-    assert [plot.caption for plot in shown.plots] == captions
-    assert [table.caption for table in shown.tables] == [
-        f"CPU for a request, µs: {each}" for each in captions
+    cells.append(samples.rejected({"file": "big", "way": "lost", "clients": 25}, "3 requests failed"))
+    return samples.run(cells, baseline={"way": "slow"})
+
+
+def exhibits(folder: Path, *clients: int) -> dict[str, Exhibit]:
+    shown = chapter(samples.lab(folder, results(*clients), TOML, PUBLISHED)).exhibits
+    return {exhibit.title: exhibit for exhibit in shown}
+
+
+def rows(exhibit: Exhibit) -> list[list[str]]:
+    return [[plain(text) for text in row] for table in exhibit.tables for row in table.rows]
+
+
+def test_headlines_are_ratios_or_figures_and_need_their_cells(tmp_path: Path) -> None:
+    lab = samples.lab(tmp_path, results(25), TOML)
+    assert [(it.text, plain(it.value), it.unit) for it in figures([lab])] == [
+        ("fast over slow", "3.00x", ""),
+        ("how long", "4.50", "ms"),
     ]
-    # At 650/s a per cent is 15.4 microseconds. 82 of UpStage, 60 of nginx, 57 of the generator: over 182.
-    assert shown.tables[0].rows[0] == [
-        "direct", "1,262", "923", "877", "0", "3,062", "650", "653", "both cores",
-    ]  # fmt: skip
-    assert shown.in_readme
-    # The one that was refused has no bar.
-    assert [len(table.rows) for table in shown.tables] == [6, 6, 6, 5]
-
-
-def test_the_ladder_has_a_profile_of_each_step(tmp_path: Path) -> None:
-    steps, shown = chapter(lab(tmp_path, bench_samples.ladder())).exhibits
-    assert shown.title == "Where the time goes"
-    assert [row[0] for row in shown.tables[0].rows] == [
-        row[0] for row in steps.tables[0].rows if row[1] != tables.REFUSED
+    assert limits([lab]).rows == [
+        ["A lab (SAMPLE)", "big · fast · 25 clients", "750 requests/s", "938", "80 %", "all 2 cores"],
+        ["A lab (SAMPLE)", "big · slow · 25 clients", "250 requests/s", "312", "80 %", "all 2 cores"],
     ]
 
 
-def test_a_stack_is_as_long_as_its_parts() -> None:
+def test_bars_show_the_cells_at_one_place_with_their_factors(tmp_path: Path) -> None:
+    shown = exhibits(tmp_path, 1, 25)["Side by side"]
+    assert [plot.caption for plot in shown.plots] == ["small", "big"]
+    assert rows(shown) == [
+        ["small · 25 clients", "250", "750 (3.00x)", words.NOTHING],
+        ["big · 25 clients", "250", "750 (3.00x)", "rejected"],
+    ]
+    assert "lost 3 requests failed" in shown.plots[1].svg
+    assert "slow 250, published 200" in shown.plots[0].svg
+    assert [(mark.name, mark.meaning) for mark in shown.legend] == [
+        *(("slow", ""), ("fast", "with a cache"), ("lost", "")),
+        ("published in the article", ""),
+    ]
+
+
+def test_lines_need_more_than_one_place(tmp_path: Path) -> None:
+    [small, _] = exhibits(tmp_path / "many", 1, 25)["Over clients"].plots
+    assert "slow 10 at 1, 250 at 25" in small.svg
+    assert "Over clients" not in exhibits(tmp_path / "one", 25)
+
+
+def test_steps_compare_each_with_the_one_before(tmp_path: Path) -> None:
+    assert rows(exhibits(tmp_path, 25)["Step by step"])[2:] == [
+        ["slow", "250", "240 to 260", words.NOTHING, words.NOTHING],
+        ["fast", "750", "720 to 780", "+200 %", "3.00x"],
+        ["lost", "rejected", words.NOTHING, words.NOTHING, words.NOTHING],
+    ]
+    before = Step("before", 100, (95, 105))
+    assert tables.direction(before, Step("gain", 112, (106, 118))) == 1
+    assert tables.direction(before, Step("noise", 112, (104, 118))) == 0
+    assert tables.direction(before, Step("loss", 90, (86, 94))) == -1
+    assert tables.gain(before, Step("loss", 90)) == f"{words.MINUS}10 %"
+
+
+def test_limits_show_the_cpu_of_a_request_and_what_is_full(tmp_path: Path) -> None:
+    shown = exhibits(tmp_path, 25)["Limits"]
+    # At 250/s a per cent of a core is 40 µs a request: 60 of nginx, 100 of the rest of two cores at 80 %.
+    assert rows(shown)[0] == ["slow", "2,400", "4,000", "6,400", "250", "312", "80 %", "all 2 cores"]
+    assert [len(table.rows) for table in shown.tables] == [2, 2], "the rejected one has none"
+
+
+def test_the_article_stands_beside_what_was_measured(tmp_path: Path) -> None:
+    table = tables.published(samples.lab(tmp_path, results(25), TOML, PUBLISHED))
+    assert table
+    assert table.head[1:] == [
+        *("requests/s: article", "here", "CPU of nginx, %: article", "here", "factor: article", "here"),
+    ]
+    assert [plain(text) for text in table.rows[0][1:3]] == ["200", "250"]
+    assert [plain(text) for text in table.rows[1][-2:]] == ["2.50x", "3.00x"]
+
+
+@pytest.mark.parametrize("mode", ["quick", "full"])
+@pytest.mark.parametrize("name", [path.parent.name for path in sorted((REPO / "labs").glob("*/lab.toml"))])
+def test_every_declared_exhibit_and_headline_of_our_labs_has_figures(
+    tmp_path: Path, name: str, mode: str
+) -> None:
+    toml = (REPO / "labs" / name / "lab.toml").read_text()
+    found = samples.lab(tmp_path, samples.real(name, mode), toml)
+    assert not found.problem
+    assert len(figures([found])) >= 1 or mode == "full", "the rejected cell may be a headline's"
+    shown = chapter(found).exhibits
+    assert [each.title for each in shown][-1] == "How near this machine's limit"
+    if mode == "full":
+        assert [each.title for each in shown] == [each.title for each in found.exhibits]
+    for exhibit in shown:
+        for table in exhibit.tables:
+            assert table.rows, table.caption
+            assert {len(row) for row in table.rows} == {len(table.head)}, table.caption
+        for plot in exhibit.plots:
+            label = ElementTree.fromstring(str(plot.svg)).get("aria-label") or ""
+            assert len(re.findall(r"\d", label)) >= 2, label
+
+
+# --- Plots
+
+
+def painted(svg: Markup, tone: str) -> list[tuple[float, float]]:
+    """Left and right end of each area of a colour, from the top."""
+    found = []
+    for path in ElementTree.fromstring(str(svg)).iter(f"{SVG}path"):
+        if f"fill: var(--plot-{tone})" in path.get("style", ""):
+            points = [tuple(map(float, each)) for each in re.findall(r"([\d.]+) ([\d.]+)", path.get("d", ""))]
+            across = [point[0] for point in points]
+            found.append((min(across), max(across)))
+    return found
+
+
+def test_bars_are_as_long_as_their_values() -> None:
+    bars = [
+        charts.Bar("a", "red", 300.0),
+        charts.Bar("b", "blue", 1200.0),
+        charts.Bar("$c$ <b>", "green", None, rejected="no & never <b> and $x_1$"),
+    ]
+    svg = charts.bars("Sample", bars, "milliseconds").svg
+    [(start, end)], [(other_start, other_end)] = painted(svg, "red"), painted(svg, "blue")
+    assert start == other_start
+    assert (other_end - other_start) / (end - start) == pytest.approx(4, rel=1e-3)
+    assert painted(svg, "green") == []
+    texts = [text.text for text in ElementTree.fromstring(str(svg)).iter(f"{SVG}text")]
+    assert "$c$ <b>" in texts
+    assert "rejected" in texts
+    assert "no &amp; never &lt;b&gt; and $x_1$" in svg
+
+
+def test_stacks_are_as_long_as_their_parts() -> None:
     stacks = [
         charts.Stack("a", {"x": (100, "red"), "y": (50, "blue")}, 50),
         charts.Stack("b", {"x": (200, "red")}, 0),
@@ -313,112 +356,28 @@ def test_a_stack_is_as_long_as_its_parts() -> None:
     assert "a 200, of which x 100, y 50, everything else 50; b 200" in svg
 
 
-def test_the_cost_is_shown_after_a_full_run(tmp_path: Path) -> None:
-    results = bench_samples.static()
-    *_, shown = chapter(lab(tmp_path / "full", results)).exhibits
-    assert shown.title == "What a user costs"
-    assert shown.in_readme
-    [table] = shown.tables
-    # The first could hold no connection that was tried.
-    assert table.rows == [
-        ["nginx as shipped", *[words.NOTHING] * 6],
-        ["nginx of the article", "10,000", "1,260", "50,000", "its rate", "1", "0.0010"],
-        ["nginx of today", "at least 12,000", "610", "60,000", "its rate", "1", "0.0010"],
-        ["Apache event", "4,000", "21,500", "20,000", "its rate", "1", "0.0010"],
+@pytest.mark.parametrize(("middle", "strokes"), [(30.0, 1), (None, 2)])
+def test_a_line_has_a_gap_at_a_rejected_cell(middle: float | None, strokes: int) -> None:
+    points = [charts.Point(x, y) for x, y in ((1, 10.0), (2, 20.0), (3, middle), (4, 40.0), (5, 50.0))]
+    plot = charts.lines("Sample", {"a": charts.Line("red", points)}, "milliseconds", "rate")
+    [path] = [
+        path.get("d", "")
+        for path in ElementTree.fromstring(str(plot.svg)).iter(f"{SVG}path")
+        if "stroke: var(--plot-red)" in path.get("style", "") and "fill: none" in path.get("style", "")
     ]
-    for name, less in (("quick", results | {"mode": "quick"}), ("half", results | {"finished": None})):
-        titles = [exhibit.title for exhibit in chapter(lab(tmp_path / name, less)).exhibits]
-        assert titles == ["Under a rising rate", "With a full house"]
-    found = lab(tmp_path / "alone", results)
-    assert len(chapter(dataclasses.replace(found, assumptions={})).exhibits) == 2
+    assert path.count("M") == strokes
+    assert ("rejected at 3" in plot.svg) == (middle is None)
 
 
-def test_a_sweep_shows_its_errors(tmp_path: Path) -> None:
-    sweep, *_ = chapter(lab(tmp_path, bench_samples.static())).exhibits
-    [plot] = [plot for plot in sweep.plots if plot.caption.startswith("Errors")]
-    # 6,000/s for five seconds of which 3,920/s are answered.
-    assert "Apache event 0 at 1,000, 0 at 2,000, 400 at 4,000, 10,400 at 6,000" in plot.svg
-    assert [table.caption for table in sweep.tables][-1] == "errors"
-
-
-def test_connections_that_no_nginx_could_hold_miss_the_goal(tmp_path: Path) -> None:
-    results = bench_samples.static()
-    results["cells"] = [cell for cell in results["cells"] if cell["problem"]]
-    found = goal([lab(tmp_path, results)], "10,000 connections")
-    assert found.verdict == "not met"
-    assert "9232 of 10000 connections refused" in found.measured
-
-
-def test_a_step_within_the_spread_may_be_noise() -> None:
-    before = charts.Step("before", 100, (95, 105))
-    assert charts.direction(before, charts.Step("gain", 112, (106, 118))) == 1
-    assert charts.direction(before, charts.Step("noise", 112, (104, 118))) == 0
-    assert charts.direction(before, charts.Step("loss", 90, (86, 94))) == -1
-    assert charts.gain(before, charts.Step("loss", 90)) == f"{words.MINUS}10 %"
-
-
-def painted(svg: Markup, tone: str) -> list[tuple[float, float]]:
-    """Left and right end of each area of a tone, from the top."""
-    found = []
-    for path in ElementTree.fromstring(str(svg)).iter("{http://www.w3.org/2000/svg}path"):
-        if f"fill: var(--plot-{tone})" in path.get("style", ""):
-            points = [
-                tuple(map(float, point)) for point in re.findall(r"([\d.]+) ([\d.]+)", path.get("d", ""))
-            ]
-            across = [point[0] for point in points]
-            found.append((min(across), max(across)))
-    return found
-
-
-def test_bars_are_as_long_as_their_values() -> None:
-    bars = [charts.Bar("a", "red", 300.0), charts.Bar("b", "blue", 1200.0), charts.Bar("c", "green", None)]
-    plot = charts.bars(
-        "Sample", [*bars[:2], dataclasses.replace(bars[2], refused="no answer")], "milliseconds"
-    )
-    [(start, end)], [(other_start, other_end)] = painted(plot.svg, "red"), painted(plot.svg, "blue")
-    assert start == other_start
-    assert (other_end - other_start) / (end - start) == pytest.approx(4, rel=1e-3)
-    assert painted(plot.svg, "green") == []
-    assert "refused: no answer" in plot.svg
-
-
-def test_a_reason_may_hold_anything(tmp_path: Path) -> None:
-    results = bench_samples.opendata()
-    key = results["cells"][0]["key"] | {"page": "$a$ & <b>"}
-    results["cells"].append(bench_samples.refused(key, "\x1b[31mno & never <b>\nand $x_1$\x00"))
-    [*_, plot] = chapter(lab(tmp_path, results)).exhibits[0].plots
-    texts = [
-        text.text for text in ElementTree.fromstring(str(plot.svg)).iter("{http://www.w3.org/2000/svg}text")
-    ]
-    assert plot.caption.startswith("$a$ & <b>")
-    assert "refused: [31mno & never <b> and $…" in texts
-
-
-def test_a_line_has_a_gap_where_a_cell_was_refused() -> None:
-    def strokes(middle: float | None) -> int:
-        points = [charts.Point(x, y) for x, y in ((1, 10.0), (2, 20.0), (3, middle), (4, 40.0), (5, 50.0))]
-        plot = charts.lines("Sample", {"a": points}, {"a": "red"}, "milliseconds", charts.Lines("rate"), {})
-        [path] = [
-            path.get("d", "")
-            for path in ElementTree.fromstring(str(plot.svg)).iter("{http://www.w3.org/2000/svg}path")
-            if "stroke: var(--plot-red)" in path.get("style", "") and "fill: none" in path.get("style", "")
-        ]
-        assert ("refused at 3" in plot.svg) == (middle is None)
-        return path.count("M")
-
-    assert strokes(30) == 1
-    assert strokes(None) == 2
-
-
-def test_a_waterfall_goes_on_where_it_was_and_steps_over_what_was_refused() -> None:
+def test_a_step_starts_where_the_one_before_ended() -> None:
     steps = [
-        charts.Step("first", 100.0, (99, 101)),
-        charts.Step("refused", None),
-        charts.Step("gain", 200.0, (199, 201)),
-        charts.Step("loss", 150.0, (149, 151)),
-        charts.Step("last", 250.0, (249, 251)),
+        Step("first", 100.0, (99, 101)),
+        Step("rejected", None),
+        Step("gain", 200.0, (199, 201)),
+        Step("loss", 150.0, (149, 151)),
+        Step("last", 250.0, (249, 251)),
     ]
-    svg = charts.waterfall("Sample", steps, "requests_per_second").svg
+    svg = charts.steps("Sample", steps, "requests_per_second").svg
     ground, gains, [loss] = painted(svg, "plum"), painted(svg, "green"), painted(svg, "red")
     width = ground[0][1] - ground[0][0]
     assert gains[0] == pytest.approx((ground[0][1], ground[0][0] + 2 * width), abs=0.01)
@@ -427,104 +386,69 @@ def test_a_waterfall_goes_on_where_it_was_and_steps_over_what_was_refused() -> N
     assert ground[1] == pytest.approx((ground[0][0], loss[0]), abs=0.01)
 
 
-def test_a_server_wears_one_colour_in_all_exhibits(tmp_path: Path) -> None:
-    results = bench_samples.static()
-    held = [cell for cell in results["cells"] if "connections" in cell["key"]]
-    results["cells"] = results["cells"][: -len(held)] + held[::-1]
-    exhibits = chapter(lab(tmp_path, results)).exhibits
-    assert len(exhibits) == 3
-    worn = {(mark.name, mark.tone) for exhibit in exhibits for mark in exhibit.legend}
-    assert len(worn) == 4
-    assert len({tone for _, tone in worn}) == 4
+def test_a_series_has_one_colour_in_all_exhibits_of_a_lab(tmp_path: Path) -> None:
+    shown = exhibits(tmp_path, 1, 25)
+    worn = [
+        {mark.name: mark.tone for mark in shown[title].legend} for title in ("Side by side", "Over clients")
+    ]
+    assert worn[0] == worn[1]
+    assert len(set(worn[0].values())) == 4
 
 
-def test_every_plot_says_its_figures_in_words_and_has_a_table_behind_it(tmp_path: Path) -> None:
-    for each in map(chapter, read(*bench_samples.everything(tmp_path))):
-        for exhibit in each.exhibits:
-            assert all(table.rows for table in exhibit.tables)
-            assert exhibit.tables
-            for plot in exhibit.plots:
-                label = ElementTree.fromstring(str(plot.svg)).get("aria-label") or ""
-                assert len(re.findall(r"\d", label)) >= 2, label
+# --- results.md and the page
 
 
-def test_every_table_has_a_text_for_every_column(tmp_path: Path) -> None:
-    for each in map(chapter, read(*bench_samples.everything(tmp_path))):
-        shown = [table for exhibit in each.exhibits for table in exhibit.tables]
-        for table in [*shown, *filter(None, (each.published, each.everything))]:
-            assert {len(row) for row in table.rows} == {len(table.head)}, table.caption
-
-
-def test_the_article_stands_beside_what_was_measured(tmp_path: Path) -> None:
-    table = tables.published(lab(tmp_path, bench_samples.upstage()))
-    assert table
-    assert table.head[1:] == [
-        "requests/s: article", "here", "CPU of backend, %: article", "here", "factor: article", "here",
-    ]  # fmt: skip
-    assert [*map(plain, table.rows[1][1:])] == ["1,619", "1,210", "<1", "0.70", "2.58x", "1.86x"]
-
-
-def test_readme_is_changed_between_the_markers_only_and_once(tmp_path: Path) -> None:
-    results, labs = bench_samples.everything(tmp_path)
-    write(results, labs)
-    readme = labs / "upstage" / "README.md"
-    text = readme.read_text()
-    assert text.startswith(
-        "# A lab\n\nBefore.\n\n<!-- results -->\nMeasured 21 November 2026, 10:29 UTC, full mode"
+def test_results_md_has_the_conditions_and_every_table_once(tmp_path: Path) -> None:
+    found, labs = samples.write(tmp_path, results(25) | {"finished": None}, TOML, PUBLISHED)
+    write(found, labs)
+    text = plain((labs / "sample" / "results.md").read_text())
+    assert text.startswith("# Results: A lab (SAMPLE)\n\nWritten by `make lab LAB=sample`")
+    assert (
+        "\nMeasured 21 November 2026, 10:20 UTC, full mode, 3 repetitions, on SAMPLE, not a real machine, "
+        in text
     )
-    assert text.endswith("\n<!-- /results -->\n\nAfter.\n")
-    assert "old figures" not in text
-    assert "| small · keep-alive · 25 clients | 650 | 2,541 (3.91x) | 18,690 (28.8x) |" in plain(text)
-    assert r"\<script\>alert('no')\</script\>" in text
-    write(results, labs)
-    assert readme.read_text() == text
-    assert "- Half measured, still to come: 1 of 8 cells.\n" in (labs / "show" / "README.md").read_text()
+    assert text.count("\n## requests/s (times slow)\n") == 1
+    assert "| big · 25 clients | 250 | 750 (3.00x) | rejected |\n" in text
+    assert "\n## The article beside this machine\n" in text
+    assert r"| small · slow · 25 clients | 200 | 250 | \<1 | 60 |" in text
+    assert "| big · lost · 25 clients | 3 requests failed |\n" in text
+    assert text.endswith("\n- Half measured, still to come: repetitions.\n")
+    page = (found / "report.html").read_text()
+    assert write(found, labs).read_text() == page, "the same results make the same page"
 
 
-def test_readme_without_markers_or_without_results_is_left_alone(tmp_path: Path) -> None:
-    results, labs = bench_samples.everything(tmp_path)
-    (labs / "show" / "README.md").write_text("# No markers\n")
-    (labs / "bakeoff" / "README.md").write_text(bench_samples.README)
-    write(results, labs)
-    assert (labs / "show" / "README.md").read_text() == "# No markers\n"
-    assert (labs / "bakeoff" / "README.md").read_text() == bench_samples.README
+def test_a_lab_that_declares_no_exhibit_still_shows_its_figures(tmp_path: Path) -> None:
+    cells = [samples.cell({"listeners": 100}, {"joins_per_second": 321.0})]
+    found, labs = samples.write(tmp_path, samples.run(cells, primary="joins_per_second"))
+    assert "321" in write(found, labs).read_text()
+    assert "| listeners 100 | 321 |" in (labs / "sample" / "results.md").read_text()
 
 
-def test_page_tells_what_is_missing(tmp_path: Path) -> None:
-    results, labs = bench_samples.everything(tmp_path)
-    page = write(results, labs)
-    assert page == results / "report.html"
+def test_the_page_says_what_is_missing(tmp_path: Path) -> None:
+    found, labs = samples.everything(tmp_path)
+    (labs / "bakeoff" / "results.md").write_text("of another day")
+    page = write(found, labs)
+    assert page == found / "report.html"
     text = page.read_text()
-    assert "Not measured yet: <code>make lab LAB=bakeoff</code>" in text
-    assert "Half measured, still to come: 1 of 8 cells." in text
-    assert "broken.json holds no results of a run." in text
-    assert "37 of 2000 requests failed &lt;script&gt;" in text
+    for part in (
+        "Not measured yet: <code>make lab LAB=bakeoff</code>",
+        "Half measured, still to come: 1 of 8 cells.",
+        "broken.json holds no results of a run.",
+        "37 of 2000 requests failed &lt;script&gt;",
+        "Figures in <b>quick</b> mode",
+    ):
+        assert part in text
     assert "<script" not in text
-    assert "Figures in <b>quick</b> mode" in text
+    assert (labs / "bakeoff" / "results.md").read_text() == "of another day", "no results, no change"
 
 
-def test_page_of_nothing(tmp_path: Path) -> None:
-    text = write(tmp_path / "results", tmp_path / "labs").read_text()
-    assert "Nothing has been measured yet" in text
-    assert "0 met, 0 not met" in text
+def test_a_page_without_any_results(tmp_path: Path) -> None:
+    assert "Nothing has been measured yet" in write(tmp_path / "results", tmp_path / "labs").read_text()
 
 
-def test_page_says_when_labs_do_not_compare(tmp_path: Path) -> None:
-    other = bench_samples.opendata() | {"machine": bench_samples.MACHINE | {"cores": 64}}
-    text = write(*bench_samples.write(tmp_path, bench_samples.upstage(), other)).read_text()
+def test_the_page_says_when_labs_do_not_compare(tmp_path: Path) -> None:
+    samples.write(tmp_path, samples.real("upstage"))
+    other = samples.real("ladder", machine=samples.MACHINE | {"cores": 64})
+    text = write(*samples.write(tmp_path, other)).read_text()
     assert "These are different machines" in text
     assert "64 cores" in text
-
-
-def test_same_results_make_the_same_page(tmp_path: Path) -> None:
-    results, labs = bench_samples.everything(tmp_path)
-    assert write(results, labs).read_bytes() == write(results, labs).read_bytes()
-
-
-def test_an_unknown_lab_without_baseline_still_has_its_figures(tmp_path: Path) -> None:
-    cells = [bench_samples.cell({"members": 100}, {"joins_per_second": 321.0})]
-    results, labs = bench_samples.write(
-        tmp_path, bench_samples.run("stage", "The stage", cells, primary="joins_per_second")
-    )
-    assert "321" in write(results, labs).read_text()
-    assert "| members 100 | 321 |" in (labs / "stage" / "README.md").read_text()

@@ -1,4 +1,4 @@
-"""The results file: medians, spread and factors, and that a run finds its own samples again."""
+"""The results file: medians, spread, factors, and which run another one can continue."""
 
 import statistics
 from dataclasses import replace
@@ -44,30 +44,30 @@ def test_median_and_spread(figures: list[float]) -> None:
     assert [sample["rps"] for sample in cell.samples] == figures
 
 
-def test_a_metric_that_a_sample_lacks() -> None:
+def test_a_metric_missing_from_a_sample_has_the_median_of_the_others() -> None:
     cell = Measured({})
     cell.add({"rps": 3.0})
     cell.add({"rps": 5.0, "p99": 7.0})
     assert cell.median == {"rps": 4.0, "p99": 7.0}
 
 
-def test_a_refused_cell_has_no_figures() -> None:
+def test_a_rejected_cell_has_no_figures() -> None:
     measured = results()
-    measured.cells[1].refuse("3 requests failed")
+    measured.cells[1].reject("3 requests failed")
     assert (measured.cells[1].median, measured.cells[1].spread) == ({}, {})
     assert measured.factor(measured.cells[1]) is None
-    measured.cells[0].refuse("no")
+    measured.cells[0].reject("no")
     assert measured.factor(measured.cells[1]) is None
 
 
-def test_factors() -> None:
+def test_a_factor_is_over_the_baselines_median() -> None:
     measured = results()
     assert [measured.factor(cell) for cell in measured.cells] == [1.0, 4.0]
     assert replace(measured, baseline={}).factor(measured.cells[1]) is None
-    assert replace(measured, baseline={"way": "nobody"}).factor(measured.cells[1]) is None
+    assert replace(measured, baseline={"way": "elsewhere"}).factor(measured.cells[1]) is None
 
 
-def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "x.json"
     measured = results()
     measured.write(path)
@@ -76,14 +76,14 @@ def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"cells": []}', '{"cells": [{"a": 1}]}'])
-def test_what_is_no_results_file_is_none(tmp_path: Path, content: str) -> None:
+def test_a_file_without_a_run_is_none(tmp_path: Path, content: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(content)
     assert Results.read(path) is None
     assert Results.read(tmp_path / "missing.json") is None
 
 
-def test_only_the_same_experiment_goes_on() -> None:
+def test_only_the_same_experiment_can_continue() -> None:
     measured = results()
     assert measured.differs_from(replace(measured, started="later", noise={})) == []
     for name, changed in {

@@ -1,4 +1,4 @@
-"""The runner against a house that is not there: order, warm-up, refusal, interruption."""
+"""The runner with a fake stack and tool: order, warm-up, rejection, interruption."""
 
 import io
 from collections import Counter
@@ -14,35 +14,35 @@ from rich.console import Console
 
 from bench import runner
 from bench.experiment import Experiment, expand
-from bench.house import House, Problem
+from bench.lab_stack import LabStack, Problem, Usage
 from bench.results import Results
-
-FAST = {"calibration_milliseconds": [10.0], "calibration_spread_percent": 0.0, "notes": []}
 
 
 @dataclass
 class Busy:
-    """A house in which every measurement makes nginx compute for half a second."""
+    """A stack in which every measurement costs nginx half a second of CPU and leaves it 30 of 100 bytes."""
 
     seconds: float = 0.0
 
-    def cpu_seconds(self, services: Sequence[str]) -> dict[str, float]:
-        return {service: self.seconds if service == "nginx" else 0.0 for service in services}
+    def usage(self, services: Sequence[str]) -> dict[str, Usage]:
+        return {
+            name: Usage(self.seconds, 30, 100) if name == "nginx" else Usage(0.0, 0, 100) for name in services
+        }
 
 
 @dataclass
 class Tool:
-    """Answers with the number of the cell; remembers what it was asked; `act` may raise."""
+    """Measures the number of the cell and records the calls; `act` may raise."""
 
-    house: Busy = field(default_factory=Busy)
+    stack: Busy = field(default_factory=Busy)
     asked: list[tuple[int, bool]] = field(default_factory=list)  # the cell, and whether it was a warm-up
     act: Callable[[int, bool], None] = lambda cell, warm: None
 
-    def measure(self, house: House, settings: Mapping[str, Any]) -> dict[str, float]:
+    def measure(self, stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
         cell, warm = settings["number"], settings["warm"]
         self.act(cell, warm)
         self.asked.append((cell, warm))
-        self.house.seconds += 0.5
+        self.stack.seconds += 0.5
         return {"rps": float(cell), "seconds": 2.0, "requests": 100}
 
     @property
@@ -72,11 +72,11 @@ def empty(lab: Experiment) -> Results:
 
 
 def run(lab: Experiment, results: Results, path: Path, tool: Tool) -> str:
-    """Run it; what it said."""
-    said = io.StringIO()
-    house = cast(House, tool.house)
-    runner.run(lab, results, path, house, {"none": tool}, Console(file=said, width=200))
-    return said.getvalue()
+    """Run it; returns what it printed."""
+    printed = io.StringIO()
+    stack = cast(LabStack, tool.stack)
+    runner.run(lab, results, path, stack, {"none": tool}, Console(file=printed, width=200))
+    return printed.getvalue()
 
 
 @pytest.fixture(autouse=True)
@@ -94,12 +94,13 @@ def test_warm_up_then_round_by_round(tmp_path: Path) -> None:
     assert [cell.median["rps"] for cell in results.cells] == [0, 1, 2]
 
 
-def test_cpu_is_of_the_time_the_load_lasted(tmp_path: Path) -> None:
+def test_cpu_and_memory_of_each_service_are_noted(tmp_path: Path) -> None:
     lab = experiment()
     results = empty(lab)
     run(lab, results, tmp_path / "x.json", Tool())
     assert [cell.median["cpu_percent.nginx"] for cell in results.cells] == [25, 25, 25]
     assert results.cells[0].median["cpu_percent.generator"] == 0
+    assert results.cells[0].median["memory_percent.nginx"] == 30
     assert results.cells[0].median["cpu_milliseconds_per_request"] == 5
     assert 0 <= results.cells[0].median["system_cpu_percent"] <= 100
 
@@ -109,7 +110,7 @@ def test_cpu_is_of_the_time_the_load_lasted(tmp_path: Path) -> None:
 def test_interrupted_anywhere_any_number_of_times(
     tmp_path: Path, cells: int, repetitions: int, interruptions: list[int]
 ) -> None:
-    """Each sample is taken once, however often the run is broken off and begun again."""
+    """Each sample is taken once, however often the run is interrupted."""
     lab, path = experiment(cells, repetitions), tmp_path / "x.json"
     path.unlink(missing_ok=True)
     taken: list[int] = []
@@ -127,7 +128,7 @@ def test_interrupted_anywhere_any_number_of_times(
         except KeyboardInterrupt:
             assert calls is not None
         taken += tool.counted
-        # Only what is still to be measured is warmed up, and that before all else.
+        # Only cells that are still to be measured are warmed up.
         if tool.counted:
             warm = {cell for cell, warm in tool.asked if warm}
             assert set(tool.counted) <= warm
@@ -138,7 +139,7 @@ def test_interrupted_anywhere_any_number_of_times(
     assert [len(cell.samples) for cell in final.cells] == [repetitions] * cells
 
 
-def test_a_refused_cell_is_not_measured_again(tmp_path: Path) -> None:
+def test_a_rejected_cell_is_not_measured_again(tmp_path: Path) -> None:
     def act(cell: int, warm: bool) -> None:
         if cell == 1 and not warm:
             raise Problem("37 of 2000 requests failed")
@@ -149,14 +150,14 @@ def test_a_refused_cell_is_not_measured_again(tmp_path: Path) -> None:
     assert tool.counted == [0, 2] * 3
     assert results.cells[1].problem == "37 of 2000 requests failed"
     assert results.cells[1].median == {}
-    # What the refused one made nginx compute is not put down to the next.
+    # The CPU of the rejected measurement is not charged to the next one.
     assert results.cells[2].median["cpu_percent.nginx"] == 25
     again = Tool(act=act)
     run(lab, results, path, again)
     assert again.asked == []
 
 
-def test_a_failure_between_good_samples_refuses_the_cell(tmp_path: Path) -> None:
+def test_a_failure_after_a_good_sample_rejects_the_cell(tmp_path: Path) -> None:
     seen = Counter[int]()
 
     def act(cell: int, warm: bool) -> None:
@@ -171,7 +172,7 @@ def test_a_failure_between_good_samples_refuses_the_cell(tmp_path: Path) -> None
     assert results.cells[0].median == {}
 
 
-def test_a_cell_that_fails_while_warming_up(tmp_path: Path) -> None:
+def test_a_failure_in_the_warm_up_rejects_the_cell(tmp_path: Path) -> None:
     def act(cell: int, warm: bool) -> None:
         if cell == 0 and warm:
             raise Problem("502")
@@ -183,7 +184,7 @@ def test_a_cell_that_fails_while_warming_up(tmp_path: Path) -> None:
     assert tool.counted == [1, 2] * 3
 
 
-def test_a_tool_that_does_not_tell_the_primary_metric(tmp_path: Path) -> None:
+def test_a_measurement_without_the_primary_metric_is_rejected(tmp_path: Path) -> None:
     lab = experiment(1)
     results = empty(lab)
     results.primary = "latency"
@@ -201,10 +202,10 @@ def noisy(samples: Sequence[dict[str, float]], calibrations: list[float]) -> lis
     return notes
 
 
-def test_notes_on_noise() -> None:
+def test_notes_say_how_quiet_the_machine_was() -> None:
     assert noisy([{"rps": 100}, {"rps": 105}], [10.0, 10.5]) == []
     assert "2 of 5 calibrations" in noisy([{"rps": 100}], [10, 10, 10, 12, 30])[0]
-    assert "over 25 % apart in 1 of 1 cells: 0." in noisy([{"rps": 100}, {"rps": 60}], [10])[0]
+    assert "over 25 % apart in 1 of 1 cells: number 0." in noisy([{"rps": 100}, {"rps": 60}], [10])[0]
     assert "generator used over 90 %" in noisy([{"rps": 100, "generator_cpu_percent": 97}], [10])[0]
 
 
@@ -216,4 +217,4 @@ def test_calibration_spread() -> None:
 
 def test_many_cells_in_one_note_are_counted() -> None:
     cells = empty(experiment(8)).cells
-    assert runner.names(cells) == "0, 1, 2, 3, 4 and 3 more"
+    assert runner.names(cells) == "number 0; number 1; number 2; number 3; number 4 and 3 more"

@@ -18,7 +18,17 @@ from bench.memory import Memory
 
 SETTLED = 20.0  # seconds until the memory of new processes must be stable
 PAUSE = 0.5  # seconds between two samples of it
-FOR_THE_PROGRAM = ("host", "port", "path", "bytes", "connections", "every", "rounds", "pause", "response_timeout")
+FOR_THE_PROGRAM = (
+    "host",
+    "port",
+    "path",
+    "bytes",
+    "connections",
+    "every",
+    "rounds",
+    "pause",
+    "response_timeout",
+)
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
@@ -27,7 +37,9 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     before = stable_memory(stack, settings["service"])
     with Memory(stack, settings["service"]) as memory:
         wanted = json.dumps({name: settings[name] for name in FOR_THE_PROGRAM})
-        report = json.loads(stack.run("generator", "python3", "-m", "bench.programs.hold_connections", wanted))
+        report = json.loads(
+            stack.run("generator", "python3", "-m", "bench.programs.hold_connections", wanted)
+        )
     held = memory.between(report["held_from"], report["held_until"])
     return metrics(report, settings["connections"], before, held)
 

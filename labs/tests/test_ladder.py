@@ -1,19 +1,17 @@
-"""The ladder: one change from step to step, from what classic.localhost does to what the default does."""
+"""labs/ladder: one change from step to step, from classic.localhost to the default host."""
 
 import difflib
-import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from bench import house as bench_house
 from bench.experiment import load
-from bench.house import House
+from bench.lab_stack import LabStack
+from bench.tests.running_lab import ask_often, needs_engine, running
+from stack import REPO
 
-REPO = Path(__file__).resolve().parents[2]
 LADDER = REPO / "labs" / "ladder"
 SITES = sorted((LADDER / "sites").iterdir(), key=lambda site: int(site.name.partition("-")[0]))
 STEPS = [site.stem.partition("-")[2] for site in SITES]
@@ -21,11 +19,11 @@ HOSTS = [f"step-{number}.localhost" for number in range(len(SITES))]
 SMALL = "/media/bench/small.swf"
 TEXT = "/media/fox.svg"
 
-# What a site has and the ladder leaves out, because it changes nothing for who measures; README.md says why.
+# Directives that the ladder leaves out, because they change nothing on the load port; README.md says why.
 LEFT_OUT = {
     "include listen.conf",
     "server_name classic.localhost",
-    "include ../generated/server_names.conf",
+    "include server_names.conf",
     "limit_conn classic 100",
     "limit_conn classic_total 200",
     "limit_conn uploads 40",
@@ -40,13 +38,14 @@ LEFT_OUT = {
     "client_max_body_size 16m",
     "include proxy_headers.conf",
 }
-# And what a step has instead. sendfile, which distributions ship, is nothing to what comes from Varnish.
-ITS_OWN = {"include listen.conf", "include ../ladder/headers.conf", "sendfile on", "tcp_nopush on"}
+# Directives that only the steps have. sendfile, which distributions ship, does nothing for data from Varnish.
+ITS_OWN = {"include listen.conf", "include headers.conf", "sendfile on", "tcp_nopush on"}
 
 
 def directives(site: Path) -> list[str]:
-    """The directives of a site, one a line, without comments, log formats and what is not measured."""
+    """The directives of a site without comments, log formats and unmeasured locations; includes without folder."""
     text = re.sub(r"^\s*#.*$| #.*$", "", site.read_text(), flags=re.M)
+    text = re.sub(r"include \S*/", "include ", text)
     text = re.sub(
         r"log_format [^;]*;|proxy_redirect [^;]*;|location (= /ws|/admin|/signup|/speech) \{[^}]*}", "", text
     )
@@ -70,12 +69,12 @@ def test_the_first_step_is_classic() -> None:
 
 
 def test_the_last_step_is_the_default_host() -> None:
-    """If this fails the default host has changed: what it has gained is one step more."""
+    """If this fails, the default host has changed: the change is a new step."""
     assert of_step(SITES[-1]) == set(directives(REPO / "nginx/sites/default.conf")) - LEFT_OUT
     assert vcl_of(SITES[-1]) == "upstage"
 
 
-# What one step may change: lines that are one thing to nginx, or to who reads them.
+# What one step may change: directives that belong together.
 CONCERNS = [
     r"proxy_pass \S+",
     r"proxy_http_version 1\.0",
@@ -100,7 +99,7 @@ def test_a_step_changes_one_thing(number: int) -> None:
     assert any(all(re.fullmatch(pattern, line) for line in changed) for pattern in CONCERNS), changed
 
 
-def test_headers_are_those_of_the_house_but_for_the_host() -> None:
+def test_the_headers_are_those_of_the_stack_except_for_the_host() -> None:
     ours, theirs = (
         re.findall(r"^proxy_set_header (\S+) +([^;]+);", file.read_text(), re.M)
         for file in (LADDER / "headers.conf", REPO / "nginx" / "proxy_headers.conf")
@@ -117,65 +116,54 @@ def test_every_step_is_measured_on_its_own_host() -> None:
         assert f"server_name {host};" in site.read_text()
 
 
-# --- On the running house
+# --- On the running stack
 
 
 @pytest.fixture(scope="module")
-def house() -> Iterator[House]:
-    if os.environ.get("ENGINE") != "yes":
-        pytest.skip("no container engine (make test says why)")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bench_house, "PROJECT", "proscenium-test-ladder")
-        with House(LADDER, ["nginx", "varnish", "backend", "generator"]) as house:
-            yield house
+def lab() -> Iterator[LabStack]:
+    with running("ladder") as stack:
+        yield stack
 
 
-ASK = r"""
-import http.client, json, sys
-answers = []
-for host in sys.argv[3:]:
-    connection = http.client.HTTPConnection("nginx", 8000, timeout=20)
-    for number in range(int(sys.argv[2])):
-        # The query keeps the copies of nginx out of it, and Varnish's own are as good as any.
-        path = sys.argv[1].replace("NUMBER", f"{host}-{number}")
-        connection.request("GET", path, headers={"Host": host, "Accept-Encoding": "gzip"})
-        answer = connection.getresponse()
-        headers = {name.lower(): value for name, value in answer.getheaders()}
-        answers.append([host, answer.status, len(answer.read()), headers])
-print(json.dumps(answers))
-"""
-Answer = tuple[str, int, int, dict[str, str]]
+Answer = tuple[str, int, dict[str, str]]
 
 
-def ask(house: House, path: str, times: int, *hosts: str) -> list[Answer]:
-    """GET over one connection for each host; host, status, bytes of the body, and the headers."""
-    printed = house.run("generator", "python3", "-c", ASK, path, str(times), *hosts)
-    return [tuple(answer) for answer in json.loads(printed)]
+def ask(lab: LabStack, path: str, times: int, *hosts: str) -> list[Answer]:
+    """GET requests over one connection for each host: the host, the status and the headers.
+
+    NUMBER in the path makes each request unique for nginx's copies; the objects in Varnish are the same.
+    """
+    answers: list[Answer] = []
+    for host in hosts:
+        headers = {"Host": host, "Accept-Encoding": "gzip"}
+        paths = [path.replace("NUMBER", f"{host}-{number}") for number in range(times)]
+        received = ask_often(lab, "nginx", 8000, [(each, headers) for each in paths])
+        answers += [(host, one.status, dict(one.headers)) for one in received]
+    return answers
 
 
-def seen_by_varnish(house: House) -> dict[str, tuple[str, str, str, str]]:
-    """For each request ID what Varnish says: protocol, listener, session, and the Host."""
-    # The names of the fields are Varnish's: https://varnish-cache.org/docs/7.7/reference/varnishncsa.html
+def seen_by_varnish(lab: LabStack) -> dict[str, tuple[str, ...]]:
+    """For each request ID, from Varnish's log: protocol, listener, session, Host."""
+    # The names of the fields: https://varnish-cache.org/docs/7.7/reference/varnishncsa.html
     form = "%{X-Request-Id}i %H %{VSL:ReqStart[3]}x %{VSL:Begin[2]}x %{Host}i"
-    seen = {}
-    for line in house.run("varnish", "varnishncsa", "-d", "-F", form).splitlines():
-        request_id, *rest = line.split()
-        seen[request_id] = tuple(rest)
-    return seen  # type: ignore[return-value]
+    lines = lab.run("varnish", "varnishncsa", "-d", "-F", form).splitlines()
+    return {line.split()[0]: tuple(line.split()[1:]) for line in lines}
 
 
-def test_how_each_step_speaks_to_varnish(house: House) -> None:
+@needs_engine
+@pytest.mark.slow
+def test_how_each_step_speaks_to_varnish(lab: LabStack) -> None:
     times = 12
-    said = ask(house, f"{SMALL}?n=NUMBER", times, "classic.localhost", *HOSTS, "upstage.localhost")
-    assert {status for _, status, _, _ in said} == {200}
-    seen = seen_by_varnish(house)
-    ways: dict[str, list[tuple[str, str, str, str]]] = {}
-    for host, _, _, headers in said:
+    said = ask(lab, f"{SMALL}?n=NUMBER", times, "classic.localhost", *HOSTS, "upstage.localhost")
+    assert {status for _, status, _ in said} == {200}
+    seen = seen_by_varnish(lab)
+    ways: dict[str, list[tuple[str, ...]]] = {}
+    for host, _, headers in said:
         ways.setdefault(host, []).append(seen[headers["x-request-id"]])
-    told = {
+    found = {
         host: (
             *{(protocol, listener, vcl) for protocol, listener, _, vcl in way},
-            # Two processes of nginx, or more, keep connections of their own.
+            # Every process of nginx keeps connections of its own.
             len({session for _, _, session, _ in way}) < times,
         )
         for host, way in ways.items()
@@ -194,38 +182,44 @@ def test_how_each_step_speaks_to_varnish(house: House) -> None:
         "copy": (("HTTP/1.1", "unix", "upstage.localhost"), True),
         "disk": (("HTTP/1.1", "unix", "upstage.localhost"), True),
     }
-    assert [told[host] for host in HOSTS] == [expected[step] for step in STEPS]
-    assert told["classic.localhost"] == told[HOSTS[0]]
-    assert told["upstage.localhost"] == told[HOSTS[-1]]
+    assert [found[host] for host in HOSTS] == [expected[step] for step in STEPS]
+    assert found["classic.localhost"] == found[HOSTS[0]]
+    assert found["upstage.localhost"] == found[HOSTS[-1]]
 
 
-# Different in every answer, or the report of a cache that names its host.
+# Different in every response, or the report of a cache that names its host.
 OF_THE_MOMENT = {"age", "date", "x-request-id", "server-timing", "cache-status"}
 
 
+@needs_engine
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [SMALL, TEXT])
-def test_the_ends_of_the_ladder_answer_as_the_hosts_they_stand_for(house: House, path: str) -> None:
+def test_the_first_and_the_last_step_answer_as_the_hosts_they_repeat(lab: LabStack, path: str) -> None:
     ends = {"classic.localhost": HOSTS[0], "upstage.localhost": HOSTS[-1]}
-    said = ask(house, path, 3, *ends, *ends.values())  # the last answer counts: a hit
+    said = ask(lab, path, 3, *ends, *ends.values())  # the last response counts: a hit
     answers = {
         host: (status, {name: value for name, value in headers.items() if name not in OF_THE_MOMENT})
-        for host, status, _, headers in said
+        for host, status, headers in said
     }
     for host, step in ends.items():
         assert answers[step] == answers[host]
 
 
-def test_who_compresses(house: House) -> None:
-    packed = {host: headers for host, _, _, headers in ask(house, TEXT, 3, *HOSTS)}  # the last one: a hit
+@needs_engine
+@pytest.mark.slow
+def test_each_step_compresses_text_in_nginx_or_in_varnish(lab: LabStack) -> None:
+    compressed = {host: headers for host, _, headers in ask(lab, TEXT, 3, *HOSTS)}  # the last response: a hit
     for step, host in zip(STEPS, HOSTS, strict=True):
-        assert packed[host]["content-encoding"] == "gzip", step
+        assert compressed[host]["content-encoding"] == "gzip", step
         # Varnish knows the length of what it has stored; nginx compresses while it sends.
-        assert ("content-length" in packed[host]) == (STEPS.index(step) >= STEPS.index("vcl")), step
+        assert ("content-length" in compressed[host]) == (STEPS.index(step) >= STEPS.index("vcl")), step
 
 
+@needs_engine
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [SMALL, TEXT])
-def test_from_the_micro_cache_on_nginx_answers_itself(house: House, path: str) -> None:
+def test_from_the_micro_cache_on_nginx_answers(lab: LabStack, path: str) -> None:
     hit = 'nginx;desc="hit"'
-    said = ask(house, path, 200, *HOSTS)
-    answered_by_nginx = {host for host, _, _, headers in said if hit in headers["server-timing"]}
+    said = ask(lab, path, 200, *HOSTS)
+    answered_by_nginx = {host for host, _, headers in said if hit in headers["server-timing"]}
     assert answered_by_nginx == set(HOSTS[STEPS.index("micro-cache") :])
