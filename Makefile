@@ -1,10 +1,10 @@
 # Every command of the house. `make` alone prints this list.
 .DEFAULT_GOAL := help
 
-.PHONY: help up down clean status logs doctor reload trace load lab bench test lock
+.PHONY: help up down clean status logs doctor reload trace load lab bench test test-all lock
 
 help: ## print this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 up: ## open the house and print where to look (MODE=native: without containers)
 	@bin/up
@@ -39,8 +39,11 @@ lab: ## rebuild one published experiment and measure it: LAB=upstage (labs/READM
 bench: ## the tour over all labs, with a report to look at (FULL=1: as long as the articles took, hours)
 	@bin/bench
 
-test: ## every test there is, on a house of its own (ONLY=unit, static, vtc, labs, containers, native or browser)
+test: ## what a change can break, on a stack of its own (ONLY=static, unit, vtc, images, containers, native, browser, labs)
 	@bin/test
+
+test-all: ## the rest: native mode in full, every lab, newest versions, fuzzing
+	@bin/test slow
 
 lock: ## resolve the Python requirements anew
 	@bin/lock

@@ -160,11 +160,11 @@ def test_what_the_load_says_can_be_read_by_people(stack: Stack) -> None:
 def test_four_workers_are_one_run(stack: Stack) -> None:
     knobs = {
         "LOADTEST_WORKERS": "4",
-        "COMPOSE_PROFILES": stack.knobs["COMPOSE_PROFILES"] + ",workers",
+        "COMPOSE_PROFILES": stack.settings["COMPOSE_PROFILES"] + ",workers",
         "HEALTH_INTERVAL": "1s",  # the workers start when the master is healthy
     }
-    before = dict(stack.knobs)
-    stack.knobs |= knobs
+    before = dict(stack.settings)
+    stack.settings |= knobs
     try:
         stack.compose("up", "-d", "--wait", "--no-deps", "locust", "locust-worker")
         said = wait_until(
@@ -173,8 +173,8 @@ def test_four_workers_are_one_run(stack: Stack) -> None:
         assert said
     finally:
         stack.compose("rm", "--stop", "--force", "locust-worker")
-        stack.knobs.clear()
-        stack.knobs |= before
+        stack.settings.clear()
+        stack.settings |= before
         stack.compose("up", "-d", "--wait", "--no-deps", "locust")
 
 
@@ -184,7 +184,7 @@ def test_where_others_reach_it_the_page_asks_for_a_password_that_is_kept(stack: 
     show = ("exec", "-T", "locust", "python", "web_password.py")
     assert requests.get(f"{address}/", allow_redirects=False, timeout=10).status_code == 200
     assert stack.compose(*show) == ""
-    stack.knobs["BIND_ADDR"] = "0.0.0.0"
+    stack.settings["BIND_ADDR"] = "0.0.0.0"
     try:
         stack.compose("up", "-d", "--wait", "--no-deps", "locust")
         answer = requests.get(f"{address}/stats/requests", allow_redirects=False, timeout=10)
@@ -197,5 +197,5 @@ def test_where_others_reach_it_the_page_asks_for_a_password_that_is_kept(stack: 
         form = {"username": name, "password": password}
         assert requests.post(f"{address}/login", form, timeout=10).url == f"{address}/"
     finally:
-        del stack.knobs["BIND_ADDR"]
+        del stack.settings["BIND_ADDR"]
         stack.compose("up", "-d", "--wait", "--no-deps", "locust")

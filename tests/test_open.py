@@ -19,9 +19,9 @@ OPERATIONS = REPO / "docs" / "operations.md"
 
 
 def test_up_ends_with_the_addresses_and_the_password(stack: Stack) -> None:
-    assert "The stack is open." in stack.opening
-    assert f"http://localhost:{stack.ports['HTTP_PORT']}/stages/demo" in stack.opening
-    assert f"http://localhost:{stack.ports['LOCUST_PORT']}/" in stack.opening
+    assert "The stack is open." in stack.printed
+    assert f"http://localhost:{stack.ports['HTTP_PORT']}/stages/demo" in stack.printed
+    assert f"http://localhost:{stack.ports['LOCUST_PORT']}/" in stack.printed
     assert len(stack.admin_password) >= 12
 
 
@@ -55,10 +55,10 @@ def second_copy(stack: Stack) -> Stack:
 def test_a_second_house_beside_the_first(stack: Stack) -> None:
     """Another project name and other ports are enough; down keeps the data, clean removes them."""
     second = second_copy(stack)
-    second.knobs["SERVER_NAMES"] = "stage.example 192.0.2.7"
-    second.knobs["HEALTH_INTERVAL"] = "1s"  # three times each service waits for the one behind it
+    second.settings["SERVER_NAMES"] = "stage.example 192.0.2.7"
+    second.settings["HEALTH_INTERVAL"] = "1s"  # three times each service waits for the one behind it
     try:
-        second.opening = second.make("up")
+        second.printed = second.make("up")
         assert second.admin_password != stack.admin_password
         for each in (stack, second):
             assert each.get("/stages/demo").status_code == 200
@@ -71,9 +71,9 @@ def test_a_second_house_beside_the_first(stack: Stack) -> None:
 
         assert "removed" in second.make("clean")
         assert second.make("status").startswith("The stack")
-        second.knobs["UPSTAGE_ADMIN_PASSWORD"] = "chosen-by-the-user"
-        old, second.opening = second.opening, second.make("up")
-        assert old != second.opening
+        second.settings["UPSTAGE_ADMIN_PASSWORD"] = "chosen-by-the-user"
+        old, second.printed = second.printed, second.make("up")
+        assert old != second.printed
         assert second.admin_password == "chosen-by-the-user"
     finally:
         second.make("clean")
@@ -90,11 +90,11 @@ def test_without_an_engine_the_house_opens_natively(stack: Stack, tmp_path: Path
         (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
         (tmp_path / name).chmod(0o755)
     hidden = Stack("auto", stack.project + "-hidden")
-    hidden.knobs["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    hidden.settings["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
     usual = os.umask(0o077)
     try:
-        hidden.opening = hidden.make("up")
-        assert "No containers: " in hidden.opening
+        hidden.printed = hidden.make("up")
+        assert "No containers: " in hidden.printed
         assert hidden.get("/stages/demo").status_code == 200
         assert "healthy" in hidden.make("status")
     finally:

@@ -45,7 +45,7 @@ def podman() -> Iterator[tuple[Stack, str]]:
         base = "proscenium/base:trixie"
     check("docker", "build", "-q", "-t", NAME, "--build-arg", f"BASE={base}", REPO / "tests" / "podman")
     stack = Stack("containers", NAME)
-    stack.knobs |= {"COMPOSE_PROFILES": "webcam,inspect", "BIND_ADDR": "0.0.0.0"}
+    stack.settings |= {"COMPOSE_PROFILES": "webcam,inspect", "BIND_ADDR": "0.0.0.0"}
     stack.compose("build", "-q")
     images = sorted(set(stack.compose("config", "--images").split()))
 
@@ -62,7 +62,7 @@ def podman() -> Iterator[tuple[Stack, str]]:
         alone = docker("exec", NAME, "podman", "run", "--rm", *limits, images[0])
         if alone.returncode != 0:
             pytest.skip(f"Podman cannot run a container here: {alone.stdout}")
-        stack.knobs["DOCKER_HOST"] = f"unix://{run}/podman.sock"
+        stack.settings["DOCKER_HOST"] = f"unix://{run}/podman.sock"
         where = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
         yield stack, docker("inspect", "-f", where, NAME).stdout.strip()
     finally:

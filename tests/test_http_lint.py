@@ -1,4 +1,4 @@
-"""What the linter behind REDbot has to say about our answers: nothing that matters."""
+"""httplint, the linter behind REDbot, has no complaint about the responses of any site."""
 
 import http.client
 import time
@@ -8,7 +8,7 @@ from httplint import HttpRequestLinter, HttpResponseLinter, levels
 
 from stack import Stack
 
-ANSWERS = {
+RESPONSES = {
     "page": ("GET", "/stages/demo", {}),
     "front page": ("GET", "/", {}),
     "private page": ("GET", "/admin/", {"Cookie": "who=me"}),
@@ -21,11 +21,11 @@ ANSWERS = {
     "redirect": ("GET", "/admin", {}),
     "not found": ("GET", "/nowhere", {}),
     "not allowed": ("POST", "/media/bench/tiny.html", {}),
-    "order refused": ("PURGE", "/", {}),
+    "rejected method": ("PURGE", "/", {}),
     "robots": ("GET", "/robots.txt", {}),
     "icon": ("GET", "/favicon.ico", {}),
 }
-# nginx takes the validators, and nothing else, off the file's headers when it refuses a range of it.
+# A 416 of nginx has the headers of the file without its validators.
 HARMLESS = {
     ("static.localhost", "no such part"): [
         "This response cannot be served from cache without validation, and doesn't have a validator."
@@ -35,7 +35,7 @@ HOSTS = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost"
 
 
 def complaints(stack: Stack, host: str, method: str, path: str, headers: dict[str, str]) -> list[str]:
-    """The linter's warnings about one answer."""
+    """The linter's warnings about one response."""
     now = time.time()
     asked = HttpRequestLinter(start_time=now)
     asked.process_request_topline(method.encode(), stack.url(path, host).encode(), b"1.1")
@@ -58,11 +58,11 @@ def complaints(stack: Stack, host: str, method: str, path: str, headers: dict[st
 
 
 @pytest.mark.parametrize("host", HOSTS)
-@pytest.mark.parametrize("answer", ANSWERS)
-def test_nothing_to_complain_about(stack: Stack, host: str, answer: str) -> None:
-    method, path, headers = ANSWERS[answer]
-    assert complaints(stack, host, method, path, headers) == HARMLESS.get((host, answer), [])
+@pytest.mark.parametrize("name", RESPONSES)
+def test_response(stack: Stack, host: str, name: str) -> None:
+    method, path, headers = RESPONSES[name]
+    assert complaints(stack, host, method, path, headers) == HARMLESS.get((host, name), [])
 
 
-def test_nothing_to_complain_about_where_nobody_lives(stack: Stack) -> None:
+def test_the_response_to_an_unknown_host(stack: Stack) -> None:
     assert complaints(stack, "nobody.example", "GET", "/", {}) == []
