@@ -21,13 +21,13 @@ TEXT = "/media/fox.svg"
 
 # Directives that the ladder leaves out, because they change nothing on the load port; README.md says why.
 LEFT_OUT = {
-    "include http.conf",
+    "include listeners/http.conf",
     "server_name classic.localhost",
     "server_name upstage.localhost localhost 127.0.0.1 [::1] MORE",
     "limit_conn classic 100",
     "limit_conn classic_total 200",
     "limit_conn uploads 40",
-    "include webcam.conf",
+    "include proxying/webcam.conf",
     "rewrite ^ $uri break",
     "proxy_read_timeout 5s",
     "proxy_read_timeout 2s",
@@ -36,16 +36,15 @@ LEFT_OUT = {
     "error_page 502 504 =503 /.nginx/page",
     "error_page 413 429 /.nginx/page",
     "client_max_body_size 16m",
-    "include headers.conf",
+    "include proxying/headers.conf",
 }
 # Directives that only the steps have. sendfile, which distributions ship, does nothing for data from Varnish.
-ITS_OWN = {"include http.conf", "include ../ladder/headers.conf", "sendfile on", "tcp_nopush on"}
+ITS_OWN = {"include listeners/http.conf", "include ../ladder/headers.conf", "sendfile on", "tcp_nopush on"}
 
 
 def directives(site: Path) -> list[str]:
-    """The directives of a site without comments, log formats and unmeasured locations; includes without folder."""
+    """The directives of a site without comments, log formats and unmeasured locations."""
     text = re.sub(r"^\s*#.*$| #.*$", "", site.read_text(), flags=re.M)
-    text = re.sub(r"include \S*/", "include ", text)
     text = re.sub(
         r"log_format [^;]*;|proxy_redirect [^;]*;|location (= /ws|/admin|/signup|/speech) \{[^}]*}", "", text
     )

@@ -125,8 +125,8 @@ class Origin:
             self.sent.append(target)
             if headers.get("upgrade"):
                 self.upgraded(connection, request)
-            closing = headers.get("connection", "").lower() == "close" or b"\r\nconnection: close\r\n" in answer
-            if version == "HTTP/1.0" or closing:
+            close = headers.get("connection", "").lower() == "close"
+            if close or version == "HTTP/1.0" or b"\r\nconnection: close\r\n" in answer:
                 return
 
     def upgraded(self, connection: socket.socket, request: Request) -> None:
