@@ -1,4 +1,4 @@
-"""Clients that take their time. The limits are those of clients.conf, ten times shorter."""
+"""Slow clients. The time limits are those of limits/timeouts.conf.template, ten times shorter or more."""
 
 import contextlib
 import select
@@ -16,19 +16,21 @@ from support.wait import wait_until
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[NginxServer]:
-    """An nginx with the same time limits, ten times shorter or more."""
+    """nginx with short limits. The first text of each pair is what is deployed; it must be there."""
     with NginxServer() as running:
-        timeouts = "limits/timeouts.conf.template"
-        running.edit(timeouts, "client_header_timeout 10s", "client_header_timeout 1s")
-        running.edit(timeouts, "client_body_timeout 20s", "client_body_timeout 2s")
-        running.edit(timeouts, "send_timeout 30s", "send_timeout 3s")
-        running.edit(timeouts, "keepalive_timeout 60s", "keepalive_timeout 2s")
+        for deployed, short in [
+            ("client_header_timeout 10s", "client_header_timeout 1s"),
+            ("client_body_timeout 20s", "client_body_timeout 1s"),
+            ("send_timeout 30s", "send_timeout 1s"),
+            ("keepalive_timeout 60s", "keepalive_timeout 1s"),
+        ]:
+            running.edit("limits/timeouts.conf.template", deployed, short)
         running.start()
         yield running
 
 
 def ended(connection: socket.socket) -> bool:
-    """Tell whether nginx has closed it, in whichever way."""
+    """Whether nginx has closed or reset the connection."""
     if not select.select([connection], [], [], 0)[0]:
         return False
     try:
@@ -37,7 +39,7 @@ def ended(connection: socket.socket) -> bool:
         return True
 
 
-def test_dribbled_headers_are_cut_and_an_honest_client_is_served(server: NginxServer) -> None:
+def test_dribbled_headers_are_cut_while_other_clients_are_served(server: NginxServer) -> None:
     began = time.monotonic()
     slow = [server.connect() for _ in range(100)]
     for connection in slow:
@@ -46,7 +48,7 @@ def test_dribbled_headers_are_cut_and_an_honest_client_is_served(server: NginxSe
     while time.monotonic() < began + 3 and not all(map(ended, slow)):
         for connection in slow:
             with contextlib.suppress(OSError):
-                connection.send(b"x")  # never quiet for long: it is the whole that is too slow
+                connection.send(b"x")  # never silent for long: it is the whole that is too slow
         asked = time.monotonic()
         assert server.request("/honest").status == 200
         took.append(time.monotonic() - asked)
@@ -63,15 +65,15 @@ def test_a_body_that_stops_is_cut(server: NginxServer) -> None:
         connection.sendall(b"POST /stopped HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nabc")
         began = time.monotonic()
         assert receive(connection).status in (0, 408)
-        assert 1.5 < time.monotonic() - began < 4
-    assert not any(seen.target == "/stopped" for seen in server.varnish.requests)
+        assert 0.9 < time.monotonic() - began < 3
+    assert "/stopped" not in server.varnish.targets
 
 
 def test_a_body_that_is_slow_but_steady_arrives(server: NginxServer) -> None:
     with server.connect() as connection:
         connection.sendall(b"POST /steady HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n")
         for byte in b"steps":
-            time.sleep(0.6)
+            time.sleep(0.3)
             connection.sendall(bytes([byte]))
         assert receive(connection).status == 200
     assert server.varnish.requests[-1].body == b"steps"
@@ -84,10 +86,9 @@ def test_a_reader_that_stops_is_cut_with_a_reset(server: NginxServer) -> None:
         wait_until(lambda: server.log_lines("/unread"), within=8)
         with pytest.raises(ConnectionResetError):
             connection.makefile("rb").read()
-    server.varnish.answer = None
 
 
-def test_a_connection_without_a_request_is_closed(server: NginxServer) -> None:
+def test_an_idle_connection_is_closed(server: NginxServer) -> None:
     with server.connect() as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         receive(connection)
@@ -95,4 +96,4 @@ def test_a_connection_without_a_request_is_closed(server: NginxServer) -> None:
         assert not ended(connection)
         began = time.monotonic()
         assert connection.recv(1) == b""
-        assert time.monotonic() - began < 8
+        assert time.monotonic() - began < 3

@@ -1,13 +1,10 @@
-"""start.sh, reload.sh and the files they write."""
+"""The environment: settings, defaults and mistakes; what start.sh finds out by itself."""
 
 import re
-import threading
-import time
 
 import pytest
 
 from nginx_server import NGINX, PATH, NginxServer
-from support.wait import wait_until
 
 
 @pytest.mark.parametrize(
@@ -113,81 +110,10 @@ def test_the_name_servers_are_those_of_resolv_conf(
         assert f"\nresolver {written} valid=2s ipv6=off;\n" in text
 
 
-def test_nginx_has_nothing_to_complain_about(fresh: NginxServer) -> None:
+def test_nginx_starts_without_a_warning(fresh: NginxServer) -> None:
     fresh.start()
     fresh.request("/")
     assert not fresh.log_lines(r"\[(warn|error|crit|alert|emerg)\]"), fresh.log.read_text()
-
-
-def test_reload_under_load_loses_no_request(fresh: NginxServer) -> None:
-    fresh.start()
-    failed: list[str] = []
-    done = threading.Event()
-    counts = [0, 0, 0, 0]
-
-    def visit(number: int) -> None:
-        while not done.is_set():
-            try:
-                answer = fresh.request(f"/{number}", port=fresh.load)
-                if answer.status != 200:
-                    failed.append(str(answer))
-            except OSError as error:
-                failed.append(repr(error))
-            counts[number] += 1
-            time.sleep(0.003)  # each of these costs a port for a minute
-
-    visitors = [threading.Thread(target=visit, args=[number]) for number in range(len(counts))]
-    for visitor in visitors:
-        visitor.start()
-    for text in ("first", "second", "third"):
-        fresh.edit("sites/error_page.conf", "There is a queue", f"{text} There is a queue")
-        reloaded = fresh.run_script("reload.sh")
-        assert (reloaded.returncode, reloaded.stdout) == (0, "")
-        time.sleep(0.3)
-    done.set()
-    for visitor in visitors:
-        visitor.join()
-    assert failed == []
-    assert min(counts) > 10
-
-
-def test_reload_brings_the_new_files(fresh: NginxServer) -> None:
-    fresh.start()
-    fresh.edit("sites/common.conf", "return 204;", "return 200 new;")
-    assert fresh.request("/.nginx/health").status == 204
-    assert fresh.run_script("reload.sh").returncode == 0
-    wait_until(lambda: fresh.request("/.nginx/health").text == "new")
-
-
-def test_reload_keeps_who_is_on_stage(fresh: NginxServer) -> None:
-    fresh.start()
-    with fresh.connect(fresh.stage) as player:
-        assert player.recv(100)
-        fresh.edit("sites/common.conf", "return 204;", "return 200 new;")
-        assert fresh.run_script("reload.sh").returncode == 0
-        wait_until(lambda: fresh.log_lines("gracefully shutting down"))
-        player.sendall(b"still here")
-        assert player.recv(100) == b"STILL HERE"
-
-
-def test_a_broken_file_is_rejected_with_its_line(fresh: NginxServer) -> None:
-    fresh.start()
-    site = fresh.scripts / "sites" / "nginx.conf"
-    line = len(site.read_text().splitlines()) + 1
-    fresh.edit("sites/nginx.conf", "}\n}\n", "}\n}\nserver { listen 99999; }\n")
-    rejected = fresh.run_script("reload.sh")
-    assert rejected.returncode == 1
-    assert f"{fresh.generated}/sites/nginx.conf:{line}" in rejected.stdout
-    time.sleep(0.2)
-    assert fresh.request("/").status == 200
-    assert fresh.process
-    assert fresh.process.poll() is None
-    fresh.edit("sites/nginx.conf", "server { listen 99999; }\n", "")
-    assert fresh.run_script("reload.sh").returncode == 0
-
-
-def test_reload_without_a_running_nginx_fails(fresh: NginxServer) -> None:
-    assert fresh.run_script("reload.sh").returncode == 1
 
 
 def test_the_readme_names_every_file() -> None:

@@ -1,4 +1,4 @@
-"""The two ports that do not speak HTTP."""
+"""The ports that do not speak HTTP."""
 
 import contextlib
 import re
@@ -10,7 +10,7 @@ from support.wait import wait_until
 SETTINGS = {"CLIENT_STAGE_CONNECTIONS": "350"}
 
 
-def test_the_stage_hears_who_calls_and_then_every_byte(server: NginxServer) -> None:
+def test_the_stage_gets_the_clients_address_and_then_every_byte(server: NginxServer) -> None:
     with server.connect(server.stage) as connection, connection.makefile("rb") as stream:
         own = connection.getsockname()[1]
         assert stream.readline() == f"PROXY TCP4 127.0.0.1 {server.address} {own} {server.stage}\r\n".encode()
@@ -20,21 +20,21 @@ def test_the_stage_hears_who_calls_and_then_every_byte(server: NginxServer) -> N
     assert re.match(r"127\.0\.0\.1 .*in=12 ", line)
 
 
-def test_the_policy_answers_who_has_stopped_sending(server: NginxServer) -> None:
+def test_the_policy_answers_a_half_closed_connection(server: NginxServer) -> None:
     with server.connect(server.policy) as connection:
         connection.sendall(b"<policy-file-request/>\0")
         connection.shutdown(socket.SHUT_WR)
         assert connection.recv(100) == b"<POLICY-FILE-REQUEST/>\0"
 
 
-def test_the_page_of_locust_is_carried_out_of_its_network(server: NginxServer) -> None:
+def test_locusts_page_is_forwarded(server: NginxServer) -> None:
     with server.connect(server.locust_page) as connection:
         connection.sendall(b"get / ")
         assert connection.recv(100) == b"GET / "
 
 
 def hold(server: NginxServer, port: int, count: int) -> int:
-    """Open that many connections at once; how many of them are served."""
+    """Open `count` connections at once; return how many of them are served."""
     opened = [server.connect(port) for _ in range(count)]
     try:
         served = 0
@@ -48,7 +48,7 @@ def hold(server: NginxServer, port: int, count: int) -> int:
             connection.close()
 
 
-def test_a_class_fits_onto_each_port_and_no_more_than_the_limit(server: NginxServer) -> None:
+def test_each_port_has_room_for_a_class_and_a_limit(server: NginxServer) -> None:
     assert hold(server, server.stage, 300) == 300
     assert wait_until(lambda: hold(server, server.stage, 360) == 350)
     assert hold(server, server.policy, 300) == 300
