@@ -1,6 +1,7 @@
 """Containers: hardening, networks, and what happens when one is stopped, frozen, killed or re-created."""
 
 import json
+import re
 import socket
 import subprocess
 import time
@@ -228,8 +229,10 @@ def answers(service: str, stack: Stack, host: str) -> bool:
 
 
 def test_the_mirror_takes_over_gives_back_and_is_removed(stack: Stack) -> None:
-    """Pages, stage and chat move to the mirror when the backend stops, and back when it starts. `make up` without
-    the extra removes the mirror; the sockets that it leaves when it is killed do not matter."""
+    """Pages, stage and chat move to the mirror when the backend stops, and back when it starts.
+
+    `make up` without the extra removes the mirror; the sockets that a killed mirror leaves do not matter.
+    """
     extras = stack.settings["EXTRAS"]
     stack.settings["EXTRAS"] = extras + ",mirror"
     try:
@@ -284,6 +287,14 @@ def test_the_second_backend_has_stages_of_its_own(stack: Stack) -> None:
     for client in (stack.web_stage_client("second.localhost"), stack.stage_client("SECOND_SWF_PORT")):
         client.join(stage="elsinore")
         client.close()
+
+
+def test_the_commands_in_the_page_of_the_extra_second(stack: Stack) -> None:
+    page = (REPO / "extras" / "second" / "README.md").read_text()
+    [(commands, promised)] = re.findall(r"```sh\n(.*?)```\n\n```text\n(.*?)```", page, re.S)
+    commands = commands.replace("8080", str(stack.ports["HTTP_PORT"]))
+    printed = subprocess.check_output(["bash", "-c", commands], cwd=REPO, env=stack.environment, text=True)
+    assert printed.replace("\r", "").endswith(promised)
 
 
 def test_the_log_of_the_inspector_names_the_real_client(stack: Stack) -> None:
