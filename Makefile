@@ -33,7 +33,7 @@ reload: ## load the changed nginx and Varnish files without dropping a request
 	@bin/stack reload
 
 ##@ Measure
-load: ## load the running stack for 30 seconds; judge the run by loadtest/thresholds.toml
+load: ## load the running stack for 30 seconds; judge the run by loadtest/verdict/thresholds.toml
 	@bin/stack load
 
 lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them)

@@ -1,6 +1,7 @@
 """The commands on machines without an engine, images or programs, simulated by a PATH of our choosing."""
 
 import os
+import re
 import shlex
 import shutil
 import socket
@@ -231,11 +232,14 @@ def test_the_ports_of_chosen_extras_are_checked(bare: Path) -> None:
 
 
 REGISTRY = """#!/bin/sh
-# The registry answers if there is a file `registry`; the offline images are always here.
+# An engine. The file `registry` says whether a registry answers; an image's label is in the file of its name.
+for last; do :; done
 case "$*" in
-*"config --images") echo "${NGINX_IMAGE:-nginx:1}" ;;
-*config) echo "PYTHON_IMAGE: ${PYTHON_IMAGE:-python:3}" ;;
-"image inspect proscenium/"*) ;;
+*" config") echo "image: ${NGINX_IMAGE:-nginx:1}" && echo "PYTHON_IMAGE: ${PYTHON_IMAGE:-python:3}" ;;
+"image inspect proscenium/base"*) ;;
+"image inspect -f {{.Id}}"*) echo base ;;
+"image inspect -f"*) cat "built-${last##*/}" ;;
+"build --label "*) echo "${3#content=}" >"built-${9##*/}" ;;
 *inspect*) [ -e registry ] ;;
 esac
 """
@@ -243,7 +247,7 @@ esac
 
 def choose_images(bare: Path) -> str:
     done = subprocess.run(
-        ["bash", "-c", ". bin/lib/common.sh; . bin/lib/images.sh; choose_images; echo ${NGINX_IMAGE:-}"],
+        ["bash", "-c", ". bin/lib/common.sh; . offline/images.sh; choose_images; echo ${NGINX_IMAGE:-}"],
         cwd=bare,
         env={"PATH": f"{bare.parent / 'bin'}:{os.environ['PATH']}"},
         stdout=subprocess.PIPE,
@@ -254,10 +258,40 @@ def choose_images(bare: Path) -> str:
     return done.stdout
 
 
-def test_plain_compose_learns_of_the_offline_images(bare: Path) -> None:
+def install_registry(bare: Path) -> None:
     docker = bare.parent / "bin" / "docker"
     docker.write_text(REGISTRY)
     docker.chmod(0o755)
+
+
+def test_the_offline_images_are_built_when_their_files_change(bare: Path) -> None:
+    install_registry(bare)
+    assert choose_images(bare).count("Building") == 4
+    assert choose_images(bare).count("Building") == 0
+    with (bare / "offline" / "Dockerfile").open("a") as dockerfile:
+        dockerfile.write("# changed\n")
+    assert choose_images(bare).count("Building") == 4
+
+
+def test_the_images_can_be_built_as_the_readme_says(bare: Path) -> None:
+    [printed] = re.findall(r"```sh\n(.*?)```", (bare / "offline" / "README.md").read_text(), re.S)
+    docker = bare.parent / "bin" / "docker"
+    docker.write_text('#!/bin/sh\necho "$@" >>commands\n')
+    docker.chmod(0o755)
+    (bare / "offline" / "base.sh").write_text('#!/bin/sh\necho base "$@" >>commands\n')
+    (bare / "compose.override.yaml").unlink(missing_ok=True)
+    path = f"{docker.parent}:{os.environ['PATH']}"
+    subprocess.run(["bash", "-ec", printed], cwd=bare, env={"PATH": path}, check=True, timeout=20)
+    commands = (bare / "commands").read_text()
+    names = re.findall(r"^\w+=(.*)$", (bare / "offline" / "images.env").read_text(), re.M)
+    assert sorted(re.findall(r"(?:-t|^base) (\S+)", commands, re.M)) == sorted(names)
+    targets = re.findall(r"AS (\w+)", (bare / "offline" / "Dockerfile").read_text())
+    assert re.findall(r"--target (\w+)", commands) == targets
+    assert (bare / "compose.override.yaml").resolve() == bare / "offline" / "compose.yaml"
+
+
+def test_plain_compose_hears_of_the_offline_images(bare: Path) -> None:
+    install_registry(bare)
     override = bare / "compose.override.yaml"
     override.unlink(missing_ok=True)
     for _ in range(2):

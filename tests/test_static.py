@@ -293,10 +293,10 @@ def requirements(distribution: str) -> set[str]:
     }
 
 
-def test_the_official_locust_image_brings_what_the_visitors_import() -> None:
-    """Our lock is not in that image: it has Locust, and what Locust needs."""
+def third_party_imports() -> set[str]:
+    """The modules that the load test imports and neither it nor Python brings."""
     loadtest = REPO / "loadtest"
-    parts = [*loadtest.glob("*.py"), *loadtest.glob("visitors/**/*.py"), *loadtest.glob("cache_tab/**/*.py")]
+    parts = [part for part in loadtest.rglob("*.py") if not {"bench", "tests"} & set(part.parts)]
     imported = set()
     for part in parts:
         for node in ast.walk(ast.parse(part.read_text())):
@@ -304,9 +304,13 @@ def test_the_official_locust_image_brings_what_the_visitors_import() -> None:
                 imported |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 imported.add(node.module.split(".")[0])
-    foreign = imported - sys.stdlib_module_names - {path.stem for path in loadtest.iterdir()}
+    return imported - sys.stdlib_module_names - {path.stem for path in loadtest.iterdir()}
+
+
+def test_the_official_locust_image_brings_what_the_load_test_imports() -> None:
+    """Our lock is not in that image: it has Locust, and what Locust needs."""
     of = packages_distributions()
-    used = {canonicalize_name(of[name][0]) for name in foreign}
+    used = {canonicalize_name(of[name][0]) for name in third_party_imports()}
 
     brought, new = {"locust"}, {"locust"}
     while new:

@@ -70,7 +70,7 @@ remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 
 # The load of `make load`, in either mode.
 # shellcheck disable=SC2034  # used by containers.sh and native/native.sh
-load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --chat-rate 20 --thresholds thresholds.toml)
+load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --chat-rate 20 --thresholds verdict/thresholds.toml)
 
 port_taken() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
 
