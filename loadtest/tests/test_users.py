@@ -38,6 +38,7 @@ def test_the_web_audience_does_the_same_over_a_websocket(site: FakeSite) -> None
     result = run(site, WebAudience, users=3, arguments=arguments, until_rows=rows)
     assert not result.failed
     assert "stage join" not in result.requests
+    assert site.asked["/ws"] >= 3
     assert site.hosts == {"classic.localhost"}
 
 
