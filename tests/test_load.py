@@ -162,7 +162,7 @@ def test_the_chat_of_a_load_test_is_readable(stack: Stack) -> None:
 def test_four_workers_join_the_master(stack: Stack) -> None:
     settings = {
         "LOADTEST_WORKERS": "4",
-        "COMPOSE_PROFILES": stack.settings["COMPOSE_PROFILES"] + ",workers",
+        "EXTRAS": stack.settings["EXTRAS"] + ",workers",
         "HEALTH_INTERVAL": "1s",  # the workers start when the master is healthy
     }
     before = dict(stack.settings)

@@ -3,24 +3,15 @@
 import re
 import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from front import PATH, Front, eventually
-from tiers import LineMock, Mock, response
-
-
-@pytest.fixture
-def front() -> Iterator[Front]:
-    """A front of house of each test's own, not running yet."""
-    with Front() as front:
-        yield front
+from nginx_server import NGINX, PATH, NginxServer
+from support.wait import wait_until
 
 
 @pytest.mark.parametrize(
-    ("knob", "value"),
+    ("setting", "value"),
     [
         ("CLIENT_CONNECTIONS", "0"),
         ("CLIENT_CONNECTIONS", "many"),
@@ -33,44 +24,69 @@ def front() -> Iterator[Front]:
         ("HTTPS_REDIRECT", "yes"),
         ("SERVER_NAMES", "a.example; return 200"),
         ("SERVER_NAMES", "a.example\nb.example"),
+        ("LISTEN_HTTP", "all"),
+        ("LISTEN_STAGE", "localhost:7230"),
+        ("VARNISH_ADDRESS", "/run/varnish.sock"),
+        ("BACKEND_ADDRESS", "backend"),
+        ("BACKEND_STAGE_ADDRESS", "unix:/run/x;error_log"),
+        ("POLICYD_ADDRESS", "http://policyd:3000"),
+        ("MIRROR_ADDRESS", "mirror:8081/"),
+        ("MEDIA_FOLDER", "media"),
+        ("CERTIFICATE_FOLDER", '/x"; error_log "/y'),
     ],
 )
-def test_a_knob_with_a_wrong_value_is_one_line(front: Front, knob: str, value: str) -> None:
+def test_a_wrong_setting_is_one_line(fresh: NginxServer, setting: str, value: str) -> None:
     for script in ("start.sh", "reload.sh"):
-        ended = front.script(script, **{knob: value})
+        ended = fresh.run_script(script, **{setting: value})
         assert ended.returncode == 1
-        assert ended.stdout.startswith(knob)
-        assert value in ended.stdout
+        assert ended.stdout.startswith(f"{setting} must be ")
+        assert ended.stdout.endswith(f", not '{value}'\n")
         assert len(ended.stdout.splitlines()) == 1 + value.count("\n")
-    assert list(front.generated.iterdir()) == []
+    assert list(fresh.generated.iterdir()) == []
 
 
-def test_an_empty_knob_is_its_default(front: Front) -> None:
-    knobs = ("CLIENT_CONNECTIONS", "CLIENT_REQUESTS", "LOGIN_REQUESTS", "HTTPS_PORT", "HTTPS_REDIRECT")
-    assert front.script("generate.sh", **dict.fromkeys(knobs, "")).returncode == 0
-    limits = (front.generated / "limits.conf").read_text()
+@pytest.mark.parametrize("setting", ["MIRROR_ADDRESS", "SECOND_STAGE_ADDRESS"])
+def test_half_of_a_pair_of_settings_is_one_line(fresh: NginxServer, setting: str) -> None:
+    ended = fresh.run_script("start.sh", **{setting: "unix:/run/x.sock"})
+    assert ended.returncode == 1
+    assert re.fullmatch(r"\w+ and \w+ belong together: set both\n", ended.stdout)
+    assert setting in ended.stdout
+
+
+def test_the_readme_has_every_setting_with_its_default() -> None:
+    table = (NGINX / "README.md").read_text().split("### nginx")[1].split("### Varnish")[0]
+    documented = re.findall(r"^\| `(\w+)` \| (?:`(\S+)`)? *\|", table, re.M)
+    settings = (NGINX / "scripts" / "settings.sh").read_text()
+    assert documented == [*re.findall(r"^(\w+)=\$\{\1:-(.*)}$", settings, re.M), ("NAME_SERVERS", "")]
+
+
+def test_an_empty_setting_is_its_default(fresh: NginxServer) -> None:
+    numbers = ("CLIENT_CONNECTIONS", "CLIENT_REQUESTS", "LOGIN_REQUESTS", "CLIENT_STAGE_CONNECTIONS")
+    assert fresh.render(**dict.fromkeys((*numbers, "HTTPS_PORT", "HTTPS_REDIRECT"), "")).returncode == 0
+    limits = (fresh.generated / "limits/requests.conf").read_text()
     for number in ("connections 400;", "rate=300r/s;", "burst=3000 ", "rate=30r/m;", "burst=30 "):
         assert number in limits
-    assert "1000" in (front.generated / "limits-stage.conf").read_text()
+    assert "limit_conn stage 1000;" in (fresh.generated / "streams/stage.conf").read_text()
+    assert "limit_conn audience 1000;" in (fresh.generated / "proxying/websocket.conf").read_text()
 
 
 @pytest.mark.parametrize(
     ("version", "written"),
     [
-        ("1.22.1", "listen {}:{} ssl http2;\n"),
-        ("1.25.0", "listen {}:{} ssl http2;\n"),
+        ("1.22.1", "listen {}:{} ssl http2;\n\n"),
+        ("1.25.0", "listen {}:{} ssl http2;\n\n"),
         ("1.25.1", "listen {}:{} ssl;\nhttp2 on;\n"),
         ("1.30.5", "listen {}:{} ssl;\nhttp2 on;\n"),
-        ("1.9.5", "listen {}:{} ssl http2;\n"),
+        ("1.9.5", "listen {}:{} ssl http2;\n\n"),
     ],
 )
-def test_http_2_is_spelled_for_this_version(front: Front, version: str, written: str) -> None:
-    programs = front.folder / "bin"
+def test_http_2_has_the_syntax_of_this_version(fresh: NginxServer, version: str, written: str) -> None:
+    programs = fresh.folder / "bin"
     programs.mkdir()
     (programs / "nginx").write_text(f"#!/bin/sh\necho 'nginx version: nginx/{version} (Debian)' >&2\n")
     (programs / "nginx").chmod(0o755)
-    assert front.script("generate.sh", PATH=f"{programs}:{PATH}").returncode == 0
-    assert (front.generated / "listen-tls.conf").read_text() == written.format(front.address, front.secure)
+    assert fresh.render(PATH=f"{programs}:{PATH}").returncode == 0
+    assert written.format(fresh.address, fresh.https) in (fresh.generated / "listeners/http.conf").read_text()
 
 
 @pytest.mark.parametrize(
@@ -84,45 +100,27 @@ def test_http_2_is_spelled_for_this_version(front: Front, version: str, written:
     ],
     ids=["docker", "podman", "ipv6", "none", "no-file"],
 )
-def test_the_name_servers_are_those_of_resolv_conf(front: Front, given: str | None, written: str) -> None:
-    resolv_conf = front.folder / "resolv.conf"
+def test_the_name_servers_are_those_of_resolv_conf(
+    fresh: NginxServer, given: str | None, written: str
+) -> None:
+    resolv_conf = fresh.folder / "resolv.conf"
     if given is not None:
         resolv_conf.write_text(given)
-    front.knobs["RESOLV_CONF"] = str(resolv_conf)
-    front.start()  # nginx accepts it, in http and in stream
-    assert (front.generated / "resolver.conf").read_text() == f"resolver {written} valid=2s ipv6=off;\n"
+    fresh.settings["RESOLV_CONF"] = str(resolv_conf)
+    fresh.start()  # nginx accepts it, in http and in stream
+    for file in ("http.conf", "stream.conf"):
+        text = (fresh.generated / "upstreams" / file).read_text()
+        assert f"\nresolver {written} valid=2s ipv6=off;\n" in text
 
 
-def test_nginx_has_nothing_to_complain_about(front: Front) -> None:
-    front.start()
-    front.ask("/")
-    assert not front.lines(r"\[(warn|error|crit|alert|emerg)\]"), front.log.read_text()
+def test_nginx_has_nothing_to_complain_about(fresh: NginxServer) -> None:
+    fresh.start()
+    fresh.request("/")
+    assert not fresh.log_lines(r"\[(warn|error|crit|alert|emerg)\]"), fresh.log.read_text()
 
 
-def test_the_second_house_is_known_while_it_is_there(front: Front) -> None:
-    front.start()
-    assert front.ask("/", "second.localhost").status == 421
-    second = Mock("second", front.sockets / "second.sock")
-    stage = LineMock("its stage", front.sockets / "second-stage.sock")
-    try:
-        assert front.script("reload.sh").returncode == 0
-        # For a moment the old workers take connections, too.
-        eventually(lambda: {front.ask("/", "second.localhost").text for _ in range(20)} == {"varnish"})
-        assert front.varnish.seen[-1].headers["host"] == "second.localhost"
-        assert front.ask("/ws", "second.localhost").text == "second"
-        front.varnish.answer = lambda _: response(
-            status="302 Found", location="http://second.localhost:8081/x"
-        )
-        assert front.ask("/", "second.localhost").headers["location"] == "/x"
-        with front.connect(front.second_stage) as connection, connection.makefile("rb") as stream:
-            assert stream.readline().startswith(b"PROXY TCP4 ")
-    finally:
-        second.close()
-        stage.close()
-
-
-def test_reload_under_load_loses_no_request(front: Front) -> None:
-    front.start()
+def test_reload_under_load_loses_no_request(fresh: NginxServer) -> None:
+    fresh.start()
     failed: list[str] = []
     done = threading.Event()
     counts = [0, 0, 0, 0]
@@ -130,7 +128,7 @@ def test_reload_under_load_loses_no_request(front: Front) -> None:
     def visit(number: int) -> None:
         while not done.is_set():
             try:
-                answer = front.ask(f"/{number}", port=front.load)
+                answer = fresh.request(f"/{number}", port=fresh.load)
                 if answer.status != 200:
                     failed.append(str(answer))
             except OSError as error:
@@ -142,8 +140,8 @@ def test_reload_under_load_loses_no_request(front: Front) -> None:
     for visitor in visitors:
         visitor.start()
     for text in ("first", "second", "third"):
-        front.edit("pages.conf", "There is a queue at the door", f"{text} There is a queue at the door")
-        reloaded = front.script("reload.sh")
+        fresh.edit("sites/error_page.conf", "There is a queue", f"{text} There is a queue")
+        reloaded = fresh.run_script("reload.sh")
         assert (reloaded.returncode, reloaded.stdout) == (0, "")
         time.sleep(0.3)
     done.set()
@@ -153,55 +151,51 @@ def test_reload_under_load_loses_no_request(front: Front) -> None:
     assert min(counts) > 10
 
 
-def test_reload_brings_the_new_files(front: Front) -> None:
-    front.start()
-    front.edit("common.conf", "return 204;", "return 200 new;")
-    assert front.ask("/.nginx/health").status == 204
-    assert front.script("reload.sh").returncode == 0
-    eventually(lambda: front.ask("/.nginx/health").text == "new")
+def test_reload_brings_the_new_files(fresh: NginxServer) -> None:
+    fresh.start()
+    fresh.edit("sites/common.conf", "return 204;", "return 200 new;")
+    assert fresh.request("/.nginx/health").status == 204
+    assert fresh.run_script("reload.sh").returncode == 0
+    wait_until(lambda: fresh.request("/.nginx/health").text == "new")
 
 
-def test_reload_keeps_who_is_on_stage(front: Front) -> None:
-    front.start()
-    with front.connect(front.stage) as player:
+def test_reload_keeps_who_is_on_stage(fresh: NginxServer) -> None:
+    fresh.start()
+    with fresh.connect(fresh.stage) as player:
         assert player.recv(100)
-        front.edit("common.conf", "return 204;", "return 200 new;")
-        assert front.script("reload.sh").returncode == 0
-        eventually(lambda: front.lines("gracefully shutting down"))
+        fresh.edit("sites/common.conf", "return 204;", "return 200 new;")
+        assert fresh.run_script("reload.sh").returncode == 0
+        wait_until(lambda: fresh.log_lines("gracefully shutting down"))
         player.sendall(b"still here")
         assert player.recv(100) == b"STILL HERE"
 
 
-def test_a_broken_file_is_refused_with_its_line(front: Front) -> None:
-    front.start()
-    site = front.conf / "sites" / "nginx.conf"
-    site.write_text(site.read_text() + "\nserver { listen 99999; }\n")
-    line = len(site.read_text().splitlines())
-    refused = front.script("reload.sh")
-    assert refused.returncode == 1
-    assert f"{site}:{line}" in refused.stdout
+def test_a_broken_file_is_rejected_with_its_line(fresh: NginxServer) -> None:
+    fresh.start()
+    site = fresh.scripts / "sites" / "nginx.conf"
+    line = len(site.read_text().splitlines()) + 1
+    fresh.edit("sites/nginx.conf", "}\n}\n", "}\n}\nserver { listen 99999; }\n")
+    rejected = fresh.run_script("reload.sh")
+    assert rejected.returncode == 1
+    assert f"{fresh.generated}/sites/nginx.conf:{line}" in rejected.stdout
     time.sleep(0.2)
-    assert front.ask("/").status == 200
-    assert front.process
-    assert front.process.poll() is None
-    front.lay_out()
-    assert front.script("reload.sh").returncode == 0
+    assert fresh.request("/").status == 200
+    assert fresh.process
+    assert fresh.process.poll() is None
+    fresh.edit("sites/nginx.conf", "server { listen 99999; }\n", "")
+    assert fresh.run_script("reload.sh").returncode == 0
 
 
-def test_reload_without_a_running_nginx_fails(front: Front) -> None:
-    assert front.script("reload.sh").returncode == 1
+def test_reload_without_a_running_nginx_fails(fresh: NginxServer) -> None:
+    assert fresh.run_script("reload.sh").returncode == 1
 
 
-def test_readme_names_every_file_and_every_test() -> None:
-    nginx = Path(__file__).parent.parent
-    readme = (nginx / "README.md").read_text()
-    named = set(re.findall(r"`((?:sites/|webcam/)?[\w-]+\.(?:conf|sh))`", readme))
-    there = {
-        str(path.relative_to(nginx))
-        for pattern in ("*.conf", "*.sh", "sites/*.conf", "webcam/*")
-        for path in nginx.glob(pattern)
-    }
-    assert named == there
-    tests = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
-    rules = set(re.findall(r"`(test_\w+)`", readme)) - {path.stem for path in Path(__file__).parent.iterdir()}
-    assert rules == set(re.findall(r"^def (test_\w+)", tests, re.M))
+def test_the_readme_names_every_file() -> None:
+    tree = dict(re.findall(r"^([\w.]+)/? +(.*)$", (NGINX / "README.md").read_text().split("```")[1], re.M))
+    for path in sorted(NGINX.glob("**/*.*")):
+        folder, *rest = path.relative_to(NGINX).parts
+        if folder not in ("tests", "webcam", "README.md"):
+            assert folder in tree, path
+            assert (
+                not rest or folder in ("mirror", "second", "sites") or rest[0].split(".")[0] in tree[folder]
+            )

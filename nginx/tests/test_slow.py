@@ -1,7 +1,6 @@
 """Clients that take their time. The limits are those of clients.conf, ten times shorter."""
 
 import contextlib
-import re
 import select
 import socket
 import time
@@ -9,18 +8,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from front import Front, eventually, receive
-from tiers import response
+from nginx_server import NginxServer
+from support.http import receive
+from support.origin import response
+from support.wait import wait_until
 
 
 @pytest.fixture(scope="module")
-def front() -> Iterator[Front]:
-    """Time runs ten times faster in here."""
-    with Front() as running:
-        clients = running.conf / "clients.conf"
-        text, changed = re.subn(r"(\d+)0s;", r"\1s;", clients.read_text())
-        assert changed == 4
-        clients.write_text(text)
+def server() -> Iterator[NginxServer]:
+    """An nginx with the same time limits, ten times shorter or more."""
+    with NginxServer() as running:
+        timeouts = "limits/timeouts.conf.template"
+        running.edit(timeouts, "client_header_timeout 10s", "client_header_timeout 1s")
+        running.edit(timeouts, "client_body_timeout 20s", "client_body_timeout 2s")
+        running.edit(timeouts, "send_timeout 30s", "send_timeout 3s")
+        running.edit(timeouts, "keepalive_timeout 60s", "keepalive_timeout 2s")
         running.start()
         yield running
 
@@ -35,9 +37,9 @@ def ended(connection: socket.socket) -> bool:
         return True
 
 
-def test_dribbled_headers_are_cut_and_an_honest_client_is_served(front: Front) -> None:
+def test_dribbled_headers_are_cut_and_an_honest_client_is_served(server: NginxServer) -> None:
     began = time.monotonic()
-    slow = [front.connect() for _ in range(100)]
+    slow = [server.connect() for _ in range(100)]
     for connection in slow:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
     took: list[float] = []
@@ -46,7 +48,7 @@ def test_dribbled_headers_are_cut_and_an_honest_client_is_served(front: Front) -
             with contextlib.suppress(OSError):
                 connection.send(b"x")  # never quiet for long: it is the whole that is too slow
         asked = time.monotonic()
-        assert front.ask("/honest").status == 200
+        assert server.request("/honest").status == 200
         took.append(time.monotonic() - asked)
         time.sleep(0.05)
     assert all(map(ended, slow))
@@ -56,37 +58,37 @@ def test_dribbled_headers_are_cut_and_an_honest_client_is_served(front: Front) -
         connection.close()
 
 
-def test_a_body_that_stops_is_cut(front: Front) -> None:
-    with front.connect() as connection:
+def test_a_body_that_stops_is_cut(server: NginxServer) -> None:
+    with server.connect() as connection:
         connection.sendall(b"POST /stopped HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nabc")
         began = time.monotonic()
         assert receive(connection).status in (0, 408)
         assert 1.5 < time.monotonic() - began < 4
-    assert not any(seen.target == "/stopped" for seen in front.varnish.seen)
+    assert not any(seen.target == "/stopped" for seen in server.varnish.requests)
 
 
-def test_a_body_that_is_slow_but_steady_arrives(front: Front) -> None:
-    with front.connect() as connection:
+def test_a_body_that_is_slow_but_steady_arrives(server: NginxServer) -> None:
+    with server.connect() as connection:
         connection.sendall(b"POST /steady HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n")
         for byte in b"steps":
             time.sleep(0.6)
             connection.sendall(bytes([byte]))
         assert receive(connection).status == 200
-    assert front.varnish.seen[-1].body == b"steps"
+    assert server.varnish.requests[-1].body == b"steps"
 
 
-def test_a_reader_that_stops_is_cut_with_a_reset(front: Front) -> None:
-    front.varnish.answer = lambda _: response(b"x" * 20_000_000)
-    with front.connect() as connection:
+def test_a_reader_that_stops_is_cut_with_a_reset(server: NginxServer) -> None:
+    server.varnish.answer = lambda _: response(b"x" * 20_000_000)
+    with server.connect() as connection:
         connection.sendall(b"GET /unread HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        eventually(lambda: front.lines("/unread"), within=8)
+        wait_until(lambda: server.log_lines("/unread"), within=8)
         with pytest.raises(ConnectionResetError):
             connection.makefile("rb").read()
-    front.varnish.answer = None
+    server.varnish.answer = None
 
 
-def test_a_connection_without_a_request_is_closed(front: Front) -> None:
-    with front.connect() as connection:
+def test_a_connection_without_a_request_is_closed(server: NginxServer) -> None:
+    with server.connect() as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         receive(connection)
         time.sleep(0.3)

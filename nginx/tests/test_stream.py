@@ -4,37 +4,38 @@ import contextlib
 import re
 import socket
 
-from front import Front, eventually
+from nginx_server import NginxServer
+from support.wait import wait_until
 
-KNOBS = {"CLIENT_STAGE_CONNECTIONS": "350"}
+SETTINGS = {"CLIENT_STAGE_CONNECTIONS": "350"}
 
 
-def test_the_stage_hears_who_calls_and_then_every_byte(front: Front) -> None:
-    with front.connect(front.stage) as connection, connection.makefile("rb") as stream:
+def test_the_stage_hears_who_calls_and_then_every_byte(server: NginxServer) -> None:
+    with server.connect(server.stage) as connection, connection.makefile("rb") as stream:
         own = connection.getsockname()[1]
-        assert stream.readline() == f"PROXY TCP4 127.0.0.1 {front.address} {own} {front.stage}\r\n".encode()
+        assert stream.readline() == f"PROXY TCP4 127.0.0.1 {server.address} {own} {server.stage}\r\n".encode()
         connection.sendall(b"mode=join\0\xff\0")
         assert stream.read(12) == b"MODE=JOIN\0\xff\0"
-    (line,) = eventually(lambda: front.lines(f"stream:{front.stage} 200 "))
+    (line,) = wait_until(lambda: server.log_lines(f"stream:{server.stage} 200 "))
     assert re.match(r"127\.0\.0\.1 .*in=12 ", line)
 
 
-def test_the_policy_answers_who_has_stopped_sending(front: Front) -> None:
-    with front.connect(front.policy) as connection:
+def test_the_policy_answers_who_has_stopped_sending(server: NginxServer) -> None:
+    with server.connect(server.policy) as connection:
         connection.sendall(b"<policy-file-request/>\0")
         connection.shutdown(socket.SHUT_WR)
         assert connection.recv(100) == b"<POLICY-FILE-REQUEST/>\0"
 
 
-def test_the_page_of_locust_is_carried_out_of_its_network(front: Front) -> None:
-    with front.connect(front.locust_page) as connection:
+def test_the_page_of_locust_is_carried_out_of_its_network(server: NginxServer) -> None:
+    with server.connect(server.locust_page) as connection:
         connection.sendall(b"get / ")
         assert connection.recv(100) == b"GET / "
 
 
-def hold(front: Front, port: int, count: int) -> int:
+def hold(server: NginxServer, port: int, count: int) -> int:
     """Open that many connections at once; how many of them are served."""
-    opened = [front.connect(port) for _ in range(count)]
+    opened = [server.connect(port) for _ in range(count)]
     try:
         served = 0
         for connection in opened:
@@ -47,13 +48,13 @@ def hold(front: Front, port: int, count: int) -> int:
             connection.close()
 
 
-def test_a_class_fits_onto_each_port_and_no_more_than_the_limit(front: Front) -> None:
-    assert hold(front, front.stage, 300) == 300
-    assert eventually(lambda: hold(front, front.stage, 360) == 350)
-    assert hold(front, front.policy, 300) == 300
-    assert eventually(lambda: hold(front, front.policy, 410) == 400)
+def test_a_class_fits_onto_each_port_and_no_more_than_the_limit(server: NginxServer) -> None:
+    assert hold(server, server.stage, 300) == 300
+    assert wait_until(lambda: hold(server, server.stage, 360) == 350)
+    assert hold(server, server.policy, 300) == 300
+    assert wait_until(lambda: hold(server, server.policy, 410) == 400)
 
 
-def test_the_load_ports_have_no_limit(front: Front) -> None:
-    assert hold(front, front.load_stage, 410) == 410
-    assert hold(front, front.load_policy, 410) == 410
+def test_the_load_ports_have_no_limit(server: NginxServer) -> None:
+    assert hold(server, server.load_stage, 410) == 410
+    assert hold(server, server.load_policy, 410) == 410

@@ -125,7 +125,8 @@ class Origin:
             self.sent.append(target)
             if headers.get("upgrade"):
                 self.upgraded(connection, request)
-            if version == "HTTP/1.0" or b"\r\nconnection: close\r\n" in answer:
+            close = headers.get("connection", "").lower() == "close"
+            if close or version == "HTTP/1.0" or b"\r\nconnection: close\r\n" in answer:
                 return
 
     def upgraded(self, connection: socket.socket, request: Request) -> None:
