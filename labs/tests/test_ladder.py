@@ -43,7 +43,7 @@ ITS_OWN = {"include listen.conf", "include headers.conf", "sendfile on", "tcp_no
 
 
 def directives(site: Path) -> list[str]:
-    """The directives of a site without comments, log formats and unmeasured locations; includes without folder."""
+    """The directives of a site, without comments, log formats, unmeasured locations, includes' folders."""
     text = re.sub(r"^\s*#.*$| #.*$", "", site.read_text(), flags=re.M)
     text = re.sub(r"include \S*/", "include ", text)
     text = re.sub(
