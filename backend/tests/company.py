@@ -1,7 +1,8 @@
 """A company of players and an audience in one house, without a network: who is sent what."""
 
-from upstage.house import House
-from upstage.members import Member, Player
+from upstage.stage.players import Player
+from upstage.stage.stage import Member
+from upstage.stage.stages import Stages
 
 
 def split(frames: bytes) -> list[bytes]:
@@ -12,18 +13,18 @@ def split(frames: bytes) -> list[bytes]:
 class Guest:
     """One connection; `frames` are what it has been sent and nobody has asked for yet, as text."""
 
-    def __init__(self, house: House, player: Player | None = None, stage: str = "demo") -> None:
-        self.house = house
+    def __init__(self, stages: Stages, player: Player | None = None, stage: str = "demo") -> None:
+        self.stages = stages
         self.sent: list[bytes] = []
-        self.member: Member = house.connect(self.sent.append)
+        self.member: Member = stages.connect(self.sent.append)
         if player:
-            self.send(f"MD5={house.key_for(player)}&mode=IDENT")
+            self.send(f"MD5={stages.key_for(player)}&mode=IDENT")
         if stage:
             self.send(f"stage_ID={stage}&mode=JOIN")
 
     def send(self, *frames: str) -> None:
         for frame in frames:
-            self.house.receive(self.member, frame.encode())
+            self.stages.receive(self.member, frame.encode())
 
     def heard(self) -> list[str]:
         """What came since the last time, without the NUL bytes."""
@@ -35,7 +36,7 @@ class Guest:
         return [frame.rpartition("mode=")[2] for frame in self.heard()]
 
     def leave(self) -> None:
-        self.house.disconnect(self.member)
+        self.stages.disconnect(self.member)
 
 
 def actor(name: str) -> Player:

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from upstage.stage import Colours, Stage
-from upstage.things import Audio, Avatar, Backdrop, Prop
+from upstage.stage.stage import Stage
+from upstage.stage.stages import Stages
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode does not do it
+from demo_stage import with_demo
 from theatre import PASSWORD, RUN, Cache, Maker, Server, make_content, make_site
 
 settings.register_profile("here", database=None)  # leave no folder behind
@@ -23,22 +24,13 @@ def content(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def stage() -> Stage:
-    """A stage with two of each thing, one avatar off stage."""
-    return Stage(
-        id="demo",
-        name="Demo Stage",
-        splash="Welcome & enjoy",
-        colours=Colours("0x112233", "0x445566", "0x778899", "0xAABBCC"),
-        avatars=[
-            Avatar(1, "Ann", "/media/ann.svg", 60.0, 120.5),
-            Avatar(2, "Bo~b", "/media/bob.svg"),
-        ],
-        backdrops=[Backdrop(1, "Wood", "/media/wood.svg"), Backdrop(2, "Sea", "/media/sea.svg")],
-        props=[Prop(1, "Hat", "/media/hat.svg")],
-        audios=[Audio(1, "Bell", "bell.mp3", "sfx")],
-        backdrop_shown=1,
-    )
+def stages() -> Stages:
+    return with_demo(Stages())
+
+
+@pytest.fixture
+def stage(stages: Stages) -> Stage:
+    return stages.by_id["demo"]
 
 
 @pytest.fixture(scope="session")

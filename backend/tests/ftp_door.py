@@ -16,8 +16,8 @@ SERVER = """
 import sys
 from pathlib import Path
 from twisted.internet import reactor
-from upstage import webcam
-from upstage.members import Player
+from upstage.net import webcam
+from upstage.stage.players import Player
 from upstage.web.templates import Pages
 from upstage.web.request import Node, Site
 from upstage.web.webcam import Frames, WebcamFolder

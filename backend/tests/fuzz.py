@@ -27,30 +27,30 @@ sys.path.insert(0, str(Path(__file__).parent))
 from theatre import PASSWORD, SRC, Server, make_content
 
 sys.path.insert(0, str(SRC))
-from upstage.house import HOUSE_MODES, PLAYER_MODES
 from upstage.settings import PACKAGE
+from upstage.stage.stages import COMMON_MODES, PLAYER_MODES
 
 # Who has the key "player" is one, under one of forty names. Nothing is spoken: that is not tried here.
 RUN = """
 import itertools, os, sys
 from dataclasses import replace
 from pathlib import Path
-from upstage import house
-from upstage.members import Player
+from upstage.stage import stages
+from upstage.stage.players import Player
 from upstage.service import serve
 from upstage.settings import from_environment
-from upstage.speech import Speaker
-names, ident = itertools.cycle(range(40)), house.HOUSE_MODES["IDENT"]
+from upstage.media.speech import Speaker
+names, ident = itertools.cycle(range(40)), stages.COMMON_MODES["IDENT"]
 def quick_ident(where, member, message):
     ident(where, member, message)
     if member.key == "player":
         member.player = Player(f"p{next(names)}", can_act=True)
-house.HOUSE_MODES["IDENT"] = quick_ident
+stages.COMMON_MODES["IDENT"] = quick_ident
 Speaker.speak = lambda self, voice, text: None
 settings = from_environment(os.environ)
 sys.exit(serve(replace(settings, site=Path(sys.argv[1]), content=Path(sys.argv[2]))))
 """
-MODES = sorted({*HOUSE_MODES, *PLAYER_MODES})
+MODES = sorted({*COMMON_MODES, *PLAYER_MODES})
 _FIELDS = (
     "MD5 stage_ID msg ID X Y Z x y name show_name newlayer frameNumber layer colour thickness alpha "
     "visible file array url type volume shout thought pmessage"

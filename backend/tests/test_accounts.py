@@ -7,14 +7,14 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from upstage.accounts import ADMIN, Accounts
-from upstage.admin_password import keep_password
-from upstage.members import AUDIENCE
-from upstage.passwords import PasswordError, choose
-from upstage.passwords import matches as matches_hash
-from upstage.records import Account
 from upstage.settings import Settings, SettingsError, from_environment, parse_endpoint
-from upstage.tokens import Tokens
+from upstage.stage.players import AUDIENCE
+from upstage.stage.tokens import Tokens
+from upstage.state.accounts import ADMIN, Accounts
+from upstage.state.admin_password import keep_password
+from upstage.state.passwords import PasswordError, choose
+from upstage.state.passwords import matches as matches_hash
+from upstage.state.records import Account
 
 T = TypeVar("T")
 

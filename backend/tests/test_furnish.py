@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from upstage import svg
-from upstage.database import Database
-from upstage.furnish import ContentError, furnish, load_stage, measuring_files
-from upstage.records import Thing
+from upstage.media import svg
 from upstage.settings import PACKAGE
+from upstage.state.database import Database
+from upstage.state.records import Thing
+from upstage.state.seed import ContentError, load_stage, measuring_files, seed
 
 
 def test_the_stage_as_written(content: Path) -> None:
@@ -64,7 +64,7 @@ def test_media_are_copied_once_and_readable_by_all(content: Path, tmp_path: Path
     media = tmp_path / "media"
     old = os.umask(0o027)
     try:
-        furnish(content, media, database)
+        seed(content, media, database)
     finally:
         os.umask(old)
     ann = media / "ann.svg"
@@ -72,13 +72,13 @@ def test_media_are_copied_once_and_readable_by_all(content: Path, tmp_path: Path
     assert (media / "audio" / "bell.mp3").stat().st_mode & 0o777 == 0o644
     assert not [path for path in media.rglob("*") if path.name.startswith(".")]
     before = ann.stat()
-    furnish(content, media, database)
+    seed(content, media, database)
     assert (ann.stat().st_mtime_ns, ann.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
 
 
 def test_what_makers_have_done_is_left_alone(content: Path, tmp_path: Path, database: Database) -> None:
     media = tmp_path / "media"
-    furnish(content, media, database)
+    seed(content, media, database)
     stage = database.snapshot().stages["demo"]
     database.save_stage(replace(stage, name="Ours"))
     database.take_thing("demo", "prop", 1)
@@ -86,7 +86,7 @@ def test_what_makers_have_done_is_left_alone(content: Path, tmp_path: Path, data
     (media / "wood.svg").unlink()
     (media / "hat.svg").unlink()
     database.remove_medium("hat.svg")
-    furnish(content, media, database)
+    seed(content, media, database)
     stage = database.snapshot().stages["demo"]
     assert stage.name == "Ours"
     assert stage.of_kind("prop") == []
@@ -94,18 +94,18 @@ def test_what_makers_have_done_is_left_alone(content: Path, tmp_path: Path, data
     assert (media / "wood.svg").exists()
     assert not (media / "hat.svg").exists()
     database.remove_stage("demo")
-    furnish(content, media, database)
+    seed(content, media, database)
     assert database.snapshot().stages == {}
 
 
 def test_two_stages_with_one_name_for_two_files(content: Path, tmp_path: Path, database: Database) -> None:
     other = content / "other"
     shutil.copytree(content / "demo", other)
-    furnish(content, tmp_path / "media", database)
+    seed(content, tmp_path / "media", database)
     assert set(database.snapshot().stages) == {"demo", "other"}
     (other / "hat.svg").write_text("another hat")
     with pytest.raises(ContentError, match=r"a different file named hat\.svg"):
-        furnish(content, tmp_path / "media", database)
+        seed(content, tmp_path / "media", database)
 
 
 def test_measuring_files_are_the_same_on_every_machine() -> None:
@@ -123,7 +123,7 @@ def test_measuring_files_are_the_same_on_every_machine() -> None:
 
 
 def test_our_own_content_is_in_order(tmp_path: Path, database: Database) -> None:
-    furnish(PACKAGE / "content", tmp_path, database)
+    seed(PACKAGE / "content", tmp_path, database)
     stages = database.snapshot().stages
     demo = stages["demo"]
     assert stages["rehearsal"].things == ()

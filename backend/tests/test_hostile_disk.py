@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from theatre import DRAWING, FORM, PASSWORD, Maker, Server, ask, token_in
-from upstage.database import Database
-from upstage.records import NoRoom, new_stage
-from upstage.store import Store
+from upstage.state.database import Database
+from upstage.state.records import NoRoom, new_stage
+from upstage.state.store import Store
 
 # While the file named on the command line is there, the database may not grow: SQLite says what it says on a
 # full disk.
@@ -17,7 +17,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 from upstage import cli
-from upstage.database import Database
+from upstage.state.database import Database
 full, writing = Path(sys.argv[1]), Database._writing
 @contextmanager
 def on_a_disk(database):

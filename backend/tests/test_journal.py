@@ -5,7 +5,7 @@ import json
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from upstage.journal import MAX_LINE, observer
+from upstage.log import MAX_LINE, observer
 
 
 def test_lines() -> None:

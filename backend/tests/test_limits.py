@@ -2,7 +2,8 @@
 
 import pytest
 
-from upstage.limits import (
+from upstage.settings import SettingsError, from_environment
+from upstage.stage.limits import (
     BURST,
     CONNECT,
     JOIN,
@@ -14,7 +15,6 @@ from upstage.limits import (
     Bucket,
     client_of,
 )
-from upstage.settings import SettingsError, from_environment
 
 
 class Clock:

@@ -28,7 +28,7 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-def house(tmp_path: Path, folder: Path) -> Iterator[Server]:
+def backend(tmp_path: Path, folder: Path) -> Iterator[Server]:
     server = Server(
         tmp_path,
         SERVE,
@@ -59,7 +59,7 @@ def ask(path: Path, url: str, method: str = "GET", body: bytes | None = None, **
     return answer
 
 
-def test_the_site_through_its_socket(house: Server, folder: Path) -> None:
+def test_the_site_through_its_socket(backend: Server, folder: Path) -> None:
     door = folder / "backend.sock"
     assert stat.S_IMODE(door.stat().st_mode) == 0o666  # nginx and Varnish are other users
     assert ask(door, "/health").status == 200
@@ -73,9 +73,9 @@ def test_the_site_through_its_socket(house: Server, folder: Path) -> None:
     assert ask(door, "/stages/?nobodys").status == 200
 
     def clients() -> dict[object, object]:
-        return {line["path"]: line["client"] for line in house.journal("request")}
+        return {line["path"]: line["client"] for line in backend.journal("request")}
 
-    house.wait_for(lambda: "/stages/?nobodys" in clients(), "journal")
+    backend.wait_for(lambda: "/stages/?nobodys" in clients(), "journal")
     assert clients()["/stages/?mine"] == "192.0.2.7"
     assert clients()["/stages/?nobodys"] == "unknown"
 
@@ -91,7 +91,7 @@ def test_a_redirect_names_the_web_endpoints_port(tmp_path: Path, folder: Path) -
     assert (answer.status, answer.getheader("Location")) == (302, f"http://stage.example.org:{port}/stages/")
 
 
-def test_the_stage_through_its_socket(house: Server, folder: Path) -> None:
+def test_the_stage_through_its_socket(backend: Server, folder: Path) -> None:
     door = folder / "backend-stage.sock"
     assert stat.S_IMODE(door.stat().st_mode) == 0o666
     first, second, other = (Client(connect(door)) for _ in range(3))
@@ -109,7 +109,7 @@ def test_the_stage_through_its_socket(house: Server, folder: Path) -> None:
         nobody.until(b"&mode=JOINED")
 
 
-def test_a_websocket_through_the_sites_socket(house: Server, folder: Path) -> None:
+def test_a_websocket_through_the_sites_socket(backend: Server, folder: Path) -> None:
     def come_in() -> websocket.WebSocket:
         return websocket.create_connection(
             "ws://localhost/ws",
@@ -131,14 +131,14 @@ def test_a_websocket_through_the_sites_socket(house: Server, folder: Path) -> No
     browser.close()
 
 
-def healthcheck(house: Server) -> subprocess.CompletedProcess[str]:
+def healthcheck(backend: Server) -> subprocess.CompletedProcess[str]:
     ports = {
-        "UPSTAGE_WEB_ENDPOINT": f"tcp:{house.web_port}:interface=127.0.0.1",
-        "UPSTAGE_STAGE_ENDPOINT": f"tcp:{house.stage_port}",
+        "UPSTAGE_WEB_ENDPOINT": f"tcp:{backend.web_port}:interface=127.0.0.1",
+        "UPSTAGE_STAGE_ENDPOINT": f"tcp:{backend.stage_port}",
     }
     return subprocess.run(
         [sys.executable, "-m", "upstage", "healthcheck"],
-        env=house.env | ports,
+        env=backend.env | ports,
         capture_output=True,
         text=True,
         timeout=20,
@@ -146,10 +146,10 @@ def healthcheck(house: Server) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", ["backend.sock", "backend-stage.sock"])
-def test_the_health_check_asks_there_too(house: Server, folder: Path, name: str) -> None:
-    assert healthcheck(house).returncode == 0
+def test_the_health_check_asks_there_too(backend: Server, folder: Path, name: str) -> None:
+    assert healthcheck(backend).returncode == 0
     (folder / name).unlink()  # and the server stops all the same: see the fixture
-    done = healthcheck(house)
+    done = healthcheck(backend)
     assert done.returncode == 1
     assert str(folder / name) in done.stderr
 
@@ -186,12 +186,12 @@ def refused(tmp_path: Path, sockets: str) -> str:
 def test_what_is_in_the_way_is_left_alone(tmp_path: Path, folder: Path) -> None:
     assert refused(tmp_path, f"{folder}/away/b").endswith("away/b.sock: there is no such folder.\n")
     (folder / "b.sock").write_text("a diary")
-    assert "b.sock: there is something else of this name" in refused(tmp_path, f"{folder}/b")
+    assert "b.sock: the path exists and is not a socket" in refused(tmp_path, f"{folder}/b")
     assert (folder / "b.sock").read_text() == "a diary"
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(folder / "c.sock"))
         other.listen()
-        assert "c.sock: somebody listens there already" in refused(tmp_path, f"{folder}/c")
+        assert "c.sock: another process is listening on it" in refused(tmp_path, f"{folder}/c")
         connect(folder / "c.sock").close()
 
 

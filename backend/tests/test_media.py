@@ -7,9 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from upstage.media import GIF, JPEG, MP3, OGG, PNG, SVG, BadMedia, Format, check, format_of, publish, sweep
-from upstage.records import Medium
+from upstage.media.files import (
+    GIF,
+    JPEG,
+    MP3,
+    OGG,
+    PNG,
+    SVG,
+    BadMedia,
+    Format,
+    check,
+    format_of,
+    publish,
+    sweep,
+)
 from upstage.settings import PACKAGE
+from upstage.state.records import Medium
 
 NS = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 

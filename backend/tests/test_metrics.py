@@ -18,12 +18,12 @@ from urllib.parse import parse_qs
 import pytest
 from twisted.internet.task import Clock
 
+from demo_stage import with_demo
 from theatre import FORM, PASSWORD, RUN, SRC, Server, ask, make_content, make_site
-from upstage import speech
-from upstage.connection import Connections
-from upstage.metrics import LAG_INTERVAL, MeasuredHouse, Metrics, Sources, class_of
+from upstage.media import speech
+from upstage.net.connection import Connections
+from upstage.net.metrics import LAG_INTERVAL, MeasuredStages, Metrics, Sources, class_of
 from upstage.settings import SettingsError, from_environment
-from upstage.stage import Stage
 
 JPEG = b"\xff\xd8\xff\xe0" + b"picture" * 100 + b"\xff\xd9"
 
@@ -50,34 +50,34 @@ def test_few_classes_of_paths(path: str, name: str) -> None:
 class Meter:
     """Metrics of a house of their own, under a fake clock."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self) -> None:
         self.clock = Clock()
-        self.house = MeasuredHouse([stage])
+        self.stages = with_demo(MeasuredStages())
         self.waiting = 0
         sources = Sources(
-            Connections(self.house, self.clock),
+            Connections(self.stages, self.clock),
             queues={"speech": lambda: self.waiting},
-            held={"webcam": lambda: 7},
+            long_polls={"webcam": lambda: 7},
             outcomes={"utterances": Counter(spoken=3, late=0)},
         )
-        self.metrics = Metrics(sources, self.house, self.clock)
+        self.metrics = Metrics(sources, self.stages, self.clock)
 
     def value(self, name: str, **labels: str) -> float | None:
         return self.metrics.registry.get_sample_value(f"upstage_{name}", labels)
 
 
 @pytest.fixture
-def meter(stage: Stage) -> Meter:
-    return Meter(stage)
+def meter() -> Meter:
+    return Meter()
 
 
 def test_what_the_server_counts_is_read_when_asked_for(meter: Meter) -> None:
     sent: list[bytes] = []
-    member = meter.house.connect(sent.append)
+    member = meter.stages.connect(sent.append)
     for frame in (b"stage_ID=demo&mode=JOIN", b"mode=NONSENSE", b"", b"%zz"):
-        meter.house.receive(member, frame)
-    meter.house.counts["cut_laggard"] += 2
-    meter.house.counts["frames_sent"] += 5
+        meter.stages.receive(member, frame)
+    meter.stages.counts["cut_laggard"] += 2
+    meter.stages.counts["frames_sent"] += 5
     meter.waiting = 4
     assert meter.value("frames_received_total") == 1
     assert meter.value("frames_sent_total") == 5
@@ -86,9 +86,9 @@ def test_what_the_server_counts_is_read_when_asked_for(meter: Meter) -> None:
     assert meter.value("frame_seconds_count") == 4
     assert meter.value("clients_cut_total", reason="laggard") == 2
     assert meter.value("queue_length", queue="speech") == 4
-    assert meter.value("requests_held", **{"for": "webcam"}) == 7
+    assert meter.value("long_polls", **{"for": "webcam"}) == 7
     assert meter.value("utterances_total", outcome="spoken") == 3
-    assert meter.value("clients", door="tcp", role="player") == 0
+    assert meter.value("clients", transport="tcp", role="player") == 0
 
 
 def test_how_late_the_reactor_is(meter: Meter) -> None:
@@ -107,7 +107,7 @@ def test_how_late_the_reactor_is(meter: Meter) -> None:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[Server]:
+def backend(tmp_path: Path) -> Iterator[Server]:
     site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
     server = Server(
         tmp_path,
@@ -150,28 +150,28 @@ def admin_key(server: Server) -> str:
     return parse_qs(ask(server, "/admin/id", Cookie=cookie).body.decode())["key"][0]
 
 
-def test_one_evening(house: Server) -> None:
+def test_one_evening(backend: Server) -> None:
     """The admin speaks and sends a picture; the audience hears and sees it; the numbers tell."""
-    player, audience = house.connect(), house.connect()
-    player.join(admin_key(house).encode())
+    player, audience = backend.connect(), backend.connect()
+    player.join(admin_key(backend).encode())
     audience.join()
-    numbers = scrape(house)
-    assert numbers['upstage_clients{door="tcp",role="player"}'] == 1
-    assert numbers['upstage_clients{door="tcp",role="audience"}'] == 1
+    numbers = scrape(backend)
+    assert numbers['upstage_clients{role="player",transport="tcp"}'] == 1
+    assert numbers['upstage_clients{role="audience",transport="tcp"}'] == 1
 
     player.send(b"ID=1&mode=AV", b"msg=Good evening&mode=TEXT")
     assert audience.until(b"mode=TEXT")[-1].endswith(b"&text=Good+evening&mode=TEXT")
     if all(map(shutil.which, speech.PROGRAMS)):
         wave = parse_qs(audience.receive().decode())
         assert wave["mode"] == ["WAVE"]
-        answer = ask(house, wave["url"][0])
+        answer = ask(backend, wave["url"][0])
         assert (answer.status, answer.headers["Content-Type"]) == (200, "audio/mpeg")
         assert len(answer.body) > 2000
-        assert scrape(house)['upstage_utterances_total{outcome="spoken"}'] == 1
+        assert scrape(backend)['upstage_utterances_total{outcome="spoken"}'] == 1
 
-    assert ask(house, "/media/video/admin.jpg").status == 404
+    assert ask(backend, "/media/video/admin.jpg").status == 404
     with ftplib.FTP() as camera:
-        camera.sock = socket.create_connection(("127.0.0.1", port_of(house, "WebcamFactory")), 5)
+        camera.sock = socket.create_connection(("127.0.0.1", port_of(backend, "WebcamFactory")), 5)
         camera.sock.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 4711 2121\r\n")
         camera.host, camera.af, camera.file = "127.0.0.1", socket.AF_INET, camera.sock.makefile("r")
         assert camera.getresp() == "220 The webcam door"
@@ -179,19 +179,19 @@ def test_one_evening(house: Server) -> None:
             camera.login("admin", "wrong")
         camera.login("admin", PASSWORD)
         camera.storbinary("STOR admin.jpg", io.BytesIO(JPEG))
-    assert ask(house, "/media/video/admin.jpg?s=1").body == JPEG
-    assert ask(house, "/media/video-still/admin.jpg").body == JPEG
-    assert ask(house, "/media/ann.svg").status == 200
+    assert ask(backend, "/media/video/admin.jpg?s=1").body == JPEG
+    assert ask(backend, "/media/video-still/admin.jpg").body == JPEG
+    assert ask(backend, "/media/ann.svg").status == 200
     for path in ("/media", "/media/", "/media/video", "/media/video/"):
-        assert ask(house, path).status == 404
+        assert ask(backend, path).status == 404
 
-    numbers = scrape(house)
+    numbers = scrape(backend)
     assert numbers['upstage_webcam_pictures_total{outcome="stored"}'] == 1
     assert numbers['upstage_http_request_seconds_count{path="webcam",status="404"}'] == 2
     assert numbers['upstage_http_request_seconds_count{path="webcam",status="200"}'] == 1
     assert numbers["upstage_frame_seconds_count"] >= 6
     assert numbers["upstage_frames_sent_total"] > 30
-    house.wait_for(lambda: scrape(house)["upstage_reactor_lag_seconds_count"] > 1, "look at the reactor")
+    backend.wait_for(lambda: scrape(backend)["upstage_reactor_lag_seconds_count"] > 1, "look at the reactor")
     assert numbers["process_resident_memory_bytes"] > 10_000_000
     for client in (player, audience):
         client.close()
@@ -219,9 +219,9 @@ def test_a_stop_in_the_middle_of_everything(tmp_path: Path) -> None:
     listeners = [socket.create_connection(("127.0.0.1", server.web_port), 5) for _ in range(3)]
     for listener in listeners:
         listener.sendall(f"GET {url} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-    server.wait_for(lambda: scrape(server)['upstage_requests_held{for="speech"}'] == 3, "listeners")
+    server.wait_for(lambda: scrape(server)['upstage_long_polls{for="speech"}'] == 3, "listeners")
     listeners.pop().close()
-    server.wait_for(lambda: scrape(server)['upstage_requests_held{for="speech"}'] == 2, "one less")
+    server.wait_for(lambda: scrape(server)['upstage_long_polls{for="speech"}'] == 2, "one less")
     server.wait_for(lambda: len((tmp_path / "started").read_text().split()) == 2, "both programs")
     began = time.monotonic()
     assert server.stop() == 0
@@ -256,8 +256,8 @@ def test_a_machine_without_voices(tmp_path: Path) -> None:
     assert [line["missing"] for line in told] == [list(speech.PROGRAMS)]
 
 
-def test_nothing_else_behind_the_metrics_door(house: Server) -> None:
-    connection = HTTPConnection("127.0.0.1", port_of(house, "MetricsSite"), timeout=5)
+def test_nothing_else_behind_the_metrics_door(backend: Server) -> None:
+    connection = HTTPConnection("127.0.0.1", port_of(backend, "MetricsSite"), timeout=5)
     connection.request("GET", "/admin/")
     assert connection.getresponse().status == 404
     connection.close()

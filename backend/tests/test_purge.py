@@ -7,7 +7,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from theatre import DRAWING, Cache, Maker, Server, ask, bring
-from upstage.purge import AGAIN, MAX_QUEUE, PATIENCE, RETRY, TIMEOUT, Purger, tag_of
+from upstage.net.purge import AGAIN, MAX_QUEUE, PATIENCE, RETRY, TIMEOUT, Purger, tag_of
 
 OK, NO = 200, 503
 

@@ -13,23 +13,23 @@ from pathlib import Path
 import pytest
 
 from theatre import SRC, make_site
-from upstage import speech
-from upstage.voices import VOICES
+from upstage.media import speech
+from upstage.media.voices import VOICES
 
 SERVER = """
 import json, sys
 from pathlib import Path
 from twisted.internet import reactor
-from upstage import speech
-from upstage.speech import Speaker
-from upstage.voices import VOICES
+from upstage.media import speech
+from upstage.media.speech import Speaker
+from upstage.media.voices import VOICES
 from upstage.web.templates import Pages
 from upstage.web.request import Node, Site
 from upstage.web import speech as held
 from upstage.web.speech import SpeechFolder
 site, folder, path, limit = sys.argv[1:]
 speech.LIMIT = float(limit)
-held.MAX_HELD = 2
+held.MAX_WAITING = 2
 folder = Path(folder)
 folder.mkdir(exist_ok=True)
 speaker = Speaker(folder, reactor, path=path or None)

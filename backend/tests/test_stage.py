@@ -3,9 +3,10 @@
 import pytest
 
 from company import split
-from upstage import talk
-from upstage.stage import CHAT_REPLAY, CHAT_REPLAY_SIZE, Member, Player, Stage
-from upstage.wire import Message, decode
+from upstage.stage import talk
+from upstage.stage.players import Player
+from upstage.stage.stage import CHAT_REPLAY, CHAT_REPLAY_SIZE, Member, Stage
+from upstage.stage.wire import Message, decode
 
 PLAYER = Player("admin", can_act=True)
 

@@ -12,14 +12,14 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock
 
 from theatre import DRAWING, PASSWORD, Cache, Maker, Server, ask, bring
-from upstage import speech
-from upstage.accounts import Accounts
-from upstage.database import Database
-from upstage.house import House
-from upstage.records import new_stage
-from upstage.repertoire import POLL, Repertoire
-from upstage.speech import Numbers
-from upstage.standby import Presence, locked
+from upstage.media import speech
+from upstage.media.speech import Numbers
+from upstage.stage.stages import Stages
+from upstage.state.accounts import Accounts
+from upstage.state.database import Database
+from upstage.state.live import POLL, LiveState
+from upstage.state.records import new_stage
+from upstage.state.standby import Presence, locked
 
 SERVE = ["-m", "upstage", "serve"]
 
@@ -217,13 +217,13 @@ class AtOnce:
 def test_a_line_that_comes_in_the_middle_of_a_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = Database(tmp_path), Database(tmp_path)
     ours.add_stage(new_stage("a", "A"))
-    clock, house = Clock(), House([])
+    clock, stages = Clock(), Stages()
     accounts = Accounts("", lambda hash, password: succeed(False))
-    repertoire = Repertoire(ours, AtOnce(), AtOnce(), house, accounts, clock)  # type: ignore[arg-type]
-    repertoire.startService()
+    state = LiveState(ours, AtOnce(), AtOnce(), stages, accounts, clock)  # type: ignore[arg-type]
+    state.startService()
     monkeypatch.setattr(ours, "changed_by_others", lambda: theirs.add_chat([("a", "now")]))  # and says no
     clock.advance(POLL)
-    assert list(house.stages["a"].chat) == ["now"]
+    assert list(stages.by_id["a"].chat) == ["now"]
 
 
 def test_who_starts_waits_for_who_is_starting(tmp_path: Path) -> None:

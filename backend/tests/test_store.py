@@ -15,12 +15,12 @@ from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs
 
 from theatre import Maker, Server, ask
-from upstage.store import MAX_QUEUE, Store
+from upstage.state.store import MAX_QUEUE, Store
 
 SERVE = ["-m", "upstage", "serve"]
 
 
-class House:
+class RestartedBackend:
     """A real server with a folder that outlasts it."""
 
     def __init__(self, folder: Path) -> None:
@@ -47,11 +47,11 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    house = House(tmp_path)
-    yield house
-    if house.server:
-        house.stop()
+def restarted(tmp_path: Path) -> Iterator[RestartedBackend]:
+    restarted = RestartedBackend(tmp_path)
+    yield restarted
+    if restarted.server:
+        restarted.stop()
 
 
 def upstage(server: Server, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
@@ -66,8 +66,8 @@ def upstage(server: Server, *arguments: str, stdin: str = "") -> tuple[int, str,
     return ended.returncode, ended.stdout, ended.stderr
 
 
-def test_nothing_that_was_called_done_is_lost_by_a_kill(house: House) -> None:
-    server = house.open()
+def test_nothing_that_was_called_done_is_lost_by_a_kill(restarted: RestartedBackend) -> None:
+    server = restarted.open()
     maker = Maker(server)
     assert maker.post("/admin/workshop/stages", action="make", id="mine", name="Mine").status == 302
     drawing = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
@@ -76,8 +76,8 @@ def test_nothing_that_was_called_done_is_lost_by_a_kill(house: House) -> None:
     assert maker.post("/admin/workshop/stages/demo", action="take", kind="prop", id="1").status == 302
     assert maker.post("/admin/workshop/stages/mine", action="put", file=file).status == 302
     assert maker.post("/admin/workshop/players", action="add", name="ann", password="12345678").status == 302
-    house.kill()
-    server = house.open()
+    restarted.kill()
+    server = restarted.open()
     maker = Maker(server)
     assert b'value="Dot"' in maker.get("/admin/workshop/stages/mine").body
     assert ask(server, f"/media/{file}").body == drawing
@@ -86,15 +86,15 @@ def test_nothing_that_was_called_done_is_lost_by_a_kill(house: House) -> None:
     Maker(server, "ann", "12345678")
 
 
-def test_chat_outlasts_a_kill_and_a_stop(house: House) -> None:
-    server = house.open()
+def test_chat_outlasts_a_kill_and_a_stop(restarted: RestartedBackend) -> None:
+    server = restarted.open()
     client = server.connect()
     client.join()
     for number in range(100):
         client.send(f"msg=line%20{number}&mode=TEXT".encode())
     client.until(b"text=line+99&mode=ANONTEXT")  # who has heard it will find it in the log
-    house.kill()
-    server = house.open()
+    restarted.kill()
+    server = restarted.open()
     log = ask(server, "/stages/demo/log").body
     assert [log.count(f"<li> line {number}</li>".encode()) for number in range(100)] == [1] * 100
     client = server.connect()
@@ -102,33 +102,33 @@ def test_chat_outlasts_a_kill_and_a_stop(house: House) -> None:
     for number in range(100, 150):  # and then at once SIGTERM: what has been said is written first
         client.send(f"msg=line%20{number}&mode=TEXT".encode())
     client.until(b"text=line+149&mode=ANONTEXT")
-    house.stop()
-    server = house.open()
+    restarted.stop()
+    server = restarted.open()
     assert b"line 149</li>" in ask(server, "/stages/demo/log").body
 
 
-def test_what_was_arriving_at_a_kill_is_swept_up(house: House) -> None:
-    (house.folder / "media").mkdir()
-    left = house.folder / "media" / ".upload-abc"
+def test_what_was_arriving_at_a_kill_is_swept_up(restarted: RestartedBackend) -> None:
+    (restarted.folder / "media").mkdir()
+    left = restarted.folder / "media" / ".upload-abc"
     left.write_bytes(b"half a file")
-    house.open()
+    restarted.open()
     assert not left.exists()
 
 
-def test_the_administrators_password_can_be_set_later(house: House) -> None:
-    server = house.open(UPSTAGE_ADMIN_PASSWORD="")
+def test_the_administrators_password_can_be_set_later(restarted: RestartedBackend) -> None:
+    server = restarted.open(UPSTAGE_ADMIN_PASSWORD="")
     status, generated, _ = upstage(server, "admin-password")
     assert status == 0
     Maker(server, "admin", generated.strip())
-    house.stop()
-    server = house.open(UPSTAGE_ADMIN_PASSWORD="another one")
+    restarted.stop()
+    server = restarted.open(UPSTAGE_ADMIN_PASSWORD="another one")
     Maker(server, "admin", "another one")
-    house.stop()
-    Maker(house.open(UPSTAGE_ADMIN_PASSWORD=""), "admin", generated.strip())
+    restarted.stop()
+    Maker(restarted.open(UPSTAGE_ADMIN_PASSWORD=""), "admin", generated.strip())
 
 
-def test_players_from_a_shell_while_the_server_runs(house: House) -> None:
-    server = house.open()
+def test_players_from_a_shell_while_the_server_runs(restarted: RestartedBackend) -> None:
+    server = restarted.open()
     arguments = ("player", "add", "Ann", "--rights", "act,admin")
     assert upstage(server, *arguments, stdin="12345678\n") == (0, "", "")
     assert upstage(server, "player", "list") == (0, "Ann\tact,admin\n", "")
@@ -155,8 +155,8 @@ def wait_for_login(server: Server, name: str, password: str) -> None:
     server.wait_for(can, "login")
 
 
-def test_stages_from_a_shell_while_the_server_runs(house: House) -> None:
-    server = house.open()
+def test_stages_from_a_shell_while_the_server_runs(restarted: RestartedBackend) -> None:
+    server = restarted.open()
     assert upstage(server, "stage", "add", "garden", "--name", "The garden") == (0, "", "")
     server.wait_for(lambda: ask(server, "/stages/garden").status == 200, "stage")
     _, stages, _ = upstage(server, "stage", "list")
@@ -206,7 +206,7 @@ def test_a_shell_before_the_first_start(tmp_path: Path, seeded: Server) -> None:
         [sys.executable, "-m", "upstage", "player", "list"], env=env, capture_output=True, text=True
     )
     assert ended.returncode == 1
-    assert "it is made when the server starts" in ended.stderr
+    assert "it is created when the server starts" in ended.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -15,7 +15,7 @@ MEDIA = "/admin/workshop/media"
 
 
 @pytest.fixture
-def house(workshop: Server) -> Server:
+def backend(workshop: Server) -> Server:
     return workshop
 
 
@@ -26,14 +26,14 @@ def padded(size: int) -> bytes:
     return PNG + b"x" * (size - len(PNG) - 8) + b"IEND\xaeB`\x82"
 
 
-def test_how_big_a_file_may_be_depends_on_the_role(house: Server, maker: Maker, admin: Maker) -> None:
+def test_how_big_a_file_may_be_depends_on_the_role(backend: Server, maker: Maker, admin: Maker) -> None:
     bring(maker, "Just", "backdrop", padded(1_000_000))
     bring(admin, "Big", "backdrop", padded(2_000_000))
     for who, size in ((maker, 1_000_001), (admin, 2_000_001), (maker, 5_000_000)):
         answer = who.upload(MEDIA, padded(size), name="Too big", kind="backdrop")
         assert answer.status == 413
         assert b"The file is too big" in answer.body
-    assert not list(house.media.glob(".upload-*"))
+    assert not list(backend.media.glob(".upload-*"))
 
 
 @pytest.mark.parametrize(
@@ -49,26 +49,26 @@ def test_how_big_a_file_may_be_depends_on_the_role(house: Server, maker: Maker, 
     ],
 )
 def test_files_that_are_not_taken(
-    house: Server, maker: Maker, data: bytes, fields: dict[str, str], status: int, message: bytes
+    backend: Server, maker: Maker, data: bytes, fields: dict[str, str], status: int, message: bytes
 ) -> None:
-    before = sorted(house.media.rglob("*"))
+    before = sorted(backend.media.rglob("*"))
     answer = maker.upload(MEDIA, data, **{"name": "X", "kind": "prop", **fields})
     assert answer.status == status
     assert message in answer.body
-    assert sorted(house.media.rglob("*")) == before
+    assert sorted(backend.media.rglob("*")) == before
 
 
-def test_an_upload_that_breaks_off_leaves_nothing(house: Server, maker: Maker) -> None:
+def test_an_upload_that_breaks_off_leaves_nothing(backend: Server, maker: Maker) -> None:
     whole = multipart({"csrf": maker.csrf, "name": "X", "kind": "prop"}, b"x" * 500_000)
     head = (
         f"POST {MEDIA} HTTP/1.1\r\nHost: localhost\r\nCookie: {maker.cookie}\r\n"
         f"Content-Type: {MULTIPART}\r\nContent-Length: {len(whole)}\r\n\r\n"
     ).encode()
-    with socket.create_connection(("127.0.0.1", house.web_port), 5) as connection:
+    with socket.create_connection(("127.0.0.1", backend.web_port), 5) as connection:
         connection.sendall(head + whole[:300_000])
-        on_disk = lambda: sum(path.stat().st_size for path in house.media.glob(".upload-*"))  # noqa: E731
-        house.wait_for(lambda: on_disk() > 200_000, "file that arrives piece by piece")
-    house.wait_for(lambda: not list(house.media.glob(".upload-*")), "clean folder")
+        on_disk = lambda: sum(path.stat().st_size for path in backend.media.glob(".upload-*"))  # noqa: E731
+        backend.wait_for(lambda: on_disk() > 200_000, "file that arrives piece by piece")
+    backend.wait_for(lambda: not list(backend.media.glob(".upload-*")), "clean folder")
 
 
 @pytest.mark.parametrize(
@@ -84,19 +84,19 @@ def test_an_upload_that_breaks_off_leaves_nothing(house: Server, maker: Maker) -
         multipart({}, DRAWING)[:-20],
     ],
 )
-def test_bodies_that_make_no_sense(house: Server, maker: Maker, body: bytes) -> None:
-    answer = ask(house, MEDIA, "POST", body, Cookie=maker.cookie, Content_Type=MULTIPART)
+def test_bodies_that_make_no_sense(backend: Server, maker: Maker, body: bytes) -> None:
+    answer = ask(backend, MEDIA, "POST", body, Cookie=maker.cookie, Content_Type=MULTIPART)
     assert answer.status in (400, 403)
-    assert not list(house.media.glob(".upload-*"))
+    assert not list(backend.media.glob(".upload-*"))
 
 
-def test_nobody_else_gets_a_byte_onto_the_disk(house: Server, admin: Maker) -> None:
-    before = sorted(house.media.rglob("*"))
+def test_nobody_else_gets_a_byte_onto_the_disk(backend: Server, admin: Maker) -> None:
+    before = sorted(backend.media.rglob("*"))
     body = multipart({"csrf": admin.csrf}, padded(500_000))
     evil = {"Cookie": admin.cookie, "Origin": "http://evil.example"}
     for headers in ({}, {"Cookie": "upstage_session=x"}, evil):
-        assert ask(house, MEDIA, "POST", body, Content_Type=MULTIPART, **headers).status in (403, 413)
-    assert sorted(house.media.rglob("*")) == before
+        assert ask(backend, MEDIA, "POST", body, Content_Type=MULTIPART, **headers).status in (403, 413)
+    assert sorted(backend.media.rglob("*")) == before
 
 
 PIECES = st.sampled_from(

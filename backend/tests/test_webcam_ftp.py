@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ftp_door import JPEG, Door, store
-from upstage import webcam
+from upstage.net import webcam
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_from_the_camera_to_the_page(door: Door) -> None:
     timer.join()
     assert client.quit().startswith("221 ")
     assert [path.name for path in door.folder.iterdir()] == ["ann.jpg"]
-    assert door.stop() == "[('refused', 0), ('stored', 2)]\n"
+    assert door.stop() == "[('rejected', 0), ('stored', 2)]\n"
 
 
 @pytest.mark.parametrize(
@@ -91,14 +91,14 @@ def test_everything_else_of_ftp_is_refused(door: Door, command: str) -> None:
         ("ann.jpg", JPEG[:4] + b"x" * webcam.MAX_SIZE * 4 + JPEG[-2:]),
     ],
 )
-def test_what_is_no_picture_is_refused(door: Door, name: str, data: bytes) -> None:
+def test_what_is_no_picture_is_rejected(door: Door, name: str, data: bytes) -> None:
     client = door.login()
     with pytest.raises((ftplib.error_perm, ConnectionError)):
         store(client, name, data)
     assert list(door.folder.iterdir()) == []
     time.sleep(0.05)  # for a client that was cut while sending, the answer is still to be read
     assert store(door.login()).startswith("226 ")
-    assert door.stop() == "[('refused', 1), ('stored', 1)]\n"
+    assert door.stop() == "[('rejected', 1), ('stored', 1)]\n"
 
 
 def test_two_pictures_at_once_are_one_too_many(door: Door) -> None:

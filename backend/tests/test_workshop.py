@@ -18,13 +18,13 @@ LOOKS = {
 
 
 @pytest.fixture
-def house(workshop: Server) -> Server:
+def backend(workshop: Server) -> Server:
     return workshop
 
 
-def test_pages_are_for_those_who_may(house: Server, admin: Maker, maker: Maker) -> None:
+def test_pages_are_for_those_who_may(backend: Server, admin: Maker, maker: Maker) -> None:
     admin.post(PLAYERS, action="add", name="pat", password="12345678", act="yes")
-    player = Maker(house, "pat", "12345678")
+    player = Maker(backend, "pat", "12345678")
     assert b"Media" not in player.get("/admin/").body
     for path in (
         STAGES,
@@ -34,7 +34,7 @@ def test_pages_are_for_those_who_may(house: Server, admin: Maker, maker: Maker) 
         f"{MEDIA}/audio/music-box.mp3",
         PLAYERS,
     ):
-        assert ask(house, path).status == 302  # to the login page
+        assert ask(backend, path).status == 302  # to the login page
         assert player.get(path).status == 403
         assert player.post(path, action="remove").status == 403
         page = admin.get(path)
@@ -53,9 +53,9 @@ def test_a_form_without_its_token_does_nothing(maker: Maker, admin: Maker) -> No
     assert maker.post(STAGES, action="__class__").status == 400
 
 
-def test_the_life_of_a_stage(house: Server, maker: Maker) -> None:
+def test_the_life_of_a_stage(backend: Server, maker: Maker) -> None:
     assert maker.post(STAGES, action="make", id="barn", name="The barn").status == 302
-    client = house.connect()
+    client = backend.connect()
     client.send(b"stage_ID=barn&mode=JOIN")
     client.until(b"&mode=JOINED")
 
@@ -63,7 +63,7 @@ def test_the_life_of_a_stage(house: Server, maker: Maker) -> None:
     assert saved.headers["Location"].endswith("/admin/workshop/stages/barn?said=saved")
     assert client.receive() == b"mode=RELOAD"
     assert b"Saved." in maker.get(f"{STAGES}/barn?said=saved").body
-    assert b"The &lt;big&gt; barn" in ask(house, "/stages/barn").body
+    assert b"The &lt;big&gt; barn" in ask(backend, "/stages/barn").body
 
     hat, bell = bring(maker, "Hat", "avatar"), "audio/curtain-bell.mp3"
     put = {"action": "put", "x": "20.5", "y": "100", "voice": "en-us"}
@@ -89,7 +89,7 @@ def test_the_life_of_a_stage(house: Server, maker: Maker) -> None:
     assert maker.post(f"{STAGES}/barn", action="remove").status == 302
     assert client.until(b"mode=ERR_DOUBLE_LOGIN")[-1].startswith(b"msg=This+stage+has+been+closed")
     assert maker.get(f"{STAGES}/barn").status == 404
-    assert ask(house, f"/media/{hat}").status == 200
+    assert ask(backend, f"/media/{hat}").status == 200
 
 
 @pytest.mark.parametrize(
@@ -116,11 +116,11 @@ def test_mistakes_are_shown_on_the_page(maker: Maker, fields: dict[str, str], me
     assert maker.post(STAGES, action="make", id="demo", name="x").status == 400
 
 
-def test_replacing_and_deleting_media_purges_and_reloads(house: Server, maker: Maker, cache: Cache) -> None:
+def test_replacing_and_deleting_media_purges_and_reloads(backend: Server, maker: Maker, cache: Cache) -> None:
     cup = bring(maker, "Cup")
-    first = ask(house, f"/media/{cup}")
+    first = ask(backend, f"/media/{cup}")
     assert maker.post(f"{STAGES}/rehearsal", action="put", file=cup).status == 302
-    client = house.connect()
+    client = backend.connect()
     client.send(b"stage_ID=rehearsal&mode=JOIN")
     client.until(b"&mode=JOINED")
     cache.asked.clear()
@@ -129,13 +129,13 @@ def test_replacing_and_deleting_media_purges_and_reloads(house: Server, maker: M
     assert replaced.headers["Location"].endswith(f"/{cup}?said=replaced")
     assert cache.asked == [purge]
     assert client.receive() == b"mode=RELOAD"
-    house.wait_for(lambda: cache.asked == [purge, purge], "second purge")
-    second = ask(house, f"/media/{cup}")
+    backend.wait_for(lambda: cache.asked == [purge, purge], "second purge")
+    second = ask(backend, f"/media/{cup}")
     assert second.body == DRAWING % b"another"
     assert second.headers["ETag"] != first.headers["ETag"]
-    assert b"<svg" in ask(house, f"/media/thumb/{cup}").body
+    assert b"<svg" in ask(backend, f"/media/thumb/{cup}").body
     for url in (f"/media/{cup}", f"/media/thumb/{cup}"):
-        assert f"PURGE / {ask(house, url).headers['X-Cache-Tags']}" == purge
+        assert f"PURGE / {ask(backend, url).headers['X-Cache-Tags']}" == purge
 
     refused = maker.upload(
         f"{MEDIA}/{cup}", b"GIF89a\1\0\1\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\1\0\1\0\0\2\2D\1\0;"
@@ -147,7 +147,7 @@ def test_replacing_and_deleting_media_purges_and_reloads(house: Server, maker: M
     assert maker.post(f"{MEDIA}/{cup}", action="delete").headers["Location"].endswith("?said=removed")
     assert cache.asked == [purge]
     assert client.receive() == b"mode=RELOAD"
-    assert ask(house, f"/media/{cup}").status == 404
+    assert ask(backend, f"/media/{cup}").status == 404
     assert maker.get(f"{MEDIA}/{cup}").status == 404
     assert b'value="Cup"' not in maker.get(f"{STAGES}/rehearsal").body
 
@@ -163,16 +163,16 @@ def test_a_cache_that_does_not_purge_is_reported(maker: Maker, cache: Cache) -> 
     assert b"could not be told" in maker.get(f"{MEDIA}/{cup}?said=not-purged").body
 
 
-def test_players(house: Server, admin: Maker) -> None:
+def test_players(backend: Server, admin: Maker) -> None:
     assert admin.post(PLAYERS, action="add", name="kim", password="12345678").status == 302
-    kim = Maker(house, "KIM", "12345678")
+    kim = Maker(backend, "KIM", "12345678")
     assert b"canAct=False" in kim.get("/admin/id").body
     assert admin.post(PLAYERS, action="rights", name="kim", act="yes", su="yes").status == 302
     assert b"player=nice+visitor" in kim.get("/admin/id").body  # asked to sign in again
-    kim = Maker(house, "kim", "12345678")
+    kim = Maker(backend, "kim", "12345678")
     assert b"canAct=True&canAdmin=False&canSu=True" in kim.get("/admin/id").body
     assert admin.post(PLAYERS, action="password", name="kim", password="another one").status == 302
-    Maker(house, "kim", "another one")
+    Maker(backend, "kim", "another one")
     for fields, message in (
         ({"action": "add", "name": "kim", "password": "12345678"}, b"There is a player kim already"),
         ({"action": "add", "name": "lee", "password": "short"}, b"A password has 8 to 200"),
@@ -187,35 +187,35 @@ def test_players(house: Server, admin: Maker) -> None:
     assert b"kim" not in admin.get(PLAYERS).body
 
 
-def test_a_removed_players_key_is_worth_nothing(house: Server, admin: Maker) -> None:
+def test_a_removed_players_key_is_worth_nothing(backend: Server, admin: Maker) -> None:
     admin.post(PLAYERS, action="add", name="zoe", password="12345678", act="yes")
-    key = re.search(rb"key=([0-9a-f]+)", Maker(house, "zoe", "12345678").get("/admin/id").body)
+    key = re.search(rb"key=([0-9a-f]+)", Maker(backend, "zoe", "12345678").get("/admin/id").body)
     assert key
-    on_stage = house.connect()
+    on_stage = backend.connect()
     assert on_stage.join(key[1])[-1].startswith(b"pCount=1&")
     admin.post(PLAYERS, action="remove", name="zoe")
     assert on_stage.until(b"mode=RELOAD")
-    client = house.connect()
+    client = backend.connect()
     assert client.join(key[1])[-1].startswith(b"pCount=0&")
     client.close()
     on_stage.close()
 
 
-def test_signing_up(house: Server) -> None:
+def test_signing_up(backend: Server) -> None:
     def visit(address: str, name: str, password: str) -> int:
-        page = ask(house, "/signup")
+        page = ask(backend, "/signup")
         cookie, csrf = page.headers["Set-Cookie"].split(";")[0], re.findall(rb"[0-9a-f]{64}", page.body)[0]
         body = b"csrf=%s&username=%s&password=%s" % (csrf, name.encode(), password.encode())
         kind = "application/x-www-form-urlencoded"
-        answer = ask(house, "/signup", "POST", body, Cookie=cookie, Content_Type=kind, X_Real_IP=address)
+        answer = ask(backend, "/signup", "POST", body, Cookie=cookie, Content_Type=kind, X_Real_IP=address)
         return answer.status
 
     assert visit("192.0.2.1", "newcomer", "12345678") == 302
-    assert b"canAct=True&canAdmin=False" in Maker(house, "newcomer", "12345678").get("/admin/id").body
+    assert b"canAct=True&canAdmin=False" in Maker(backend, "newcomer", "12345678").get("/admin/id").body
     assert visit("192.0.2.1", "newcomer", "12345678") == 400
     assert visit("192.0.2.1", "x y", "12345678") == 400
     assert [visit("192.0.2.1", f"n{n}", "12345678") for n in range(3)] == [302, 302, 429]
-    assert ask(house, "/signup", "POST", b"username=a&password=12345678").status == 415
+    assert ask(backend, "/signup", "POST", b"username=a&password=12345678").status == 415
 
 
 def test_signing_up_is_closed_unless_the_house_says_otherwise(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ class Server:
             self.process = subprocess.Popen(
                 [sys.executable, *command], env=self.env, stdout=journal, stderr=subprocess.STDOUT
             )
-        self.wait_for(lambda: "the house is open" in self._journal.read_text(), "start")
+        self.wait_for(lambda: '"event": "ready"' in self._journal.read_text(), "start")
         text = self._journal.read_text()
         self.web_port = int(re.findall(r"Site starting on (\d+)", text)[0])
         self.stage_port = int(re.findall(r"StageSocketFactory.* starting on (\d+)", text)[0])

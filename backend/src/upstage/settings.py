@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from upstage.limits import MAX_PER_ADDRESS
+from upstage.stage.limits import MAX_PER_ADDRESS
 
 PACKAGE = Path(__file__).parent
 MAX_SOCKET_PATH = 107  # bytes: what Linux has room for

@@ -9,14 +9,14 @@ from urllib.parse import urlencode
 from twisted.internet.defer import DeferredLock
 from twisted.web.server import Request
 
-from upstage.accounts import Accounts, check_new
-from upstage.brake import TooManyFailures, TooManyWaiting
-from upstage.house import House
-from upstage.members import AUDIENCE, Player
-from upstage.passwords import Busy, PasswordError, Passwords
-from upstage.purge import Purger
-from upstage.records import Account, RecordError
-from upstage.repertoire import Repertoire
+from upstage.net.purge import Purger
+from upstage.stage.players import AUDIENCE, Player
+from upstage.stage.stages import Stages
+from upstage.state.accounts import Accounts, check_name
+from upstage.state.guessing import TooManyFailures, TooManyWaiting
+from upstage.state.live import LiveState
+from upstage.state.passwords import Busy, PasswordError, Passwords
+from upstage.state.records import Account, RecordError
 from upstage.web.forms import (
     FIELD,
     SESSION,
@@ -26,9 +26,9 @@ from upstage.web.forms import (
     session_of,
     set_cookie,
 )
-from upstage.web.headers import redirect, same_origin
+from upstage.web.headers import same_origin
 from upstage.web.pages import stage_list
-from upstage.web.request import Node, SiteRequest
+from upstage.web.request import Node, SiteRequest, redirect
 from upstage.web.templates import Pages
 
 PRIVATE = b"no-store"
@@ -38,13 +38,13 @@ Later = Coroutine[Any, Any, bytes]  # an answer that has to wait for something
 
 
 @dataclass(frozen=True)
-class Backstage:
+class SiteContext:
     """What the pages that know who asks are made of."""
 
-    house: House
+    stages: Stages
     accounts: Accounts
     passwords: Passwords
-    repertoire: Repertoire
+    state: LiveState
     purger: Purger
     media: Path
     signup: bool  # whether anybody may make a player account
@@ -57,9 +57,9 @@ class PrivateNode(Node):
 
     folder = b"/admin"  # the form cookie's: pages outside it stay free of cookies, and so in the cache
 
-    def __init__(self, pages: Pages, backstage: Backstage) -> None:
+    def __init__(self, pages: Pages, context: SiteContext) -> None:
         super().__init__(pages)
-        self.backstage = backstage
+        self.context = context
 
     def render(self, request: Request) -> bytes | int:
         """No cache may keep any answer from here."""
@@ -70,13 +70,13 @@ class PrivateNode(Node):
 
     def player(self, request: Request) -> Player:
         """Return who asks: whoever has no session is audience."""
-        return self.backstage.accounts.player(session_of(request))
+        return self.context.accounts.player(session_of(request))
 
     def page(self, request: Request, template: str, status: int = 200, **variables: object) -> bytes:
         """Fill in a template that has forms in it."""
         request.setResponseCode(status)
         known = {
-            "csrf": self.backstage.tokens.issue(request, self.folder),
+            "csrf": self.context.tokens.issue(request, self.folder),
             "player": self.player(request),
             "said": None,  # what has been done, or why it could not be
             "error": None,
@@ -88,18 +88,18 @@ class PrivateNode(Node):
         form = read_form(request)
         if isinstance(form, int):
             return form
-        return form if self.backstage.tokens.accept(request, form.get(FIELD, "")) else 403
+        return form if self.context.tokens.accept(request, form.get(FIELD, "")) else 403
 
 
 class AdminFolder(PrivateNode):
     """`/admin` and what is below it; the workshop is put there by `tree`."""
 
-    def __init__(self, pages: Pages, backstage: Backstage) -> None:
-        super().__init__(pages, backstage)
-        self.putChild(b"", AdminPage(pages, backstage))
-        self.putChild(b"login", Login(pages, backstage))
-        self.putChild(b"logout", Logout(pages, backstage))
-        self.putChild(b"id", ClientKey(pages, backstage))
+    def __init__(self, pages: Pages, context: SiteContext) -> None:
+        super().__init__(pages, context)
+        self.putChild(b"", AdminPage(pages, context))
+        self.putChild(b"login", Login(pages, context))
+        self.putChild(b"logout", Logout(pages, context))
+        self.putChild(b"id", ClientKey(pages, context))
 
     def render_GET(self, request: Request) -> bytes:
         """`/admin` without a slash."""
@@ -113,7 +113,7 @@ class AdminPage(PrivateNode):
         """One of the two pages."""
         if self.player(request) is AUDIENCE:
             return self.page(request, "login.html")
-        return self.page(request, "workshop.html", stages=stage_list(self.backstage.house))
+        return self.page(request, "workshop.html", stages=stage_list(self.context.stages))
 
 
 class Login(PrivateNode):
@@ -125,13 +125,13 @@ class Login(PrivateNode):
         if isinstance(form, int):
             return self.pages.error(request, form)
         # Without a token somebody else could sign a visitor in, under a name of their choice.
-        if not is_from_a_program(request) and not self.backstage.tokens.accept(request, form.get(FIELD, "")):
+        if not is_from_a_program(request) and not self.context.tokens.accept(request, form.get(FIELD, "")):
             return self._again(request, 403, "This form was too old. Please try again.")
         return self._sign_in(request, form.get("username", ""), form.get("password", ""))
 
     async def _sign_in(self, request: SiteRequest, name: str, password: str) -> bytes:
         try:
-            token = await self.backstage.accounts.sign_in(name, password, request.client_address)
+            token = await self.context.accounts.sign_in(name, password, request.client_address)
         except TooManyFailures as error:
             request.responseHeaders.setRawHeaders(b"retry-after", [b"%d" % error.seconds])
             return self._again(
@@ -158,7 +158,7 @@ class Logout(PrivateNode):
         form = self.form(request)
         if isinstance(form, int):
             return self.pages.error(request, form)
-        self.backstage.accounts.sign_out(session_of(request))
+        self.context.accounts.sign_out(session_of(request))
         set_cookie(request, SESSION, "", more=b"; Max-Age=0")
         return redirect(request, "/admin/")
 
@@ -172,7 +172,7 @@ class ClientKey(PrivateNode):
         request.setHeader(b"content-type", b"text/plain; charset=utf-8")
         answer = {
             "player": player.name,
-            "key": self.backstage.house.key_for(player),
+            "key": self.context.stages.key_for(player),
             "canAct": player.can_act,
             "canAdmin": player.can_admin,
             "canSu": player.can_su,
@@ -191,19 +191,19 @@ class Signup(PrivateNode):
 
     def render_POST(self, request: SiteRequest) -> bytes | Later:
         """Make the account."""
-        form = self.form(request) if self.backstage.signup else 403
+        form = self.form(request) if self.context.signup else 403
         if isinstance(form, int):
             return self.pages.error(request, form)
         return self._sign_up(request, form.get("username", ""), form.get("password", ""))
 
     async def _sign_up(self, request: SiteRequest, name: str, password: str) -> bytes:
-        repertoire = self.backstage.repertoire
-        if len(repertoire.now.accounts) >= MAX_PLAYERS:
+        state = self.context.state
+        if len(state.now.accounts) >= MAX_PLAYERS:
             return self._page(request, 503, "The house has no room for more players.")
-        if not self.backstage.accounts.sign_ups.take(request.client_address):
+        if not self.context.accounts.sign_ups.take(request.client_address):
             return self._page(request, 429, "That were many accounts from one place. Please come back later.")
         try:
-            await make_player(self.backstage, name, password, frozenset({"act"}))
+            await make_player(self.context, name, password, frozenset({"act"}))
         except (RecordError, PasswordError) as error:
             return self._page(request, 400, str(error))
         except Busy:
@@ -211,11 +211,11 @@ class Signup(PrivateNode):
         return redirect(request, "/admin/")
 
     def _page(self, request: Request, status: int, error: str | None) -> bytes:
-        return self.page(request, "signup.html", status, open=self.backstage.signup, error=error)
+        return self.page(request, "signup.html", status, open=self.context.signup, error=error)
 
 
-async def make_player(backstage: Backstage, name: str, password: str, rights: frozenset[str]) -> None:
+async def make_player(context: SiteContext, name: str, password: str, rights: frozenset[str]) -> None:
     """Write a new player down; raise RecordError, PasswordError or Busy."""
-    check_new(name)
-    account = Account(name, await backstage.passwords.choose(password), rights)
-    await backstage.repertoire.change(backstage.repertoire.database.add_player, account)
+    check_name(name)
+    account = Account(name, await context.passwords.choose(password), rights)
+    await context.state.change(context.state.database.add_player, account)

@@ -10,7 +10,7 @@ from twisted.web import http
 from twisted.web.server import NOT_DONE_YET, Request
 from twisted.web.static import NoRangeStaticProducer, SingleRangeStaticProducer
 
-from upstage.purge import tag_of
+from upstage.net.purge import tag_of
 from upstage.web.headers import header
 from upstage.web.request import Node
 from upstage.web.templates import Pages

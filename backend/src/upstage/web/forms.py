@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from twisted.web.server import Request
 
-from upstage.tokens import new_token
+from upstage.stage.tokens import new_token
 from upstage.web.headers import header, same_origin
 from upstage.web.request import SiteRequest
 

@@ -1,13 +1,9 @@
 """What requests say about themselves: headers as text, host names, pages from elsewhere."""
 
 import re
-from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from twisted.web.http import Request
-
-if TYPE_CHECKING:
-    from upstage.web.request import SiteRequest
 
 PAGE_CSP = (
     b"default-src 'self'; img-src 'self' data:; media-src 'self'; connect-src 'self' ws: wss:; "
@@ -47,20 +43,3 @@ def same_origin(request: Request) -> bool:
     if ":" in name:
         name = f"[{name}]"
     return name == host_name(request)
-
-
-def redirect(request: Request, path: str) -> bytes:
-    """Answer 302 to `path` on our own bound port, as UpStage does: the front of house repairs it.
-
-    The body names no URL, because nobody would repair that. An invalid Host gets 400.
-    """
-    name = host_name(request)
-    request.setHeader(b"content-type", b"text/plain; charset=utf-8")
-    if name is None:
-        request.setResponseCode(400)
-        request.setHeader(b"cache-control", b"no-store")
-        return b"The Host header is missing or not valid.\n"
-    port = cast("SiteRequest", request).port
-    request.setResponseCode(302)
-    request.setHeader(b"location", f"http://{name}:{port}{path}".encode())
-    return b"Moved.\n"

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, cast
 
 from twisted.web.server import Request
 
-from upstage.speech import Speaker
+from upstage.media.speech import Speaker
 from upstage.web.files import FOR_EVER, MEDIA_CSP, serve
-from upstage.web.held import hold
+from upstage.web.long_poll import hold
 from upstage.web.request import Node, SiteRequest
 
 if TYPE_CHECKING:
     from upstage.web.templates import Pages
 
-MAX_HELD = 5000  # requests: each listener without a cache in front asks for itself
+MAX_WAITING = 5000  # requests: each listener without a cache in front asks for itself
 
 _NAME = re.compile(rb"utter-([1-9]\d{0,14})\.mp3")
 
@@ -33,7 +33,7 @@ class SpeechFolder(Node):
         match = _NAME.fullmatch(b"/".join(request.postpath or []))
         if match is None:
             return self.pages.error(request, 404)
-        if self._speaker.held >= MAX_HELD:
+        if self._speaker.waiting >= MAX_WAITING:
             request.setHeader(b"retry-after", b"2")
             return self.pages.error(request, 503)
         return hold(cast(SiteRequest, request), self._speaker.file(int(match[1])), self._send)

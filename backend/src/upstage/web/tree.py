@@ -5,10 +5,9 @@ from pathlib import Path
 from twisted.web.resource import Resource
 from twisted.web.server import Request
 
-from upstage.connection import Connections
-from upstage.sockets import WebSocketDoor
-from upstage.speech import Speaker
-from upstage.web.admin import AdminFolder, Backstage, Signup
+from upstage.media.speech import Speaker
+from upstage.net.connection import Connections
+from upstage.web.admin import AdminFolder, Signup, SiteContext
 from upstage.web.files import AssetFolder, MediaFolder, OneFile
 from upstage.web.pages import StagesFolder, StagesPage
 from upstage.web.request import Node, Site
@@ -16,6 +15,7 @@ from upstage.web.speech import SpeechFolder
 from upstage.web.templates import ASSET_FOLDERS, Pages
 from upstage.web.upload import Uploads
 from upstage.web.webcam import Frames, WebcamFolder
+from upstage.web.websocket import WebSocketEndpoint
 from upstage.web.workshop_media import MediaPage
 from upstage.web.workshop_players import PlayersPage
 from upstage.web.workshop_stages import StagesPage as StageEditors
@@ -31,36 +31,36 @@ CROSSDOMAIN = b"""\
 
 
 def build_site(
-    connections: Connections, backstage: Backstage, speaker: Speaker, frames: Frames, site: Path, port: int
+    connections: Connections, context: SiteContext, speaker: Speaker, frames: Frames, site: Path, port: int
 ) -> Site:
     """Return the web site; `site` holds templates and page assets, `port` is the one it is known by."""
-    house = connections.house
+    stages = connections.stages
     pages = Pages(site)
     root = Node(pages)
     for name in (b"", b"home"):
-        root.putChild(name, StagesPage(pages, house, "index.html"))
-    root.putChild(b"signup", Signup(pages, backstage))
-    root.putChild(b"stages", StagesFolder(pages, house))
-    admin = AdminFolder(pages, backstage)
+        root.putChild(name, StagesPage(pages, stages, "index.html"))
+    root.putChild(b"signup", Signup(pages, context))
+    root.putChild(b"stages", StagesFolder(pages, stages))
+    admin = AdminFolder(pages, context)
     root.putChild(b"admin", admin)
     workshop = Node(pages)
     admin.putChild(b"workshop", workshop)
-    workshop.putChild(b"stages", StageEditors(pages, backstage))
-    workshop.putChild(b"media", MediaPage(pages, backstage))
-    workshop.putChild(b"players", PlayersPage(pages, backstage))
-    media = Overlay(pages, MediaFolder(pages, backstage.media))
+    workshop.putChild(b"stages", StageEditors(pages, context))
+    workshop.putChild(b"media", MediaPage(pages, context))
+    workshop.putChild(b"players", PlayersPage(pages, context))
+    media = Overlay(pages, MediaFolder(pages, context.media))
     media.putChild(b"video", WebcamFolder(pages, frames))
-    media.putChild(b"video-still", MediaFolder(pages, backstage.media / "video", b"video/"))
+    media.putChild(b"video-still", MediaFolder(pages, context.media / "video", b"video/"))
     root.putChild(b"media", media)
     root.putChild(b"speech", SpeechFolder(pages, speaker))
     for folder in ASSET_FOLDERS:
         root.putChild(folder.encode(), AssetFolder(pages, site / folder, pages.version))
-    root.putChild(b"ws", WebSocketDoor(connections))
+    root.putChild(b"ws", WebSocketEndpoint(connections))
     root.putChild(b"health", Text(pages, b"ok\n", b"text/plain; charset=utf-8", b"no-store"))
     root.putChild(b"robots.txt", Text(pages, ROBOTS, b"text/plain; charset=utf-8"))
     root.putChild(b"crossdomain.xml", Text(pages, CROSSDOMAIN, b"application/xml"))
     root.putChild(b"favicon.ico", OneFile(pages, site / "image" / "favicon.svg"))
-    return Site(root, pages, Uploads(backstage), port)
+    return Site(root, pages, Uploads(context), port)
 
 
 class Overlay(Node):

@@ -10,8 +10,8 @@ from typing import BinaryIO
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from upstage.media import TEMPORARY
-from upstage.web.admin import Backstage
+from upstage.media.files import TEMPORARY
+from upstage.web.admin import SiteContext
 from upstage.web.forms import FIELD, session_of
 from upstage.web.headers import header, same_origin
 from upstage.web.request import SiteRequest
@@ -161,14 +161,14 @@ class Upload:
 class Uploads:
     """The site's Intake: multipart forms for the media page, from makers only."""
 
-    def __init__(self, backstage: Backstage) -> None:
-        self._backstage = backstage
+    def __init__(self, context: SiteContext) -> None:
+        self._context = context
         self._open = 0
 
     def begin(self, request: SiteRequest, path: bytes, length: int | None) -> Upload | None:
         """Return where the body goes. Whoever may not upload gets no byte onto our disk."""
         kind, options = parse_options_header(header(request, b"content-type"))
-        player = self._backstage.accounts.player(session_of(request))
+        player = self._context.accounts.player(session_of(request))
         if (
             not path.startswith(PATH)
             or kind != b"multipart/form-data"
@@ -180,9 +180,9 @@ class Uploads:
         self._open += 1
         upload = Upload(
             options[b"boundary"],
-            self._backstage.media,
+            self._context.media,
             SU_LIMIT if player.can_su else LIMIT,
-            lambda token: self._backstage.tokens.accept(request, token),
+            lambda token: self._context.tokens.accept(request, token),
             self._end,
         )
         if self._open > MAX_UPLOADS:

@@ -14,7 +14,7 @@ from twisted.internet.task import LoopingCall
 from twisted.web.server import Request
 
 from upstage.web.files import MEDIA_CSP, SEGMENT, serve
-from upstage.web.held import hold
+from upstage.web.long_poll import hold
 from upstage.web.request import Node, SiteRequest
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 EXAMINE = 0.67  # seconds between two looks at a file
 TOO_OLD = 30.0  # seconds: nobody waits longer for a camera that has stopped
-MAX_HELD = 2000  # requests; who comes then gets the frame there is
+MAX_WAITING = 2000  # requests; who comes then gets the frame there is
 MAX_VIEWERS = 5000  # values of `s` that are remembered; one forgotten counts as new
 MAX_VIEWER = 64  # characters of `s` that tell it from others
 
@@ -42,7 +42,7 @@ class Frames:
         self._loop.clock = reactor
 
     @property
-    def held(self) -> int:
+    def waiting(self) -> int:
         """How many requests wait."""
         return len(self._waiting)
 
@@ -53,7 +53,7 @@ class Frames:
         or if the frame is too old to wait for another, or if there is none (the path does not exist then).
         """
         viewer = viewer[:MAX_VIEWER]
-        if self.held >= MAX_HELD or self._due(name, viewer):
+        if self.waiting >= MAX_WAITING or self._due(name, viewer):
             return succeed(self._folder / name)
         ready: Deferred[Path] = Deferred(self._left)
         self._waiting[ready] = name, viewer

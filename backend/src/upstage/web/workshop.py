@@ -9,12 +9,11 @@ from urllib.parse import quote
 
 from twisted.web.server import Request
 
-from upstage.members import AUDIENCE, Player
-from upstage.passwords import Busy, PasswordError
-from upstage.records import RecordError
+from upstage.stage.players import AUDIENCE, Player
+from upstage.state.passwords import Busy, PasswordError
+from upstage.state.records import RecordError
 from upstage.web.admin import Later, PrivateNode
-from upstage.web.headers import redirect
-from upstage.web.request import SiteRequest
+from upstage.web.request import SiteRequest, redirect
 
 SAID = {
     "saved": "Saved. Everybody on the stage has it now.",
@@ -26,7 +25,7 @@ SAID = {
 }
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """An action that cannot be done; the message is shown on the page."""
 
     def __init__(self, message: str, status: int = 400) -> None:
@@ -77,7 +76,7 @@ class WorkshopNode(PrivateNode):
             where, said = await getattr(self, f"do_{form['action']}")(request, form)
         except (RecordError, PasswordError) as error:
             return self.show(request, 400, said=None, error=str(error))
-        except Refused as error:
+        except Rejected as error:
             return self.show(request, error.status, said=None, error=str(error))
         except Busy:
             return self.pages.error(request, 503)

@@ -9,14 +9,14 @@ from twisted.internet.threads import deferToThread
 from twisted.web.resource import Resource
 from twisted.web.server import Request
 
-from upstage import media as files
-from upstage.purge import tag_of
-from upstage.records import KINDS, Medium, NoRoom, RecordError
-from upstage.web.admin import Backstage, Later
+from upstage.media import files as files
+from upstage.net.purge import tag_of
+from upstage.state.records import KINDS, Medium, NoRoom, RecordError
+from upstage.web.admin import Later, SiteContext
 from upstage.web.request import ErrorPage, SiteRequest
 from upstage.web.templates import Pages
 from upstage.web.upload import LIMIT, SU_LIMIT, Upload
-from upstage.web.workshop import Refused, WorkshopNode
+from upstage.web.workshop import Rejected, WorkshopNode
 
 HERE = "/admin/workshop/media"
 MAX_MEDIA = 2000  # files, so at most 4 GB
@@ -34,22 +34,20 @@ class UploadNode(WorkshopNode):
 
     async def bring(self, request: SiteRequest, kind: str, name: str, old: Medium | None) -> tuple[str, bool]:
         """Put the file of a form where it is served; return its URL and whether the cache knows."""
-        repertoire = self.backstage.repertoire
+        state = self.context.state
         upload = request.body
         assert isinstance(upload, Upload)
         arrived = upload.take()
         if arrived is None:
-            raise self.refused(request, upload)
-        media, uploader = self.backstage.media, self.player(request).name
+            raise self.rejection(request, upload)
+        media, uploader = self.context.media, self.player(request).name
         try:
             # Not in the store's thread: the chat would wait. One at a time, for the reactor's sake.
-            async with self.backstage.checking:
+            async with self.context.checking:
                 format = await deferToThread(files.check, arrived, kind, old)
-            medium = await repertoire.store.run(
-                files.publish, arrived, format, media, kind, name, uploader, old
-            )
+            medium = await state.store.run(files.publish, arrived, format, media, kind, name, uploader, old)
         except files.BadMedia as error:
-            raise Refused(str(error), 415) from None
+            raise Rejected(str(error), 415) from None
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise NoRoom from error
@@ -59,14 +57,14 @@ class UploadNode(WorkshopNode):
         # The cache first: the new page is for those who are told to reload.
         purged = old is None or await self.purge(medium)
         try:
-            await repertoire.change(repertoire.database.put_medium, medium)
+            await state.change(state.database.put_medium, medium)
         except NoRoom:
             if old is None:  # a file that nobody could find would only take more room
-                await repertoire.store.run((media / medium.file).unlink)
+                await state.store.run((media / medium.file).unlink)
             raise
         return medium.file, purged
 
-    def refused(self, request: SiteRequest, upload: Upload) -> Refused:
+    def rejection(self, request: SiteRequest, upload: Upload) -> Rejected:
         """Return what is wrong with an upload."""
         limit = SU_LIMIT if self.player(request).can_su else LIMIT
         reasons = {
@@ -76,13 +74,13 @@ class UploadNode(WorkshopNode):
             503: "Too many files arrive at once. Please try again.",
             507: "There is no room on the disk.",
         }
-        return Refused(
+        return Rejected(
             reasons.get(upload.status, "The form could not be understood."), max(400, upload.status)
         )
 
     async def purge(self, medium: Medium) -> bool:
         """Have the cache forget a file; tell whether it has."""
-        return await self.backstage.purger.purge(tag_of(medium.file))
+        return await self.context.purger.purge(tag_of(medium.file))
 
 
 class MediaPage(UploadNode):
@@ -95,13 +93,13 @@ class MediaPage(UploadNode):
         name = path.decode("utf-8", "replace")
         if name in ("audio", "video") and request.postpath:
             name += "/" + request.postpath.pop(0).decode("utf-8", "replace")
-        if name in self.backstage.repertoire.now.media:
-            return MediumPage(self.pages, self.backstage, name)
+        if name in self.context.state.now.media:
+            return MediumPage(self.pages, self.context, name)
         return ErrorPage(self.pages, 404)
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
         """The page."""
-        now = self.backstage.repertoire.now
+        now = self.context.state.now
         media = sorted(now.media.values(), key=lambda medium: (KINDS.index(medium.kind), medium.name.lower()))
         return self.page(request, "workshop_media.html", status, media=media, kinds=KINDS, **said)
 
@@ -110,8 +108,8 @@ class MediaPage(UploadNode):
         upload = request.body
         assert isinstance(upload, Upload)
         if upload.status != HTTPStatus.OK:  # its fields may not be all there
-            raise self.refused(request, upload)
-        if len(self.backstage.repertoire.now.media) >= MAX_MEDIA:
+            raise self.rejection(request, upload)
+        if len(self.context.state.now.media) >= MAX_MEDIA:
             raise RecordError("The house has no room for more files: delete some first.")
         fields = upload.fields
         kind, name = fields.get("kind", ""), fields.get("name", "").strip()
@@ -125,13 +123,13 @@ class MediumPage(UploadNode):
 
     actions = ("delete",)
 
-    def __init__(self, pages: Pages, backstage: Backstage, file: str) -> None:
-        super().__init__(pages, backstage)
+    def __init__(self, pages: Pages, context: SiteContext, file: str) -> None:
+        super().__init__(pages, context)
         self._file = file
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
         """The page."""
-        now = self.backstage.repertoire.now
+        now = self.context.state.now
         medium = now.media.get(self._file)
         if medium is None:
             return self.pages.error(request, 404)
@@ -143,7 +141,7 @@ class MediumPage(UploadNode):
 
     @property
     def _medium(self) -> Medium:
-        medium = self.backstage.repertoire.now.media.get(self._file)
+        medium = self.context.state.now.media.get(self._file)
         if medium is None:
             raise RecordError("This file is not here any more.")
         return medium
@@ -156,8 +154,8 @@ class MediumPage(UploadNode):
 
     async def do_delete(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         """No such file any more, on no stage either."""
-        repertoire, medium = self.backstage.repertoire, self._medium
-        await repertoire.change(repertoire.database.remove_medium, medium.file)
-        path = self.backstage.media / medium.file
-        await repertoire.store.run(path.unlink, missing_ok=True)
+        state, medium = self.context.state, self._medium
+        await state.change(state.database.remove_medium, medium.file)
+        path = self.context.media / medium.file
+        await state.store.run(path.unlink, missing_ok=True)
         return HERE, "removed" if await self.purge(medium) else "not-purged"

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from twisted.web.server import Request
 
-from upstage.members import Player
-from upstage.records import RIGHTS, RecordError
+from upstage.stage.players import Player
+from upstage.state.records import RIGHTS, RecordError
 from upstage.web.admin import make_player
 from upstage.web.request import SiteRequest
 from upstage.web.workshop import WorkshopNode
@@ -24,33 +24,31 @@ class PlayersPage(WorkshopNode):
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
         """The page."""
-        accounts = list(self.backstage.repertoire.now.accounts.values())
+        accounts = list(self.context.state.now.accounts.values())
         return self.page(request, "workshop_players.html", status, accounts=accounts, rights=RIGHTS, **said)
 
     async def do_add(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         """A new player."""
-        await make_player(
-            self.backstage, form.get("name", "").strip(), form.get("password", ""), _rights(form)
-        )
+        await make_player(self.context, form.get("name", "").strip(), form.get("password", ""), _rights(form))
         return HERE, "player"
 
     async def do_rights(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         """Other rights."""
-        repertoire = self.backstage.repertoire
-        await repertoire.change(repertoire.database.set_rights, _name(form), _rights(form))
+        state = self.context.state
+        await state.change(state.database.set_rights, _name(form), _rights(form))
         return HERE, "player"
 
     async def do_password(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         """Another password."""
-        repertoire = self.backstage.repertoire
-        hash = await self.backstage.passwords.choose(form.get("password", ""))
-        await repertoire.change(repertoire.database.set_password, _name(form), hash)
+        state = self.context.state
+        hash = await self.context.passwords.choose(form.get("password", ""))
+        await state.change(state.database.set_password, _name(form), hash)
         return HERE, "player"
 
     async def do_remove(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         """No such player any more."""
-        repertoire = self.backstage.repertoire
-        await repertoire.change(repertoire.database.remove_player, _name(form))
+        state = self.context.state
+        await state.change(state.database.remove_player, _name(form))
         return HERE, "removed"
 
 

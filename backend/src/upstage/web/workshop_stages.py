@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from twisted.web.resource import Resource
 from twisted.web.server import Request
 
-from upstage.records import KINDS, SOUND_TYPES, RecordError, StageRecord, Thing, new_stage
-from upstage.stage import Colours
-from upstage.web.admin import Backstage
+from upstage.stage.stage import Colours
+from upstage.state.records import KINDS, SOUND_TYPES, RecordError, StageRecord, Thing, new_stage
+from upstage.web.admin import SiteContext
 from upstage.web.pages import stage_list
 from upstage.web.request import ErrorPage, SiteRequest
 from upstage.web.templates import Pages
@@ -27,23 +27,23 @@ class StagesPage(WorkshopNode):
     def getChild(self, path: bytes, request: Request) -> Resource:
         """One stage."""
         id = path.decode("utf-8", "replace")
-        if id in self.backstage.repertoire.now.stages:
-            return StagePage(self.pages, self.backstage, id)
+        if id in self.context.state.now.stages:
+            return StagePage(self.pages, self.context, id)
         return ErrorPage(self.pages, 404)
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
         """The page."""
         return self.page(
-            request, "workshop_stages.html", status, stages=stage_list(self.backstage.house), **said
+            request, "workshop_stages.html", status, stages=stage_list(self.context.stages), **said
         )
 
     async def do_make(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         """A new stage, empty."""
-        repertoire = self.backstage.repertoire
-        if len(repertoire.now.stages) >= MAX_STAGES:
+        state = self.context.state
+        if len(state.now.stages) >= MAX_STAGES:
             raise RecordError("The house has no room for more stages.")
         stage = new_stage(form.get("id", "").strip(), form.get("name", "").strip())
-        await repertoire.change(repertoire.database.add_stage, stage)
+        await state.change(state.database.add_stage, stage)
         return f"{HERE}/{stage.id}", "made"
 
 
@@ -52,23 +52,23 @@ class StagePage(WorkshopNode):
 
     actions = ("save", "remove", "put", "change", "take")
 
-    def __init__(self, pages: Pages, backstage: Backstage, id: str) -> None:
-        super().__init__(pages, backstage)
+    def __init__(self, pages: Pages, context: SiteContext, id: str) -> None:
+        super().__init__(pages, context)
         self._id = id
 
     @property
     def _stage(self) -> StageRecord:
-        stage = self.backstage.repertoire.now.stages.get(self._id)
+        stage = self.context.state.now.stages.get(self._id)
         if stage is None:  # removed since this request came in
             raise RecordError(f"There is no stage {self._id}.")
         return stage
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
         """The page."""
-        stage = self.backstage.repertoire.now.stages.get(self._id)
+        stage = self.context.state.now.stages.get(self._id)
         if stage is None:
             return self.pages.error(request, 404)
-        media = sorted(self.backstage.repertoire.now.media.values(), key=lambda medium: medium.name.lower())
+        media = sorted(self.context.state.now.media.values(), key=lambda medium: medium.name.lower())
         colours = {name: "#" + getattr(stage.colours, name)[2:] for name in COLOURS}
         return self.page(
             request,
@@ -84,22 +84,22 @@ class StagePage(WorkshopNode):
 
     async def do_save(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         """Name, welcome and colours."""
-        repertoire = self.backstage.repertoire
+        state = self.context.state
         splash = form.get("splash", "").replace("\r\n", "\n").strip()
         colours = Colours(**{name: form.get(name, "").replace("#", "0x", 1) for name in COLOURS})
         stage = StageRecord(self._id, form.get("name", "").strip(), splash, colours)
-        await repertoire.change(repertoire.database.save_stage, stage)
+        await state.change(state.database.save_stage, stage)
         return f"{HERE}/{self._id}", "saved"
 
     async def do_remove(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         """No such stage any more."""
-        repertoire = self.backstage.repertoire
-        await repertoire.change(repertoire.database.remove_stage, self._id)
+        state = self.context.state
+        await state.change(state.database.remove_stage, self._id)
         return HERE, "removed"
 
     async def do_put(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         """A medium onto the stage, under its own name unless the form has another one."""
-        medium = self.backstage.repertoire.now.media.get(form.get("file", ""))
+        medium = self.context.state.now.media.get(form.get("file", ""))
         if medium is None:
             raise RecordError("Choose a file first.")
         if len(self._stage.things) >= MAX_THINGS:
@@ -113,8 +113,8 @@ class StagePage(WorkshopNode):
 
     async def do_take(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         """A thing off the stage; its file stays."""
-        repertoire, old = self.backstage.repertoire, self._find(form)
-        await repertoire.change(repertoire.database.take_thing, self._id, old.kind, old.id)
+        state, old = self.context.state, self._find(form)
+        await state.change(state.database.take_thing, self._id, old.kind, old.id)
         return f"{HERE}/{self._id}", "saved"
 
     def _find(self, form: Mapping[str, str]) -> Thing:
@@ -125,8 +125,8 @@ class StagePage(WorkshopNode):
         raise RecordError("This is not on the stage any more.")
 
     async def _write(self, thing: Thing) -> tuple[str, str]:
-        repertoire = self.backstage.repertoire
-        await repertoire.change(repertoire.database.put_thing, self._id, thing)
+        state = self.context.state
+        await state.change(state.database.put_thing, self._id, thing)
         return f"{HERE}/{self._id}", "saved"
 
 
