@@ -1,7 +1,7 @@
-"""The journal: one JSON line per connection, counted always, written within bounds.
+"""The log: one JSON line per connection, counted always, written within bounds.
 
 An attack must be able neither to fill the disk nor to stop the daemon through its own log: above a
-number of lines per second connections are only counted, and summed up when the second is over.
+number of lines per second, connections are only counted, and summed up when the second is over.
 """
 
 import json
@@ -10,9 +10,27 @@ import select
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
-from policyd.wire import REQUEST_CAP, Outcome
+REQUEST_CAP = 64
+"""Bytes of a request to look at and to log; a wrong request that is longer is `too-long`."""
+
+
+class Outcome(StrEnum):
+    """How a connection ended: the words of the log and of the counters."""
+
+    SERVED = "served"
+    BAD_REQUEST = "bad-request"
+    TOO_LONG = "too-long"
+    TIMEOUT = "timeout"
+    CLOSED_EARLY = "closed-early"
+    RESET = "reset"
+    REFUSED_TOTAL = "refused-total"
+    REFUSED_PER_ADDRESS = "refused-per-address"
+    STOPPED = "stopped"
+    ERROR = "error"
+
 
 SHOW_REQUEST_OF = (Outcome.BAD_REQUEST, Outcome.TOO_LONG)
 
@@ -20,7 +38,7 @@ Write = Callable[[bytes], None]
 
 
 def write_to_stdout(line: bytes) -> None:
-    """Write to standard output if it takes the line at once; a log nobody reads stops no show."""
+    """Write to standard output; drop the line if that would block, because a full pipe must stop nothing."""
     # A pipe that select calls writable has room for PIPE_BUF (4096) bytes: more than a line.
     fd = 1
     try:
@@ -30,8 +48,8 @@ def write_to_stdout(line: bytes) -> None:
         pass  # the reader is gone, or the disk is full
 
 
-class Journal:
-    """Counts outcomes and writes events. Somebody must call `tick` once a second."""
+class Log:
+    """Counts outcomes and writes events. The daemon calls `tick` once a second."""
 
     def __init__(self, write: Write = write_to_stdout, lines_per_second: int = 20) -> None:
         self.counts: Counter[str] = Counter()
@@ -41,7 +59,7 @@ class Journal:
         self._unwritten: Counter[str] = Counter()
 
     def event(self, name: str, **fields: Any) -> None:
-        """Write what the operator did or must know: start, reload, stop. Rare, so unbounded."""
+        """Write an operator's event, such as a start or a reload. These are rare, so they are not bounded."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._write(json.dumps({"time": now, "event": name, **fields}).encode() + b"\n")
 
@@ -68,7 +86,7 @@ class Journal:
         self._bounded("accept-failed", "accept-failed", {"detail": detail})
 
     def tick(self) -> None:
-        """Begin a new second; sum up what was not written in the last one."""
+        """Begin a new second; sum up the connections not written in the last one."""
         if self._unwritten:
             self.event("summary", unwritten=self._unwritten.total(), outcomes=dict(self._unwritten))
         self._unwritten.clear()
