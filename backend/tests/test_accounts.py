@@ -151,7 +151,7 @@ def test_endpoints(text: str, proxied: bool, reachable_at: tuple[str, int]) -> N
         ({"WEB_ENDPOINT": "tcp:"}, "UPSTAGE_WEB_ENDPOINT=tcp:: expected"),
         ({"WEB_ENDPOINT": "tcp:99999"}, "no port above 65535"),
         ({"STAGE_ENDPOINT": "haproxy"}, "UPSTAGE_STAGE_ENDPOINT=haproxy: expected"),
-        ({"STAGE_ENDPOINT": "tcp:1:backlog=many"}, "'backlog=many' is not known here"),
+        ({"STAGE_ENDPOINT": "tcp:1:backlog=many"}, "'backlog=many' is not a known option"),
         ({"DATA": "var"}, "UPSTAGE_DATA=var: must be an absolute path"),
         ({"PURGE": "varnish"}, "UPSTAGE_PURGE=varnish: expected HOST:PORT"),
         ({"PURGE": "varnish:99999"}, "UPSTAGE_PURGE=varnish:99999: expected HOST:PORT"),

@@ -74,16 +74,16 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(database: Database) -> 
     database.add_player(Account("Ann", "x", frozenset()))
     before = database.snapshot()
     for work, message in (
-        (lambda: database.add_stage(replace(STAGE, id="DEMO")), "There is a stage DEMO already"),
-        (lambda: database.add_player(Account("ann", "y", frozenset())), "There is a player ann already"),
-        (lambda: database.add_stage(replace(STAGE, id="x", things=(PROP,))), "hat.svg is gone"),
-        (lambda: database.put_thing("demo", PROP), "hat.svg is gone"),
-        (lambda: database.put_thing("nowhere", PROP), "is gone"),
+        (lambda: database.add_stage(replace(STAGE, id="DEMO")), "There is already a stage DEMO"),
+        (lambda: database.add_player(Account("ann", "y", frozenset())), "There is already a player ann"),
+        (lambda: database.add_stage(replace(STAGE, id="x", things=(PROP,))), "hat.svg has been removed"),
+        (lambda: database.put_thing("demo", PROP), "hat.svg has been removed"),
+        (lambda: database.put_thing("nowhere", PROP), "has been removed"),
         (lambda: database.take_thing("demo", "prop", 1), "There is no prop 1"),
         (lambda: database.save_stage(replace(STAGE, id="x")), "There is no stage x"),
         (lambda: database.remove_stage("x"), "There is no stage x"),
         (lambda: database.set_password("bob", "x"), "There is no player bob"),
-        (lambda: database.set_rights("Ann", ["fly"]), "There is no right fly"),
+        (lambda: database.set_rights("Ann", ["fly"]), "Unknown right: fly"),
         (lambda: database.remove_player("bob"), "There is no player bob"),
         (lambda: database.remove_medium("x.png"), "There is no file x.png"),
     ):

@@ -10,12 +10,12 @@ from twisted.internet.testing import StringTransport
 from wsproto.connection import Connection as WebSocket
 from wsproto.connection import ConnectionType
 
-from hostile import TCP, WEBSOCKET, message
+from hostile_stage import TCP, WEBSOCKET, message
 from upstage.net.connection import Connections
 from upstage.net.intake import AT_ONCE, READ_SIZE
 from upstage.net.sockets import StageSocket
 from upstage.net.turns import SLICE, Turns
-from upstage.stage.limits import BURST, BYTES, GRACE, JOIN, PATIENCE, RATE
+from upstage.stage.limits import BURST, BYTES, GRACE, JOIN, MAX_WAIT, RATE
 from upstage.stage.stage import Stage
 from upstage.web.websocket import StageWebSocket
 
@@ -237,7 +237,7 @@ def test_connecting_again_and_again_has_its_price_too(room: Room) -> None:
     neighbour.send(JOIN_FRAME)
     room.wait(0.05)
     assert neighbour.frames()[-1].endswith(b"JOINED")
-    room.wait(PATIENCE + 1)
+    room.wait(MAX_WAIT + 1)
     assert Client(room).is_read
 
 

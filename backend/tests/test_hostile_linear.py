@@ -9,8 +9,8 @@ import pytest
 from wsproto.connection import Connection as WebSocket
 from wsproto.connection import ConnectionType
 
-from company import Guest, actor
-from hostile import message
+from fake_clients import FakeClient, acting_player
+from hostile_stage import message
 from upstage.media import svg
 from upstage.net.websocket import Messages
 from upstage.stage import talk
@@ -131,7 +131,7 @@ def test_the_stream_of_a_websocket(frame: bytes) -> None:
 def test_a_whisper_to_many_names_looks_at_everybody_once(
     stages: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ann, *others = [Guest(stages, actor(name)) for name in ("ann", "bob", "eve")]
+    ann, *others = [FakeClient(stages, acting_player(name)) for name in ("ann", "bob", "eve")]
     looked = 0
     members = stages.members
 
@@ -141,8 +141,8 @@ def test_a_whisper_to_many_names_looks_at_everybody_once(
         return members()
 
     monkeypatch.setattr(stages, "members", counted)
-    for guest in (ann, *others):
-        guest.heard()
+    for client in (ann, *others):
+        client.heard()
     ann.send("msg=" + ",".join(f"n{number}" for number in range(300)) + ",bob,EVE%3Dhello&mode=WHISPER")
     assert looked == 1
     for other in others:

@@ -19,7 +19,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from demo_stage import with_demo
-from theatre import FORM, PASSWORD, RUN, SRC, Server, ask, make_content, make_site
+from running_backend import FORM, PASSWORD, RUN, SRC, Backend, ask, join, make_content, make_site
 from upstage.media import speech
 from upstage.net.connection import Connections
 from upstage.net.metrics import LAG_INTERVAL, MeasuredStages, Metrics, Sources, class_of
@@ -107,9 +107,9 @@ def test_how_late_the_reactor_is(meter: Meter) -> None:
 
 
 @pytest.fixture
-def backend(tmp_path: Path) -> Iterator[Server]:
+def backend(tmp_path: Path) -> Iterator[Backend]:
     site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
-    server = Server(
+    server = Backend(
         tmp_path,
         ["-c", RUN, str(site), str(content)],
         UPSTAGE_ADMIN_PASSWORD=PASSWORD,
@@ -119,16 +119,16 @@ def backend(tmp_path: Path) -> Iterator[Server]:
     )
     yield server
     assert server.stop() == 0
-    assert not server.journal("Unhandled Error")
-    assert not server.journal("a request failed")
+    assert not server.logged("Unhandled Error")
+    assert not server.logged("a request failed")
 
 
-def port_of(server: Server, door: str) -> int:
-    text = (server.folder / "journal").read_text()
+def port_of(server: Backend, door: str) -> int:
+    text = (server.folder / "log").read_text()
     return int(re.findall(rf"{door}.* starting on (\d+)", text)[0])
 
 
-def scrape(server: Server) -> dict[str, float]:
+def scrape(server: Backend) -> dict[str, float]:
     """Return all numbers by name and labels."""
     connection = HTTPConnection("127.0.0.1", port_of(server, "MetricsSite"), timeout=5)
     connection.request("GET", "/metrics")
@@ -136,36 +136,36 @@ def scrape(server: Server) -> dict[str, float]:
     text = response.read().decode()
     connection.close()
     assert response.status == 200
-    assert response.headers["Content-Type"].startswith("text/plain; version=")
+    assert response.headers["content-type"].startswith("text/plain; version=")
     return {
         name: float(value)
         for name, _, value in (line.rpartition(" ") for line in text.splitlines() if line[0] != "#")
     }
 
 
-def admin_key(server: Server) -> str:
+def admin_key(server: Backend) -> str:
     """Sign in as admin and return the key for a socket."""
     body = f"username=admin&password={PASSWORD.replace(' ', '+')}".encode()
-    cookie = ask(server, "/admin/login", "POST", body, **FORM).headers["Set-Cookie"].partition(";")[0]
+    cookie = ask(server, "/admin/login", "POST", body, **FORM).headers["set-cookie"].partition(";")[0]
     return parse_qs(ask(server, "/admin/id", Cookie=cookie).body.decode())["key"][0]
 
 
-def test_one_evening(backend: Server) -> None:
+def test_one_evening(backend: Backend) -> None:
     """The admin speaks and sends a picture; the audience hears and sees it; the numbers tell."""
     player, audience = backend.connect(), backend.connect()
-    player.join(admin_key(backend).encode())
-    audience.join()
+    join(player, admin_key(backend).encode())
+    join(audience)
     numbers = scrape(backend)
     assert numbers['upstage_clients{role="player",transport="tcp"}'] == 1
     assert numbers['upstage_clients{role="audience",transport="tcp"}'] == 1
 
-    player.send(b"ID=1&mode=AV", b"msg=Good evening&mode=TEXT")
-    assert audience.until(b"mode=TEXT")[-1].endswith(b"&text=Good+evening&mode=TEXT")
+    player.send_frames(b"ID=1&mode=AV", b"msg=Good evening&mode=TEXT")
+    assert audience.frames_until(b"mode=TEXT")[-1].endswith(b"&text=Good+evening&mode=TEXT")
     if all(map(shutil.which, speech.PROGRAMS)):
-        wave = parse_qs(audience.receive().decode())
+        wave = parse_qs(audience.receive_frame().decode())
         assert wave["mode"] == ["WAVE"]
         answer = ask(backend, wave["url"][0])
-        assert (answer.status, answer.headers["Content-Type"]) == (200, "audio/mpeg")
+        assert (answer.status, answer.headers["content-type"]) == (200, "audio/mpeg")
         assert len(answer.body) > 2000
         assert scrape(backend)['upstage_utterances_total{outcome="spoken"}'] == 1
 
@@ -174,7 +174,7 @@ def test_one_evening(backend: Server) -> None:
         camera.sock = socket.create_connection(("127.0.0.1", port_of(backend, "WebcamFactory")), 5)
         camera.sock.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 4711 2121\r\n")
         camera.host, camera.af, camera.file = "127.0.0.1", socket.AF_INET, camera.sock.makefile("r")
-        assert camera.getresp() == "220 The webcam door"
+        assert camera.getresp() == "220 UpStage webcam upload"
         with pytest.raises(ftplib.error_perm, match=r"^530 "):
             camera.login("admin", "wrong")
         camera.login("admin", PASSWORD)
@@ -191,7 +191,7 @@ def test_one_evening(backend: Server) -> None:
     assert numbers['upstage_http_request_seconds_count{path="webcam",status="200"}'] == 1
     assert numbers["upstage_frame_seconds_count"] >= 6
     assert numbers["upstage_frames_sent_total"] > 30
-    backend.wait_for(lambda: scrape(backend)["upstage_reactor_lag_seconds_count"] > 1, "look at the reactor")
+    backend.wait_for(lambda: scrape(backend)["upstage_reactor_lag_seconds_count"] > 1)
     assert numbers["process_resident_memory_bytes"] > 10_000_000
     for client in (player, audience):
         client.close()
@@ -205,58 +205,58 @@ def test_a_stop_in_the_middle_of_everything(tmp_path: Path) -> None:
         (programs / name).write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/started\nexec /bin/sleep 1000\n")
         (programs / name).chmod(0o755)
     site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
-    server = Server(
+    server = Backend(
         tmp_path,
         ["-c", RUN, str(site), str(content)],
         UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         PATH=f"{programs}:{os.environ['PATH']}",
     )
     player, stalled = server.connect(), server.connect()
-    player.join(admin_key(server).encode())
-    stalled.send(b"stage_ID=demo&mode=JOIN")
-    player.send(b"ID=1&mode=AV", b"msg=Good evening&mode=TEXT")
-    url = parse_qs(player.until(b"mode=WAVE")[-1].decode())["url"][0]
+    join(player, admin_key(server).encode())
+    stalled.send_frames(b"stage_ID=demo&mode=JOIN")
+    player.send_frames(b"ID=1&mode=AV", b"msg=Good evening&mode=TEXT")
+    url = parse_qs(player.frames_until(b"mode=WAVE")[-1].decode())["url"][0]
     listeners = [socket.create_connection(("127.0.0.1", server.web_port), 5) for _ in range(3)]
     for listener in listeners:
         listener.sendall(f"GET {url} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-    server.wait_for(lambda: scrape(server)['upstage_long_polls{for="speech"}'] == 3, "listeners")
+    server.wait_for(lambda: scrape(server)['upstage_long_polls{for="speech"}'] == 3)
     listeners.pop().close()
-    server.wait_for(lambda: scrape(server)['upstage_long_polls{for="speech"}'] == 2, "one less")
-    server.wait_for(lambda: len((tmp_path / "started").read_text().split()) == 2, "both programs")
+    server.wait_for(lambda: scrape(server)['upstage_long_polls{for="speech"}'] == 2)
+    server.wait_for(lambda: len((tmp_path / "started").read_text().split()) == 2)
     began = time.monotonic()
     assert server.stop() == 0
     assert time.monotonic() - began < 5
     for process in (tmp_path / "started").read_text().split():
         with pytest.raises(ProcessLookupError):
             os.kill(int(process), 0)
-    assert not server.journal("Unhandled Error")
-    assert not server.journal("a request failed")
+    assert not server.logged("Unhandled Error")
+    assert not server.logged("a request failed")
     for connection in (*listeners, stalled.socket, player.socket):
         connection.close()
 
 
 def test_a_machine_without_voices(tmp_path: Path) -> None:
     site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
-    server = Server(
+    server = Backend(
         tmp_path,
         ["-c", RUN, str(site), str(content)],
         UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         PATH=str(tmp_path),
     )
     player = server.connect()
-    player.join(admin_key(server).encode())
-    player.send(b"ID=1&mode=AV", b"msg=Is anybody there&mode=TEXT", b"msg=Hello&mode=TEXT")
-    heard = player.until(b"text=Hello&mode=TEXT")
+    join(player, admin_key(server).encode())
+    player.send_frames(b"ID=1&mode=AV", b"msg=Is anybody there&mode=TEXT", b"msg=Hello&mode=TEXT")
+    heard = player.frames_until(b"text=Hello&mode=TEXT")
     assert sum(frame.endswith(b"mode=TEXT") for frame in heard) == 2
-    player.send(b"mode=INFO")
-    heard += player.until(b"mode=MSG")
+    player.send_frames(b"mode=INFO")
+    heard += player.frames_until(b"mode=MSG")
     assert not any(frame.endswith(b"mode=WAVE") for frame in heard)
     assert server.stop() == 0
-    told = server.journal("speech is off: a program is missing")
+    told = server.logged("speech is off: a program is missing")
     assert [line["missing"] for line in told] == [list(speech.PROGRAMS)]
 
 
-def test_nothing_else_behind_the_metrics_door(backend: Server) -> None:
+def test_nothing_else_behind_the_metrics_door(backend: Backend) -> None:
     connection = HTTPConnection("127.0.0.1", port_of(backend, "MetricsSite"), timeout=5)
     connection.request("GET", "/admin/")
     assert connection.getresponse().status == 404

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from company import Guest, actor
+from fake_clients import FakeClient, acting_player
 from upstage.stage.layers import MAX_MARKS, Layer
 from upstage.stage.stage import Colours, Member, Stage
 from upstage.stage.stages import Stages
@@ -179,11 +179,11 @@ class Screen:
         return {name: value for name, value in vars(self).items() if name != "chat"}
 
 
-class Viewer(Guest):
-    """A guest who looks at what it gets."""
+class Viewer(FakeClient):
+    """A client who looks at what it gets."""
 
     def __init__(self, stages: Stages, name: str) -> None:
-        super().__init__(stages, actor(name) if name else None)
+        super().__init__(stages, acting_player(name) if name else None)
         self.screen = Screen()
         self.send("mode=LOADED")
 

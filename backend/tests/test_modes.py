@@ -2,8 +2,8 @@
 
 import pytest
 
-from company import Guest, actor
 from demo_stage import with_demo
+from fake_clients import FakeClient, acting_player
 from upstage.stage import stages as modes
 from upstage.stage.stages import Stages
 
@@ -155,12 +155,16 @@ def stages() -> Stages:
 
 def play(stages: Stages, before: list[str], frame: str) -> list[list[str]]:
     """What ann, who sends, bob, a player, and somebody in the audience get."""
-    company = [Guest(stages, actor("ann")), Guest(stages, actor("bob")), Guest(stages)]
+    company = [
+        FakeClient(stages, acting_player("ann")),
+        FakeClient(stages, acting_player("bob")),
+        FakeClient(stages),
+    ]
     company[0].send(*before)
-    for guest in company:
-        guest.heard()
+    for client in company:
+        client.heard()
     company[0].send(frame)
-    return [guest.heard() for guest in company]
+    return [client.heard() for client in company]
 
 
 @pytest.mark.parametrize(("before", "frame", "frames"), TO_ALL)
@@ -189,7 +193,7 @@ def test_no_mode_is_left_out() -> None:
 
 @pytest.mark.parametrize("mode", sorted(modes.PLAYER_MODES.keys() - modes.AUDIENCE_MODES.keys()))
 def test_what_only_players_may_do(stages: Stages, mode: str) -> None:
-    player, audience = Guest(stages, actor("ann")), Guest(stages)
+    player, audience = FakeClient(stages, acting_player("ann")), FakeClient(stages)
     player.heard(), audience.heard()
     # All fields that any mode needs: only who says it is wrong.
     audience.send(
@@ -203,8 +207,8 @@ def test_what_only_players_may_do(stages: Stages, mode: str) -> None:
 def test_any_player_may_use_every_stage_and_one_without_act_is_counted_as_audience(stages: Stages) -> None:
     from upstage.stage.players import Player
 
-    maker, watcher = Guest(stages, Player("maker", can_admin=True)), Guest(stages)
+    editor, watcher = FakeClient(stages, Player("editor", can_admin=True)), FakeClient(stages)
     assert watcher.heard()[-1] == "pCount=0&aCount=2&mode=JOINED"
-    maker.heard()
-    maker.send(HOLD, "X=5&Y=5&mode=MOVE")
-    assert maker.heard() == watcher.heard() == ["ID=1&X=5.0&Y=5.0&Z=0&mode=AV_POS"]
+    editor.heard()
+    editor.send(HOLD, "X=5&Y=5&mode=MOVE")
+    assert editor.heard() == watcher.heard() == ["ID=1&X=5.0&Y=5.0&Z=0&mode=AV_POS"]

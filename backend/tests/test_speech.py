@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from twisted.internet.error import ProcessDone, ProcessTerminated
 
-from programs import Machine
+from fake_programs import Machine
 from upstage.media import speech
 from upstage.media.speech import Numbers, Speaker
 from upstage.media.voices import VOICES

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import Clock
 
-from ftp_door import JPEG
+from running_webcam_listener import JPEG
 from upstage.web import webcam
 from upstage.web.webcam import EXAMINE, Frames
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ftp_door import JPEG, Door, store
+from running_webcam_listener import JPEG, Door, store
 from upstage.net import webcam
 
 
@@ -27,7 +27,7 @@ def test_from_the_camera_to_the_page(door: Door) -> None:
     client.cwd("/")
     assert store(client).startswith("226 ")
     status, headers, body = door.get("/video/ann.jpg?s=1&u=1")
-    assert (status, headers["Content-Type"], headers["Cache-Control"]) == (200, "image/jpeg", "no-store")
+    assert (status, headers["content-type"], headers["cache-control"]) == (200, "image/jpeg", "no-store")
     assert body == JPEG
     fresh = JPEG.replace(b"picture", b"PICTURE")
     timer = threading.Timer(1, store, [client, "/ann.jpg", fresh])
@@ -125,12 +125,12 @@ def test_a_picture_that_does_not_come(tmp_path: Path) -> None:
     client = door.login()
     data = client.transfercmd("STOR ann.jpg")
     data.sendall(JPEG[:300])
-    with pytest.raises(ftplib.error_perm, match="must be here"):
+    with pytest.raises(ftplib.error_perm, match="did not arrive"):
         client.voidresp()
     data.close()
     client.makepasv()
     assert client.sendcmd("STOR ann.jpg").startswith("150 ")
-    with pytest.raises(ftplib.error_perm, match="must be here"):
+    with pytest.raises(ftplib.error_perm, match="did not arrive"):
         client.voidresp()
     door.stop()
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ftp_door import JPEG
+from running_webcam_listener import JPEG
 from upstage.net import webcam
 from upstage.net.webcam import Pictures, Rejected
 from upstage.stage.players import Player

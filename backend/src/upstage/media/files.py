@@ -1,4 +1,4 @@
-"""What an uploaded file really is: looked at by its content, never by its name. Blocks; for a thread."""
+"""Uploaded files: the format is found from the content, never from the name. Blocks; run it in a thread."""
 
 import os
 import secrets
@@ -12,17 +12,17 @@ from pathlib import Path
 from upstage.media import svg
 from upstage.state.records import Medium
 
-TEMPORARY = ".upload-"  # begins the name of a file that is still arriving; a dot in front is never served
-UPLOAD_TIME = 600.0  # seconds without a byte after which an upload is surely over
+TEMPORARY = ".upload-"  # prefix of a file that is still arriving; names with a leading dot are never served
+UPLOAD_TIME = 600.0  # seconds without a byte after which an upload has certainly ended
 
 
 class BadMedia(ValueError):
-    """A file that is not taken; the message says why, for whoever brought it."""
+    """A rejected file; the message, for the person who uploaded it, says why."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file that is taken."""
+    """An accepted file format."""
 
     name: str
     suffix: str
@@ -38,7 +38,7 @@ OGG = Format("OGG", ".ogg", True)
 
 
 def format_of(path: Path) -> Format:
-    """Return the format of a file, whole and harmless; raise BadMedia."""
+    """Return the format of a file that is complete and harmless; raise BadMedia."""
     size = path.stat().st_size
     with path.open("rb") as file:
         head = file.read(4096)
@@ -60,17 +60,17 @@ def format_of(path: Path) -> Format:
         except svg.BadSvg as error:
             raise BadMedia(str(error)) from None
         return SVG
-    raise BadMedia("This file is none of PNG, JPEG, GIF, SVG, MP3 and OGG.")
+    raise BadMedia("This file is not in a supported format: PNG, JPEG, GIF, SVG, MP3 or OGG.")
 
 
 def _whole(format: Format, whole: bool) -> Format:
     if not whole:
-        raise BadMedia(f"This {format.name} file is broken, or a part of it is missing.")
+        raise BadMedia(f"This {format.name} file is damaged or incomplete.")
     return format
 
 
 def _is_mpeg_frame(data: bytes) -> bool:
-    """Tell whether data begins with the header of an MPEG layer III frame."""
+    """Return whether data begins with the header of an MPEG layer III frame."""
     return (
         len(data) >= 4
         and data[0] == 0xFF
@@ -82,7 +82,7 @@ def _is_mpeg_frame(data: bytes) -> bool:
 
 
 def _has_mpeg_frames(path: Path, head: bytes) -> bool:
-    """Tell whether the sound begins where the ID3 tag, if there is one, says that it ends."""
+    """Return whether a sound frame follows the ID3 tag, if there is one."""
     start = 0
     if head.startswith(b"ID3") and len(head) >= 10:
         length = 0
@@ -95,24 +95,23 @@ def _has_mpeg_frames(path: Path, head: bytes) -> bool:
 
 
 def check(arrived: Path, kind: str, old: Medium | None) -> Format:
-    """Return the format of a file that has arrived; raise BadMedia unless it is one of `kind`.
+    """Return the format of an uploaded file; raise BadMedia unless it fits `kind`.
 
-    What takes the place of `old` must be of the same format, because its URL stays.
+    A replacement for `old` must have the same format, because its URL stays.
     """
     format = format_of(arrived)
     if format.is_sound != (kind == "audio"):
-        raise BadMedia(f"This is a {format.name} file: {'a sound' if format.is_sound else 'a picture'}.")
+        found = "a sound, not a picture" if format.is_sound else "a picture, not a sound"
+        raise BadMedia(f"This {format.name} file is {found}.")
     if old and Path(old.file).suffix != format.suffix:
-        raise BadMedia(
-            f"Its URL ends in {Path(old.file).suffix}: a {format.name} file cannot take its place."
-        )
+        raise BadMedia(f"The URL ends in {Path(old.file).suffix}, so a {format.name} file cannot replace it.")
     return format
 
 
 def publish(
     arrived: Path, format: Format, media: Path, kind: str, name: str, uploader: str, old: Medium | None
 ) -> Medium:
-    """Move a file that has been checked to where it is served: under a new name, or in the place of `old`."""
+    """Move a checked file to where it is served: under a new name, or in the place of `old`."""
     if old is None:
         folder = "audio/" if format.is_sound else ""
         file = f"{folder}{secrets.token_hex(4)}{format.suffix}"
@@ -129,13 +128,13 @@ def publish(
 
 
 def sweep(media: Path, spare: float = 0) -> None:
-    """Remove what was still arriving when a server was killed, but nothing of the last `spare` seconds."""
+    """Remove incomplete uploads of a killed server, except those of the last `spare` seconds."""
     remove_old(media.glob(f"{TEMPORARY}*"), spare)
 
 
 def remove_old(paths: Iterable[Path], spare: float) -> None:
-    """Remove files to which nothing has been written for `spare` seconds; 0: all of them."""
+    """Remove files that were not written to for `spare` seconds; 0: all of them."""
     for path in paths:
-        with suppress(FileNotFoundError):  # another server sweeps, too
+        with suppress(FileNotFoundError):  # another server may be sweeping too
             if not spare or time.time() - path.stat().st_mtime > spare:
                 path.unlink()

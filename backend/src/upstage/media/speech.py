@@ -1,8 +1,7 @@
 """Speech: a spoken line becomes `/speech/utter-N.mp3`.
 
-The URL is known before the file is there: it goes out in WAVE right after the text, and whoever asks for it
-waits (see `web.speech`). The times are UpStage's; that at most one recording runs per core, and that only so
-many lines wait for their turn, is ours.
+The URL is sent before the file exists: WAVE follows the text at once, and requests for the URL wait (see
+`web.speech`). The times are UpStage's; the limits, one recording per core and a bounded queue, are new.
 """
 
 import os
@@ -23,12 +22,12 @@ from upstage.media.voices import VOICES, Recording, Voice
 from upstage.state.standby import locked
 
 PROGRAMS = ("espeak-ng", "lame")
-LIMIT = 15.0  # seconds from the line to its file, the wait for a core included
+LIMIT = 15.0  # seconds from the line to its file, including the wait for a core
 LIFETIME = 90.0  # seconds from the line until its file is removed
 MAX_WAITING = 32  # lines that wait for a core
-MAX_KEPT = 200  # files: a talkative stage pushes out its oldest lines before their time
+MAX_KEPT = 200  # files; above that the oldest are removed early
 MAX_TEXT = 600  # characters: some 40 seconds of speech
-NUMBERS_AT_ONCE = 1000  # how many numbers one write to the counter file reserves
+NUMBERS_AT_ONCE = 1000  # numbers that one write to the counter file reserves
 
 log = Logger()
 
@@ -44,18 +43,18 @@ class Utterance:
     waiting: list[Deferred[Path]] = field(default_factory=list)
     recording: Recording | None = None
     late: bool = False
-    done: bool = False  # the file is there, or never will be
+    done: bool = False  # the file exists, or never will
 
 
 class Speaker(Service):
-    """Speaks for all stages of a server; without its two programs it is silent, and says so once."""
+    """Records the lines of all stages of a server; without its two programs it is off, and logs that once."""
 
     def __init__(
         self, folder: Path, reactor: Any, cores: int = 0, path: str | None = None, spare: float = 0
     ) -> None:
         """Keep files in `folder`. `cores` 0: as many as this process may use; `path` replaces $PATH.
 
-        What is there already is removed, but nothing of the last `spare` seconds.
+        Old files are removed, except those of the last `spare` seconds.
         """
         self._folder = folder
         self._spare = spare
@@ -73,23 +72,23 @@ class Speaker(Service):
 
     @property
     def queued(self) -> int:
-        """How many lines wait for a core."""
+        """The number of lines that wait for a core."""
         return len(self._queue)
 
     @property
     def waiting(self) -> int:
-        """How many requests wait for a file."""
+        """The number of requests that wait for a file."""
         return sum(len(utterance.waiting) for utterance in self._kept.values())
 
     def startService(self) -> None:
-        """Remove what an earlier run has left."""
+        """Remove files of an earlier run."""
         remove_old(self._folder.glob("utter-*"), self._spare)
         if self._missing:
             log.warn("speech is off: a program is missing", fields={"missing": self._missing})
         super().startService()
 
     def stopService(self) -> Deferred[None]:
-        """Stop speaking at once; fires when no program is left."""
+        """Stop at once; fires when no program is running."""
         super().stopService()
         for number in list(self._kept):
             self._forget(number)
@@ -101,7 +100,7 @@ class Speaker(Service):
         return silence
 
     def speak(self, voice: str, text: str) -> str | None:
-        """Return the URL at which a line will be heard, at once; None if it will not be.
+        """Return a line's URL at once, before it is recorded; None if it will not be recorded.
 
         `voice` is a name from VOICES; any other means `default`, as on UpStage.
         """
@@ -112,7 +111,7 @@ class Speaker(Service):
             return None
         try:
             number = self._numbers.take()
-        except OSError as error:  # a full disk must not stop the play
+        except OSError as error:  # a full disk must not stop the chat
             self.outcomes["failed"] += 1
             log.warn("a line could not be spoken", fields={"reason": str(error)})
             return None
@@ -132,7 +131,7 @@ class Speaker(Service):
     def file(self, number: int) -> Deferred[Path]:
         """Fire with the path of an utterance as soon as its file is complete, or never will be.
 
-        Cancel it when nobody waits any more.
+        Cancel it when the request is gone.
         """
         utterance = self._kept.get(number)
         if utterance is None or utterance.done:
@@ -143,14 +142,14 @@ class Speaker(Service):
         return ready
 
     def _record(self) -> None:
-        """Give lines to the cores that are free."""
+        """Start recordings while there are free cores."""
         while self._queue and self.recording < self._cores:
             utterance = self._queue.popleft()
             try:
                 recording = Recording(
                     self._reactor, self._programs, utterance.voice, utterance.text, utterance.path
                 )
-            except OSError as error:  # no process, no file, no pipe to be had
+            except OSError as error:  # no process, file or pipe available
                 log.warn("a line could not be spoken", fields={"reason": str(error)})
                 self._finish(utterance, "failed")
                 continue
@@ -161,10 +160,10 @@ class Speaker(Service):
     def _recorded(self, made: bool, utterance: Utterance) -> None:
         self.recording -= 1
         if not made and not utterance.late and utterance.recording:
-            reason = utterance.recording.complaints.decode("utf-8", "replace")
+            reason = utterance.recording.errors.decode("utf-8", "replace")
             log.warn("a line could not be spoken", fields={"reason": reason})
         utterance.recording = None
-        if utterance.done:  # it was given up while its programs were being killed
+        if utterance.done:  # it was dropped while its programs were being killed
             utterance.path.unlink(missing_ok=True)
         else:
             self._finish(utterance, "spoken" if made else "late" if utterance.late else "failed")
@@ -174,7 +173,7 @@ class Speaker(Service):
             self._silence.callback(None)
 
     def _too_late(self, utterance: Utterance) -> None:
-        """The time limit: a line that comes later than this would only disturb the play."""
+        """The time limit: a later line would no longer match the chat."""
         utterance.late = True
         if utterance.recording:
             utterance.recording.kill()
@@ -183,7 +182,7 @@ class Speaker(Service):
             self._finish(utterance, "late")
 
     def _finish(self, utterance: Utterance, outcome: str) -> None:
-        """Tell all who wait for the file."""
+        """Fire the Deferreds of all requests that wait for the file."""
         utterance.done = True
         self.outcomes[outcome] += 1
         waiting, utterance.waiting = utterance.waiting, []
@@ -206,10 +205,10 @@ class Speaker(Service):
 
 
 class Numbers:
-    """Numbers that come only once, also after a restart: a cache would replay the old line of a number.
+    """Numbers that are never used twice, not even after a restart: a cache would serve a number's old line.
 
-    A file says up to where they are reserved. If the file is lost, the clock, which is further on than any
-    number given out before, is where they go on.
+    A file stores the end of the reserved range. If the file is lost, numbers continue from the clock, which
+    is ahead of every earlier number.
     """
 
     def __init__(self, path: Path) -> None:
@@ -219,7 +218,7 @@ class Numbers:
     def take(self) -> int:
         """Return a number; raise OSError if no more can be reserved."""
         if self._next == self._reserved:
-            with locked(self._path.with_suffix(".lock")):  # a stand-by takes its numbers here, too
+            with locked(self._path.with_suffix(".lock")):  # a stand-by uses the same file
                 try:
                     before = int(self._path.read_text())
                 except (FileNotFoundError, ValueError):

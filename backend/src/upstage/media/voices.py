@@ -1,4 +1,4 @@
-"""The voices, and the two programs that make one line of text an mp3: espeak-ng speaks, lame packs."""
+"""The voices, and the two programs that turn a line of text into an mp3: espeak-ng and lame."""
 
 import os
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from twisted.internet.interfaces import IProcessTransport
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
-NICE = 10  # the play comes before its sound: the server must not wait for a core
-MAX_COMPLAINTS = 500  # bytes of what the programs complain about, for the log
+NICE = 10  # below the server's priority: the server must not wait for a core
+MAX_COMPLAINTS = 500  # bytes of the programs' standard error, for the log
 
 
 @dataclass(frozen=True)
 class Voice:
-    """What espeak-ng is asked for: language and variant, pitch 0 to 99, words per minute."""
+    """espeak-ng's options: language and variant, pitch 0 to 99, words per minute."""
 
     variant: str
     pitch: int = 50
@@ -46,27 +46,27 @@ VOICES = {
 
 
 class Recording:
-    """Both programs at work on one line; `done` fires with whether `path` is there now.
+    """Both programs at work on one line; `done` fires with whether `path` was made.
 
-    The kernel carries the sound from one to the other, so it never passes through the reactor. The text goes
-    in on standard input: on a command line everybody on the machine could read it, and it could be an option.
+    A pipe connects the two, so the sound never passes through the reactor. The text goes to standard input:
+    on a command line every user of the machine could read it, and it could be taken for an option.
     """
 
     def __init__(self, reactor: Any, programs: Sequence[str], voice: Voice, text: str, path: Path) -> None:
         """Start; `programs` are the paths of espeak-ng and lame. Raise OSError."""
         self.done: Deferred[bool] = Deferred()
-        self.complaints = b""
+        self.errors = b""
         self._path = path
         self._part = path.with_suffix(".part")
         self._processes: list[IProcessTransport] = []
         self._results: list[bool] = []
-        speaker, packer = programs
+        speaker, encoder = programs
         speak = ["espeak-ng", "--stdin", "--stdout", "-b", "1", "-v", voice.variant]
         speak += ["-p", str(voice.pitch), "-s", str(voice.speed)]
-        pack = ["lame", "--quiet", "-m", "m", "--abr", "40", "-", str(self._part)]
+        encode = ["lame", "--quiet", "-m", "m", "--abr", "40", "-", str(self._part)]
         sound_out, sound_in = os.pipe()
         try:
-            self._spawn(reactor, packer, pack, {0: sound_out, 2: "r"})
+            self._spawn(reactor, encoder, encode, {0: sound_out, 2: "r"})
             first = self._spawn(reactor, speaker, speak, {0: "w", 1: sound_in, 2: "r"})
         except OSError:
             self.kill()
@@ -82,23 +82,23 @@ class Recording:
             _Program(self), program, arguments, env={"LANG": "C.UTF-8"}, childFDs=files
         )
         self._processes.append(process)
-        with suppress(ProcessLookupError):  # over already
+        with suppress(ProcessLookupError):  # it has ended already
             os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
         return process
 
     def kill(self) -> None:
-        """End both at once; `done` follows."""
+        """Kill both; `done` follows."""
         for process in self._processes:
             with suppress(ProcessExitedAlready):
                 process.signalProcess("KILL")
 
-    def complained(self, data: bytes) -> None:
-        """A program has written to standard error."""
-        self.complaints = (self.complaints + data)[:MAX_COMPLAINTS]
+    def failed_with(self, data: bytes) -> None:
+        """Keep what a program has written to standard error."""
+        self.errors = (self.errors + data)[:MAX_COMPLAINTS]
 
-    def ended(self, well: bool) -> None:
-        """A program has ended. Only if both ended well the file is one: else it may be half a line."""
-        self._results.append(well)
+    def ended(self, succeeded: bool) -> None:
+        """A program has ended. The file is used only if both succeeded: otherwise it may be incomplete."""
+        self._results.append(succeeded)
         if len(self._results) < 2:
             return
         made = all(self._results) and self._part.exists()
@@ -110,13 +110,13 @@ class Recording:
 
 
 class _Program(ProcessProtocol):
-    """One of the two, as Twisted sees it."""
+    """One of the two programs."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
 
     def errReceived(self, data: bytes) -> None:
-        self._recording.complained(data)
+        self._recording.failed_with(data)
 
     def processEnded(self, reason: Failure) -> None:
         self._recording.ended(reason.check(ProcessDone) is not None)

@@ -1,8 +1,8 @@
-"""What a TCP and a WebSocket connection have in common: frames out of a stream, and an end to waiting.
+"""The common part of TCP and WebSocket connections: sending, heartbeats, cutting clients that do not read.
 
-A write to a Twisted transport never blocks and never fails: what a client does not read stays in our
-memory. So each connection watches how far its client is behind, and cuts it off at a cap. It also
-watches whether there still is one; what it sends is `intake`'s affair.
+A write to a Twisted transport never blocks and never fails: data that the client does not read stays in
+the server's memory. So each connection measures how far its client is behind and cuts it off at a cap. It
+also notices dead clients. `intake` handles the input.
 """
 
 import time
@@ -20,9 +20,9 @@ from upstage.stage.limits import MAX_PER_ADDRESS, Addresses, client_of
 from upstage.stage.stages import Stages
 from upstage.stage.wire import encode
 
-MAX_UNREAD = 1 << 20  # bytes a client may be behind before it is cut off
-HEARTBEAT = 45.0  # seconds: proxies close what has been quiet for 60
-BEAT = encode("HEARTBEAT")  # clients ignore modes they do not know
+MAX_UNREAD = 1 << 20  # bytes that a client may be behind before it is cut off
+HEARTBEAT = 45.0  # seconds: proxies close connections that were quiet for 60
+BEAT = encode("HEARTBEAT")  # clients ignore unknown modes
 
 log = Logger()
 
@@ -42,7 +42,7 @@ class Transport(Protocol):
 
 
 class Connections:
-    """Everybody connected through either door; the server closes them when it stops.
+    """All connections, over TCP and WebSocket; the server closes them when it stops.
 
     `max_per_address` is a number of connections.
     """
@@ -63,12 +63,12 @@ class Connections:
         self.all: set[Connection] = set()
 
     def beat(self) -> None:
-        """Every HEARTBEAT seconds: keep quiet connections alive, and notice those whose client is gone."""
+        """Every HEARTBEAT seconds: keep quiet connections alive, and cut those whose client is gone."""
         for connection in list(self.all):
             connection.beat()
 
     async def close(self, patience: float) -> None:
-        """Close all; after `patience` seconds cut those who still do not take what was sent."""
+        """Close all; after `patience` seconds cut those whose clients still have not read everything."""
         for connection in list(self.all):
             connection.close()
         deadline = self.reactor.seconds() + patience
@@ -79,11 +79,11 @@ class Connections:
 
 
 class Connection:
-    """One client, whatever carries its bytes; registered as producer to see it fall behind.
+    """One client; registered as its transport's producer to notice when the client falls behind.
 
-    `incoming` makes frames of what is read, `write` sends encoded frames (NUL included), `close` says goodbye
-    in the carrier's own way, `peer` returns the client's address as soon as anything has come from it, `ping`
-    asks a carrier that can be asked for a sign of life: anything received.
+    `incoming` splits the input into frames, `write` sends encoded frames (NUL included), `close` closes the
+    connection in the transport's own way, `peer` returns the client's address once data have come, `ping`
+    asks the client for a sign of life (WebSocket only); any input counts as one.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Connection:
         self._close = close
         self._peer = peer
         self._ping = ping
-        self._address: str | None = None  # while it is counted
+        self._address: str | None = None  # while this connection counts for its address
         self._unanswered = False  # a ping
         self._behind = False
         self._stuck = False  # behind for a whole heartbeat
@@ -119,36 +119,36 @@ class Connection:
 
     @property
     def kind(self) -> str:
-        """Through which door it came: the one that can be pinged is the WebSocket."""
+        """The metrics' label `transport`; only a WebSocket can be pinged."""
         return "tcp" if self._ping is None else "websocket"
 
     @property
     def role(self) -> str:
-        """`player` or `audience` on a stage, `unjoined` before."""
+        """The metrics' label `role`."""
         if self._member.stage is None:
             return "unjoined"
         return "player" if self._member.acts else "audience"
 
     @property
     def unread(self) -> int:
-        """How many bytes were sent since the client fell behind; 0 if it has not."""
+        """Bytes sent since the client fell behind; 0 if it has not."""
         return self._unread
 
     def received(self, data: bytes) -> None:
-        """Take bytes from the client, cut anywhere."""
+        """Take bytes from the client, split anywhere."""
         self._unanswered = False
         self.enter()
         if not self._gone:
             self._intake.take(data)
 
     def send(self, frames: bytes) -> None:
-        """Send encoded frames. One client's trouble ends here: it must not stop a broadcast."""
+        """Send encoded frames. Errors of one client end here: they must not stop a broadcast."""
         if self._gone:
             return
         self._stages.counts["frames_sent"] += frames.count(0)
         try:
             self._write(frames)
-        except Exception:  # such as a WebSocket that is halfway closed
+        except Exception:  # such as a WebSocket that is closing
             self.cut("unsendable")
         if self._behind:
             self._unread += len(frames)
@@ -156,8 +156,8 @@ class Connection:
                 self.cut("laggard")
 
     def beat(self) -> None:
-        """Send a heartbeat, or cut a client that has taken or answered nothing since the last one."""
-        self.enter()  # those who never say anything are counted too
+        """Send a heartbeat, or cut a client that has read or answered nothing since the last one."""
+        self.enter()  # a connection that never sends anything counts too
         if self._behind:
             if self._stuck:
                 self.cut("laggard")
@@ -170,11 +170,11 @@ class Connection:
             self._unanswered = True
             try:
                 self._ping()
-            except Exception:  # a WebSocket that is halfway closed
+            except Exception:  # a WebSocket that is closing
                 self.cut("unsendable")
 
     def enter(self) -> None:
-        """Count the connection for its address, as soon as that is known."""
+        """Count the connection for its address as soon as the address is known."""
         if self._address is None and not self._gone:
             address = client_of(self._peer())
             bucket = self._connections.addresses.enter(address)
@@ -185,7 +185,7 @@ class Connection:
                 self._intake.share(bucket)
 
     def close(self) -> None:
-        """Close when everything has been sent."""
+        """Close after everything has been sent."""
         self._transport.unregisterProducer()  # a paused producer would keep the connection open
         try:
             self._close()
@@ -193,16 +193,16 @@ class Connection:
             self.cut("unsendable")
 
     def cut(self, reason: str) -> None:
-        """Close at once, whatever is unsent, and count it."""
+        """Close at once, drop unsent data, and count the reason."""
         if not self._gone:
             self._end()
             self._stages.counts[f"cut_{reason}"] += 1
             log.info("cut off", fields={"socket": self._member.id, "reason": reason})
-            # Not loseConnection: that waits for a reader who does not read.
+            # Not loseConnection: that waits until the client has read everything.
             self._transport.abortConnection()
 
     def lost(self) -> None:
-        """The connection is closed, by whomever."""
+        """The connection is closed, by either side."""
         self._end()
         self._connections.all.discard(self)
         if self._address is not None:
@@ -214,12 +214,12 @@ class Connection:
         self._gone = True
         self._intake.stop()
 
-    # What follows is the transport calling its producer (twisted.internet.interfaces.IPushProducer).
+    # The transport calls these methods of its producer (twisted.internet.interfaces.IPushProducer).
 
     def pauseProducing(self) -> None:
-        """The client is behind: who does not read is not listened to.
+        """The client is behind: read nothing from it until it has caught up.
 
-        Otherwise it could make us answer (INFO, a WebSocket ping) without ever taking an answer.
+        Otherwise it could request replies (INFO, a WebSocket ping) without ever reading one.
         """
         self._behind = True
         self._intake.wait()
@@ -229,7 +229,7 @@ class Connection:
         self._behind = self._stuck = self._unanswered = False
         self._unread = 0
         if self._transport.disconnecting:
-            self._transport.unregisterProducer()  # or Twisted waits for ever for us to go on
+            self._transport.unregisterProducer()  # or Twisted would wait for the producer for ever
         else:
             self._intake.go_on()
 

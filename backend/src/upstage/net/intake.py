@@ -1,7 +1,7 @@
-"""What one client sends: split into frames, paid for (see `limits`), and acted on a few at a time.
+"""A client's input: split into frames, paid for with tokens (see `stage.limits`), acted on a few at a time.
 
-While there is something left to act on, or to pay, the client is not read from: TCP makes it wait, and it
-costs neither time nor memory.
+While frames or debts are left, the client is not read from: TCP makes it wait, and it costs the server
+neither time nor memory.
 """
 
 from collections import Counter
@@ -18,13 +18,13 @@ from upstage.stage.limits import Bucket
 
 MAX_OVERLONG = 2  # the second over-long frame disconnects
 READ_SIZE = 8 * 1024  # bytes read at once
-AT_ONCE = 4  # frames acted on before others have their turn
-# Seconds a client in debt waits at least: to go on for each frame would cost more than the frame.
+AT_ONCE = 4  # frames acted on before other clients have their turn
+# Seconds that a client in debt waits at least: a timer for each frame would cost more than the frame.
 PAUSE = 0.25
 
 
 class Incoming(Protocol):
-    """What turns bytes into frames: `wire.Splitter`, or one for what WebSocket makes of them."""
+    """Splits bytes into frames: `wire.Splitter`, or `websocket.Messages`."""
 
     overlong: int
 
@@ -33,7 +33,7 @@ class Incoming(Protocol):
 
 
 class Reading(Protocol):
-    """The part of a Twisted transport that says whether a client is read from."""
+    """The part of a Twisted transport that starts and stops reading."""
 
     disconnecting: bool
 
@@ -43,7 +43,7 @@ class Reading(Protocol):
 
 @dataclass(frozen=True)
 class Shared:
-    """What all clients of a server share: time, and the counters of what happened."""
+    """Shared by all clients of a server: the reactor, the clock and the counters."""
 
     reactor: IReactorTime
     turns: Turns
@@ -71,33 +71,33 @@ class Intake:
         self._address: Bucket | None = None
         self._due = 0.0  # when all debts are paid
         self._unpaid = 0  # bytes
-        self._expensive: Callable[[], None] | None = None  # what has to be done before any other frame
-        self._held = False  # something is left to act on or to pay
-        self._queued = False  # among the turns, or soon will be
+        self._expensive: Callable[[], None] | None = None  # work to be done before any other frame
+        self._held = False  # frames or debts are left
+        self._queued = False  # in the queue of turns, or a timer will put it there
         self._timer: IDelayedCall | None = None
         self._behind = False
         self._paused = False
         self._stopped = False
 
     def share(self, bucket: Bucket) -> None:
-        """From now on its address pays, too, and may have debts already."""
+        """From now on the address's bucket pays too; it may have debts already."""
         self._address = bucket
         self._spend(0)
 
     def take(self, data: bytes) -> None:
-        """Take bytes from the client, cut anywhere."""
+        """Take bytes from the client, split anywhere."""
         self._incoming.feed(data)
         self._unpaid += len(data)
         if not self._held:
             self._act(first=True)
 
     def in_turn(self, act: Callable[[], None]) -> None:
-        """Do something expensive: it is paid first, and done when its turn has come."""
+        """Queue expensive work: it is paid first, and done in turn."""
         self._expensive = act
         self._spend(limits.JOIN)
 
     def wait(self) -> None:
-        """The client does not read: it is not heard until it does."""
+        """The client does not read: read nothing from it until it does."""
         self._behind = True
         self._read_or_not()
 
@@ -110,13 +110,13 @@ class Intake:
             self._read_or_not()
 
     def stop(self) -> None:
-        """The connection is over: nothing that is left is acted on."""
+        """The connection is over: drop the rest of the input."""
         self._stopped = True
         if self._timer and self._timer.active():
             self._timer.cancel()
 
     def _act(self, first: bool = False) -> None:
-        """Act on a few frames, unless there are debts; what is left is held. `first`: of those just read."""
+        """Act on a few frames, unless there are debts; hold the rest. `first`: this input is new."""
         if self._in_debt():
             self._hold()
             return
@@ -133,7 +133,7 @@ class Intake:
         if self._incoming.overlong >= MAX_OVERLONG:
             self._cut("overlong")
             return
-        # A read that brings no whole frame is paid for like one: there may be a read for every byte.
+        # A read without a complete frame costs as much as a frame: there may be a read for every byte.
         self._spend((count or first) + self._unpaid / limits.BYTES)
         self._unpaid = 0
         if count == AT_ONCE or self._expensive or self._behind or self._in_debt():
@@ -153,7 +153,7 @@ class Intake:
         return self._due > self._shared.clock()
 
     def _hold(self) -> None:
-        """Go on when the debts are paid and it is this client's turn; read nothing until then."""
+        """Continue when the debts are paid and it is this client's turn; read nothing until then."""
         self._held = True
         self._read_or_not()
         if self._queued or self._behind:
@@ -164,7 +164,7 @@ class Intake:
             self._shared.turns.add(self._turn)
         elif self._bucket.spend(0) and self._bucket.since_full() > limits.GRACE:
             self._cut("flood")
-        elif delay > limits.PATIENCE:
+        elif delay > limits.MAX_WAIT:
             self._cut("address")
         else:
             self._shared.counts["throttled"] += 1
@@ -172,7 +172,7 @@ class Intake:
             self._timer = self._shared.reactor.callLater(wait, self._shared.turns.add, self._turn)
 
     def _turn(self) -> None:
-        """Go on with what was held."""
+        """Continue with the held frames."""
         self._queued = False
         if self._stopped or self._behind:
             return

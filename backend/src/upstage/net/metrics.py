@@ -1,7 +1,7 @@
-"""/metrics for Prometheus, on a door of its own that only the back network reaches.
+"""/metrics for Prometheus, on a listener of its own that only the back network reaches.
 
-What the server counts anyway is read when somebody asks. Only times are measured on the way: of a frame and
-its fan-out, of HTTP requests (from the journal's own events), and how late the reactor is.
+Existing counters are read at each scrape. Only durations are measured as they happen: of a frame and its
+fan-out, of HTTP requests (from the log's events), and of the reactor's delay.
 """
 
 import time
@@ -26,7 +26,7 @@ from upstage.net.connection import Connections
 from upstage.stage.stage import Member
 from upstage.stage.stages import Stages
 
-# By the beginning of the path, the first that fits; few, so that nobody can make many by asking for them.
+# Path prefixes, the first match counts. A fixed list, so that requests cannot create new label values.
 CLASSES = (
     ("webcam", "/media/video/"),
     ("media", "/media/"),
@@ -38,14 +38,29 @@ CLASSES = (
     ("stage", "/stages/"),
     ("websocket", "/ws"),
 )
-LAG_INTERVAL = 0.25  # seconds between two looks at how late the reactor is
+LAG_INTERVAL = 0.25  # seconds between two measurements of the reactor's delay
 FAST = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
-SLOW = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 30.0)  # speech waits
+SLOW = (
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    15.0,
+    30.0,
+)  # speech requests wait
 IGNORED = ("empty_frames", "unknown_modes", "bad_frames", "overlong_frames")
 
 
 class MeasuredStages(Stages):
-    """The house with a stop-watch: how long a frame takes, everybody it was sent to included."""
+    """Stages that measure how long a frame takes, its fan-out included."""
 
     measure: Callable[[float], None] = staticmethod(lambda seconds: None)
 
@@ -58,16 +73,16 @@ class MeasuredStages(Stages):
 
 @dataclass(frozen=True)
 class Sources:
-    """Where numbers are read when somebody asks for them."""
+    """Where the values are read at each scrape."""
 
     connections: Connections
     queues: Mapping[str, Callable[[], int]]  # entries that wait, by queue
-    long_polls: Mapping[str, Callable[[], int]]  # requests held open, by what they wait for
+    long_polls: Mapping[str, Callable[[], int]]  # requests that wait, by resource
     outcomes: Mapping[str, Counter[str]]  # of chat lines, speech, webcam pictures
 
 
 class Numbers(Collector):
-    """Everything that is read, not measured."""
+    """All values that are read, not measured."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -85,7 +100,9 @@ class Numbers(Collector):
         yield family
         behind = [client.unread for client in everybody if client.unread]
         yield GaugeMetricFamily("upstage_clients_behind", "Clients that read too slowly", len(behind))
-        yield GaugeMetricFamily("upstage_unread_bytes", "Sent to them since they fell behind", sum(behind))
+        yield GaugeMetricFamily(
+            "upstage_unread_bytes", "Bytes sent to them since they fell behind", sum(behind)
+        )
         yield CounterMetricFamily("upstage_frames_received", "Frames acted on", counts["frames"])
         yield CounterMetricFamily(
             "upstage_frames_sent", "Frames sent, once for each client", counts["frames_sent"]
@@ -100,17 +117,17 @@ class Numbers(Collector):
             {"laggard": 0} | cut,
         )
         yield CounterMetricFamily(
-            "upstage_clients_throttled", "Times a client was not read from for a while", counts["throttled"]
+            "upstage_clients_throttled", "Times that reading from a client was paused", counts["throttled"]
         )
         for name, outcomes in self._sources.outcomes.items():
-            family_of = CounterMetricFamily(f"upstage_{name}", f"What became of {name}", labels=("outcome",))
+            family_of = CounterMetricFamily(f"upstage_{name}", f"Outcomes of {name}", labels=("outcome",))
             yield labelled(family_of, outcomes)
         yield labelled(
-            GaugeMetricFamily("upstage_queue_length", "Entries that wait", labels=("queue",)),
+            GaugeMetricFamily("upstage_queue_length", "Entries waiting", labels=("queue",)),
             {name: length() for name, length in self._sources.queues.items()},
         )
         yield labelled(
-            GaugeMetricFamily("upstage_long_polls", "Requests that wait for their answer", labels=("for",)),
+            GaugeMetricFamily("upstage_long_polls", "Requests waiting for their response", labels=("for",)),
             {name: length() for name, length in self._sources.long_polls.items()},
         )
 
@@ -126,7 +143,7 @@ def labelled(
 
 @implementer(ILogObserver)
 class Metrics(Service):
-    """The registry of one server, and what is measured for it while the service runs."""
+    """The registry of one server, and the measurements while the service runs."""
 
     def __init__(self, sources: Sources, stages: MeasuredStages, reactor: Any) -> None:
         self.registry = CollectorRegistry()
@@ -134,21 +151,21 @@ class Metrics(Service):
         ProcessCollector(registry=self.registry)  # memory, CPU, open files
         frames = Histogram(
             "upstage_frame_seconds",
-            "From a frame until it is on its way to everybody",
+            "From a frame's arrival until it has been sent to all",
             buckets=FAST,
             registry=self.registry,
         )
         stages.measure = frames.observe
         self._requests = Histogram(
             "upstage_http_request_seconds",
-            "From the head of a request to the end of its answer",
+            "From a request's header to the end of its response",
             ("path", "status"),
             buckets=SLOW,
             registry=self.registry,
         )
         self._lag = Histogram(
             "upstage_reactor_lag_seconds",
-            "How late the reactor calls what is due",
+            "Delay of the reactor's timed calls",
             buckets=FAST,
             registry=self.registry,
         )
@@ -158,20 +175,20 @@ class Metrics(Service):
         self._due = 0.0
 
     def startService(self) -> None:
-        """Begin to measure."""
+        """Start measuring."""
         super().startService()
         globalLogPublisher.addObserver(self)
         self._due = self._reactor.seconds() + LAG_INTERVAL
         self._loop.start(LAG_INTERVAL, now=False)
 
     def stopService(self) -> None:
-        """Measure no more."""
+        """Stop measuring."""
         super().stopService()
         globalLogPublisher.removeObserver(self)
         self._loop.stop()
 
     def __call__(self, event: LogEvent) -> None:
-        """Take the time of a request from its line in the journal."""
+        """Take the duration of a request from its log event."""
         if event.get("log_format") == "request":
             fields = event["fields"]
             labels = class_of(fields["path"]), str(fields["status"])
@@ -180,12 +197,12 @@ class Metrics(Service):
     def _measure_lag(self) -> None:
         now = self._reactor.seconds()
         self._lag.observe(max(now - self._due, 0.0))
-        # LoopingCall keeps its rhythm and leaves out what it has missed.
+        # LoopingCall keeps its rhythm and skips the calls that it has missed.
         self._due += LAG_INTERVAL * (1 + max(now - self._due, 0.0) // LAG_INTERVAL)
 
 
 def class_of(path: str) -> str:
-    """Return the class of a path, one of few."""
+    """Return the class of a path, from a fixed list."""
     return next((name for name, start in CLASSES if path.startswith(start)), "page")
 
 
@@ -199,13 +216,13 @@ class MetricsPage(Resource):
         self._registry = registry
 
     def render_GET(self, request: Request) -> bytes:
-        """All numbers as they are now."""
+        """The current values."""
         request.setHeader(b"content-type", CONTENT_TYPE_LATEST.encode())
         return generate_latest(self._registry)
 
 
 class MetricsSite(server.Site):
-    """The metrics' own door: nothing but `/metrics` behind it."""
+    """The metrics' listener: serves `/metrics` and nothing else."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         root = Resource()
@@ -213,4 +230,4 @@ class MetricsSite(server.Site):
         super().__init__(root)
 
     def log(self, request: Request) -> None:
-        """No line: somebody asks every few seconds."""
+        """Log nothing: Prometheus scrapes every few seconds."""

@@ -1,8 +1,8 @@
-"""Telling the cache in front that a file has changed: `PURGE /` with its tag, and what it says to that.
+"""Purges of the cache in front when a file changes: `PURGE /` with the file's tag.
 
-The answers for a file carry its tag, whatever their URL: the file itself, its thumbnail, a webcam's still.
-Each purge is said again a moment later: an answer with the old content may have been on its way to the cache
-when it was purged, and have been stored after that.
+All responses for a file carry its tag: the file itself, its thumbnail, a webcam's still. Each purge is
+repeated a moment later: a response with the old content may have been on its way to the cache during the
+purge, and have been stored after it.
 """
 
 import re
@@ -16,52 +16,52 @@ from twisted.logger import Logger
 from twisted.web.client import Agent, readBody
 from twisted.web.http_headers import Headers
 
-TIMEOUT = 1.0  # seconds for one try: a maker is waiting
-AGAIN = 0.5  # seconds until a purge is said again
-RETRY = 5.0  # seconds until a cache that did not purge is asked again
-MAX_QUEUE = 1000  # tags to be said again; the oldest above that are lost
+TIMEOUT = 1.0  # seconds for one attempt: the player who changed the file is waiting
+AGAIN = 0.5  # seconds until a purge is repeated
+RETRY = 5.0  # seconds until a failed purge is retried
+MAX_QUEUE = 1000  # tags to be repeated; above that the oldest are lost
 MAX_TAG = 64  # characters, see varnish/purge.vcl
-PATIENCE = 1.5  # seconds to say what is queued when the server stops
+STOP_TIME = 1.5  # seconds for queued purges when the server stops
 
 log = Logger()
 
 
 def tag_of(file: str) -> str:
-    """Return the tag of a medium, a word that Varnish takes: `medium-audio-bell-mp3` for audio/bell.mp3.
+    """Return the tag of a medium, a word that Varnish accepts: `medium-audio-bell-mp3` for audio/bell.mp3.
 
-    Two files may share one: then both are fetched anew when one has changed.
+    Two files may share a tag: then a change of one purges both.
     """
     return ("medium-" + re.sub(r"[^A-Za-z0-9_-]", "-", file))[:MAX_TAG]
 
 
 class Purger(Service):
-    """Purges one cache; `address` is its host and port, None where there is no cache in front."""
+    """Purges one cache; `address` is its host and port, None without a cache."""
 
     def __init__(self, reactor: Any, address: tuple[str, int] | None, timeout: float = TIMEOUT) -> None:
         self._reactor = reactor
         self._address = address
         self._timeout = timeout
         self._agent = Agent(reactor, connectTimeout=timeout)
-        self._due: dict[str, float] = {}  # tags to be said again, and when; the next one first
-        self._pause = 0.0  # until when a cache that did not purge is left in peace
+        self._due: dict[str, float] = {}  # tags to be repeated, and when; the next one first
+        self._pause = 0.0  # no purge is sent before this time, after a failed one
         self._timer: IDelayedCall | None = None
         self._asking = False
         self.outcomes = Counter(purged=0, failed=0, lost=0)
 
     @property
     def queued(self) -> int:
-        """How many purges are to be said again."""
+        """The number of purges to be repeated."""
         return len(self._due)
 
     async def purge(self, tag: str) -> bool:
-        """Drop what carries `tag`; tell whether the cache has done it, at the latest after two tries.
+        """Purge all responses with `tag`; return whether that succeeded within two attempts.
 
-        If it has not, it is asked again until it does.
+        A failed purge is retried until it succeeds.
         """
         if self._address is None:
             return True
         done = await self._tell(tag) or await self._tell(tag)
-        self._due.pop(tag, None)  # it goes to the end
+        self._due.pop(tag, None)  # it moves to the end
         self._due[tag] = self._reactor.seconds() + AGAIN
         if len(self._due) > MAX_QUEUE:
             self._lose(next(iter(self._due)))
@@ -69,13 +69,13 @@ class Purger(Service):
         return done
 
     def stopService(self) -> Deferred[None]:
-        """Say what is queued once more; fires when that is done."""
+        """Send the queued purges; fires when that is done."""
         super().stopService()
         if self._timer and self._timer.active():
             self._timer.cancel()
 
         async def finish() -> None:
-            deadline = self._reactor.seconds() + PATIENCE
+            deadline = self._reactor.seconds() + STOP_TIME
             for tag in list(self._due):
                 if self._reactor.seconds() > deadline or not await self._tell(tag):
                     break
@@ -86,14 +86,14 @@ class Purger(Service):
         return Deferred.fromCoroutine(finish())
 
     def _wait(self) -> None:
-        """Have the next one said when it is due; one at a time."""
+        """Schedule the next purge for when it is due; one at a time."""
         if self.running and self._due and not self._asking and not (self._timer and self._timer.active()):
             when = max(next(iter(self._due.values())), self._pause) - self._reactor.seconds()
             self._timer = self._reactor.callLater(max(when, 0), self._repeat)
 
     def _repeat(self) -> None:
         tag, due = next(iter(self._due.items()))
-        if due > self._reactor.seconds():  # it has been purged once more since, and goes by that
+        if due > self._reactor.seconds():  # it has been purged again since then, which set a new time
             self._wait()
             return
 
@@ -111,14 +111,14 @@ class Purger(Service):
     def _lose(self, tag: str) -> None:
         del self._due[tag]
         self.outcomes["lost"] += 1
-        log.warn("a purge was lost: the cache may hand out an old file", fields={"tag": tag})
+        log.warn("a purge was lost: the cache may serve an old file", fields={"tag": tag})
 
     async def _tell(self, tag: str) -> bool:
-        """Try once."""
+        """Purge once; return whether the cache did."""
         try:
             asked = Deferred.fromCoroutine(self._ask(tag)).addTimeout(self._timeout, self._reactor)
             problem: object = await asked
-        except Exception as error:  # whatever is wrong between here and there, it is not purged
+        except Exception as error:  # any error means: not purged
             problem = repr(error)
         else:
             if problem in range(200, 300):
@@ -133,5 +133,5 @@ class Purger(Service):
         name = f"[{host}]" if ":" in host else host
         headers = Headers({"X-Tag": [tag]})
         response = await self._agent.request(b"PURGE", f"http://{name}:{port}/".encode(), headers)
-        await readBody(response)  # the connection is closed when it has been read, not before
+        await readBody(response)  # the connection closes only when the body has been read
         return int(response.code)

@@ -1,4 +1,4 @@
-"""The stage socket: NUL-framed messages over TCP, handled by `connection`. See `web.websocket` for WebSocket."""
+"""The stage socket: NUL-framed messages over TCP, handled by `connection`. See also `web.websocket`."""
 
 from typing import Any, cast
 

@@ -1,7 +1,7 @@
-"""The webcam door: FTP, because that is what webcam programs speak, and of FTP only what they need.
+"""The webcam listener: the part of FTP that webcam programs need.
 
 A player signs in and stores PLAYER.jpg; the page shows it as the avatar whose media file is
-`video/PLAYER.jpg` (see `web.webcam`). Nothing can be read, listed, renamed or deleted here.
+`video/PLAYER.jpg` (see `web.webcam`). Nothing can be read, listed, renamed or deleted over FTP.
 """
 
 import re
@@ -21,29 +21,29 @@ from twisted.python.failure import Failure
 from upstage.stage.players import Player
 
 MAX_SIZE = 300_000  # bytes of a picture
-MIN_INTERVAL = 0.5  # seconds between two pictures of a player; nobody is shown more than three in two seconds
+MIN_INTERVAL = 0.5  # seconds between two pictures of a player; clients get at most three in two seconds
 UPLOAD_TIME = 20.0  # seconds for one picture
-IDLE_TIME = 120  # seconds without a command; slow cameras send one picture a minute
+IDLE_TIME = 120  # seconds without a command; slow cameras send a picture a minute
 MAX_SESSIONS = 20
 MAX_FAILURES = 3  # wrong passwords before the connection is closed
-PICTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\.jpg")  # what a player's picture can be called
+PICTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\.jpg")  # the file name of a player's picture
 JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
 
-# Who a name and password belong to, None if to nobody; the last argument is the client's address. May raise
+# Returns the player of a name and password, or None; the last argument is the client's address. May raise
 # Rejected.
 Check = Callable[[str, str, str], Awaitable[Player | None]]
 
 
 class Rejected(ftp.FTPCmdError):
-    """A picture, or an attempt to sign in, that is not taken; the message says why."""
+    """A rejected picture or login; the message says why."""
 
     errorCode = ftp.REQ_ACTN_NOT_TAKEN
 
 
 class Pictures:
-    """The folder of webcam frames: who may write which, what, and how often.
+    """The folder of webcam frames, and the rules for writing to it.
 
-    `arrived` is told of each picture: its file name, whose it is, its size in bytes.
+    `arrived` is called for each picture with its file name, its player and its size in bytes.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class Pictures:
         self._folder = folder
         self._arrived = arrived
         self._clock = clock
-        self._last: dict[str, float] = {}  # by player: no more names than there are accounts
+        self._last: dict[str, float] = {}  # by player: bounded by the number of accounts
         self.outcomes = Counter(stored=0, rejected=0)
 
     def allow(self, player: Player, name: str) -> None:
-        """Return if `player` may write file `name` now; raise Rejected. Administrators write any player's."""
+        """Return if `player` may write file `name` now, an administrator any file; raise Rejected."""
         own = f"{player.name}.jpg"
         if name != own and not (player.can_su and PICTURE.fullmatch(name)):
             raise Rejected(f"your picture is {own}")
@@ -67,9 +67,9 @@ class Pictures:
             raise Rejected(f"one picture in {MIN_INTERVAL} s is enough")
 
     def take(self, player: Player, name: str, data: bytes) -> None:
-        """Store a picture, so that nobody ever sees half of it; raise Rejected."""
+        """Store a picture atomically; raise Rejected."""
         if not is_jpeg(data):
-            raise Rejected("this is not a whole JPEG")
+            raise Rejected("this is not a complete JPEG")
         self._last[player.name] = self._clock()
         new = self._folder / f".{name}.new"
         try:
@@ -81,17 +81,17 @@ class Pictures:
 
 
 def starts_as_jpeg(data: bytes | bytearray) -> bool:
-    """Tell whether data can be the beginning of a JPEG: "start of image", then a marker."""
+    """Return whether data can be the beginning of a JPEG: "start of image", then a marker."""
     return JPEG_START.startswith(data[: len(JPEG_START)])
 
 
 def is_jpeg(data: bytes | bytearray) -> bool:
-    """Tell whether data is a JPEG from its first to its last marker; some cameras pad it with zeros."""
+    """Return whether data is a JPEG from its first to its last marker; some cameras pad it with zeros."""
     return data.startswith(JPEG_START) and data.rstrip(b"\0").endswith(JPEG_END)
 
 
 class Upload(Protocol):
-    """The data connection: takes one picture, and no byte before somebody asked for it."""
+    """The data connection: takes one picture, and reads nothing before STOR."""
 
     transport: Any
 
@@ -101,7 +101,7 @@ class Upload(Protocol):
         self._done: Deferred[bytes] = Deferred(lambda _: self.close())
 
     def receive(self) -> Deferred[bytes]:
-        """Fire with the picture at the end of the connection; fail with Rejected as soon as it is none."""
+        """Fire with the picture at the end of the connection; fail with Rejected as soon as it is invalid."""
         self._wanted = True
         if self.connected:
             self.transport.resumeProducing()
@@ -134,7 +134,7 @@ class Upload(Protocol):
 
 
 class UploadListener(Factory):
-    """A passive port: for one connection, and only from where the command connection comes."""
+    """A passive port: accepts one connection, and only from the address of the command connection."""
 
     noisy = False
 
@@ -153,12 +153,12 @@ class UploadListener(Factory):
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port it listens on."""
         number: int = self._listening.getHost().port
         return number
 
     def buildProtocol(self, addr: IAddress | None) -> Upload | None:
-        """Let the first in."""
+        """Accept the first connection."""
         if self._taken or getattr(addr, "host", None) != self._peer:
             return None
         self._taken = True
@@ -171,13 +171,13 @@ class UploadListener(Factory):
         self.upload.close()
 
     def _shut(self) -> None:
-        if not self._is_shut:  # Twisted stumbles over a second time within the same tick
+        if not self._is_shut:  # Twisted raises at a second call within the same tick
             self._is_shut = True
             self._listening.stopListening()
 
 
 class Session(ftp.FTP):
-    """One webcam program signed in, or about to."""
+    """One webcam program's command connection."""
 
     factory: "WebcamFactory"
     transport: Any
@@ -191,21 +191,21 @@ class Session(ftp.FTP):
     _failures = 0
 
     def connectionMade(self) -> None:
-        """Greet. Now both ends are those of this very connection, where pictures will come from and go to.
+        """Greet, and remember both addresses of this connection: data connections must use the same.
 
-        Behind a `haproxy:` endpoint they are what the proxy says as soon as its header has been read.
+        Behind a `haproxy:` endpoint they come from the PROXY header, and change once it has been read.
         """
         self._here: str = self.transport.getHost().host
         self._there: str = self.transport.getPeer().host
         super().connectionMade()
 
     def connectionLost(self, reason: Failure | None = None) -> None:
-        """The program has gone, and its picture with it."""
+        """Close the data connection too."""
         self._close_listener()
         super().connectionLost(reason)
 
     def sendLine(self, line: str | bytes) -> None:
-        """Answer, if there is still somebody."""
+        """Reply, if the connection is still open."""
         if self.transport:
             super().sendLine(line)
 
@@ -238,18 +238,18 @@ class Session(ftp.FTP):
         return str(ftp.USR_LOGGED_IN_PROCEED)
 
     def ftp_CWD(self, path: str) -> tuple[str]:
-        """There is one folder; programs like to enter it."""
+        """Accept the only folder; some programs change to it."""
         if path.strip("/.") != "":
             raise ftp.PermissionDeniedError(path)
         return (ftp.REQ_FILE_ACTN_COMPLETED_OK,)
 
     def ftp_PASV(self) -> tuple[str, str]:
-        """Open a port and announce it, with the address under which clients reach this machine."""
+        """Open a port and announce it, with the address that clients use for this machine."""
         port = self._open_listener().port
         return ftp.ENTERING_PASV_MODE, ftp.encodeHostPort(self.factory.address or self._here, port)
 
     def ftp_EPSV(self, protocol: str = "") -> tuple[str, int]:
-        """Open a port; its address is the one the client already knows."""
+        """Open a port; the client uses the address that it is connected to."""
         return ftp.ENTERING_EPSV_MODE, self._open_listener().port
 
     def _open_listener(self) -> UploadListener:
@@ -263,12 +263,12 @@ class Session(ftp.FTP):
             self._listener = None
 
     def ftp_STOR(self, path: str) -> Deferred[tuple[str]]:
-        """Take a picture."""
+        """Store a picture."""
         return Deferred.fromCoroutine(self._store(path.removeprefix("/")))
 
     async def _store(self, name: str) -> tuple[str]:
         if self._listener is None:
-            raise ftp.BadCmdSequenceError("PASV or EPSV comes first")
+            raise ftp.BadCmdSequenceError("send PASV or EPSV first")
         pictures = self.factory.pictures
         outcome = "rejected"
         try:
@@ -278,7 +278,7 @@ class Session(ftp.FTP):
             pictures.take(self.player, name, data)
             outcome = "stored"
         except TimeoutError as error:
-            raise Rejected(f"a picture must be here in {UPLOAD_TIME:.0f} s") from error
+            raise Rejected(f"the picture did not arrive within {UPLOAD_TIME:.0f} s") from error
         finally:
             pictures.outcomes[outcome] += 1
             self._close_listener()
@@ -286,18 +286,18 @@ class Session(ftp.FTP):
 
 
 class WebcamFactory(ftp.FTPFactory):
-    """The FTP door: at most MAX_SESSIONS at once."""
+    """Builds a Session for each connection, at most MAX_SESSIONS at once."""
 
     noisy = False
     protocol = Session
     allowAnonymous = False
-    welcomeMessage = "The webcam door"
+    welcomeMessage = "UpStage webcam upload"
     timeOut = IDLE_TIME
 
     def __init__(
         self, check: Check, pictures: Pictures, reactor: Any, ports: Iterable[int], address: str = ""
     ) -> None:
-        """Data connections come to one of `ports`, at `address` (empty: where the client came to)."""
+        """Data connections use one of `ports`, at `address` (empty: that of the command connection)."""
         super().__init__()
         self.connectionLimit = MAX_SESSIONS  # type: ignore[assignment]  # Twisted says None is all it can be
         self.check = check

@@ -1,7 +1,7 @@
-"""WebSocket's own framing: its messages to the stage's frames and back. Pure.
+"""WebSocket framing: messages to the stage's frames and back. Pure.
 
-Every event of a WebSocket is counted: a control frame or a piece of a message costs the server as much as a
-frame of the stage does.
+Every WebSocket event is counted: a control frame or a fragment of a message costs the server as much as a
+frame of the stage.
 """
 
 import struct
@@ -18,9 +18,9 @@ OPEN = (ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING)
 
 
 class Messages(Splitter):
-    """A Splitter for what comes over a WebSocket; `control` is told of everything that is no message.
+    """A Splitter for a WebSocket; passes control frames to `control`.
 
-    Nothing gathers a message whose end does not come: its pieces are split as they arrive.
+    Fragments are split as they arrive, so a message that never ends takes no memory.
     """
 
     def __init__(self, socket: Connection, control: Callable[[Event], None]) -> None:
@@ -30,13 +30,13 @@ class Messages(Splitter):
         self._control = control
 
     def feed(self, data: bytes | bytearray) -> None:
-        """Take the next bytes, unless nothing is expected any more."""
+        """Take the next bytes, unless the WebSocket is closed."""
         if self._socket.state in OPEN:
             self._socket.receive_data(bytes(data))
 
     def frames(self) -> Iterator[bytes | None]:
-        """Cut off what is complete; None for each event that completes no frame."""
-        yield from super().frames()  # of a binary message that was left in the middle
+        """Yield complete frames; None for each event that completes none."""
+        yield from super().frames()  # of a binary message that was not finished
         for event in self._socket.events():
             if isinstance(event, TextMessage):
                 self.binary = False
@@ -56,9 +56,9 @@ class Messages(Splitter):
 
 @lru_cache(maxsize=64)
 def messages(frames: bytes, binary: bool) -> bytes:
-    """Return encoded frames as WebSocket messages: the same bytes for everybody, so they are made once.
+    """Return encoded frames as WebSocket messages, cached because all clients get the same bytes.
 
-    wsproto would make them anew for each client, which costs more than sending them.
+    wsproto would encode them again for each client, which costs more than sending them.
     """
     if binary:
         return message(BINARY, frames)
@@ -66,7 +66,7 @@ def messages(frames: bytes, binary: bool) -> bytes:
 
 
 def message(first: int, payload: bytes) -> bytes:
-    """Return one whole message from a server (RFC 6455, section 5.2): nothing is masked."""
+    """Return one whole message from a server, unmasked (RFC 6455, section 5.2)."""
     length = len(payload)
     if length < 126:
         return bytes((first, length)) + payload

@@ -1,4 +1,4 @@
-"""The stage core: bytes to messages, stages and what is on them, and who may send what. No Twisted in here.
+"""The stage core: messages, stages and their things, and the modes of each role. It imports no Twisted.
 
 Read in this order: `wire`, `players`, `things`, `layers`, `stage`, then what each mode does (`talk`,
 `acting`, `drawing`, `sound`), `stages` (all stages of a server), and `limits` and `tokens`.

@@ -1,20 +1,20 @@
-"""What players do with avatars, props and backdrops: one function for each mode. Pure.
+"""Avatars, props and backdrops: one function for each mode. Pure.
 
-IDs that mean nothing, and avatars that are not in the player's hand, change nothing.
+Unknown IDs, and avatars that the player does not hold, change nothing.
 """
 
 from upstage.stage.stage import Member, Stage, escape, find, one_line
 from upstage.stage.things import HEIGHT, WIDTH
 from upstage.stage.wire import Message, encode
 
-EDGE = 1.0  # the least place: for late joiners an avatar at 0 is off stage
+EDGE = 1.0  # the smallest coordinate: for late joiners an avatar at 0 is off stage
 MAX_NAME = 200  # bytes; a name must be shorter
 MAX_DEPTH = 1_000_000
 MAX_FRAMES = 10_000
 
 
 def hold(stage: Stage, member: Member, message: Message) -> None:
-    """AV: take an avatar that nobody holds, and lay one's own down where it stands."""
+    """AV: take a free avatar, and release the member's own where it stands."""
     id = message.need("ID")
     avatar = find(stage.avatars, id)
     if avatar is None:
@@ -28,7 +28,7 @@ def hold(stage: Stage, member: Member, message: Message) -> None:
 
 
 def put_away(stage: Stage, member: Member, message: Message) -> None:
-    """EXIT: drop an avatar and clear it off the stage, unless somebody else holds it."""
+    """EXIT: release an avatar and take it off the stage, unless another member holds it."""
     avatar = find(stage.avatars, message.need("ID"))
     if avatar is None or avatar.holder not in (None, member):
         return
@@ -38,7 +38,7 @@ def put_away(stage: Stage, member: Member, message: Message) -> None:
     avatar.x = avatar.y = avatar.z = 0.0
     for prop in stage.props:
         if prop.holder == avatar.id:
-            prop.holder = 0  # clients drop it at PUT_AWAY
+            prop.holder = 0  # clients release it at PUT_AWAY
     stage.broadcast(encode("PUT_AWAY", ID=avatar.id))
 
 
@@ -64,7 +64,7 @@ def _place(message: Message) -> tuple[float, float]:
 
 
 def rename(stage: Stage, member: Member, message: Message) -> None:
-    """RENAME: another name for the avatar in hand. `<` and `>` would forge lines in the chat log."""
+    """RENAME: rename the held avatar. `<` and `>`, which would forge lines in the chat log, are removed."""
     name = one_line(message.need("name")).replace("<", "").replace(">", "").strip()
     avatar = stage.held_by(member)
     if avatar and name and len(name.encode("utf-8", "replace")) < MAX_NAME:
@@ -82,7 +82,7 @@ def properties(stage: Stage, member: Member, message: Message) -> None:
 
 
 def layer(stage: Stage, member: Member, message: Message) -> None:
-    """AVLAYER: bring any avatar to a depth; the one that was there takes its old one, as in clients."""
+    """AVLAYER: move any avatar to a depth; the avatar that was there gets its old one, as in clients."""
     avatar = find(stage.avatars, message.need("ID"))
     depth = message.whole("newlayer", 0, MAX_DEPTH)
     if avatar and stage.held_by(member):
@@ -94,7 +94,7 @@ def layer(stage: Stage, member: Member, message: Message) -> None:
 
 
 def frame(stage: Stage, member: Member, message: Message) -> None:
-    """FRAME: another picture of the avatar in hand; 0 plays them all."""
+    """FRAME: show another picture of the held avatar; 0 plays them all."""
     number = message.whole("frameNumber", 0, MAX_FRAMES)
     if avatar := stage.held_by(member):
         avatar.frame = number
@@ -102,7 +102,7 @@ def frame(stage: Stage, member: Member, message: Message) -> None:
 
 
 def prop(stage: Stage, member: Member, message: Message) -> None:
-    """PROP: take a prop, from whomever; the same one again lets it go."""
+    """PROP: take a prop, even from another avatar; the same prop again releases it."""
     id = message.need("ID")
     avatar = stage.held_by(member)
     if avatar is None:
@@ -116,13 +116,13 @@ def prop(stage: Stage, member: Member, message: Message) -> None:
     else:
         for other in stage.props:
             if other.holder == avatar.id:
-                other.holder = 0  # one hand, one prop
+                other.holder = 0  # an avatar holds one prop
         wanted.holder = avatar.id
         stage.broadcast(wanted.bind())
 
 
 def backdrop(stage: Stage, member: Member, message: Message) -> None:
-    """BACKDROP: show one; 0, or one that does not exist, shows none."""
+    """BACKDROP: show one; 0 or an unknown ID shows none."""
     wanted = find(stage.backdrops, message.need("ID"))
     stage.backdrop_shown = wanted.id if wanted else 0
     stage.backdrop_by = member
@@ -130,7 +130,7 @@ def backdrop(stage: Stage, member: Member, message: Message) -> None:
 
 
 def backdrop_frame(stage: Stage, member: Member, message: Message) -> None:
-    """BACKDROP_FRAME: another picture of the backdrop that this player has put up."""
+    """BACKDROP_FRAME: show another picture of the backdrop that this member has put up."""
     number = message.whole("frameNumber", 0, MAX_FRAMES)
     for drop in stage.backdrops:
         if drop.id == stage.backdrop_shown and stage.backdrop_by is member:

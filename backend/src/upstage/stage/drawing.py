@@ -1,6 +1,6 @@
 """Drawing on the four layers: one function for each mode. Pure.
 
-Numbers go out as numbers, bounded and short, whatever text came in.
+Numbers are sent on as numbers, bounded and short, never as the text that came in.
 """
 
 from upstage.stage.layers import DRAWING_LAYERS, Layer
@@ -8,11 +8,11 @@ from upstage.stage.players import Pen
 from upstage.stage.stage import Member, Stage
 from upstage.stage.wire import BadFrame, Message
 
-FAR = 10_000.0  # a point may lie outside the stage, but not out of all bounds
+FAR = 10_000.0  # a point may lie outside the stage, within this bound
 
 
 def _layer(stage: Stage, message: Message) -> Layer:
-    """The layer a message names; one that does not exist must not become its neighbour."""
+    """Return the layer that a message names; raise BadFrame instead of taking a neighbouring layer."""
     name = message.need("layer")
     if name not in map(str, range(DRAWING_LAYERS)):
         raise BadFrame(f"{message.mode}: there is no such layer")
@@ -20,7 +20,7 @@ def _layer(stage: Stage, message: Message) -> Layer:
 
 
 def take_layer(stage: Stage, member: Member, message: Message) -> None:
-    """DRAW_LAYER: draw on a layer from now on, whoever did so before; leave one's old one."""
+    """DRAW_LAYER: take a layer, even from another member, and release the member's old one."""
     layer = _layer(stage, message)
     if old := stage.drawn_by(member):
         old.user = None
@@ -31,7 +31,7 @@ def take_layer(stage: Stage, member: Member, message: Message) -> None:
 
 
 def style(stage: Stage, member: Member, message: Message) -> None:
-    """DRAW_STYLE: another pen; it stays with the player when the layer changes."""
+    """DRAW_STYLE: change the pen; the member keeps it when it changes layers."""
     member.pen = Pen(
         colour=message.whole("colour", 0, 0xFFFFFF),
         thickness=message.short("thickness", 0, 100),
@@ -49,12 +49,12 @@ def point(stage: Stage, member: Member, message: Message) -> None:
 
 
 def visibility(stage: Stage, member: Member, message: Message) -> None:
-    """DRAW_VIS: show or hide a layer, or let it shine through."""
+    """DRAW_VIS: set a layer's visibility and opacity."""
     layer = _layer(stage, message)
     alpha = message.short("alpha", 0, 100)
     stage.broadcast(layer.show(message.need("visible") in ("true", "1"), alpha))
 
 
 def clear(stage: Stage, member: Member, message: Message) -> None:
-    """DRAW_CLEAR: wipe a layer."""
+    """DRAW_CLEAR: clear a layer."""
     stage.broadcast(_layer(stage, message).clear())

@@ -1,4 +1,4 @@
-"""A drawing layer: who draws on it, and as much of its drawing as late joiners are sent. Pure."""
+"""A drawing layer: the member that draws on it, and the part of the drawing sent to late joiners. Pure."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from upstage.stage.players import Holder, Pen
 from upstage.stage.wire import decode, encode
 
 DRAWING_LAYERS = 4  # the client's number
-MAX_MARKS = 2500  # frames of one layer: four full layers stay well below what a client may be behind
+MAX_MARKS = 2500  # frames of one layer: four full layers stay well below connection.MAX_UNREAD
 
 Mark = tuple[str, bytes]  # mode and encoded frame
 
@@ -17,8 +17,8 @@ Mark = tuple[str, bytes]  # mode and encoded frame
 class Layer:
     """One of the four layers; at most one member draws on it.
 
-    Live clients draw everything. What late joiners get is bounded: when a layer is full its oldest mark is
-    forgotten, and the replay begins with the pen, and at the point, that the rest continues from.
+    Connected clients draw everything. The replay for late joiners is bounded: when a layer is full, its
+    oldest mark is dropped, and the replay begins with the pen and at the point where the rest continues.
     """
 
     number: int
@@ -31,7 +31,7 @@ class Layer:
     _prepared: bytes | None = None  # the whole replay, until something changes
 
     def show(self, visible: bool, alpha: str) -> bytes:
-        """Show or hide the layer, or let it shine through."""
+        """Set the layer's visibility and opacity."""
         self.visible, self.alpha = visible, alpha
         self._prepared = None
         return self.visibility()
@@ -41,7 +41,7 @@ class Layer:
         return encode("DRAW_VIS", visible=self.visible, layer=self.number, alpha=self.alpha)
 
     def style(self, pen: Pen) -> bytes:
-        """From here on with another pen; of several in a row the last one counts."""
+        """Change the pen; of several changes in a row only the last is kept."""
         frame = encode(
             "DRAW_STYLE", layer=self.number, colour=pen.colour, thickness=pen.thickness, alpha=pen.alpha
         )
@@ -54,7 +54,7 @@ class Layer:
         return self._keep(mode, encode(mode, layer=self.number, x=x, y=y))
 
     def clear(self) -> bytes:
-        """Wipe the layer. The pen stays, as it does in the clients."""
+        """Clear the layer. The pen stays, as it does in the clients."""
         for mode, frame in self._marks:
             if mode == "DRAW_STYLE":
                 self._pen = frame
@@ -75,7 +75,7 @@ class Layer:
     def prepared(self) -> bytes:
         """All frames of the replay in one object, shared by all members until the layer changes.
 
-        A class that joins at once would otherwise have thousands of frames put together for each pupil.
+        Otherwise a class that joins at once would cost thousands of joined frames for each pupil.
         """
         if self._prepared is None:
             self._prepared = b"".join(self.replay())

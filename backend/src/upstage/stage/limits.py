@@ -1,8 +1,8 @@
-"""How much one connection may send, and all connections of one address together. Pure.
+"""Rate limits for one connection, and for all connections of one address together. Pure.
 
-What comes in is paid for with tokens: one for each frame, WebSocket control frame and piece of a message,
-one for each KiB, more for what costs the server more. Nothing is refused for want of tokens: a connection
-in debt is not read from until the debt is paid, so that TCP makes its client wait.
+Input costs tokens: one for each frame, WebSocket control frame and fragment of a message, one for each KiB,
+more for expensive work. Nothing is dropped for lack of tokens: a connection in debt is not read from until
+the debt is paid, so that TCP makes the client wait.
 """
 
 import ipaddress
@@ -12,20 +12,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 RATE = 60.0  # tokens a second: a mouse that draws sends 31 frames, and its owner chats and moves besides
-BURST = 300.0  # tokens at once: clearing the stage sends a frame for each avatar, a client that lagged many
-GRACE = 20.0  # seconds in which a connection that was in debt must have paid everything back
-ADDRESS_RATE = 6000.0  # tokens a second of one address: a hundred connections that are never quiet
-MAX_PER_ADDRESS = 6000  # connections: a school behind one address, or a bench that fills the house with 5,000
-PATIENCE = 10.0  # seconds that a connection waits for the debts of its address
+BURST = (
+    300.0  # tokens at once: clearing the stage sends a frame for each avatar, a client that lagged sends many
+)
+GRACE = 20.0  # seconds within which a connection in debt must have paid everything back
+ADDRESS_RATE = 6000.0  # tokens a second of one address: a hundred constantly busy connections
+MAX_PER_ADDRESS = 6000  # connections: a school behind one address, or a load test with 5,000 clients
+MAX_WAIT = 10.0  # seconds that a connection waits for the debts of its address
 REMEMBERED = 10_000  # addresses without connections
 
-BYTES = 1024  # that cost one token
+BYTES = 1024  # bytes for one token
 CONNECT = 5.0  # tokens
 JOIN = 25.0  # a whole stage is sent
 
 
 class Bucket:
-    """A token bucket: `rate` tokens come each second, up to `burst`; a client that spends more waits."""
+    """A token bucket: gains `rate` tokens each second, up to `burst`; a client that spends more must wait."""
 
     def __init__(self, clock: Callable[[], float], rate: float, burst: float) -> None:
         self._clock = clock
@@ -35,7 +37,7 @@ class Bucket:
         self._when = self._full = clock()
 
     def spend(self, tokens: float) -> float:
-        """Take tokens; return how many seconds it takes to pay the debt, 0 if there is none."""
+        """Take tokens; return the seconds until the debt is paid, 0 without a debt."""
         now = self._clock()
         self._tokens += (now - self._when) * self._rate
         self._when = now
@@ -46,13 +48,13 @@ class Bucket:
         return max(0.0, -self._tokens / self._rate)
 
     def since_full(self) -> float:
-        """Return how many seconds ago the bucket was full, as far as `spend` has seen."""
+        """Return how many seconds ago `spend` last found the bucket full."""
         return self._when - self._full
 
 
 @dataclass
 class Place:
-    """An address that has connections: how many, and what they share."""
+    """An address with connections: their number, and the bucket that they share."""
 
     bucket: Bucket
     connections: int = 0
@@ -61,7 +63,7 @@ class Place:
 class Addresses:
     """Connections by address: at most `most` of each, and one bucket for all of them.
 
-    The bucket has room for all to connect and to join at once, as a school does before the show.
+    The bucket has room for all to connect and join at once, as a class does at the start of a performance.
     """
 
     def __init__(
@@ -72,15 +74,17 @@ class Addresses:
         self._rate = rate
         self._burst = max(rate, most * (CONNECT + JOIN))
         self._open: dict[str, Place] = {}
-        self._left: OrderedDict[str, Bucket] = OrderedDict()  # or a new connection would have no debts
+        self._left: OrderedDict[str, Bucket] = (
+            OrderedDict()
+        )  # kept, or a new connection would start without the old debts
 
     def enter(self, address: str) -> Bucket | None:
-        """Count one more connection and return the bucket of its address; None if that is too much."""
+        """Count one more connection and return the bucket of its address; None if there are too many."""
         place = self._open.get(address)
         if place is None:
             new = Bucket(self._clock, self._rate, self._burst)
             place = Place(self._left.pop(address, new))
-        if place.connections >= self._most or place.bucket.spend(0) > PATIENCE:
+        if place.connections >= self._most or place.bucket.spend(0) > MAX_WAIT:
             if not place.connections:
                 self._leave(address, place.bucket)
             return None
@@ -105,7 +109,7 @@ class Addresses:
 
 @lru_cache(maxsize=4096)
 def client_of(address: str) -> str:
-    """Return what stands for a client: its IPv4 address, or the /64 that a client of IPv6 has to itself."""
+    """Return the key of a client: its IPv4 address, or its IPv6 /64, which a client has to itself."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:

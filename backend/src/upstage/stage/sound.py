@@ -1,7 +1,7 @@
 """Sounds and music: one function for each mode. Pure.
 
-Every client fetches what these frames name, so they name only what the stage has. Which words `type` and
-`array` may be is the clients' affair; here they are only short.
+Every client fetches the files that these frames name, so they may name only the stage's own. The words in
+`type` and `array` belong to the clients; the server only bounds them.
 """
 
 import re
@@ -10,14 +10,14 @@ from upstage.stage.stage import Member, Stage
 from upstage.stage.things import Audio
 from upstage.stage.wire import BadFrame, Message, encode
 
-APPLAUSE = "applause.mp3"  # what the button of every client asks for
+APPLAUSE = "applause.mp3"  # every client's applause button asks for it
 
 _WORD = re.compile(r"[A-Za-z_]{0,20}")
 _SPEECH = re.compile(r"/speech/utter-[A-Za-z0-9-]{1,64}\.mp3")
 
 
 def _audio(stage: Stage, message: Message, field: str) -> Audio | None:
-    """The stage's sound that a field names, by URL or bare file name."""
+    """Return the stage's sound that a field names, by URL or bare file name."""
     name = message.need(field)
     return next((audio for audio in stage.audios if name in (audio.url, audio.file)), None)
 
@@ -25,26 +25,26 @@ def _audio(stage: Stage, message: Message, field: str) -> Audio | None:
 def _word(message: Message, field: str) -> str:
     word = message.need(field)
     if not _WORD.fullmatch(word):
-        raise BadFrame(f"{message.mode}: {field} is no word")
+        raise BadFrame(f"{message.mode}: {field} is not a word")
     return word
 
 
 def load(stage: Stage, member: Member, message: Message) -> None:
-    """LOAD_MUSIC and LOAD_EFFECT: give a sound one of the clients' slots."""
+    """LOAD_MUSIC and LOAD_EFFECT: load a sound into one of the clients' slots."""
     mode = {"LOAD_MUSIC": "MUSIC", "LOAD_EFFECT": "EFFECT"}[message.mode]
     if audio := _audio(stage, message, "file"):
         stage.broadcast(encode(mode, url=audio.url))
 
 
 def applaud(stage: Stage, member: Member, message: Message) -> None:
-    """PLAY_APPLAUSE: the audience's button. Every stage has the clients' own applause."""
+    """PLAY_APPLAUSE: the audience's button. Every stage has the clients' own applause sound."""
     audio = _audio(stage, message, "file")
     if audio or message.need("file") == APPLAUSE:
         stage.broadcast(encode("APPLAUSE_PLAY", url=audio.url if audio else f"/media/audio/{APPLAUSE}"))
 
 
 def clip(stage: Stage, member: Member, message: Message) -> None:
-    """PLAY_CLIP, PAUSE_CLIP and LOOP_CLIP: what a slot does."""
+    """PLAY_CLIP, PAUSE_CLIP and LOOP_CLIP: control a slot."""
     array = _word(message, "array")
     if audio := _audio(stage, message, "url"):
         if message.mode == "PLAY_CLIP":

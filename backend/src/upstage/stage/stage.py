@@ -1,7 +1,7 @@
-"""One stage: who is there, what stands on it, what was said. Pure state, no reactor.
+"""One stage: its members, its things and its chat. Pure state, no reactor.
 
-A stage writes to its members through `Member.send`, which never blocks and never raises. Here is what
-comes and goes; what happens in between is in `acting`, `drawing`, `sound` and `talk`.
+A stage writes to its members through `Member.send`, which never blocks and never raises. This module has
+joining, leaving and sending; what the modes do is in `acting`, `drawing`, `sound` and `talk`.
 """
 
 from collections import deque
@@ -15,9 +15,11 @@ from upstage.stage.players import AUDIENCE, Pen, Player
 from upstage.stage.things import Audio, Avatar, Backdrop, Picture, Prop
 from upstage.stage.wire import encode
 
-CHAT_KEPT = 2000  # lines for the log page
+CHAT_KEPT = (
+    2000  # lines of each stage in memory, in the database and on the log page; UpStage's figure for that page
+)
 CHAT_REPLAY = 50  # lines a late joiner gets, as on UpStage
-CHAT_REPLAY_SIZE = 20_000  # characters in it at most: joining must not cost a hundred kilobytes
+CHAT_REPLAY_SIZE = 20_000  # characters of them at most: joining must not cost a hundred kilobytes
 
 Thing = TypeVar("Thing", Avatar, Backdrop, Prop, Audio)
 
@@ -106,10 +108,10 @@ class Stage:
         return [*self.backdrops, *self.avatars, *self.props]
 
     def join(self, member: Member) -> None:
-        """Seat a member, send it the set-up frames, and tell everybody the new counts.
+        """Add a member, send it the set-up frames, and send all members the new counts.
 
-        The same player may not be here twice: the connection that was here first is told, and silent
-        from then on.
+        A player may be on a stage only once: an earlier connection of the same player is told, leaves the
+        stage and receives nothing more.
         """
         for other in [] if member.player is AUDIENCE else list(self.members):
             if other.player.name == member.player.name:
@@ -120,13 +122,13 @@ class Stage:
         self.members.add(member)
         member.send(b"".join(self._set_up()))
         for layer in self.layers:
-            member.send(layer.prepared())  # not put together with the rest: it is large, and shared
+            member.send(layer.prepared())  # not joined to the rest: it is large, and shared
         if member.acts:
             member.send(self.layer_state())
         self._tell_counts()
 
     def leave(self, member: Member) -> None:
-        """Take a member off the stage and tell those who stay. Its avatar stands where it stood."""
+        """Remove a member and tell the others. Its avatar stays where it is."""
         self.members.discard(member)
         self.let_go(member)
         member.stage = None
@@ -134,7 +136,7 @@ class Stage:
         self._tell_counts()
 
     def let_go(self, member: Member) -> None:
-        """Make everything free that a member holds here: its avatar, its layer, its backdrop."""
+        """Release everything that a member holds here: its avatar, its layer, its backdrop."""
         if avatar := self.held_by(member):
             avatar.holder = None
             self.to_players(encode("AV_DISCONNECT", client=member.id, ID=avatar.id))
@@ -145,7 +147,7 @@ class Stage:
             self.backdrop_by = None
 
     def loaded(self, member: Member) -> None:
-        """A client has fetched all media: show it where everything stands, and in whose hands."""
+        """A client has fetched all media: send it the places, the held props and the buttons."""
         for avatar in self.avatars:
             for frame in avatar.place():
                 member.send(frame)
@@ -159,11 +161,11 @@ class Stage:
         member.send(encode("CONFIRM_LOADED"))
 
     def reload(self) -> None:
-        """Its things have changed: everybody's page loads again. Chat, drawing and places stay."""
+        """Its things have changed: all clients load the page again. Chat, drawing and places stay."""
         self.broadcast(encode("RELOAD"))
 
     def close(self) -> None:
-        """The stage is no more: tell everybody, and send them off."""
+        """The stage has been removed: tell all members and remove them."""
         for member in list(self.members):
             member.send(encode("ERR_DOUBLE_LOGIN", msg="This stage has been closed."))
             member.stage = None
@@ -171,17 +173,17 @@ class Stage:
         self.members.clear()
 
     def broadcast(self, frame: bytes) -> None:
-        """Send one frame, encoded once, to everybody here, its sender included."""
-        for member in list(self.members):  # a copy: a member cut off on the way leaves the set
+        """Send one frame, encoded once, to all members, its sender included."""
+        for member in list(self.members):  # a copy: a member whose connection is cut meanwhile leaves the set
             member.send(frame)
 
     def to_players(self, frame: bytes) -> None:
-        """Send one frame, encoded once, to those who count as players, its sender included."""
+        """Send one frame, encoded once, to all members that count as players, its sender included."""
         for member in [m for m in self.members if m.acts]:
             member.send(frame)
 
     def say(self, line: str, *frames: bytes) -> None:
-        """Write a line into the chat log, then let everybody hear it: what was heard is never lost."""
+        """Write a line to the chat log, then send it to all: a line that was seen is never lost."""
 
         def kept() -> None:
             self.chat.append(line)
@@ -199,7 +201,7 @@ class Stage:
         return next((layer for layer in self.layers if layer.user is member), None)
 
     def layer_state(self) -> bytes:
-        """The DRAW_LAYER_STATE frame: who draws where."""
+        """The DRAW_LAYER_STATE frame: the player who draws on each layer."""
         users = {f"L{layer.number}": layer.user.player.name for layer in self.layers if layer.user}
         return encode("DRAW_LAYER_STATE", **users)
 
@@ -247,7 +249,7 @@ class Stage:
         return lines[::-1]
 
     def _tell_counts(self) -> None:
-        """Have everybody told, once for all who come or go in the same moment: n are not n² frames."""
+        """Send the counts once for all members that come or go within a moment: n frames, not n²."""
         if not self._counts_due:
             self._counts_due = True
             self.host.later(self._send_counts)
@@ -263,10 +265,10 @@ def find(things: Iterable[Thing], id: str) -> Thing | None:
 
 
 def one_line(text: str) -> str:
-    """Text without line breaks and control characters: they would forge lines in LOAD_CHAT."""
+    """Replace line breaks and control characters, which would forge lines in LOAD_CHAT, by spaces."""
     return "".join(" " if category(char) in ("Cc", "Zl", "Zp") else char for char in text)
 
 
 def escape(text: str) -> str:
-    """What LOAD_CHAT does to text for a Flash HTML field; `&` stays, as clients expect."""
+    """Escape text for a Flash HTML field as LOAD_CHAT does; `&` stays, as clients expect."""
     return text.replace("<", "&lt;").replace(">", "&gt;")

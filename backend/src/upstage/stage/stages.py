@@ -1,6 +1,6 @@
-"""The house: all stages of one server, everybody connected to it, and who may send what. Pure.
+"""All stages of one server, the connected members, and the modes of each role. Pure.
 
-A connection enters with `connect`, hands each frame to `receive` and goes with `disconnect`.
+A connection calls `connect` once, `receive` for each frame, and `disconnect` at its end.
 """
 
 import time
@@ -71,27 +71,27 @@ class Stages:
             stage.close()
 
     def key_for(self, player: Player) -> str:
-        """Return a new key with which a socket can say that it is this player's.
+        """Return a new key with which a socket identifies itself as this player's.
 
-        A visitor's key is random and not kept, because an unknown key means audience anyway: so nobody can
-        fill the store, or push players' keys out of it, by asking for keys.
+        An audience key is random and not kept, because an unknown key means audience anyway: so requests
+        for keys can neither fill the store nor push players' keys out of it.
         """
         return new_token() if player is AUDIENCE else self.keys.issue(player)
 
     def connect(self, send: Callable[[bytes], None]) -> Member:
-        """Let a connection in; it is told its ID before it says anything."""
+        """Add a connection; it is sent its ID before it sends anything."""
         member = Member(f"sock_{next(self._numbers)}", send)
         member.send(encode("SET", ID=member.id))
         return member
 
     def disconnect(self, member: Member) -> None:
-        """A connection has gone. Its key goes with it, as on UpStage: to reconnect is to ask anew."""
+        """Remove a connection and its key, as UpStage does: a client that reconnects needs a new key."""
         if member.stage:
             member.stage.leave(member)
         self.keys.revoke(member.key)
 
     def receive(self, member: Member, frame: bytes) -> None:
-        """Act on one frame. What makes no sense is counted and ignored, whatever it is."""
+        """Act on one frame. An invalid frame is counted and ignored."""
         if not frame:
             self.counts["empty_frames"] += 1
             return
@@ -104,7 +104,7 @@ class Stages:
             self.counts["bad_frames"] += 1
 
     def _act(self, member: Member, message: Message) -> bool:
-        """Do what a message says; False if its mode is unknown, or not for this member now."""
+        """Act on a message; return False if its mode is unknown, or not allowed for this member now."""
         if ours := COMMON_MODES.get(message.mode):
             ours(self, member, message)
             return True
@@ -117,16 +117,16 @@ class Stages:
 
 
 def _ident(stages: Stages, member: Member, message: Message) -> None:
-    """IDENT: the modes follow at once; who counts as a player is decided at JOIN."""
+    """IDENT: the allowed modes change at once; JOIN decides whether the member counts as a player."""
     member.key = message.need("MD5")
     player = stages.keys.get(member.key) or AUDIENCE
     if member.stage and player != member.player:
-        member.stage.let_go(member)  # or nobody could free what this player held
+        member.stage.let_go(member)  # or no member could ever release what this player held
     member.player = player
 
 
 def _join(stages: Stages, member: Member, message: Message) -> None:
-    """JOIN: a whole stage is sent, so a crowd joins one after the other while the play goes on."""
+    """JOIN sends a whole stage, so members join one after the other while other frames go on."""
     member.in_turn(partial(_come_in, stages, member, message.need("stage_ID")))
 
 
@@ -141,7 +141,7 @@ def _come_in(stages: Stages, member: Member, stage_id: str) -> None:
 
 
 def _nothing(where: object, member: Member, message: Message) -> None:
-    """NB and DEBUG are remarks of a client to itself; a log of them could be filled by anybody."""
+    """NB and DEBUG are a client's own notes. They are not logged: any client could fill the log."""
 
 
 def _loaded(stage: Stage, member: Member, message: Message) -> None:
@@ -152,7 +152,7 @@ def _info(stage: Stage, member: Member, message: Message) -> None:
     member.send(encode("MSG", message=CREDITS))
 
 
-# Who may send what. A mode not listed is ignored and counted.
+# The modes of each role. A mode that is not listed is ignored and counted.
 COMMON_MODES: dict[str, CommonMode] = {"IDENT": _ident, "JOIN": _join, "NB": _nothing}
 AUDIENCE_MODES: dict[str, StageMode] = {
     "DEBUG": _nothing,

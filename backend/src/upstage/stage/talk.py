@@ -1,6 +1,6 @@
-"""What is said: chat, speech, thoughts, shouts, whispers, and the audience's buttons. Pure.
+"""Chat, speech, thoughts, shouts, whispers, and the audience's buttons. Pure.
 
-Live text is escaped like the replayed text; the log keeps it as it was said.
+Live text is escaped like the replayed text; the log keeps it as it came.
 """
 
 import re
@@ -13,20 +13,20 @@ WHISPER_USAGE = "To whisper: /wh name, name = text"
 
 
 def _words(message: Message, field: str) -> str:
-    """What is said, as one line; empty if it is blank."""
+    """The text of a field as one line; empty if it is blank."""
     text = one_line(message.need(field))
     return text if text.strip() else ""
 
 
 def _line(stage: Stage, member: Member, message: Message, field: str) -> tuple[Avatar, str] | None:
-    """Who speaks and what; None without an avatar in hand or without a word."""
+    """The avatar that speaks and the text; None without a held avatar or without text."""
     words = _words(message, field)
     avatar = stage.held_by(member)
     return (avatar, words) if words and avatar else None
 
 
 def text(stage: Stage, member: Member, message: Message) -> None:
-    """TEXT: speech with an avatar, a line from the house without one."""
+    """TEXT: an avatar speaks; without one, an anonymous line."""
     if line := _line(stage, member, message, "msg"):
         avatar, words = line
         spoken = encode("TEXT", ID=avatar.id, name=escape(avatar.name), text=escape(words))
@@ -36,7 +36,7 @@ def text(stage: Stage, member: Member, message: Message) -> None:
 
 
 def shout(stage: Stage, member: Member, message: Message) -> None:
-    """SHOUT: heard as well as read."""
+    """SHOUT: shown and spoken."""
     if line := _line(stage, member, message, "shout"):
         avatar, words = line
         shouted = encode("SHOUT", ID=avatar.id, shout=escape(words))
@@ -44,14 +44,14 @@ def shout(stage: Stage, member: Member, message: Message) -> None:
 
 
 def thought(stage: Stage, member: Member, message: Message) -> None:
-    """THOUGHT: read, not heard; it goes out as THINK."""
+    """THOUGHT: shown, not spoken; it is sent on as THINK."""
     if line := _line(stage, member, message, "thought"):
         avatar, words = line
         stage.say(f"[{avatar.name}] {{{words}}}", encode("THINK", ID=avatar.id, thought=escape(words)))
 
 
 def persistent(stage: Stage, member: Member, message: Message) -> None:
-    """PMESSAGE: a bubble that stays, in clients that know it."""
+    """PMESSAGE: a bubble that stays, in clients that support it."""
     if line := _line(stage, member, message, "pmessage"):
         avatar, words = line
         stage.say(f"<{avatar.name}># {words}", encode("PMESSAGE", ID=avatar.id, pmessage=escape(words)))
@@ -66,7 +66,7 @@ def _aloud(stage: Stage, avatar: Avatar, words: str) -> list[bytes]:
 def whisper(stage: Stage, member: Member, message: Message) -> None:
     """WHISPER: `names = text` to players on any stage, by their own or their avatar's name.
 
-    `*` means all players here. It is in nobody's log.
+    `*` means all players on this stage. No log keeps a whisper.
     """
     names, equals, words = one_line(message.need("msg")).partition("=")
     wanted = list(dict.fromkeys(name.strip() for name in re.split(r"[|,:;/]", names) if name.strip()))
@@ -89,17 +89,17 @@ def whisper(stage: Stage, member: Member, message: Message) -> None:
         told = ", ".join(dict.fromkeys(receivers.values()))
         member.send(encode("MSG", message=f"You whispered to {escape(told)}: {escape(words)}"))
     if missed:
-        member.send(encode("MSG", message=f"Nobody here is called {escape(', '.join(missed))}."))
+        member.send(encode("MSG", message=f"No player here is called {escape(', '.join(missed))}."))
 
 
 def _by_name(stage: Stage) -> dict[str, list[Member]]:
-    """All players by what they and their avatars are called; put together once, however many are named."""
+    """All players by their own and their avatars' names; built once, however many names a whisper has."""
     called: dict[str, list[Member]] = {}
     for member in stage.host.members():
         if member.acts and member.stage:
             avatar = member.stage.held_by(member)
             names = {member.player.name.casefold()} | ({avatar.name.casefold()} if avatar else set())
-            names.discard("*")  # an avatar's name, perhaps
+            names.discard("*")  # it may be an avatar's name
             if member.stage is stage:
                 names.add("*")
             for name in names:
@@ -108,19 +108,19 @@ def _by_name(stage: Stage) -> dict[str, list[Member]]:
 
 
 def details(stage: Stage, member: Member, message: Message) -> None:
-    """DETAILS: who is here."""
+    """DETAILS: the stage's name, its players and the size of its audience."""
     players = ", ".join(sorted(other.player.name for other in stage.members if other.acts))
     lines = [f" *{stage.name}* ", f" Players: {players}", f" Audience: {stage.audience}"]
     member.send(encode("MSG", message="\n".join(lines)))
 
 
 def applause(stage: Stage, member: Member, message: Message) -> None:
-    """APPLAUSE and NOAPPLAUSE: give the audience its button, or take it away."""
+    """APPLAUSE and NOAPPLAUSE: show or hide the audience's applause button."""
     stage.applause = message.mode == "APPLAUSE"
     stage.broadcast(stage.applause_button())
 
 
 def volunteer(stage: Stage, member: Member, message: Message) -> None:
-    """VOLUNTEER and NOVOLUNTEER: the same for the button to come on stage with."""
+    """VOLUNTEER and NOVOLUNTEER: the same for the volunteer button."""
     stage.volunteer = message.mode == "VOLUNTEER"
     stage.broadcast(stage.volunteer_button())

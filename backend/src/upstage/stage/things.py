@@ -1,6 +1,6 @@
-"""What stands, hangs and sounds on a stage: avatars, backdrops, props and audios, pure.
+"""The things of a stage: avatars, backdrops, props and audios. Pure.
 
-Each thing knows the frames that bring it to a client that has just joined. IDs are counted from 1 for
+Each thing makes the frames that load it into a client that has just joined. IDs are counted from 1 for
 each kind and stage, so avatar 1 and prop 1 are two things.
 """
 
@@ -15,9 +15,9 @@ WIDTH, HEIGHT = 320.0, 200.0  # the client's coordinates
 
 @dataclass(eq=False)
 class Avatar:
-    """A figure that a player can hold; `x` and `y` in the client's 320 x 200 space, 0 = off stage.
+    """A figure that a player can hold; `x` and `y` in the client's coordinates, 0 = off stage.
 
-    `layer` is its depth: a greater one stands in front.
+    `layer` is its depth: avatars with a greater one are drawn in front.
     """
 
     id: int
@@ -30,7 +30,7 @@ class Avatar:
     thumbnail: str = ""  # empty means the image itself, here and below
     medium: str = ""  # or `video`, `stream`
     voice: str = "default"
-    z: float = 0  # as it came; 0 if it never did
+    z: float = 0  # as the client sent it; 0 if it never did
     layer: int = 0  # 0: the client's default
     holder: Holder | None = None
 
@@ -59,7 +59,7 @@ class Avatar:
         )
 
     def place(self) -> Iterator[bytes]:
-        """The frames that a client gets for this avatar when it has loaded everything."""
+        """The frames for this avatar after a client has loaded everything."""
         if self.placed:
             yield self.position()
         yield self.properties()
@@ -80,7 +80,7 @@ class Avatar:
 
 @dataclass(eq=False)
 class Backdrop:
-    """A picture behind everything; at most one of a stage's backdrops is shown."""
+    """A picture behind everything else; a stage shows at most one of its backdrops."""
 
     id: int
     name: str
@@ -103,7 +103,7 @@ class Backdrop:
 
 @dataclass(eq=False)
 class Prop:
-    """A thing that an avatar can hold; `holder` is the avatar's ID, 0 = nobody's."""
+    """A thing that an avatar can hold; `holder` is the avatar's ID, 0 = none."""
 
     id: int
     name: str
@@ -119,11 +119,11 @@ class Prop:
             name=self.name,
             url=self.url,
             thumbnail=self.thumbnail,
-            show=False,  # whoever holds it shows it: BINDPROP follows
+            show=False,  # a held prop is shown by BINDPROP, which follows
         )
 
     def bind(self) -> bytes:
-        """The BINDPROP frame that puts it into its holder's hand."""
+        """The BINDPROP frame that attaches it to its holder."""
         return encode("BINDPROP", ID=self.holder, prop=self.id)
 
 
@@ -134,7 +134,7 @@ Picture = Avatar | Backdrop | Prop
 class Audio:
     """A sound; `type` is `sfx` or `music`, `file` the bare name below /media/audio/.
 
-    `started` is when somebody last pressed play, in the seconds of the stage's clock.
+    `started` is the time of the last PLAY_CLIP, in seconds of the stage's clock.
     """
 
     id: int

@@ -1,7 +1,7 @@
 """Bytes to messages and back: the stage socket's framing and encoding, pure.
 
-A frame is a url-encoded list of pairs, one of them `mode=NAME`, ended by one NUL byte. What comes in
-is bounded and never trusted; what goes out keeps the form that UpStage clients know.
+A frame is a url-encoded list of pairs, one of them `mode=NAME`, ended by one NUL byte. Incoming frames are
+bounded and never trusted; outgoing frames keep the form that UpStage clients expect.
 """
 
 import math
@@ -16,7 +16,7 @@ Value = str | int | float | bool | None
 
 
 class BadFrame(ValueError):
-    """A frame that means nothing: counted and ignored, it closes no connection."""
+    """An invalid frame: counted and ignored; the connection stays open."""
 
 
 @dataclass(frozen=True)
@@ -27,42 +27,42 @@ class Message:
     fields: Mapping[str, str]
 
     def need(self, name: str) -> str:
-        """Return a field's value; raise BadFrame if the client left it out."""
+        """Return a field's value; raise BadFrame if it is missing."""
         try:
             return self.fields[name]
         except KeyError:
             raise BadFrame(f"{self.mode} needs the field {name}") from None
 
     def number(self, name: str, low: float, high: float) -> float:
-        """Return a field as a number, moved to the nearest of low ... high; raise BadFrame if it is none.
+        """Return a field as a number, clamped to low ... high; raise BadFrame if it is not a number.
 
-        nan and inf are none: they would reach every client, and no client can draw them.
+        nan and inf are rejected: they would reach every client, and no client can draw them.
         """
         try:
             value = float(self.need(name))
         except ValueError:
-            raise BadFrame(f"{self.mode}: {name} is no number") from None
+            raise BadFrame(f"{self.mode}: {name} is not a number") from None
         if not math.isfinite(value):
             raise BadFrame(f"{self.mode}: {name} is not finite")
         return min(max(value, low), high)
 
     def whole(self, name: str, low: int, high: int) -> int:
-        """Return a field as a whole number, moved to the nearest of low ... high; raise BadFrame."""
+        """Return a field as a whole number, clamped to low ... high; raise BadFrame."""
         return int(self.number(name, low, high))
 
     def short(self, name: str, low: float, high: float) -> str:
-        """Return a number as a short text with at most three decimals, `10` and `11.5` left as they are."""
+        """Return a number as text with at most three decimals; `10` and `11.5` stay as they are."""
         return f"{round(self.number(name, low, high), 3) + 0.0:.8g}"  # + 0.0 makes -0.0 a 0
 
 
 def decode(frame: bytes) -> Message:
-    """Decode one frame from a client (without its NUL); raise BadFrame if it cannot be one.
+    """Decode one frame from a client (without its NUL); raise BadFrame.
 
-    Bytes are decoded before the percent signs, and wrong UTF-8 becomes U+FFFD: text that is damaged is
-    better than a frame that raises. The last of several equal keys wins, as on UpStage, except for
-    `mode`: a frame with two modes could mean one thing here and another to a filter in front.
+    Bytes are decoded before the percent signs, and invalid UTF-8 becomes U+FFFD: damaged text is better
+    than a lost frame. The last of several equal keys wins, as on UpStage, except for `mode`: a frame with
+    two modes could mean one thing here and another to a filter in front of this server.
     """
-    # The original takes `;` between pairs as well as `&`.
+    # UpStage accepts `;` between pairs as well as `&`.
     pairs = frame.decode("utf-8", "replace").replace(";", "&").split("&")
     if len(pairs) > MAX_FIELDS:
         raise BadFrame(f"more than {MAX_FIELDS} fields")
@@ -83,8 +83,8 @@ def decode(frame: bytes) -> Message:
 def encode(mode: str, **fields: Value) -> bytes:
     """Encode one frame for clients, its NUL included; `mode` comes last, as a Flash client sends it.
 
-    Values are written as Python prints them (`True`, `None`, `80.0`): that is how the original writes
-    them, and clients compare with it.
+    Values are written as Python prints them (`True`, `None`, `80.0`): UpStage does so, and clients compare
+    with that text.
     """
     pairs = [f"{_quote(name)}={_quote(str(value))}" for name, value in fields.items()]
     return "&".join([*pairs, f"mode={_quote(mode)}"]).encode("ascii") + b"\0"
@@ -96,10 +96,10 @@ def _quote(text: str) -> str:
 
 
 class Splitter:
-    """Cuts a stream of bytes into frames, holding never more than was read last and one frame's limit.
+    """Splits a stream of bytes into frames; keeps at most the last read and one frame's limit in memory.
 
-    A frame that grows beyond the limit is dropped up to its NUL and counted at once in `overlong`;
-    frames before and behind it are not harmed.
+    A frame that exceeds the limit is dropped up to its NUL and counted at once in `overlong`; the frames
+    before and after it are not affected.
     """
 
     def __init__(self, limit: int = MAX_FRAME) -> None:
@@ -113,14 +113,13 @@ class Splitter:
         self._held += data
 
     def frames(self) -> Iterator[bytes | None]:
-        """Cut off what is complete (without NUL, may be empty), one frame at a time.
+        """Yield complete frames (without NUL, may be empty), one at a time; a new call continues.
 
-        Whoever stops in between goes on with a new call. None stands for what costs as much as a frame and
-        is none: there is no such thing in a plain stream.
+        None stands for input that costs as much as a frame but is not one; a plain stream has none of it.
         """
         while (end := self._held.find(0)) >= 0:
             frame = bytes(self._held[:end])
-            del self._held[: end + 1]  # from the front it costs nothing, however much is held
+            del self._held[: end + 1]  # deleting from the front is cheap, however much is left
             if self._skipping:
                 self._skipping = False
             elif end > self._limit:

@@ -1,4 +1,4 @@
-"""Who may sign in: players and the administrator, and the sessions of those who did."""
+"""Accounts: the administrator and the players who may sign in, and their sessions."""
 
 import time
 from collections import OrderedDict, deque
@@ -13,11 +13,11 @@ from upstage.state.records import RIGHTS, Account, RecordError
 ADMIN = Player("admin", can_act=True, can_admin=True, can_su=True)
 MAX_SIGN_UPS = 5  # new accounts from one address ...
 SIGN_UP_WINDOW = 3600.0  # ... in so many seconds
-MAX_ADDRESSES = 1000  # addresses that a brake remembers
+MAX_ADDRESSES = 1000  # addresses that are remembered
 
 
-class Brake:
-    """Lets each address do something `most` times in `window` seconds."""
+class AddressLimit:
+    """Limits an action to `most` times in `window` seconds for each address."""
 
     def __init__(self, most: int, window: float, clock: Callable[[], float]) -> None:
         self._most = most
@@ -26,7 +26,7 @@ class Brake:
         self._taken: OrderedDict[str, deque[float]] = OrderedDict()  # by address, oldest first
 
     def take(self, address: str) -> bool:
-        """Count one more time; False, and not counted, if there have been too many."""
+        """Count one more time; return False, without counting, if there were too many."""
         times = self._taken.setdefault(address, deque(maxlen=self._most))
         if len(times) == self._most and self._clock() - times[0] < self._window:
             return False
@@ -37,10 +37,10 @@ class Brake:
 
 
 class Accounts:
-    """The administrator, the players that are written down, and the sessions of those who signed in.
+    """The administrator, the players of the database, and the sessions of all who have signed in.
 
-    The administrator is in no database: whoever can read the settings can always get in. `admin` is the
-    hash of that password; `matches(hash, password)` checks one.
+    The administrator is not in the database: a person who can read the settings can always sign in. `admin`
+    is the hash of that password; `matches(hash, password)` checks one.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class Accounts:
         self._guessing = Guessing(clock)
         self._sessions: Tokens[Account] = Tokens(clock)
         self._players: dict[str, Account] = {}
-        self.sign_ups = Brake(MAX_SIGN_UPS, SIGN_UP_WINDOW, clock)
+        self.sign_ups = AddressLimit(MAX_SIGN_UPS, SIGN_UP_WINDOW, clock)
 
     def replace_players(self, players: Mapping[str, Account]) -> None:
-        """Take the players as they are now. Who has changed is asked to sign in again."""
+        """Replace all players; the sessions of changed or removed players end."""
         self._players = {name.lower(): account for name, account in players.items()}
         self._sessions.keep_if(lambda account: self._find(account.name) == account)
 
@@ -65,7 +65,7 @@ class Accounts:
         return self._admin if name == ADMIN.name else self._players.get(name.lower())
 
     def player(self, session: str) -> Player:
-        """Return who a session's token belongs to; whoever has none is audience."""
+        """Return the player of a session's token, AUDIENCE without a valid one."""
         account = self._sessions.get(session)
         return account.player if account else AUDIENCE
 
@@ -74,23 +74,24 @@ class Accounts:
         self._sessions.revoke(session)
 
     async def sign_in(self, name: str, password: str, address: str) -> str | None:
-        """Return a new session's token, or None if name or password are wrong; raise as `check` does."""
+        """Return a new session's token, or None if the name or password is wrong; raise as `check` does."""
         account = await self.check(name, password, address)
         return self._sessions.issue(account) if account else None
 
     async def check(self, name: str, password: str, address: str) -> Account | None:
-        """Return whose name and password these are, or None.
+        """Return the account of a name and password, or None if they are wrong.
 
-        Raise TooManyFailures, right or wrong, after too many wrong ones; raise TooManyWaiting or Busy.
+        After too many wrong passwords raise TooManyFailures, even for a right one; raise TooManyWaiting or
+        Busy.
         """
         account = self._find(name)
 
         async def is_right() -> bool:
-            # An unknown name takes as long to refuse as a known one.
+            # Rejecting an unknown name takes as long as rejecting a known one, so the time tells nothing.
             right = await self._matches((account or self._admin).password, password)
             return right and account is not None and self._find(name) == account
 
-        return account if await self._guessing.judge(name, client_of(address), is_right) else None
+        return account if await self._guessing.check(name, client_of(address), is_right) else None
 
 
 def check_name(name: str) -> None:

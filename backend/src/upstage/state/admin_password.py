@@ -1,4 +1,4 @@
-"""The administrator's password, unless one has been set: generated once, kept in the data folder."""
+"""The administrator's generated password, for when no password is set: made once, kept in the data folder."""
 
 import os
 import secrets
@@ -25,7 +25,7 @@ def keep_password(data: Path) -> str:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read; after a crash it is there whole or not at all."""
+    """Write a file that only its owner can read, atomically."""
     temporary = path.with_name(f".{path.name}.new")
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

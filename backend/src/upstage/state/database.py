@@ -1,7 +1,8 @@
 """The database: players, stages, media and chat in one SQLite file. Everything in here blocks.
 
-The server uses it in a thread of its own (`store`), the command `upstage` directly, both at once if need
-be: WAL lets them read while one writes, and a writer waits for the other.
+The server uses it in a thread of its own (`store`), the command `upstage` directly; both may do so at once:
+with WAL, readers do not wait for a writer, and one writer waits for another
+(https://www.sqlite.org/wal.html).
 """
 
 import sqlite3
@@ -14,11 +15,11 @@ from upstage.stage.stage import CHAT_KEPT, Colours
 from upstage.state.records import Account, Medium, NoRoom, RecordError, Snapshot, StageRecord, Thing
 
 FILE = "upstage.db"
-PATIENCE = 5.0  # seconds to wait for another writer
-# What SQLite says when the disk is full.
+LOCK_TIME = 5.0  # seconds to wait for another writer
+# SQLite's error codes for a full disk.
 FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
 
-# Each runs once, in this order; PRAGMA user_version counts those that have run. Add, never edit.
+# Each runs once, in this order; PRAGMA user_version counts those that have run. Append, never edit.
 MIGRATIONS = (
     """
     CREATE TABLE player (
@@ -62,12 +63,12 @@ MIGRATIONS = (
         line    TEXT NOT NULL
     ) STRICT;
     CREATE INDEX chat_stage ON chat (stage, number);
-    CREATE TABLE seeded (stage TEXT PRIMARY KEY) STRICT;  -- brought by a release; never brought again
+    CREATE TABLE seeded (stage TEXT PRIMARY KEY) STRICT;  -- seeded by a release; never seeded again
     """,
 )
 
-# A list of the chat lines that this connection has written: the trigger is ours alone. In memory, because a
-# container has nowhere else to write to.
+# The chat lines that this connection has written: a temporary trigger sees no other connection's. In memory,
+# because a container has no other place for temporary files.
 OWN_CHAT = """
     PRAGMA temp_store = MEMORY;
     CREATE TEMP TABLE own (number INTEGER PRIMARY KEY);
@@ -81,29 +82,29 @@ class Database:
     """One connection. Methods that write have written when they return, or raise and change nothing."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the file in `folder`, made and migrated if need be; raise sqlite3.Error, RecordError."""
-        (folder / FILE).touch(mode=0o600)  # for nobody else; SQLite gives its other files the same mode
-        # One thread at a time, but not always the same: it is opened before there are any.
+        """Open the file in `folder`, created and migrated as needed; raise sqlite3.Error, RecordError."""
+        (folder / FILE).touch(mode=0o600)  # SQLite gives its other files the same mode
+        # One thread at a time, but not always the same: it is opened before the store's thread starts.
         self._sql = sqlite3.connect(
-            folder / FILE, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            folder / FILE, timeout=LOCK_TIME, isolation_level=None, check_same_thread=False
         )
         self._sql.execute("PRAGMA journal_mode = WAL")
-        self._sql.execute("PRAGMA synchronous = FULL")  # done means on the disk, after a power cut too
+        self._sql.execute("PRAGMA synchronous = FULL")  # a committed write survives a power cut
         self._sql.execute("PRAGMA foreign_keys = ON")
         self._migrate()
         self._sql.executescript(OWN_CHAT)
-        self._heard = 0  # the number of the newest line of chat that `chats` has returned or left out
-        self._seen = self._version()
+        self._last_chat = 0  # the number of the newest chat line that `chats` has seen
+        self._last_version = self._version()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the connection."""
         self._sql.close()
 
     def _migrate(self) -> None:
         [done] = self._sql.execute("PRAGMA user_version").fetchone()
         if done == len(MIGRATIONS):
             return
-        with self._writing() as sql:  # asked again: another process may have been faster
+        with self._writing() as sql:  # read again: another process may have migrated meanwhile
             [done] = sql.execute("PRAGMA user_version").fetchone()
             if done > len(MIGRATIONS):
                 raise RecordError(f"{FILE} was written by a newer release than this one")
@@ -114,13 +115,13 @@ class Database:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing. IMMEDIATE: waits for its turn at the start, not in the middle. Raise NoRoom."""
+        """A transaction. IMMEDIATE takes the write lock at the start, not in the middle. Raise NoRoom."""
         try:
             self._sql.execute("BEGIN IMMEDIATE")
             yield self._sql
             self._sql.execute("COMMIT")
         except BaseException as error:
-            if self._sql.in_transaction:  # SQLite may have gone back already
+            if self._sql.in_transaction:  # SQLite may have rolled back already
                 self._sql.execute("ROLLBACK")
             if isinstance(error, sqlite3.Error) and error.sqlite_errorcode in FULL:
                 raise NoRoom from error
@@ -131,14 +132,14 @@ class Database:
         return int(version)
 
     def changed_by_others(self) -> bool:
-        """Tell whether another process has written since the last time this was asked."""
-        before, self._seen = self._seen, self._version()
-        return before != self._seen
+        """Return whether another process has written since the last call."""
+        before, self._last_version = self._last_version, self._version()
+        return before != self._last_version
 
     # Reading.
 
     def snapshot(self) -> Snapshot:
-        """Return everything but the chat, all from one moment."""
+        """Return everything but the chat, from one transaction."""
         self._sql.execute("BEGIN")
         try:
             accounts = [
@@ -180,10 +181,10 @@ class Database:
         return [line for [line] in rows][::-1]
 
     def chats(self, stages: Iterable[str]) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
-        """Return the lines of `stages`, and what other processes have said since this was last asked.
+        """Return the lines of `stages`, and the lines that other processes have added since the last call.
 
-        The second is a list of stage and line, oldest first, on any stage. All from one moment: no line is
-        in both, or in neither.
+        The second is a list of stage and line, oldest first, of all other stages. Both come from one
+        transaction: no line is in both, or in neither.
         """
         self._sql.execute("BEGIN")
         try:
@@ -191,19 +192,19 @@ class Database:
             rows = self._sql.execute(
                 "SELECT stage, line FROM chat "
                 "WHERE number > ? AND number NOT IN (SELECT number FROM own) ORDER BY number",
-                (self._heard,),
+                (self._last_chat,),
             )
             said = [(stage, line) for stage, line in rows if stage not in whole]
-            [self._heard] = self._sql.execute("SELECT ifnull(max(number), 0) FROM chat").fetchone()
+            [self._last_chat] = self._sql.execute("SELECT ifnull(max(number), 0) FROM chat").fetchone()
             self._sql.execute("DELETE FROM own")
         finally:
             self._sql.execute("COMMIT")
         return whole, said
 
-    # Writing. RecordError says what a person has to do otherwise.
+    # Writing. The message of a RecordError is for the person who asked for the change.
 
     def add_player(self, account: Account) -> None:
-        """Write a new player down."""
+        """Add a player."""
         with self._writing() as sql:
             try:
                 sql.execute(
@@ -211,7 +212,7 @@ class Database:
                     (account.name, account.password, ",".join(sorted(account.rights))),
                 )
             except sqlite3.IntegrityError:
-                raise RecordError(f"There is a player {account.name} already.") from None
+                raise RecordError(f"There is already a player {account.name}.") from None
 
     def set_password(self, name: str, password: str) -> None:
         """Replace a player's hash."""
@@ -224,11 +225,11 @@ class Database:
         self._change("UPDATE player SET rights = ? WHERE name = ?", (text, name), f"player {name}")
 
     def remove_player(self, name: str) -> None:
-        """Forget a player."""
+        """Remove a player."""
         self._change("DELETE FROM player WHERE name = ?", (name,), f"player {name}")
 
     def add_stage(self, stage: StageRecord) -> None:
-        """Write a new stage down, with its things."""
+        """Add a stage with its things."""
         with self._writing() as sql:
             _insert_stage(sql, stage)
 
@@ -242,11 +243,11 @@ class Database:
         )
 
     def remove_stage(self, id: str) -> None:
-        """Forget a stage, its things and what was said on it; media stay."""
+        """Remove a stage with its things and its chat; media stay."""
         self._change("DELETE FROM stage WHERE id = ?", (id,), f"stage {id}")
 
     def put_thing(self, stage: str, thing: Thing) -> None:
-        """Put a medium on a stage; ID 0 means the next one that is free. Or change a thing that is there."""
+        """Put a medium on a stage (ID 0: the next free ID), or change a thing that is there."""
         with self._writing() as sql:
             if not thing.id:
                 [highest] = sql.execute(
@@ -262,19 +263,19 @@ class Database:
         )
 
     def put_medium(self, medium: Medium) -> None:
-        """Write a medium down, or its new content's date and size."""
+        """Add a medium, or update its date and size."""
         with self._writing() as sql:
             _insert_medium(sql, medium)
 
     def remove_medium(self, file: str) -> None:
-        """Forget a medium, and take it off all stages."""
+        """Remove a medium, from all stages too."""
         self._change("DELETE FROM media WHERE file = ?", (file,), f"file {file}")
 
     def add_chat(self, lines: Iterable[tuple[str, str]]) -> None:
-        """Write lines down, each with its stage's ID; the oldest above CHAT_KEPT go."""
+        """Add lines, each with its stage's ID; of each stage only the newest CHAT_KEPT stay."""
         lines = list(lines)
         with self._writing() as sql:
-            sql.executemany(  # a stage may have been removed since
+            sql.executemany(  # the stage may have been removed meanwhile
                 "INSERT INTO chat (stage, line) SELECT id, ?2 FROM stage WHERE id = ?1", lines
             )
             for stage in {stage for stage, _ in lines}:
@@ -285,13 +286,13 @@ class Database:
                 )
 
     def was_seeded(self, stage: str) -> bool:
-        """Tell whether a stage that comes with a release has been brought already."""
+        """Return whether a release's stage has been seeded already."""
         return self._sql.execute("SELECT 1 FROM seeded WHERE stage = ?", (stage,)).fetchone() is not None
 
     def seed(self, stage: StageRecord, media: Iterable[Medium]) -> None:
-        """Write down a stage that comes with a release; if somebody has made one of this name, keep that.
+        """Add a stage that comes with a release, unless there is one with this ID.
 
-        What was seeded once is its makers': edited or removed, it is never brought back.
+        A stage is seeded once: edited or removed later, it is never restored.
         """
         with self._writing() as sql:
             sql.execute("INSERT INTO seeded VALUES (?)", (stage.id,))
@@ -313,7 +314,7 @@ def _insert_stage(sql: sqlite3.Connection, stage: StageRecord) -> None:
             (stage.id, stage.name, stage.splash, *astuple(stage.colours)),
         )
     except sqlite3.IntegrityError:
-        raise RecordError(f"There is a stage {stage.id} already.") from None
+        raise RecordError(f"There is already a stage {stage.id}.") from None
     for thing in stage.things:
         _insert_thing(sql, stage.id, thing)
 
@@ -325,11 +326,11 @@ def _insert_thing(sql: sqlite3.Connection, stage: str, thing: Thing) -> None:
             {"stage": stage, **vars(thing)},
         )
     except sqlite3.IntegrityError:  # the foreign keys
-        raise RecordError(f"The stage {stage} or the file {thing.file} is gone.") from None
+        raise RecordError(f"The stage {stage} or the file {thing.file} has been removed.") from None
 
 
 def _insert_medium(sql: sqlite3.Connection, medium: Medium) -> None:
-    # Not OR REPLACE: that deletes the old row first, and its things with it.
+    # Not OR REPLACE, which deletes the old row first, and its things with it.
     sql.execute(
         "INSERT INTO media VALUES (:file, :kind, :name, :uploader, :date, :size) "
         "ON CONFLICT (file) DO UPDATE SET name = :name, uploader = :uploader, date = :date, size = :size",
@@ -338,7 +339,7 @@ def _insert_medium(sql: sqlite3.Connection, medium: Medium) -> None:
 
 
 def statements(script: str) -> Iterator[str]:
-    """Cut a script into statements: executescript() would commit behind the back of our transaction."""
+    """Split a script into statements: executescript() would commit the open transaction."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

@@ -1,7 +1,7 @@
-"""The state: what is written down, as the server has it in memory, and the live stages that follow it.
+"""The state in memory, which follows the database: accounts, media and live stages.
 
-Whoever changes something writes it through `change`; what the command `upstage` changes in the same file
-is noticed within a second. Either way a stage that is different now tells its clients to reload.
+The site's pages write through `change`; changes by other processes (the command `upstage`, a stand-by) are
+noticed within a second. Either way, the clients of a changed stage are told to reload.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,14 +29,14 @@ P = ParamSpec("P")
 Chats = dict[str, list[str]]  # lines of stages, by ID
 Live = TypeVar("Live", Avatar, Backdrop, Prop, Audio)
 
-CAMERAS = "video/"  # begins the file of a webcam's picture
-POLL = 1.0  # seconds between two looks for changes of others
+CAMERAS = "video/"  # prefix of the file of a webcam's picture
+POLL = 1.0  # seconds between two checks for changes by other processes
 
 log = Logger()
 
 
 class LiveState(Service):
-    """The current Snapshot; keeps `house` and `accounts` as it says."""
+    """The current Snapshot, `now`; `stages` and `accounts` are kept in step with it."""
 
     def __init__(
         self,
@@ -47,20 +47,20 @@ class LiveState(Service):
         accounts: Accounts,
         reactor: Any,
     ) -> None:
-        """Read everything: this blocks, and happens before the house opens."""
+        """Read everything. This blocks: call it before the reactor runs."""
         self.database = database
         self.store = store
         self._passwords = passwords
         self._stages = stages
         self._accounts = accounts
-        self._one_at_a_time = DeferredLock()  # an older snapshot must not arrive after a newer one
-        self._poll = LoopingCall(self._look)
+        self._one_at_a_time = DeferredLock()  # an older snapshot must not replace a newer one
+        self._poll = LoopingCall(self._check)
         self._poll.clock = reactor
         self.now = EMPTY
         self._sync(*self._read(set()))
 
     def startService(self) -> None:
-        """Take work, and look for changes of others."""
+        """Start the threads, and check for changes by other processes."""
         super().startService()
         self.store.start()
         self._passwords.start()
@@ -74,52 +74,52 @@ class LiveState(Service):
         return Deferred.fromCoroutine(self.store.stop())
 
     async def change(self, write: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Write something down and act on it; raise what `write` raises, above all RecordError."""
+        """Write to the database and sync; raise what `write` raises, above all RecordError."""
         await self.store.run(write, *args, **kwargs)
         await self._refresh()
 
     def add_webcam(self, picture: str, player: str, size: int) -> None:
-        """A webcam has sent a picture: from its first one on, makers can put it on a stage as an avatar."""
+        """Add a webcam's medium at its first picture, so that it can be put on a stage as an avatar."""
         file = CAMERAS + picture
         if file in self.now.media:
             return
         medium = Medium(file, "avatar", f"Webcam {picture}", player, datetime.now(UTC).isoformat(), size)
 
         def failed(failure: Failure) -> None:  # the next picture tries again
-            log.failure("a webcam could not be written down", failure=failure)
+            log.failure("a webcam could not be added", failure=failure)
 
         Deferred.fromCoroutine(self.change(self.database.put_medium, medium)).addErrback(failed)
 
-    def _look(self) -> Deferred[None]:
-        async def look() -> None:
+    def _check(self) -> Deferred[None]:
+        async def check() -> None:
             if await self.store.run(self.database.changed_by_others):
                 await self._refresh()
-            else:  # or the database would remember for ever what we have said
+            else:  # also clears the database's list of our own lines
                 _, said = await self.store.run(self.database.chats, ())
                 self._append_chat(said)
 
-        def failed(failure: Failure) -> None:  # such as a file locked for long: look again next time
+        def failed(failure: Failure) -> None:  # such as a locked file: the next check tries again
             log.failure("the database could not be read", failure=failure)
 
-        return Deferred.fromCoroutine(look()).addErrback(failed)
+        return Deferred.fromCoroutine(check()).addErrback(failed)
 
     async def _refresh(self) -> None:
         async with self._one_at_a_time:
             self._sync(*await self.store.run(self._read, set(self.now.stages)))
 
     def _read(self, known: set[str]) -> tuple[Snapshot, Chats, list[tuple[str, str]]]:
-        """In the store's thread."""
+        """Runs in the store's thread."""
         snapshot = self.database.snapshot()
         return snapshot, *self.database.chats(snapshot.stages.keys() - known)
 
     def _sync(self, snapshot: Snapshot, chats: Chats, said: Iterable[tuple[str, str]]) -> None:
-        """Make the house and the accounts as `snapshot` says.
+        """Bring the stages and the accounts in line with `snapshot`.
 
-        `chats` has those of new stages, `said` what was said on the others by the clients of other servers.
+        `chats` has the lines of new stages, `said` the lines of other servers' clients on the other stages.
         """
         before, self.now = self.now, snapshot
         self._accounts.replace_players(snapshot.accounts)
-        # Players who are gone, or may do something else now: they come in anew, as whoever they are then.
+        # Players that were removed, or whose rights have changed: their clients must connect again.
         stale = {name for name, old in before.accounts.items() if snapshot.accounts.get(name) != old}
         self._stages.keys.keep_if(lambda player: player.name not in stale)
         for stage in self._stages.by_id.values():
@@ -139,20 +139,20 @@ class LiveState(Service):
         self._append_chat(said)
 
     def _append_chat(self, said: Iterable[tuple[str, str]]) -> None:
-        """Take what was said in another server, such as our stand-by, into the log: as if it was here."""
+        """Append lines that came in over another server, such as a stand-by, to the stages' logs."""
         for id, line in said:
             if id in self._stages.by_id:
                 self._stages.by_id[id].chat.append(line)
 
     def _differs(self, before: Snapshot, record: StageRecord) -> bool:
-        """Whether a stage, or the content of a file on it, is not what it was."""
+        """Whether a stage, or the content of a file on it, has changed."""
         return record != before.stages[record.id] or any(
             before.media.get(thing.file) != self.now.media.get(thing.file) for thing in record.things
         )
 
 
 def make_stage(host: Host, record: StageRecord, chat: list[str]) -> Stage:
-    """Return a stage as written down, with everything in its place."""
+    """Return a new stage as recorded, with its first backdrop shown."""
     stage = Stage(host, record.id, record.name, record.splash, record.colours)
     stage.chat.extend(chat)
     rebuild(stage, record)
@@ -161,16 +161,16 @@ def make_stage(host: Host, record: StageRecord, chat: list[str]) -> Stage:
 
 
 def rebuild(stage: Stage, record: StageRecord) -> None:
-    """Make a live stage what is written down. What is said, drawn, held and played on it stays."""
+    """Update a live stage from its record. Chat, drawing, held things and sounds stay."""
     stage.name, stage.splash, stage.colours = record.name, record.splash, record.colours
-    stage.avatars = _alive(stage.avatars, [_avatar(thing) for thing in record.of_kind("avatar")])
-    stage.backdrops = _alive(
+    stage.avatars = _merged(stage.avatars, [_avatar(thing) for thing in record.of_kind("avatar")])
+    stage.backdrops = _merged(
         stage.backdrops, [Backdrop(thing.id, thing.name, thing.url) for thing in record.of_kind("backdrop")]
     )
-    stage.props = _alive(
+    stage.props = _merged(
         stage.props, [Prop(thing.id, thing.name, thing.url) for thing in record.of_kind("prop")]
     )
-    stage.audios = _alive(stage.audios, [_audio(thing) for thing in record.of_kind("audio")])
+    stage.audios = _merged(stage.audios, [_audio(thing) for thing in record.of_kind("audio")])
     for avatar, thing in zip(stage.avatars, record.of_kind("avatar"), strict=True):
         avatar.voice = thing.voice
     for prop in stage.props:
@@ -191,8 +191,8 @@ def _audio(thing: Thing) -> Audio:
     return Audio(thing.id, thing.name, thing.file.removeprefix("audio/"), thing.type)
 
 
-def _alive(before: list[Live], now: list[Live]) -> list[Live]:
-    """The things of `now`; what was on the stage before is the same object, under its new name."""
+def _merged(before: list[Live], now: list[Live]) -> list[Live]:
+    """The things of `now`; those that were on the stage before stay the same objects, with the new names."""
     known = {(thing.id, thing.url): thing for thing in before}
     things = [known.get((thing.id, thing.url), thing) for thing in now]
     for thing, new in zip(things, now, strict=True):

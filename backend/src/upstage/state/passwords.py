@@ -1,4 +1,4 @@
-"""Passwords: argon2 hashes, made and checked where they hold up nobody else."""
+"""Passwords: argon2 hashes, made and checked in threads so that they do not block the reactor."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from twisted.python.threadpool import ThreadPool
 
 MIN_LENGTH = 8
 MAX_LENGTH = 200
-# OWASP's parameters for argon2id: 19 MiB and about 20 ms for each check, so that a full queue of them
-# fits into a small container.
+# OWASP's parameters for argon2id: 19 MiB and about 20 ms for each check, which two threads of a small
+# container can afford. https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html
 HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-MAX_WAITING = 100  # checks under way or queued: two seconds' work
+MAX_WAITING = 100  # checks running or queued: two seconds' work
 
 
 class Busy(Exception):
@@ -20,7 +20,7 @@ class Busy(Exception):
 
 
 class PasswordError(ValueError):
-    """A password that cannot be chosen; the message says why."""
+    """A password that may not be chosen; the message says why."""
 
 
 def choose(password: str) -> str:
@@ -39,7 +39,7 @@ def matches(hash: str, password: str) -> bool:
 
 
 class Passwords:
-    """`choose` and `matches` in threads of their own; the hash is computed outside Python's lock."""
+    """Runs `choose` and `matches` in threads; argon2 releases Python's lock while it computes."""
 
     def __init__(self, reactor: Any) -> None:
         self._reactor = reactor
@@ -48,15 +48,15 @@ class Passwords:
 
     @property
     def queued(self) -> int:
-        """How many passwords are being checked or chosen."""
+        """How many passwords are being checked or hashed."""
         return self._waiting
 
     def start(self) -> None:
-        """Begin to take work."""
+        """Start the threads."""
         self._threads.start()
 
     def stop(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self._threads.stop()
 
     async def choose(self, password: str) -> str:

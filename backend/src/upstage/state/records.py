@@ -1,5 +1,4 @@
-"""What is written down about players, stages and media: plain values, pure, the same in the database,
-in content/ and in the workshop."""
+"""Players, stages and media as plain values, for the database, content/ and the workshop. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +7,7 @@ from upstage.stage.players import Player
 from upstage.stage.stage import Colours
 from upstage.stage.things import HEIGHT, WIDTH
 
-RIGHTS = ("act", "admin", "su")  # UpStage's names: plays on stages, works in the workshop, manages players
+RIGHTS = ("act", "admin", "su")  # UpStage's names: acts on stages, edits stages and media, manages players
 KINDS = ("avatar", "backdrop", "prop", "audio")
 SOUND_TYPES = ("sfx", "music")
 
@@ -17,21 +16,21 @@ PLAYER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 MEDIA_FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
 COLOUR = re.compile(r"0x[0-9A-Fa-f]{6}")
 VOICE = re.compile(r"[a-z0-9_+-]{1,40}")
-MAX_NAME = 100  # characters of what a stage or a thing is called
+MAX_NAME = 100  # characters of the name of a stage or a thing
 MAX_SPLASH = 1000
 
 
 class RecordError(ValueError):
-    """A value that cannot be written down; the message says which and why, for whoever gave it."""
+    """An invalid value; the message, for the person who entered it, says which and why."""
 
 
 class NoRoom(Exception):
-    """The disk is full: nothing was written, and nothing that was written before is lost."""
+    """The disk is full: nothing was written, and earlier data are intact."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """A player who can sign in: an argon2 hash, and some of RIGHTS."""
+    """A player who can sign in: name, argon2 hash, and some of RIGHTS."""
 
     name: str
     password: str
@@ -39,21 +38,19 @@ class Account:
 
     def __post_init__(self) -> None:
         if not PLAYER_NAME.fullmatch(self.name):
-            raise RecordError("A player's name has 1 to 40 letters, digits, dots, dashes or underscores.")
+            raise RecordError("A player's name has 1 to 40 letters, digits, dots, hyphens or underscores.")
         if unknown := self.rights - set(RIGHTS):
-            raise RecordError(
-                f"There is no right {', '.join(sorted(unknown))}; there are {', '.join(RIGHTS)}."
-            )
+            raise RecordError(f"Unknown right: {', '.join(sorted(unknown))}; valid are {', '.join(RIGHTS)}.")
 
     @property
     def player(self) -> Player:
-        """Who this is on a stage."""
+        """The player on a stage."""
         return Player(self.name, "act" in self.rights, "admin" in self.rights, "su" in self.rights)
 
 
 @dataclass(frozen=True)
 class Medium:
-    """A file that somebody brought. `file` is its path below /media, `date` when it got its content."""
+    """An uploaded file. `file` is its path below /media, `date` the time of its last upload."""
 
     file: str
     kind: str
@@ -65,45 +62,45 @@ class Medium:
     def __post_init__(self) -> None:
         require_name("The name of a file", self.name)
         if self.kind not in KINDS:
-            raise RecordError(f"A file is one of {', '.join(KINDS)}.")
+            raise RecordError(f"The kind of a file is one of {', '.join(KINDS)}.")
 
     @property
     def url(self) -> str:
-        """Where it is fetched."""
+        """Its URL."""
         return f"/media/{self.file}"
 
 
 @dataclass(frozen=True)
 class Thing:
-    """A medium on a stage. IDs are counted for each kind; `voice`, `x` and `y` are an avatar's."""
+    """A medium on a stage. IDs are counted for each kind; only avatars use `voice`, `x` and `y`."""
 
     kind: str
     id: int
     name: str
     file: str
     voice: str = "default"
-    x: float = 0.0  # where it stands when the house opens; 0, 0 is off stage
+    x: float = 0.0  # its place when the server starts; 0, 0 is off stage
     y: float = 0.0
     type: str = ""  # of an audio: one of SOUND_TYPES
 
     def __post_init__(self) -> None:
         require_name("The name of a thing", self.name)
         if not VOICE.fullmatch(self.voice):
-            raise RecordError("A voice is a word of small letters and digits, such as default.")
+            raise RecordError("A voice is a word of lower-case letters and digits, such as default.")
         if not (0 <= self.x <= WIDTH and 0 <= self.y <= HEIGHT):  # false for NaN too
-            raise RecordError(f"A place on the stage is from 0, 0 to {WIDTH:.0f}, {HEIGHT:.0f}.")
+            raise RecordError(f"A position on the stage lies between 0, 0 and {WIDTH:.0f}, {HEIGHT:.0f}.")
         if self.kind == "audio" and self.type not in SOUND_TYPES:
-            raise RecordError(f"A sound is one of {', '.join(SOUND_TYPES)}.")
+            raise RecordError(f"The type of a sound is one of {', '.join(SOUND_TYPES)}.")
 
     @property
     def url(self) -> str:
-        """Where its file is fetched."""
+        """Its file's URL."""
         return f"/media/{self.file}"
 
 
 @dataclass(frozen=True)
 class StageRecord:
-    """A stage as it is when the house opens."""
+    """A stage as it is when the server starts."""
 
     id: str
     name: str
@@ -113,14 +110,14 @@ class StageRecord:
 
     def __post_init__(self) -> None:
         if not STAGE_ID.fullmatch(self.id):
-            raise RecordError("A stage's address has 1 to 64 letters, digits, dashes or underscores.")
+            raise RecordError("A stage's address has 1 to 64 letters, digits, hyphens or underscores.")
         require_name("The name of a stage", self.name)
         if not self.splash.strip() or len(self.splash) > MAX_SPLASH:
-            raise RecordError(f"The welcome has 1 to {MAX_SPLASH} characters.")
+            raise RecordError(f"The welcome text has 1 to {MAX_SPLASH} characters.")
         colours = self.colours
         for colour in (colours.page, colours.tools, colours.backdrop_and_prop, colours.chat):
             if not COLOUR.fullmatch(colour):
-                raise RecordError(f"{colour!r} is not a colour: expected 0xRRGGBB.")
+                raise RecordError(f"{colour!r} is not a colour; expected 0xRRGGBB.")
 
     def of_kind(self, kind: str) -> list[Thing]:
         """The things of one kind, in the order of their IDs."""
@@ -135,7 +132,7 @@ def new_stage(id: str, name: str) -> StageRecord:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All that is written down at one moment, by name, file and ID; without the chat."""
+    """The database's content at one moment, by name, file and ID; without the chat."""
 
     accounts: dict[str, Account]
     media: dict[str, Medium]
@@ -146,6 +143,6 @@ EMPTY = Snapshot({}, {}, {})
 
 
 def require_name(what: str, name: str) -> None:
-    """Raise RecordError unless a name is one line of text of a sensible length."""
+    """Raise RecordError unless a name is one line of 1 to MAX_NAME characters."""
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
-        raise RecordError(f"{what} has 1 to {MAX_NAME} characters, in one line.")
+        raise RecordError(f"{what} has 1 to {MAX_NAME} characters, on one line.")

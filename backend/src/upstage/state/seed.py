@@ -1,6 +1,6 @@
-"""Furnishing a new house: the stages that come with a release, and the files to measure with.
+"""Seeding: the stages that come with a release, and the files for measurements.
 
-A stage is brought once. From then on it is its makers': edited or removed in the workshop, it stays so.
+A stage is seeded once; later edits, and its removal, are permanent.
 
 content/demo/stage.toml     name, splash, [colours], [[avatar]], [[backdrop]], [[prop]], [[audio]]
 content/demo/*.svg          pictures, go to media/
@@ -29,15 +29,15 @@ from upstage.state.records import (
     Thing,
 )
 
-UPLOADER = "upstage"  # who brought what comes with a release
+UPLOADER = "upstage"  # the uploader of a release's files
 
 
 class ContentError(ValueError):
-    """Something in content/ is wrong; the message names the file and the key."""
+    """An error in content/; the message names the file and the key."""
 
 
 class Table:
-    """One TOML table that is taken apart key by key; whoever forgets a key, or adds one, is told."""
+    """A TOML table, read key by key; missing and unknown keys are errors."""
 
     def __init__(self, where: str, values: object) -> None:
         if not isinstance(values, dict):
@@ -50,38 +50,38 @@ class Table:
         return ContentError(f"{self._where}: {key} {problem}")
 
     def take(self, key: str) -> object:
-        """Return a value that must be there."""
+        """Return a required value."""
         if key not in self._values:
             raise self.error(key, "is missing")
         return self._values.pop(key)
 
     def text(self, key: str, pattern: re.Pattern[str] | None = None) -> str:
-        """Return a text that is not empty, of the given form."""
+        """Return a non-empty text that matches the pattern."""
         value = self.take(key)
         if not isinstance(value, str) or not value.strip():
-            raise self.error(key, "must be a text in quotes, and not an empty one")
+            raise self.error(key, "must be a non-empty string")
         if pattern and not pattern.fullmatch(value):
-            raise self.error(key, f"= {value!r} has the wrong form, expected {pattern.pattern}")
+            raise self.error(key, f"= {value!r} does not match {pattern.pattern}")
         return value
 
     def number(self, key: str) -> float:
-        """Return a number that can be a place on the stage."""
+        """Return a finite number."""
         value = self.take(key)
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise self.error(key, "must be a number")
         return float(value)
 
     def tables(self, key: str) -> list["Table"]:
-        """Return the tables of a list `[[key]]`, none if it is not there."""
+        """Return the tables of a list `[[key]]`, an empty list without one."""
         values = self._values.pop(key, [])
         if not isinstance(values, list):
             raise self.error(key, f"must be written as [[{key}]]")
         return [Table(f"{self._where}: {key} {n}", value) for n, value in enumerate(values, 1)]
 
     def end(self) -> None:
-        """Everything has been taken: what is left is a mistake."""
+        """Raise ContentError if a key has not been read."""
         for key in self._values:
-            raise self.error(key, "is not known here")
+            raise self.error(key, "is not a known key")
 
 
 def load_stage(folder: Path) -> StageRecord:
@@ -130,9 +130,9 @@ def _things(folder: Path, top: Table) -> Iterator[Thing]:
 
 
 def seed(content: Path, media: Path, database: Database) -> None:
-    """Bring the stages that have not been brought yet, and write the measuring files.
+    """Seed the stages that have not been seeded yet, and write the files for measurements.
 
-    Raise ContentError about anything in `content`, brought before or not.
+    Raise ContentError for an error in `content`, also in a stage that was seeded before.
     """
     origins: dict[str, bytes] = {}
     for path in sorted(content.glob("*/stage.toml")):
@@ -141,9 +141,9 @@ def seed(content: Path, media: Path, database: Database) -> None:
         for file in sorted({thing.file for thing in stage.things}):
             data = (path.parent / file).read_bytes()
             if origins.setdefault(file, data) != data:
-                raise ContentError(f"{content}: two stages have a different file named {file}")
-            # Before the stage is written down: it must not miss a file after a crash. Later only what
-            # is missing is put back, because a maker may have replaced it.
+                raise ContentError(f"{content}: two stages have different files named {file}")
+            # Before the stage is added, so that a crash cannot leave it without a file. Later only missing
+            # files are restored, because a player may have replaced the content.
             if new or (file in known and not (media / file).exists()):
                 put(media / file, data)
         if new:
@@ -161,23 +161,23 @@ def _media(stage: StageRecord, folder: Path) -> list[Medium]:
 
 
 def put(path: Path, data: bytes) -> None:
-    """Write a file unless it has this content already; nobody ever sees a part of it.
+    """Write a file atomically, unless it already has this content.
 
-    A file left alone keeps its date, so caches in front still have the right copy after a restart.
+    An unchanged file keeps its date, so the caches' copies stay valid after a restart.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_file() and path.read_bytes() == data:
         return
-    temporary = path.with_name(f".{path.name}.new")  # a dot in front: never served
+    temporary = path.with_name(f".{path.name}.new")  # names with a leading dot are never served
     temporary.write_bytes(data)
     temporary.chmod(0o644)  # nginx reads the media folder too, as another user
     temporary.replace(path)
 
 
 def measuring_files() -> dict[str, bytes]:
-    """Return the files that load tests fetch: the sizes of the published experiments.
+    """Return the files that load tests fetch, in the sizes of the published experiments.
 
-    The same bytes on every machine, and noise, so that nobody measures a compressor by mistake.
+    The same bytes on every machine, and noise, so that a test cannot measure compression by mistake.
     """
     return {
         "bench/tiny.html": _page(5_000),

@@ -1,4 +1,4 @@
-"""Two servers over the same folders, one the other's stand-by: what keeps them out of each other's way."""
+"""Two servers over the same folders, one of them a stand-by: the locks between them."""
 
 import fcntl
 from collections.abc import Iterator
@@ -10,26 +10,26 @@ from twisted.application.service import Service
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Wait until nobody else has the lock `path`, then hold it. The system lets go for who is killed."""
+    """Hold the lock `path`, waiting for other processes. The kernel releases a killed process's lock."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 class Presence(Service):
-    """Tells other servers over the same data folder that there is this one, until it stops or dies."""
+    """Shows other servers over the same data folder that this one runs, until it stops or dies."""
 
     def __init__(self, data: Path) -> None:
-        """Come in, while no other server starts: hold a lock of one's own around this."""
+        """Register. The caller must hold a lock so that no other server starts meanwhile."""
         self._file = (data / ".open").open("a")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self.alone = True
         except BlockingIOError:
             self.alone = False
-        fcntl.flock(self._file, fcntl.LOCK_SH)  # as many as there are may hold this at once
+        fcntl.flock(self._file, fcntl.LOCK_SH)  # all running servers share this lock
 
     def stopService(self) -> None:
-        """Leave."""
+        """Unregister."""
         super().stopService()
         self._file.close()

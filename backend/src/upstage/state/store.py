@@ -1,8 +1,8 @@
-"""The database behind a thread of its own, so that the reactor never waits for a disk.
+"""The database's thread, so that the reactor never waits for the disk.
 
-One thread: what is asked first is written first. Nobody is told of a write before it is on the disk. Chat
-lines gather in a bounded queue and are written together as fast as the disk allows, so that a slow disk
-makes the chat late and nothing else; while it is full, lines are said and kept in memory.
+One thread keeps the order of writes, and a write is reported only when it is on the disk. Chat lines wait in
+a bounded queue and are written together, so a slow disk delays the chat and nothing else. While the disk is
+full, lines are sent to clients and kept in memory.
 """
 
 from collections import Counter, deque
@@ -20,7 +20,9 @@ from upstage.state.records import NoRoom
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MAX_QUEUE = 20_000  # chat lines that wait for the disk; what comes on top is counted and only said
+MAX_QUEUE = (
+    20_000  # chat lines that wait for the disk; further lines are sent, counted as lost and not written
+)
 
 log = Logger()
 
@@ -34,33 +36,33 @@ class Store:
         self._thread = ThreadPool(1, 1, "store")
         self._lines: deque[tuple[str, str, Callable[[], None]]] = deque()
         self._writing = False
-        self._unwritten: deque[tuple[str, str]] = deque(maxlen=MAX_QUEUE)  # said while the disk was full
+        self._unwritten: deque[tuple[str, str]] = deque(maxlen=MAX_QUEUE)  # sent while the disk was full
         self.outcomes: Counter[str] = Counter(kept=0, lost=0)  # chat lines
 
     @property
     def queued(self) -> int:
-        """How many chat lines are not written down yet."""
+        """The number of chat lines not yet on the disk."""
         return len(self._lines)
 
     def start(self) -> None:
-        """Begin to take work."""
+        """Start the thread."""
         self._thread.start()
 
     async def stop(self) -> None:
         """Write what is queued, close the database and end the thread."""
         while self._writing:
-            await self.run(lambda: None)  # one turn in the thread, behind the lines that are being written
+            await self.run(lambda: None)  # the thread runs this after the lines that are being written
         if self._unwritten:
             await self._add([])
         await self.run(self._database.close)
         self._thread.stop()
 
     def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
-        """Do blocking work in the thread; fires with its result when it is done and on the disk."""
+        """Do blocking work in the thread; fires with its result."""
         return deferToThreadPool(self._reactor, self._thread, work, *args, **kwargs)
 
     def keep(self, stage: str, line: str, kept: Callable[[], None]) -> None:
-        """Write a chat line down, then call `kept`. A disk that fails makes a line forgotten, not unsaid."""
+        """Write a chat line to disk, then call `kept`. If the disk fails, the line is sent but not kept."""
         if len(self._lines) >= MAX_QUEUE:
             self.outcomes["lost"] += 1
             kept()
@@ -80,7 +82,7 @@ class Store:
         self._writing = False
 
     async def _add(self, lines: list[tuple[str, str]]) -> None:
-        """Write lines, after those for which there was no room before. Whatever happens, the show goes on."""
+        """Write lines, after those for which the disk had no room before. Never raise."""
         lines = [*self._unwritten, *lines]
         try:
             await self.run(self._database.add_chat, lines)

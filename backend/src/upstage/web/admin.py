@@ -1,4 +1,4 @@
-"""`/admin`: signing in and out, and the key that a client takes to its socket; `/signup`."""
+"""`/admin`: signing in and out, and the key that identifies a client on its socket; `/signup`."""
 
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
@@ -32,14 +32,14 @@ from upstage.web.request import Node, SiteRequest, redirect
 from upstage.web.templates import Pages
 
 PRIVATE = b"no-store"
-MAX_PLAYERS = 1000  # accounts that visitors may make
+MAX_PLAYERS = 1000  # accounts in all that sign-up may reach
 
-Later = Coroutine[Any, Any, bytes]  # an answer that has to wait for something
+Later = Coroutine[Any, Any, bytes]  # a response that is not ready at once
 
 
 @dataclass(frozen=True)
 class SiteContext:
-    """What the pages that know who asks are made of."""
+    """The parts of the server that the signed-in pages use."""
 
     stages: Stages
     accounts: Accounts
@@ -47,44 +47,44 @@ class SiteContext:
     state: LiveState
     purger: Purger
     media: Path
-    signup: bool  # whether anybody may make a player account
+    signup: bool  # whether any visitor may create a player account
     tokens: FormTokens = field(default_factory=FormTokens)
-    checking: DeferredLock = field(default_factory=DeferredLock)  # of files that were brought
+    checking: DeferredLock = field(default_factory=DeferredLock)  # of uploaded files
 
 
 class PrivateNode(Node):
-    """A page that knows who asks: never stored, and it takes no form from another site."""
+    """A page that depends on the session: never cached, and it rejects forms from other sites."""
 
-    folder = b"/admin"  # the form cookie's: pages outside it stay free of cookies, and so in the cache
+    folder = b"/admin"  # the form cookie's path: pages outside it have no cookie, so they can be cached
 
     def __init__(self, pages: Pages, context: SiteContext) -> None:
         super().__init__(pages)
         self.context = context
 
     def render(self, request: Request) -> bytes | int:
-        """No cache may keep any answer from here."""
+        """Forbid caching; reject forms from other sites."""
         request.setHeader(b"cache-control", PRIVATE)
         if request.method == b"POST" and not same_origin(request):
             return self.pages.error(request, 403)
         return super().render(request)
 
     def player(self, request: Request) -> Player:
-        """Return who asks: whoever has no session is audience."""
+        """Return the session's player, AUDIENCE without a session."""
         return self.context.accounts.player(session_of(request))
 
     def page(self, request: Request, template: str, status: int = 200, **variables: object) -> bytes:
-        """Fill in a template that has forms in it."""
+        """Render a template with forms."""
         request.setResponseCode(status)
         known = {
             "csrf": self.context.tokens.issue(request, self.folder),
             "player": self.player(request),
-            "said": None,  # what has been done, or why it could not be
+            "said": None,  # the message after an action; `error` if it failed
             "error": None,
         }
         return self.pages.render(request, template, **{**known, **variables})
 
     def form(self, request: SiteRequest) -> dict[str, str] | int:
-        """Return the fields of a form that came from one of our pages, else the status to answer with."""
+        """Return the fields of a form that came from one of our pages, else the status for the response."""
         form = read_form(request)
         if isinstance(form, int):
             return form
@@ -92,7 +92,7 @@ class PrivateNode(Node):
 
 
 class AdminFolder(PrivateNode):
-    """`/admin` and what is below it; the workshop is put there by `tree`."""
+    """`/admin` and the URLs below it; `tree` adds the workshop."""
 
     def __init__(self, pages: Pages, context: SiteContext) -> None:
         super().__init__(pages, context)
@@ -107,7 +107,7 @@ class AdminFolder(PrivateNode):
 
 
 class AdminPage(PrivateNode):
-    """`/admin/`: what a player finds behind the stage door, the login page for all others."""
+    """`/admin/`: the workshop's start page for players, the login page for all others."""
 
     def render_GET(self, request: Request) -> bytes:
         """One of the two pages."""
@@ -124,9 +124,9 @@ class Login(PrivateNode):
         form = read_form(request)
         if isinstance(form, int):
             return self.pages.error(request, form)
-        # Without a token somebody else could sign a visitor in, under a name of their choice.
+        # Without a token another site could sign a browser in, under an account of its choice.
         if not is_from_a_program(request) and not self.context.tokens.accept(request, form.get(FIELD, "")):
-            return self._again(request, 403, "This form was too old. Please try again.")
+            return self._again(request, 403, "This form has expired. Please try again.")
         return self._sign_in(request, form.get("username", ""), form.get("password", ""))
 
     async def _sign_in(self, request: SiteRequest, name: str, password: str) -> bytes:
@@ -135,14 +135,15 @@ class Login(PrivateNode):
         except TooManyFailures as error:
             request.responseHeaders.setRawHeaders(b"retry-after", [b"%d" % error.seconds])
             return self._again(
-                request, 429, f"Too many wrong passwords. You may try again in {error.seconds} seconds."
+                request, 429, f"Too many wrong passwords. Please try again in {error.seconds} seconds."
             )
         except (Busy, TooManyWaiting):
             return self._again(request, 503, "Too many people are signing in. Please try again.")
         if token is None:
-            # HTTP wants to hear a way to sign in with every 401; no browser knows this one, and so none asks.
+            # HTTP requires a challenge with every 401; browsers ignore this scheme and show no password
+            # dialog.
             request.setHeader(b"www-authenticate", b'Form realm="UpStage"')
-            return self._again(request, 401, "Name or password is wrong.")
+            return self._again(request, 401, "The name or the password is wrong.")
         set_cookie(request, SESSION, token)
         return redirect(request, "/admin/")
 
@@ -164,7 +165,7 @@ class Logout(PrivateNode):
 
 
 class ClientKey(PrivateNode):
-    """`/admin/id`: who the client is, and a new key with which it says so on its socket."""
+    """`/admin/id`: the client's player, and a new key with which it identifies itself on its socket."""
 
     def render_GET(self, request: Request) -> bytes:
         """Url-encoded, in UpStage's order."""
@@ -181,16 +182,16 @@ class ClientKey(PrivateNode):
 
 
 class Signup(PrivateNode):
-    """`/signup`: makes a player account that may act, where the house allows it."""
+    """`/signup`: creates a player account that may act, if the server allows it."""
 
     folder = b"/signup"
 
     def render_GET(self, request: Request) -> bytes:
-        """The form, or how to get an account otherwise."""
+        """The form, or how else to get an account."""
         return self._page(request, 200, None)
 
     def render_POST(self, request: SiteRequest) -> bytes | Later:
-        """Make the account."""
+        """Create the account."""
         form = self.form(request) if self.context.signup else 403
         if isinstance(form, int):
             return self.pages.error(request, form)
@@ -199,9 +200,11 @@ class Signup(PrivateNode):
     async def _sign_up(self, request: SiteRequest, name: str, password: str) -> bytes:
         state = self.context.state
         if len(state.now.accounts) >= MAX_PLAYERS:
-            return self._page(request, 503, "The house has no room for more players.")
+            return self._page(request, 503, "This server cannot take any more players.")
         if not self.context.accounts.sign_ups.take(request.client_address):
-            return self._page(request, 429, "That were many accounts from one place. Please come back later.")
+            return self._page(
+                request, 429, "Too many new accounts from your address. Please try again later."
+            )
         try:
             await make_player(self.context, name, password, frozenset({"act"}))
         except (RecordError, PasswordError) as error:
@@ -215,7 +218,7 @@ class Signup(PrivateNode):
 
 
 async def make_player(context: SiteContext, name: str, password: str, rights: frozenset[str]) -> None:
-    """Write a new player down; raise RecordError, PasswordError or Busy."""
+    """Add a player; raise RecordError, PasswordError or Busy."""
     check_name(name)
     account = Account(name, await context.passwords.choose(password), rights)
     await context.state.change(context.state.database.add_player, account)

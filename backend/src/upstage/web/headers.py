@@ -1,4 +1,4 @@
-"""What requests say about themselves: headers as text, host names, pages from elsewhere."""
+"""Request headers: as text, the host name, and whether a request comes from another site."""
 
 import re
 from urllib.parse import urlsplit
@@ -10,14 +10,14 @@ PAGE_CSP = (
     b"style-src 'self'; script-src 'self'; object-src 'none'; base-uri 'none'; "
     b"form-action 'self'; frame-ancestors 'none'"
 )
-# A name or address, IPv6 in brackets, then perhaps a port: what may go into a Location header.
+# A name or address, IPv6 in brackets, and an optional port: safe in a Location header.
 _HOST = re.compile(r"(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{0,5})?")
 
 
 def header(request: Request, name: bytes) -> str:
-    """Return a request header as text, empty if it is not there.
+    """Return a request header as text, empty if it is missing.
 
-    Twisted's own way to text raises on a byte that is not UTF-8; a client must not be able to do that.
+    Twisted's own conversion raises on invalid UTF-8, which a client must not be able to cause.
     """
     return (request.getHeader(name) or b"").decode("latin-1")
 
@@ -29,7 +29,7 @@ def host_name(request: Request) -> str | None:
 
 
 def same_origin(request: Request) -> bool:
-    """Tell whether a request comes from a page of this host, or from no page at all.
+    """Return whether a request comes from a page of this host, or from no page at all.
 
     Ports are not compared: nginx passes the Host on without one.
     """

@@ -1,4 +1,4 @@
-"""Requests that are held open until their answer is there."""
+"""Long polls: requests that stay open until their response is ready."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -12,8 +12,10 @@ from upstage.web.request import SiteRequest
 T = TypeVar("T")
 
 
-def hold(request: SiteRequest, ready: Deferred[T], render: Callable[[SiteRequest, T], bytes | int]) -> int:
-    """Answer with `render(request, value)` when `ready` fires; cancel `ready` if the client leaves first."""
+def wait_for(
+    request: SiteRequest, ready: Deferred[T], render: Callable[[SiteRequest, T], bytes | int]
+) -> int:
+    """Respond with `render(request, value)` when `ready` fires; cancel `ready` if the client disconnects."""
 
     def left(_: Failure) -> None:
         ready.cancel()

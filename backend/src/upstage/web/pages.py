@@ -1,4 +1,4 @@
-"""The pages for everybody: the front page, the stages, and what was said on them."""
+"""The public pages: the front page, the stages and their chat logs."""
 
 from twisted.web.resource import Resource
 from twisted.web.server import Request
@@ -8,12 +8,12 @@ from upstage.stage.stages import Stages
 from upstage.web.request import ErrorPage, Node, redirect
 from upstage.web.templates import Pages
 
-# The same page for everybody, and it may be a second old: the show is on the socket, not in here.
+# The same page for all visitors, and it may be a second old: live content comes over the socket.
 SHARED = b"max-age=0, s-maxage=1"
 
 
 def stage_list(stages: Stages) -> list[dict[str, object]]:
-    """Return what the templates show of each stage, by name."""
+    """Return the stages for the templates, sorted by name."""
     return [
         {"id": stage.id, "name": stage.name, "players": stage.players, "audience": stage.audience}
         for stage in sorted(stages.by_id.values(), key=lambda stage: stage.name)
@@ -43,7 +43,7 @@ class StagePage(Node):
         self.putChild(b"log", LogPage(pages, stage))
 
     def render_GET(self, request: Request) -> bytes:
-        """The page; what happens on the stage comes over its socket."""
+        """The page; live content comes over the socket."""
         request.setHeader(b"cache-control", SHARED)
         preload = [{"url": thing.url, "kind": "image"} for thing in self._stage.pictures]
         preload += [{"url": audio.url, "kind": "audio"} for audio in self._stage.audios]
@@ -54,7 +54,7 @@ class StagePage(Node):
 
 
 class LogPage(Node):
-    """`/stages/NAME/log`: what was said, as far as it is kept."""
+    """`/stages/NAME/log`: the chat log, as far as it is kept."""
 
     def __init__(self, pages: Pages, stage: Stage) -> None:
         super().__init__(pages)
@@ -68,7 +68,7 @@ class LogPage(Node):
 
 
 class StagesFolder(Node):
-    """`/stages` and what is below it."""
+    """`/stages` and the URLs below it."""
 
     def __init__(self, pages: Pages, stages: Stages) -> None:
         super().__init__(pages)

@@ -21,7 +21,7 @@ from upstage.web.workshop_players import PlayersPage
 from upstage.web.workshop_stages import StagesPage as StageEditors
 
 ROBOTS = b"User-agent: *\nDisallow: /admin/\n"
-# Flash content of other sites gets nothing here; our own needs no permission.
+# No permission for Flash content of other sites; our own needs none.
 CROSSDOMAIN = b"""\
 <?xml version="1.0"?>
 <cross-domain-policy>
@@ -33,7 +33,7 @@ CROSSDOMAIN = b"""\
 def build_site(
     connections: Connections, context: SiteContext, speaker: Speaker, frames: Frames, site: Path, port: int
 ) -> Site:
-    """Return the web site; `site` holds templates and page assets, `port` is the one it is known by."""
+    """Return the web site; `site` has templates and page assets, redirects name `port`."""
     stages = connections.stages
     pages = Pages(site)
     root = Node(pages)
@@ -64,24 +64,24 @@ def build_site(
 
 
 class Overlay(Node):
-    """A leaf with a few places of their own laid over it."""
+    """A leaf, with other nodes at some of its paths."""
 
     def __init__(self, pages: Pages, leaf: Node) -> None:
         super().__init__(pages)
         self._leaf = leaf
 
     def getChild(self, path: bytes, request: Request) -> Resource:
-        """Everything that has no place of its own is the leaf's, which takes its path from `postpath`."""
+        """Pass all other paths to the leaf, which reads them from `postpath`."""
         request.postpath = [path, *(request.postpath or [])]
         return self._leaf
 
     def render(self, request: Request) -> bytes | int:
-        """So is the bare path."""
+        """Pass the bare path to the leaf."""
         return self._leaf.render(request)
 
 
 class Text(Node):
-    """A few fixed bytes."""
+    """A fixed text."""
 
     def __init__(self, pages: Pages, body: bytes, kind: bytes, cache: bytes = b"max-age=3600") -> None:
         super().__init__(pages)
@@ -90,7 +90,7 @@ class Text(Node):
         self._cache = cache
 
     def render_GET(self, request: Request) -> bytes:
-        """The bytes."""
+        """The text."""
         request.setHeader(b"content-type", self._kind)
         request.setHeader(b"cache-control", self._cache)
         return self._body

@@ -1,4 +1,4 @@
-"""`/admin/workshop/players`: who may sign in, and what they may do. For administrators."""
+"""`/admin/workshop/players`: accounts and rights. For administrators."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ HERE = "/admin/workshop/players"
 
 
 class PlayersPage(WorkshopNode):
-    """All players, a form for each, and one for a new one."""
+    """All players with a form for each, and a form for a new player."""
 
     actions = ("add", "rights", "password", "remove")
 
@@ -28,25 +28,25 @@ class PlayersPage(WorkshopNode):
         return self.page(request, "workshop_players.html", status, accounts=accounts, rights=RIGHTS, **said)
 
     async def do_add(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """A new player."""
+        """Add a player."""
         await make_player(self.context, form.get("name", "").strip(), form.get("password", ""), _rights(form))
         return HERE, "player"
 
     async def do_rights(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Other rights."""
+        """Change a player's rights."""
         state = self.context.state
         await state.change(state.database.set_rights, _name(form), _rights(form))
         return HERE, "player"
 
     async def do_password(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Another password."""
+        """Change a player's password."""
         state = self.context.state
         hash = await self.context.passwords.choose(form.get("password", ""))
         await state.change(state.database.set_password, _name(form), hash)
         return HERE, "player"
 
     async def do_remove(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """No such player any more."""
+        """Remove a player."""
         state = self.context.state
         await state.change(state.database.remove_player, _name(form))
         return HERE, "removed"
@@ -55,7 +55,7 @@ class PlayersPage(WorkshopNode):
 def _name(form: Mapping[str, str]) -> str:
     name = form.get("name", "")
     if not name:
-        raise RecordError("Which player?")
+        raise RecordError("Please name a player.")
     return name
 
 

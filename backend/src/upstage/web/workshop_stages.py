@@ -1,4 +1,4 @@
-"""`/admin/workshop/stages`: making stages, and putting things on them."""
+"""`/admin/workshop/stages`: creating and editing stages."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ from upstage.web.workshop import WorkshopNode
 HERE = "/admin/workshop/stages"
 COLOURS = ("page", "tools", "backdrop_and_prop", "chat")
 MAX_STAGES = 200
-MAX_THINGS = 200  # on one stage: each is a frame and a file for everybody who comes in
+MAX_THINGS = 200  # on one stage: each is a frame and a file for every client that joins
 
 
 class StagesPage(WorkshopNode):
@@ -38,17 +38,17 @@ class StagesPage(WorkshopNode):
         )
 
     async def do_make(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """A new stage, empty."""
+        """Add an empty stage."""
         state = self.context.state
         if len(state.now.stages) >= MAX_STAGES:
-            raise RecordError("The house has no room for more stages.")
+            raise RecordError("This server cannot take any more stages.")
         stage = new_stage(form.get("id", "").strip(), form.get("name", "").strip())
         await state.change(state.database.add_stage, stage)
         return f"{HERE}/{stage.id}", "made"
 
 
 class StagePage(WorkshopNode):
-    """One stage: what it is called, how it looks, what is on it."""
+    """One stage: its name, its look, its things."""
 
     actions = ("save", "remove", "put", "change", "take")
 
@@ -59,7 +59,7 @@ class StagePage(WorkshopNode):
     @property
     def _stage(self) -> StageRecord:
         stage = self.context.state.now.stages.get(self._id)
-        if stage is None:  # removed since this request came in
+        if stage is None:  # removed meanwhile
             raise RecordError(f"There is no stage {self._id}.")
         return stage
 
@@ -83,7 +83,7 @@ class StagePage(WorkshopNode):
         )
 
     async def do_save(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Name, welcome and colours."""
+        """Save name, welcome text and colours."""
         state = self.context.state
         splash = form.get("splash", "").replace("\r\n", "\n").strip()
         colours = Colours(**{name: form.get(name, "").replace("#", "0x", 1) for name in COLOURS})
@@ -92,27 +92,27 @@ class StagePage(WorkshopNode):
         return f"{HERE}/{self._id}", "saved"
 
     async def do_remove(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """No such stage any more."""
+        """Remove the stage."""
         state = self.context.state
         await state.change(state.database.remove_stage, self._id)
         return HERE, "removed"
 
     async def do_put(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """A medium onto the stage, under its own name unless the form has another one."""
+        """Put a medium on the stage, under its own name unless the form has another one."""
         medium = self.context.state.now.media.get(form.get("file", ""))
         if medium is None:
             raise RecordError("Choose a file first.")
         if len(self._stage.things) >= MAX_THINGS:
-            raise RecordError("There is no room for more on this stage.")
+            raise RecordError("This stage cannot take any more things.")
         return await self._write(_thing(medium.kind, 0, medium.file, form, form.get("name") or medium.name))
 
     async def do_change(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """A thing's name, place, voice or type."""
+        """Change a thing's name, place, voice or type."""
         old = self._find(form)
         return await self._write(_thing(old.kind, old.id, old.file, form, form.get("name", "")))
 
     async def do_take(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """A thing off the stage; its file stays."""
+        """Take a thing off the stage; its file stays."""
         state, old = self.context.state, self._find(form)
         await state.change(state.database.take_thing, self._id, old.kind, old.id)
         return f"{HERE}/{self._id}", "saved"
@@ -122,7 +122,7 @@ class StagePage(WorkshopNode):
         for thing in self._stage.things:
             if (thing.kind, str(thing.id)) == wanted:
                 return thing
-        raise RecordError("This is not on the stage any more.")
+        raise RecordError("This is no longer on the stage.")
 
     async def _write(self, thing: Thing) -> tuple[str, str]:
         state = self.context.state
@@ -131,11 +131,11 @@ class StagePage(WorkshopNode):
 
 
 def _thing(kind: str, id: int, file: str, form: Mapping[str, str], name: str) -> Thing:
-    """Return a thing as a form describes it; raise RecordError."""
+    """Return the thing that a form describes; raise RecordError."""
     try:
         x, y = float(form.get("x") or 0), float(form.get("y") or 0)
     except ValueError:
-        raise RecordError("A place on the stage is two numbers.") from None
+        raise RecordError("A position on the stage is two numbers.") from None
     return Thing(
         kind,
         id,

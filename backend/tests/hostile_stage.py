@@ -1,12 +1,12 @@
-"""Attack a server with one kind of hostile client and measure what honest clients notice.
+"""Attack a server with one kind of hostile client and measure the effect on well-behaved clients.
 
-    python backend/tests/hostile.py --kind ping0 --connections 4 --seconds 8
-    python backend/tests/hostile.py --kind all --connections 1,4,40
+    python backend/tests/hostile_stage.py --kind ping0 --connections 4 --seconds 8
+    python backend/tests/hostile_stage.py --kind all --connections 1,4,40
 
-Two honest clients chat over WebSocket, 40 lines a second, and somebody asks for /health four times a second.
-Meanwhile the attackers, in a process of their own, send as fast as they are read; one that is disconnected
-comes back. Without `--host` a server of its own is started, and its processor time and the lag of its reactor
-are reported too: on a busy machine they say more than the clients' clocks. Attack only what is yours.
+Two clients chat over WebSocket, 40 lines a second, and a third requests /health four times a second. Meanwhile
+the attackers, in a process of their own, send as fast as the server reads, and connect again when they are
+disconnected. Without `--host` the tool starts a server and also reports its CPU time and reactor lag: on a busy
+machine they say more than the clients' clocks. Attack only your own servers.
 """
 
 import argparse
@@ -24,20 +24,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import urlopen
 
-sys.path.insert(0, str(Path(__file__).parent))
-from theatre import PASSWORD, Server
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "tests")]
+from running_backend import PASSWORD, Backend
 
-HONEST, HOSTILE = "192.0.2.1", "198.51.100.1"  # where the two come from, if nothing in front knows better
+HONEST, HOSTILE = "192.0.2.1", "198.51.100.1"  # their addresses, unless a proxy sets others
 LINE_EVERY, HEALTH_EVERY = 0.025, 0.25  # seconds
 HEALTH_TIMEOUT = 2.0  # seconds, as Varnish's probe
 CHUNK = 64 * 1024
-COME_BACK = 0.02  # seconds before an attacker that was disconnected is there again
+COME_BACK = 0.02  # seconds before a disconnected attacker connects again
 TEXT, CONTINUATION, PING, PONG = 1, 0, 9, 10
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where the server is; `proxied` if its stage port expects a PROXY header."""
+    """The server's addresses; `proxied` if its stage port expects a PROXY header."""
 
     host: str
     web: int
@@ -283,7 +283,7 @@ def main() -> None:
         run(Target(options.host, options.web, options.stage, options.proxied, options.stage_id))
         return
     with tempfile.TemporaryDirectory() as scratch:
-        server = Server(
+        server = Backend(
             Path(scratch),
             ["-m", "upstage", "serve"],
             "haproxy:tcp:0:interface=127.0.0.1:backlog=1024",

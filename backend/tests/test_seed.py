@@ -32,19 +32,19 @@ def test_the_stage_as_written(content: Path) -> None:
     ("old", "new", "message"),
     [
         ('name = "Demo Stage"', "", "stage.toml: name is missing"),
-        ('name = "Demo Stage"', "name = 3", "stage.toml: name must be a text"),
-        ('"0x112233"', '"red"', "stage.toml: colours: page = 'red' has the wrong form"),
+        ('name = "Demo Stage"', "name = 3", "stage.toml: name must be a non-empty string"),
+        ('"0x112233"', '"red"', "stage.toml: colours: page = 'red' does not match"),
         ('tools = "0x445566"', "", "stage.toml: colours: tools is missing"),
         ("x = 60.0", 'x = "left"', "stage.toml: avatar 1: x must be a number"),
         ("x = 60.0", "x = true", "stage.toml: avatar 1: x must be a number"),
         ("x = 60.0", "x = nan", "stage.toml: avatar 1: x must be a number"),
-        ("x = 60.0", "x = 60.0\nz = 1", "stage.toml: avatar 1: z is not known here"),
+        ("x = 60.0", "x = 60.0\nz = 1", "stage.toml: avatar 1: z is not a known key"),
         ('"hat.svg"', '"cap.svg"', "stage.toml: prop 1: file = 'cap.svg' is not in"),
-        ('"hat.svg"', '"../demo/hat.svg"', "stage.toml: prop 1: file = '../demo/hat.svg' has the wrong form"),
-        ('type = "sfx"', 'type = "noise"', "stage.toml: audio 1: type = 'noise' has the wrong form"),
+        ('"hat.svg"', '"../demo/hat.svg"', "stage.toml: prop 1: file = '../demo/hat.svg' does not match"),
+        ('type = "sfx"', 'type = "noise"', "stage.toml: audio 1: type = 'noise' does not match"),
         ("[[prop]]", "[prop]", r"stage.toml: prop must be written as \[\[prop\]\]"),
         ("[colours]", "[colours", "stage.toml: .*line 4"),
-        ('splash = "Welcome', 'spalsh = "x"\nsplash = "Welcome', "stage.toml: spalsh is not known here"),
+        ('splash = "Welcome', 'spalsh = "x"\nsplash = "Welcome', "stage.toml: spalsh is not a known key"),
     ],
 )
 def test_mistakes_are_named(content: Path, old: str, new: str, message: str) -> None:
@@ -104,7 +104,7 @@ def test_two_stages_with_one_name_for_two_files(content: Path, tmp_path: Path, d
     seed(content, tmp_path / "media", database)
     assert set(database.snapshot().stages) == {"demo", "other"}
     (other / "hat.svg").write_text("another hat")
-    with pytest.raises(ContentError, match=r"a different file named hat\.svg"):
+    with pytest.raises(ContentError, match=r"different files named hat\.svg"):
         seed(content, tmp_path / "media", database)
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import websocket
 
-from theatre import SRC, Server
+from running_backend import SRC, Backend, join
 
 JOIN = "stage_ID=demo&mode=JOIN"
 
 
-def open_websocket(server: Server, **options: object) -> websocket.WebSocket:
+def open_websocket(server: Backend, **options: object) -> websocket.WebSocket:
     url = f"ws://127.0.0.1:{server.web_port}/ws"
     return websocket.create_connection(url, timeout=5, **{"suppress_origin": True, **options})
 
@@ -27,11 +27,11 @@ def until(socket: websocket.WebSocket, ending: str) -> list[str]:
     return messages
 
 
-def test_chat_between_tcp_and_websocket(server: Server) -> None:
+def test_chat_between_tcp_and_websocket(server: Backend) -> None:
     flash, browser = server.connect(), open_websocket(server)
-    assert flash.receive().endswith(b"&mode=SET")
+    assert flash.receive_frame().endswith(b"&mode=SET")
     assert browser.recv().endswith("&mode=SET")
-    flash.join()
+    join(flash)
     browser.send(JOIN)
     # The same frames through both doors, without the NUL on this one.
     assert [message.rpartition("mode=")[2] for message in until(browser, "&mode=JOINED")] == [
@@ -52,17 +52,17 @@ def test_chat_between_tcp_and_websocket(server: Server) -> None:
         "DRAW_VIS",
         "JOINED",
     ]
-    flash.until(b"aCount=2&mode=JOINED")
-    flash.send("msg=von der Bühne&mode=TEXT".encode())
+    flash.frames_until(b"aCount=2&mode=JOINED")
+    flash.send_frames("msg=von der Bühne&mode=TEXT".encode())
     assert until(browser, "ANONTEXT")[-1] == "text=von+der+B%C3%BChne&mode=ANONTEXT"
     browser.send("msg=aus%20dem%20Saal&mode=TEXT")
-    assert flash.until(b"text=aus+dem+Saal&mode=ANONTEXT")
+    assert flash.frames_until(b"text=aus+dem+Saal&mode=ANONTEXT")
     browser.close()
-    flash.until(b"aCount=1&mode=JOINED")
+    flash.frames_until(b"aCount=1&mode=JOINED")
     flash.close()
 
 
-def test_binary_messages_are_the_stream_of_the_other_door(server: Server) -> None:
+def test_binary_messages_are_the_stream_of_the_other_door(server: Backend) -> None:
     client = open_websocket(server)
     client.recv()
     client.send_binary(b"stage_ID=de")
@@ -74,18 +74,18 @@ def test_binary_messages_are_the_stream_of_the_other_door(server: Server) -> Non
     client.close()
 
 
-def test_a_message_that_never_ends_is_cut_off(server: Server) -> None:
+def test_a_message_that_never_ends_is_cut_off(server: Backend) -> None:
     client = open_websocket(server)
     client.recv()
-    before = len(server.journal("cut off"))
+    before = len(server.logged("cut off"))
     client.send("x" * 3000)  # the first one is forgiven
     client.send(JOIN)
     until(client, "&mode=JOINED")
     client.send_frame(websocket.ABNF(0, 0, 0, 0, websocket.ABNF.OPCODE_TEXT, 1, "x" * 1000))
     for _ in range(2):  # no end in sight, but three pieces are enough
         client.send_frame(websocket.ABNF(0, 0, 0, 0, websocket.ABNF.OPCODE_CONT, 1, "x" * 1000))
-    server.wait_for(lambda: len(server.journal("cut off")) > before, "cut")
-    assert server.journal("cut off")[-1]["reason"] == "overlong"
+    server.wait_for(lambda: len(server.logged("cut off")) > before)
+    assert server.logged("cut off")[-1]["reason"] == "overlong"
     with pytest.raises((OSError, websocket.WebSocketException)):
         client.recv()
 
@@ -94,7 +94,7 @@ def test_a_message_that_never_ends_is_cut_off(server: Server) -> None:
     ("origin", "status"),
     [("http://stage.example.org:8080", 101), ("http://evil.example", 403), ("null", 403)],
 )
-def test_the_origin_of_a_websocket(server: Server, origin: str, status: int) -> None:
+def test_the_origin_of_a_websocket(server: Backend, origin: str, status: int) -> None:
     try:
         open_websocket(server, host="stage.example.org", origin=origin, suppress_origin=False).close()
         got = 101
@@ -103,7 +103,7 @@ def test_the_origin_of_a_websocket(server: Server, origin: str, status: int) -> 
     assert got == status
 
 
-def test_no_websocket_at_the_websockets_address(server: Server) -> None:
+def test_no_websocket_at_the_websockets_address(server: Backend) -> None:
     for method in (b"GET", b"POST", b"HEAD"):
         with socket.create_connection(("127.0.0.1", server.web_port), 5) as connection:
             connection.sendall(method + b" /ws HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -115,47 +115,47 @@ def test_no_websocket_at_the_websockets_address(server: Server) -> None:
 
 
 @pytest.mark.parametrize("door", ["tcp", "websocket"])
-def test_a_reader_who_does_not_read_is_cut_and_costs_nobody_a_frame(server: Server, door: str) -> None:
-    before = len(server.journal("cut off"))
+def test_a_reader_who_does_not_read_is_cut_and_costs_nobody_a_frame(server: Backend, door: str) -> None:
+    before = len(server.logged("cut off"))
     talker = server.connect()
-    talker.join()
+    join(talker)
     slow: object
     if door == "tcp":
         slow = stalled = server.connect()
-        stalled.send(JOIN.encode())
+        stalled.send_frames(JOIN.encode())
     else:
         slow = browser = open_websocket(server)
         browser.send(JOIN)
-    talker.until(b"aCount=2&mode=JOINED")
+    talker.frames_until(b"aCount=2&mode=JOINED")
     line = b"msg=" + b"<" * 2000 + b"&mode=TEXT"  # 2 kB in, 16 kB out
     for _ in range(1000):
-        talker.send(line)
-        assert talker.receive().endswith(b"mode=ANONTEXT")
-        if len(server.journal("cut off")) > before:
+        talker.send_frames(line)
+        assert talker.receive_frame().endswith(b"mode=ANONTEXT")
+        if len(server.logged("cut off")) > before:
             break
-    assert server.journal("cut off")[-1]["reason"] == "laggard"
-    talker.until(b"aCount=1&mode=JOINED")
+    assert server.logged("cut off")[-1]["reason"] == "laggard"
+    talker.frames_until(b"aCount=1&mode=JOINED")
     talker.close()
     del slow
 
 
 def test_a_proxy_header_comes_first_where_one_is_expected(tmp_path: Path) -> None:
     endpoint = "haproxy:tcp:0:interface=127.0.0.1:backlog=16"
-    server = Server(tmp_path, ["-m", "upstage", "serve"], endpoint, UPSTAGE_CONNECTIONS_PER_ADDRESS="1")
+    server = Backend(tmp_path, ["-m", "upstage", "serve"], endpoint, UPSTAGE_CONNECTIONS_PER_ADDRESS="1")
     try:
         client = server.connect()
         client.socket.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 4711 7230\r\nstage_ID=demo&mo")
         client.socket.sendall(b"de=JOIN\0")
-        assert client.until(b"&mode=JOINED")[0].endswith(b"&mode=SET")
+        assert client.frames_until(b"&mode=JOINED")[0].endswith(b"&mode=SET")
         classmate = server.connect()  # from the same address, which may have one connection
         classmate.socket.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 4712 7230\r\n")
-        classmate.send(b"stage_ID=demo&mode=JOIN")
+        classmate.send_frames(b"stage_ID=demo&mode=JOIN")
         with pytest.raises((EOFError, ConnectionError)):
-            classmate.until(b"&mode=JOINED")
+            classmate.frames_until(b"&mode=JOINED")
         stranger = server.connect()
-        stranger.send(b"stage_ID=demo&mode=JOIN")
+        stranger.send_frames(b"stage_ID=demo&mode=JOIN")
         with pytest.raises((EOFError, ConnectionError)):
-            stranger.until(b"&mode=JOINED")
+            stranger.frames_until(b"&mode=JOINED")
         assert command(server, "healthcheck") == (0, "")
     finally:
         assert server.stop() == 0
@@ -165,15 +165,15 @@ def test_a_heartbeat_keeps_quiet_clients_and_finds_dead_ones(tmp_path: Path) -> 
     quick = (
         "import sys; from upstage import cli, service; service.HEARTBEAT = 0.3; sys.exit(cli.main(['serve']))"
     )
-    server = Server(tmp_path, ["-c", quick])
+    server = Backend(tmp_path, ["-c", quick])
     try:
         flash, browser, dead = server.connect(), open_websocket(server), open_websocket(server)
-        assert flash.until(b"mode=HEARTBEAT")
+        assert flash.frames_until(b"mode=HEARTBEAT")
         browser.settimeout(0.1)
-        while not server.journal("cut off"):  # a WebSocket answers pings while it reads
+        while not server.logged("cut off"):  # a WebSocket answers pings while it reads
             with suppress(websocket.WebSocketTimeoutException):
                 browser.recv()
-        assert [line["reason"] for line in server.journal("cut off")] == ["silent"]
+        assert [line["reason"] for line in server.logged("cut off")] == ["silent"]
         browser.settimeout(5)
         browser.send(JOIN)
         until(browser, "&mode=JOINED")
@@ -182,7 +182,7 @@ def test_a_heartbeat_keeps_quiet_clients_and_finds_dead_ones(tmp_path: Path) -> 
         assert server.stop() == 0
 
 
-def command(server: Server, *words: str, **env: str) -> tuple[int, str]:
+def command(server: Backend, *words: str, **env: str) -> tuple[int, str]:
     """Run `upstage ...` beside a server, told its real ports; return status and what it said."""
     proxy = "haproxy:" if server.env["UPSTAGE_STAGE_ENDPOINT"].startswith("haproxy") else ""
     ports = {
@@ -199,7 +199,7 @@ def command(server: Server, *words: str, **env: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_the_health_check_says_which_door_is_shut(server: Server) -> None:
+def test_the_health_check_says_which_door_is_shut(server: Backend) -> None:
     assert command(server, "healthcheck") == (0, "")
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -214,21 +214,21 @@ def test_the_health_check_says_which_door_is_shut(server: Server) -> None:
 
 def test_one_life_of_a_server(tmp_path: Path) -> None:
     """Our own site and content; a password that stays; a polite end with clients connected."""
-    server = Server(tmp_path, ["-m", "upstage", "serve"])
+    server = Backend(tmp_path, ["-m", "upstage", "serve"])
     status, password = command(server, "admin-password")
     assert (status, password) == (0, (server.data / "admin-password").read_text())
     assert command(server, "admin-password", UPSTAGE_ADMIN_PASSWORD="mine") == (0, "mine\n")
     clients = [server.connect() for _ in range(5)]
     for client in clients:
-        client.join()
+        join(client)
     browser = open_websocket(server)
     browser.recv()
     assert server.stop() == 0
     with pytest.raises(EOFError):
-        clients[0].until(b"no such frame")
+        clients[0].frames_until(b"no such frame")
     browser.recv_data_frame()
-    assert not server.journal("Unhandled Error")
-    again = Server(tmp_path, ["-m", "upstage", "serve"])
+    assert not server.logged("Unhandled Error")
+    again = Backend(tmp_path, ["-m", "upstage", "serve"])
     assert command(again, "admin-password") == (0, password)
     assert again.stop() == 0
 
@@ -242,7 +242,7 @@ def test_one_life_of_a_server(tmp_path: Path) -> None:
     ],
 )
 def test_a_start_that_fails_says_why(
-    server: Server, tmp_path: Path, env: dict[str, str], message: str
+    server: Backend, tmp_path: Path, env: dict[str, str], message: str
 ) -> None:
     taken = f"tcp:{server.web_port}:interface=127.0.0.1"
     filled = {name: value.format(taken=taken) for name, value in env.items()}

@@ -10,7 +10,7 @@ def split(frames: bytes) -> list[bytes]:
     return [frame + b"\0" for frame in frames.split(b"\0")[:-1]]
 
 
-class Guest:
+class FakeClient:
     """One connection; `frames` are what it has been sent and nobody has asked for yet, as text."""
 
     def __init__(self, stages: Stages, player: Player | None = None, stage: str = "demo") -> None:
@@ -39,5 +39,5 @@ class Guest:
         self.stages.disconnect(self.member)
 
 
-def actor(name: str) -> Player:
+def acting_player(name: str) -> Player:
     return Player(name, can_act=True)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from company import split
 from demo_stage import with_demo
+from fake_clients import split
 from upstage.stage.players import AUDIENCE
 from upstage.stage.stage import Member, Stage
 from upstage.stage.stages import Stages

@@ -5,10 +5,10 @@ import io
 import os
 import subprocess
 import sys
-from http.client import HTTPConnection
 from pathlib import Path
 
-from theatre import SRC, make_site
+from running_backend import SRC, make_site
+from support.http import request
 
 JPEG = b"\xff\xd8\xff\xe0" + b"picture" * 100 + b"\xff\xd9"
 
@@ -74,12 +74,8 @@ class Door:
         return client
 
     def get(self, path: str) -> tuple[int, dict[str, str], bytes]:
-        connection = HTTPConnection("127.0.0.1", self.web_port, timeout=10)
-        connection.request("GET", path)
-        response = connection.getresponse()
-        answer = response.status, dict(response.headers), response.read()
-        connection.close()
-        return answer
+        answer = request(("127.0.0.1", self.web_port), path)
+        return answer.status, answer.headers, answer.body
 
     def stop(self) -> str:
         """Return what it has counted; it must have complained about nothing."""
