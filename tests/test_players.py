@@ -132,7 +132,7 @@ def test_a_scene(stack: Stack, enter: Enter, complaints: list[str]) -> None:
     ann.locator("#ask-applause").click()
     visitor.locator("#applaud").click()
     for page in everybody:
-        expect(page.locator("#seats.clapping")).to_be_visible()
+        expect(page.locator("#audience-row.clapping")).to_be_visible()
     say(ann, "/nick The Clown")
     for page in everybody:
         expect(page.locator(f"{HARLEQUIN} .name")).to_have_text("The Clown")
@@ -201,30 +201,30 @@ def test_a_play_for_the_keyboard(enter: Enter, complaints: list[str]) -> None:
     expect(visitor.locator(f"{HARLEQUIN} .bubble.shout")).to_have_text("DONE")
     assert layer.evaluate(PAINTED) > 500  # frames come in order: the line was before the shout
 
-    tab_to("#lights-switch")
+    tab_to("#served-switch")
     ann.keyboard.press("Enter")
-    expect(ann.locator("#stack-lights")).to_be_visible()
+    expect(ann.locator("#served-panel")).to_be_visible()
     ann.keyboard.press("Escape")
-    expect(ann.locator("#stack-lights")).to_be_hidden()
+    expect(ann.locator("#served-panel")).to_be_hidden()
     assert complaints == []
 
 
 def test_the_house_lights(stack: Stack, visit: Visit, complaints: list[str]) -> None:
     on_stage(visit("/stages/demo"))
     page = on_stage(visit("/stages/demo"))  # by now Varnish has everything, and nginx what was asked just now
-    page.locator("#lights-switch").click()
-    fox = page.locator("#lights-rows tr", has_text="/media/fox.svg")
+    page.locator("#served-switch").click()
+    fox = page.locator("#served-rows tr", has_text="/media/fox.svg")
     expect(fox.locator(".by")).to_have_text(re.compile("Varnish|nginx"))
-    key = page.locator("#lights-rows tr", has_text="/admin/id")
+    key = page.locator("#served-rows tr", has_text="/admin/id")
     expect(key.locator(".by")).to_have_text("UpStage")
     expect(key).to_contain_text("pass")
-    expect(page.locator("#lights-summary")).to_contain_text(
+    expect(page.locator("#served-summary")).to_contain_text(
         re.compile(r"nginx and Varnish answered [1-9]\d+ from memory")
     )
     page.locator("[data-sort=file]").click()
-    names = page.locator("#lights-rows th").all_inner_texts()
+    names = page.locator("#served-rows th").all_inner_texts()
     assert names == sorted(names, key=str.lower)
-    page.screenshot(path=PICTURES / f"lights-{stack.mode}.png")
+    page.screenshot(path=PICTURES / f"served-{stack.mode}.png")
     assert complaints == []
 
 
@@ -275,7 +275,7 @@ def test_the_show_goes_on_after_a_restart(stack: Stack, enter: Enter) -> None:
         expect(page.locator("#chat-log")).to_contain_text("We will be back in a minute.")
         expect(page.locator(".avatar[data-id]")).to_have_count(4)
         expect(page.locator("canvas.layer")).to_have_count(4)
-    expect(ann.locator("#stage-door")).to_have_text("Sign in again")
+    expect(ann.locator("#sign-in-link")).to_have_text("Sign in again")
     say(ann, "Here we are again.")
     expect(visitor.locator("#chat-log")).to_contain_text("Here we are again.")
     visitor.screenshot(path=PICTURES / f"restarted-{stack.mode}.png")

@@ -3,10 +3,10 @@
     python backend/tests/hostile_stage.py --kind ping0 --connections 4 --seconds 8
     python backend/tests/hostile_stage.py --kind all --connections 1,4,40
 
-Two clients chat over WebSocket, 40 lines a second, and a third requests /health four times a second. Meanwhile
-the attackers, in a process of their own, send as fast as the server reads, and connect again when they are
-disconnected. Without `--host` the tool starts a server and also reports its CPU time and reactor lag: on a busy
-machine they say more than the clients' clocks. Attack only your own servers.
+Two clients chat over WebSocket, 40 lines a second, and a third requests /health four times a second.
+Meanwhile the attackers, in a process of their own, send as fast as the server reads, and connect again when
+they are disconnected. Without `--host` the tool starts a server and also reports its CPU time and reactor
+lag: on a busy machine they say more than the clients' clocks. Attack only your own servers.
 """
 
 import argparse
@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import urlopen
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "tests")]
+sys.path.append(str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[2] / "tests"))
 from running_backend import PASSWORD, Backend
 
 HONEST, HOSTILE = "192.0.2.1", "198.51.100.1"  # their addresses, unless a proxy sets others

@@ -2,7 +2,8 @@
 
 Valid frames, nearly valid frames and plain noise, cut anywhere, over TCP and WebSocket; forms with files that
 are nearly pictures and sounds; and one well-behaved client that chats. At the end: no unhandled error in the
-log, the client still served, and no more memory than at half time, when the chat log and the drawing are full.
+log, the client still served, and no more memory than at half time, when the chat log and the drawing are
+full.
 """
 
 import random

@@ -1,11 +1,11 @@
-// The house lights: a panel that shows, for every file of this page, who served it and how long it took.
+// The panel "House lights": shows, for every file of this page, who served it and how long it took.
 
 import { STATIONS, served } from "./served.js";
 
-const MOST = 400; // files; speech goes on all evening
+const MOST = 400; // files: speech keeps adding some
 const COLUMNS = { file: "text", station: "text", milliseconds: "number", bytes: "number" };
 
-export class HouseLights {
+export class ServedPanel {
   #dialog;
   #parts;
   #entries = new Map(); // URL -> entry, the last one counts
@@ -20,7 +20,7 @@ export class HouseLights {
       this.#show();
     });
     dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
-    // The dialog fills its own box, so a press on the dialog itself is one beside the panel.
+    // The dialog fills its own box, so a click on the dialog itself is one beside the panel.
     dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
     for (const head of dialog.querySelectorAll("[data-sort]")) {
       head.addEventListener("click", () => this.#sort(head.dataset.sort));
@@ -31,7 +31,7 @@ export class HouseLights {
 
   #take(entries) {
     for (const entry of entries) {
-      this.#entries.delete(entry.name); // a later answer goes to the end of the list
+      this.#entries.delete(entry.name); // a later response moves to the end of the list
       this.#entries.set(entry.name, entry);
       if (this.#entries.size > MOST) this.#entries.delete(this.#entries.keys().next().value);
     }
