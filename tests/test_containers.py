@@ -292,14 +292,6 @@ def test_the_second_backend_has_stages_of_its_own(stack: Stack) -> None:
         client.close()
 
 
-def test_the_commands_in_the_page_of_the_extra_second(stack: Stack) -> None:
-    page = (REPO / "extras" / "second" / "README.md").read_text()
-    [(commands, promised)] = re.findall(r"```sh\n(.*?)```\n\n```text\n(.*?)```", page, re.S)
-    commands = commands.replace("8080", str(stack.ports["HTTP_PORT"]))
-    printed = subprocess.check_output(["bash", "-c", commands], cwd=REPO, env=stack.environment, text=True)
-    assert printed.replace("\r", "").endswith(promised)
-
-
 def test_the_log_of_the_inspector_names_the_real_client(stack: Stack) -> None:
     marker = f"/nowhere-{uuid.uuid4().hex}"
     stack.get(marker, headers={"X-Forwarded-For": "192.0.2.66"})
