@@ -146,7 +146,7 @@ def test_without_varnish_nginx_sends_our_503_page(stack: Stack) -> None:
         assert "nginx" not in answer.text
     finally:
         stack.compose("start", "varnish")
-        wait_until(lambda: stack.get("/").status_code == 200)
+        wait_until(lambda: stack.get("/").status_code == 200, within=60)  # it compiles its VCL first
 
 
 def test_nginx_stops_while_a_stage_socket_is_open(stack: Stack) -> None:
