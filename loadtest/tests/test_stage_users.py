@@ -190,6 +190,13 @@ def test_a_player_signs_in_takes_a_free_avatar_and_performs(
     assert 20 < sum(site.stage.modes.values()) < 300
 
 
+def test_a_player_signs_in_once_for_several_visits(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("locustfile.random.uniform", lambda low, high: 0.0)
+    result = run(site, eager(Player), users=1, arguments=ACCOUNT, until_rows={"stage join": 3})
+    assert not result.failed
+    assert site.asked["/admin/login"] == 1
+
+
 def test_without_an_account_other_users_take_the_players_place(
     site: FakeSite, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -218,8 +225,11 @@ def test_a_wrong_password_fails_and_is_tried_once(site: FakeSite) -> None:
 
 def test_a_player_with_another_identity_fails(site: FakeSite) -> None:
     site.signed_in_as = "nice visitor"
-    result = run(site, Player, users=1, arguments=ACCOUNT, until_rows={"/admin/id": 1})
+    rows = {"/admin/login": 3, "/admin/id": 2}
+    result = run(site, eager(Player), users=1, arguments=ACCOUNT, until_rows=rows)
     assert reported(result, "the identity is not this player's")
+    # It signs in again, without the cookies of the last time, which the site would reject.
+    assert result.failed == {"/admin/id"}
     assert not site.stage.modes["JOIN"]
 
 
