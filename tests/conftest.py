@@ -35,7 +35,7 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
     stack = Stack(mode, STACKS[mode])
     ftp, passive = free_ports(2)
     stack.settings |= {
-        "COMPOSE_PROFILES": "webcam,second,inspect",
+        "EXTRAS": "webcam,second,inspect",
         "FTP_PORT": str(ftp),
         "FTP_PASSIVE_PORTS": f"{passive}-{passive}",
     }

@@ -20,7 +20,15 @@ PROJECT = os.environ.get("COMPOSE_PROJECT_NAME", "proscenium") + "-test"
 PORTS = ("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "SECOND_SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")
 
 # Variables that `make test` itself has set, or that a test sets.
-NOT_INHERITED = {"MAKELEVEL", "MAKEFLAGS", "MFLAGS", "UPSTAGE_ADMIN_PASSWORD", "SERVER_NAMES", "ONLY"}
+NOT_INHERITED = {
+    "MAKELEVEL",
+    "MAKEFLAGS",
+    "MFLAGS",
+    "UPSTAGE_ADMIN_PASSWORD",
+    "SERVER_NAMES",
+    "ONLY",
+    "COMPOSE_FILE",
+}
 
 
 @dataclass
@@ -46,16 +54,23 @@ class Stack:
             "MODE": self.mode,
             "COMPOSE_PROJECT_NAME": self.project,
             "NATIVE_NET": self.native_net,
+            "EXTRAS": "",
             **self.settings,
         }
+
+    @property
+    def compose_files(self) -> list[str]:
+        """What plain Compose commands need in place of EXTRAS."""
+        extras = self.settings.get("EXTRAS", "").split(",")
+        return ["compose.yaml", *(f"extras/{extra}/compose.yaml" for extra in extras if extra)]
 
     def make(self, target: str, *settings: str) -> str:
         """Run `make TARGET [NAME=value]`; return what it printed. AssertionError with that on failure."""
         return self._run("make", target, *settings)
 
     def compose(self, *arguments: str) -> str:
-        """Run a Compose command on this project (containers only); return its output."""
-        return self._run("docker", "compose", *arguments)
+        """Run a Compose command on this project and its extras (containers only); return its output."""
+        return self._run("docker", "compose", *(f"--file={file}" for file in self.compose_files), *arguments)
 
     def upstage(self, *arguments: str, password: str = "") -> str:
         """Run the backend's own command where it runs; `password` is what is typed at it."""

@@ -89,7 +89,7 @@ class LabStack:
 
     def remove(self) -> None:
         """Remove everything: containers, networks, volumes."""
-        self._compose("--profile", "*", "down", "--volumes", "--remove-orphans", "--timeout", "3")
+        self._compose("down", "--volumes", "--remove-orphans", "--timeout", "3")
 
     def run(self, service: str, *command: str) -> str:
         """Run a command inside a service and return its output. Problem, with its last line, if it fails."""
@@ -144,7 +144,7 @@ class LabStack:
         files: Iterable[str] = (part for file in self.files for part in ("-f", str(file)))
         done = subprocess.run(
             ["docker", "compose", "--project-directory", str(REPO), "-p", PROJECT, *files, *arguments],
-            env={**os.environ, "HEALTH_INTERVAL": "24h", "COMPOSE_PROFILES": ""},
+            env={**os.environ, "HEALTH_INTERVAL": "24h"},
             capture_output=True,
             text=True,
             start_new_session=True,  # Ctrl-C is for this process alone: it must still remove the containers

@@ -41,7 +41,7 @@ MEDIA_CSP = b"default-src 'none'; style-src 'unsafe-inline'; sandbox"
 # One path segment of a file that may be served: no dot in front, no way up, nothing hidden.
 SEGMENT = re.compile(rb"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
 # Above this a proxy that has the media folder sends the file itself. What is smaller fits into its cache in
-# memory (varnish/microcache.vcl) and into the buffers of one connection (nginx/sites/default.conf).
+# memory (varnish/microcache.vcl) and into the buffers of one connection (nginx/sites/default.conf.template).
 LARGE = 81_920  # bytes
 _LOCATION = re.compile(r"(/[A-Za-z0-9._-]+)+")
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")

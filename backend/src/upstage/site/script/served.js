@@ -1,7 +1,7 @@
 // Who served a file, and how: read from an entry of the Performance API, with no request of its own.
 //
 // Varnish and nginx write their outcomes into Server-Timing (the tables are in varnish/report.vcl and
-// nginx/report.conf). What a browser took out of its own cache has cost no bytes on the way (transferSize 0), whatever
+// nginx/logging/outcome.conf). What a browser took out of its own cache has cost no bytes on the way (transferSize 0), whatever
 // its stored headers say.
 
 export const STATIONS = {
