@@ -1,4 +1,4 @@
-"""`python -m bench lab`: its output and exit code, with a fake stack and tool."""
+"""`python -m bench NAME`: its output and exit code, with a fake stack and tool."""
 
 import fcntl
 from collections.abc import Mapping, Sequence
@@ -93,7 +93,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
 
 
 def bench(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr("sys.argv", ["bench", "lab", "mine", *words])
+    monkeypatch.setattr("sys.argv", ["bench", "mine", *words])
     return command.main()
 
 
@@ -162,7 +162,7 @@ def test_a_mistake_in_lab_toml_is_printed(
 def test_the_other_labs_are_measured_if_one_fails(
     fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["bench", "lab", "missing", "mine"])
+    monkeypatch.setattr("sys.argv", ["bench", "missing", "mine"])
     assert command.main() == 2
     assert "missing" in capsys.readouterr().out
     assert Results.read(tmp_path / "results" / "mine.json")
