@@ -19,9 +19,9 @@ choose_images() {
     if [ -z "${NGINX_IMAGE:-}${VARNISH_IMAGE:-}${PYTHON_IMAGE:-}${LOCUST_IMAGE:-}" ]; then unlink_override; fi
 }
 
-# The images that Compose would have to pull: all but the two that it builds.
+# The images that Compose would have to pull: all but the two that it builds. COMPOSE_FILE leaves our override out.
 base_images() {
-    compose_as_delivered config | sed -n 's/^ *\(image\|PYTHON_IMAGE\): //p' | sort -u |
+    docker compose config | sed -n 's/^ *\(image\|PYTHON_IMAGE\): //p' | sort -u |
         grep -vxF -e "${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" -e "${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}"
 }
 
@@ -72,6 +72,3 @@ link_override() {
 }
 
 unlink_override() { if override_is_ours; then rm $override; fi; }
-
-# Compose without our link: the images as compose.yaml, the user's override and .env name them.
-compose_as_delivered() { if override_is_ours; then docker compose -f compose.yaml "$@"; else docker compose "$@"; fi; }

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no con
 CONTRACT: dict[str, dict[str, Any]] = tomllib.loads((REPO / "offline" / "contract.toml").read_text())
 ACCEPTED = [(name, script) for name, terms in CONTRACT.items() for script in terms["accepts"]]
 WRITTEN = ("/etc/nginx/generated", "/var/tmp")  # by nginx's start script; volumes in compose.yaml
+OPTIONAL = ("MIRROR", "MIRROR_STAGE", "SECOND", "SECOND_STAGE")  # files that are read only if these are set
 every_image = pytest.mark.parametrize("name", CONTRACT)
 
 
@@ -113,9 +114,10 @@ def test_every_cache_rule_on_the_configured_varnish(images: dict[str, str]) -> N
 
 def test_the_configured_nginx_accepts_our_configuration(images: dict[str, str]) -> None:
     folder = "/etc/nginx/proscenium"
-    script = f"sh {folder}/generate.sh && nginx -t -e stderr -p /tmp -c {folder}/nginx.conf"
+    script = f"cd {folder} && . scripts/render.sh && nginx -t -e stderr -p $PREFIX -c $configuration"
     mounts = (f"--volume={REPO}/nginx:{folder}:ro", *(f"--tmpfs={path}:mode=1777" for path in WRITTEN))
-    inside(images["nginx"], script, f"--user={CONTRACT['nginx']['runs_as']}", *mounts)
+    optional = [f"--env={name}_ADDRESS=unix:/run/a.sock" for name in OPTIONAL]
+    inside(images["nginx"], script, f"--user={CONTRACT['nginx']['runs_as']}", *mounts, *optional)
 
 
 def test_policyd_runs_when_built_from_a_checkout_with_a_strict_umask(
