@@ -45,21 +45,21 @@ def test_a_forged_address_does_not_evade_the_limit(server: NginxServer) -> None:
 
 
 @pytest.fixture
-def held(server: NginxServer) -> Iterator[threading.Event]:
+def release(server: NginxServer) -> Iterator[threading.Event]:
     """Until the event is set, no origin answers."""
-    go = threading.Event()
+    event = threading.Event()
 
     def answer(_: Request) -> bytes:
-        go.wait(10)
+        event.wait(10)
         return response("x")
 
     server.answer_all(answer)
-    yield go
-    go.set()
+    yield event
+    event.set()
 
 
 def crowd(
-    server: NginxServer, go: threading.Event, count: int, served: int, host: str, source: str, port: int
+    server: NginxServer, release: threading.Event, count: int, served: int, host: str, source: str, port: int
 ) -> Counter[int]:
     """Send requests at once, release the answers when `served` have arrived; return the statuses."""
     answers: list[Response] = []
@@ -70,9 +70,9 @@ def crowd(
     threads = [threading.Thread(target=ask) for _ in range(count)]
     for thread in threads:
         thread.start()
-    wait_until(lambda: sum(len(origin.requests) for origin in server.origins) == served)
+    wait_until(lambda: len(server.requests) == served)
     wait_until(lambda: len(answers) == count - served)
-    go.set()
+    release.set()
     for thread in threads:
         thread.join()
     return Counter(answer.status for answer in answers)
@@ -88,18 +88,18 @@ def crowd(
     ],
 )
 def test_requests_of_one_client_in_progress_are_limited(
-    server: NginxServer, held: threading.Event, host: str, port: str, count: int, served: int
+    server: NginxServer, release: threading.Event, host: str, port: str, count: int, served: int
 ) -> None:
     source = f"127.0.1.{count + len(host)}"
-    ended = crowd(server, held, count, served, host, source, getattr(server, port))
+    ended = crowd(server, release, count, served, host, source, getattr(server, port))
     assert ended == Counter({200: served, 429: count - served})
 
 
-def test_classic_has_the_hundred_connections_of_the_article(held: threading.Event) -> None:
+def test_classic_has_the_hundred_connections_of_the_article(release: threading.Event) -> None:
     with NginxServer() as server:
         server.start()
-        server.varnish_tcp.answer = lambda _: response("x") if held.wait(10) else b""
-        ended = crowd(server, held, 110, 100, "classic.localhost", "127.0.0.1", server.public)
+        server.varnish_tcp.answer = lambda _: response("x") if release.wait(10) else b""
+        ended = crowd(server, release, 110, 100, "classic.localhost", "127.0.0.1", server.public)
     assert ended == Counter({200: 100, 429: 10})
 
 
