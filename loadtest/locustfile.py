@@ -1,7 +1,6 @@
 """The load test: six classes of users with their weights, and five load shapes.
 
-This file says who comes and what each user does; `users/` has how. The web UI offers every class and shape
-here.
+The classes say what a user does; `users/` has how. The web UI offers every class and shape of this file.
 """
 
 import random
@@ -109,7 +108,7 @@ class Player(SignedInVisitor):
 
 @events.init_command_line_parser.add_listener
 def add_options(parser: LocustArgumentParser) -> None:
-    """The fields of the form, which are command line options and environment variables as well."""
+    """Each option is a field of the form, a command line option and an environment variable."""
     options.add(parser, [shape.__name__ for shape in SHAPES])
     thresholds.add(parser)
 

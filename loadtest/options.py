@@ -1,4 +1,4 @@
-"""What a run can be told: fields of the web UI, command line options and `LOADTEST_` variables in one."""
+"""The options of a run: each is a field of the web UI, a command line option and a `LOADTEST_` variable."""
 
 import os
 from argparse import Namespace

@@ -3,7 +3,7 @@
 # the addresses are those of addresses.env.
 set -eu
 
-# backend NAME ADDRESS: a theatre server under its own sockets and address.
+# backend NAME ADDRESS: an UpStage server with sockets and an address of its own.
 backend() {
     export PYTHONPATH=backend/src UPSTAGE_SOCKETS="$NATIVE_SOCKETS/$1" \
         UPSTAGE_WEB_ENDPOINT="tcp:8081:interface=$2" UPSTAGE_METRICS_ENDPOINT="tcp:9110:interface=$2" \

@@ -14,7 +14,7 @@ from stack import REPO, Stack
     ["fragment1", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("ping0", "nul-only", "join"))],
 )
 def test_forty_hostile_clients_do_not_stop_the_stage(stack: Stack, kind: str) -> None:
-    attack = [str(REPO / "backend/tests/hostile.py"), "--host", "127.0.0.1", "--kind", kind]
+    attack = [str(REPO / "backend/tests/hostile_stage.py"), "--host", "127.0.0.1", "--kind", kind]
     ports = ["--web", str(stack.ports["HTTP_PORT"]), "--stage", str(stack.ports["SWF_PORT"])]
     done = subprocess.run(
         [sys.executable, *attack, *ports, "--connections", "40", "--seconds", "3"],

@@ -128,11 +128,11 @@ def test_a_scene(stack: Stack, enter: Enter, complaints: list[str]) -> None:
     expect(visitor.locator("html")).to_have_attribute("data-heard", re.compile("/speech/utter-.*mp3"))
 
     draw_a_roof(ann)
-    ann.locator("#tab-stack").click()
+    ann.locator("#tab-calls").click()
     ann.locator("#ask-applause").click()
     visitor.locator("#applaud").click()
     for page in pages:
-        expect(page.locator("#seats.clapping")).to_be_visible()
+        expect(page.locator("#audience-row.clapping")).to_be_visible()
     say(ann, "/nick The Clown")
     for page in pages:
         expect(page.locator(f"{HARLEQUIN} .name")).to_have_text("The Clown")
@@ -201,30 +201,30 @@ def test_acting_with_the_keyboard_alone(enter: Enter, complaints: list[str]) -> 
     expect(visitor.locator(f"{HARLEQUIN} .bubble.shout")).to_have_text("DONE")
     assert layer.evaluate(PAINTED) > 500  # frames come in order: the line was before the shout
 
-    tab_to("#lights-switch")
+    tab_to("#served-switch")
     ann.keyboard.press("Enter")
-    expect(ann.locator("#stack-lights")).to_be_visible()
+    expect(ann.locator("#served-panel")).to_be_visible()
     ann.keyboard.press("Escape")
-    expect(ann.locator("#stack-lights")).to_be_hidden()
+    expect(ann.locator("#served-panel")).to_be_hidden()
     assert complaints == []
 
 
-def test_the_house_lights(stack: Stack, visit: Visit, complaints: list[str]) -> None:
+def test_house_lights_shows_which_server_answered(stack: Stack, visit: Visit, complaints: list[str]) -> None:
     on_stage(visit("/stages/demo"))
     page = on_stage(visit("/stages/demo"))  # by now everything is in a cache
-    page.locator("#lights-switch").click()
-    fox = page.locator("#lights-rows tr", has_text="/media/fox.svg")
+    page.locator("#served-switch").click()
+    fox = page.locator("#served-rows tr", has_text="/media/fox.svg")
     expect(fox.locator(".by")).to_have_text(re.compile("Varnish|nginx"))
-    key = page.locator("#lights-rows tr", has_text="/admin/id")
+    key = page.locator("#served-rows tr", has_text="/admin/id")
     expect(key.locator(".by")).to_have_text("UpStage")
     expect(key).to_contain_text("pass")
-    expect(page.locator("#lights-summary")).to_contain_text(
+    expect(page.locator("#served-summary")).to_contain_text(
         re.compile(r"nginx and Varnish answered [1-9]\d+ from memory")
     )
     page.locator("[data-sort=file]").click()
-    names = page.locator("#lights-rows th").all_inner_texts()
+    names = page.locator("#served-rows th").all_inner_texts()
     assert names == sorted(names, key=str.lower)
-    page.screenshot(path=PICTURES / f"lights-{stack.mode}.png")
+    page.screenshot(path=PICTURES / f"served-{stack.mode}.png")
     assert complaints == []
 
 
@@ -275,7 +275,7 @@ def test_stage_and_chat_survive_a_restart_of_the_backend(stack: Stack, enter: En
         expect(page.locator("#chat-log")).to_contain_text("We will be back in a minute.")
         expect(page.locator(".avatar[data-id]")).to_have_count(4)
         expect(page.locator("canvas.layer")).to_have_count(4)
-    expect(ann.locator("#stage-door")).to_have_text("Sign in again")
+    expect(ann.locator("#sign-in-link")).to_have_text("Sign in again")
     say(ann, "Here we are again.")
     expect(visitor.locator("#chat-log")).to_contain_text("Here we are again.")
     visitor.screenshot(path=PICTURES / f"restarted-{stack.mode}.png")

@@ -116,8 +116,9 @@ EXTRAS = tuple(tracked("extras/*/compose.yaml"))
 
 
 def merged(environment: dict[str, str], *files: str) -> dict[str, Any]:
-    """What Compose makes of these files together."""
-    command = ("docker", "compose", *(f"--file={file}" for file in files), "config", "--format", "json")
+    """What Compose makes of these files together, without the .env of this checkout."""
+    options = ("--env-file=/dev/null", *(f"--file={file}" for file in files))
+    command = ("docker", "compose", *options, "config", "--format", "json")
     return json.loads(check(*command, env=environment))  # type: ignore[no-any-return]
 
 
@@ -254,6 +255,19 @@ def test_the_version_of_an_image_is_written_once() -> None:
         assert {name: text.count(image) for name, text in texts.items() if image in text} == {
             "compose.yaml": 1
         }
+
+
+def test_native_mode_sets_every_address() -> None:
+    """A default that fits containers only would be missed by a test that happens not to use it."""
+
+    def names(pattern: str, *files: str) -> set[str]:
+        return {name for file in files for name in re.findall(pattern, (REPO / file).read_text(), re.M)}
+
+    settings = names(r"\$\{([A-Z_]+):-", "nginx/scripts/settings.sh", "varnish/settings.sh")
+    for_people = names(r"^([A-Z_]+)=", ".env.example") | {"NAME_SERVERS"}
+    native = names(r"^([A-Z_]+)=", "native/addresses.env", *tracked("extras/*/native.env"))
+    assert len(settings - for_people) > 20
+    assert settings - for_people <= native
 
 
 def test_locks_hold_together() -> None:

@@ -5,7 +5,7 @@ set -eu
 . "$(dirname "$0")/settings.sh"
 
 # https://varnish-cache.org/docs/7.1/reference/varnish-cli.html
-cli() { varnishadm -T "$listen_admin" -S "$secret" "$@"; }
+cli() { varnishadm -t 60 -T "$listen_admin" -S "$secret" "$@"; }
 
 write_vcl
 cli vcl.load "$classic" classic.vcl

@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2034  # start.sh and reload.sh, which source this file, use the rest
+# shellcheck shell=sh disable=SC2034,SC2154  # start.sh and reload.sh use some variables; eval assigns value
 # Every setting with its default (nginx/README.md explains them), and the VCL that depends on them.
 
 die() {
@@ -24,19 +24,23 @@ workdir=${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}
 generated=${VARNISH_GENERATED:-/tmp/varnish}
 secret=$generated/secret
 
-# check NAME VALUE PATTERN MEANING: the value is empty or matches the extended regular expression.
+# check NAMES PATTERN MEANING: each of these settings is empty or one line that matches the extended regular expression.
+newline='
+'
 check() {
-    [ -z "$2" ] || printf '%s' "$2" | tr '\n' '"' | grep -Eqx "$3" || die "$1 must be $4, not '$2'"
+    for name in $1; do
+        eval "value=\${$name:-}"
+        case $value in
+        '') ;;
+        *"$newline"*) false ;;
+        *) printf '%s' "$value" | grep -Eqx "$2" ;;
+        esac || die "$name must be $3, not '$value'"
+    done
 }
-for name in VARNISH_LISTEN VARNISH_LISTEN_PURGE VARNISH_LISTEN_ADMIN; do
-    check "$name" "$(printenv "$name")" '[0-9A-Za-z._-]*:[0-9]{1,5}' ':PORT or ADDRESS:PORT'
-done
-for name in BACKEND_ADDRESS MIRROR_ADDRESS SECOND_ADDRESS; do
-    check "$name" "$(printenv "$name")" 'unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' 'unix:/PATH or HOST:PORT'
-done
-for name in VARNISH_LISTEN_SOCKET VARNISH_WORKDIR VARNISH_GENERATED; do
-    check "$name" "$(printenv "$name")" '/[^[:space:]"\\:,]+' 'an absolute path'
-done
+check 'VARNISH_LISTEN VARNISH_LISTEN_PURGE VARNISH_LISTEN_ADMIN' '[0-9A-Za-z._-]*:[0-9]{1,5}' ':PORT or ADDRESS:PORT'
+check 'BACKEND_ADDRESS MIRROR_ADDRESS SECOND_ADDRESS' 'unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
+    'unix:/PATH or HOST:PORT'
+check 'VARNISH_LISTEN_SOCKET VARNISH_WORKDIR VARNISH_GENERATED' '/[^[:space:]"\\:,]+' 'an absolute path without spaces'
 
 # Each load has a name of its own: the running version stays until the next one has compiled.
 stamp=$(date +%Y-%m-%d_%H-%M-%S)_$$

@@ -1,17 +1,15 @@
 """Fixtures; what they are made of is in `theatre`."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from upstage.stage import Colours, Stage
-from upstage.things import Audio, Avatar, Backdrop, Prop
-
-sys.path.insert(0, str(Path(__file__).parent))  # importlib mode does not do it
-from theatre import PASSWORD, RUN, Cache, Maker, Server, make_content, make_site
+from demo_stage import with_demo
+from running_backend import PASSWORD, RUN, Backend, Editor, PurgedCache, make_content, make_site
+from upstage.stage.stage import Stage
+from upstage.stage.stages import Stages
 
 settings.register_profile("here", database=None)  # leave no folder behind
 settings.load_profile("here")
@@ -23,45 +21,36 @@ def content(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def stage() -> Stage:
-    """A stage with two of each thing, one avatar off stage."""
-    return Stage(
-        id="demo",
-        name="Demo Stage",
-        splash="Welcome & enjoy",
-        colours=Colours("0x112233", "0x445566", "0x778899", "0xAABBCC"),
-        avatars=[
-            Avatar(1, "Ann", "/media/ann.svg", 60.0, 120.5),
-            Avatar(2, "Bo~b", "/media/bob.svg"),
-        ],
-        backdrops=[Backdrop(1, "Wood", "/media/wood.svg"), Backdrop(2, "Sea", "/media/sea.svg")],
-        props=[Prop(1, "Hat", "/media/hat.svg")],
-        audios=[Audio(1, "Bell", "bell.mp3", "sfx")],
-        backdrop_shown=1,
-    )
+def stages() -> Stages:
+    return with_demo(Stages())
+
+
+@pytest.fixture
+def stage(stages: Stages) -> Stage:
+    return stages.by_id["demo"]
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
     folder = tmp_path_factory.mktemp("server")
     site, content = make_site(folder / "site"), make_content(folder / "content")
-    server = Server(folder, ["-c", RUN, str(site), str(content)], UPSTAGE_ADMIN_PASSWORD=PASSWORD)
+    server = Backend(folder, ["-c", RUN, str(site), str(content)], UPSTAGE_ADMIN_PASSWORD=PASSWORD)
     yield server
     assert server.stop() == 0
-    assert not server.journal("Unhandled Error")
-    assert not server.journal("a request failed")
+    assert not server.logged("Unhandled Error")
+    assert not server.logged("a request failed")
 
 
 @pytest.fixture(scope="session")
-def cache() -> Iterator[Cache]:
-    cache = Cache()
+def cache() -> Iterator[PurgedCache]:
+    cache = PurgedCache()
     yield cache
-    cache.listener.close()
+    cache.close()
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory: pytest.TempPathFactory, cache: Cache) -> Iterator[Server]:
-    server = Server(
+def workshop(tmp_path_factory: pytest.TempPathFactory, cache: PurgedCache) -> Iterator[Backend]:
+    server = Backend(
         tmp_path_factory.mktemp("workshop"),
         ["-m", "upstage", "serve"],
         UPSTAGE_ADMIN_PASSWORD=PASSWORD,
@@ -70,20 +59,20 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, cache: Cache) -> Iterator
     )
     yield server
     assert server.stop() == 0
-    assert not server.journal("Unhandled Error")
-    assert not server.journal("a request failed")
+    assert not server.logged("Unhandled Error")
+    assert not server.logged("a request failed")
     assert not list(server.media.glob(".upload-*"))
 
 
 @pytest.fixture(scope="session")
-def admin(workshop: Server) -> Maker:
-    return Maker(workshop)
+def admin(workshop: Backend) -> Editor:
+    return Editor(workshop)
 
 
 @pytest.fixture(scope="session")
-def maker(workshop: Server, admin: Maker) -> Maker:
+def editor(workshop: Backend, admin: Editor) -> Editor:
     done = admin.post(
         "/admin/workshop/players", action="add", name="mia", password="12345678", act="yes", admin="yes"
     )
     assert done.status == 302
-    return Maker(workshop, "mia", "12345678")
+    return Editor(workshop, "mia", "12345678")

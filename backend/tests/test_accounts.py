@@ -7,14 +7,14 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from upstage.accounts import ADMIN, Accounts
-from upstage.admin_password import keep_password
-from upstage.members import AUDIENCE
-from upstage.passwords import PasswordError, choose
-from upstage.passwords import matches as matches_hash
-from upstage.records import Account
 from upstage.settings import Settings, SettingsError, from_environment, parse_endpoint
-from upstage.tokens import Tokens
+from upstage.stage.players import AUDIENCE
+from upstage.stage.tokens import Tokens
+from upstage.state.accounts import ADMIN, Accounts
+from upstage.state.admin_password import keep_password
+from upstage.state.passwords import PasswordError, choose
+from upstage.state.passwords import matches as matches_hash
+from upstage.state.records import Account
 
 T = TypeVar("T")
 
@@ -151,7 +151,7 @@ def test_endpoints(text: str, proxied: bool, reachable_at: tuple[str, int]) -> N
         ({"WEB_ENDPOINT": "tcp:"}, "UPSTAGE_WEB_ENDPOINT=tcp:: expected"),
         ({"WEB_ENDPOINT": "tcp:99999"}, "no port above 65535"),
         ({"STAGE_ENDPOINT": "haproxy"}, "UPSTAGE_STAGE_ENDPOINT=haproxy: expected"),
-        ({"STAGE_ENDPOINT": "tcp:1:backlog=many"}, "'backlog=many' is not known here"),
+        ({"STAGE_ENDPOINT": "tcp:1:backlog=many"}, "'backlog=many' is not a known option"),
         ({"DATA": "var"}, "UPSTAGE_DATA=var: must be an absolute path"),
         ({"PURGE": "varnish"}, "UPSTAGE_PURGE=varnish: expected HOST:PORT"),
         ({"PURGE": "varnish:99999"}, "UPSTAGE_PURGE=varnish:99999: expected HOST:PORT"),

@@ -2,36 +2,33 @@
 
 import pytest
 
-from company import Guest, actor
-from upstage.house import House
-from upstage.layers import MAX_MARKS, Layer
-from upstage.members import AUDIENCE, Pen
-from upstage.stage import Stage
+from fake_clients import FakeClient, acting_player
+from upstage.stage.layers import MAX_MARKS, Layer
+from upstage.stage.players import AUDIENCE, Pen
+from upstage.stage.stage import Stage
+from upstage.stage.stages import Stages
 
 
 @pytest.fixture
-def house(stage: Stage) -> House:
-    return House([stage])
+def ann(stages: Stages) -> FakeClient:
+    return quiet(FakeClient(stages, acting_player("ann")))
 
 
 @pytest.fixture
-def ann(house: House) -> Guest:
-    return quiet(Guest(house, actor("ann")))
-
-
-@pytest.fixture
-def bob(house: House, ann: Guest) -> Guest:
-    guest = Guest(house, actor("bob"))
+def bob(stages: Stages, ann: FakeClient) -> FakeClient:
+    client = FakeClient(stages, acting_player("bob"))
     ann.heard()
-    return quiet(guest)
+    return quiet(client)
 
 
-def quiet(guest: Guest) -> Guest:
-    guest.heard()
-    return guest
+def quiet(client: FakeClient) -> FakeClient:
+    client.heard()
+    return client
 
 
-def test_a_held_avatar_cannot_be_taken_and_nobody_loses_one_by_trying(ann: Guest, bob: Guest) -> None:
+def test_a_held_avatar_cannot_be_taken_and_nobody_loses_one_by_trying(
+    ann: FakeClient, bob: FakeClient
+) -> None:
     ann.send("ID=1&mode=AV")
     bob.send("ID=2&mode=AV")
     ann.heard(), bob.heard()
@@ -41,11 +38,11 @@ def test_a_held_avatar_cannot_be_taken_and_nobody_loses_one_by_trying(ann: Guest
     assert bob.heard() == ["ID=2&X=5.0&Y=6.0&Z=0&mode=AV_POS"]
 
 
-def test_a_late_joiner_sees_who_is_free_and_where_everything_is(house: House, ann: Guest) -> None:
+def test_a_late_joiner_sees_who_is_free_and_where_everything_is(stages: Stages, ann: FakeClient) -> None:
     ann.send("ID=2&mode=AV", "X=7&Y=8&Z=2&mode=MOVE", "frameNumber=3&mode=FRAME", "name=Cy&mode=RENAME")
     ann.send("ID=2&show_name=hide&mode=AVPROPERTIES", "ID=2&newlayer=10010&mode=AVLAYER", "ID=1&mode=PROP")
     ann.send("ID=2&mode=BACKDROP", "frameNumber=2&mode=BACKDROP_FRAME")
-    late = Guest(house)
+    late = FakeClient(stages)
     set_up = late.heard()
     assert (
         "ID=2&name=Cy&url=%2Fmedia%2Fbob.svg&thumbnail=&allowed=True&available=False&medium=&frame=3"
@@ -66,7 +63,7 @@ def test_a_late_joiner_sees_who_is_free_and_where_everything_is(house: House, an
 
 
 def test_a_prop_goes_from_hand_to_hand_and_falls_when_its_holder_is_put_away(
-    stage: Stage, ann: Guest, bob: Guest
+    stage: Stage, ann: FakeClient, bob: FakeClient
 ) -> None:
     ann.send("ID=1&mode=AV", "ID=1&mode=PROP")
     bob.send("ID=2&mode=AV", "ID=1&mode=PROP")
@@ -78,7 +75,7 @@ def test_a_prop_goes_from_hand_to_hand_and_falls_when_its_holder_is_put_away(
 
 
 def test_a_connection_that_closes_leaves_its_avatar_standing_and_its_layer_free(
-    stage: Stage, ann: Guest, bob: Guest
+    stage: Stage, ann: FakeClient, bob: FakeClient
 ) -> None:
     bob.send("ID=1&mode=AV", "layer=0&mode=DRAW_LAYER", "ID=2&mode=BACKDROP")
     ann.heard()
@@ -92,10 +89,10 @@ def test_a_connection_that_closes_leaves_its_avatar_standing_and_its_layer_free(
     assert stage.backdrop_by is None
 
 
-def test_a_double_login(house: House, stage: Stage, ann: Guest, bob: Guest) -> None:
+def test_a_double_login(stages: Stages, stage: Stage, ann: FakeClient, bob: FakeClient) -> None:
     ann.send("ID=1&mode=AV", "layer=1&mode=DRAW_LAYER")
     ann.heard(), bob.heard()
-    again = Guest(house, actor("ann"))
+    again = FakeClient(stages, acting_player("ann"))
     assert ann.heard() == ["mode=ERR_DOUBLE_LOGIN"]
     assert bob.heard() == [
         "client=sock_1&ID=1&mode=AV_DISCONNECT",
@@ -110,45 +107,54 @@ def test_a_double_login(house: House, stage: Stage, ann: Guest, bob: Guest) -> N
     assert stage.players == 2
 
 
-def test_a_player_on_two_stages_and_many_in_the_audience_are_no_double_login(house: House) -> None:
-    stage = house.stages["demo"]
-    house.add(Stage("other", "Other", "Hi", stage.colours))
-    first, second = Guest(house, actor("ann")), Guest(house, actor("ann"), "other")
-    visitors = [Guest(house) for _ in range(2)]
-    assert not [guest for guest in (first, second, *visitors) if "ERR_DOUBLE_LOGIN" in guest.modes()]
+def test_a_player_on_two_stages_and_many_in_the_audience_are_no_double_login(stages: Stages) -> None:
+    stage = stages.by_id["demo"]
+    stages.add(Stage(stages, "other", "Other", "Hi", stage.colours))
+    first, second = (
+        FakeClient(stages, acting_player("ann")),
+        FakeClient(stages, acting_player("ann"), "other"),
+    )
+    visitors = [FakeClient(stages) for _ in range(2)]
+    assert not [client for client in (first, second, *visitors) if "ERR_DOUBLE_LOGIN" in client.modes()]
 
 
-def test_going_to_another_stage_gives_back_what_one_held(house: House, stage: Stage, ann: Guest) -> None:
-    house.add(Stage("other", "Other", "Hi", stage.colours))
+def test_going_to_another_stage_gives_back_what_one_held(
+    stages: Stages, stage: Stage, ann: FakeClient
+) -> None:
+    stages.add(Stage(stages, "other", "Other", "Hi", stage.colours))
     ann.send("ID=1&mode=AV", "stage_ID=other&mode=JOIN", "msg=hi&mode=TEXT")
     assert stage.avatars[0].holder is None
     assert ann.modes()[-1] == "ANONTEXT"
 
 
-def test_another_player_on_the_same_socket_gives_back_what_the_first_held(stage: Stage, ann: Guest) -> None:
+def test_another_player_on_the_same_socket_gives_back_what_the_first_held(
+    stage: Stage, ann: FakeClient
+) -> None:
     ann.send("ID=1&mode=AV", "MD5=unknown&mode=IDENT")
     assert ann.member.player is AUDIENCE
     assert stage.avatars[0].holder is None
     assert stage.players == 1  # counted as it was when it joined
 
 
-def test_a_stage_that_closes_and_one_that_reloads(house: House, stage: Stage, ann: Guest) -> None:
+def test_a_stage_that_closes_and_one_that_reloads(stages: Stages, stage: Stage, ann: FakeClient) -> None:
     stage.reload()
     assert ann.heard() == ["mode=RELOAD"]
-    house.remove("demo")
+    stages.remove("demo")
     assert ann.heard() == ["msg=This+stage+has+been+closed.&mode=ERR_DOUBLE_LOGIN"]
     ann.send("msg=hello&mode=TEXT", "stage_ID=demo&mode=JOIN")
     assert ann.modes() == ["ERR_DOUBLE_LOGIN"]
 
 
-def test_a_layer_goes_to_who_asks_for_it_and_the_drawing_stays(house: House, ann: Guest, bob: Guest) -> None:
+def test_a_layer_goes_to_who_asks_for_it_and_the_drawing_stays(
+    stages: Stages, ann: FakeClient, bob: FakeClient
+) -> None:
     ann.send("colour=255&thickness=5&alpha=50&mode=DRAW_STYLE", "layer=1&mode=DRAW_LAYER")
     ann.send("x=1&y=2&mode=DRAW_MOVE", "x=3&y=4&mode=DRAW_LINE", "layer=1&alpha=9&visible=true&mode=DRAW_VIS")
     bob.send("layer=1&mode=DRAW_LAYER")
     ann.heard()
     ann.send("x=5&y=6&mode=DRAW_LINE")
     assert ann.heard() == []
-    late = Guest(house, actor("late"))
+    late = FakeClient(stages, acting_player("late"))
     set_up = late.heard()
     start = set_up.index("visible=True&layer=1&alpha=9&mode=DRAW_VIS")
     assert set_up[start + 1 : start + 5] == [
@@ -180,10 +186,10 @@ def test_a_full_layer_forgets_its_oldest_marks_and_goes_on_where_they_ended() ->
     ]
 
 
-def test_everybody_is_sent_the_same_prepared_drawing(house: House, stage: Stage, ann: Guest) -> None:
+def test_everybody_is_sent_the_same_prepared_drawing(stages: Stages, stage: Stage, ann: FakeClient) -> None:
     ann.send("layer=1&mode=DRAW_LAYER", "x=1&y=2&mode=DRAW_LINE")
     layer = stage.layers[1]
-    first, second = Guest(house), Guest(house)
+    first, second = FakeClient(stages), FakeClient(stages)
     [prepared] = [frames for frames in first.sent if b"DRAW_LINE" in frames]
     assert any(frames is prepared for frames in second.sent)
     for frame in (
@@ -199,7 +205,7 @@ def test_everybody_is_sent_the_same_prepared_drawing(house: House, stage: Stage,
 
 
 def test_four_full_layers_are_less_than_a_joiner_may_be_behind() -> None:
-    from upstage.connection import MAX_UNREAD
+    from upstage.net.connection import MAX_UNREAD
 
     layer = Layer(0)
     for _ in range(MAX_MARKS):
@@ -207,12 +213,12 @@ def test_four_full_layers_are_less_than_a_joiner_may_be_behind() -> None:
     assert 4 * sum(map(len, layer.replay())) < MAX_UNREAD * 3 / 4
 
 
-def test_a_sound_that_plays_has_a_position(house: House, stage: Stage, ann: Guest) -> None:
+def test_a_sound_that_plays_has_a_position(stages: Stages, stage: Stage, ann: FakeClient) -> None:
     now = 50.0
-    stage.clock = lambda: now
+    stages.clock = lambda: now  # type: ignore[method-assign]
     ann.send("array=sounds&url=bell.mp3&mode=PLAY_CLIP")
     now = 52.5
-    late = [frame for frame in Guest(house).heard() if frame.endswith("LOAD_AUDIO")]
+    late = [frame for frame in FakeClient(stages).heard() if frame.endswith("LOAD_AUDIO")]
     assert late == ["ID=1&name=Bell&url=bell.mp3&type=sfx&position=2.5&mode=LOAD_AUDIO"]
     ann.send("type=sfx&url=bell.mp3&mode=STOP_AUDIO")
-    assert "position=0" in next(frame for frame in Guest(house).heard() if frame.endswith("LOAD_AUDIO"))
+    assert "position=0" in next(frame for frame in FakeClient(stages).heard() if frame.endswith("LOAD_AUDIO"))

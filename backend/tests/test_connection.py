@@ -6,16 +6,15 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
-from upstage.connection import Connection, Connections
-from upstage.house import House
-from upstage.sockets import StageSocket, StageSocketFactory
-from upstage.stage import Stage
-from upstage.wire import Splitter
+from upstage.net.connection import Connection, Connections
+from upstage.net.sockets import StageSocket, StageSocketFactory
+from upstage.stage.stages import Stages
+from upstage.stage.wire import Splitter
 
 
 @pytest.fixture
-def connections(stage: Stage) -> Connections:
-    return Connections(House([stage]), Clock(), max_unread=1000)
+def connections(stages: Stages) -> Connections:
+    return Connections(stages, Clock(), max_unread=1000)
 
 
 def clock_of(connections: Connections) -> Clock:
@@ -81,7 +80,7 @@ def test_empty_frames_are_survived(connections: Connections) -> None:
     client = Client(connections)
     assert client.send(b"\0" * 10 + b"stage_ID=demo&mode=JOIN\0")[-1].endswith(b"JOINED")
     assert not client.transport.disconnecting
-    assert connections.house.counts["empty_frames"] == 10
+    assert connections.stages.counts["empty_frames"] == 10
 
 
 def test_an_overlong_frame_is_dropped_and_the_second_one_disconnects(connections: Connections) -> None:
@@ -92,8 +91,8 @@ def test_an_overlong_frame_is_dropped_and_the_second_one_disconnects(connections
     assert not client.transport.disconnected
     client.send(b"y" * 3000)  # no NUL yet: it is long enough to know
     assert client.transport.disconnected
-    assert connections.house.counts["overlong_frames"] == 2
-    assert connections.house.counts["cut_overlong"] == 1
+    assert connections.stages.counts["overlong_frames"] == 2
+    assert connections.stages.counts["cut_overlong"] == 1
 
 
 def test_after_the_cut_nothing_is_done(connections: Connections) -> None:
@@ -122,7 +121,7 @@ def test_a_client_that_does_not_read_is_not_heard_and_then_cut(connections: Conn
         assert len(quick.send(b"msg=" + b"x" * 100 + b"&mode=TEXT\0")) == 1
     assert slow.transport.disconnected
     assert not quick.transport.disconnected
-    assert connections.house.counts["cut_laggard"] == 1
+    assert connections.stages.counts["cut_laggard"] == 1
 
 
 def test_a_client_that_catches_up_starts_afresh(connections: Connections) -> None:
@@ -174,24 +173,24 @@ def test_closing_waits_for_those_who_read_and_cuts_the_others(connections: Conne
     clock.pump([0.1] * 6)
     assert done.called
     assert slow.transport.disconnected
-    assert connections.house.counts["cut_stop"] == 1
+    assert connections.stages.counts["cut_stop"] == 1
 
 
-def test_an_address_has_only_so_many_connections(stage: Stage) -> None:
-    connections = Connections(House([stage]), Clock(), max_per_address=2)
+def test_an_address_has_only_so_many_connections(stages: Stages) -> None:
+    connections = Connections(stages, Clock(), max_per_address=2)
     clients = [Client(connections) for _ in range(3)]
     for client in clients:
         client.send(b"stage_ID=demo&mode=JOIN\0")
     assert [client.transport.disconnected for client in clients] == [False, False, True]
-    assert connections.house.counts["cut_address"] == 1
-    assert stage.audience == 2
+    assert connections.stages.counts["cut_address"] == 1
+    assert stages.by_id["demo"].audience == 2
     clients[2].lose()
     clients[0].lose()
     assert Client(connections).send(b"stage_ID=demo&mode=JOIN\0")
 
 
-def test_those_who_never_say_anything_are_counted_at_the_heartbeat(stage: Stage) -> None:
-    connections = Connections(House([stage]), Clock(), max_per_address=2)
+def test_those_who_never_say_anything_are_counted_at_the_heartbeat(stages: Stages) -> None:
+    connections = Connections(stages, Clock(), max_per_address=2)
     clients = [Client(connections) for _ in range(3)]
     connections.beat()
     assert sum(client.transport.disconnected for client in clients) == 1
@@ -235,4 +234,4 @@ def test_a_client_that_answers_no_ping_is_cut(connections: Connections) -> None:
     assert not transport.disconnected
     connections.beat()
     assert transport.disconnected
-    assert connections.house.counts["cut_silent"] == 1
+    assert connections.stages.counts["cut_silent"] == 1

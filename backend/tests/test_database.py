@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from upstage.database import FILE, MAX_CHAT, MIGRATIONS, Database, statements
-from upstage.records import Account, Medium, RecordError, StageRecord, Thing
-from upstage.stage import Colours
+from upstage.stage.stage import Colours
+from upstage.state.database import CHAT_KEPT, FILE, MIGRATIONS, Database, statements
+from upstage.state.records import Account, Medium, RecordError, StageRecord, Thing
 
 COLOURS = Colours("0x112233", "0x445566", "0x778899", "0xAABBCC")
 STAGE = StageRecord("demo", "Demo", "Hello", COLOURS)
@@ -74,16 +74,16 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(database: Database) -> 
     database.add_player(Account("Ann", "x", frozenset()))
     before = database.snapshot()
     for work, message in (
-        (lambda: database.add_stage(replace(STAGE, id="DEMO")), "There is a stage DEMO already"),
-        (lambda: database.add_player(Account("ann", "y", frozenset())), "There is a player ann already"),
-        (lambda: database.add_stage(replace(STAGE, id="x", things=(PROP,))), "hat.svg is gone"),
-        (lambda: database.put_thing("demo", PROP), "hat.svg is gone"),
-        (lambda: database.put_thing("nowhere", PROP), "is gone"),
+        (lambda: database.add_stage(replace(STAGE, id="DEMO")), "There is already a stage DEMO"),
+        (lambda: database.add_player(Account("ann", "y", frozenset())), "There is already a player ann"),
+        (lambda: database.add_stage(replace(STAGE, id="x", things=(PROP,))), "hat.svg has been removed"),
+        (lambda: database.put_thing("demo", PROP), "hat.svg has been removed"),
+        (lambda: database.put_thing("nowhere", PROP), "has been removed"),
         (lambda: database.take_thing("demo", "prop", 1), "There is no prop 1"),
         (lambda: database.save_stage(replace(STAGE, id="x")), "There is no stage x"),
         (lambda: database.remove_stage("x"), "There is no stage x"),
         (lambda: database.set_password("bob", "x"), "There is no player bob"),
-        (lambda: database.set_rights("Ann", ["fly"]), "There is no right fly"),
+        (lambda: database.set_rights("Ann", ["fly"]), "Unknown right: fly"),
         (lambda: database.remove_player("bob"), "There is no player bob"),
         (lambda: database.remove_medium("x.png"), "There is no file x.png"),
     ):
@@ -98,10 +98,10 @@ def test_chat_is_bounded_for_each_stage(database: Database) -> None:
     database.add_chat([("quiet", "first")])
     for start in range(0, 3000, 500):
         database.add_chat([("demo", str(number)) for number in range(start, start + 500)])
-    assert database.chat("demo") == [str(number) for number in range(3000 - MAX_CHAT, 3000)]
+    assert database.chat("demo") == [str(number) for number in range(3000 - CHAT_KEPT, 3000)]
     assert database.chat("quiet") == ["first"]
     [count] = database._sql.execute("SELECT count(*) FROM chat").fetchone()
-    assert count == MAX_CHAT + 1
+    assert count == CHAT_KEPT + 1
     database.remove_stage("demo")
     assert database.chat("demo") == []
 
@@ -120,14 +120,14 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
 ) -> None:
     Database(tmp_path).add_stage(STAGE)
     broken = (*MIGRATIONS, "ALTER TABLE stage ADD COLUMN mood TEXT;\nDROP TABLE nowhere;\n")
-    monkeypatch.setattr("upstage.database.MIGRATIONS", broken)
+    monkeypatch.setattr("upstage.state.database.MIGRATIONS", broken)
     with pytest.raises(sqlite3.OperationalError):
         Database(tmp_path)
     right = (*MIGRATIONS, "ALTER TABLE stage ADD COLUMN mood TEXT;\n")
-    monkeypatch.setattr("upstage.database.MIGRATIONS", right)
+    monkeypatch.setattr("upstage.state.database.MIGRATIONS", right)
     database = Database(tmp_path)
     assert database._sql.execute("SELECT id, mood FROM stage").fetchall() == [("demo", None)]
-    monkeypatch.setattr("upstage.database.MIGRATIONS", MIGRATIONS)
+    monkeypatch.setattr("upstage.state.database.MIGRATIONS", MIGRATIONS)
     with pytest.raises(RecordError, match="written by a newer release"):
         Database(tmp_path)
 

@@ -10,14 +10,14 @@ from twisted.internet.testing import StringTransport
 from wsproto.connection import Connection as WebSocket
 from wsproto.connection import ConnectionType
 
-from hostile import TCP, WEBSOCKET, message
-from upstage.connection import Connections
-from upstage.house import House
-from upstage.intake import AT_ONCE, READ_SIZE
-from upstage.limits import BURST, BYTES, GRACE, JOIN, PATIENCE, RATE
-from upstage.sockets import StageSocket, StageWebSocket
-from upstage.stage import Stage
-from upstage.turns import SLICE, Turns
+from hostile_stage import TCP, WEBSOCKET, message
+from upstage.net.connection import Connections
+from upstage.net.intake import AT_ONCE, READ_SIZE
+from upstage.net.sockets import StageSocket
+from upstage.net.turns import SLICE, Turns
+from upstage.stage.limits import BURST, BYTES, GRACE, JOIN, MAX_WAIT, RATE
+from upstage.stage.stage import Stage
+from upstage.web.websocket import StageWebSocket
 
 JOIN_FRAME = b"stage_ID=demo&mode=JOIN\0"
 
@@ -39,8 +39,8 @@ class Room:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.reactor = Reactor()
-        self.house = House([stage])
-        self.connections = Connections(self.house, self.reactor, clock=self.reactor.seconds)
+        self.stages = stage.host
+        self.connections = Connections(self.stages, self.reactor, clock=self.reactor.seconds)
 
     def wait(self, seconds: float) -> None:
         self.reactor.pump([0.05] * round(seconds / 0.05))
@@ -113,7 +113,7 @@ def test_what_is_over_the_budget_is_not_read(room: Room, websocket: bool, first:
     assert client.sent <= (BURST + 5 * RATE) * BYTES + 2 * READ_SIZE
     assert not client.is_read
     assert not client.transport.disconnected  # a client that only lagged has time to recover
-    assert room.house.counts["throttled"] < 5 * 5  # it is not woken for every frame
+    assert room.stages.counts["throttled"] < 5 * 5  # it is not woken for every frame
 
 
 @attacks
@@ -121,7 +121,7 @@ def test_whoever_goes_on_is_disconnected(room: Room, websocket: bool, first: byt
     client = Client(room, websocket)
     client.press(hostile(first, again), GRACE + 10)
     assert client.transport.disconnected
-    assert room.house.counts["cut_flood"] == 1
+    assert room.stages.counts["cut_flood"] == 1
     assert room.reactor.getDelayedCalls() == []
 
 
@@ -172,12 +172,12 @@ def test_an_honest_client_is_always_read(room: Room, websocket: bool) -> None:
                 client.send(message(10))
         room.reactor.advance(1 / 31)
         assert client.is_read
-    assert room.house.counts["throttled"] == 0
+    assert room.stages.counts["throttled"] == 0
 
 
 def test_frames_are_taken_in_turn(room: Room) -> None:
     heard: list[str] = []
-    room.house.receive = lambda member, frame: heard.append(member.id)  # type: ignore[method-assign]
+    room.stages.receive = lambda member, frame: heard.append(member.id)  # type: ignore[method-assign]
     loud, calm = Client(room), Client(room)
     loud.send(b"mode=NB\0" * 100)
     calm.send(b"mode=NB\0")
@@ -232,12 +232,12 @@ def test_connecting_again_and_again_has_its_price_too(room: Room) -> None:
         refused += client.transport.disconnected
         client.protocol.connectionLost()
     assert joined <= (burst + 20 * rate) / (JOIN + 6) + 1
-    assert refused == room.house.counts["cut_address"] > 10_000
+    assert refused == room.stages.counts["cut_address"] > 10_000
     neighbour = Client(room, address="192.0.2.1")
     neighbour.send(JOIN_FRAME)
     room.wait(0.05)
     assert neighbour.frames()[-1].endswith(b"JOINED")
-    room.wait(PATIENCE + 1)
+    room.wait(MAX_WAIT + 1)
     assert Client(room).is_read
 
 

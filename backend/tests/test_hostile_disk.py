@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from theatre import DRAWING, FORM, PASSWORD, Maker, Server, ask, token_in
-from upstage.database import Database
-from upstage.records import NoRoom, new_stage
-from upstage.store import Store
+from running_backend import DRAWING, FORM, PASSWORD, Backend, Editor, ask, join, token_in
+from upstage.state.database import Database
+from upstage.state.records import NoRoom, new_stage
+from upstage.state.store import Store
 
 # While the file named on the command line is there, the database may not grow: SQLite says what it says on a
 # full disk.
@@ -17,7 +17,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 from upstage import cli
-from upstage.database import Database
+from upstage.state.database import Database
 full, writing = Path(sys.argv[1]), Database._writing
 @contextmanager
 def on_a_disk(database):
@@ -35,9 +35,9 @@ class Disk:
         self._flag = folder / "full"
         self.server = self.start(folder)
 
-    def start(self, folder: Path) -> Server:
+    def start(self, folder: Path) -> Backend:
         command = ["-c", RUN, str(self._flag)]
-        return Server(folder, command, UPSTAGE_ADMIN_PASSWORD=PASSWORD, UPSTAGE_SIGNUP="open")
+        return Backend(folder, command, UPSTAGE_ADMIN_PASSWORD=PASSWORD, UPSTAGE_SIGNUP="open")
 
     def fill(self) -> None:
         self._flag.touch()
@@ -51,14 +51,14 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
     disk = Disk(tmp_path)
     yield disk
     assert disk.server.stop() == 0
-    assert not disk.server.journal("a request failed")
-    assert not disk.server.journal("Unhandled Error")
+    assert not disk.server.logged("a request failed")
+    assert not disk.server.logged("Unhandled Error")
 
 
-def until_full(maker: Maker, prefix: str) -> int:
+def until_full(editor: Editor, prefix: str) -> int:
     """Make stages until there is no room; return how many."""
     for number in range(200):
-        answer = maker.post("/admin/workshop/stages", action="make", id=f"{prefix}{number}", name="x" * 100)
+        answer = editor.post("/admin/workshop/stages", action="make", id=f"{prefix}{number}", name="x" * 100)
         if answer.status != 302:
             assert answer.status == 507
             assert b"disk is full" in answer.body
@@ -67,22 +67,22 @@ def until_full(maker: Maker, prefix: str) -> int:
 
 
 def test_the_workshop_says_so_and_keeps_what_there_is(disk: Disk) -> None:
-    maker = Maker(disk.server)
+    editor = Editor(disk.server)
     disk.fill()
-    made = until_full(maker, "a")
+    made = until_full(editor, "a")
     assert ask(disk.server, f"/stages/a{made}").status == 404
     before = sorted(path.name for path in disk.server.media.iterdir())
     for _ in range(30):  # until there is no room for a row of this kind either
-        answer = maker.upload("/admin/workshop/media", DRAWING % b"x", name="x" * 100, kind="prop")
+        answer = editor.upload("/admin/workshop/media", DRAWING % b"x", name="x" * 100, kind="prop")
         if answer.status == 507:
             break
         assert answer.status == 302
-        before.append(answer.headers["Location"].rpartition("/")[2].partition("?")[0])
+        before.append(answer.headers["location"].rpartition("/")[2].partition("?")[0])
     assert answer.status == 507
     assert sorted(path.name for path in disk.server.media.iterdir()) == sorted(before)
     status = 0
     for number in range(60):
-        status = maker.post(
+        status = editor.post(
             "/admin/workshop/players", action="add", name=f"p{number}", password="12345678"
         ).status
         if status != 302:
@@ -91,19 +91,19 @@ def test_the_workshop_says_so_and_keeps_what_there_is(disk: Disk) -> None:
     if made:
         assert ask(disk.server, "/stages/a0").status == 200
     disk.clear()
-    assert maker.post("/admin/workshop/stages", action="make", id="again", name="x").status == 302
+    assert editor.post("/admin/workshop/stages", action="make", id="again", name="x").status == 302
     assert ask(disk.server, "/stages/again").status == 200
-    assert disk.server.journal("the disk is full")
+    assert disk.server.logged("the disk is full")
 
 
 def test_what_is_said_on_a_full_disk_is_heard_and_written_down_later(disk: Disk, tmp_path: Path) -> None:
     client = disk.server.connect()
-    client.join()
+    join(client)
     disk.fill()
     for number in range(20):
-        client.send(b"msg=" + b"x" * 1900 + b"-%d-&mode=TEXT" % number)
-        client.until(b"-%d-&mode=ANONTEXT" % number)
-    assert disk.server.journal("the disk is full: chat is kept in memory until there is room again")
+        client.send_frames(b"msg=" + b"x" * 1900 + b"-%d-&mode=TEXT" % number)
+        client.frames_until(b"-%d-&mode=ANONTEXT" % number)
+    assert disk.server.logged("the disk is full: chat is kept in memory until there is room again")
     disk.clear()
     client.close()
     assert disk.server.stop() == 0
@@ -157,31 +157,31 @@ def test_lines_come_in_the_order_in_which_they_were_said(tmp_path: Path) -> None
     assert store.outcomes == {"kept": 3, "lost": 0}
 
 
-def test_a_form_of_thousands_of_fields(server: Server) -> None:
+def test_a_form_of_thousands_of_fields(server: Backend) -> None:
     body = b"&".join(b"a%d=1" % number for number in range(5000))
     answer = ask(server, "/admin/login", "POST", body, **FORM)
     assert answer.status == 413
-    assert b"a form may have 20 fields" in answer.body
+    assert b"any other form may have 20 fields" in answer.body
 
 
-def test_an_upload_of_somebody_who_is_not_signed_in_any_more(workshop: Server) -> None:
+def test_an_upload_of_somebody_who_is_not_signed_in_any_more(workshop: Backend) -> None:
     body = b"x" * 100_000
     answer = ask(
         workshop, "/admin/workshop/media", "POST", body, Content_Type="multipart/form-data; boundary=x"
     )
     assert answer.status == 413
     assert b"2 MB" in answer.body
-    assert b"signed in" in answer.body
+    assert b"signed-in" in answer.body
 
 
 def test_signing_up_on_a_full_disk(disk: Disk) -> None:
     page = ask(disk.server, "/signup")
-    cookie = page.headers["Set-Cookie"].partition(";")[0]
+    cookie = page.headers["set-cookie"].partition(";")[0]
     disk.fill()
-    maker = Maker(disk.server)
-    until_full(maker, "b")
+    editor = Editor(disk.server)
+    until_full(editor, "b")
     for number in range(60):
-        maker.post("/admin/workshop/players", action="add", name=f"p{number}", password="12345678")
+        editor.post("/admin/workshop/players", action="add", name=f"p{number}", password="12345678")
     body = f"csrf={token_in(page.body)}&username=new&password=12345678".encode()
     answer = ask(disk.server, "/signup", "POST", body, Cookie=cookie, **FORM)
     assert answer.status == 507

@@ -11,11 +11,19 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from theatre import FORM, PASSWORD, Server, ask
-from upstage import brake
-from upstage.accounts import Accounts
-from upstage.brake import ADDRESS, EVERYWHERE, HERE, MAX_WAITING, REMEMBERED, TooManyFailures, TooManyWaiting
-from upstage.records import Account
+from running_backend import FORM, PASSWORD, Backend, ask
+from upstage.state import guessing
+from upstage.state.accounts import Accounts
+from upstage.state.guessing import (
+    ADDRESS,
+    EVERYWHERE,
+    HERE,
+    MAX_WAITING,
+    REMEMBERED,
+    TooManyFailures,
+    TooManyWaiting,
+)
+from upstage.state.records import Account
 
 T = TypeVar("T")
 SCHOOL, GUESSER, HOME = "192.0.2.1", "198.51.100.1", "203.0.113.1"
@@ -158,13 +166,13 @@ def test_an_ipv6_client_has_a_whole_network_of_addresses(door: Door) -> None:
 
 def test_remembering_is_bounded(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     assert REMEMBERED == 10_000
-    monkeypatch.setattr(brake, "REMEMBERED", 100)
+    monkeypatch.setattr(guessing, "REMEMBERED", 100)
     for number in range(500):
         fail(door, f"name{number}" * 1000, str(number), 1)
         assert door.try_it("pupil0", "pupil0", str(number))
-    guessing = door.accounts._guessing
-    assert len(guessing._here) == len(guessing._addresses) == len(guessing._everywhere) == 100
-    assert len(guessing._owners) == 100
+    kept = door.accounts._guessing
+    assert len(kept._here) == len(kept._addresses) == len(kept._everywhere) == 100
+    assert len(kept._owners) == 100
 
 
 def test_a_password_that_could_not_be_judged_is_no_failure(door: Door) -> None:
@@ -178,16 +186,16 @@ def test_a_password_that_could_not_be_judged_is_no_failure(door: Door) -> None:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> "Server":
+def server(tmp_path: Path) -> "Backend":
     ftp = {"UPSTAGE_FTP_ENDPOINT": "tcp:0:interface=127.0.0.1", "UPSTAGE_FTP_PASSIVE": "0-0"}
-    return Server(tmp_path, ["-m", "upstage", "serve"], UPSTAGE_ADMIN_PASSWORD=PASSWORD, **ftp)
+    return Backend(tmp_path, ["-m", "upstage", "serve"], UPSTAGE_ADMIN_PASSWORD=PASSWORD, **ftp)
 
 
-def test_both_ways_in_have_one_brake(server: Server) -> None:
+def test_both_ways_in_have_one_brake(server: Backend) -> None:
     def sign_in(password: str, address: str) -> tuple[int, str | None]:
         body = urlencode({"username": "admin", "password": password}).encode()
         answer = ask(server, "/admin/login", "POST", body, X_Real_IP=address, **FORM)
-        return answer.status, answer.headers["Retry-After"]
+        return answer.status, answer.headers.get("retry-after")
 
     try:
         with ThreadPoolExecutor(30) as browsers:

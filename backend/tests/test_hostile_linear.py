@@ -9,14 +9,14 @@ import pytest
 from wsproto.connection import Connection as WebSocket
 from wsproto.connection import ConnectionType
 
-from company import Guest, actor
-from hostile import message
-from upstage import svg, talk
-from upstage.house import House
-from upstage.stage import Stage
+from fake_clients import FakeClient, acting_player
+from hostile_stage import message
+from upstage.media import svg
+from upstage.net.websocket import Messages
+from upstage.stage import talk
+from upstage.stage.stages import Stages
+from upstage.stage.wire import Splitter
 from upstage.web.upload import SU_LIMIT
-from upstage.websocket import Messages
-from upstage.wire import Splitter
 
 SIZE = 100_000  # bytes; and then four times as many
 NOISE = 0.003  # seconds: what is faster is not measured, but swayed by what else the machine does
@@ -129,21 +129,20 @@ def test_the_stream_of_a_websocket(frame: bytes) -> None:
 
 
 def test_a_whisper_to_many_names_looks_at_everybody_once(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+    stages: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = House([stage])
-    ann, *others = [Guest(house, actor(name)) for name in ("ann", "bob", "eve")]
+    ann, *others = [FakeClient(stages, acting_player(name)) for name in ("ann", "bob", "eve")]
     looked = 0
-    everybody = stage.everybody
+    members = stages.members
 
     def counted() -> object:
         nonlocal looked
         looked += 1
-        return everybody()
+        return members()
 
-    monkeypatch.setattr(stage, "everybody", counted)
-    for guest in (ann, *others):
-        guest.heard()
+    monkeypatch.setattr(stages, "members", counted)
+    for client in (ann, *others):
+        client.heard()
     ann.send("msg=" + ",".join(f"n{number}" for number in range(300)) + ",bob,EVE%3Dhello&mode=WHISPER")
     assert looked == 1
     for other in others:

@@ -2,19 +2,19 @@
 
 import pytest
 
-from upstage.limits import (
+from upstage.settings import SettingsError, from_environment
+from upstage.stage.limits import (
     BURST,
     CONNECT,
     JOIN,
     MAX_PER_ADDRESS,
-    PATIENCE,
+    MAX_WAIT,
     RATE,
     REMEMBERED,
     Addresses,
     Bucket,
     client_of,
 )
-from upstage.settings import SettingsError, from_environment
 
 
 class Clock:
@@ -63,7 +63,7 @@ def test_an_address_takes_its_debts_along() -> None:
     addresses = Addresses(clock, most=2, rate=10)
     bucket = addresses.enter("192.0.2.1")
     assert bucket
-    assert bucket.spend(2 * (CONNECT + JOIN) + 10 * PATIENCE) > PATIENCE
+    assert bucket.spend(2 * (CONNECT + JOIN) + 10 * MAX_WAIT) > MAX_WAIT
     addresses.leave("192.0.2.1")
     assert addresses.enter("192.0.2.1") is None
     clock.now += 3

@@ -8,13 +8,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 
 import pytest
 import websocket
 
-from theatre import FORM, PASSWORD, SRC, Client, Server
+from running_backend import FORM, PASSWORD, SRC, Backend
+from support.http import connect, request
+from support.stage_client import StageClient
 from upstage.settings import SettingsError, Sockets, from_environment
 
 SERVE = ["-m", "upstage", "serve"]
@@ -28,8 +29,8 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-def house(tmp_path: Path, folder: Path) -> Iterator[Server]:
-    server = Server(
+def backend(tmp_path: Path, folder: Path) -> Iterator[Backend]:
+    server = Backend(
         tmp_path,
         SERVE,
         UPSTAGE_SOCKETS=f"{folder}/backend",
@@ -38,44 +39,32 @@ def house(tmp_path: Path, folder: Path) -> Iterator[Server]:
     )
     yield server
     assert server.stop() == 0
-    assert not server.journal("Unhandled Error")
-    assert not server.journal("Unhandled error in Deferred:")
+    assert not server.logged("Unhandled Error")
+    assert not server.logged("Unhandled error in Deferred:")
 
 
-def connect(path: Path) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX)
-    connection.settimeout(5)
-    connection.connect(str(path))
-    return connection
-
-
-def ask(path: Path, url: str, method: str = "GET", body: bytes | None = None, **headers: str) -> HTTPResponse:
-    connection = HTTPConnection("localhost")
-    connection.sock = connect(path)
-    connection.request(method, url, body, {name.replace("_", "-"): text for name, text in headers.items()})
-    answer = connection.getresponse()
-    answer.read()
-    connection.close()
-    return answer
-
-
-def test_the_site_through_its_socket(house: Server, folder: Path) -> None:
+def test_the_site_through_its_socket(backend: Backend, folder: Path) -> None:
     door = folder / "backend.sock"
     assert stat.S_IMODE(door.stat().st_mode) == 0o666  # nginx and Varnish are other users
-    assert ask(door, "/health").status == 200
-    assert ask(door, "/media/fox.svg").getheader("Content-Type") == "image/svg+xml"
+    assert request(door, "/health").status == 200
+    assert request(door, "/media/fox.svg").headers["content-type"] == "image/svg+xml"
     wrong = b"username=admin&password=wrong"
     for client, times in (("192.0.2.7", 10), ("192.0.2.8", 1)):
         for _ in range(times):
-            assert ask(door, "/admin/login", "POST", wrong, X_Real_IP=client, **FORM).status == 401
-    assert ask(door, "/admin/login", "POST", wrong, X_Real_IP="192.0.2.7", **FORM).status == 429
-    assert ask(door, "/stages/?mine", X_Real_IP="192.0.2.7").status == 200
-    assert ask(door, "/stages/?nobodys").status == 200
+            assert (
+                request(door, "/admin/login", method="POST", body=wrong, X_Real_IP=client, **FORM).status
+                == 401
+            )
+    assert (
+        request(door, "/admin/login", method="POST", body=wrong, X_Real_IP="192.0.2.7", **FORM).status == 429
+    )
+    assert request(door, "/stages/?mine", X_Real_IP="192.0.2.7").status == 200
+    assert request(door, "/stages/?nobodys").status == 200
 
     def clients() -> dict[object, object]:
-        return {line["path"]: line["client"] for line in house.journal("request")}
+        return {line["path"]: line["client"] for line in backend.logged("request")}
 
-    house.wait_for(lambda: "/stages/?nobodys" in clients(), "journal")
+    backend.wait_for(lambda: "/stages/?nobodys" in clients())
     assert clients()["/stages/?mine"] == "192.0.2.7"
     assert clients()["/stages/?nobodys"] == "unknown"
 
@@ -85,31 +74,31 @@ def test_a_redirect_names_the_web_endpoints_port(tmp_path: Path, folder: Path) -
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     endpoint = f"tcp:{port}:interface=127.0.0.1"
-    server = Server(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/b", UPSTAGE_WEB_ENDPOINT=endpoint)
-    answer = ask(folder / "b.sock", "/stages", Host="stage.example.org")
+    server = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/b", UPSTAGE_WEB_ENDPOINT=endpoint)
+    answer = request(folder / "b.sock", "/stages", host="stage.example.org")
     assert server.stop() == 0
-    assert (answer.status, answer.getheader("Location")) == (302, f"http://stage.example.org:{port}/stages/")
+    assert (answer.status, answer.headers["location"]) == (302, f"http://stage.example.org:{port}/stages/")
 
 
-def test_the_stage_through_its_socket(house: Server, folder: Path) -> None:
+def test_the_stage_through_its_socket(backend: Backend, folder: Path) -> None:
     door = folder / "backend-stage.sock"
     assert stat.S_IMODE(door.stat().st_mode) == 0o666
-    first, second, other = (Client(connect(door)) for _ in range(3))
+    first, second, other = (StageClient(door, timeout=5) for _ in range(3))
     for client, address in ((first, b"192.0.2.1"), (second, b"192.0.2.1"), (other, b"192.0.2.2")):
         client.socket.sendall(KNOCK % address)
-        client.send(b"stage_ID=demo&mode=JOIN")
+        client.send_frames(b"stage_ID=demo&mode=JOIN")
         if client is second:  # an address may have one connection here
             with pytest.raises((EOFError, ConnectionError)):
-                client.until(b"&mode=JOINED")
+                client.frames_until(b"&mode=JOINED")
         else:
-            client.until(b"&mode=JOINED")
-    nobody = Client(connect(door))
-    nobody.send(b"stage_ID=demo&mode=JOIN")  # without a PROXY header
+            client.frames_until(b"&mode=JOINED")
+    nobody = StageClient(door, timeout=5)
+    nobody.send_frames(b"stage_ID=demo&mode=JOIN")  # without a PROXY header
     with pytest.raises((EOFError, ConnectionError)):
-        nobody.until(b"&mode=JOINED")
+        nobody.frames_until(b"&mode=JOINED")
 
 
-def test_a_websocket_through_the_sites_socket(house: Server, folder: Path) -> None:
+def test_a_websocket_through_the_sites_socket(backend: Backend, folder: Path) -> None:
     def come_in() -> websocket.WebSocket:
         return websocket.create_connection(
             "ws://localhost/ws",
@@ -131,14 +120,14 @@ def test_a_websocket_through_the_sites_socket(house: Server, folder: Path) -> No
     browser.close()
 
 
-def healthcheck(house: Server) -> subprocess.CompletedProcess[str]:
+def healthcheck(backend: Backend) -> subprocess.CompletedProcess[str]:
     ports = {
-        "UPSTAGE_WEB_ENDPOINT": f"tcp:{house.web_port}:interface=127.0.0.1",
-        "UPSTAGE_STAGE_ENDPOINT": f"tcp:{house.stage_port}",
+        "UPSTAGE_WEB_ENDPOINT": f"tcp:{backend.web_port}:interface=127.0.0.1",
+        "UPSTAGE_STAGE_ENDPOINT": f"tcp:{backend.stage_port}",
     }
     return subprocess.run(
         [sys.executable, "-m", "upstage", "healthcheck"],
-        env=house.env | ports,
+        env=backend.env | ports,
         capture_output=True,
         text=True,
         timeout=20,
@@ -146,21 +135,21 @@ def healthcheck(house: Server) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", ["backend.sock", "backend-stage.sock"])
-def test_the_health_check_asks_there_too(house: Server, folder: Path, name: str) -> None:
-    assert healthcheck(house).returncode == 0
+def test_the_health_check_asks_there_too(backend: Backend, folder: Path, name: str) -> None:
+    assert healthcheck(backend).returncode == 0
     (folder / name).unlink()  # and the server stops all the same: see the fixture
-    done = healthcheck(house)
+    done = healthcheck(backend)
     assert done.returncode == 1
     assert str(folder / name) in done.stderr
 
 
 def test_what_a_killed_server_leaves_is_replaced(tmp_path: Path, folder: Path) -> None:
-    server = Server(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/backend")
+    server = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/backend")
     server.process.send_signal(signal.SIGKILL)
     server.process.wait(10)
     assert len(list(folder.iterdir())) == 2
-    again = Server(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/backend")
-    assert ask(folder / "backend.sock", "/health").status == 200
+    again = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/backend")
+    assert request(folder / "backend.sock", "/health").status == 200
     assert again.stop() == 0
     assert list(folder.iterdir()) == []
 
@@ -186,12 +175,12 @@ def refused(tmp_path: Path, sockets: str) -> str:
 def test_what_is_in_the_way_is_left_alone(tmp_path: Path, folder: Path) -> None:
     assert refused(tmp_path, f"{folder}/away/b").endswith("away/b.sock: there is no such folder.\n")
     (folder / "b.sock").write_text("a diary")
-    assert "b.sock: there is something else of this name" in refused(tmp_path, f"{folder}/b")
+    assert "b.sock: the path exists and is not a socket" in refused(tmp_path, f"{folder}/b")
     assert (folder / "b.sock").read_text() == "a diary"
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(folder / "c.sock"))
         other.listen()
-        assert "c.sock: somebody listens there already" in refused(tmp_path, f"{folder}/c")
+        assert "c.sock: another process is listening on it" in refused(tmp_path, f"{folder}/c")
         connect(folder / "c.sock").close()
 
 

@@ -7,9 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from upstage.media import GIF, JPEG, MP3, OGG, PNG, SVG, BadMedia, Format, check, format_of, publish, sweep
-from upstage.records import Medium
+from upstage.media.files import (
+    GIF,
+    JPEG,
+    MP3,
+    OGG,
+    PNG,
+    SVG,
+    BadMedia,
+    Format,
+    check,
+    format_of,
+    publish,
+    sweep,
+)
 from upstage.settings import PACKAGE
+from upstage.state.records import Medium
 
 NS = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 
@@ -55,17 +68,17 @@ def test_what_is_taken(path: Path, data: bytes, format: Format) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "none of"),
-        (b"MZ\x90\x00", "none of"),
+        (b"", "not in a supported format"),
+        (b"MZ\x90\x00", "not in a supported format"),
         (b"<html><script>alert(1)</script></html>", "not an SVG"),
-        (b"<", "broken"),
-        (PNG_FILE[:-5], "PNG file is broken"),
-        (b"\x89PNG\r\n\x1a\n<script>", "PNG file is broken"),
-        (JPEG_FILE[:-20], "JPEG file is broken"),
-        (GIF_FILE[:-1], "GIF file is broken"),
-        (b"OggS" + b"\0" * 100, "OGG file is broken"),
-        (b"ID3 <script>", "MP3 file is broken"),
-        (b"ID3\x04\0\0\0\0\x7f\x7f" + b"\0" * 50, "MP3 file is broken"),
+        (b"<", "damaged"),
+        (PNG_FILE[:-5], "PNG file is damaged"),
+        (b"\x89PNG\r\n\x1a\n<script>", "PNG file is damaged"),
+        (JPEG_FILE[:-20], "JPEG file is damaged"),
+        (GIF_FILE[:-1], "GIF file is damaged"),
+        (b"OggS" + b"\0" * 100, "OGG file is damaged"),
+        (b"ID3 <script>", "MP3 file is damaged"),
+        (b"ID3\x04\0\0\0\0\x7f\x7f" + b"\0" * 50, "MP3 file is damaged"),
     ],
 )
 def test_what_is_not_taken(path: Path, data: bytes, message: str) -> None:
@@ -81,7 +94,7 @@ def test_what_is_not_taken(path: Path, data: bytes, message: str) -> None:
         ("<foreignObject><p/></foreignObject>", "<p>"),
         ("<foreignObject/>", "<foreignObject>"),
         ("<?xml-stylesheet href='//evil.example/x.css'?>", "instructions"),
-        ("<style>a{}<g/>@import 'x';</style>", "in its style"),
+        ("<style>a{}<g/>@import 'x';</style>", "inside <style>"),
         ("<image href='https://evil.example/x.png'/>", "<image>"),
         ("<a href='#x'><path/></a>", "<a>"),
         ("<set attributeName='x' to='1'/>", "<set>"),
@@ -98,11 +111,11 @@ def test_what_is_not_taken(path: Path, data: bytes, message: str) -> None:
         ("<path style='fill: u\\72l(x)'/>", "style"),
         ("<style>@import 'https://evil.example/x.css';</style>", "style"),
         ("<style>path { background: url(//evil.example/x) }</style>", "url"),
-        ("<animate attributeName='href' to='x'/>", "where it refers"),
-        ("<animate attributeName='xlink:href' to='#x'/>", "where it refers"),
-        ("<g>" * 200 + "</g>" * 200, "too many parts"),
-        ("<g/>" * 30_000, "too many parts"),
-        ("<g>", "broken"),
+        ("<animate attributeName='href' to='x'/>", "animates a reference"),
+        ("<animate attributeName='xlink:href' to='#x'/>", "animates a reference"),
+        ("<g>" * 200 + "</g>" * 200, "too many elements"),
+        ("<g/>" * 30_000, "too many elements"),
+        ("<g>", "damaged"),
     ],
 )
 def test_drawings_that_are_more_than_drawings(path: Path, inside: str, message: str) -> None:
@@ -155,7 +168,7 @@ def test_publishing_gives_a_new_name_that_says_what_it_is(path: Path, tmp_path: 
 def test_publishing_what_does_not_fit(path: Path, tmp_path: Path) -> None:
     old = Medium("hat.svg", "prop", "Hat", "ann", "", 1)
     path.write_bytes(PNG_FILE)
-    with pytest.raises(BadMedia, match="This is a PNG file: a picture"):
+    with pytest.raises(BadMedia, match="This PNG file is a picture"):
         check(path, "audio", None)
     with pytest.raises(BadMedia, match=r"ends in \.svg"):
         check(path, "prop", old)

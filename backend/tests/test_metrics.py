@@ -18,12 +18,12 @@ from urllib.parse import parse_qs
 import pytest
 from twisted.internet.task import Clock
 
-from theatre import FORM, PASSWORD, RUN, SRC, Server, ask, make_content, make_site
-from upstage import speech
-from upstage.connection import Connections
-from upstage.metrics import LAG_INTERVAL, MeasuredHouse, Metrics, Sources, class_of
+from demo_stage import with_demo
+from running_backend import FORM, PASSWORD, RUN, SRC, Backend, ask, join, make_content, make_site
+from upstage.media import speech
+from upstage.net.connection import Connections
+from upstage.net.metrics import LAG_INTERVAL, MeasuredStages, Metrics, Sources, class_of
 from upstage.settings import SettingsError, from_environment
-from upstage.stage import Stage
 
 JPEG = b"\xff\xd8\xff\xe0" + b"picture" * 100 + b"\xff\xd9"
 
@@ -50,34 +50,34 @@ def test_few_classes_of_paths(path: str, name: str) -> None:
 class Meter:
     """Metrics of a house of their own, under a fake clock."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self) -> None:
         self.clock = Clock()
-        self.house = MeasuredHouse([stage])
+        self.stages = with_demo(MeasuredStages())
         self.waiting = 0
         sources = Sources(
-            Connections(self.house, self.clock),
+            Connections(self.stages, self.clock),
             queues={"speech": lambda: self.waiting},
-            held={"webcam": lambda: 7},
+            long_polls={"webcam": lambda: 7},
             outcomes={"utterances": Counter(spoken=3, late=0)},
         )
-        self.metrics = Metrics(sources, self.house, self.clock)
+        self.metrics = Metrics(sources, self.stages, self.clock)
 
     def value(self, name: str, **labels: str) -> float | None:
         return self.metrics.registry.get_sample_value(f"upstage_{name}", labels)
 
 
 @pytest.fixture
-def meter(stage: Stage) -> Meter:
-    return Meter(stage)
+def meter() -> Meter:
+    return Meter()
 
 
 def test_what_the_server_counts_is_read_when_asked_for(meter: Meter) -> None:
     sent: list[bytes] = []
-    member = meter.house.connect(sent.append)
+    member = meter.stages.connect(sent.append)
     for frame in (b"stage_ID=demo&mode=JOIN", b"mode=NONSENSE", b"", b"%zz"):
-        meter.house.receive(member, frame)
-    meter.house.counts["cut_laggard"] += 2
-    meter.house.counts["frames_sent"] += 5
+        meter.stages.receive(member, frame)
+    meter.stages.counts["cut_laggard"] += 2
+    meter.stages.counts["frames_sent"] += 5
     meter.waiting = 4
     assert meter.value("frames_received_total") == 1
     assert meter.value("frames_sent_total") == 5
@@ -86,9 +86,9 @@ def test_what_the_server_counts_is_read_when_asked_for(meter: Meter) -> None:
     assert meter.value("frame_seconds_count") == 4
     assert meter.value("clients_cut_total", reason="laggard") == 2
     assert meter.value("queue_length", queue="speech") == 4
-    assert meter.value("requests_held", **{"for": "webcam"}) == 7
+    assert meter.value("long_polls", **{"for": "webcam"}) == 7
     assert meter.value("utterances_total", outcome="spoken") == 3
-    assert meter.value("clients", door="tcp", role="player") == 0
+    assert meter.value("clients", transport="tcp", role="player") == 0
 
 
 def test_how_late_the_reactor_is(meter: Meter) -> None:
@@ -107,9 +107,9 @@ def test_how_late_the_reactor_is(meter: Meter) -> None:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[Server]:
+def backend(tmp_path: Path) -> Iterator[Backend]:
     site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
-    server = Server(
+    server = Backend(
         tmp_path,
         ["-c", RUN, str(site), str(content)],
         UPSTAGE_ADMIN_PASSWORD=PASSWORD,
@@ -119,16 +119,16 @@ def house(tmp_path: Path) -> Iterator[Server]:
     )
     yield server
     assert server.stop() == 0
-    assert not server.journal("Unhandled Error")
-    assert not server.journal("a request failed")
+    assert not server.logged("Unhandled Error")
+    assert not server.logged("a request failed")
 
 
-def port_of(server: Server, door: str) -> int:
-    text = (server.folder / "journal").read_text()
+def port_of(server: Backend, door: str) -> int:
+    text = (server.folder / "log").read_text()
     return int(re.findall(rf"{door}.* starting on (\d+)", text)[0])
 
 
-def scrape(server: Server) -> dict[str, float]:
+def scrape(server: Backend) -> dict[str, float]:
     """Return all numbers by name and labels."""
     connection = HTTPConnection("127.0.0.1", port_of(server, "MetricsSite"), timeout=5)
     connection.request("GET", "/metrics")
@@ -136,62 +136,62 @@ def scrape(server: Server) -> dict[str, float]:
     text = response.read().decode()
     connection.close()
     assert response.status == 200
-    assert response.headers["Content-Type"].startswith("text/plain; version=")
+    assert response.headers["content-type"].startswith("text/plain; version=")
     return {
         name: float(value)
         for name, _, value in (line.rpartition(" ") for line in text.splitlines() if line[0] != "#")
     }
 
 
-def admin_key(server: Server) -> str:
+def admin_key(server: Backend) -> str:
     """Sign in as admin and return the key for a socket."""
     body = f"username=admin&password={PASSWORD.replace(' ', '+')}".encode()
-    cookie = ask(server, "/admin/login", "POST", body, **FORM).headers["Set-Cookie"].partition(";")[0]
+    cookie = ask(server, "/admin/login", "POST", body, **FORM).headers["set-cookie"].partition(";")[0]
     return parse_qs(ask(server, "/admin/id", Cookie=cookie).body.decode())["key"][0]
 
 
-def test_one_evening(house: Server) -> None:
+def test_one_evening(backend: Backend) -> None:
     """The admin speaks and sends a picture; the audience hears and sees it; the numbers tell."""
-    player, audience = house.connect(), house.connect()
-    player.join(admin_key(house).encode())
-    audience.join()
-    numbers = scrape(house)
-    assert numbers['upstage_clients{door="tcp",role="player"}'] == 1
-    assert numbers['upstage_clients{door="tcp",role="audience"}'] == 1
+    player, audience = backend.connect(), backend.connect()
+    join(player, admin_key(backend).encode())
+    join(audience)
+    numbers = scrape(backend)
+    assert numbers['upstage_clients{role="player",transport="tcp"}'] == 1
+    assert numbers['upstage_clients{role="audience",transport="tcp"}'] == 1
 
-    player.send(b"ID=1&mode=AV", b"msg=Good evening&mode=TEXT")
-    assert audience.until(b"mode=TEXT")[-1].endswith(b"&text=Good+evening&mode=TEXT")
+    player.send_frames(b"ID=1&mode=AV", b"msg=Good evening&mode=TEXT")
+    assert audience.frames_until(b"mode=TEXT")[-1].endswith(b"&text=Good+evening&mode=TEXT")
     if all(map(shutil.which, speech.PROGRAMS)):
-        wave = parse_qs(audience.receive().decode())
+        wave = parse_qs(audience.receive_frame().decode())
         assert wave["mode"] == ["WAVE"]
-        answer = ask(house, wave["url"][0])
-        assert (answer.status, answer.headers["Content-Type"]) == (200, "audio/mpeg")
+        answer = ask(backend, wave["url"][0])
+        assert (answer.status, answer.headers["content-type"]) == (200, "audio/mpeg")
         assert len(answer.body) > 2000
-        assert scrape(house)['upstage_utterances_total{outcome="spoken"}'] == 1
+        assert scrape(backend)['upstage_utterances_total{outcome="spoken"}'] == 1
 
-    assert ask(house, "/media/video/admin.jpg").status == 404
+    assert ask(backend, "/media/video/admin.jpg").status == 404
     with ftplib.FTP() as camera:
-        camera.sock = socket.create_connection(("127.0.0.1", port_of(house, "WebcamFactory")), 5)
+        camera.sock = socket.create_connection(("127.0.0.1", port_of(backend, "WebcamFactory")), 5)
         camera.sock.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 4711 2121\r\n")
         camera.host, camera.af, camera.file = "127.0.0.1", socket.AF_INET, camera.sock.makefile("r")
-        assert camera.getresp() == "220 The webcam door"
+        assert camera.getresp() == "220 UpStage webcam upload"
         with pytest.raises(ftplib.error_perm, match=r"^530 "):
             camera.login("admin", "wrong")
         camera.login("admin", PASSWORD)
         camera.storbinary("STOR admin.jpg", io.BytesIO(JPEG))
-    assert ask(house, "/media/video/admin.jpg?s=1").body == JPEG
-    assert ask(house, "/media/video-still/admin.jpg").body == JPEG
-    assert ask(house, "/media/ann.svg").status == 200
+    assert ask(backend, "/media/video/admin.jpg?s=1").body == JPEG
+    assert ask(backend, "/media/video-still/admin.jpg").body == JPEG
+    assert ask(backend, "/media/ann.svg").status == 200
     for path in ("/media", "/media/", "/media/video", "/media/video/"):
-        assert ask(house, path).status == 404
+        assert ask(backend, path).status == 404
 
-    numbers = scrape(house)
+    numbers = scrape(backend)
     assert numbers['upstage_webcam_pictures_total{outcome="stored"}'] == 1
     assert numbers['upstage_http_request_seconds_count{path="webcam",status="404"}'] == 2
     assert numbers['upstage_http_request_seconds_count{path="webcam",status="200"}'] == 1
     assert numbers["upstage_frame_seconds_count"] >= 6
     assert numbers["upstage_frames_sent_total"] > 30
-    house.wait_for(lambda: scrape(house)["upstage_reactor_lag_seconds_count"] > 1, "look at the reactor")
+    backend.wait_for(lambda: scrape(backend)["upstage_reactor_lag_seconds_count"] > 1)
     assert numbers["process_resident_memory_bytes"] > 10_000_000
     for client in (player, audience):
         client.close()
@@ -205,59 +205,59 @@ def test_a_stop_in_the_middle_of_everything(tmp_path: Path) -> None:
         (programs / name).write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/started\nexec /bin/sleep 1000\n")
         (programs / name).chmod(0o755)
     site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
-    server = Server(
+    server = Backend(
         tmp_path,
         ["-c", RUN, str(site), str(content)],
         UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         PATH=f"{programs}:{os.environ['PATH']}",
     )
     player, stalled = server.connect(), server.connect()
-    player.join(admin_key(server).encode())
-    stalled.send(b"stage_ID=demo&mode=JOIN")
-    player.send(b"ID=1&mode=AV", b"msg=Good evening&mode=TEXT")
-    url = parse_qs(player.until(b"mode=WAVE")[-1].decode())["url"][0]
+    join(player, admin_key(server).encode())
+    stalled.send_frames(b"stage_ID=demo&mode=JOIN")
+    player.send_frames(b"ID=1&mode=AV", b"msg=Good evening&mode=TEXT")
+    url = parse_qs(player.frames_until(b"mode=WAVE")[-1].decode())["url"][0]
     listeners = [socket.create_connection(("127.0.0.1", server.web_port), 5) for _ in range(3)]
     for listener in listeners:
         listener.sendall(f"GET {url} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-    server.wait_for(lambda: scrape(server)['upstage_requests_held{for="speech"}'] == 3, "listeners")
+    server.wait_for(lambda: scrape(server)['upstage_long_polls{for="speech"}'] == 3)
     listeners.pop().close()
-    server.wait_for(lambda: scrape(server)['upstage_requests_held{for="speech"}'] == 2, "one less")
-    server.wait_for(lambda: len((tmp_path / "started").read_text().split()) == 2, "both programs")
+    server.wait_for(lambda: scrape(server)['upstage_long_polls{for="speech"}'] == 2)
+    server.wait_for(lambda: len((tmp_path / "started").read_text().split()) == 2)
     began = time.monotonic()
     assert server.stop() == 0
     assert time.monotonic() - began < 5
     for process in (tmp_path / "started").read_text().split():
         with pytest.raises(ProcessLookupError):
             os.kill(int(process), 0)
-    assert not server.journal("Unhandled Error")
-    assert not server.journal("a request failed")
+    assert not server.logged("Unhandled Error")
+    assert not server.logged("a request failed")
     for connection in (*listeners, stalled.socket, player.socket):
         connection.close()
 
 
 def test_a_machine_without_voices(tmp_path: Path) -> None:
     site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
-    server = Server(
+    server = Backend(
         tmp_path,
         ["-c", RUN, str(site), str(content)],
         UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         PATH=str(tmp_path),
     )
     player = server.connect()
-    player.join(admin_key(server).encode())
-    player.send(b"ID=1&mode=AV", b"msg=Is anybody there&mode=TEXT", b"msg=Hello&mode=TEXT")
-    heard = player.until(b"text=Hello&mode=TEXT")
+    join(player, admin_key(server).encode())
+    player.send_frames(b"ID=1&mode=AV", b"msg=Is anybody there&mode=TEXT", b"msg=Hello&mode=TEXT")
+    heard = player.frames_until(b"text=Hello&mode=TEXT")
     assert sum(frame.endswith(b"mode=TEXT") for frame in heard) == 2
-    player.send(b"mode=INFO")
-    heard += player.until(b"mode=MSG")
+    player.send_frames(b"mode=INFO")
+    heard += player.frames_until(b"mode=MSG")
     assert not any(frame.endswith(b"mode=WAVE") for frame in heard)
     assert server.stop() == 0
-    told = server.journal("speech is off: a program is missing")
+    told = server.logged("speech is off: a program is missing")
     assert [line["missing"] for line in told] == [list(speech.PROGRAMS)]
 
 
-def test_nothing_else_behind_the_metrics_door(house: Server) -> None:
-    connection = HTTPConnection("127.0.0.1", port_of(house, "MetricsSite"), timeout=5)
+def test_nothing_else_behind_the_metrics_door(backend: Backend) -> None:
+    connection = HTTPConnection("127.0.0.1", port_of(backend, "MetricsSite"), timeout=5)
     connection.request("GET", "/admin/")
     assert connection.getresponse().status == 404
     connection.close()

@@ -12,12 +12,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from company import Guest, actor
-from upstage.house import House
-from upstage.layers import MAX_MARKS, Layer
-from upstage.members import Member
-from upstage.stage import Colours, Stage
-from upstage.things import Audio, Avatar, Backdrop, Prop
+from fake_clients import FakeClient, acting_player
+from upstage.stage.layers import MAX_MARKS, Layer
+from upstage.stage.stage import Colours, Member, Stage
+from upstage.stage.stages import Stages
+from upstage.stage.things import Audio, Avatar, Backdrop, Prop
 
 Thing = Avatar | Backdrop | Layer
 
@@ -180,11 +179,11 @@ class Screen:
         return {name: value for name, value in vars(self).items() if name != "chat"}
 
 
-class Viewer(Guest):
-    """A guest who looks at what it gets."""
+class Viewer(FakeClient):
+    """A client who looks at what it gets."""
 
-    def __init__(self, house: House, name: str) -> None:
-        super().__init__(house, actor(name) if name else None)
+    def __init__(self, stages: Stages, name: str) -> None:
+        super().__init__(stages, acting_player(name) if name else None)
         self.screen = Screen()
         self.send("mode=LOADED")
 
@@ -206,7 +205,9 @@ class Theatre(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
+        self.stages = Stages()
         self.stage = Stage(
+            self.stages,
             "demo",
             "Demo",
             "Hi",
@@ -217,7 +218,7 @@ class Theatre(RuleBasedStateMachine):
             audios=[Audio(1, "Bell", "bell.mp3", "sfx")],
             backdrop_shown=1,
         )
-        self.house = House([self.stage])
+        self.stages.add(self.stage)
         self.here: dict[str, Viewer] = {}
         self.visitors: list[Viewer] = []
 
@@ -229,7 +230,7 @@ class Theatre(RuleBasedStateMachine):
     @rule(name=st.sampled_from(NAMES))
     def come(self, name: str) -> None:
         """The same name again is a double login: the first is out, but still connected."""
-        self.here[name] = Viewer(self.house, name)
+        self.here[name] = Viewer(self.stages, name)
 
     @rule(name=st.sampled_from(NAMES))
     def go(self, name: str) -> None:
@@ -239,7 +240,7 @@ class Theatre(RuleBasedStateMachine):
     @precondition(lambda self: len(self.visitors) < 3)
     @rule()
     def visit(self) -> None:
-        self.visitors.append(Viewer(self.house, ""))
+        self.visitors.append(Viewer(self.stages, ""))
 
     @precondition(lambda self: self.visitors)
     @rule()
@@ -325,7 +326,7 @@ class Theatre(RuleBasedStateMachine):
 
     @invariant()
     def a_late_joiner_sees_the_same_stage(self) -> None:
-        late = Viewer(self.house, "late")
+        late = Viewer(self.stages, "late")
         mine = late.look().everything()
         theirs = [viewer.look().everything() for viewer in self.here.values()]
         late.leave()

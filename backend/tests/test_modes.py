@@ -2,10 +2,10 @@
 
 import pytest
 
-from company import Guest, actor
-from upstage import house as modes
-from upstage.house import House
-from upstage.stage import Stage
+from demo_stage import with_demo
+from fake_clients import FakeClient, acting_player
+from upstage.stage import stages as modes
+from upstage.stage.stages import Stages
 
 HOLD = "ID=1&mode=AV"
 DRAW = "layer=2&mode=DRAW_LAYER"
@@ -149,47 +149,51 @@ TO_SENDER = [
 
 
 @pytest.fixture
-def house(stage: Stage) -> House:
-    return House([stage], speak=lambda voice, text: f"/speech/{voice}-{text}")
+def stages() -> Stages:
+    return with_demo(Stages(speak=lambda voice, text: f"/speech/{voice}-{text}"))
 
 
-def play(house: House, before: list[str], frame: str) -> list[list[str]]:
+def play(stages: Stages, before: list[str], frame: str) -> list[list[str]]:
     """What ann, who sends, bob, a player, and somebody in the audience get."""
-    company = [Guest(house, actor("ann")), Guest(house, actor("bob")), Guest(house)]
+    company = [
+        FakeClient(stages, acting_player("ann")),
+        FakeClient(stages, acting_player("bob")),
+        FakeClient(stages),
+    ]
     company[0].send(*before)
-    for guest in company:
-        guest.heard()
+    for client in company:
+        client.heard()
     company[0].send(frame)
-    return [guest.heard() for guest in company]
+    return [client.heard() for client in company]
 
 
 @pytest.mark.parametrize(("before", "frame", "frames"), TO_ALL)
-def test_to_all(house: House, before: list[str], frame: str, frames: list[str]) -> None:
-    assert play(house, before, frame) == [frames] * 3
+def test_to_all(stages: Stages, before: list[str], frame: str, frames: list[str]) -> None:
+    assert play(stages, before, frame) == [frames] * 3
 
 
 @pytest.mark.parametrize(("before", "frame", "players", "audience"), TO_PLAYERS)
 def test_to_players(
-    house: House, before: list[str], frame: str, players: list[str], audience: list[str]
+    stages: Stages, before: list[str], frame: str, players: list[str], audience: list[str]
 ) -> None:
-    assert play(house, before, frame) == [players, players, audience]
+    assert play(stages, before, frame) == [players, players, audience]
 
 
 @pytest.mark.parametrize(("before", "frame", "frames"), TO_SENDER)
-def test_to_the_sender(house: House, before: list[str], frame: str, frames: list[str]) -> None:
-    assert play(house, before, frame) == [frames, [], []]
+def test_to_the_sender(stages: Stages, before: list[str], frame: str, frames: list[str]) -> None:
+    assert play(stages, before, frame) == [frames, [], []]
 
 
 def test_no_mode_is_left_out() -> None:
     tables = [frame for _, frame, *_ in [*TO_ALL, *TO_PLAYERS, *TO_SENDER]]
     told = {frame.rpartition("mode=")[2] for frame in tables}
     elsewhere = {"IDENT", "JOIN", "LOADED", "INFO", "WHISPER"}  # test_house, test_stage, test_talk
-    assert told - {"av"} | elsewhere == {*modes.HOUSE_MODES, *modes.PLAYER_MODES}
+    assert told - {"av"} | elsewhere == {*modes.COMMON_MODES, *modes.PLAYER_MODES}
 
 
 @pytest.mark.parametrize("mode", sorted(modes.PLAYER_MODES.keys() - modes.AUDIENCE_MODES.keys()))
-def test_what_only_players_may_do(house: House, mode: str) -> None:
-    player, audience = Guest(house, actor("ann")), Guest(house)
+def test_what_only_players_may_do(stages: Stages, mode: str) -> None:
+    player, audience = FakeClient(stages, acting_player("ann")), FakeClient(stages)
     player.heard(), audience.heard()
     # All fields that any mode needs: only who says it is wrong.
     audience.send(
@@ -197,14 +201,14 @@ def test_what_only_players_may_do(house: House, mode: str) -> None:
         f"&visible=1&file=bell.mp3&url=bell.mp3&array=a&type=t&volume=1&msg=*%3Dx&shout=S&thought=t&mode={mode}"
     )
     assert audience.heard() == player.heard() == []
-    assert house.counts["unknown_modes"] == 1
+    assert stages.counts["unknown_modes"] == 1
 
 
-def test_any_player_may_use_every_stage_and_one_without_act_is_counted_as_audience(house: House) -> None:
-    from upstage.members import Player
+def test_any_player_may_use_every_stage_and_one_without_act_is_counted_as_audience(stages: Stages) -> None:
+    from upstage.stage.players import Player
 
-    maker, watcher = Guest(house, Player("maker", can_admin=True)), Guest(house)
+    editor, watcher = FakeClient(stages, Player("editor", can_admin=True)), FakeClient(stages)
     assert watcher.heard()[-1] == "pCount=0&aCount=2&mode=JOINED"
-    maker.heard()
-    maker.send(HOLD, "X=5&Y=5&mode=MOVE")
-    assert maker.heard() == watcher.heard() == ["ID=1&X=5.0&Y=5.0&Z=0&mode=AV_POS"]
+    editor.heard()
+    editor.send(HOLD, "X=5&Y=5&mode=MOVE")
+    assert editor.heard() == watcher.heard() == ["ID=1&X=5.0&Y=5.0&Z=0&mode=AV_POS"]

@@ -1,4 +1,4 @@
-"""purge: a cache that is away costs a maker two tries; the purge is said until the cache has heard it."""
+"""purge: a cache that is away costs a editor two tries; the purge is said until the cache has heard it."""
 
 from pathlib import Path
 
@@ -6,8 +6,9 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from theatre import DRAWING, Cache, Maker, Server, ask, bring
-from upstage.purge import AGAIN, MAX_QUEUE, PATIENCE, RETRY, TIMEOUT, Purger, tag_of
+from running_backend import DRAWING, Backend, Editor, PurgedCache, ask
+from support.origin import Request
+from upstage.net.purge import AGAIN, MAX_QUEUE, RETRY, STOP_TIME, TIMEOUT, Purger, tag_of
 
 OK, NO = 200, 503
 
@@ -160,7 +161,7 @@ def test_a_slow_cache_does_not_hold_up_the_end(purger: Stage) -> None:
     purger._ask = slow  # type: ignore[method-assign]
     before = purger.clock.seconds()
     purger.stopService()
-    assert purger.clock.seconds() - before < PATIENCE + TIMEOUT
+    assert purger.clock.seconds() - before < STOP_TIME + TIMEOUT
     assert purger.outcomes["lost"] == 3
 
 
@@ -171,32 +172,32 @@ def test_tags_are_words() -> None:
     assert tag_of("a b|.*)\r\n") == "medium-a-b------"
 
 
-class RacingCache(Cache):
-    """A cache that gets the old content just after it has been told to forget it."""
+class RacingCache(PurgedCache):
+    """A cache that stores the old content just after its first purge."""
 
     kept = False
 
-    def hear(self, purge: str) -> None:
-        super().hear(purge)
-        self.kept = len(self.asked) == 1
+    def purge(self, request: Request) -> bytes:
+        self.kept = len(self.requests) == 1
+        return super().purge(request)
 
 
 def test_the_old_picture_is_nowhere_after_a_second(tmp_path: Path) -> None:
     cache = RacingCache()
-    server = Server(
+    server = Backend(
         tmp_path,
         ["-m", "upstage", "serve"],
         UPSTAGE_ADMIN_PASSWORD="open sesame",
         UPSTAGE_PURGE=cache.address,
     )
-    maker = Maker(server)
-    cup = bring(maker, "Cup")
-    assert maker.upload(f"/admin/workshop/media/{cup}", DRAWING % b"new").status == 302
+    editor = Editor(server)
+    cup = editor.bring("Cup")
+    assert editor.upload(f"/admin/workshop/media/{cup}", DRAWING % b"new").status == 302
     assert cache.kept
-    server.wait_for(lambda: not cache.kept, "second purge")
-    assert cache.asked == [f"PURGE / medium-{cup.replace('.', '-')}"] * 2
+    server.wait_for(lambda: not cache.kept)
+    assert cache.tags == [tag_of(cup)] * 2
     (server.media / "video" / "ann.jpg").write_bytes(b"a picture")
     still = ask(server, "/media/video-still/ann.jpg")
-    assert still.headers["X-Cache-Tags"] == tag_of("video/ann.jpg")
+    assert still.headers["x-cache-tags"] == tag_of("video/ann.jpg")
     assert server.stop() == 0
-    cache.listener.close()
+    cache.close()

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
-from theatre import SRC
+from running_backend import SRC
 
 SCRIPT = SRC / "upstage/site/script/served.js"
 ASK = """

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from twisted.internet.error import ProcessDone, ProcessTerminated
 
-from programs import Machine
-from upstage import speech
-from upstage.speech import Numbers, Speaker
-from upstage.voices import VOICES
+from fake_programs import Machine
+from upstage.media import speech
+from upstage.media.speech import Numbers, Speaker
+from upstage.media.voices import VOICES
 
 
 @pytest.fixture
@@ -41,11 +41,11 @@ def test_who_asks_before_the_file_is_there_waits_for_it(speaker: Speaker, machin
     heard: list[Path] = []
     for _ in range(3):
         speaker.file(number(url)).addCallback(heard.append)
-    assert (heard, speaker.held) == ([], 3)
+    assert (heard, speaker.waiting) == ([], 3)
     machine.finish(b"evening")
     assert [path.read_bytes() for path in heard] == [b"evening"] * 3
     assert heard[0].name == f"utter-{number(url)}.mp3"
-    assert speaker.held == 0
+    assert speaker.waiting == 0
     speaker.file(number(url)).addCallback(heard.append)
     assert len(heard) == 4
     assert speaker.outcomes["spoken"] == 1
@@ -72,7 +72,7 @@ def test_one_recording_per_core_and_a_bounded_queue(speaker: Speaker, machine: M
     assert speaker.queued == speech.MAX_WAITING
     assert urls[-3:] == [None] * 3
     assert len(set(urls[:-3])) == 2 + speech.MAX_WAITING
-    assert speaker.outcomes["refused"] == 3
+    assert speaker.outcomes["rejected"] == 3
     for _ in range(2 + speech.MAX_WAITING):
         assert len(machine.running()) <= 2 * 2
         machine.finish()
@@ -152,7 +152,7 @@ def test_who_leaves_does_not_wait(speaker: Speaker, machine: Machine) -> None:
     waiting = speaker.file(number(url))
     waiting.addErrback(lambda _: None)
     waiting.cancel()
-    assert speaker.held == 0
+    assert speaker.waiting == 0
     machine.finish()
 
 

@@ -7,29 +7,29 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
-from theatre import SRC, make_site
-from upstage import speech
-from upstage.voices import VOICES
+from running_backend import SRC, make_site
+from support.http import request
+from upstage.media import speech
+from upstage.media.voices import VOICES
 
 SERVER = """
 import json, sys
 from pathlib import Path
 from twisted.internet import reactor
-from upstage import speech
-from upstage.speech import Speaker
-from upstage.voices import VOICES
+from upstage.media import speech
+from upstage.media.speech import Speaker
+from upstage.media.voices import VOICES
 from upstage.web.templates import Pages
 from upstage.web.request import Node, Site
-from upstage.web import speech as held
+from upstage.web import speech as speech_page
 from upstage.web.speech import SpeechFolder
 site, folder, path, limit = sys.argv[1:]
 speech.LIMIT = float(limit)
-held.MAX_HELD = 2
+speech_page.MAX_WAITING = 2
 folder = Path(folder)
 folder.mkdir(exist_ok=True)
 speaker = Speaker(folder, reactor, path=path or None)
@@ -60,12 +60,8 @@ class RealSpeaker:
         self.port, self.urls = json.loads(self.process.stdout.readline())
 
     def get(self, path: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
-        connection.request(method, path)
-        response = connection.getresponse()
-        answer = response.status, dict(response.headers), response.read()
-        connection.close()
-        return answer
+        answer = request(("127.0.0.1", self.port), path, method=method)
+        return answer.status, answer.headers, answer.body
 
     def stop(self) -> None:
         self.process.terminate()
@@ -87,9 +83,9 @@ def test_every_voice_is_really_heard(real: RealSpeaker) -> None:
     sounds = {}
     for voice, url in real.urls.items():
         status, headers, sounds[voice] = real.get(url)
-        assert (status, headers["Content-Type"]) == (200, "audio/mpeg"), voice
-        assert int(headers["Content-Length"]) == len(sounds[voice]) > 2000
-        assert headers["ETag"]
+        assert (status, headers["content-type"]) == (200, "audio/mpeg"), voice
+        assert int(headers["content-length"]) == len(sounds[voice]) > 2000
+        assert headers["etag"]
         assert sounds[voice][0] == 0xFF  # eleven bits begin every frame of an mp3
         assert sounds[voice][1] & 0xE0 == 0xE0
     assert len(set(sounds.values())) == len(VOICES)
@@ -99,7 +95,7 @@ def test_every_voice_is_really_heard(real: RealSpeaker) -> None:
 @pytest.mark.parametrize("name", ["utter-1.mp3", "utter-01.mp3", "utter-.mp3", "next-number", "", "../x"])
 def test_what_was_not_spoken_is_not_there(real: RealSpeaker, name: str) -> None:
     status, headers, _ = real.get(f"/speech/{name}")
-    assert (status, headers["Cache-Control"]) == (404, "no-store")
+    assert (status, headers["cache-control"]) == (404, "no-store")
 
 
 def test_programs_that_hang_are_killed(tmp_path: Path) -> None:

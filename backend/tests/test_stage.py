@@ -2,15 +2,16 @@
 
 import pytest
 
-from company import split
-from upstage import talk
-from upstage.stage import CHAT_REPLAY, CHAT_REPLAY_SIZE, Member, Player, Stage
-from upstage.wire import Message, decode
+from fake_clients import split
+from upstage.stage import talk
+from upstage.stage.players import Player
+from upstage.stage.stage import CHAT_REPLAY, CHAT_REPLAY_SIZE, Member, Stage
+from upstage.stage.wire import Message, decode
 
 PLAYER = Player("admin", can_act=True)
 
 
-class Seat:
+class FakeMember:
     """A member that remembers what it was sent."""
 
     def __init__(self, player: Player | None = None) -> None:
@@ -30,7 +31,7 @@ class Seat:
 
 def say(stage: Stage, text: str) -> None:
     """Somebody in the audience says something."""
-    talk.text(stage, Seat().member, Message("TEXT", {"msg": text}))
+    talk.text(stage, FakeMember().member, Message("TEXT", {"msg": text}))
 
 
 SET_UP = [
@@ -67,17 +68,17 @@ SET_UP = [
 def test_join_sends_the_set_up_frames_in_order(
     stage: Stage, player: Player | None, ending: list[bytes]
 ) -> None:
-    seat = Seat(player)
-    stage.join(seat.member)
-    assert seat.frames == SET_UP + ending
+    fake = FakeMember(player)
+    stage.join(fake.member)
+    assert fake.frames == SET_UP + ending
 
 
 def test_loaded_places_the_avatars_that_are_on_stage(stage: Stage) -> None:
-    seat = Seat()
-    stage.join(seat.member)
-    seat.frames.clear()
-    stage.loaded(seat.member)
-    assert seat.frames == [
+    fake = FakeMember()
+    stage.join(fake.member)
+    fake.frames.clear()
+    stage.loaded(fake.member)
+    assert fake.frames == [
         b"ID=1&X=60.0&Y=120.5&Z=0&mode=AV_POS\0",
         b"ID=1&showName=show&mode=AVPROPERTIES\0",
         b"ID=1&newLayer=10010&mode=AVLAYER\0",
@@ -88,9 +89,9 @@ def test_loaded_places_the_avatars_that_are_on_stage(stage: Stage) -> None:
 
 
 def test_everybody_is_told_who_comes_and_goes(stage: Stage) -> None:
-    first, second, third = Seat(), Seat(PLAYER), Seat()
-    for seat in (first, second, third):
-        stage.join(seat.member)
+    first, second, third = FakeMember(), FakeMember(PLAYER), FakeMember()
+    for fake in (first, second, third):
+        stage.join(fake.member)
     assert first.last("JOINED") == {"pCount": "1", "aCount": "2"}
     stage.leave(second.member)
     assert first.last("JOINED") == third.last("JOINED") == {"pCount": "0", "aCount": "2"}
@@ -99,14 +100,14 @@ def test_everybody_is_told_who_comes_and_goes(stage: Stage) -> None:
 
 
 def test_a_player_counts_as_what_it_was_when_it_joined(stage: Stage) -> None:
-    seat = Seat()
-    stage.join(seat.member)
-    seat.member.player = PLAYER
+    fake = FakeMember()
+    stage.join(fake.member)
+    fake.member.player = PLAYER
     assert (stage.players, stage.audience) == (0, 1)
 
 
 def test_text_goes_to_everybody_and_to_those_who_come_later(stage: Stage) -> None:
-    first, second, late = Seat(), Seat(), Seat()
+    first, second, late = FakeMember(), FakeMember(), FakeMember()
     stage.join(first.member)
     stage.join(second.member)
     say(stage, "bravo! <b>")
@@ -116,40 +117,40 @@ def test_text_goes_to_everybody_and_to_those_who_come_later(stage: Stage) -> Non
 
 
 def test_a_line_break_does_not_forge_a_line(stage: Stage) -> None:
-    seat = Seat()
+    fake = FakeMember()
     say(stage, "hello\n<Ann> I am the avatar\u2028\x00x")
-    stage.join(seat.member)
-    assert seat.last("LOAD_CHAT") == {"chat": " hello &lt;Ann&gt; I am the avatar  x"}
+    stage.join(fake.member)
+    assert fake.last("LOAD_CHAT") == {"chat": " hello &lt;Ann&gt; I am the avatar  x"}
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t"])
 def test_nothing_said_is_nothing_sent(stage: Stage, text: str) -> None:
-    seat = Seat()
-    stage.join(seat.member)
+    fake = FakeMember()
+    stage.join(fake.member)
     say(stage, text)
-    assert "ANONTEXT" not in seat.modes
+    assert "ANONTEXT" not in fake.modes
     assert not stage.chat
 
 
 def test_the_replay_is_bounded_in_lines_and_in_size(stage: Stage) -> None:
     for number in range(CHAT_REPLAY + 10):
         say(stage, f"line {number}")
-    seat = Seat()
-    stage.join(seat.member)
-    lines = seat.last("LOAD_CHAT")["chat"].split("\n")
+    fake = FakeMember()
+    stage.join(fake.member)
+    lines = fake.last("LOAD_CHAT")["chat"].split("\n")
     assert lines == [f" line {number}" for number in range(10, CHAT_REPLAY + 10)]
     for _ in range(CHAT_REPLAY):
         say(stage, "x" * 2000)
-    late = Seat()
+    late = FakeMember()
     stage.join(late.member)
     assert CHAT_REPLAY_SIZE - 2100 < len(late.last("LOAD_CHAT")["chat"]) <= CHAT_REPLAY_SIZE
 
 
 def test_a_member_that_leaves_during_a_broadcast_does_not_stop_it(stage: Stage) -> None:
-    seats = [Seat() for _ in range(5)]
-    for seat in seats:
-        stage.join(seat.member)
-    leaver = seats[2].member
+    fakes = [FakeMember() for _ in range(5)]
+    for fake in fakes:
+        stage.join(fake.member)
+    leaver = fakes[2].member
     leaver.send = lambda frame: stage.members.discard(leaver)
     say(stage, "all here?")
-    assert all("ANONTEXT" in seat.modes for seat in seats if seat.member is not leaver)
+    assert all("ANONTEXT" in fake.modes for fake in fakes if fake.member is not leaver)

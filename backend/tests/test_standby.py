@@ -11,35 +11,36 @@ import pytest
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock
 
-from theatre import DRAWING, PASSWORD, Cache, Maker, Server, ask, bring
-from upstage import speech
-from upstage.accounts import Accounts
-from upstage.database import Database
-from upstage.house import House
-from upstage.records import new_stage
-from upstage.repertoire import POLL, Repertoire
-from upstage.speech import Numbers
-from upstage.standby import Presence, locked
+from running_backend import DRAWING, PASSWORD, Backend, Editor, PurgedCache, ask, join
+from upstage.media import speech
+from upstage.media.speech import Numbers
+from upstage.net.purge import tag_of
+from upstage.stage.stages import Stages
+from upstage.state.accounts import Accounts
+from upstage.state.database import Database
+from upstage.state.live import POLL, LiveState
+from upstage.state.records import new_stage
+from upstage.state.standby import Presence, locked
 
 SERVE = ["-m", "upstage", "serve"]
 
 
-def open_house(folder: Path, name: str, **env: str) -> Server:
+def open_house(folder: Path, name: str, **env: str) -> Backend:
     """Start a server that has a journal of its own, but its data and media in `folder`."""
     (folder / name).mkdir(exist_ok=True)
     folders = {"UPSTAGE_DATA": str(folder / "data"), "UPSTAGE_MEDIA": str(folder / "media")}
-    return Server(folder / name, SERVE, **folders, **env)
+    return Backend(folder / name, SERVE, **folders, **env)
 
 
 @pytest.fixture(scope="module")
-def cache() -> Iterator[Cache]:
-    cache = Cache()
+def cache() -> Iterator[PurgedCache]:
+    cache = PurgedCache()
     yield cache
-    cache.listener.close()
+    cache.close()
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory, cache: Cache) -> Iterator[tuple[Server, Server]]:
+def pair(tmp_path_factory: pytest.TempPathFactory, cache: PurgedCache) -> Iterator[tuple[Backend, Backend]]:
     """Two servers that open a new house at the same moment; the password is theirs to choose."""
     folder = tmp_path_factory.mktemp("pair")
     with ThreadPoolExecutor() as pool:
@@ -50,70 +51,72 @@ def pair(tmp_path_factory: pytest.TempPathFactory, cache: Cache) -> Iterator[tup
     yield one, two
     for server in (one, two):
         assert server.stop() == 0
-        assert not server.journal("Unhandled Error")
-        assert not server.journal("a request failed")
-        assert not server.journal("a purge was lost: the cache may hand out an old file")
+        assert not server.logged("Unhandled Error")
+        assert not server.logged("a request failed")
+        assert not server.logged("a purge was lost: the cache may serve an old file")
 
 
-def password_of(server: Server) -> str:
+def password_of(server: Backend) -> str:
     return (Path(server.env["UPSTAGE_DATA"]) / "admin-password").read_text().strip()
 
 
-def test_both_open_a_new_house_at_the_same_moment(pair: tuple[Server, Server]) -> None:
+def test_both_open_a_new_house_at_the_same_moment(pair: tuple[Backend, Backend]) -> None:
     for server in pair:
-        assert b"Demo" in Maker(server, password=password_of(server)).get("/stages/").body
+        assert b"Demo" in Editor(server, password=password_of(server)).get("/stages/").body
         assert ask(server, "/media/fox.svg").status == 200
 
 
-def test_what_is_changed_in_one_is_so_in_the_other(pair: tuple[Server, Server], cache: Cache) -> None:
+def test_what_is_changed_in_one_is_so_in_the_other(pair: tuple[Backend, Backend], cache: PurgedCache) -> None:
     one, two = pair
-    maker = Maker(one, password=password_of(one))
-    cup = bring(maker, "Cup")
-    assert maker.post("/admin/workshop/stages", action="make", id="new", name="A new stage").status == 302
-    assert maker.post("/admin/workshop/stages/new", action="put", file=cup).status == 302
-    two.wait_for(lambda: cup.encode() in ask(two, "/stages/new").body, "new stage in the other")
+    editor = Editor(one, password=password_of(one))
+    cup = editor.bring("Cup")
+    assert editor.post("/admin/workshop/stages", action="make", id="new", name="A new stage").status == 302
+    assert editor.post("/admin/workshop/stages/new", action="put", file=cup).status == 302
+    two.wait_for(lambda: cup.encode() in ask(two, "/stages/new").body)
     client = two.connect()
-    client.send(b"stage_ID=new&mode=JOIN")
-    client.until(b"&mode=JOINED")
-    cache.asked.clear()
-    other = Maker(two, password=password_of(two))
-    assert maker.upload(f"/admin/workshop/media/{cup}", DRAWING % b"1").status == 302
-    assert client.receive() == b"mode=RELOAD"
+    client.send_frames(b"stage_ID=new&mode=JOIN")
+    client.frames_until(b"&mode=JOINED")
+    cache.forget_requests()
+    other = Editor(two, password=password_of(two))
+    assert editor.upload(f"/admin/workshop/media/{cup}", DRAWING % b"1").status == 302
+    assert client.receive_frame() == b"mode=RELOAD"
     assert ask(two, f"/media/{cup}").body == DRAWING % b"1"
-    one.wait_for(lambda: len(cache.asked) == 2, "second purge")
+    one.wait_for(lambda: len(cache.tags) == 2)
     assert other.upload(f"/admin/workshop/media/{cup}", DRAWING % b"2").status == 302
     assert ask(one, f"/media/{cup}").body == DRAWING % b"2"
-    assert ask(one, f"/media/{cup}").headers["ETag"] == ask(two, f"/media/{cup}").headers["ETag"]
-    two.wait_for(lambda: len(cache.asked) == 4, "purges of the other")
-    assert set(cache.asked) == {f"PURGE / medium-{cup.replace('.', '-')}"}
+    assert ask(one, f"/media/{cup}").headers["etag"] == ask(two, f"/media/{cup}").headers["etag"]
+    two.wait_for(lambda: len(cache.tags) == 4)
+    assert set(cache.tags) == {tag_of(cup)}
     client.close()
 
 
-def log_of(server: Server) -> list[str]:
+def log_of(server: Backend) -> list[str]:
     page = ask(server, "/stages/rehearsal/log").body.decode()
     return [f"line {n}" for n in range(40) for _ in range(page.count(f"line {n}<"))]
 
 
-def test_what_is_said_in_one_is_remembered_by_both(pair: tuple[Server, Server]) -> None:
+def test_what_is_said_in_one_is_remembered_by_both(pair: tuple[Backend, Backend]) -> None:
     clients = [server.connect() for server in pair]
     for client in clients:
-        client.send(b"stage_ID=rehearsal&mode=JOIN")
-        client.until(b"&mode=JOINED")
+        client.send_frames(b"stage_ID=rehearsal&mode=JOIN")
+        client.frames_until(b"&mode=JOINED")
     for number in range(40):  # turn by turn, while both look what the other has
-        clients[number % 2].send(b"msg=line %d&mode=TEXT" % number)
-        clients[number % 2].until(b"&mode=ANONTEXT")
+        clients[number % 2].send_frames(b"msg=line %d&mode=TEXT" % number)
+        clients[number % 2].frames_until(b"&mode=ANONTEXT")
         time.sleep(0.05)
     began = time.monotonic()
     everything = [f"line {n}" for n in range(40)]
     for server in pair:
-        server.wait_for(lambda server=server: log_of(server) == everything, "chat of the other")  # type: ignore[misc]
+        server.wait_for(lambda server=server: log_of(server) == everything)  # type: ignore[misc]
     assert time.monotonic() - began < 2
     time.sleep(1.2)  # once more: nothing comes twice
     for server in pair:
         assert log_of(server) == everything
         late = server.connect()
-        late.send(b"stage_ID=rehearsal&mode=JOIN")
-        [replay] = [frame for frame in late.until(b"&mode=JOINED") if frame.endswith(b"&mode=LOAD_CHAT")]
+        late.send_frames(b"stage_ID=rehearsal&mode=JOIN")
+        [replay] = [
+            frame for frame in late.frames_until(b"&mode=JOINED") if frame.endswith(b"&mode=LOAD_CHAT")
+        ]
         assert replay.count(b"line+") == 40
         late.close()
     for client in clients:
@@ -144,17 +147,17 @@ def test_the_other_plays_on_when_one_is_killed(tmp_path: Path) -> None:
     env = {"UPSTAGE_ADMIN_PASSWORD": PASSWORD}
     one, two = (open_house(tmp_path, name, **env) for name in ("one", "two"))
     client = one.connect()
-    client.join()
-    client.send(b"msg=the last words&mode=TEXT")
-    client.until(b"&mode=ANONTEXT")
+    join(client)
+    client.send_frames(b"msg=the last words&mode=TEXT")
+    client.frames_until(b"&mode=ANONTEXT")
     time.sleep(0.1)
     one.process.send_signal(signal.SIGKILL)
     one.process.wait(10)
-    two.wait_for(lambda: b"the last words" in ask(two, "/stages/demo/log").body, "last words")
+    two.wait_for(lambda: b"the last words" in ask(two, "/stages/demo/log").body)
     client = two.connect()
-    assert any(b"the+last+words" in frame for frame in client.join())
-    client.send(b"msg=and the first&mode=TEXT")
-    client.until(b"&mode=ANONTEXT")
+    assert any(b"the+last+words" in frame for frame in join(client))
+    client.send_frames(b"msg=and the first&mode=TEXT")
+    client.frames_until(b"&mode=ANONTEXT")
     one = open_house(tmp_path, "one", **env)
     page = ask(one, "/stages/demo/log").body
     assert page.index(b"the last words") < page.index(b"and the first")
@@ -217,13 +220,13 @@ class AtOnce:
 def test_a_line_that_comes_in_the_middle_of_a_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = Database(tmp_path), Database(tmp_path)
     ours.add_stage(new_stage("a", "A"))
-    clock, house = Clock(), House([])
+    clock, stages = Clock(), Stages()
     accounts = Accounts("", lambda hash, password: succeed(False))
-    repertoire = Repertoire(ours, AtOnce(), AtOnce(), house, accounts, clock)  # type: ignore[arg-type]
-    repertoire.startService()
+    state = LiveState(ours, AtOnce(), AtOnce(), stages, accounts, clock)  # type: ignore[arg-type]
+    state.startService()
     monkeypatch.setattr(ours, "changed_by_others", lambda: theirs.add_chat([("a", "now")]))  # and says no
     clock.advance(POLL)
-    assert list(house.stages["a"].chat) == ["now"]
+    assert list(stages.by_id["a"].chat) == ["now"]
 
 
 def test_who_starts_waits_for_who_is_starting(tmp_path: Path) -> None:

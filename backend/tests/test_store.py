@@ -14,22 +14,22 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs
 
-from theatre import Maker, Server, ask
-from upstage.store import MAX_QUEUE, Store
+from running_backend import Backend, Editor, ask, join
+from upstage.state.store import MAX_QUEUE, Store
 
 SERVE = ["-m", "upstage", "serve"]
 
 
-class House:
+class RestartedBackend:
     """A real server with a folder that outlasts it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.server: Server | None = None
+        self.server: Backend | None = None
 
-    def open(self, **environment: str) -> Server:
+    def open(self, **environment: str) -> Backend:
         environment = {"UPSTAGE_ADMIN_PASSWORD": "open sesame", **environment}
-        self.server = Server(self.folder, SERVE, **environment)
+        self.server = Backend(self.folder, SERVE, **environment)
         return self.server
 
     def kill(self) -> None:
@@ -41,20 +41,20 @@ class House:
     def stop(self) -> None:
         assert self.server
         assert self.server.stop() == 0
-        assert not self.server.journal("Unhandled Error")
-        assert not self.server.journal("a request failed")
+        assert not self.server.logged("Unhandled Error")
+        assert not self.server.logged("a request failed")
         self.server = None
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    house = House(tmp_path)
-    yield house
-    if house.server:
-        house.stop()
+def restarted(tmp_path: Path) -> Iterator[RestartedBackend]:
+    restarted = RestartedBackend(tmp_path)
+    yield restarted
+    if restarted.server:
+        restarted.stop()
 
 
-def upstage(server: Server, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
+def upstage(server: Backend, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
     ended = subprocess.run(
         [sys.executable, "-m", "upstage", *arguments],
         env=server.env,
@@ -66,74 +66,74 @@ def upstage(server: Server, *arguments: str, stdin: str = "") -> tuple[int, str,
     return ended.returncode, ended.stdout, ended.stderr
 
 
-def test_nothing_that_was_called_done_is_lost_by_a_kill(house: House) -> None:
-    server = house.open()
-    maker = Maker(server)
-    assert maker.post("/admin/workshop/stages", action="make", id="mine", name="Mine").status == 302
+def test_nothing_that_was_called_done_is_lost_by_a_kill(restarted: RestartedBackend) -> None:
+    server = restarted.open()
+    editor = Editor(server)
+    assert editor.post("/admin/workshop/stages", action="make", id="mine", name="Mine").status == 302
     drawing = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
-    where = maker.upload("/admin/workshop/media", drawing, name="Dot", kind="prop").headers["Location"]
+    where = editor.upload("/admin/workshop/media", drawing, name="Dot", kind="prop").headers["location"]
     file = where.rpartition("/")[2].partition("?")[0]
-    assert maker.post("/admin/workshop/stages/demo", action="take", kind="prop", id="1").status == 302
-    assert maker.post("/admin/workshop/stages/mine", action="put", file=file).status == 302
-    assert maker.post("/admin/workshop/players", action="add", name="ann", password="12345678").status == 302
-    house.kill()
-    server = house.open()
-    maker = Maker(server)
-    assert b'value="Dot"' in maker.get("/admin/workshop/stages/mine").body
+    assert editor.post("/admin/workshop/stages/demo", action="take", kind="prop", id="1").status == 302
+    assert editor.post("/admin/workshop/stages/mine", action="put", file=file).status == 302
+    assert editor.post("/admin/workshop/players", action="add", name="ann", password="12345678").status == 302
+    restarted.kill()
+    server = restarted.open()
+    editor = Editor(server)
+    assert b'value="Dot"' in editor.get("/admin/workshop/stages/mine").body
     assert ask(server, f"/media/{file}").body == drawing
-    assert b'value="Lantern"' not in maker.get("/admin/workshop/stages/demo").body
-    assert b">ann<" in maker.get("/admin/workshop/players").body
-    Maker(server, "ann", "12345678")
+    assert b'value="Lantern"' not in editor.get("/admin/workshop/stages/demo").body
+    assert b">ann<" in editor.get("/admin/workshop/players").body
+    Editor(server, "ann", "12345678")
 
 
-def test_chat_outlasts_a_kill_and_a_stop(house: House) -> None:
-    server = house.open()
+def test_chat_outlasts_a_kill_and_a_stop(restarted: RestartedBackend) -> None:
+    server = restarted.open()
     client = server.connect()
-    client.join()
+    join(client)
     for number in range(100):
-        client.send(f"msg=line%20{number}&mode=TEXT".encode())
-    client.until(b"text=line+99&mode=ANONTEXT")  # who has heard it will find it in the log
-    house.kill()
-    server = house.open()
+        client.send_frames(f"msg=line%20{number}&mode=TEXT".encode())
+    client.frames_until(b"text=line+99&mode=ANONTEXT")  # who has heard it will find it in the log
+    restarted.kill()
+    server = restarted.open()
     log = ask(server, "/stages/demo/log").body
     assert [log.count(f"<li> line {number}</li>".encode()) for number in range(100)] == [1] * 100
     client = server.connect()
-    assert any(b"line+99" in frame and b"mode=LOAD_CHAT" in frame for frame in client.join())
+    assert any(b"line+99" in frame and b"mode=LOAD_CHAT" in frame for frame in join(client))
     for number in range(100, 150):  # and then at once SIGTERM: what has been said is written first
-        client.send(f"msg=line%20{number}&mode=TEXT".encode())
-    client.until(b"text=line+149&mode=ANONTEXT")
-    house.stop()
-    server = house.open()
+        client.send_frames(f"msg=line%20{number}&mode=TEXT".encode())
+    client.frames_until(b"text=line+149&mode=ANONTEXT")
+    restarted.stop()
+    server = restarted.open()
     assert b"line 149</li>" in ask(server, "/stages/demo/log").body
 
 
-def test_what_was_arriving_at_a_kill_is_swept_up(house: House) -> None:
-    (house.folder / "media").mkdir()
-    left = house.folder / "media" / ".upload-abc"
+def test_what_was_arriving_at_a_kill_is_swept_up(restarted: RestartedBackend) -> None:
+    (restarted.folder / "media").mkdir()
+    left = restarted.folder / "media" / ".upload-abc"
     left.write_bytes(b"half a file")
-    house.open()
+    restarted.open()
     assert not left.exists()
 
 
-def test_the_administrators_password_can_be_set_later(house: House) -> None:
-    server = house.open(UPSTAGE_ADMIN_PASSWORD="")
+def test_the_administrators_password_can_be_set_later(restarted: RestartedBackend) -> None:
+    server = restarted.open(UPSTAGE_ADMIN_PASSWORD="")
     status, generated, _ = upstage(server, "admin-password")
     assert status == 0
-    Maker(server, "admin", generated.strip())
-    house.stop()
-    server = house.open(UPSTAGE_ADMIN_PASSWORD="another one")
-    Maker(server, "admin", "another one")
-    house.stop()
-    Maker(house.open(UPSTAGE_ADMIN_PASSWORD=""), "admin", generated.strip())
+    Editor(server, "admin", generated.strip())
+    restarted.stop()
+    server = restarted.open(UPSTAGE_ADMIN_PASSWORD="another one")
+    Editor(server, "admin", "another one")
+    restarted.stop()
+    Editor(restarted.open(UPSTAGE_ADMIN_PASSWORD=""), "admin", generated.strip())
 
 
-def test_players_from_a_shell_while_the_server_runs(house: House) -> None:
-    server = house.open()
+def test_players_from_a_shell_while_the_server_runs(restarted: RestartedBackend) -> None:
+    server = restarted.open()
     arguments = ("player", "add", "Ann", "--rights", "act,admin")
     assert upstage(server, *arguments, stdin="12345678\n") == (0, "", "")
     assert upstage(server, "player", "list") == (0, "Ann\tact,admin\n", "")
     wait_for_login(server, "ann", "12345678")
-    ann = Maker(server, "Ann", "12345678")
+    ann = Editor(server, "Ann", "12345678")
     assert ann.get("/admin/workshop/stages").status == 200
     assert ann.get("/admin/workshop/players").status == 403
     assert upstage(server, "player", "passwd", "Ann", stdin="87654321\n") == (0, "", "")
@@ -143,49 +143,49 @@ def test_players_from_a_shell_while_the_server_runs(house: House) -> None:
     assert upstage(server, "player", "list") == (0, "", "")
 
 
-def wait_for_login(server: Server, name: str, password: str) -> None:
+def wait_for_login(server: Backend, name: str, password: str) -> None:
     def can() -> bool:
         time.sleep(0.3)  # ten wrong tries would be too many
         try:
-            Maker(server, name, password)
+            Editor(server, name, password)
         except AssertionError:
             return False
         return True
 
-    server.wait_for(can, "login")
+    server.wait_for(can)
 
 
-def test_stages_from_a_shell_while_the_server_runs(house: House) -> None:
-    server = house.open()
+def test_stages_from_a_shell_while_the_server_runs(restarted: RestartedBackend) -> None:
+    server = restarted.open()
     assert upstage(server, "stage", "add", "garden", "--name", "The garden") == (0, "", "")
-    server.wait_for(lambda: ask(server, "/stages/garden").status == 200, "stage")
+    server.wait_for(lambda: ask(server, "/stages/garden").status == 200)
     _, stages, _ = upstage(server, "stage", "list")
     assert "garden\tThe garden\n" in stages
     client = server.connect()
-    client.send(b"stage_ID=garden&mode=JOIN")
-    client.until(b"&mode=JOINED")
+    client.send_frames(b"stage_ID=garden&mode=JOIN")
+    client.frames_until(b"&mode=JOINED")
     assert upstage(server, "stage", "remove", "garden") == (0, "", "")
-    assert client.receive().startswith(b"msg=This+stage+has+been+closed")
+    assert client.receive_frame().startswith(b"msg=This+stage+has+been+closed")
     assert ask(server, "/stages/garden").status == 404
 
 
 @pytest.mark.parametrize(
     ("arguments", "stdin", "message"),
     [
-        (("player", "add", "ann", "--rights", "fly"), "12345678\n", "There is no right fly"),
+        (("player", "add", "ann", "--rights", "fly"), "12345678\n", "Unknown right: fly"),
         (("player", "add", "a b"), "12345678\n", "A player's name has"),
         (("player", "add", "ann"), "short\n", "A password has 8 to 200"),
         (("player", "add", "ann"), "", "A password has 8 to 200"),
         (("player", "add", "Admin"), "12345678\n", "UPSTAGE_ADMIN_PASSWORD"),
         (("player", "passwd", "bob"), "12345678\n", "There is no player bob"),
         (("player", "remove", "bob"), "", "There is no player bob"),
-        (("stage", "add", "demo"), "", "There is a stage demo already"),
+        (("stage", "add", "demo"), "", "There is already a stage demo"),
         (("stage", "add", "a/b"), "", "A stage's address has"),
         (("stage", "remove", "x"), "", "There is no stage x"),
     ],
 )
 def test_mistakes_in_a_shell_are_named(
-    seeded: Server, arguments: tuple[str, ...], stdin: str, message: str
+    seeded: Backend, arguments: tuple[str, ...], stdin: str, message: str
 ) -> None:
     status, out, error = upstage(seeded, *arguments, stdin=stdin)
     assert (status, out) == (1, "")
@@ -194,19 +194,19 @@ def test_mistakes_in_a_shell_are_named(
 
 
 @pytest.fixture(scope="module")
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> Server:
-    server = Server(tmp_path_factory.mktemp("seeded"), SERVE)
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Backend:
+    server = Backend(tmp_path_factory.mktemp("seeded"), SERVE)
     assert server.stop() == 0
     return server
 
 
-def test_a_shell_before_the_first_start(tmp_path: Path, seeded: Server) -> None:
+def test_a_shell_before_the_first_start(tmp_path: Path, seeded: Backend) -> None:
     env = os.environ | seeded.env | {"UPSTAGE_DATA": str(tmp_path)}
     ended = subprocess.run(
         [sys.executable, "-m", "upstage", "player", "list"], env=env, capture_output=True, text=True
     )
     assert ended.returncode == 1
-    assert "it is made when the server starts" in ended.stderr
+    assert "it is created when the server starts" in ended.stderr
     assert list(tmp_path.iterdir()) == []
 
 

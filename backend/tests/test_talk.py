@@ -4,18 +4,20 @@ from collections.abc import Callable
 
 import pytest
 
-from company import Guest, actor
-from upstage.house import House
-from upstage.stage import Colours, Stage
+from demo_stage import with_demo
+from fake_clients import FakeClient, acting_player
+from upstage.stage.stage import Colours, Stage
+from upstage.stage.stages import Stages
 
 
 @pytest.fixture
-def house(stage: Stage) -> House:
-    other = Stage("other", "Other", "Hi", Colours("0x0", "0x0", "0x0", "0x0"))
-    return House([stage, other])
+def stages() -> Stages:
+    stages = with_demo(Stages())
+    stages.add(Stage(stages, "other", "Other", "Hi", Colours("0x0", "0x0", "0x0", "0x0")))
+    return stages
 
 
-def test_the_forms_of_a_line_in_the_log(stage: Stage) -> None:
+def test_the_forms_of_a_line_in_the_log() -> None:
     written: list[tuple[str, str]] = []
     spoken: list[tuple[str, str]] = []
 
@@ -23,12 +25,8 @@ def test_the_forms_of_a_line_in_the_log(stage: Stage) -> None:
         written.append((id, line))
         kept()
 
-    house = House(
-        [stage],
-        keep=keep,
-        speak=lambda voice, text: spoken.append((voice, text)),
-    )
-    ann = Guest(house, actor("ann"))
+    stages = with_demo(Stages(keep=keep, speak=lambda voice, text: spoken.append((voice, text))))
+    ann, stage = FakeClient(stages, acting_player("ann")), stages.by_id["demo"]
     stage.avatars[0].voice = "robot"
     ann.send("msg=house&mode=TEXT", "ID=1&mode=AV", "msg=a%20%3C%20b&mode=TEXT", "thought=t&mode=THOUGHT")
     ann.send("shout=S&mode=SHOUT", "pmessage=p&mode=PMESSAGE")
@@ -43,35 +41,35 @@ def message(frames: list[str]) -> list[str]:
     return [frame for frame in frames if frame.endswith("mode=MSG")]
 
 
-def test_a_whisper_finds_players_on_all_stages(house: House) -> None:
+def test_a_whisper_finds_players_on_all_stages(stages: Stages) -> None:
     ann, bob, eve = (
-        Guest(house, actor("ann")),
-        Guest(house, actor("bob")),
-        Guest(house, actor("eve"), "other"),
+        FakeClient(stages, acting_player("ann")),
+        FakeClient(stages, acting_player("bob")),
+        FakeClient(stages, acting_player("eve"), "other"),
     )
-    crowd = Guest(house)
+    crowd = FakeClient(stages)
     bob.send("ID=2&mode=AV")
-    for guest in (ann, bob, eve, crowd):
-        guest.heard()
+    for client in (ann, bob, eve, crowd):
+        client.heard()
     ann.send("msg=Bo~B|eve;nobody%20%3D%20now%20%3D%20%3C&mode=WHISPER".replace(";", "%3B"))
     whisper = "senderID=ann&text=now+%3D+%26lt%3B&mode=WHISPER"
     assert bob.heard() == eve.heard() == [whisper]
     assert crowd.heard() == []
     assert ann.heard() == [
         "message=You+whispered+to+bob%2C+eve%3A+now+%3D+%26lt%3B&mode=MSG",
-        "message=Nobody+here+is+called+nobody.&mode=MSG",
+        "message=No+player+here+is+called+nobody.&mode=MSG",
     ]
-    assert not house.stages["demo"].chat
+    assert not stages.by_id["demo"].chat
 
 
-def test_a_whisper_to_all_stays_on_the_stage(house: House) -> None:
+def test_a_whisper_to_all_stays_on_the_stage(stages: Stages) -> None:
     ann, bob, eve = (
-        Guest(house, actor("ann")),
-        Guest(house, actor("bob")),
-        Guest(house, actor("eve"), "other"),
+        FakeClient(stages, acting_player("ann")),
+        FakeClient(stages, acting_player("bob")),
+        FakeClient(stages, acting_player("eve"), "other"),
     )
-    for guest in (ann, bob, eve):
-        guest.heard()
+    for client in (ann, bob, eve):
+        client.heard()
     ann.send("msg=*%3Dplaces&mode=WHISPER")
     assert bob.modes() == ["WHISPER"]
     assert ann.modes() == ["WHISPER", "MSG"]
@@ -79,18 +77,18 @@ def test_a_whisper_to_all_stays_on_the_stage(house: House) -> None:
 
 
 @pytest.mark.parametrize("text", ["bob", "=x", "bob=", ", =x", ""])
-def test_a_whisper_that_is_none(house: House, text: str) -> None:
-    ann, bob = Guest(house, actor("ann")), Guest(house, actor("bob"))
+def test_a_whisper_that_is_none(stages: Stages, text: str) -> None:
+    ann, bob = FakeClient(stages, acting_player("ann")), FakeClient(stages, acting_player("bob"))
     ann.heard(), bob.heard()
     ann.send(f"msg={text.replace('=', '%3D')}&mode=WHISPER")
     assert ann.heard() == ["message=To+whisper%3A+%2Fwh+name%2C+name+%3D+text&mode=MSG"]
     assert bob.heard() == []
 
 
-def test_the_buttons_are_there_for_late_joiners(house: House) -> None:
-    ann = Guest(house, actor("ann"))
+def test_the_buttons_are_there_for_late_joiners(stages: Stages) -> None:
+    ann = FakeClient(stages, acting_player("ann"))
     ann.send("mode=APPLAUSE", "mode=VOLUNTEER")
-    late = Guest(house)
+    late = FakeClient(stages)
     late.heard()
     late.send("mode=LOADED")
     assert late.modes()[-3:] == ["APPLAUSE", "VOLUNTEER", "CONFIRM_LOADED"]

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theatre import DRAWING, MULTIPART, Maker, Server, ask, bring, multipart
+from running_backend import DRAWING, MULTIPART, Backend, Editor, ask, multipart
 from upstage.web.upload import Upload
 
 MEDIA = "/admin/workshop/media"
 
 
 @pytest.fixture
-def house(workshop: Server) -> Server:
+def backend(workshop: Backend) -> Backend:
     return workshop
 
 
@@ -26,49 +26,49 @@ def padded(size: int) -> bytes:
     return PNG + b"x" * (size - len(PNG) - 8) + b"IEND\xaeB`\x82"
 
 
-def test_how_big_a_file_may_be_depends_on_the_role(house: Server, maker: Maker, admin: Maker) -> None:
-    bring(maker, "Just", "backdrop", padded(1_000_000))
-    bring(admin, "Big", "backdrop", padded(2_000_000))
-    for who, size in ((maker, 1_000_001), (admin, 2_000_001), (maker, 5_000_000)):
+def test_how_big_a_file_may_be_depends_on_the_role(backend: Backend, editor: Editor, admin: Editor) -> None:
+    editor.bring("Just", "backdrop", padded(1_000_000))
+    admin.bring("Big", "backdrop", padded(2_000_000))
+    for who, size in ((editor, 1_000_001), (admin, 2_000_001), (editor, 5_000_000)):
         answer = who.upload(MEDIA, padded(size), name="Too big", kind="backdrop")
         assert answer.status == 413
-        assert b"The file is too big" in answer.body
-    assert not list(house.media.glob(".upload-*"))
+        assert b"The file is too large" in answer.body
+    assert not list(backend.media.glob(".upload-*"))
 
 
 @pytest.mark.parametrize(
     ("data", "fields", "status", "message"),
     [
-        (b"MZ\x90", {}, 415, b"none of PNG"),
+        (b"MZ\x90", {}, 415, b"not in a supported format"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>", {}, 415, b"&lt;script&gt;"),
         (b"", {}, 400, b"Choose a file first"),
-        (DRAWING, {"kind": "audio"}, 415, b"This is a SVG file: a picture"),
-        (DRAWING, {"kind": "spaceship"}, 400, b"A file is one of"),
+        (DRAWING, {"kind": "audio"}, 415, b"SVG file is a picture"),
+        (DRAWING, {"kind": "spaceship"}, 400, b"The kind of a file is one of"),
         (DRAWING, {"name": " "}, 400, b"The name of a file has"),
-        (DRAWING, {"name": "x" * 2000}, 400, b"could not be understood"),
+        (DRAWING, {"name": "x" * 2000}, 400, b"form is not valid"),
     ],
 )
 def test_files_that_are_not_taken(
-    house: Server, maker: Maker, data: bytes, fields: dict[str, str], status: int, message: bytes
+    backend: Backend, editor: Editor, data: bytes, fields: dict[str, str], status: int, message: bytes
 ) -> None:
-    before = sorted(house.media.rglob("*"))
-    answer = maker.upload(MEDIA, data, **{"name": "X", "kind": "prop", **fields})
+    before = sorted(backend.media.rglob("*"))
+    answer = editor.upload(MEDIA, data, **{"name": "X", "kind": "prop", **fields})
     assert answer.status == status
     assert message in answer.body
-    assert sorted(house.media.rglob("*")) == before
+    assert sorted(backend.media.rglob("*")) == before
 
 
-def test_an_upload_that_breaks_off_leaves_nothing(house: Server, maker: Maker) -> None:
-    whole = multipart({"csrf": maker.csrf, "name": "X", "kind": "prop"}, b"x" * 500_000)
+def test_an_upload_that_breaks_off_leaves_nothing(backend: Backend, editor: Editor) -> None:
+    whole = multipart({"csrf": editor.csrf, "name": "X", "kind": "prop"}, b"x" * 500_000)
     head = (
-        f"POST {MEDIA} HTTP/1.1\r\nHost: localhost\r\nCookie: {maker.cookie}\r\n"
+        f"POST {MEDIA} HTTP/1.1\r\nHost: localhost\r\nCookie: {editor.cookie}\r\n"
         f"Content-Type: {MULTIPART}\r\nContent-Length: {len(whole)}\r\n\r\n"
     ).encode()
-    with socket.create_connection(("127.0.0.1", house.web_port), 5) as connection:
+    with socket.create_connection(("127.0.0.1", backend.web_port), 5) as connection:
         connection.sendall(head + whole[:300_000])
-        on_disk = lambda: sum(path.stat().st_size for path in house.media.glob(".upload-*"))  # noqa: E731
-        house.wait_for(lambda: on_disk() > 200_000, "file that arrives piece by piece")
-    house.wait_for(lambda: not list(house.media.glob(".upload-*")), "clean folder")
+        on_disk = lambda: sum(path.stat().st_size for path in backend.media.glob(".upload-*"))  # noqa: E731
+        backend.wait_for(lambda: on_disk() > 200_000)
+    backend.wait_for(lambda: not list(backend.media.glob(".upload-*")))
 
 
 @pytest.mark.parametrize(
@@ -84,19 +84,19 @@ def test_an_upload_that_breaks_off_leaves_nothing(house: Server, maker: Maker) -
         multipart({}, DRAWING)[:-20],
     ],
 )
-def test_bodies_that_make_no_sense(house: Server, maker: Maker, body: bytes) -> None:
-    answer = ask(house, MEDIA, "POST", body, Cookie=maker.cookie, Content_Type=MULTIPART)
+def test_bodies_that_make_no_sense(backend: Backend, editor: Editor, body: bytes) -> None:
+    answer = ask(backend, MEDIA, "POST", body, Cookie=editor.cookie, Content_Type=MULTIPART)
     assert answer.status in (400, 403)
-    assert not list(house.media.glob(".upload-*"))
+    assert not list(backend.media.glob(".upload-*"))
 
 
-def test_nobody_else_gets_a_byte_onto_the_disk(house: Server, admin: Maker) -> None:
-    before = sorted(house.media.rglob("*"))
+def test_nobody_else_gets_a_byte_onto_the_disk(backend: Backend, admin: Editor) -> None:
+    before = sorted(backend.media.rglob("*"))
     body = multipart({"csrf": admin.csrf}, padded(500_000))
     evil = {"Cookie": admin.cookie, "Origin": "http://evil.example"}
     for headers in ({}, {"Cookie": "upstage_session=x"}, evil):
-        assert ask(house, MEDIA, "POST", body, Content_Type=MULTIPART, **headers).status in (403, 413)
-    assert sorted(house.media.rglob("*")) == before
+        assert ask(backend, MEDIA, "POST", body, Content_Type=MULTIPART, **headers).status in (403, 413)
+    assert sorted(backend.media.rglob("*")) == before
 
 
 PIECES = st.sampled_from(

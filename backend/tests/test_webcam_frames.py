@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import Clock
 
-from ftp_door import JPEG
-from upstage.web import webcam as held
+from running_webcam_listener import JPEG
+from upstage.web import webcam
 from upstage.web.webcam import EXAMINE, Frames
 
 START = 1_800_000_000
@@ -54,7 +54,7 @@ def test_at_once_without_a_viewer_for_a_new_one_and_for_a_missing_frame(camera: 
         assert camera.ask("v", "nobody.jpg") == [0]
     assert camera.ask("one") == [0]
     assert camera.ask("two") == [0]
-    assert camera.frames.held == 0
+    assert camera.frames.waiting == 0
 
 
 def test_held_until_the_frame_changes(camera: Camera) -> None:
@@ -65,7 +65,7 @@ def test_held_until_the_frame_changes(camera: Camera) -> None:
     camera.shoot()
     camera.wait(EXAMINE)
     assert 3 < came[0] <= 3 + EXAMINE
-    assert camera.frames.held == 0
+    assert camera.frames.waiting == 0
 
 
 def test_held_until_the_frame_is_30_seconds_old(camera: Camera) -> None:
@@ -98,14 +98,14 @@ def test_who_leaves_is_not_held(camera: Camera) -> None:
     waiting = camera.frames.next("ann.jpg", "one")
     waiting.addErrback(lambda _: None)
     waiting.cancel()
-    assert camera.frames.held == 0
+    assert camera.frames.waiting == 0
     camera.wait(1)
     assert camera.clock.getDelayedCalls() == []
 
 
 def test_bounds(camera: Camera, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held, "MAX_HELD", 3)
-    monkeypatch.setattr(held, "MAX_VIEWERS", 4)
+    monkeypatch.setattr(webcam, "MAX_WAITING", 3)
+    monkeypatch.setattr(webcam, "MAX_VIEWERS", 4)
     for viewer in "abcd":
         camera.ask(viewer)
     assert [camera.ask(viewer) for viewer in "abcd"] == [[], [], [], [0]]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ftp_door import JPEG, Door, store
-from upstage import webcam
+from running_webcam_listener import JPEG, Door, store
+from upstage.net import webcam
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_from_the_camera_to_the_page(door: Door) -> None:
     client.cwd("/")
     assert store(client).startswith("226 ")
     status, headers, body = door.get("/video/ann.jpg?s=1&u=1")
-    assert (status, headers["Content-Type"], headers["Cache-Control"]) == (200, "image/jpeg", "no-store")
+    assert (status, headers["content-type"], headers["cache-control"]) == (200, "image/jpeg", "no-store")
     assert body == JPEG
     fresh = JPEG.replace(b"picture", b"PICTURE")
     timer = threading.Timer(1, store, [client, "/ann.jpg", fresh])
@@ -38,7 +38,7 @@ def test_from_the_camera_to_the_page(door: Door) -> None:
     timer.join()
     assert client.quit().startswith("221 ")
     assert [path.name for path in door.folder.iterdir()] == ["ann.jpg"]
-    assert door.stop() == "[('refused', 0), ('stored', 2)]\n"
+    assert door.stop() == "[('rejected', 0), ('stored', 2)]\n"
 
 
 @pytest.mark.parametrize(
@@ -91,14 +91,14 @@ def test_everything_else_of_ftp_is_refused(door: Door, command: str) -> None:
         ("ann.jpg", JPEG[:4] + b"x" * webcam.MAX_SIZE * 4 + JPEG[-2:]),
     ],
 )
-def test_what_is_no_picture_is_refused(door: Door, name: str, data: bytes) -> None:
+def test_what_is_no_picture_is_rejected(door: Door, name: str, data: bytes) -> None:
     client = door.login()
     with pytest.raises((ftplib.error_perm, ConnectionError)):
         store(client, name, data)
     assert list(door.folder.iterdir()) == []
     time.sleep(0.05)  # for a client that was cut while sending, the answer is still to be read
     assert store(door.login()).startswith("226 ")
-    assert door.stop() == "[('refused', 1), ('stored', 1)]\n"
+    assert door.stop() == "[('rejected', 1), ('stored', 1)]\n"
 
 
 def test_two_pictures_at_once_are_one_too_many(door: Door) -> None:
@@ -125,12 +125,12 @@ def test_a_picture_that_does_not_come(tmp_path: Path) -> None:
     client = door.login()
     data = client.transfercmd("STOR ann.jpg")
     data.sendall(JPEG[:300])
-    with pytest.raises(ftplib.error_perm, match="must be here"):
+    with pytest.raises(ftplib.error_perm, match="did not arrive"):
         client.voidresp()
     data.close()
     client.makepasv()
     assert client.sendcmd("STOR ann.jpg").startswith("150 ")
-    with pytest.raises(ftplib.error_perm, match="must be here"):
+    with pytest.raises(ftplib.error_perm, match="did not arrive"):
         client.voidresp()
     door.stop()
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ftp_door import JPEG
-from upstage import webcam
-from upstage.members import Player
-from upstage.webcam import Pictures, Refused
+from running_webcam_listener import JPEG
+from upstage.net import webcam
+from upstage.net.webcam import Pictures, Rejected
+from upstage.stage.players import Player
 
 
 def test_whose_picture_it_is(tmp_path: Path) -> None:
@@ -16,12 +16,12 @@ def test_whose_picture_it_is(tmp_path: Path) -> None:
     ann = Player("ann", can_act=True)
     pictures.allow(ann, "ann.jpg")
     for name in ("bob.jpg", "ann.png", "../ann.jpg", "ann.jpg\0", "Ann.jpg", ""):
-        with pytest.raises(Refused):
+        with pytest.raises(Rejected):
             pictures.allow(ann, name)
     chief = Player("chief", can_act=True, can_su=True)
     pictures.allow(chief, "bob.jpg")
     for name in ("../bob.jpg", ".bob.jpg", "bob/x.jpg", "bob.svg", "b" * 41 + ".jpg", ".jpg"):
-        with pytest.raises(Refused):
+        with pytest.raises(Rejected):
             pictures.allow(chief, name)
 
 
@@ -31,14 +31,14 @@ def test_only_whole_jpegs_and_not_too_often(tmp_path: Path) -> None:
     pictures = Pictures(tmp_path, lambda: now, lambda *picture: told.append(picture))
     ann = Player("ann", can_act=True)
     for data in (b"", JPEG[:-1], b"GIF89a" + JPEG, b"\xff\xd8\xff"):
-        with pytest.raises(Refused):
+        with pytest.raises(Rejected):
             pictures.take(ann, "ann.jpg", data)
     assert list(tmp_path.iterdir()) == []
     pictures.allow(ann, "ann.jpg")
     pictures.take(ann, "ann.jpg", JPEG + b"\0\0")
     assert (tmp_path / "ann.jpg").read_bytes() == JPEG + b"\0\0"
     assert told == [("ann.jpg", "ann", len(JPEG) + 2)]
-    with pytest.raises(Refused):
+    with pytest.raises(Rejected):
         pictures.allow(ann, "ann.jpg")
     now += webcam.MIN_INTERVAL
     pictures.allow(ann, "ann.jpg")

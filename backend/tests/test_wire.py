@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upstage.wire import MAX_FRAME, BadFrame, Message, Splitter, decode, encode
+from upstage.stage.wire import MAX_FRAME, BadFrame, Message, Splitter, decode, encode
 
 NAMES = st.text(min_size=1).filter(lambda name: name != "mode")
 

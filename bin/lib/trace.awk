@@ -30,8 +30,8 @@ function tell(left, right,   line) {
 function ms(seconds) { return sprintf("%.1f ms", seconds * 1000) }
 function s(seconds) { return sprintf("%.0f s", seconds) }
 
-# What happens to the backend's answer. One that is not stored has a lifetime, too: for so long requests for it go to
-# the backend side by side, because they could not share an answer.
+# What happens to the backend's answer. One that is not stored has a lifetime as well: until it ends, requests for it go
+# to the backend in parallel, because they could not share an answer.
 function fate() {
     if (passed) return "not stored: it is a pass"
     if (storable == "cacheable") return "kept for " s(kept) ", and for another " s(grace) " in case the backend fails"

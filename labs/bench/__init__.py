@@ -1,1 +1,1 @@
-"""Runs the labs: labs/NAME/lab.toml is the experiment, `python -m bench` measures it and writes the report."""
+"""Runs the labs: labs/NAME/lab.toml is the experiment, `python -m bench` measures it and reports."""

@@ -35,7 +35,8 @@ class Experiment:
     """A lab in one mode.
 
     `warm_up` replaces settings in the measurement before the first that counts; `versions` has a command for
-    each of the lab's own services; `baseline` are the parts of the key in which the cell to compare with differs.
+    each of the lab's own services; `baseline` are the parts of the key in which the cell to compare with
+    differs.
     """
 
     name: str

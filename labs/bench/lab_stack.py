@@ -1,4 +1,4 @@
-"""The containers of a lab: a Compose project of its own that publishes no port, started and removed by the runner.
+"""The containers of a lab: a Compose project that publishes no port, started and removed by the runner.
 
 Compose creates them. The engine's API starts them, runs commands inside and reports what they use, whichever
 version of cgroups the machine has.
@@ -32,7 +32,7 @@ class Problem(Exception):
 
 @dataclass(frozen=True)
 class Usage:
-    """What a running service has used: CPU seconds since its start, bytes of memory now, and its memory limit."""
+    """What a service uses: CPU seconds since its start, bytes of memory now, and its memory limit."""
 
     cpu_seconds: float
     memory_bytes: int
@@ -65,7 +65,7 @@ class LabStack:
         self.remove()
 
     def start(self) -> None:
-        """Build, create and start the services and their dependencies, each once its dependencies are healthy.
+        """Build, create and start the services, each once its dependencies are healthy.
 
         The health checks run here and not in the engine: the engine would repeat them during the measurement,
         and each costs as much CPU as a hundred requests. RuntimeError if a service does not start.
@@ -89,7 +89,7 @@ class LabStack:
 
     def remove(self) -> None:
         """Remove everything: containers, networks, volumes."""
-        self._compose("--profile", "*", "down", "--volumes", "--remove-orphans", "--timeout", "3")
+        self._compose("down", "--volumes", "--remove-orphans", "--timeout", "3")
 
     def run(self, service: str, *command: str) -> str:
         """Run a command inside a service and return its output. Problem, with its last line, if it fails."""
@@ -107,7 +107,7 @@ class LabStack:
             return dict(zip(services, pool.map(self._usage, services), strict=True))
 
     def memory_bytes(self, service: str) -> int:
-        """Memory of a service without the page cache that the kernel can reclaim, as `docker stats` shows it."""
+        """Memory of a service without the reclaimable page cache, as `docker stats` shows it."""
         return self._usage(service).memory_bytes
 
     def _usage(self, service: str) -> Usage:
@@ -144,7 +144,7 @@ class LabStack:
         files: Iterable[str] = (part for file in self.files for part in ("-f", str(file)))
         done = subprocess.run(
             ["docker", "compose", "--project-directory", str(REPO), "-p", PROJECT, *files, *arguments],
-            env={**os.environ, "HEALTH_INTERVAL": "24h", "COMPOSE_PROFILES": ""},
+            env={**os.environ, "HEALTH_INTERVAL": "24h"},
             capture_output=True,
             text=True,
             start_new_session=True,  # Ctrl-C is for this process alone: it must still remove the containers

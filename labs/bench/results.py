@@ -1,4 +1,4 @@
-"""The results file, test-results/bench/NAME.json: complete after every sample, so that an interrupted run can continue."""
+"""The results file, test-results/bench/NAME.json: rewritten after each sample, so that a run can continue."""
 
 import json
 import os

@@ -1,8 +1,8 @@
 """Runs an experiment: warm-up, then interleaved repetitions; every sample is written at once.
 
-Each round measures every cell once, so a slow minute of the machine affects all cells and not three samples of
-one. After each sample the same small calculation is timed, with the servers at rest: if it takes longer than
-usual, other programs are using the machine.
+Each round measures every cell once, so a slow minute of the machine affects all cells and not three samples
+of one. After each sample the same small calculation is timed, with the servers at rest: if it takes longer
+than usual, other programs are using the machine.
 """
 
 import hashlib
@@ -99,7 +99,7 @@ class Meter:
         self.last = stack.usage(services)
 
     def read(self) -> tuple[dict[str, float], dict[str, Usage]]:
-        """CPU seconds since the last reading, and this one. Between two, run one measurement and nothing else."""
+        """CPU seconds since the last reading, and this reading. Run one measurement between two."""
         earlier, self.last = self.last, self.stack.usage(self.services)
         spent = {name: self.last[name].cpu_seconds - earlier[name].cpu_seconds for name in self.services}
         return spent, self.last

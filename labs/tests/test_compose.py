@@ -1,7 +1,6 @@
 """The Compose files of the labs, merged with the stack's."""
 
 import json
-import os
 from typing import Any
 
 import pytest
@@ -20,8 +19,7 @@ def merged(*files: str) -> dict[str, Any]:
     """The services of a merged configuration."""
     command = ["docker", "compose", "--project-directory", str(REPO), "-p", "x"]
     command += [word for file in files for word in ("-f", file)]
-    environment = {**os.environ, "COMPOSE_PROFILES": ""}
-    printed = check(*command, "config", "--no-interpolate", "--format", "json", env=environment)
+    printed = check(*command, "config", "--no-interpolate", "--format", "json")
     return json.loads(printed)["services"]  # type: ignore[no-any-return]
 
 

@@ -27,7 +27,7 @@ class TestServers:
     def test_every_cell_can_be_measured(self, lab: LabStack) -> None:
         """The URL of each cell in lab.toml has the length that it says."""
         cells = load(REPO / "labs" / "opendata", "full").cells
-        assert len(cells) == 8
+        assert len(cells) > 10
         for cell in cells:
             settings: Mapping[str, Any] = cell.settings
             server = settings["url"].removeprefix("http://").removesuffix(":8080")

@@ -60,6 +60,8 @@ class Client:
                 self.send("CONFIRM_LOADED")
             case "TEXT":
                 self.stage.broadcast("ANONTEXT", text=fields["msg"])
+                if self.stage.reloads:
+                    self.stage.broadcast("RELOAD")
             case "AV":
                 self.stage.broadcast("AV_CONNECT", client=self.me, ID=fields["ID"])
             case "MOVE":
@@ -80,8 +82,9 @@ class FakeStage:
         self.drop_every = 0  # lose every so many frames of each connection
         self.drop_mode = ""  # lose the frames of this mode
         self.latency = 0.0  # seconds before each reply
-        self.rejects = False  # nobody may join
+        self.rejects = False  # reject every JOIN
         self.applause = False  # offer the applause button
+        self.reloads = False  # ask every client to load the page again after each chat line
         self.cut_at = ""  # cut a connection in mid-frame when it sends this mode
         self.stalls = False  # stop reading after JOIN
         self.policy = POLICY

@@ -53,6 +53,14 @@ def test_reloads_request_only_what_may_have_changed(site: FakeSite) -> None:
     assert site.revalidated["/admin/id"] == 0
 
 
+def test_a_newcomer_has_an_empty_browser_cache(site: FakeSite) -> None:
+    newcomers = eager(Audience)
+    newcomers.tasks = [Audience.arrive]
+    assert not run(site, newcomers, users=1, until_rows={"/stages/demo": 4, "stage join": 3}).failed
+    assert site.asked["/script/v1/main.js"] >= 3
+    assert not site.revalidated
+
+
 def test_a_304_that_names_an_encoding_is_no_failure(site: FakeSite) -> None:
     picture = site.pages["/media/queen.svg"]
     picture.body, picture.headers["content-encoding"] = gzip.compress(b"<svg/>"), "gzip"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from caches import metrics, table
-from upstage.metrics import class_of
+from upstage.net.metrics import class_of
 
 COUNTS = {
     ("/media/*.svg", "client", "hit"): 1999,
@@ -127,8 +127,8 @@ TEXT = """# HELP upstage_http_request_seconds Time to answer
 upstage_http_request_seconds_bucket{path="page",le="0.1"} 9.0
 upstage_http_request_seconds_count{path="page",status="200"} 10.0
 upstage_http_request_seconds_count{path="media with } and space",status="304"} 5.0
-upstage_clients{transport="tcp",role="player"} 2.0
-upstage_clients{transport="websocket",role="audience"} 40.0
+upstage_clients{role="player",transport="tcp"} 2.0
+upstage_clients{role="audience",transport="websocket"} 40.0
 process_cpu_seconds_total 1.25e+01
 """
 

@@ -166,7 +166,7 @@ def test_connecting_ends_after_the_patience() -> None:
         begin = time.monotonic()
 
         def dial_on() -> None:
-            while True:  # until the kernel takes no more
+            while True:  # until the kernel accepts no further connection
                 held.append(SocketConnection("127.0.0.1", busy.getsockname()[1], patience=0.3))
 
         with pytest.raises(StageError, match=r"^no connection within 0\.3 s$"):

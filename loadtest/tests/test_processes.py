@@ -76,6 +76,7 @@ late_ms = 9000
 @pytest.mark.parametrize("processes", [(), ("--processes=2",)], ids=["alone", "with workers"])
 def test_a_judged_run_of_a_healthy_site(site: FakeSite, tmp_path: Path, processes: tuple[str, ...]) -> None:
     site.cached.update(ASSETS)  # as on a server that has run for a while
+    site.instead["/.nginx/backend"] = response("process_cpu_seconds_total 1\nupstage_clients 3\n")
     (tmp_path / "thresholds.toml").write_text(THRESHOLDS)
     arguments = ("-u6", "-r6", "--audience=stays", "--chat-rate=240", *processes)
     file = f"--thresholds={tmp_path / 'thresholds.toml'}"
@@ -86,6 +87,7 @@ def test_a_judged_run_of_a_healthy_site(site: FakeSite, tmp_path: Path, processe
     assert done.stdout.rstrip().endswith("GOOD: all 6 lines hold.")
     assert "Traceback" not in done.stdout
     report = json.loads((tmp_path / "reports" / "report.json").read_text())
+    assert report["backend"]["clients"] == 3
     rows = {(row["method"], row["name"]): row["num_requests"] for row in report["rows"]}
     # Every response was counted once, in whichever process it came.
     counted = {line["row"]: 0 for line in report["caches"]}

@@ -45,6 +45,15 @@ def test_a_variable_sets_a_field(monkeypatch: pytest.MonkeyPatch) -> None:
     assert thresholds.of(parse())["hit_ratio"]["/media/*"] == 0.7
 
 
+def test_the_shipped_file_may_lack_the_line_of_a_field(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    (tmp_path / "thresholds.toml").write_text('[error_ratio]\n"*" = 0.1\n')
+    monkeypatch.setattr(thresholds, "SHIPPED", tmp_path / "thresholds.toml")
+    assert thresholds.of(parse("--max-errors=0.3")) == {"error_ratio": {"*": 0.3}}
+    assert thresholds.of(parse(file))["p95_ms"]["* heard"] == 300
+
+
 @pytest.mark.parametrize(
     ("content", "message"), [("[sample]\n'GET /' = 1", "unknown table [sample]"), (None, "No such file")]
 )

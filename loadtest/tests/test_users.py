@@ -38,6 +38,7 @@ def test_the_web_audience_does_the_same_over_a_websocket(site: FakeSite) -> None
     result = run(site, WebAudience, users=3, arguments=arguments, until_rows=rows)
     assert not result.failed
     assert "stage join" not in result.requests
+    assert site.asked["/ws"] >= 3
     assert site.hosts == {"classic.localhost"}
 
 
@@ -54,17 +55,20 @@ def test_chat_lines_come_back_and_every_other_user_receives_them(site: FakeSite)
 
 @pytest.fixture
 def two_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """At most two sessions measure, and the others read five times a second."""
+    """At most two sessions measure, and the others read every two seconds."""
     monkeypatch.setattr(session, "MEASURING", 2)
-    monkeypatch.setattr(session, "INTERVAL", 0.2)
+    monkeypatch.setattr(session, "INTERVAL", 2.0)
     yield
     assert not session.measuring
 
 
 def test_only_some_sessions_measure_but_all_lines_come_back(two_measure: None, site: FakeSite) -> None:
+    site.stage.latency = 0.1  # the others often wait for a line of their own
     rows = {"stage join": 8, "stage chat": 40}
     result = run(site, Audience, users=8, arguments=(STAYS, "--chat-rate=120"), until_rows=rows)
     assert not result.failed
+    # A session that waits for its own line reads at once, too.
+    assert result.averages["stage chat"] < 700
     # By two sessions, not by seven.
     assert 0 < result.requests["stage heard"] <= 2 * len(site.stage.lines)
 
@@ -88,6 +92,13 @@ def test_the_audience_applauds_if_the_stage_offers_it(site: FakeSite, offered: b
 def test_a_reload_closes_the_connection_and_joins_again(site: FakeSite, user: type[User], kind: str) -> None:
     assert not run(site, eager(user), users=2, until_rows={f"{kind} join": 8}).failed
     until(lambda: abs(site.stage.closed - site.stage.modes["JOIN"]) <= 2)
+
+
+def test_a_visit_ends_when_the_stage_asks_for_a_reload(site: FakeSite) -> None:
+    site.stage.reloads = True
+    restless = type("Audience", (Audience,), {"wait_time": constant(0.05)})
+    arguments = (STAYS, "--chat-rate=600")
+    assert not run(site, restless, users=1, arguments=arguments, until_rows={"stage join": 4}).failed
 
 
 def test_a_refused_connection_fails(site: FakeSite) -> None:

@@ -57,7 +57,7 @@ def test_the_form_offers_classes_shapes_and_fields(
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "reported"),
     [
         ("ready", "ready"),
         ("spawning", "spawning"),
@@ -68,13 +68,13 @@ def test_the_form_offers_classes_shapes_and_fields(
         ("stopped", "stopped"),
     ],
 )
-def test_the_page_polls_until_the_run_is_over(ui: WebUI, state: str, told: str) -> None:
+def test_the_page_polls_until_the_run_is_over(ui: WebUI, state: str, reported: str) -> None:
     assert ui.environment.runner
     assert ui.environment.web_ui
     tabs.add(ui.environment.web_ui, "Tab", [], lambda: [{"name": "row"}])
     ui.environment.runner.state = state
     answer = ui.stats()
-    assert answer["state"] == told
+    assert answer["state"] == reported
     assert [table["key"] for table in answer["extended_stats"]] == ["tab", "verdict", "caches"]
     assert ui.table("tab") == [{"name": "row"}]
 

@@ -43,7 +43,6 @@ class Browser(FastHttpUser):
     """Fetches as a browser does; a response that breaks a promise of the stack is a failed sample."""
 
     abstract = True
-    concurrency = CONNECTIONS
     connection_timeout = 10.0
     network_timeout = 10.0
     # A redirect is a response to check; the one after signing in need not be followed.

@@ -22,9 +22,9 @@ FIELDS = {
 def add(parser: LocustArgumentParser) -> None:
     """Declare the options. A mistake in the file ends Locust here, not after the run.
 
-    The defaults of the fields are those of the file that `--thresholds` names. argparse converts a default
-    that is text at the end of parsing, when the file is known:
-    https://docs.python.org/3/library/argparse.html#default A field without a line in that file has no effect.
+    The defaults of the fields are the numbers of the file that `--thresholds` names; a field without a line
+    in it has no effect. The file is known when argparse converts these defaults: it does so after the
+    arguments, because they are text. https://docs.python.org/3/library/argparse.html#default
     """
     shipped = judge.read(SHIPPED)
     file = dict(shipped)
@@ -55,13 +55,14 @@ def add(parser: LocustArgumentParser) -> None:
         help="judge the run by this file at its end: exit code 1 or more unless the run is good enough",
     )
     for option, (table, pattern, description) in FIELDS.items():
-        parser.add_argument(
-            f"--{option}",
-            env_var="LOADTEST_" + option.upper().replace("-", "_"),
-            type=number_of(table, pattern),
-            default="",
-            help=f"verdict: {description}",
-        )
+        if pattern in shipped.get(table, {}):
+            parser.add_argument(
+                f"--{option}",
+                env_var="LOADTEST_" + option.upper().replace("-", "_"),
+                type=number_of(table, pattern),
+                default="",
+                help=f"verdict: {description}",
+            )
 
 
 def of(options: Namespace) -> judge.Thresholds:
@@ -69,6 +70,7 @@ def of(options: Namespace) -> judge.Thresholds:
     file = options.thresholds or judge.read(SHIPPED)
     tables = {table: dict(lines) for table, lines in file.items()}
     for option, (table, pattern, _) in FIELDS.items():
-        if pattern in tables.get(table, {}):
-            tables[table][pattern] = getattr(options, option.replace("-", "_"))
+        name = option.replace("-", "_")
+        if pattern in tables.get(table, {}) and name in options:
+            tables[table][pattern] = getattr(options, name)
     return tables

@@ -27,7 +27,7 @@ alternative_names() (
 # these names and no others. openssl makes the key readable for its owner only.
 make_certificate() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 365 -config - \
-        -keyout "$pair.key.new" -out "$pair.pem.new" <<END || return
+        -keyout "$own.key.new" -out "$own.pem.new" <<END || return
 [req]
 prompt = no
 distinguished_name = subject
@@ -41,8 +41,8 @@ keyUsage = critical, digitalSignature
 extendedKeyUsage = serverAuth
 subjectKeyIdentifier = hash
 END
-    mv "$pair.key.new" "$pair.key" && mv "$pair.pem.new" "$pair.pem" &&
-        echo "$1" >"$pair.names" # last: after an interrupted start the next one makes a new pair
+    mv "$own.key.new" "$own.key" && mv "$own.pem.new" "$own.pem" &&
+        echo "$1" >"$own.names" # last: after an interrupted start the next one makes a new pair
 }
 
 if [ "$TLS_CERTIFICATE" ]; then
@@ -55,12 +55,12 @@ if [ "$TLS_CERTIFICATE" ]; then
 else
     # In a container a volume is mounted on /var/tmp. A new volume takes over the mode of the image's folder, and that
     # one is writable for all users: nginx does not run as root.
-    pair=$CERTIFICATE_FOLDER/proscenium
-    export CERTIFICATE="$pair.pem" CERTIFICATE_KEY="$pair.key"
+    own=$CERTIFICATE_FOLDER/proscenium
+    export CERTIFICATE="$own.pem" CERTIFICATE_KEY="$own.key"
     all_names=$(alternative_names "upstage.localhost localhost 127.0.0.1 [::1] classic.localhost nginx.localhost
         static.localhost second.localhost $SERVER_NAMES")
     # Renew a pair that ends within a month, or that was made for other names.
-    if [ "$(cat "$pair.names" 2>/dev/null)" != "$all_names" ] || ! usable_pair "$CERTIFICATE" "$CERTIFICATE_KEY" ||
+    if [ "$(cat "$own.names" 2>/dev/null)" != "$all_names" ] || ! usable_pair "$CERTIFICATE" "$CERTIFICATE_KEY" ||
         ! openssl x509 -in "$CERTIFICATE" -noout -checkend $((30 * 24 * 3600)) >/dev/null; then
         output=$(make_certificate "$all_names" 2>&1) ||
             die "No certificate for $all_names could be made in $CERTIFICATE_FOLDER: $(echo "$output" | tail -n 1)"

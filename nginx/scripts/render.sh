@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154  # other scripts set some variables, templates use some
-# Fills the templates, as the official nginx image does: copies every .conf and .conf.template of this configuration into
-# GENERATED_FOLDER and replaces each ${NAME} by that setting. Sourced by start.sh and reload.sh.
+# Fills the templates, as the official nginx image does: copies every .conf and .conf.template of this configuration to
+# GENERATED_FOLDER, in the templates with each ${NAME} replaced by that setting. Sourced by start.sh and reload.sh.
 # https://hub.docker.com/_/nginx (environment variables in the configuration)
 set -eu
 cd "$(dirname "$0")"
@@ -52,12 +52,13 @@ command -v envsubst >/dev/null || die "envsubst is missing: apt-get install gett
 # nginx's own variables are in lower case, so envsubst leaves them alone.
 names=$(env | sed -n 's/^\([A-Z][0-9A-Z_]*\)=.*/${\1}/p')
 rm -rf "$GENERATED_FOLDER/mirror" "$GENERATED_FOLDER/second"
-for file in nginx.conf */*.conf */*.conf.template; do
+cp -f --parents -- nginx.conf */*.conf "$GENERATED_FOLDER"
+for file in */*.template; do
     case $file in
     mirror/*) [ "$MIRROR_ADDRESS" ] || continue ;;
     second/*) [ "$SECOND_ADDRESS" ] || continue ;;
     esac
-    mkdir -p "$GENERATED_FOLDER/$(dirname "$file")"
+    mkdir -p "$GENERATED_FOLDER/${file%/*}"
     envsubst "$names" <"$file" >"$GENERATED_FOLDER/${file%.template}"
 done
 

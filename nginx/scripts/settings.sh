@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154  # eval assigns value
 # Every setting with its default; README.md explains them. Sourced by render.sh. A wrong value ends the script with one
 # line, before any file is written.
 
@@ -54,12 +54,17 @@ TLS_CERTIFICATE_KEY=${TLS_CERTIFICATE_KEY:-}
 
 set +a
 
-# check NAMES PATTERN MEANING: each of these settings is empty or matches the extended regular expression.
+# check NAMES PATTERN MEANING: each of these settings is empty or one line that matches the extended regular expression.
+newline='
+'
 check() {
     for name in $1; do
-        value=$(printenv "$name")
-        [ -z "$value" ] || printf '%s' "$value" | tr '\n' '"' | grep -Eqx "$2" ||
-            die "$name must be $3, not '$value'"
+        eval "value=\$$name"
+        case $value in
+        '') ;;
+        *"$newline"*) false ;;
+        *) printf '%s' "$value" | grep -Eqx "$2" ;;
+        esac || die "$name must be $3, not '$value'"
     done
 }
 
@@ -74,7 +79,8 @@ check 'CLIENT_CONNECTIONS CLIENT_REQUESTS LOGIN_REQUESTS CLIENT_STAGE_CONNECTION
 check HTTPS_REDIRECT 'on|off' 'on or off'
 check SERVER_NAMES '[]0-9A-Za-z.:_ [*-]+' 'names and addresses separated by spaces'
 
-for pair in 'TLS_CERTIFICATE TLS_CERTIFICATE_KEY' 'MIRROR_ADDRESS MIRROR_STAGE_ADDRESS' 'SECOND_ADDRESS SECOND_STAGE_ADDRESS'; do
-    one=$(printenv "${pair% *}") other=$(printenv "${pair#* }")
-    [ "${one:+set}" = "${other:+set}" ] || die "${pair% *} and ${pair#* } belong together: set both"
-done
+# pair NAME VALUE NAME VALUE: both are set, or neither.
+pair() { [ "${2:+set}" = "${4:+set}" ] || die "$1 and $3 belong together: set both"; }
+pair TLS_CERTIFICATE "$TLS_CERTIFICATE" TLS_CERTIFICATE_KEY "$TLS_CERTIFICATE_KEY"
+pair MIRROR_ADDRESS "$MIRROR_ADDRESS" MIRROR_STAGE_ADDRESS "$MIRROR_STAGE_ADDRESS"
+pair SECOND_ADDRESS "$SECOND_ADDRESS" SECOND_STAGE_ADDRESS "$SECOND_STAGE_ADDRESS"

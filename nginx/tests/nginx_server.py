@@ -8,12 +8,13 @@ import signal
 import socket
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from support.http import Response, connect, exchange, message
-from support.origin import EchoServer, Origin
+from support.origin import EchoServer, Origin, Request
 from support.ports import free_ports
 from support.wait import wait_until
 
@@ -152,6 +153,23 @@ class NginxServer:
     ) -> Response:
         """One request over a connection of its own; `if_none_match="x"` becomes `if-none-match: x`."""
         return self.exchange(message(path, host, method, body, **headers), port, method, source)
+
+    def answer_all(self, answer: Callable[[Request], bytes]) -> None:
+        """Give every origin the same answer."""
+        for origin in self.origins:
+            origin.answer = answer
+
+    @property
+    def requests(self) -> list[Request]:
+        """The requests that arrived at any origin."""
+        return [request for origin in self.origins for request in origin.requests]
+
+    def workers(self, title: bytes = b"nginx: worker process") -> set[int]:
+        """The process numbers of nginx's workers, those that are shutting down included."""
+        assert self.process
+        master = self.process.pid
+        children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
+        return {int(child) for child in children if title in Path(f"/proc/{child}/cmdline").read_bytes()}
 
     def log_lines(self, pattern: str) -> list[str]:
         """The lines of all of nginx's logs that match a pattern."""

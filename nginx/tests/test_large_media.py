@@ -1,4 +1,4 @@
-"""Large media: Varnish says which file, nginx sends it from the disk."""
+"""Large media: Varnish names the file, nginx sends it from the disk."""
 
 import pytest
 
@@ -20,9 +20,9 @@ HEADERS = {
 def varnish_names_the_file(server: NginxServer, forget: None) -> None:
     """As the backend does: a name for a proxy that has the disk, the body for any other."""
 
-    def answer(seen: Request) -> bytes:
-        location = seen.headers.get("x-accel-media")
-        name = seen.target.removeprefix("/media/").partition("?")[0]
+    def answer(request: Request) -> bytes:
+        location = request.headers.get("x-accel-media")
+        name = request.target.removeprefix("/media/").partition("?")[0]
         if location:
             return response(x_accel_redirect=f"{location}/{name}", **HEADERS)
         return response(b"from Varnish", **HEADERS)
@@ -43,7 +43,7 @@ def test_the_file_comes_from_the_disk_with_the_backends_headers(server: NginxSer
             assert answer.headers[name.replace("_", "-")] == value
 
 
-def test_ranges_and_validators_are_nginx_own(server: NginxServer) -> None:
+def test_ranges_and_validators_are_nginx_s_own(server: NginxServer) -> None:
     whole = server.request("/media/large/a.swf")
     part = server.request("/media/large/a.swf", range="bytes=256-300")
     assert (part.status, part.body) == (206, BODY[256:301])
@@ -62,11 +62,11 @@ def test_a_replaced_file_is_new_at_once(server: NginxServer) -> None:
     assert server.request("/media/large/a.swf").body == BODY[::-1]
 
 
-def test_without_the_file_varnish_is_asked_for_the_body(server: NginxServer) -> None:
-    """It was deleted a moment ago, or this machine has no such disk. The path goes along as asked for."""
+def test_without_the_file_varnish_sends_the_body(server: NginxServer) -> None:
+    """It was deleted a moment ago, or this machine has no such disk. The path is that of the request."""
     answer = server.request("/media/large/gone%20away.swf?v=1")
     assert (answer.status, answer.text) == (200, "from Varnish")
-    assert [seen.target for seen in server.varnish.requests] == ["/media/large/gone%20away.swf?v=1"] * 2
+    assert server.varnish.targets == ["/media/large/gone%20away.swf?v=1"] * 2
     assert "x-accel-media" not in server.varnish.requests[1].headers
 
 
@@ -76,26 +76,26 @@ def test_nothing_outside_the_media_is_sent(server: NginxServer, name: str) -> No
     link = server.media / "link.swf"
     link.unlink(missing_ok=True)
     link.symlink_to(server.folder / "secret")
-    server.varnish.answer = lambda seen: response(
-        "whole", **({"x_accel_redirect": f"/.nginx/media/{name}"} if "x-accel-media" in seen.headers else {})
+    server.varnish.answer = lambda request: response(
+        "whole",
+        **({"x_accel_redirect": f"/.nginx/media/{name}"} if "x-accel-media" in request.headers else {}),
     )
     assert "secret" not in server.request("/media/x.swf").text
 
 
-def test_the_location_is_not_for_clients(server: NginxServer) -> None:
-    """Varnish is asked instead, and for a name that is in nobody's media."""
+def test_the_internal_location_is_not_for_clients(server: NginxServer) -> None:
+    """The request goes to Varnish, under a name that no medium has."""
     assert server.request("/.nginx/media/large/a.swf").text == "from Varnish"
-    (seen,) = server.varnish.requests
-    assert seen.target == "/.nginx/media/large/a.swf"
+    assert server.varnish.targets == ["/.nginx/media/large/a.swf"]
 
 
 @pytest.mark.parametrize("host", ["classic.localhost", "nginx.localhost", "static.localhost"])
 def test_no_client_can_claim_to_have_the_disk(server: NginxServer, host: str) -> None:
     server.request("/page", host, x_accel_media="/x")
-    (seen,) = [seen for mock in server.origins for seen in mock.requests]
-    assert "x-accel-media" not in seen.headers
+    (received,) = server.requests
+    assert "x-accel-media" not in received.headers
 
 
-def test_nor_on_the_default_host(server: NginxServer) -> None:
+def test_on_the_default_host_a_forged_claim_is_replaced(server: NginxServer) -> None:
     server.request("/media/large/a.swf", x_accel_media="/x")
     assert server.varnish.requests[0].headers["x-accel-media"] == "/.nginx/media"

@@ -1,4 +1,4 @@
-"""What one client may ask for: on the public port only. Each test is a client with an address of its own."""
+"""Limits for one client, on the public ports. Each test is a client with an address of its own."""
 
 import threading
 from collections import Counter
@@ -19,24 +19,24 @@ SETTINGS = {
 }
 
 
-def test_a_burst_is_let_through_and_then_there_is_a_queue(server: NginxServer) -> None:
+def test_a_burst_goes_through_and_what_follows_is_rejected(server: NginxServer) -> None:
     answers = [server.request(f"/{number}", source="127.0.0.10") for number in range(70)]
     statuses = [answer.status for answer in answers]
     assert statuses[:51] == [200] * 51  # ten times the rate, and the one that fills it
     assert statuses[-10:] == [429] * 10
-    refused = answers[-1]
-    assert refused.headers["retry-after"] == "5"
-    assert refused.headers["cache-control"] == "no-store"
-    assert refused.headers["cache-status"] == "nginx; detail=synth"
-    assert "There is a queue at the door" in refused.text
-    assert refused.headers["x-request-id"] in refused.text
-    # Not for others, and not on the load port.
+    rejected = answers[-1]
+    assert rejected.headers["retry-after"] == "5"
+    assert rejected.headers["cache-control"] == "no-store"
+    assert rejected.headers["cache-status"] == "nginx; detail=synth"
+    assert "There is a queue at the door" in rejected.text
+    assert rejected.headers["x-request-id"] in rejected.text
+    # Other clients, and the load port, are not affected.
     assert server.request("/", source="127.0.0.11").status == 200
     load = [server.request("/", port=server.load, source="127.0.0.10").status for _ in range(100)]
     assert load == [200] * 100
 
 
-def test_a_forged_address_is_no_way_around(server: NginxServer) -> None:
+def test_a_forged_address_does_not_evade_the_limit(server: NginxServer) -> None:
     statuses = Counter(
         server.request("/", source="127.0.0.12", x_forwarded_for=f"192.0.2.{number}").status
         for number in range(70)
@@ -46,15 +46,14 @@ def test_a_forged_address_is_no_way_around(server: NginxServer) -> None:
 
 @pytest.fixture
 def held(server: NginxServer) -> Iterator[threading.Event]:
-    """Until the event is set, no tier answers."""
+    """Until the event is set, no origin answers."""
     go = threading.Event()
 
     def answer(_: Request) -> bytes:
         go.wait(10)
         return response("x")
 
-    for mock in server.origins:
-        mock.answer = answer
+    server.answer_all(answer)
     yield go
     go.set()
 
@@ -62,7 +61,7 @@ def held(server: NginxServer) -> Iterator[threading.Event]:
 def crowd(
     server: NginxServer, go: threading.Event, count: int, served: int, host: str, source: str, port: int
 ) -> Counter[int]:
-    """Ask at once; let the answers go when as many as will be served have arrived. How they ended."""
+    """Send requests at once, release the answers when `served` have arrived; return the statuses."""
     answers: list[Response] = []
 
     def ask() -> None:
@@ -71,7 +70,7 @@ def crowd(
     threads = [threading.Thread(target=ask) for _ in range(count)]
     for thread in threads:
         thread.start()
-    wait_until(lambda: sum(len(mock.requests) for mock in server.origins) == served)
+    wait_until(lambda: sum(len(origin.requests) for origin in server.origins) == served)
     wait_until(lambda: len(answers) == count - served)
     go.set()
     for thread in threads:
@@ -88,7 +87,7 @@ def crowd(
         ("classic.localhost", "load", 110, 110),
     ],
 )
-def test_connections(
+def test_requests_of_one_client_in_progress_are_limited(
     server: NginxServer, held: threading.Event, host: str, port: str, count: int, served: int
 ) -> None:
     source = f"127.0.1.{count + len(host)}"
@@ -96,7 +95,7 @@ def test_connections(
     assert ended == Counter({200: served, 429: count - served})
 
 
-def test_classic_has_the_articles_hundred(held: threading.Event) -> None:
+def test_classic_has_the_hundred_connections_of_the_article(held: threading.Event) -> None:
     with NginxServer() as server:
         server.start()
         server.varnish_tcp.answer = lambda _: response("x") if held.wait(10) else b""
@@ -118,7 +117,7 @@ def test_guessing_passwords_is_slow(server: NginxServer, number: int, path: str)
     assert free == [200] * 8
 
 
-def test_an_open_websocket_is_audience_and_takes_no_other_place(server: NginxServer) -> None:
+def test_websockets_are_counted_apart_from_requests(server: NginxServer) -> None:
     server.backend.answer = lambda _: (
         b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
     )

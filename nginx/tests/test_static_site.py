@@ -1,4 +1,4 @@
-"""static.localhost: nginx hands out the media from disk, as the backend would."""
+"""static.localhost: nginx serves the media from the disk, as the backend would."""
 
 import os
 from pathlib import Path
@@ -7,14 +7,14 @@ import pytest
 
 from nginx_server import NginxServer
 from support.http import Response
-from support.origin import Request, response
+from support.origin import response
 
 HOST = "static.localhost"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def media(server: NginxServer) -> Path:
-    """A media folder with everything that may and may not be served."""
+    """A media folder with files that may be served, and files that must not."""
     folder = server.media
     for name in (
         "a.png",
@@ -43,12 +43,8 @@ def media(server: NginxServer) -> Path:
 
 @pytest.fixture(autouse=True)
 def backend_says_404(server: NginxServer, forget: None) -> None:
-    """As the real one does for what it does not have."""
-
-    def answer(seen: Request) -> bytes:
-        return response("the house's page", "404 Not Found")
-
-    server.backend.answer = answer
+    """As the real one does for an unknown file."""
+    server.backend.answer = lambda _: response("the backend's page", "404 Not Found")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +62,9 @@ def backend_says_404(server: NginxServer, forget: None) -> None:
         ("i.xyz", "application/octet-stream"),
     ],
 )
-def test_media_come_from_disk_with_the_backends_headers(server: NginxServer, path: str, kind: str) -> None:
+def test_media_come_from_the_disk_with_the_backends_headers(
+    server: NginxServer, path: str, kind: str
+) -> None:
     answer = server.request(f"/media/{path}?v=1", HOST)
     assert answer.status == 200
     assert answer.text == path.removeprefix("thumb/") * 500
@@ -128,22 +126,22 @@ def test_a_replaced_file_is_new_at_once(server: NginxServer, media: Path) -> Non
         "/media../outside.png",
     ],
 )
-def test_what_is_no_published_file_is_left_to_the_backend(server: NginxServer, path: str) -> None:
+def test_anything_but_a_published_file_is_left_to_the_backend(server: NginxServer, path: str) -> None:
     answer = server.request(path, HOST)
     assert "SECRET" not in answer.text
     assert answer.status in (400, 404)
     if answer.status == 404:
-        assert answer.text == "the house's page"
+        assert answer.text == "the backend's page"
         assert server.backend.requests[0].target == path  # as the client wrote it
 
 
-def test_webcam_frames_are_the_backends(server: NginxServer) -> None:
+def test_webcam_frames_come_from_the_backend(server: NginxServer) -> None:
     server.backend.answer = lambda _: response("frame", cache_control="no-store")
     answers: list[Response] = [server.request("/media/video/me.jpg", HOST) for _ in range(2)]
     assert [answer.text for answer in answers] == ["frame", "frame"]
     assert len(server.backend.requests) == 2
 
 
-def test_nothing_is_written(server: NginxServer) -> None:
+def test_other_methods_are_rejected(server: NginxServer) -> None:
     for method in ("POST", "PUT", "DELETE"):
         assert server.request("/media/a.png", HOST, method).status == 405

@@ -1,4 +1,4 @@
-"""HTTPS: protocols, HTTP/2, certificates, and the redirect if somebody wants it."""
+"""HTTPS: protocols, HTTP/2, certificates and the redirect."""
 
 import re
 import ssl
@@ -53,7 +53,7 @@ def make_pair(folder: Path, name: str, days: int = 365, subject: str = "theatre.
         *("any.example.net", "example.com", "www.example.com"),
     ],
 )
-def test_the_certificate_has_every_name_of_the_house(server: NginxServer, name: str) -> None:
+def test_the_certificate_has_every_site_name(server: NginxServer, name: str) -> None:
     with context(server).wrap_socket(server.connect(server.https), server_hostname=name) as connection:
         assert connection.version() == "TLSv1.3"
 
@@ -106,7 +106,7 @@ def test_ciphers_of_tls_1_2(server: NginxServer, cipher: str, works: bool) -> No
             https(server, tls)
 
 
-def test_the_key_exchange_is_the_best_that_both_know(server: NginxServer) -> None:
+def test_the_key_exchange_is_x25519_or_better(server: NginxServer) -> None:
     said = subprocess.run(
         ["openssl", "s_client", "-connect", f"{server.address}:{server.https}"],
         stdin=subprocess.DEVNULL,
@@ -150,23 +150,23 @@ def test_http_2(server: NginxServer) -> None:
     assert server.varnish.requests[0].headers["host"] == "localhost"
 
 
-def test_the_next_tier_hears_of_https(server: NginxServer) -> None:
+def test_the_upstream_learns_of_https(server: NginxServer) -> None:
     https(server, context(server))
     assert server.varnish.requests[0].headers["x-forwarded-proto"] == "https"
 
 
-def test_a_redirect_of_classic_stays_with_https(server: NginxServer) -> None:
-    server.varnish_tcp.answer = lambda seen: response(
+def test_a_redirect_of_classic_stays_on_https(server: NginxServer) -> None:
+    server.varnish_tcp.answer = lambda _: response(
         status="302 Found", location="http://classic.localhost:8081/admin/"
     )
     answer, _ = https(server, context(server), "classic.localhost", "/admin")
     assert answer.headers["location"] == "/admin/"
 
 
-def test_an_unknown_host_is_misdirected_here_too(server: NginxServer) -> None:
+def test_an_unknown_host_is_misdirected_over_https_too(server: NginxServer) -> None:
     tls = context(server)
     tls.check_hostname = False
-    assert https(server, tls, "nobody.example")[0].status == 421
+    assert https(server, tls, "unknown.example")[0].status == 421
 
 
 def test_nothing_is_redirected_by_default(server: NginxServer) -> None:
@@ -181,14 +181,14 @@ def test_https_redirect_on(fresh: NginxServer) -> None:
     assert answer.status == 308
     assert answer.headers["location"] == "https://classic.localhost:9443/stages/demo?a=%20b"
     assert "strict-transport-security" not in answer.headers
-    assert fresh.request("/", "nobody.example").status == 421
+    assert fresh.request("/", "unknown.example").status == 421
     assert fresh.request("/", port=fresh.load).status == 200
     secure, _ = https(fresh, context(fresh))
     assert secure.status == 200
     assert secure.headers["strict-transport-security"] == "max-age=86400"
 
 
-def test_https_port_443_is_not_spelled_out(fresh: NginxServer) -> None:
+def test_the_redirect_omits_port_443(fresh: NginxServer) -> None:
     fresh.settings |= {"HTTPS_REDIRECT": "on", "HTTPS_PORT": "443"}
     fresh.start()
     assert fresh.request("/x", "[::1]").headers["location"] == "https://[::1]/x"
@@ -215,9 +215,7 @@ def test_the_users_own_pair(fresh: NginxServer) -> None:
         ("own.pem", "locked.key", "or needs a password"),
     ],
 )
-def test_a_pair_that_is_none_is_one_line(
-    fresh: NginxServer, certificate: str, key: str, complaint: str
-) -> None:
+def test_an_unusable_pair_is_one_line(fresh: NginxServer, certificate: str, key: str, complaint: str) -> None:
     for name in ("own", "other"):
         make_pair(fresh.folder, name)
     openssl(
@@ -234,7 +232,7 @@ def test_a_pair_that_is_none_is_one_line(
     assert len(ended.stdout.splitlines()) == 1
 
 
-def test_the_certificate_is_kept_until_it_ends_or_the_names_change(fresh: NginxServer) -> None:
+def test_the_certificate_is_kept_until_it_expires_or_the_names_change(fresh: NginxServer) -> None:
     certificate = fresh.certificates / "proscenium.pem"
 
     def made_by(**settings: str) -> bytes:
@@ -267,7 +265,7 @@ def test_a_certificate_that_cannot_be_made_is_one_line(fresh: NginxServer) -> No
         assert len(ended.stdout.splitlines()) == 1
 
 
-def test_plain_http_on_the_tls_port_is_refused(server: NginxServer) -> None:
+def test_plain_http_on_the_tls_port_is_rejected(server: NginxServer) -> None:
     with server.connect(server.https) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert receive(connection).status == 400

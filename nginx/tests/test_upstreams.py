@@ -1,12 +1,13 @@
-"""Services that come, go and come back; the mirror."""
+"""Services that fail, hang, come back or have a mirror."""
 
-import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from nginx_server import NginxServer
-from support.origin import EchoServer, Origin
+from support.origin import EchoServer, Origin, Request, response
 from support.wait import wait_until
 
 
@@ -22,43 +23,47 @@ def server() -> Iterator[NginxServer]:
         yield server
 
 
-def test_a_socket_that_was_made_anew_is_found_at_once(server: NginxServer) -> None:
-    for host, mock in [("localhost", server.varnish), ("nginx.localhost", server.backend)]:
-        assert server.request("/before", host).status == 200
-        mock.close()
-        assert server.request("/gone", host).status == 503
-        mock.listen()
-        assert server.request("/back", host).text == mock.name
-
-
-def test_the_mirror_takes_over_and_gives_back(server: NginxServer) -> None:
-    assert server.request("/first", "nginx.localhost").text == "backend"
+@pytest.fixture
+def mirror(server: NginxServer) -> Iterator[Origin]:
+    """The mirror, running."""
     mirror = Origin("mirror", server.sockets / "mirror.sock")
-    try:
-        assert server.request("/both", "nginx.localhost").text == "backend"
-        server.backend.close()
-        answers = [server.request(f"/{number}", "nginx.localhost") for number in range(20)]
-        assert {(answer.status, answer.text) for answer in answers} == {(200, "mirror")}
-        assert server.request("/post", "nginx.localhost", "POST", body=b"x").text == "mirror"
-        server.backend.listen()
-        assert server.request("/back", "nginx.localhost").text == "backend"
-    finally:
-        mirror.close()
+    yield mirror
+    mirror.close()
+    (server.sockets / "mirror.sock").unlink()
+
+
+def test_a_recreated_socket_is_found_at_once(server: NginxServer) -> None:
+    for host, origin in [("localhost", server.varnish), ("nginx.localhost", server.backend)]:
+        assert server.request("/before", host).status == 200
+        origin.close()
+        assert server.request("/gone", host).status == 503
+        origin.listen()
+        assert server.request("/back", host).text == origin.name
+
+
+def test_the_mirror_takes_over_and_gives_back(server: NginxServer, mirror: Origin) -> None:
+    assert server.request("/both", "nginx.localhost").text == "backend"
+    server.backend.close()
+    answers = [server.request(f"/{number}", "nginx.localhost") for number in range(20)]
+    assert {(answer.status, answer.text) for answer in answers} == {(200, "mirror")}
+    assert server.request("/post", "nginx.localhost", "POST", body=b"x").text == "mirror"
+    server.backend.listen()
+    assert server.request("/back", "nginx.localhost").text == "backend"
 
 
 def test_the_mirrors_stage_takes_over_and_gives_back(server: NginxServer) -> None:
-    def door() -> bytes:
+    def first_bytes() -> bytes:
         with server.connect(server.stage) as connection:
             return connection.recv(100)
 
-    assert door().startswith(b"PROXY TCP4 127.0.0.1 ")
+    assert first_bytes().startswith(b"PROXY TCP4 127.0.0.1 ")
     mirror = EchoServer("mirror", server.sockets / "mirror-stage.sock")
     try:
         server.backend_stage.close()
-        assert door().startswith(b"PROXY ")
+        assert first_bytes().startswith(b"PROXY ")
         assert mirror.connections == 1
         server.backend_stage.listen()
-        assert door().startswith(b"PROXY ")
+        assert first_bytes().startswith(b"PROXY ")
         assert mirror.connections == 1
     finally:
         mirror.close()
@@ -66,48 +71,64 @@ def test_the_mirrors_stage_takes_over_and_gives_back(server: NginxServer) -> Non
         server.backend_stage.listen()
 
 
-def test_a_failed_post_is_not_repeated(server: NginxServer) -> None:
-    """The backend took it and died: nobody knows what it has done with it."""
-    mirror = Origin("mirror", server.sockets / "mirror.sock")
+def test_a_failed_post_is_not_repeated(server: NginxServer, mirror: Origin) -> None:
+    """The backend has received it and died, perhaps after carrying it out."""
 
-    def die(_: object) -> bytes:
+    def die(_: Request) -> bytes:
         raise OSError
 
     server.backend.answer = die
-    try:
-        assert server.request("/post", "nginx.localhost", "POST", body=b"x").status == 503
-        assert mirror.requests == []
-        assert server.request("/get", "nginx.localhost").text == "mirror"
-    finally:
-        mirror.close()
-        (server.sockets / "mirror.sock").unlink()
+    assert server.request("/post", "nginx.localhost", "POST", body=b"x").status == 503
+    assert mirror.requests == []
+    assert server.request("/get", "nginx.localhost").text == "mirror"
 
 
-def test_many_at_once(server: NginxServer) -> None:
-    """200 requests at once share the kept connections, and nobody is refused."""
-    statuses: list[int] = []
-    threads = [
-        threading.Thread(target=lambda: statuses.append(server.request("/crowd", "nginx.localhost").status))
-        for _ in range(200)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+def test_200_requests_at_once_are_all_answered(server: NginxServer) -> None:
+    with ThreadPoolExecutor(200) as pool:
+        statuses = list(pool.map(lambda _: server.request("/crowd", "nginx.localhost").status, range(200)))
     assert statuses == [200] * 200
 
 
-def test_a_client_that_leaves_leaves_the_backend(server: NginxServer) -> None:
-    """A held webcam frame is given up with its reader."""
-    gone = threading.Event()
-
-    def hold(_: object) -> bytes:
-        gone.wait(10)
-        return b""
-
-    server.backend.answer = hold
+def test_a_closed_connection_ends_the_request_to_the_backend(server: NginxServer) -> None:
+    """A delayed webcam frame is given up with its viewer."""
+    server.backend.delay = 5
     with server.connect() as connection:
         connection.sendall(b"GET /media/video/x.jpg HTTP/1.1\r\nHost: static.localhost\r\n\r\n")
         wait_until(lambda: server.backend.requests)
     wait_until(lambda: server.log_lines("/media/video/x.jpg.* 499 "))
-    gone.set()
+
+
+def test_webcam_viewers_bypass_varnish(server: NginxServer) -> None:
+    for host in ("localhost", "classic.localhost"):
+        assert server.request("/media/video/ann.jpg", host).text == "backend"
+    assert not server.varnish.requests + server.varnish_tcp.requests
+
+
+def test_a_stuck_varnish_is_noticed_within_two_seconds(server: NginxServer) -> None:
+    """It accepts connections and never answers: nginx sends a stale copy, or its 503 page."""
+    server.varnish.answer = lambda _: response(
+        "as it was", x_accel_expires=f"@{int(time.time())}", cache_status="varnish; hit; ttl=9"
+    )
+    assert server.request("/known").text == "as it was"
+    server.varnish.delay = 5
+    time.sleep(1.1)  # the cached copy's second is over
+    started = time.monotonic()
+    with ThreadPoolExecutor(2) as pool:
+        old, new = pool.map(server.request, ("/known", "/unknown"))
+    assert 1.8 < time.monotonic() - started < 4
+    assert (old.status, old.text) == (200, "as it was")
+    assert old.headers["cache-status"] == "varnish; hit; ttl=9, nginx; hit; detail=stale"
+    assert (new.status, new.headers["retry-after"]) == (503, "5")
+    assert new.headers["cache-control"] == "no-store"
+
+
+def test_uploads_logins_and_speech_may_take_longer(server: NginxServer) -> None:
+    server.varnish.delay = 2.6
+    with ThreadPoolExecutor(4) as pool:
+        asked = [
+            pool.submit(server.request, "/admin/login", method="POST", body=b"x"),
+            pool.submit(server.request, "/admin"),
+            pool.submit(server.request, "/signup", method="POST", body=b"x"),
+            pool.submit(server.request, "/speech/utter-1.mp3"),
+        ]
+        assert [answer.result().text for answer in asked] == ["varnish"] * 4

@@ -1,29 +1,23 @@
-"""A real daemon for every test that asks for one."""
+"""Policy servers that stop after the test."""
 
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
-# The tests run from a bare checkout. pytest's importlib mode takes this folder, which is named like the
-# package in it, for the package itself: forget that.
-sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
+# pytest's importlib mode takes the folder policyd for the package of that name: forget it.
 sys.modules.pop("policyd", None)
 
-from policyd.policy import load  # noqa: E402
-from policyd.server import Limits  # noqa: E402
-from running_daemon import QUICK, SHIPPED, Daemon  # noqa: E402
+from running_daemon import Daemon  # noqa: E402
 
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., Daemon]]:
-    """A function that starts daemons; they are stopped after the test."""
+    """A function that starts a `Daemon`."""
     daemons: list[Daemon] = []
 
-    def starts(limits: Limits = QUICK, host: str = "127.0.0.1", lines_per_second: int = 1000) -> Daemon:
-        daemons.append(Daemon(load(SHIPPED), limits, host, lines_per_second))
+    def starts(**options: object) -> Daemon:
+        daemons.append(Daemon(**options))  # type: ignore[arg-type]
         return daemons[-1]
 
     yield starts
@@ -33,5 +27,4 @@ def start() -> Iterator[Callable[..., Daemon]]:
 
 @pytest.fixture
 def daemon(start: Callable[..., Daemon]) -> Daemon:
-    started: Daemon = start()
-    return started
+    return start()

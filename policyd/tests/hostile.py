@@ -1,11 +1,11 @@
-"""Hostile clients of a policy server, and the honest one. Standard library only: import it by path.
+"""Hostile clients of a policy server, and a well-behaved one. Standard library only: import it by path.
 
 Each function plays one client against `(host, port)`; `deadline` is the server's own, in seconds.
 It returns one word for what happened to it:
 
     answer    the whole policy and one NUL came, then an orderly close, no reset
     nothing   the connection was closed (or reset) without a byte, in time
-    left      the client went away by itself and expected nothing
+    left      the client closed the connection itself and expected nothing
 
 or, where it is none of these, a sentence that says what went wrong.
 """
@@ -64,7 +64,7 @@ def _fate(sock: socket.socket, patience: float) -> str:
 
 
 def _send(sock: socket.socket, *packets: bytes, pause: float = 0.0) -> None:
-    """Send each packet by itself; a server that has had enough may close before the last one."""
+    """Send each packet separately; the server may close before the last one."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
         for packet in packets:
@@ -117,7 +117,7 @@ def half_close_without_request(host: str, port: int, deadline: float) -> str:
 
 
 def reset(host: str, port: int, deadline: float) -> str:
-    """Thirty clients that go with a reset, before and after asking."""
+    """Thirty clients that reset the connection, before and after the request."""
     for number in range(30):
         with _connect(host, port) as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -127,7 +127,7 @@ def reset(host: str, port: int, deadline: float) -> str:
 
 
 def reads_nothing(host: str, port: int, deadline: float) -> str:
-    """Asks through a tiny receive buffer and looks at the answer when the server has given up."""
+    """Requests through a tiny receive buffer and reads the answer after the deadline."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
         sock.settimeout(SLACK)
@@ -138,7 +138,7 @@ def reads_nothing(host: str, port: int, deadline: float) -> str:
 
 
 def crowd(host: str, port: int, deadline: float) -> str:
-    """Three hundred honest clients, all connected before the first one asks."""
+    """Three hundred well-behaved clients, all connected before the first one asks."""
     with ExitStack() as stack:
         socks = [stack.enter_context(_connect(host, port)) for _ in range(CROWD)]
         for sock in socks:
@@ -149,7 +149,7 @@ def crowd(host: str, port: int, deadline: float) -> str:
 
 
 def silent_crowd(host: str, port: int, deadline: float) -> str:
-    """Sixty silent clients held open; honest ones in between do not have to wait for their end."""
+    """Sixty silent connections; requests in between must not wait for their end."""
     with ExitStack() as stack:
         silent = [stack.enter_context(_connect(host, port)) for _ in range(SILENT)]
         for _ in range(10):

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import hostile
-from policyd import cli, listeners
+from policyd import cli, server
 from running_daemon import HERE, SHIPPED
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(HERE.parent / "src")}
@@ -140,7 +140,7 @@ def test_port_can_be_taken_again_at_once(run: Run) -> None:
         pass
 
 
-def test_full_descriptor_table_neither_spins_nor_kills(run: Run) -> None:
+def test_a_full_descriptor_table_neither_spins_nor_kills(run: Run) -> None:
     process = run("--host", "127.0.0.1", "--deadline", "1.5")
     used = len(os.listdir(f"/proc/{process.child.pid}/fd"))
     resource.prlimit(process.child.pid, resource.RLIMIT_NOFILE, (used + 3, used + 3))
@@ -159,7 +159,7 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_a_log_nobody_reads_stops_no_show(run: Run) -> None:
+def test_a_full_log_pipe_does_not_stop_the_daemon(run: Run) -> None:
     process = run("--log-lines", "100000")
     for _ in range(1000):  # far more than a pipe holds
         hostile.connect_and_close("127.0.0.1", process.port, 1)
@@ -187,18 +187,16 @@ def test_bad_policy_at_the_start(tmp_path: Path) -> None:
     assert result.stdout == ""
 
 
-def test_port_in_use_is_named() -> None:
+def test_an_address_that_cannot_be_bound_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        result = policyd("--host", "127.0.0.1", "--port", str(port), "--file", str(SHIPPED))
-    assert result.returncode == 1
-    assert f"policyd: cannot listen on 127.0.0.1 port {port}: Address already in use" in result.stderr
-
-
-def test_foreign_address_is_named() -> None:
-    result = policyd("--host", "192.0.2.1", "--port", "0", "--file", str(SHIPPED))
-    assert result.returncode == 1
-    assert "cannot listen on 192.0.2.1" in result.stderr
+        taken = other.getsockname()[1]
+        for host, port, reason in (
+            ("127.0.0.1", taken, f"cannot listen on 127.0.0.1 port {taken}: Address already in use"),
+            ("192.0.2.1", 0, "cannot listen on 192.0.2.1"),
+        ):
+            result = policyd("--host", host, "--port", str(port), "--file", str(SHIPPED))
+            assert result.returncode == 1
+            assert f"policyd: {reason}" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -245,8 +243,8 @@ def without(family: socket.AddressFamily, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_machine_without_ipv6(monkeypatch: pytest.MonkeyPatch) -> None:
     without(socket.AF_INET6, monkeypatch)
-    (only,) = listeners.open_listeners([], 0)
+    (only,) = server.open_listeners([], 0)
     with only:
-        assert listeners.shown(only).startswith("0.0.0.0:")
+        assert server.shown(only).startswith("0.0.0.0:")
     with pytest.raises(OSError, match="cannot listen on ::1"):
-        listeners.open_listeners(["127.0.0.1", "::1"], 0)
+        server.open_listeners(["127.0.0.1", "::1"], 0)

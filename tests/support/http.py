@@ -2,7 +2,7 @@
 
 import http.client
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 Address = tuple[str, int] | Path  # a TCP address, or the path of a Unix socket
@@ -12,12 +12,14 @@ Address = tuple[str, int] | Path  # a TCP address, or the path of a Unix socket
 class Response:
     """What a client received; header names in lower case, repeated ones joined by a comma.
 
-    Status 0: the server closed the connection without a response.
+    `fields` has the header fields one by one, as they came. Status 0: the server closed the connection
+    without a response.
     """
 
     status: int
     headers: dict[str, str]
     body: bytes
+    fields: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -45,7 +47,7 @@ def receive(connection: socket.socket, method: str = "GET") -> Response:
         return Response(0, {}, b"")
     names = {name.lower() for name, _ in response.getheaders()}
     headers = {name: ", ".join(response.msg.get_all(name, [])) for name in names}
-    return Response(response.status, headers, response.read())
+    return Response(response.status, headers, response.read(), response.getheaders())
 
 
 def exchange(address: Address, message: bytes, method: str = "GET", source: str = "") -> Response:

@@ -1,8 +1,8 @@
 """A stand-in for the UpStage 2.4.2 server: stages, their web site and their sockets.
 
-Read in this order: `wire` (bytes and messages), `things` and `stage` (what a stage is), `house`
-(all stages, who may do what), `records`, `database` and `repertoire` (what outlasts a restart),
-`sockets` and `web` (the doors), `service` (putting it together).
+Packages, each importing only from those before it: `stage` (the core, without Twisted), `state` (what
+outlasts a restart), `media` (uploads and speech), `net` (connections), `web` (the site). `service` builds the
+server from them, `cli` is the command.
 """
 
 __version__ = "1.0.0"

@@ -1,12 +1,25 @@
-"""The command `upstage`. Settings come from the environment, see `settings`."""
+"""The command `upstage`. Settings come from the environment, see `settings`.
+
+`upstage player ...` and `upstage stage ...` write to the same database that a running server reads; it
+notices the change within a second. What a task needs is imported inside it: the health check runs every few
+seconds and must load neither Twisted nor the database.
+"""
 
 import argparse
 import os
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from upstage import health
-from upstage.admin_password import read_password
+from upstage.net import health
 from upstage.settings import Settings, SettingsError, from_environment
+from upstage.state.admin_password import read_password
+
+if TYPE_CHECKING:
+    from upstage.state.database import Database
+
+Task = Callable[[Settings, argparse.Namespace], int]
+DatabaseTask = Callable[["Database", argparse.Namespace], None]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -15,64 +28,62 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         settings = from_environment(os.environ)
     except SettingsError as error:
-        return complain(error)
-    status: int = options.command(settings, options)
+        return fail(error)
+    status: int = options.task(settings, options)
     return status
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what knows all commands and their arguments."""
+    """Return the parser of all commands and their arguments."""
     top = argparse.ArgumentParser(prog="upstage", description="The UpStage stand-in.")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for name, command, text in (
-        ("serve", serve, "open the house and stay until SIGTERM"),
-        ("healthcheck", healthcheck, "ask both doors of a running server; exit 0 or 1"),
+    for name, task, text in (
+        ("serve", serve, "run the server until SIGTERM"),
+        ("healthcheck", healthcheck, "check every listener of a running server; exit 0 or 1"),
         ("admin-password", admin_password, "print the administrator's password"),
     ):
-        commands.add_parser(name, help=text, description=text).set_defaults(command=command)
+        commands.add_parser(name, help=text, description=text).set_defaults(task=task)
 
     player = commands.add_parser("player", help="add, list, change and remove players")
     players = player.add_subparsers(required=True, metavar="COMMAND")
-    for name, text in (
-        ("add", "add a player; the password is a line of standard input"),
-        ("passwd", "set a player's password, a line of standard input"),
-        ("remove", "remove a player"),
+    for name, action, text in (
+        ("add", add_player, "add a player; the password is a line of standard input"),
+        ("passwd", set_password, "set a player's password, a line of standard input"),
+        ("remove", remove_player, "remove a player"),
     ):
-        task = players.add_parser(name, help=text, description=text)
-        task.add_argument("name", metavar="NAME")
-        task.set_defaults(command=registrar, task=f"{name} player")
+        command = players.add_parser(name, help=text, description=text)
+        command.add_argument("name", metavar="NAME")
+        command.set_defaults(task=database_task(action))
     players.choices["add"].add_argument("--rights", default="act", help="some of act,admin,su; default: act")
-    players.add_parser("list", help="list players and rights").set_defaults(
-        command=registrar, task="list players"
-    )
+    players.add_parser("list", help="list players and rights").set_defaults(task=database_task(list_players))
 
     stage = commands.add_parser("stage", help="add, list and remove stages")
     stages = stage.add_subparsers(required=True, metavar="COMMAND")
-    for name, text in (
-        ("add", "add an empty stage"),
-        ("remove", "remove a stage and what was said on it"),
+    for name, action, text in (
+        ("add", add_stage, "add an empty stage"),
+        ("remove", remove_stage, "remove a stage and its chat log"),
     ):
-        task = stages.add_parser(name, help=text, description=text)
-        task.add_argument("id", metavar="ID", help="the end of its address: /stages/ID")
-        task.set_defaults(command=registrar, task=f"{name} stage")
-    stages.choices["add"].add_argument("--name", default="", help="what it is called; default: ID")
-    stages.add_parser("list", help="list stages").set_defaults(command=registrar, task="list stages")
+        command = stages.add_parser(name, help=text, description=text)
+        command.add_argument("id", metavar="ID", help="the end of its address: /stages/ID")
+        command.set_defaults(task=database_task(action))
+    stages.choices["add"].add_argument("--name", default="", help="its display name; default: ID")
+    stages.add_parser("list", help="list stages").set_defaults(task=database_task(list_stages))
     return top
 
 
 def serve(settings: Settings, options: argparse.Namespace) -> int:
     """Run the server."""
-    from upstage.service import serve as run  # here, because the health check needs no Twisted
+    from upstage.service import serve as run
 
     return run(settings)
 
 
 def healthcheck(settings: Settings, options: argparse.Namespace) -> int:
-    """Check both doors."""
+    """Check every listener."""
     try:
         health.check(settings)
     except health.Unhealthy as error:
-        return complain(error)
+        return fail(error)
     return 0
 
 
@@ -81,27 +92,104 @@ def admin_password(settings: Settings, options: argparse.Namespace) -> int:
     try:
         password = settings.admin_password or read_password(settings.data)
     except OSError as error:
-        return complain(error)
+        return fail(error)
     if not password:
-        return complain("no password yet: it is generated when the server starts")
+        return fail("no password yet: it is generated when the server starts")
     print(password)
     return 0
 
 
-def registrar(settings: Settings, options: argparse.Namespace) -> int:
-    """Do one task with players or stages."""
-    from upstage import registrar  # here, because the health check needs no database
-    from upstage.passwords import PasswordError
-    from upstage.records import RecordError
+def database_task(task: DatabaseTask) -> Task:
+    """Return `task` as a command: opens the server's database and reports what is wrong with the request."""
 
-    try:
-        registrar.TASKS[options.task](settings, options)
-    except (RecordError, PasswordError) as error:
-        return complain(error)
-    return 0
+    def run(settings: Settings, options: argparse.Namespace) -> int:
+        import sqlite3
+
+        from upstage.state.database import FILE, Database
+        from upstage.state.passwords import PasswordError
+        from upstage.state.records import RecordError
+
+        file = settings.data / FILE
+        if not file.exists():
+            return fail(f"there is no {file} yet: it is created when the server starts")
+        try:
+            database = Database(settings.data)
+            try:
+                task(database, options)
+            finally:
+                database.close()
+        except sqlite3.Error as error:
+            return fail(f"{file}: {error}")
+        except (RecordError, PasswordError) as error:
+            return fail(error)
+        return 0
+
+    return run
 
 
-def complain(problem: object) -> int:
-    """Say what is wrong; return the exit status for it."""
+def add_player(database: "Database", options: argparse.Namespace) -> None:
+    """Add a player whose password is the first line of standard input."""
+    from upstage.state.accounts import check_name
+    from upstage.state.passwords import choose
+    from upstage.state.records import Account
+
+    check_name(options.name)
+    rights = frozenset(filter(None, (right.strip() for right in options.rights.split(","))))
+    Account(options.name, "", rights)  # checks both before asking for the password
+    database.add_player(Account(options.name, choose(password_line()), rights))
+
+
+def set_password(database: "Database", options: argparse.Namespace) -> None:
+    """Replace a player's password by the first line of standard input."""
+    from upstage.state.accounts import check_name
+    from upstage.state.passwords import choose
+
+    check_name(options.name)
+    database.set_password(options.name, choose(password_line()))
+
+
+def remove_player(database: "Database", options: argparse.Namespace) -> None:
+    """Remove a player; the player's sessions end."""
+    from upstage.state.accounts import check_name
+
+    check_name(options.name)
+    database.remove_player(options.name)
+
+
+def list_players(database: "Database", options: argparse.Namespace) -> None:
+    """Print one line for each player: name and rights."""
+    from upstage.state.records import RIGHTS
+
+    for account in database.snapshot().accounts.values():
+        print(account.name, ",".join(right for right in RIGHTS if right in account.rights), sep="\t")
+
+
+def add_stage(database: "Database", options: argparse.Namespace) -> None:
+    """Add an empty stage."""
+    from upstage.state.records import new_stage
+
+    database.add_stage(new_stage(options.id, options.name or options.id))
+
+
+def remove_stage(database: "Database", options: argparse.Namespace) -> None:
+    """Remove a stage and its chat log."""
+    database.remove_stage(options.id)
+
+
+def list_stages(database: "Database", options: argparse.Namespace) -> None:
+    """Print one line for each stage: ID and name."""
+    for stage in database.snapshot().stages.values():
+        print(stage.id, stage.name, sep="\t")
+
+
+def password_line() -> str:
+    """Return a line of standard input: every user of the machine could see an argument."""
+    if sys.stdin.isatty():
+        print("Password: ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def fail(problem: object) -> int:
+    """Print the problem on standard error; return the exit status for it."""
     print(f"upstage: {problem}", file=sys.stderr)
     return 1

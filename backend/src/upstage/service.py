@@ -1,4 +1,4 @@
-"""Putting it together: the house, its two doors, and a start and a stop that leave nothing half done."""
+"""The service tree: builds every part of the server, starts it, and stops it without losing anything."""
 
 import resource
 import sqlite3
@@ -14,54 +14,55 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.error import CannotListenError
 from twisted.logger import Logger
 
-from upstage import __version__, journal
-from upstage.accounts import Accounts
-from upstage.admin_password import keep_password
-from upstage.brake import TooManyFailures, TooManyWaiting
-from upstage.connection import HEARTBEAT, Connections
-from upstage.database import Database
-from upstage.furnish import ContentError, furnish
-from upstage.listening import SocketDoor
-from upstage.media import UPLOAD_TIME, sweep
-from upstage.members import Player
-from upstage.metrics import MeasuredHouse, Metrics, MetricsSite, Sources
-from upstage.passwords import HASHER, Busy, Passwords
-from upstage.purge import Purger
-from upstage.records import RecordError
-from upstage.repertoire import Repertoire
+from upstage import __version__
+from upstage.log import start_logging
+from upstage.media.files import UPLOAD_TIME, sweep
+from upstage.media.speech import LIFETIME, Speaker
+from upstage.net.connection import HEARTBEAT, Connections
+from upstage.net.listening import UnixListener
+from upstage.net.metrics import MeasuredStages, Metrics, MetricsSite, Sources
+from upstage.net.purge import Purger
+from upstage.net.sockets import StageSocketFactory
+from upstage.net.webcam import Check, Pictures, Rejected, WebcamFactory
 from upstage.settings import Settings
-from upstage.sockets import StageSocketFactory
-from upstage.speech import LIFETIME, Speaker
-from upstage.standby import Presence, locked
-from upstage.store import Store
-from upstage.web.admin import Backstage
+from upstage.stage.players import Player
+from upstage.state.accounts import Accounts
+from upstage.state.admin_password import keep_password
+from upstage.state.database import Database
+from upstage.state.guessing import TooManyFailures, TooManyWaiting
+from upstage.state.live import LiveState
+from upstage.state.passwords import HASHER, Busy, Passwords
+from upstage.state.records import RecordError
+from upstage.state.seed import ContentError, seed
+from upstage.state.standby import Presence, locked
+from upstage.state.store import Store
+from upstage.web.admin import SiteContext
 from upstage.web.tree import build_site
 from upstage.web.webcam import Frames
-from upstage.webcam import Check, Pictures, Refused, WebcamFactory
 
-COUNTS_PAUSE = 0.05  # seconds between two JOINED frames, however many come and go
-PATIENCE = 3.0  # seconds for clients to take what was sent to them, when the server stops
-SWITCH = (
-    0.0005  # seconds a busy reactor keeps the thread waiting that writes the chat down; Python's are 5 ms
-)
+COUNTS_PAUSE = 0.05  # seconds between two JOINED frames, however many clients come and go
+STOP_TIME = 3.0  # seconds that clients have to read their last frames when the server stops
+# Seconds until a busy reactor gives up Python's lock to the thread that writes the chat; Python's own value,
+# 5 ms, would delay every chat line.
+SWITCH_INTERVAL = 0.0005
 
 log = Logger()
 
 
 class StartError(Exception):
-    """The server cannot start; the message says why, for the person who started it."""
+    """The server cannot start; the message tells the operator why."""
 
 
-class Visitors(Service):
-    """Everybody connected: says goodbye when the server stops."""
+class ConnectionCloser(Service):
+    """Closes the connections of all stage clients when the server stops."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
 
     def stopService(self) -> Deferred[None]:
-        """Close all connections; fires when they are gone, at the latest after PATIENCE."""
+        """Fires when all are closed, at the latest after STOP_TIME."""
         super().stopService()
-        return Deferred.fromCoroutine(self._connections.close(PATIENCE))
+        return Deferred.fromCoroutine(self._connections.close(STOP_TIME))
 
 
 class InTurn(MultiService):
@@ -79,7 +80,7 @@ class InTurn(MultiService):
 
 
 def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is many interfaces at once
-    """Furnish the house and return the service that opens it; raise StartError."""
+    """Prepare the folders and the database and return the server's service; raise StartError."""
     try:
         settings.data.mkdir(parents=True, exist_ok=True)
         with locked(settings.data / ".starting"):  # a stand-by may start at the same moment
@@ -88,33 +89,33 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
             writable(settings.media)
             writable(settings.data / "speech")
             writable(settings.media / "video")
-            # Where another server is at work, only what is old is sure to be nobody's.
+            # Beside another running server, only old files are certain to be abandoned.
             sweep(settings.media, 0 if presence.alone else UPLOAD_TIME)
             database = Database(settings.data)
-            furnish(settings.content, settings.media, database)
+            seed(settings.content, settings.media, database)
             password = settings.admin_password or keep_password(settings.data)
     except (ContentError, RecordError, OSError, sqlite3.Error) as error:
         raise StartError(str(error)) from error
-    admin = HASHER.hash(password)
     speaker = Speaker(settings.data / "speech", reactor, spare=0 if presence.alone else LIFETIME)
     store, passwords = Store(database, reactor), Passwords(reactor)
     later = partial(reactor.callLater, COUNTS_PAUSE)
-    house = MeasuredHouse([], keep=store.keep, speak=speaker.speak, later=later)
-    accounts = Accounts(admin, passwords.matches)
+    stages = MeasuredStages(keep=store.keep, speak=speaker.speak, later=later)
+    accounts = Accounts(HASHER.hash(password), passwords.matches)
+    state = LiveState(database, store, passwords, stages, accounts, reactor)
     purger = Purger(reactor, settings.purge)
-    backstage = Backstage(
-        house=house,
+    context = SiteContext(
+        stages=stages,
         accounts=accounts,
         passwords=passwords,
-        repertoire=Repertoire(database, store, passwords, house, accounts, reactor),
+        state=state,
         purger=purger,
         media=settings.media,
         signup=settings.signup,
     )
-    connections = Connections(house, reactor, max_per_address=settings.connections_per_address)
+    connections = Connections(stages, reactor, max_per_address=settings.connections_per_address)
     frames = Frames(settings.media / "video", reactor)
-    pictures = Pictures(settings.media / "video", arrived=backstage.repertoire.camera)
-    site = build_site(connections, backstage, speaker, frames, settings.site, settings.web.port)
+    pictures = Pictures(settings.media / "video", arrived=state.add_webcam)
+    site = build_site(connections, context, speaker, frames, settings.site, settings.web.port)
     sources = Sources(
         connections,
         queues={
@@ -124,7 +125,7 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
             "purges": lambda: purger.queued,
             "turns": lambda: len(connections.shared.turns),
         },
-        held={"speech": lambda: speaker.held, "webcam": lambda: frames.held},
+        long_polls={"speech": lambda: speaker.waiting, "webcam": lambda: frames.waiting},
         outcomes={
             "chat_lines": store.outcomes,
             "utterances": speaker.outcomes,
@@ -132,48 +133,48 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
             "purges": purger.outcomes,
         },
     )
-    metrics = Metrics(sources, house, reactor)
+    metrics = Metrics(sources, stages, reactor)
     services = InTurn()
     services.addService(listener(settings.web.description, site, reactor))
     services.addService(listener(settings.stage.description, StageSocketFactory(connections), reactor))
     if settings.sockets:
-        services.addService(SocketDoor(settings.sockets.web, site, reactor))
+        services.addService(UnixListener(settings.sockets.web, site, reactor))
         services.addService(
-            SocketDoor(settings.sockets.stage, StageSocketFactory(connections), reactor, proxied=True)
+            UnixListener(settings.sockets.stage, StageSocketFactory(connections), reactor, proxied=True)
         )
     if settings.ftp:
-        door = WebcamFactory(
+        webcams = WebcamFactory(
             check_with(accounts), pictures, reactor, settings.ftp_ports, settings.ftp_address
         )
-        services.addService(listener(settings.ftp.description, door, reactor))
+        services.addService(listener(settings.ftp.description, webcams, reactor))
     services.addService(listener(settings.metrics.description, MetricsSite(metrics.registry), reactor))
     services.addService(metrics)
     services.addService(TimerService(HEARTBEAT, connections.beat))
-    services.addService(Visitors(connections))
+    services.addService(ConnectionCloser(connections))
     services.addService(speaker)
     services.addService(purger)
-    services.addService(backstage.repertoire)  # near the end: what was said until then is written down
+    services.addService(state)  # near the end: all chat said until then is written to disk
     services.addService(presence)
     return services
 
 
 def check_with(accounts: Accounts) -> Check:
-    """Return what tells the webcam door who somebody is; guessing is braked there as on the page."""
+    """Return the webcam listener's password check; it shares the login page's limit on wrong passwords."""
 
     async def check(name: str, password: str, address: str) -> Player | None:
         try:
             account = await accounts.check(name, password, address)
         except TooManyFailures as error:
-            raise Refused(str(error)) from error
+            raise Rejected(str(error)) from error
         except (TooManyWaiting, Busy) as error:
-            raise Refused("too many passwords wait to be checked: try again") from error
+            raise Rejected("too many passwords wait to be checked: try again") from error
         return account.player if account else None
 
     return check
 
 
 def writable(folder: Path) -> None:
-    """Create a folder if need be; raise OSError, with its name, if nothing can be written there."""
+    """Create a folder if need be; raise OSError, with its name, if it cannot be written to."""
     folder.mkdir(parents=True, exist_ok=True)
     probe = folder / ".writable"
     probe.touch()
@@ -185,16 +186,16 @@ def serve(settings: Settings) -> int:
     from twisted.internet import reactor  # importing it installs it
 
     raise_file_limit()
-    sys.setswitchinterval(SWITCH)
+    sys.setswitchinterval(SWITCH_INTERVAL)
     try:
         services = build(settings, reactor)
         services.startService()
     except (StartError, CannotListenError) as error:
         print(f"upstage: {error}", file=sys.stderr)
         return 1
-    journal.begin()
+    start_logging()
     log.info(
-        "the house is open",
+        "ready",
         fields={
             "version": __version__,
             "web": settings.web.description,
@@ -208,6 +209,6 @@ def serve(settings: Settings) -> int:
 
 
 def raise_file_limit() -> None:
-    """Every client is an open file: take as many as the system allows."""
+    """Raise the limit of open files to the hard limit: each client takes one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,4 +1,4 @@
-"""Settings from the environment. No Twisted in here: the health check starts every few seconds."""
+"""Settings from the environment. It imports no Twisted: the health check starts every few seconds."""
 
 import ipaddress
 import re
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from upstage.limits import MAX_PER_ADDRESS
+from upstage.stage.limits import MAX_PER_ADDRESS
 
 PACKAGE = Path(__file__).parent
-MAX_SOCKET_PATH = 107  # bytes: what Linux has room for
+MAX_SOCKET_PATH = 107  # bytes: Linux's limit
 
 
 class SettingsError(ValueError):
-    """A variable is wrong; the message names it and says what is expected."""
+    """A variable is invalid; the message names it and the expected value."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Endpoint:
 
     @property
     def reachable_at(self) -> tuple[str, int]:
-        """Host and port under which a program on the same machine finds it."""
+        """Host and port for a program on the same machine."""
         anywhere = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
         return anywhere.get(self.interface, self.interface), self.port
 
 
 def parse_endpoint(variable: str, text: str) -> Endpoint:
-    """Take an endpoint string apart; raise SettingsError."""
+    """Parse an endpoint string; raise SettingsError."""
     parts = [re.sub(r"\\(.)", r"\1", part) for part in re.split(r"(?<!\\):", text)]
     proxied = parts[0] == "haproxy"
     kind, port, *options = [*parts[1:], "", ""] if proxied else [*parts, "", ""]
@@ -50,15 +50,15 @@ def parse_endpoint(variable: str, text: str) -> Endpoint:
         if name == "interface":
             interface = value
         elif name != "backlog" or not value.isdigit():
-            raise SettingsError(f"{variable}={text}: {option!r} is not known here")
+            raise SettingsError(f"{variable}={text}: {option!r} is not a known option")
     return Endpoint(text, proxied, int(port), interface)
 
 
 @dataclass(frozen=True)
 class Sockets:
-    """The same two doors as Unix sockets, for the programs in front on the same machine.
+    """The web and the stage listener as Unix sockets, for proxies on the same machine.
 
-    A path, unlike an address, is still right when a container has been made anew.
+    A path, unlike an address, stays valid when a container is recreated.
     """
 
     prefix: Path
@@ -75,7 +75,7 @@ class Sockets:
 
 
 def parse_sockets(text: str) -> Sockets | None:
-    """Take the beginning of both paths; None if empty. Raise SettingsError."""
+    """Parse the beginning of both paths; None if empty. Raise SettingsError."""
     if not text:
         return None
     sockets = Sockets(Path(text))
@@ -88,7 +88,7 @@ def parse_sockets(text: str) -> Sockets | None:
 
 
 def parse_purge(text: str) -> tuple[str, int] | None:
-    """Take HOST:PORT apart, an IPv6 address in brackets; None if empty. Raise SettingsError."""
+    """Parse HOST:PORT, an IPv6 address in brackets; None if empty. Raise SettingsError."""
     if not text:
         return None
     match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9_.-]+)):(\d{1,5})", text)
@@ -98,7 +98,7 @@ def parse_purge(text: str) -> tuple[str, int] | None:
 
 
 def parse_ports(variable: str, text: str) -> range:
-    """Take FIRST-LAST apart; raise SettingsError."""
+    """Parse FIRST-LAST; raise SettingsError."""
     match = re.fullmatch(r"(\d{1,5})-(\d{1,5})", text)
     if match is None or not int(match[1]) <= int(match[2]) <= 65535:
         raise SettingsError(f"{variable}={text}: expected FIRST-LAST, two ports")
@@ -106,7 +106,7 @@ def parse_ports(variable: str, text: str) -> range:
 
 
 def parse_ipv4(variable: str, text: str) -> str:
-    """Check an address: FTP announces it number by number, and only IPv4 ones. Raise SettingsError."""
+    """Check an address: FTP's PASV announces IPv4 addresses only. Raise SettingsError."""
     try:
         return str(ipaddress.IPv4Address(text)) if text else ""
     except ValueError:
@@ -114,22 +114,22 @@ def parse_ipv4(variable: str, text: str) -> str:
 
 
 def parse_signup(text: str) -> bool:
-    """Tell whether signing up is open; raise SettingsError."""
+    """Return whether sign-up is open; raise SettingsError."""
     if text not in ("open", "closed"):
         raise SettingsError(f"UPSTAGE_SIGNUP={text}: expected open or closed")
     return text == "open"
 
 
 def parse_count(variable: str, text: str) -> int:
-    """Take a number from 1 on; raise SettingsError."""
+    """Parse a number, 1 or more; raise SettingsError."""
     if not re.fullmatch("[0-9]{1,9}", text) or int(text) < 1:
-        raise SettingsError(f"{variable}={text}: expected a whole number from 1 on")
+        raise SettingsError(f"{variable}={text}: expected a whole number, 1 or more")
     return int(text)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the environment says, checked. `site` and `content` come with the package."""
+    """The checked settings. `site` and `content` come with the package."""
 
     data: Path
     media: Path
@@ -138,18 +138,18 @@ class Settings:
     metrics: Endpoint
     admin_password: str  # empty: generated at the first start
     purge: tuple[str, int] | None = None  # host and port where the cache in front listens for PURGE
-    signup: bool = False  # whether anybody may make a player account
-    connections_per_address: int = MAX_PER_ADDRESS  # on both stage doors together
-    sockets: Sockets | None = None  # where the web and the stage door are found too; None: nowhere else
-    ftp: Endpoint | None = None  # where webcam programs deliver pictures; None: nowhere
-    ftp_ports: range = range(2122, 2132)  # for the pictures themselves
-    ftp_address: str = ""  # under which clients reach those ports; empty: where they came to
+    signup: bool = False  # whether any visitor may create a player account
+    connections_per_address: int = MAX_PER_ADDRESS  # of stage clients, over TCP and WebSocket together
+    sockets: Sockets | None = None  # Unix sockets for the web and stage listeners; None: TCP only
+    ftp: Endpoint | None = None  # for webcam programs; None: off
+    ftp_ports: range = range(2122, 2132)  # for FTP data connections
+    ftp_address: str = ""  # announced for those ports; empty: the address that the client connected to
     site: Path = PACKAGE / "site"
     content: Path = PACKAGE / "content"
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
-    """Read UPSTAGE_*; a variable that is empty counts as not set. Raise SettingsError."""
+    """Read UPSTAGE_*; an empty variable counts as unset. Raise SettingsError."""
 
     def value(name: str, default: str) -> str:
         return environment.get(name) or default

@@ -1,7 +1,7 @@
 """As much of a browser as a server notices: six kept connections and an empty cache.
 
-Every page load requests the same URLs and checks nothing but the status and the length, so that the cost of the
-requests stays small beside the cost of the responses.
+Every page load requests the same URLs and checks nothing but the status and the length, so that the cost of
+the requests stays small beside the cost of the responses.
 """
 
 import asyncio

@@ -2,9 +2,9 @@
 
     python -m bench.programs.fan_out '{"listeners": 1000, "stalled": 0, "seconds": 10}'
 
-Runs in the backend's container and starts a fresh server on loopback for each measurement, so that no memory of an
-earlier one counts. Listeners other than the sampled ones do not read during the measurement: the kernel's buffers
-hold what is sent to them, and the generator uses little CPU.
+Runs in the backend's container and starts a fresh server on loopback for each measurement, so that no memory
+of an earlier one counts. Listeners other than the sampled ones do not read during the measurement: the
+kernel's buffers hold what is sent to them, and the generator uses little CPU.
 """
 
 import asyncio

@@ -3,13 +3,14 @@
     python3 -m bench.programs.page_loads '{"address": "nginx", "port": 8000, "host": "upstage.localhost",
         "page": "/stages/demo", "page_loads_per_second": 10, "seconds": 20}'
 
-Page loads start when they are due, whether or not earlier ones have finished (an open loop): a server that falls
-behind has more and more to do at once, as at the beginning of a performance. With "at_once": 12 instead of the rate,
-twelve page loads always run (a closed loop): the most that the server can do.
+Page loads start when they are due, whether or not earlier ones have finished (an open loop): a server that
+falls behind has more and more to do at once, as at the beginning of a performance. With "at_once": 12 instead
+of the rate, twelve page loads always run (a closed loop): the most that the server can do.
 
 uvloop, because on this one machine the visitors take their CPU from the servers.
 
-Reports the milliseconds of each page load, the failures, the median delay of the starts, and this program's CPU.
+Reports the milliseconds of each page load, the failures, the median delay of the starts, and this program's
+CPU.
 """
 
 import asyncio

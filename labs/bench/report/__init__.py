@@ -1,7 +1,7 @@
 """The report: one page about all labs, and results.md beside each lab's README.
 
-Everything about a lab that appears here comes from its results and its lab.toml; this package knows no lab by name.
-A lab that is missing, half measured or rejected in part is shown as such.
+Everything about a lab that appears here comes from its results and its lab.toml; this package knows no lab by
+name. A lab that is missing, half measured or rejected in part is shown as such.
 """
 
 from pathlib import Path

@@ -69,7 +69,8 @@ def bars(caption: str, bars: Sequence[Bar], metric: str) -> Plot:
 
     def paint(axes: Axes) -> None:
         _rows(axes, [bar.name for bar in bars])
-        # Room for the values behind the bars, more of it where long names leave less; on the left for half a diamond.
+        # Room for the values behind the bars, more of it where long names leave less; on the left for half a
+        # diamond.
         longest = max(len(bar.name) for bar in bars)
         axes.set_xlim(-0.02 * reach, reach * (1.32 + 0.013 * longest))
         for row, (bar, end) in enumerate(zip(bars, ends, strict=True)):

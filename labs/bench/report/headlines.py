@@ -1,4 +1,4 @@
-"""The top of the page: the headline figures of all labs, and how near their configurations came to the limit."""
+"""The top of the page: the headline figures of all labs, and how near the limit they were measured."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -16,10 +16,10 @@ RATES = ("requests_per_second", "replies_per_second")
 class Use:
     """What a measured cell used of the machine.
 
-    `full` is the resource nearest to its end and `share` how much of it was used, 0 to 1. `rate` is the metric of
-    requests a second, if there is one, and `limit` the rate at which that resource would be full. `services` is the
-    CPU time of one request by service, in microseconds, and `rest` what the machine computed beside them: the
-    engine, which writes the logs, the kernel's own work, other programs.
+    `full` is the resource nearest to its end and `share` how much of it was used, 0 to 1. `rate` is the
+    metric of requests a second, if there is one, and `limit` the rate at which that resource would be full.
+    `services` is the CPU time of one request by service, in microseconds, and `rest` what the machine
+    computed beside them: the engine, which writes the logs, the kernel's own work, other programs.
     """
 
     full: str
@@ -38,14 +38,16 @@ class Use:
 def use(lab: Lab, cell: Measured) -> Use | None:
     """The use of a cell; None if the run did not measure it.
 
-    A generator that never sleeps (httperf) hides how busy the machine is; its tool reports no generator_cpu_percent.
+    A generator that never sleeps (httperf) hides how busy the machine is; its tool reports no
+    generator_cpu_percent.
     """
     median, cores = cell.median, lab.results.machine.get("cores") if lab.results else None
     percents = {name.removeprefix(CPU): value for name, value in median.items() if name.startswith(CPU)}
     busy = median.get("system_cpu_percent")
     if not percents or busy is None or GENERATOR not in median or not is_number(cores):
         return None
-    # The engine's clock of the services and the kernel's of the machine differ a little: the higher figure counts.
+    # The engine's clock of the services and the kernel's of the machine differ a little: the higher figure
+    # counts.
     computed = max(busy * cores, sum(percents.values()))
     one_core = {GENERATOR: "the generator's one core", **lab.one_core}
     shares = {f"all {cores} cores": computed / cores / 100}

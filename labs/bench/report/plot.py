@@ -1,7 +1,7 @@
 """One plot as inline SVG.
 
-Its text is text in the reader's own font and its colours are variables of the style sheet, so the same plot serves
-light and dark screens, phones and paper.
+Its text is text in the reader's own font and its colours are variables of the style sheet, so the same plot
+serves light and dark screens, phones and paper.
 """
 
 import io
@@ -21,7 +21,8 @@ from matplotlib.figure import Figure
 WIDTH = 360
 LETTER = 12
 
-# The colours of series, each with a shape for readers who see no colour: matplotlib's name of it, and a letter.
+# The colours of series, each with a shape for readers who see no colour: matplotlib's name of it, and a
+# letter.
 SHAPES = {
     "orange": ("o", "●"),
     "plum": ("s", "■"),

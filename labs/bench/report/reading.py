@@ -1,4 +1,4 @@
-"""What the report is made of: each lab's results, its published figures, and what its lab.toml says to show."""
+"""What the report is made of: each lab's results, its published figures, and what its lab.toml declares."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Headline:
-    """A figure for the top of the page: a cell's metric, divided by that of the cell that differs in `over`."""
+    """A figure for the top of the page: a cell's metric, over that of the cell that differs in `over`."""
 
     text: str
     cell: Key

@@ -127,7 +127,8 @@ def test_a_page_load_requests_the_page_and_each_file_once_over_six_connections(s
 def test_page_loads_on_schedule_do_not_wait_for_earlier_ones(site: Site) -> None:
     site.delay = 1.0
     report = page_loads(site, page_loads_per_second=5, seconds=1)
-    # Two requests one after the other: none had finished when the last one started, one second after the first.
+    # Two requests one after the other: none had finished when the last one started, one second after the
+    # first.
     assert len(report["milliseconds"]) == 5
     assert min(report["milliseconds"]) >= 2000
     assert report["served_per_second"] > 5 / 5.5
@@ -154,6 +155,7 @@ def test_a_chunked_page_is_read(site: Site) -> None:
         (response(status="503 Service Unavailable"), "/media/castle.svg was answered with 503"),
         (b"HTTP/1.1 200 OK\r\n\r\n", "/media/castle.svg was answered with no length"),
     ],
+    ids=["status", "length"],
 )
 def test_a_page_load_that_misses_a_file_has_failed(site: Site, bad: bytes, reason: str) -> None:
     site.responses["/media/castle.svg"] = bad

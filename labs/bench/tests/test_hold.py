@@ -204,7 +204,7 @@ def test_failed_connections_reject_the_measurement() -> None:
 
 
 class Growing:
-    """A stack whose memory grows by 1 MB at each sample up to 10 MB; with `broken`, an error of the engine."""
+    """A stack whose memory grows by 1 MB at each sample up to 10 MB; `broken`: an error of the engine."""
 
     def __init__(self, broken: bool = False) -> None:
         self.bytes, self.broken = 0, broken

@@ -96,26 +96,26 @@ def used(folder: Path, figures: dict[str, float], cores: int = 2) -> Use | None:
 
 
 @pytest.mark.parametrize(
-    ("figures", "share", "limit", "full"),
+    ("figures", "busy", "share", "limit", "full"),
     [
         # The thread of the generator, which is less than its service.
-        ({"cpu_percent.generator": 90, "generator_cpu_percent": 80, "system_cpu_percent": 50}, 0.8, 1250, "generator"),
+        ({"cpu_percent.generator": 90, "generator_cpu_percent": 80}, 50, 0.8, 1250, "generator"),
         # A program that the lab declares to have one thread.
-        ({"cpu_percent.backend": 80, "generator_cpu_percent": 50, "system_cpu_percent": 60}, 0.8, 1250, "UpStage"),
+        ({"cpu_percent.backend": 80, "generator_cpu_percent": 50}, 60, 0.8, 1250, "UpStage"),
         # 50 of UpStage, 50 of the generator, 100 of other programs: all cores.
-        ({"cpu_percent.backend": 50, "generator_cpu_percent": 50, "system_cpu_percent": 100}, 1.0, 1000, "all 2 cores"),
+        ({"cpu_percent.backend": 50, "generator_cpu_percent": 50}, 100, 1.0, 1000, "all 2 cores"),
         # The services say 160, the machine 150: the higher counts.
-        ({"cpu_percent.nginx": 160, "generator_cpu_percent": 5, "system_cpu_percent": 75}, 0.8, 1250, "all 2 cores"),
+        ({"cpu_percent.nginx": 160, "generator_cpu_percent": 5}, 75, 0.8, 1250, "all 2 cores"),
         # A rate that was measured is possible, even if the clocks add up to more than everything.
-        ({"cpu_percent.nginx": 50, "generator_cpu_percent": 101, "system_cpu_percent": 80}, 1.0, 1000, "generator"),
+        ({"cpu_percent.nginx": 50, "generator_cpu_percent": 101}, 80, 1.0, 1000, "generator"),
         # Memory does not grow with the rate: a share, but no limit.
-        ({**CPU, "generator_cpu_percent": 5, "memory_percent.nginx": 95}, 0.95, None, "memory of nginx"),
+        ({**CPU, "generator_cpu_percent": 5, "memory_percent.nginx": 95}, 90, 0.95, None, "memory of nginx"),
     ],
-)  # fmt: skip
+)
 def test_the_limit_is_where_the_fullest_resource_is_full(
-    tmp_path: Path, figures: dict[str, float], share: float, limit: float | None, full: str
+    tmp_path: Path, figures: dict[str, float], busy: float, share: float, limit: float | None, full: str
 ) -> None:
-    found = used(tmp_path, {"requests_per_second": 1000, **figures})
+    found = used(tmp_path, {"requests_per_second": 1000, **figures, "system_cpu_percent": busy})
     assert found
     assert found.share == pytest.approx(share)
     assert found.limit == (limit and pytest.approx(limit))
@@ -123,7 +123,8 @@ def test_the_limit_is_where_the_fullest_resource_is_full(
 
 
 def test_the_cpu_of_a_request_is_that_of_each_service_and_of_everything_else(tmp_path: Path) -> None:
-    # At 1,000/s a per cent of a core is 10 µs a request. Four cores at 40 % are 160 %; 100 of them are nginx's.
+    # At 1,000/s a per cent of a core is 10 µs a request. Four cores at 40 % are 160 %; 100 of them are
+    # nginx's.
     found = used(tmp_path, CPU | {"system_cpu_percent": 40, "generator_cpu_percent": 10}, cores=4)
     assert found
     assert dict(found.services or {}) == pytest.approx({"nginx": 1000})

@@ -1,7 +1,8 @@
 """ab, the tool of three of the four articles: one URL, each client sends its next request after a response.
 
-Settings: `url` and `path`; `host`, the Host header if it is not the URL's; `headers`, a list of further lines;
-`clients`; `keepalive`; `requests`; `seconds`, an earlier end; `bytes`, the required length of a response.
+Settings: `url` and `path`; `host`, the Host header if it is not the URL's; `headers`, a list of further
+lines; `clients`; `keepalive`; `requests`; `seconds`, an earlier end; `bytes`, the required length of a
+response.
 """
 
 import re
@@ -23,7 +24,7 @@ cat /tmp/ab.csv
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Load one URL. Problem if a request fails, or a response is no 2xx or has another length than the first."""
+    """Load one URL. Problem if a request fails, or a response is no 2xx or differs in length."""
     numbers = [str(settings[name]) for name in ("requests", "seconds", "clients")]
     printed = stack.run("generator", "bash", "-c", SCRIPT, "ab", *numbers, *options(settings))
     return metrics(printed, settings.get("bytes"))

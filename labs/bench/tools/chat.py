@@ -1,7 +1,7 @@
 """Chat under load: how long a line of the chat takes while other clients load the stage's files.
 
-The programs are programs/chat.py and page_loads.py. Settings: `load`, per cent of what UpStage alone can serve;
-`web` and `stage`, the addresses of both listeners, and `capacity`, the web address of UpStage alone
+The programs are programs/chat.py and page_loads.py. Settings: `load`, per cent of what UpStage alone can
+serve; `web` and `stage`, the addresses of both listeners, and `capacity`, the web address of UpStage alone
 (labs/chat-under-load/lab.toml has them); `speakers`; `lines_per_second`, of all speakers together; `seconds`.
 """
 

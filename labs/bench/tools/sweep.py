@@ -1,19 +1,19 @@
 """httperf, the article's tool: connections at a fixed rate, one request each.
 
 Why this old tool: of Debian's load generators it alone opens a connection for each request at a fixed rate,
-whether or not the earlier ones have been answered. ab, wrk and hey send their next request after a response: they
-send less to a slow server, and the time the missing requests would have waited is never measured (coordinated
-omission). h2load --rate has a clock as well, but opens connections in bursts, one burst per tick, and excludes
-the connection from the time of a request. httperf spreads them evenly, catches up when it is late, and measures
-from the first packet of a connection to the end of the response.
+whether or not the earlier ones have been answered. ab, wrk and hey send their next request after a response:
+they send less to a slow server, and the time the missing requests would have waited is never measured
+(coordinated omission). h2load --rate has a clock as well, but opens connections in bursts, one burst per
+tick, and excludes the connection from the time of a request. httperf spreads them evenly, catches up when it
+is late, and measures from the first packet of a connection to the end of the response.
 
-Its limits: it never sleeps, so its CPU time does not say how busy it is. It can hold 1,022 connections; one more is
-an error. The longest burst, the connections that were due when httperf next looked, tells whose fault that is: if
-it is too long, httperf was the bottleneck and the measurement is rejected. The times are of answered
-connections: where there are errors, the longest waits are missing.
+Its limits: it never sleeps, so its CPU time does not say how busy it is. It can hold 1,022 connections; one
+more is an error. The longest burst, the connections that were due when httperf next looked, tells whose fault
+that is: if it is too long, httperf was the bottleneck and the measurement is rejected. The times are of
+answered connections: where there are errors, the longest waits are missing.
 
-Settings: `host`, `port`, `path`; `service`, whose memory is measured; `bytes`, the required length of a response;
-`rate`, per second; `seconds`; `timeout`, seconds until a connection is given up.
+Settings: `host`, `port`, `path`; `service`, whose memory is measured; `bytes`, the required length of a
+response; `rate`, per second; `seconds`; `timeout`, seconds until a connection is given up.
 """
 
 import re
@@ -35,7 +35,7 @@ class Late(Problem):
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Offer one rate. Problem if httperf is late every time, or no response has the right status and length."""
+    """Offer one rate. Problem if httperf is late every time, or no response is a good one."""
     attempt = 1
     while True:
         with Memory(stack, settings["service"]) as memory:
@@ -56,7 +56,7 @@ def connections(settings: Mapping[str, Any]) -> int:
 
 
 def options(settings: Mapping[str, Any]) -> list[str]:
-    """httperf's arguments. The server closes, as in the article: the side that closes keeps the port for a minute."""
+    """The arguments of httperf. The server closes, as in the article: its side keeps the port for a while."""
     return [
         *("-v", "-v"),  # with the histogram
         f"--server={settings['host']}",

@@ -1,6 +1,7 @@
 """wrk, where the client must speak HTTP/1.1: nginx compresses nothing for ab, which speaks HTTP/1.0.
 
-Settings: `url` and `path`; `host`, the Host header; `clients`; `keepalive`; `seconds`; `headers`, a list of lines.
+Settings: `url` and `path`; `host`, the Host header; `clients`; `keepalive`; `seconds`; `headers`, a list of
+lines.
 """
 
 import re

@@ -1,4 +1,4 @@
 """policyd: a Flash socket policy daemon.
 
-Read in this order: wire, policy, server, journal, listeners, daemon, check, cli.
+Read in this order: policy, log, server, check, cli.
 """

@@ -1,13 +1,12 @@
-"""The client: asks for a policy as Flash does, and is stricter than Flash about the answer."""
+"""The check: asks for a policy as Flash does, and is stricter than Flash about the answer."""
 
 import socket
 import time
 
-from policyd.policy import MAX_BYTES, PolicyError, parse
-from policyd.wire import NUL, REQUEST
+from policyd.policy import MAX_BYTES, NUL, REQUEST, PolicyError, parse
 
 CLOSE_PATIENCE = 1.0
-"""Seconds to wait behind the NUL for more bytes or the close; a server may leave that to Flash."""
+"""Seconds to wait after the NUL for more bytes or the close; a server may leave the close to Flash."""
 
 
 class CheckError(Exception):
@@ -54,7 +53,7 @@ def _read(sock: socket.socket, deadline: float) -> tuple[bytes, bool]:
 def _validated(answer: bytes, where: str) -> str:
     text, _, rest = answer.partition(NUL)
     if rest:
-        raise CheckError(f"{where}: {len(rest)} bytes behind the NUL")
+        raise CheckError(f"{where}: {len(rest)} bytes after the NUL")
     try:
         parse(text, where)
     except PolicyError as problem:

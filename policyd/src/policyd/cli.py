@@ -2,19 +2,23 @@
 
 import argparse
 import asyncio
+import resource
+import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from policyd.check import CheckError, check
-from policyd.daemon import run
-from policyd.journal import Journal
-from policyd.policy import LAST_PORT, PolicyError
-from policyd.server import Limits
+from policyd.log import Log
+from policyd.policy import LAST_PORT, Policy, PolicyError, load
+from policyd.server import Limits, PolicyServer, open_listeners, shown
+
+DESCRIPTORS_OF_OUR_OWN = 16  # open files that are not connections
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; 0 is success, 1 a problem told on standard error, 2 a wrong command line."""
+    """Run the command; return 0, or 1 for a problem, printed on standard error."""
     options = _parser().parse_args(argv)
     try:
         if options.command == "check":
@@ -25,8 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 max_connections=options.max_connections,
                 max_per_address=options.max_per_address,
             )
-            journal = Journal(lines_per_second=options.log_lines)
-            asyncio.run(run(options.file, options.host, options.port, limits, journal))
+            log = Log(lines_per_second=options.log_lines)
+            asyncio.run(run(options.file, options.host, options.port, limits, log))
     except (CheckError, PolicyError) as problem:
         print(f"policyd: {problem}", file=sys.stderr)
         return 1
@@ -34,6 +38,63 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"policyd: {problem.strerror or problem}", file=sys.stderr)
         return 1
     return 0
+
+
+async def run(path: Path, hosts: Sequence[str], port: int, limits: Limits, log: Log) -> None:
+    """Serve until SIGTERM or SIGINT. Raises `PolicyError` or `OSError` if it cannot begin."""
+    policy = load(path)
+    limits = _fit_descriptors(limits, log)
+    listeners = open_listeners(hosts, port)
+    port = listeners[0].getsockname()[1]
+    server = PolicyServer(policy, limits, log)
+
+    def reload() -> None:
+        try:
+            server.policy = load(path)
+        except PolicyError as problem:
+            log.event("reload-failed", error=str(problem), kept="the old policy")
+            return
+        log.event("reloaded", file=str(path), grants=len(server.policy.grants))
+        _warn(server.policy, port, log)
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, reload)
+    loop.add_signal_handler(signal.SIGUSR1, log.write_counters)
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_signal_handler(signal.SIGINT, stop.set)
+
+    ticking = asyncio.create_task(_tick(log))
+    server.start(listeners)
+    addresses = [shown(listener) for listener in listeners]
+    log.event("listening", addresses=addresses, file=str(path), grants=len(policy.grants))
+    _warn(policy, port, log)
+    await stop.wait()
+    await server.stop()
+    ticking.cancel()
+    log.tick()
+    log.write_counters()
+    log.event("stopped")
+
+
+async def _tick(log: Log) -> None:
+    while True:
+        await asyncio.sleep(1)
+        log.tick()
+
+
+def _fit_descriptors(limits: Limits, log: Log) -> Limits:
+    """Lower the total to what the process may open: closing a connection at once beats letting it hang."""
+    room = max(1, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - DESCRIPTORS_OF_OUR_OWN)
+    if limits.max_connections <= room:
+        return limits
+    log.event("warning", warning=f"only {room} connections fit into the limit of open files (ulimit -n)")
+    return replace(limits, max_connections=room)
+
+
+def _warn(policy: Policy, port: int, log: Log) -> None:
+    for warning in policy.warnings(port):
+        log.event("warning", warning=warning)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,7 +133,7 @@ def _port(text: str) -> int:
 
 
 def _listening_port(text: str) -> int:
-    return 0 if text == "0" else _port(text)  # 0: the kernel chooses, the log tells
+    return 0 if text == "0" else _port(text)  # 0: the kernel chooses, the log says which
 
 
 def _seconds(text: str) -> float:

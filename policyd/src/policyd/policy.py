@@ -1,7 +1,7 @@
 """The policy file: what it may contain and what it grants. Pure, but for `load`.
 
-Flash is silent about a policy it cannot use: it simply refuses the socket. So whatever Flash would
-ignore or misread is an error here, with the file and the line. The rules are those of Adobe's
+Flash reports no error about a policy it cannot use: it just refuses the socket. So everything that Flash
+would ignore or misread is an error here, with the file and the line. The rules are those of Adobe's
 cross-domain policy specification for socket policies.
 """
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from policyd.wire import NUL
-
+NUL = b"\0"
+REQUEST = b"<policy-file-request/>" + NUL  # Flash Player 9.0.124 and later send it before every socket
 MAX_BYTES = 20_000
 FIRST_UNPRIVILEGED_PORT = 1024
 LAST_PORT = 65535

@@ -1,4 +1,4 @@
-"""The web site: `tree` lists every URL; `pages`, `admin`, `workshop*`, `files` and others answer them.
+"""The web site: `tree` lists every URL; `pages`, `admin`, `workshop*`, `files` and others serve them.
 
-`headers`, `templates`, `request` and `forms` are what those are made of.
+They are built on `headers`, `templates`, `request` and `forms`.
 """

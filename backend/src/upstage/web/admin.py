@@ -1,4 +1,4 @@
-"""`/admin`: signing in and out, and the key that a client takes to its socket; `/signup`."""
+"""`/admin`: signing in and out, and the key that identifies a client on its socket; `/signup`."""
 
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ from urllib.parse import urlencode
 from twisted.internet.defer import DeferredLock
 from twisted.web.server import Request
 
-from upstage.accounts import Accounts, check_new
-from upstage.brake import TooManyFailures, TooManyWaiting
-from upstage.house import House
-from upstage.members import AUDIENCE, Player
-from upstage.passwords import Busy, PasswordError, Passwords
-from upstage.purge import Purger
-from upstage.records import Account, RecordError
-from upstage.repertoire import Repertoire
+from upstage.net.purge import Purger
+from upstage.stage.players import AUDIENCE, Player
+from upstage.stage.stages import Stages
+from upstage.state.accounts import Accounts, check_name
+from upstage.state.guessing import TooManyFailures, TooManyWaiting
+from upstage.state.live import LiveState
+from upstage.state.passwords import Busy, PasswordError, Passwords
+from upstage.state.records import Account, RecordError
 from upstage.web.forms import (
     FIELD,
     SESSION,
@@ -26,80 +26,80 @@ from upstage.web.forms import (
     session_of,
     set_cookie,
 )
-from upstage.web.headers import redirect, same_origin
+from upstage.web.headers import same_origin
 from upstage.web.pages import stage_list
-from upstage.web.request import Node, SiteRequest
+from upstage.web.request import Node, SiteRequest, redirect
 from upstage.web.templates import Pages
 
 PRIVATE = b"no-store"
-MAX_PLAYERS = 1000  # accounts that visitors may make
+MAX_PLAYERS = 1000  # accounts in all that sign-up may reach
 
-Later = Coroutine[Any, Any, bytes]  # an answer that has to wait for something
+Later = Coroutine[Any, Any, bytes]  # a response that is not ready at once
 
 
 @dataclass(frozen=True)
-class Backstage:
-    """What the pages that know who asks are made of."""
+class SiteContext:
+    """The parts of the server that the signed-in pages use."""
 
-    house: House
+    stages: Stages
     accounts: Accounts
     passwords: Passwords
-    repertoire: Repertoire
+    state: LiveState
     purger: Purger
     media: Path
-    signup: bool  # whether anybody may make a player account
+    signup: bool  # whether any visitor may create a player account
     tokens: FormTokens = field(default_factory=FormTokens)
-    checking: DeferredLock = field(default_factory=DeferredLock)  # of files that were brought
+    checking: DeferredLock = field(default_factory=DeferredLock)  # of uploaded files
 
 
 class PrivateNode(Node):
-    """A page that knows who asks: never stored, and it takes no form from another site."""
+    """A page that depends on the session: never cached, and it rejects forms from other sites."""
 
-    folder = b"/admin"  # the form cookie's: pages outside it stay free of cookies, and so in the cache
+    folder = b"/admin"  # the form cookie's path: pages outside it have no cookie, so they can be cached
 
-    def __init__(self, pages: Pages, backstage: Backstage) -> None:
+    def __init__(self, pages: Pages, context: SiteContext) -> None:
         super().__init__(pages)
-        self.backstage = backstage
+        self.context = context
 
     def render(self, request: Request) -> bytes | int:
-        """No cache may keep any answer from here."""
+        """Forbid caching; reject forms from other sites."""
         request.setHeader(b"cache-control", PRIVATE)
         if request.method == b"POST" and not same_origin(request):
             return self.pages.error(request, 403)
         return super().render(request)
 
     def player(self, request: Request) -> Player:
-        """Return who asks: whoever has no session is audience."""
-        return self.backstage.accounts.player(session_of(request))
+        """Return the session's player, AUDIENCE without a session."""
+        return self.context.accounts.player(session_of(request))
 
     def page(self, request: Request, template: str, status: int = 200, **variables: object) -> bytes:
-        """Fill in a template that has forms in it."""
+        """Render a template with forms."""
         request.setResponseCode(status)
         known = {
-            "csrf": self.backstage.tokens.issue(request, self.folder),
+            "csrf": self.context.tokens.issue(request, self.folder),
             "player": self.player(request),
-            "said": None,  # what has been done, or why it could not be
+            "said": None,  # the message after an action; `error` if it failed
             "error": None,
         }
         return self.pages.render(request, template, **{**known, **variables})
 
     def form(self, request: SiteRequest) -> dict[str, str] | int:
-        """Return the fields of a form that came from one of our pages, else the status to answer with."""
+        """Return the fields of a form that came from one of our pages, else the status for the response."""
         form = read_form(request)
         if isinstance(form, int):
             return form
-        return form if self.backstage.tokens.accept(request, form.get(FIELD, "")) else 403
+        return form if self.context.tokens.accept(request, form.get(FIELD, "")) else 403
 
 
 class AdminFolder(PrivateNode):
-    """`/admin` and what is below it; the workshop is put there by `tree`."""
+    """`/admin` and the URLs below it; `tree` adds the workshop."""
 
-    def __init__(self, pages: Pages, backstage: Backstage) -> None:
-        super().__init__(pages, backstage)
-        self.putChild(b"", AdminPage(pages, backstage))
-        self.putChild(b"login", Login(pages, backstage))
-        self.putChild(b"logout", Logout(pages, backstage))
-        self.putChild(b"id", ClientKey(pages, backstage))
+    def __init__(self, pages: Pages, context: SiteContext) -> None:
+        super().__init__(pages, context)
+        self.putChild(b"", AdminPage(pages, context))
+        self.putChild(b"login", Login(pages, context))
+        self.putChild(b"logout", Logout(pages, context))
+        self.putChild(b"id", ClientKey(pages, context))
 
     def render_GET(self, request: Request) -> bytes:
         """`/admin` without a slash."""
@@ -107,13 +107,13 @@ class AdminFolder(PrivateNode):
 
 
 class AdminPage(PrivateNode):
-    """`/admin/`: what a player finds behind the stage door, the login page for all others."""
+    """`/admin/`: the workshop's start page for players, the login page for all others."""
 
     def render_GET(self, request: Request) -> bytes:
         """One of the two pages."""
         if self.player(request) is AUDIENCE:
             return self.page(request, "login.html")
-        return self.page(request, "workshop.html", stages=stage_list(self.backstage.house))
+        return self.page(request, "workshop.html", stages=stage_list(self.context.stages))
 
 
 class Login(PrivateNode):
@@ -124,25 +124,26 @@ class Login(PrivateNode):
         form = read_form(request)
         if isinstance(form, int):
             return self.pages.error(request, form)
-        # Without a token somebody else could sign a visitor in, under a name of their choice.
-        if not is_from_a_program(request) and not self.backstage.tokens.accept(request, form.get(FIELD, "")):
-            return self._again(request, 403, "This form was too old. Please try again.")
+        # Without a token another site could sign a browser in, under an account of its choice.
+        if not is_from_a_program(request) and not self.context.tokens.accept(request, form.get(FIELD, "")):
+            return self._again(request, 403, "This form has expired. Please try again.")
         return self._sign_in(request, form.get("username", ""), form.get("password", ""))
 
     async def _sign_in(self, request: SiteRequest, name: str, password: str) -> bytes:
         try:
-            token = await self.backstage.accounts.sign_in(name, password, request.client_address)
+            token = await self.context.accounts.sign_in(name, password, request.client_address)
         except TooManyFailures as error:
             request.responseHeaders.setRawHeaders(b"retry-after", [b"%d" % error.seconds])
             return self._again(
-                request, 429, f"Too many wrong passwords. You may try again in {error.seconds} seconds."
+                request, 429, f"Too many wrong passwords. Please try again in {error.seconds} seconds."
             )
         except (Busy, TooManyWaiting):
             return self._again(request, 503, "Too many people are signing in. Please try again.")
         if token is None:
-            # HTTP wants to hear a way to sign in with every 401; no browser knows this one, and so none asks.
+            # HTTP requires a challenge with every 401; browsers ignore this scheme and show no password
+            # dialog.
             request.setHeader(b"www-authenticate", b'Form realm="UpStage"')
-            return self._again(request, 401, "Name or password is wrong.")
+            return self._again(request, 401, "The name or the password is wrong.")
         set_cookie(request, SESSION, token)
         return redirect(request, "/admin/")
 
@@ -158,13 +159,13 @@ class Logout(PrivateNode):
         form = self.form(request)
         if isinstance(form, int):
             return self.pages.error(request, form)
-        self.backstage.accounts.sign_out(session_of(request))
+        self.context.accounts.sign_out(session_of(request))
         set_cookie(request, SESSION, "", more=b"; Max-Age=0")
         return redirect(request, "/admin/")
 
 
 class ClientKey(PrivateNode):
-    """`/admin/id`: who the client is, and a new key with which it says so on its socket."""
+    """`/admin/id`: the client's player, and a new key with which it identifies itself on its socket."""
 
     def render_GET(self, request: Request) -> bytes:
         """Url-encoded, in UpStage's order."""
@@ -172,7 +173,7 @@ class ClientKey(PrivateNode):
         request.setHeader(b"content-type", b"text/plain; charset=utf-8")
         answer = {
             "player": player.name,
-            "key": self.backstage.house.key_for(player),
+            "key": self.context.stages.key_for(player),
             "canAct": player.can_act,
             "canAdmin": player.can_admin,
             "canSu": player.can_su,
@@ -181,29 +182,31 @@ class ClientKey(PrivateNode):
 
 
 class Signup(PrivateNode):
-    """`/signup`: makes a player account that may act, where the house allows it."""
+    """`/signup`: creates a player account that may act, if the server allows it."""
 
     folder = b"/signup"
 
     def render_GET(self, request: Request) -> bytes:
-        """The form, or how to get an account otherwise."""
+        """The form, or how else to get an account."""
         return self._page(request, 200, None)
 
     def render_POST(self, request: SiteRequest) -> bytes | Later:
-        """Make the account."""
-        form = self.form(request) if self.backstage.signup else 403
+        """Create the account."""
+        form = self.form(request) if self.context.signup else 403
         if isinstance(form, int):
             return self.pages.error(request, form)
         return self._sign_up(request, form.get("username", ""), form.get("password", ""))
 
     async def _sign_up(self, request: SiteRequest, name: str, password: str) -> bytes:
-        repertoire = self.backstage.repertoire
-        if len(repertoire.now.accounts) >= MAX_PLAYERS:
-            return self._page(request, 503, "The house has no room for more players.")
-        if not self.backstage.accounts.sign_ups.take(request.client_address):
-            return self._page(request, 429, "That were many accounts from one place. Please come back later.")
+        state = self.context.state
+        if len(state.now.accounts) >= MAX_PLAYERS:
+            return self._page(request, 503, "This server cannot take any more players.")
+        if not self.context.accounts.sign_ups.take(request.client_address):
+            return self._page(
+                request, 429, "Too many new accounts from your address. Please try again later."
+            )
         try:
-            await make_player(self.backstage, name, password, frozenset({"act"}))
+            await make_player(self.context, name, password, frozenset({"act"}))
         except (RecordError, PasswordError) as error:
             return self._page(request, 400, str(error))
         except Busy:
@@ -211,11 +214,11 @@ class Signup(PrivateNode):
         return redirect(request, "/admin/")
 
     def _page(self, request: Request, status: int, error: str | None) -> bytes:
-        return self.page(request, "signup.html", status, open=self.backstage.signup, error=error)
+        return self.page(request, "signup.html", status, open=self.context.signup, error=error)
 
 
-async def make_player(backstage: Backstage, name: str, password: str, rights: frozenset[str]) -> None:
-    """Write a new player down; raise RecordError, PasswordError or Busy."""
-    check_new(name)
-    account = Account(name, await backstage.passwords.choose(password), rights)
-    await backstage.repertoire.change(backstage.repertoire.database.add_player, account)
+async def make_player(context: SiteContext, name: str, password: str, rights: frozenset[str]) -> None:
+    """Add a player; raise RecordError, PasswordError or Busy."""
+    check_name(name)
+    account = Account(name, await context.passwords.choose(password), rights)
+    await context.state.change(context.state.database.add_player, account)

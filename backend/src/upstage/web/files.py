@@ -1,4 +1,4 @@
-"""Static files with everything a cache or a media player asks for: validators, Range, HEAD, 304."""
+"""Static files with validators, Range, HEAD and 304, for caches and media players."""
 
 import re
 import stat
@@ -10,12 +10,12 @@ from twisted.web import http
 from twisted.web.server import NOT_DONE_YET, Request
 from twisted.web.static import NoRangeStaticProducer, SingleRangeStaticProducer
 
-from upstage.purge import tag_of
+from upstage.net.purge import tag_of
 from upstage.web.headers import header
 from upstage.web.request import Node
 from upstage.web.templates import Pages
 
-# Not from the system's table: containers often have none, and an answer must not depend on it.
+# Not from the system's table: containers often have none, and responses must not depend on it.
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".gif": "image/gif",
@@ -33,50 +33,50 @@ TYPES = {
     ".woff2": "font/woff2",
     ".xml": "application/xml",
 }
-REVALIDATE = b"public, no-cache"  # browsers ask each time; Varnish has its own rule for media
+REVALIDATE = b"public, no-cache"  # browsers revalidate each time; Varnish has its own rule for media
 FOR_EVER = b"public, max-age=31536000, immutable"
-# Media may come from anybody: a picture opened as a page of its own may run and load nothing.
+# Players upload media: a picture opened as a page of its own must neither run nor load anything.
 MEDIA_CSP = b"default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
-# One path segment of a file that may be served: no dot in front, no way up, nothing hidden.
+# A path segment that may be served: no leading dot, so neither `..` nor hidden files.
 SEGMENT = re.compile(rb"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
-# Above this a proxy that has the media folder sends the file itself. What is smaller fits into its cache in
-# memory (varnish/microcache.vcl) and into the buffers of one connection (nginx/sites/default.conf.template).
+# A proxy that has the media folder sends larger files itself. Smaller ones fit into its cache in memory
+# (varnish/microcache.vcl) and into the buffers of one connection (nginx/sites/default.conf.template).
 LARGE = 81_920  # bytes
 _LOCATION = re.compile(r"(/[A-Za-z0-9._-]+)+")
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 class MediaFolder(Node):
-    """`/media`: avatars, props, backdrops and sounds. `X-Accel-Media` says where the proxy has the folder."""
+    """`/media`: pictures and sounds. The header X-Accel-Media names the folder's location in the proxy."""
 
     isLeaf = True
 
     def __init__(self, pages: Pages, root: Path, folder: bytes = b"") -> None:
-        """`folder` is where `root` is, below the media."""
+        """`folder` is the path of `root` below the media folder."""
         super().__init__(pages)
         self._root = root
         self._folder = folder
 
     def render_GET(self, request: Request) -> bytes | int:
-        """A file, or the page for 404."""
+        """A file, or the 404 page."""
         request.setHeader(b"content-security-policy", MEDIA_CSP)
         request.setHeader(b"cache-control", REVALIDATE)
         path = request.postpath or []
-        if path[:1] == [b"thumb"]:  # every picture is its own thumbnail: these drawings are small
+        if path[:1] == [b"thumb"]:  # every picture is its own thumbnail, because pictures are small
             path = path[1:]
         file = (self._folder + b"/".join(path)).decode("latin-1")
-        request.setHeader(b"x-cache-tags", tag_of(file).encode())  # for the cache in front, which drops it
+        request.setHeader(b"x-cache-tags", tag_of(file).encode())  # for the cache in front, which removes it
         location = header(request, b"x-accel-media")
         redirect = f"{location}/{file}" if _LOCATION.fullmatch(location) else ""
         return serve(request, self.pages, self._root, path, redirect)
 
 
 class AssetFolder(Node):
-    """`/style`, `/script`, `/image`: page assets, below their version or without it.
+    """`/style`, `/script`, `/image`: page assets, with or without the version in the path.
 
-    With the right version they never change; with another one they do not exist, so that a page never
-    meets scripts of a different release.
+    With the current version they never change; with another version they do not exist, so that a page never
+    loads scripts of a different release.
     """
 
     isLeaf = True
@@ -87,7 +87,7 @@ class AssetFolder(Node):
         self._version = version.encode()
 
     def render_GET(self, request: Request) -> bytes | int:
-        """A file, or the page for 404."""
+        """A file, or the 404 page."""
         first, *rest = path = request.postpath or [b""]
         versioned = first == self._version
         request.setHeader(b"cache-control", FOR_EVER if versioned else REVALIDATE)
@@ -95,7 +95,7 @@ class AssetFolder(Node):
 
 
 class OneFile(Node):
-    """A single file at its own URL."""
+    """A single file at a URL of its own."""
 
     isLeaf = True
 
@@ -116,17 +116,17 @@ def serve(
     segments: Sequence[bytes] | None,
     redirect: str | None = None,
 ) -> bytes | int:
-    """Answer with the file `root/segments...`: 200, 206, 304, 404 or 416.
+    """Serve the file `root/segments...`: 200, 206, 304, 404 or 416.
 
-    `redirect` is the location under which the proxy in front has the same file, empty if it has not. A large
-    file is then left to the proxy (nginx's X-Accel-Redirect), and this answer has no body.
+    `redirect` is the location of the same file in the proxy in front, empty if it has none. With it, a large
+    file is left to the proxy: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_ignore_headers
     """
     if not segments or not all(map(SEGMENT.fullmatch, segments)):
         return pages.error(request, 404)
     path = root.joinpath(*(segment.decode("ascii") for segment in segments))
     try:
         info = path.stat()
-        if not stat.S_ISREG(info.st_mode):  # looked at before opening: a FIFO would block there
+        if not stat.S_ISREG(info.st_mode):  # checked before opening, which would block on a FIFO
             return pages.error(request, 404)
         file = path.open("rb")
     except OSError:
@@ -162,7 +162,7 @@ def serve(
     if request.method == b"HEAD":
         file.close()
         return b""
-    # Both read a piece whenever the client has taken the last one, and close the file at the end.
+    # Both read the next piece when the client has read the last one, and close the file at the end.
     if span is None:
         NoRangeStaticProducer(request, file).start()
     else:
@@ -171,7 +171,7 @@ def serve(
 
 
 def _unchanged(request: Request, etag: str, info: stat_result) -> bool:
-    """Tell whether the client's copy is still good (RFC 9110, 13.1: a tag outranks a date)."""
+    """Return whether the client's copy is current (RFC 9110, 13.1: a tag outranks a date)."""
     tags = header(request, b"if-none-match")
     if tags:
         known = {tag.strip().removeprefix("W/") for tag in tags.split(",")}
@@ -184,10 +184,10 @@ def _unchanged(request: Request, etag: str, info: stat_result) -> bool:
 
 
 def _span(request: Request, size: int, etag: str, modified: bytes) -> range | None:
-    """Return the bytes that are asked for, empty if the file has none of them; None for all of it.
+    """Return the requested bytes, an empty range if the file has none of them, None for the whole file.
 
-    One range is honoured. Several, or one in a form we do not know, mean the whole file, as RFC 9110
-    allows: many overlapping ranges would make a large answer out of a small request.
+    One range is supported. Several, or one in an unknown form, mean the whole file, as RFC 9110 allows: many
+    overlapping ranges would make a small request cause a large response.
     """
     match = _RANGE.fullmatch(header(request, b"range"))
     condition = header(request, b"if-range")
@@ -196,7 +196,7 @@ def _span(request: Request, size: int, etag: str, modified: bytes) -> range | No
     if condition and condition not in (etag, modified.decode("ascii")):
         return None
     first, last = match.groups()
-    if not first:  # the last so many bytes
+    if not first:  # a suffix: the last N bytes
         return range(max(size - int(last), 0), size) if last else None
     if last and int(last) < int(first):
         return None

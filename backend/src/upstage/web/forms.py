@@ -1,8 +1,8 @@
-"""Forms: reading them, and the token that shows that a form came from one of our pages.
+"""Forms, and the token that proves that a form came from one of our pages.
 
-The token is a keyed hash of a cookie that the browser got with the page: of its session, or of a visit for
-pages that are shown before there is a session. A page of another site can make a browser send the cookie,
-but can read neither the cookie nor the token.
+The token is a keyed hash of a cookie that came with the page: the session's, or, on pages before the login,
+a cookie of the visit. A page of another site can make a browser send the cookie, but can read neither the
+cookie nor the token.
 """
 
 import hmac
@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from twisted.web.server import Request
 
-from upstage.tokens import new_token
+from upstage.stage.tokens import new_token
 from upstage.web.headers import header, same_origin
 from upstage.web.request import SiteRequest
 
@@ -22,7 +22,7 @@ MAX_FIELDS = 20  # in a form
 
 
 def read_form(request: SiteRequest) -> dict[str, str] | int:
-    """Return a url-encoded form's fields; the status to answer with if there are too many, or it is none."""
+    """Return a url-encoded form's fields, or the status for a body that has too many or is not a form."""
     kind = header(request, b"content-type").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         return 415
@@ -39,7 +39,7 @@ def session_of(request: Request) -> str:
 
 
 def set_cookie(request: Request, name: bytes, value: str, path: bytes = b"/", more: bytes = b"") -> None:
-    """Set a cookie that scripts cannot read and that other sites' forms do not bring."""
+    """Set a cookie that scripts cannot read and that forms of other sites do not send."""
     cookie = name + b"=" + value.encode() + b"; Path=" + path + b"; HttpOnly; SameSite=Lax" + more
     if header(request, b"x-forwarded-proto") == "https":
         cookie += b"; Secure"
@@ -47,13 +47,13 @@ def set_cookie(request: Request, name: bytes, value: str, path: bytes = b"/", mo
 
 
 class FormTokens:
-    """Makes and checks tokens; those of before a restart are not known any more."""
+    """Issues and checks tokens; a restart invalidates all of them."""
 
     def __init__(self) -> None:
         self._secret = secrets.token_bytes(32)
 
     def issue(self, request: Request, path: bytes) -> str:
-        """Return the token for a form on the page that is being answered, whose URLs begin with `path`."""
+        """Return the token for a form on the page that is being rendered, whose URLs begin with `path`."""
         bound = _bound_to(request)
         if not bound:
             bound = new_token().encode()
@@ -61,7 +61,7 @@ class FormTokens:
         return self._token(bound)
 
     def accept(self, request: Request, token: str) -> bool:
-        """Tell whether a form with this token comes from one of our pages."""
+        """Return whether a form with this token comes from one of our pages."""
         bound = _bound_to(request)
         return (
             bool(bound)
@@ -78,11 +78,11 @@ def _bound_to(request: Request) -> bytes:
 
 
 def is_from_a_program(request: Request) -> bool:
-    """Tell whether no browser can have sent this: no cookie, and nothing that browsers say of a page.
+    """Return whether no browser can have sent this: no cookie, and no header that browsers add for a page.
 
-    Programs (curl, a load test) may sign in without fetching the form first. That opens nothing: who wants
-    to abuse a visitor's browser needs that browser, and with a POST every browser sends Origin or
-    Sec-Fetch-Site at least; who does not need one can fetch the form as well.
+    Programs (curl, a load test) may sign in without fetching the form first. This is no weakness: an attack
+    on a user needs the user's browser, and with a POST every browser sends at least Origin or Sec-Fetch-Site;
+    an attacker without a browser can fetch the form as well.
     """
     headers = request.requestHeaders
     return not any(

@@ -1,27 +1,23 @@
-"""What requests say about themselves: headers as text, host names, pages from elsewhere."""
+"""Request headers: as text, the host name, and whether a request comes from another site."""
 
 import re
-from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from twisted.web.http import Request
-
-if TYPE_CHECKING:
-    from upstage.web.request import SiteRequest
 
 PAGE_CSP = (
     b"default-src 'self'; img-src 'self' data:; media-src 'self'; connect-src 'self' ws: wss:; "
     b"style-src 'self'; script-src 'self'; object-src 'none'; base-uri 'none'; "
     b"form-action 'self'; frame-ancestors 'none'"
 )
-# A name or address, IPv6 in brackets, then perhaps a port: what may go into a Location header.
+# A name or address, IPv6 in brackets, and an optional port: safe in a Location header.
 _HOST = re.compile(r"(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{0,5})?")
 
 
 def header(request: Request, name: bytes) -> str:
-    """Return a request header as text, empty if it is not there.
+    """Return a request header as text, empty if it is missing.
 
-    Twisted's own way to text raises on a byte that is not UTF-8; a client must not be able to do that.
+    Twisted's own conversion raises on invalid UTF-8, which a client must not be able to cause.
     """
     return (request.getHeader(name) or b"").decode("latin-1")
 
@@ -33,7 +29,7 @@ def host_name(request: Request) -> str | None:
 
 
 def same_origin(request: Request) -> bool:
-    """Tell whether a request comes from a page of this host, or from no page at all.
+    """Return whether a request comes from a page of this host, or from no page at all.
 
     Ports are not compared: nginx passes the Host on without one.
     """
@@ -47,20 +43,3 @@ def same_origin(request: Request) -> bool:
     if ":" in name:
         name = f"[{name}]"
     return name == host_name(request)
-
-
-def redirect(request: Request, path: str) -> bytes:
-    """Answer 302 to `path` on our own bound port, as UpStage does: the front of house repairs it.
-
-    The body names no URL, because nobody would repair that. An invalid Host gets 400.
-    """
-    name = host_name(request)
-    request.setHeader(b"content-type", b"text/plain; charset=utf-8")
-    if name is None:
-        request.setResponseCode(400)
-        request.setHeader(b"cache-control", b"no-store")
-        return b"The Host header is missing or not valid.\n"
-    port = cast("SiteRequest", request).port
-    request.setResponseCode(302)
-    request.setHeader(b"location", f"http://{name}:{port}{path}".encode())
-    return b"Moved.\n"

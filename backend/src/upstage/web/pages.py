@@ -1,38 +1,37 @@
-"""The pages for everybody: the front page, the stages, and what was said on them."""
+"""The public pages: the front page, the stages and their chat logs."""
 
 from twisted.web.resource import Resource
 from twisted.web.server import Request
 
-from upstage.house import House
-from upstage.stage import Stage
-from upstage.web.headers import redirect
-from upstage.web.request import ErrorPage, Node
+from upstage.stage.stage import Stage
+from upstage.stage.stages import Stages
+from upstage.web.request import ErrorPage, Node, redirect
 from upstage.web.templates import Pages
 
-# The same page for everybody, and it may be a second old: the show is on the socket, not in here.
+# The same page for all visitors, and it may be a second old: live content comes over the socket.
 SHARED = b"max-age=0, s-maxage=1"
 
 
-def stage_list(house: House) -> list[dict[str, object]]:
-    """Return what the templates show of each stage, by name."""
+def stage_list(stages: Stages) -> list[dict[str, object]]:
+    """Return the stages for the templates, sorted by name."""
     return [
         {"id": stage.id, "name": stage.name, "players": stage.players, "audience": stage.audience}
-        for stage in sorted(house.stages.values(), key=lambda stage: stage.name)
+        for stage in sorted(stages.by_id.values(), key=lambda stage: stage.name)
     ]
 
 
 class StagesPage(Node):
     """A page that lists the stages: the front page and `/stages/`."""
 
-    def __init__(self, pages: Pages, house: House, template: str) -> None:
+    def __init__(self, pages: Pages, stages: Stages, template: str) -> None:
         super().__init__(pages)
-        self._house = house
+        self._stages = stages
         self._template = template
 
     def render_GET(self, request: Request) -> bytes:
         """The page."""
         request.setHeader(b"cache-control", SHARED)
-        return self.pages.render(request, self._template, stages=stage_list(self._house))
+        return self.pages.render(request, self._template, stages=stage_list(self._stages))
 
 
 class StagePage(Node):
@@ -44,7 +43,7 @@ class StagePage(Node):
         self.putChild(b"log", LogPage(pages, stage))
 
     def render_GET(self, request: Request) -> bytes:
-        """The page; what happens on the stage comes over its socket."""
+        """The page; live content comes over the socket."""
         request.setHeader(b"cache-control", SHARED)
         preload = [{"url": thing.url, "kind": "image"} for thing in self._stage.pictures]
         preload += [{"url": audio.url, "kind": "audio"} for audio in self._stage.audios]
@@ -55,7 +54,7 @@ class StagePage(Node):
 
 
 class LogPage(Node):
-    """`/stages/NAME/log`: what was said, as far as it is kept."""
+    """`/stages/NAME/log`: the chat log, as far as it is kept."""
 
     def __init__(self, pages: Pages, stage: Stage) -> None:
         super().__init__(pages)
@@ -69,16 +68,16 @@ class LogPage(Node):
 
 
 class StagesFolder(Node):
-    """`/stages` and what is below it."""
+    """`/stages` and the URLs below it."""
 
-    def __init__(self, pages: Pages, house: House) -> None:
+    def __init__(self, pages: Pages, stages: Stages) -> None:
         super().__init__(pages)
-        self._house = house
-        self.putChild(b"", StagesPage(pages, house, "stages.html"))
+        self._stages = stages
+        self.putChild(b"", StagesPage(pages, stages, "stages.html"))
 
     def getChild(self, path: bytes, request: Request) -> Resource:
         """A stage, by its ID."""
-        stage = self._house.stages.get(path.decode("utf-8", "replace"))
+        stage = self._stages.by_id.get(path.decode("utf-8", "replace"))
         return StagePage(self.pages, stage) if stage else ErrorPage(self.pages, 404)
 
     def render_GET(self, request: Request) -> bytes:

@@ -1,4 +1,4 @@
-"""How this site treats every request: bounded bodies, its own error pages, one journal line each."""
+"""The rules for every request: bounded bodies, our own error pages, one log line each."""
 
 import inspect
 import ipaddress
@@ -17,8 +17,8 @@ from twisted.web import server
 from twisted.web.http import Request
 from twisted.web.resource import IResource, Resource
 
-from upstage.records import NoRoom
-from upstage.web.headers import PAGE_CSP, header
+from upstage.state.records import NoRoom
+from upstage.web.headers import PAGE_CSP, header, host_name
 from upstage.web.templates import Pages
 
 MAX_FORM = 64 * 1024  # bytes of a request body; no form of this site needs more
@@ -26,11 +26,11 @@ HEADERS = {
     b"server": b"UpStage",  # no version: it helps only attackers
     b"content-security-policy": PAGE_CSP,
     b"x-content-type-options": b"nosniff",
-    # Not no-referrer: with that, browsers hide the origin of our own forms from us.
+    # Not no-referrer: with that, browsers hide the origin of our own forms, too.
     b"referrer-policy": b"same-origin",
 }
-# Longer than nginx and Varnish keep an idle connection (60 s), so that they never send a request into
-# one that is just being closed here.
+# Longer than nginx and Varnish keep an idle connection (60 s), so that they never send a request on a
+# connection that is just being closed here.
 IDLE_TIMEOUT = 75
 REQUEST_ID = re.compile(r"[0-9a-zA-Z-]{16,64}")
 
@@ -38,20 +38,20 @@ log = Logger()
 
 
 class Body(Protocol):
-    """Takes the body of a request as it arrives, in place of our memory."""
+    """Receives the body of a request piece by piece, instead of memory."""
 
     def write(self, data: bytes) -> None:
-        """Take a piece, or let it go; never raise."""
+        """Take or drop a piece; never raise."""
 
     def discard(self) -> None:
-        """The request is over, answered or not: leave nothing behind."""
+        """The request is over: remove what is left."""
 
 
 class Intake(Protocol):
-    """Says which requests bring a body that is not kept in memory."""
+    """Decides which bodies are not kept in memory."""
 
     def begin(self, request: "SiteRequest", path: bytes, length: int | None) -> Body | None:
-        """The header has come. Return where the body goes, None for a form like any other."""
+        """Called after the header. Return the receiver of the body, None to keep it in memory."""
 
 
 class SiteRequest(server.Request):
@@ -63,19 +63,19 @@ class SiteRequest(server.Request):
     began = 0.0
     body_size = 0
     body: Body | None = None
-    gone = False  # the client left
+    gone = False  # the client has disconnected
 
     def gotLength(self, length: int | None) -> None:
-        """The header has come; the body follows, of this length if it says so."""
+        """Called after the header; `length` is the body's, None if unknown."""
         self.began = time.monotonic()
         self.content = BytesIO()
-        # Twisted tells the request its site and its path only when the body is complete.
+        # Twisted sets the request's own site and path only when the body is complete.
         intake: Intake | None = self.channel.site.intake  # type: ignore[attr-defined]
         if intake:
             self.body = intake.begin(self, self.channel._path.partition(b"?")[0], length)
 
     def handleContentChunk(self, data: bytes) -> None:
-        """Keep a piece of the body, or let it go: 16 MB sent to a login form cost no memory."""
+        """Keep or drop a piece of the body: 16 MB sent to a login form cost no memory."""
         if self.body:
             self.body.write(data)
             return
@@ -84,24 +84,24 @@ class SiteRequest(server.Request):
             self.content.write(data)
 
     def setResponseCode(self, code: int, message: bytes | None = None) -> None:
-        """Set the status, with the standard's phrase also where Twisted does not know it."""
+        """Set the status, with the standard's phrase even where Twisted does not know it."""
         super().setResponseCode(code, message or HTTPStatus(code).phrase.encode())
 
     def process(self) -> None:
-        """The whole request is here: answer it. `OPTIONS *` is a path like any other."""
+        """The request is complete: serve it. `OPTIONS *` is treated like any other path."""
         if self.path == b"*":
             self.path = b"/*"
         super().process()
 
     def render(self, resource: IResource) -> None:
-        """Render a resource and send its answer, without the body for HEAD."""
+        """Render a resource and send its response, without the body for HEAD."""
         body = resource.render(self)
         if body is server.NOT_DONE_YET:
             return
         self.answer(body)
 
     def answer_later(self, answer: Coroutine[Deferred[object], object, bytes]) -> int:
-        """Send what a coroutine returns, when it does; for a resource that has to wait for something."""
+        """Send the body that a coroutine returns, when it does."""
 
         def send(body: bytes) -> None:
             if not self.gone:
@@ -117,46 +117,47 @@ class SiteRequest(server.Request):
         return server.NOT_DONE_YET
 
     def answer(self, body: bytes) -> None:
-        """Send the whole answer; a resource may have set the length, as of a file that HEAD leaves out."""
+        """Send the whole response; a resource may have set the length already, as for HEAD of a file."""
         if self.code != 304 and not self.responseHeaders.hasHeader(b"content-length"):
             self.responseHeaders.setRawHeaders(b"content-length", [b"%d" % len(body)])
         self.write(b"" if self.method == b"HEAD" else body)
         self.finish()
 
     def processingFailed(self, reason: Failure) -> Failure:
-        """Something of ours raised: the journal gets the traceback, the client gets a page."""
+        """A resource raised: write the traceback to the log, send the client an error page."""
         if reason.check(NoRoom):
             log.warn("the disk is full", fields={"path": self.uri.decode("latin-1")})
             self.answer(self.site.pages.error(self, 507))
             return reason
         log.failure("a request failed", failure=reason, fields={"path": self.uri.decode("latin-1")})
         if self.startedWriting:
-            self.transport.abortConnection()  # half an answer must not look like a whole one
+            self.transport.abortConnection()  # a truncated response must not look complete
             return reason
         self.answer(self.site.pages.error(self, 500))
         return reason
 
     def connectionLost(self, reason: Failure) -> None:
-        """The client left before the answer was complete."""
+        """The client disconnected before the response was complete."""
         self.gone = True
         if self.body:
             self.body.discard()
-        if self.path is not None:  # else it left before there was a request
-            self.journal(self.code, aborted=True)
+        if self.path is not None:  # else it disconnected before there was a request
+            self.log_line(self.code, aborted=True)
         super().connectionLost(reason)
 
     def finish(self) -> None:
-        """The answer is complete."""
+        """The response is complete."""
         if self.body:
             self.body.discard()
         super().finish()
 
     @property
     def client_address(self) -> str:
-        """The client as nginx saw it, or Varnish; the connection's own peer when nothing is in front.
+        """The client's address as seen by nginx or Varnish; without a proxy, the connection's peer.
 
-        Of X-Forwarded-For the last one counts: it is the program in front that has added it, whatever the
-        client said before. Who reaches this port past both can say anything, so only they must reach it.
+        Of X-Forwarded-For the last address counts: the proxy in front has added it, the client may have sent
+        the others. A client that bypasses the proxies can forge both, so only the proxies may reach this
+        port.
         """
         claimed = header(self, b"x-real-ip") or header(self, b"x-forwarded-for").rpartition(",")[2].strip()
         try:
@@ -166,11 +167,11 @@ class SiteRequest(server.Request):
 
     @property
     def port(self) -> int:
-        """The port that this request came to; who came to the Unix socket is told the web endpoint's."""
+        """The port that this request came to; on a Unix socket, the web endpoint's."""
         return int(getattr(self.getHost(), "port", self.site.port))
 
-    def journal(self, status: int, aborted: bool = False) -> None:
-        """Write this request's line; its ID is the one that nginx and Varnish write too."""
+    def log_line(self, status: int, aborted: bool = False) -> None:
+        """Write this request's log line; nginx and Varnish log the same request ID."""
         fields: dict[str, object] = {
             "method": self.method.decode("latin-1"),
             "path": self.uri.decode("latin-1"),
@@ -188,7 +189,7 @@ class SiteRequest(server.Request):
 
 
 class Site(server.Site):
-    """The web site: headers that every answer carries, and the journal."""
+    """The web site: adds the headers of every response, and logs it."""
 
     def __init__(self, root: Resource, pages: Pages, intake: Intake | None = None, port: int = 0) -> None:
         super().__init__(
@@ -199,7 +200,7 @@ class Site(server.Site):
         self.port = port
 
     def getResourceFor(self, request: SiteRequest) -> IResource:
-        """Find who answers; called for each request before anything else is decided."""
+        """Find the resource for a request; called first for each request."""
         for name, value in HEADERS.items():
             request.responseHeaders.setRawHeaders(name, [value])
         if request.body_size > MAX_FORM:
@@ -208,21 +209,22 @@ class Site(server.Site):
         return found
 
     def log(self, request: Request) -> None:
-        """Called by Twisted when an answer is complete."""
-        # Varnish and the engine ask for /health every few seconds: their lines would hide all others.
+        """Called by Twisted when a response is complete."""
+        # Varnish and the container engine request /health every few seconds: their lines would hide all
+        # others.
         if isinstance(request, SiteRequest) and request.path != b"/health":
-            request.journal(request.code)
+            request.log_line(request.code)
 
 
 class Node(Resource):
-    """A place in the URL tree: answers its own methods, HEAD like GET, everything else by a page."""
+    """A node of the URL tree: serves its own methods, HEAD like GET, and error pages for everything else."""
 
     def __init__(self, pages: Pages) -> None:
         super().__init__()
         self.pages = pages
 
     def getChild(self, path: bytes, request: server.Request) -> Resource:
-        """Nothing here under this name."""
+        """404 for an unknown child."""
         return ErrorPage(self.pages, 404)
 
     def render(self, request: server.Request) -> bytes | int:
@@ -232,7 +234,7 @@ class Node(Resource):
         if method is None:
             methods = {"GET": "GET, HEAD", "POST": "POST"}
             allowed = [text for verb, text in methods.items() if hasattr(self, f"render_{verb}")]
-            if not allowed:  # only a step on the way to others
+            if not allowed:  # an inner node without a page of its own
                 return self.pages.error(request, 404)
             request.setHeader(b"allow", ", ".join(allowed).encode())
             return self.pages.error(request, 405)
@@ -243,7 +245,7 @@ class Node(Resource):
 
 
 class ErrorPage(Node):
-    """An error from the template `error.html`, whatever the method."""
+    """An error page from the template `error.html`, for every method."""
 
     def __init__(self, pages: Pages, status: int) -> None:
         super().__init__(pages)
@@ -253,3 +255,20 @@ class ErrorPage(Node):
     def render(self, request: server.Request) -> bytes:
         """The page."""
         return self.pages.error(request, self._status)
+
+
+def redirect(request: Request, path: str) -> bytes:
+    """Answer 302 to `path` on our own bound port, as UpStage does; nginx rewrites the Location.
+
+    The body contains no URL, because nginx would not rewrite that. An invalid Host gets 400.
+    """
+    name = host_name(request)
+    request.setHeader(b"content-type", b"text/plain; charset=utf-8")
+    if name is None:
+        request.setResponseCode(400)
+        request.setHeader(b"cache-control", b"no-store")
+        return b"The Host header is missing or not valid.\n"
+    port = cast(SiteRequest, request).port
+    request.setResponseCode(302)
+    request.setHeader(b"location", f"http://{name}:{port}{path}".encode())
+    return b"Moved.\n"

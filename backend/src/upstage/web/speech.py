@@ -1,4 +1,4 @@
-"""`/speech`: lines spoken on stage, held until they are there."""
+"""`/speech`: spoken lines. Requests wait until the file exists."""
 
 import re
 from pathlib import Path
@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, cast
 
 from twisted.web.server import Request
 
-from upstage.speech import Speaker
+from upstage.media.speech import Speaker
 from upstage.web.files import FOR_EVER, MEDIA_CSP, serve
-from upstage.web.held import hold
+from upstage.web.long_poll import wait_for
 from upstage.web.request import Node, SiteRequest
 
 if TYPE_CHECKING:
     from upstage.web.templates import Pages
 
-MAX_HELD = 5000  # requests: each listener without a cache in front asks for itself
+MAX_WAITING = 5000  # requests: without a cache in front, each client sends its own
 
 _NAME = re.compile(rb"utter-([1-9]\d{0,14})\.mp3")
 
 
 class SpeechFolder(Node):
-    """`/speech/utter-N.mp3`: 200 when it is there, 404 when it never will be, 503 when too many wait."""
+    """`/speech/utter-N.mp3`: 200 when the file exists, 404 if it never will, 503 for too many requests."""
 
     isLeaf = True
 
@@ -33,12 +33,12 @@ class SpeechFolder(Node):
         match = _NAME.fullmatch(b"/".join(request.postpath or []))
         if match is None:
             return self.pages.error(request, 404)
-        if self._speaker.held >= MAX_HELD:
+        if self._speaker.waiting >= MAX_WAITING:
             request.setHeader(b"retry-after", b"2")
             return self.pages.error(request, 503)
-        return hold(cast(SiteRequest, request), self._speaker.file(int(match[1])), self._send)
+        return wait_for(cast(SiteRequest, request), self._speaker.file(int(match[1])), self._send)
 
     def _send(self, request: SiteRequest, path: Path) -> bytes | int:
         request.setHeader(b"content-security-policy", MEDIA_CSP)
-        request.setHeader(b"cache-control", FOR_EVER)  # a number never comes twice
+        request.setHeader(b"cache-control", FOR_EVER)  # a number is never used twice
         return serve(request, self.pages, path.parent, [path.name.encode()])

@@ -1,4 +1,4 @@
-"""Templates, the version of the page assets they name, and the page for every error."""
+"""Templates, the version of the page assets that they use, and the error pages."""
 
 import hashlib
 from http import HTTPStatus
@@ -12,19 +12,18 @@ from upstage.web.headers import PAGE_CSP
 ASSET_FOLDERS = ("style", "script", "image")
 
 MESSAGES = {
-    400: "The request cannot be understood.",
+    400: "This request is not valid.",
     401: "Please sign in first.",
-    403: "You may not do this: the form was sent from elsewhere, it is too old, or it is not for you.",
-    404: "There is nothing here under this name.",
-    405: "This address cannot be used in this way.",
-    413: "This is more than is taken: a form may have 20 fields and 64 kB, a file 1 MB, or 2 MB from an "
-    "administrator. A file needs somebody who is signed in.",
-    415: "This form was sent in a form that is not understood.",
-    429: "That was too often. Please wait a little.",
-    500: "Something went wrong behind the scenes. It has been written down.",
-    503: "There is too much to do at the moment. Please try again in a minute.",
-    507: "The disk is full: nothing was changed, and nothing is lost. Whoever runs this server has to make "
-    "room on it.",
+    403: "You are not allowed to do this, or the form has expired or was sent from another site.",
+    404: "There is no page at this address.",
+    405: "This address does not support that method.",
+    413: "This upload is too large. A signed-in player may upload files of 1 MB, an administrator of 2 MB; "
+    "any other form may have 20 fields and 64 kB.",
+    415: "This form's encoding is not supported.",
+    429: "Too many requests. Please wait a moment.",
+    500: "Something went wrong on our side. The error has been logged.",
+    503: "The server is too busy at the moment. Please try again in a minute.",
+    507: "The server's disk is full. Nothing was changed, and nothing is lost. Please tell the operator.",
 }
 
 
@@ -33,7 +32,7 @@ class Pages:
 
     def __init__(self, site: Path) -> None:
         self.version = _version_of(site)
-        # All scripts, so that a page can have them fetched at once.
+        # All scripts, for preloading.
         scripts = sorted((site / "script").rglob("*.js"))
         self.modules = [self.asset(path.relative_to(site).as_posix()) for path in scripts]
         self._templates = Environment(
@@ -50,12 +49,12 @@ class Pages:
         return f"/{folder}/{self.version}/{rest}"
 
     def render(self, request: Request, template: str, **variables: object) -> bytes:
-        """Fill in a template and say that it is HTML."""
+        """Render a template as HTML."""
         request.setHeader(b"content-type", b"text/html; charset=utf-8")
         return self._templates.get_template(template).render(**variables).encode()
 
     def error(self, request: Request, status: int) -> bytes:
-        """Set the status and return its page, which no cache may keep."""
+        """Set the status and return its page, which no cache may store."""
         request.setResponseCode(status)
         request.setHeader(b"cache-control", b"no-store")
         request.setHeader(b"content-security-policy", PAGE_CSP)
@@ -64,13 +63,13 @@ class Pages:
         title = HTTPStatus(status).phrase
         try:
             return self.render(request, "error.html", status=status, title=title, message=MESSAGES[status])
-        except Exception:  # the template itself may be what is broken
+        except Exception:  # the template itself may be broken
             request.setHeader(b"content-type", b"text/plain; charset=utf-8")
             return f"{status} {title}\n".encode()
 
 
 def _version_of(site: Path) -> str:
-    """Return a hash over all page assets: equal releases share it, different ones never do."""
+    """Return a hash over all page assets, different for each set of assets."""
     digest = hashlib.sha256()
     for folder in ASSET_FOLDERS:
         for path in sorted((site / folder).rglob("*")):

@@ -5,10 +5,9 @@ from pathlib import Path
 from twisted.web.resource import Resource
 from twisted.web.server import Request
 
-from upstage.connection import Connections
-from upstage.sockets import WebSocketDoor
-from upstage.speech import Speaker
-from upstage.web.admin import AdminFolder, Backstage, Signup
+from upstage.media.speech import Speaker
+from upstage.net.connection import Connections
+from upstage.web.admin import AdminFolder, Signup, SiteContext
 from upstage.web.files import AssetFolder, MediaFolder, OneFile
 from upstage.web.pages import StagesFolder, StagesPage
 from upstage.web.request import Node, Site
@@ -16,12 +15,13 @@ from upstage.web.speech import SpeechFolder
 from upstage.web.templates import ASSET_FOLDERS, Pages
 from upstage.web.upload import Uploads
 from upstage.web.webcam import Frames, WebcamFolder
+from upstage.web.websocket import WebSocketEndpoint
 from upstage.web.workshop_media import MediaPage
 from upstage.web.workshop_players import PlayersPage
 from upstage.web.workshop_stages import StagesPage as StageEditors
 
 ROBOTS = b"User-agent: *\nDisallow: /admin/\n"
-# Flash content of other sites gets nothing here; our own needs no permission.
+# No permission for Flash content of other sites; our own needs none.
 CROSSDOMAIN = b"""\
 <?xml version="1.0"?>
 <cross-domain-policy>
@@ -31,57 +31,57 @@ CROSSDOMAIN = b"""\
 
 
 def build_site(
-    connections: Connections, backstage: Backstage, speaker: Speaker, frames: Frames, site: Path, port: int
+    connections: Connections, context: SiteContext, speaker: Speaker, frames: Frames, site: Path, port: int
 ) -> Site:
-    """Return the web site; `site` holds templates and page assets, `port` is the one it is known by."""
-    house = connections.house
+    """Return the web site; `site` has templates and page assets, redirects name `port`."""
+    stages = connections.stages
     pages = Pages(site)
     root = Node(pages)
     for name in (b"", b"home"):
-        root.putChild(name, StagesPage(pages, house, "index.html"))
-    root.putChild(b"signup", Signup(pages, backstage))
-    root.putChild(b"stages", StagesFolder(pages, house))
-    admin = AdminFolder(pages, backstage)
+        root.putChild(name, StagesPage(pages, stages, "index.html"))
+    root.putChild(b"signup", Signup(pages, context))
+    root.putChild(b"stages", StagesFolder(pages, stages))
+    admin = AdminFolder(pages, context)
     root.putChild(b"admin", admin)
     workshop = Node(pages)
     admin.putChild(b"workshop", workshop)
-    workshop.putChild(b"stages", StageEditors(pages, backstage))
-    workshop.putChild(b"media", MediaPage(pages, backstage))
-    workshop.putChild(b"players", PlayersPage(pages, backstage))
-    media = Overlay(pages, MediaFolder(pages, backstage.media))
+    workshop.putChild(b"stages", StageEditors(pages, context))
+    workshop.putChild(b"media", MediaPage(pages, context))
+    workshop.putChild(b"players", PlayersPage(pages, context))
+    media = Overlay(pages, MediaFolder(pages, context.media))
     media.putChild(b"video", WebcamFolder(pages, frames))
-    media.putChild(b"video-still", MediaFolder(pages, backstage.media / "video", b"video/"))
+    media.putChild(b"video-still", MediaFolder(pages, context.media / "video", b"video/"))
     root.putChild(b"media", media)
     root.putChild(b"speech", SpeechFolder(pages, speaker))
     for folder in ASSET_FOLDERS:
         root.putChild(folder.encode(), AssetFolder(pages, site / folder, pages.version))
-    root.putChild(b"ws", WebSocketDoor(connections))
+    root.putChild(b"ws", WebSocketEndpoint(connections))
     root.putChild(b"health", Text(pages, b"ok\n", b"text/plain; charset=utf-8", b"no-store"))
     root.putChild(b"robots.txt", Text(pages, ROBOTS, b"text/plain; charset=utf-8"))
     root.putChild(b"crossdomain.xml", Text(pages, CROSSDOMAIN, b"application/xml"))
     root.putChild(b"favicon.ico", OneFile(pages, site / "image" / "favicon.svg"))
-    return Site(root, pages, Uploads(backstage), port)
+    return Site(root, pages, Uploads(context), port)
 
 
 class Overlay(Node):
-    """A leaf with a few places of their own laid over it."""
+    """A leaf, with other nodes at some of its paths."""
 
     def __init__(self, pages: Pages, leaf: Node) -> None:
         super().__init__(pages)
         self._leaf = leaf
 
     def getChild(self, path: bytes, request: Request) -> Resource:
-        """Everything that has no place of its own is the leaf's, which takes its path from `postpath`."""
+        """Pass all other paths to the leaf, which reads them from `postpath`."""
         request.postpath = [path, *(request.postpath or [])]
         return self._leaf
 
     def render(self, request: Request) -> bytes | int:
-        """So is the bare path."""
+        """Pass the bare path to the leaf."""
         return self._leaf.render(request)
 
 
 class Text(Node):
-    """A few fixed bytes."""
+    """A fixed text."""
 
     def __init__(self, pages: Pages, body: bytes, kind: bytes, cache: bytes = b"max-age=3600") -> None:
         super().__init__(pages)
@@ -90,7 +90,7 @@ class Text(Node):
         self._cache = cache
 
     def render_GET(self, request: Request) -> bytes:
-        """The bytes."""
+        """The text."""
         request.setHeader(b"content-type", self._kind)
         request.setHeader(b"cache-control", self._cache)
         return self._body

@@ -1,4 +1,4 @@
-"""Uploads: a file goes to the disk piece by piece as it arrives, and is gone if the upload breaks off."""
+"""Uploads: a file goes to the disk as it arrives, and is removed if the upload is incomplete."""
 
 import logging
 import tempfile
@@ -10,26 +10,26 @@ from typing import BinaryIO
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from upstage.media import TEMPORARY
-from upstage.web.admin import Backstage
+from upstage.media.files import TEMPORARY
+from upstage.web.admin import SiteContext
 from upstage.web.forms import FIELD, session_of
 from upstage.web.headers import header, same_origin
 from upstage.web.request import SiteRequest
 
 PATH = b"/admin/workshop/media"
-LIMIT = 1_000_000  # bytes of a file that a maker brings; UpStage's figures
+LIMIT = 1_000_000  # bytes of a player's file; UpStage's figures
 SU_LIMIT = 2_000_000  # an administrator's
-FORM_ROOM = 16 * 1024  # bytes of a body for the form around the file
+FORM_ROOM = 16 * 1024  # bytes of a body for the form's other fields
 MAX_FIELD = 1000  # bytes of another field
 MAX_FIELDS = 10
 MAX_UPLOADS = 20  # at once
 
-# What is wrong with a body is told to whoever sent it; the library would write it onto standard error too.
+# The client is told what is wrong with a body; the library would print it on standard error too.
 logging.getLogger("python_multipart").addHandler(logging.NullHandler())
 
 
 class Upload:
-    """The body of one multipart form; the other fields come first, then one file."""
+    """The body of a multipart form: other fields first, then one file."""
 
     def __init__(
         self,
@@ -39,11 +39,11 @@ class Upload:
         accept: Callable[[str], bool],
         ended: Callable[[], None],
     ) -> None:
-        """Take a file of at most `limit` bytes, if `accept` takes the form's token."""
+        """Accept a file of at most `limit` bytes, if `accept` accepts the form's token."""
         self.fields: dict[str, str] = {}
-        self.status = HTTPStatus.OK  # else what went wrong
+        self.status = HTTPStatus.OK  # else the status of the error
         self._limit = limit
-        self.room = limit + FORM_ROOM  # bytes of the body that are still taken
+        self.room = limit + FORM_ROOM  # bytes of the body that are still accepted
         self._folder = folder
         self._accept = accept
         self._ended = ended
@@ -65,12 +65,12 @@ class Upload:
                 "on_headers_finished": self._headers_end,
                 "on_part_data": self._data,
                 "on_part_end": self._part_ends,
-                "on_end": self._all_there,
+                "on_end": self._finished,
             },
         )
 
     def write(self, data: bytes) -> None:
-        """Take a piece of the body; after something went wrong, let it go."""
+        """Take a piece of the body; drop it after an error."""
         self.room -= len(data)
         if self.room < 0:
             self._fail(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
@@ -84,7 +84,7 @@ class Upload:
             self._fail(HTTPStatus.INSUFFICIENT_STORAGE)
 
     def take(self) -> Path | None:
-        """Return the file, which the caller has to move or remove now; None if it is not all there."""
+        """Return the complete file, which the caller must move or remove; None if it is incomplete."""
         if self.status != HTTPStatus.OK or not self._whole or self._file is None or not self._size:
             return None
         self._file.close()
@@ -104,7 +104,7 @@ class Upload:
             self._file.close()
             self._file = None
 
-    # What follows is called by the parser.
+    # The parser calls these methods.
 
     def _part_begins(self) -> None:
         self._name = None
@@ -154,21 +154,21 @@ class Upload:
         if self._file:
             self._file.flush()
 
-    def _all_there(self) -> None:
+    def _finished(self) -> None:
         self._whole = True
 
 
 class Uploads:
-    """The site's Intake: multipart forms for the media page, from makers only."""
+    """The site's Intake: multipart forms for the media page, only from players who may edit stages."""
 
-    def __init__(self, backstage: Backstage) -> None:
-        self._backstage = backstage
+    def __init__(self, context: SiteContext) -> None:
+        self._context = context
         self._open = 0
 
     def begin(self, request: SiteRequest, path: bytes, length: int | None) -> Upload | None:
-        """Return where the body goes. Whoever may not upload gets no byte onto our disk."""
+        """Return the receiver of the body. Nothing is written to disk for players who may not upload."""
         kind, options = parse_options_header(header(request, b"content-type"))
-        player = self._backstage.accounts.player(session_of(request))
+        player = self._context.accounts.player(session_of(request))
         if (
             not path.startswith(PATH)
             or kind != b"multipart/form-data"
@@ -180,9 +180,9 @@ class Uploads:
         self._open += 1
         upload = Upload(
             options[b"boundary"],
-            self._backstage.media,
+            self._context.media,
             SU_LIMIT if player.can_su else LIMIT,
-            lambda token: self._backstage.tokens.accept(request, token),
+            lambda token: self._context.tokens.accept(request, token),
             self._end,
         )
         if self._open > MAX_UPLOADS:

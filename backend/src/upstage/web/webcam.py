@@ -1,6 +1,7 @@
-"""`/media/video/NAME.jpg`: webcam frames, each request held until there is a new one (UpStage's way).
+"""`/media/video/NAME.jpg`: webcam frames by long poll, as in UpStage.
 
-A client asks again as soon as it has a frame, naming itself in `s`; `u`, new each time, keeps caches away.
+A client requests the next frame as soon as it has one. The parameter `s` identifies the client; `u`, new each
+time, makes each URL unique for caches.
 """
 
 import time
@@ -14,26 +15,26 @@ from twisted.internet.task import LoopingCall
 from twisted.web.server import Request
 
 from upstage.web.files import MEDIA_CSP, SEGMENT, serve
-from upstage.web.held import hold
+from upstage.web.long_poll import wait_for
 from upstage.web.request import Node, SiteRequest
 
 if TYPE_CHECKING:
     from upstage.web.templates import Pages
 
-EXAMINE = 0.67  # seconds between two looks at a file
-TOO_OLD = 30.0  # seconds: nobody waits longer for a camera that has stopped
-MAX_HELD = 2000  # requests; who comes then gets the frame there is
-MAX_VIEWERS = 5000  # values of `s` that are remembered; one forgotten counts as new
-MAX_VIEWER = 64  # characters of `s` that tell it from others
+EXAMINE = 0.67  # seconds between two checks of a file
+TOO_OLD = 30.0  # seconds: no request waits longer for a camera that has stopped
+MAX_WAITING = 2000  # requests; further ones get the current frame at once
+MAX_VIEWERS = 5000  # values of `s` that are remembered; a forgotten one counts as new
+MAX_VIEWER = 64  # characters of `s` that count
 
 Version = tuple[int, int]  # of a file: a rename changes the inode even within one tick of the clock
 
 
 class Frames:
-    """Who has seen what, and who waits for more."""
+    """The frame that each viewer has seen, and the requests that wait for a new one."""
 
     def __init__(self, folder: Path, reactor: Any, now: Callable[[], float] = time.time) -> None:
-        """`now` is the clock that files are dated by, in seconds."""
+        """`now` is the clock of file dates, in seconds."""
         self._folder = folder
         self._now = now
         self._seen: OrderedDict[tuple[str, str], Version] = OrderedDict()
@@ -42,18 +43,18 @@ class Frames:
         self._loop.clock = reactor
 
     @property
-    def held(self) -> int:
-        """How many requests wait."""
+    def waiting(self) -> int:
+        """The number of requests that wait."""
         return len(self._waiting)
 
     def next(self, name: str, viewer: str) -> Deferred[Path]:
-        """Fire with the path of file `name` when there is something to send to `viewer`.
+        """Fire with the path of file `name` when there is a frame to send to `viewer`.
 
-        That is at once if the viewer is new or does not say who it is, or if it has not had this frame yet,
-        or if the frame is too old to wait for another, or if there is none (the path does not exist then).
+        That is at once if the viewer is new or unnamed, if it has not had this frame yet, if the frame is so
+        old that the camera must have stopped, or if there is no frame (then the path does not exist).
         """
         viewer = viewer[:MAX_VIEWER]
-        if self.held >= MAX_HELD or self._due(name, viewer):
+        if self.waiting >= MAX_WAITING or self._due(name, viewer):
             return succeed(self._folder / name)
         ready: Deferred[Path] = Deferred(self._left)
         self._waiting[ready] = name, viewer
@@ -65,7 +66,7 @@ class Frames:
         del self._waiting[ready]
 
     def _examine(self) -> None:
-        """Answer those who have waited long enough."""
+        """Answer the requests that need not wait any longer."""
         for ready, (name, viewer) in list(self._waiting.items()):
             if ready in self._waiting and self._due(name, viewer):
                 del self._waiting[ready]
@@ -74,7 +75,7 @@ class Frames:
             self._loop.stop()
 
     def _due(self, name: str, viewer: str) -> bool:
-        """Tell whether a viewer is to be answered now; if so, it has seen the frame from now on."""
+        """Return whether to answer a viewer now; if so, remember that it has seen the frame."""
         try:
             info = (self._folder / name).stat()
         except OSError:
@@ -101,7 +102,7 @@ class WebcamFolder(Node):
         self._frames = frames
 
     def render_GET(self, request: Request) -> bytes | int:
-        """The frame, when it is time."""
+        """The next frame."""
         path = request.postpath or []
         if len(path) != 1 or not SEGMENT.fullmatch(path[0]):
             return self.pages.error(request, 404)
@@ -110,8 +111,8 @@ class WebcamFolder(Node):
             return self.pages.error(request, 403)
         viewer = (request.args or {}).get(b"s", [b""])[0].decode("latin-1")
         if request.method == b"HEAD":
-            viewer = ""  # who asks only for the header has not seen the frame
-        return hold(cast(SiteRequest, request), self._frames.next(name, viewer), self._send)
+            viewer = ""  # a HEAD response shows no frame
+        return wait_for(cast(SiteRequest, request), self._frames.next(name, viewer), self._send)
 
     def _send(self, request: SiteRequest, path: Path) -> bytes | int:
         request.setHeader(b"content-security-policy", MEDIA_CSP)

@@ -1,7 +1,7 @@
-"""What the pages of the workshop have in common: who may see them, actions, and what is said afterwards.
+"""The common part of the workshop's pages: access, actions, and the message afterwards.
 
-Each page has forms that post to its own URL; the button pressed is the field `action`. When it is done the
-browser is sent to a page with `?said=` one of SAID, so that reloading does nothing twice.
+Each page has forms that post to its own URL; the pressed button is the field `action`. After an action, the
+browser is redirected to a page with `?said=` and a key of SAID, so that a reload repeats nothing.
 """
 
 from collections.abc import Mapping
@@ -9,25 +9,24 @@ from urllib.parse import quote
 
 from twisted.web.server import Request
 
-from upstage.members import AUDIENCE, Player
-from upstage.passwords import Busy, PasswordError
-from upstage.records import RecordError
+from upstage.stage.players import AUDIENCE, Player
+from upstage.state.passwords import Busy, PasswordError
+from upstage.state.records import RecordError
 from upstage.web.admin import Later, PrivateNode
-from upstage.web.headers import redirect
-from upstage.web.request import SiteRequest
+from upstage.web.request import SiteRequest, redirect
 
 SAID = {
-    "saved": "Saved. Everybody on the stage has it now.",
-    "made": "Done: it is there.",
+    "saved": "Saved. Everyone on the stage sees the change now.",
+    "made": "Added.",
     "removed": "Removed.",
-    "replaced": "Replaced. Everybody sees the new one.",
-    "not-purged": "Done, but the cache in front could not be told yet: until it answers, it has the old one.",
-    "player": "Done. It counts from now on.",
+    "replaced": "Replaced. Everyone sees the new version now.",
+    "not-purged": "Done, but the cache could not be purged yet. Until then it may serve the old version.",
+    "player": "Saved. The change applies from now on.",
 }
 
 
-class Refused(Exception):
-    """An action that cannot be done; the message is shown on the page."""
+class Rejected(Exception):
+    """An action that is rejected; the page shows the message."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -35,16 +34,18 @@ class Refused(Exception):
 
 
 class WorkshopNode(PrivateNode):
-    """A page of the workshop. A subclass says how it is shown, and does what its buttons say."""
+    """A page of the workshop. A subclass renders it and implements its actions."""
 
-    actions: tuple[str, ...] = ()  # the method for `put` is `do_put`; it returns where to go then
+    actions: tuple[
+        str, ...
+    ] = ()  # the method of `put` is `do_put`; it returns the next URL and a key of SAID
 
     def may(self, player: Player) -> bool:
-        """Tell whether somebody may see this page."""
+        """Return whether a player may see this page."""
         return player.can_admin
 
     def render(self, request: Request) -> bytes | int:
-        """Nobody else gets further than here."""
+        """Reject players without access; send visitors to the login page."""
         player = self.player(request)
         if self.may(player):
             return super().render(request)
@@ -54,7 +55,7 @@ class WorkshopNode(PrivateNode):
         return self.pages.error(request, 403)
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
-        """Return the page; `said` and `error` are what to say on it."""
+        """Return the page; `said` and `error` are messages on it."""
         raise NotImplementedError
 
     def render_GET(self, request: Request) -> bytes:
@@ -63,7 +64,7 @@ class WorkshopNode(PrivateNode):
         return self.show(request, 200, said=SAID.get(key.decode("latin-1")), error=None)
 
     def render_POST(self, request: SiteRequest) -> bytes | Later:
-        """Do what the button says."""
+        """Run the action."""
         form = self.form(request)
         if isinstance(form, int):
             return self.pages.error(request, form)
@@ -72,12 +73,12 @@ class WorkshopNode(PrivateNode):
         return self.act(request, form)
 
     async def act(self, request: SiteRequest, form: Mapping[str, str]) -> bytes:
-        """Do it, and send the browser on; or show the page again and say why not."""
+        """Run the action and redirect the browser; if it fails, show the page again with the reason."""
         try:
             where, said = await getattr(self, f"do_{form['action']}")(request, form)
         except (RecordError, PasswordError) as error:
             return self.show(request, 400, said=None, error=str(error))
-        except Refused as error:
+        except Rejected as error:
             return self.show(request, error.status, said=None, error=str(error))
         except Busy:
             return self.pages.error(request, 503)

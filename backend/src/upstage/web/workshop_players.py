@@ -1,11 +1,11 @@
-"""`/admin/workshop/players`: who may sign in, and what they may do. For administrators."""
+"""`/admin/workshop/players`: accounts and rights. For administrators."""
 
 from collections.abc import Mapping
 
 from twisted.web.server import Request
 
-from upstage.members import Player
-from upstage.records import RIGHTS, RecordError
+from upstage.stage.players import Player
+from upstage.state.records import RIGHTS, RecordError
 from upstage.web.admin import make_player
 from upstage.web.request import SiteRequest
 from upstage.web.workshop import WorkshopNode
@@ -14,7 +14,7 @@ HERE = "/admin/workshop/players"
 
 
 class PlayersPage(WorkshopNode):
-    """All players, a form for each, and one for a new one."""
+    """All players with a form for each, and a form for a new player."""
 
     actions = ("add", "rights", "password", "remove")
 
@@ -24,40 +24,38 @@ class PlayersPage(WorkshopNode):
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
         """The page."""
-        accounts = list(self.backstage.repertoire.now.accounts.values())
+        accounts = list(self.context.state.now.accounts.values())
         return self.page(request, "workshop_players.html", status, accounts=accounts, rights=RIGHTS, **said)
 
     async def do_add(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """A new player."""
-        await make_player(
-            self.backstage, form.get("name", "").strip(), form.get("password", ""), _rights(form)
-        )
+        """Add a player."""
+        await make_player(self.context, form.get("name", "").strip(), form.get("password", ""), _rights(form))
         return HERE, "player"
 
     async def do_rights(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Other rights."""
-        repertoire = self.backstage.repertoire
-        await repertoire.change(repertoire.database.set_rights, _name(form), _rights(form))
+        """Change a player's rights."""
+        state = self.context.state
+        await state.change(state.database.set_rights, _name(form), _rights(form))
         return HERE, "player"
 
     async def do_password(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Another password."""
-        repertoire = self.backstage.repertoire
-        hash = await self.backstage.passwords.choose(form.get("password", ""))
-        await repertoire.change(repertoire.database.set_password, _name(form), hash)
+        """Change a player's password."""
+        state = self.context.state
+        hash = await self.context.passwords.choose(form.get("password", ""))
+        await state.change(state.database.set_password, _name(form), hash)
         return HERE, "player"
 
     async def do_remove(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """No such player any more."""
-        repertoire = self.backstage.repertoire
-        await repertoire.change(repertoire.database.remove_player, _name(form))
+        """Remove a player."""
+        state = self.context.state
+        await state.change(state.database.remove_player, _name(form))
         return HERE, "removed"
 
 
 def _name(form: Mapping[str, str]) -> str:
     name = form.get("name", "")
     if not name:
-        raise RecordError("Which player?")
+        raise RecordError("Please name a player.")
     return name
 
 

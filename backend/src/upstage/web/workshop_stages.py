@@ -1,13 +1,13 @@
-"""`/admin/workshop/stages`: making stages, and putting things on them."""
+"""`/admin/workshop/stages`: creating and editing stages."""
 
 from collections.abc import Mapping
 
 from twisted.web.resource import Resource
 from twisted.web.server import Request
 
-from upstage.records import KINDS, SOUND_TYPES, RecordError, StageRecord, Thing, new_stage
-from upstage.stage import Colours
-from upstage.web.admin import Backstage
+from upstage.stage.stage import Colours
+from upstage.state.records import KINDS, SOUND_TYPES, RecordError, StageRecord, Thing, new_stage
+from upstage.web.admin import SiteContext
 from upstage.web.pages import stage_list
 from upstage.web.request import ErrorPage, SiteRequest
 from upstage.web.templates import Pages
@@ -16,7 +16,7 @@ from upstage.web.workshop import WorkshopNode
 HERE = "/admin/workshop/stages"
 COLOURS = ("page", "tools", "backdrop_and_prop", "chat")
 MAX_STAGES = 200
-MAX_THINGS = 200  # on one stage: each is a frame and a file for everybody who comes in
+MAX_THINGS = 200  # on one stage: each is a frame and a file for every client that joins
 
 
 class StagesPage(WorkshopNode):
@@ -27,48 +27,48 @@ class StagesPage(WorkshopNode):
     def getChild(self, path: bytes, request: Request) -> Resource:
         """One stage."""
         id = path.decode("utf-8", "replace")
-        if id in self.backstage.repertoire.now.stages:
-            return StagePage(self.pages, self.backstage, id)
+        if id in self.context.state.now.stages:
+            return StagePage(self.pages, self.context, id)
         return ErrorPage(self.pages, 404)
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
         """The page."""
         return self.page(
-            request, "workshop_stages.html", status, stages=stage_list(self.backstage.house), **said
+            request, "workshop_stages.html", status, stages=stage_list(self.context.stages), **said
         )
 
     async def do_make(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """A new stage, empty."""
-        repertoire = self.backstage.repertoire
-        if len(repertoire.now.stages) >= MAX_STAGES:
-            raise RecordError("The house has no room for more stages.")
+        """Add an empty stage."""
+        state = self.context.state
+        if len(state.now.stages) >= MAX_STAGES:
+            raise RecordError("This server cannot take any more stages.")
         stage = new_stage(form.get("id", "").strip(), form.get("name", "").strip())
-        await repertoire.change(repertoire.database.add_stage, stage)
+        await state.change(state.database.add_stage, stage)
         return f"{HERE}/{stage.id}", "made"
 
 
 class StagePage(WorkshopNode):
-    """One stage: what it is called, how it looks, what is on it."""
+    """One stage: its name, its look, its things."""
 
     actions = ("save", "remove", "put", "change", "take")
 
-    def __init__(self, pages: Pages, backstage: Backstage, id: str) -> None:
-        super().__init__(pages, backstage)
+    def __init__(self, pages: Pages, context: SiteContext, id: str) -> None:
+        super().__init__(pages, context)
         self._id = id
 
     @property
     def _stage(self) -> StageRecord:
-        stage = self.backstage.repertoire.now.stages.get(self._id)
-        if stage is None:  # removed since this request came in
+        stage = self.context.state.now.stages.get(self._id)
+        if stage is None:  # removed meanwhile
             raise RecordError(f"There is no stage {self._id}.")
         return stage
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
         """The page."""
-        stage = self.backstage.repertoire.now.stages.get(self._id)
+        stage = self.context.state.now.stages.get(self._id)
         if stage is None:
             return self.pages.error(request, 404)
-        media = sorted(self.backstage.repertoire.now.media.values(), key=lambda medium: medium.name.lower())
+        media = sorted(self.context.state.now.media.values(), key=lambda medium: medium.name.lower())
         colours = {name: "#" + getattr(stage.colours, name)[2:] for name in COLOURS}
         return self.page(
             request,
@@ -83,38 +83,38 @@ class StagePage(WorkshopNode):
         )
 
     async def do_save(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Name, welcome and colours."""
-        repertoire = self.backstage.repertoire
+        """Save name, welcome text and colours."""
+        state = self.context.state
         splash = form.get("splash", "").replace("\r\n", "\n").strip()
         colours = Colours(**{name: form.get(name, "").replace("#", "0x", 1) for name in COLOURS})
         stage = StageRecord(self._id, form.get("name", "").strip(), splash, colours)
-        await repertoire.change(repertoire.database.save_stage, stage)
+        await state.change(state.database.save_stage, stage)
         return f"{HERE}/{self._id}", "saved"
 
     async def do_remove(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """No such stage any more."""
-        repertoire = self.backstage.repertoire
-        await repertoire.change(repertoire.database.remove_stage, self._id)
+        """Remove the stage."""
+        state = self.context.state
+        await state.change(state.database.remove_stage, self._id)
         return HERE, "removed"
 
     async def do_put(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """A medium onto the stage, under its own name unless the form has another one."""
-        medium = self.backstage.repertoire.now.media.get(form.get("file", ""))
+        """Put a medium on the stage, under its own name unless the form has another one."""
+        medium = self.context.state.now.media.get(form.get("file", ""))
         if medium is None:
             raise RecordError("Choose a file first.")
         if len(self._stage.things) >= MAX_THINGS:
-            raise RecordError("There is no room for more on this stage.")
+            raise RecordError("This stage cannot take any more things.")
         return await self._write(_thing(medium.kind, 0, medium.file, form, form.get("name") or medium.name))
 
     async def do_change(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """A thing's name, place, voice or type."""
+        """Change a thing's name, place, voice or type."""
         old = self._find(form)
         return await self._write(_thing(old.kind, old.id, old.file, form, form.get("name", "")))
 
     async def do_take(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """A thing off the stage; its file stays."""
-        repertoire, old = self.backstage.repertoire, self._find(form)
-        await repertoire.change(repertoire.database.take_thing, self._id, old.kind, old.id)
+        """Take a thing off the stage; its file stays."""
+        state, old = self.context.state, self._find(form)
+        await state.change(state.database.take_thing, self._id, old.kind, old.id)
         return f"{HERE}/{self._id}", "saved"
 
     def _find(self, form: Mapping[str, str]) -> Thing:
@@ -122,20 +122,20 @@ class StagePage(WorkshopNode):
         for thing in self._stage.things:
             if (thing.kind, str(thing.id)) == wanted:
                 return thing
-        raise RecordError("This is not on the stage any more.")
+        raise RecordError("This is no longer on the stage.")
 
     async def _write(self, thing: Thing) -> tuple[str, str]:
-        repertoire = self.backstage.repertoire
-        await repertoire.change(repertoire.database.put_thing, self._id, thing)
+        state = self.context.state
+        await state.change(state.database.put_thing, self._id, thing)
         return f"{HERE}/{self._id}", "saved"
 
 
 def _thing(kind: str, id: int, file: str, form: Mapping[str, str], name: str) -> Thing:
-    """Return a thing as a form describes it; raise RecordError."""
+    """Return the thing that a form describes; raise RecordError."""
     try:
         x, y = float(form.get("x") or 0), float(form.get("y") or 0)
     except ValueError:
-        raise RecordError("A place on the stage is two numbers.") from None
+        raise RecordError("A position on the stage is two numbers.") from None
     return Thing(
         kind,
         id,

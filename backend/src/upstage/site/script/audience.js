@@ -1,10 +1,10 @@
-// The audience: the counters, a row of heads in front of the stage, and what the house calls out.
+// The audience: the counters, a row of heads in front of the stage, and the lines of the audience.
 
 import { say } from "./bubble.js";
 import { spokenText } from "./wire.js";
 
-// Fewer than a full house may hold: the row is a picture, the exact number stands beside it.
-const SEATS = 24;
+// At most so many heads are drawn; the exact number is shown beside the row.
+const MOST_HEADS = 24;
 
 export class Audience {
   #row;
@@ -29,11 +29,11 @@ export class Audience {
       this.#players.textContent = pCount;
       this.#playerNoun.textContent = pCount === "1" ? "player" : "players";
       this.#count.textContent = aCount;
-      this.#seat(Math.min(SEATS, Number.parseInt(aCount, 10) || 0));
+      this.#show(Math.min(MOST_HEADS, Number.parseInt(aCount, 10) || 0));
     },
 
-    // The wire does not say who called, so the heads take turns, a good third of the row apart: bubbles side by
-    // side would cover each other.
+    // The protocol does not say who spoke, so the heads take turns, a good third of the row apart: adjacent
+    // bubbles would cover each other.
     ANONTEXT: ({ text }) => {
       const heads = this.#heads;
       if (heads.length === 0) return;
@@ -46,7 +46,7 @@ export class Audience {
     return [...this.#row.querySelectorAll(".head")]; // flowers may lie between them
   }
 
-  #seat(wanted) {
+  #show(wanted) {
     while (this.#heads.length > wanted) this.#heads.at(-1).remove();
     while (this.#heads.length < wanted) {
       const head = document.createElement("span");

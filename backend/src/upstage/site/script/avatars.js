@@ -10,9 +10,9 @@ export class Avatars {
   #root;
   #onImage;
   #figures = new Map();
-  #cameras = []; // what ends each
+  #cameras = []; // a function that stops each
 
-  // onImage(img) is told of every picture that the stage waits for.
+  // onImage(img) is called for every picture that the stage waits for.
   constructor(root, { onImage }) {
     this.#root = root;
     this.#onImage = onImage;
@@ -29,7 +29,7 @@ export class Avatars {
     return this.#figures.get(id);
   }
 
-  // All figures, the hindmost first.
+  // All figures, from back to front.
   inDepth() {
     return [...this.#figures.values()].sort((one, other) => one.layer - other.layer);
   }
@@ -50,7 +50,7 @@ export class Avatars {
     RENAME: ({ ID, name = "" }) => this.get(ID)?.rename(name),
     AVPROPERTIES: ({ ID, showName }) => this.get(ID)?.showName(showName === "show"),
 
-    // Whoever had this depth gets the other's.
+    // The figure that had this depth gets the other's.
     AVLAYER: ({ ID, newLayer }) => {
       const figure = this.get(ID);
       const layer = Number.parseInt(newLayer, 10);

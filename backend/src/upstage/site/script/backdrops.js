@@ -1,4 +1,4 @@
-// The backdrops: all hang there, at most one is seen.
+// The backdrops: all are loaded, at most one is shown.
 
 import { picture } from "./picture.js";
 

@@ -1,9 +1,9 @@
-// Speech bubbles. They are for the eye only (the chat log speaks to screen readers) and never hold markup.
+// Speech bubbles. They are hidden from screen readers, which read the chat log, and never contain markup.
 
 const SHORTEST = 3_000;
 const LONGEST = 12_000;
 const PER_CHARACTER = 60;
-// What is longer would cover the stage; the chat has every word.
+// A longer text would cover the stage; the chat has all of it.
 const MOST_CHARACTERS = 100;
 
 const timers = new WeakMap();
@@ -19,13 +19,13 @@ export function say(element, text, manner = "speech") {
   }
   bubble.className = `bubble ${manner}`;
   bubble.textContent = shorten(text);
-  bubble.style.setProperty("--turn", (newest += 1)); // the latest word lies on top
+  bubble.style.setProperty("--turn", (newest += 1)); // the newest bubble lies on top
   clearTimeout(timers.get(bubble));
   timers.set(bubble, setTimeout(() => bubble.remove(), readingTime(text)));
 }
 
 function shorten(text) {
-  const characters = [...text]; // never half of an emoji
+  const characters = [...text]; // code points, so that no emoji is cut in half
   return characters.length > MOST_CHARACTERS ? `${characters.slice(0, MOST_CHARACTERS - 1).join("")}…` : text;
 }
 

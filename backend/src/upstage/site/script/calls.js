@@ -1,4 +1,4 @@
-// Applause and volunteers: players open the buttons, the audience presses them, the seats show it.
+// Applause and volunteers: players show the buttons, the audience presses them, the audience's row shows it.
 
 const CLAPPING = 2_600; // milliseconds
 const FLOWERS = 9;
@@ -8,13 +8,13 @@ export class Calls {
   #loudspeaker;
   #timer = 0;
 
-  // parts: {applaud, volunteer} for the audience, {askApplause, askVolunteers} for players, and seats.
+  // parts: {applaud, volunteer} for the audience, {askApplause, askVolunteers} for players, and row.
   constructor({ parts, loudspeaker, send }) {
     this.#parts = parts;
     this.#loudspeaker = loudspeaker;
     const { applaud, volunteer, askApplause, askVolunteers } = parts;
     applaud.addEventListener("click", () => send("PLAY_APPLAUSE", { file: "applause.mp3" }));
-    // UpStage's button changed nothing but the volunteer's own screen. Here the players are told.
+    // UpStage's button only changed the volunteer's own screen. Here it tells the players.
     volunteer.addEventListener("click", () => {
       send("TEXT", { msg: "I would like to come on stage!" });
       volunteer.hidden = true;
@@ -40,7 +40,7 @@ export class Calls {
     VOLUNTEER: () => this.#open("volunteer", "askVolunteers", true),
     NO_VOLUNTEER: () => this.#open("volunteer", "askVolunteers", false),
 
-    // A house that claps sounds the same for ten hands and for a hundred: one at a time.
+    // Applause sounds the same from ten clients and from a hundred: play one clip at a time.
     APPLAUSE_PLAY: ({ url = "" }) => {
       if (this.#timer) return;
       this.#clap(true);
@@ -55,10 +55,10 @@ export class Calls {
   }
 
   #clap(on) {
-    const { seats } = this.#parts;
+    const { row } = this.#parts;
     this.#timer = 0;
-    seats.classList.toggle("clapping", on);
-    for (const flower of seats.querySelectorAll(".flower")) flower.remove();
+    row.classList.toggle("clapping", on);
+    for (const flower of row.querySelectorAll(".flower")) flower.remove();
     if (!on) return;
     for (let number = 0; number < FLOWERS; number += 1) {
       const flower = document.createElement("span");
@@ -66,7 +66,7 @@ export class Calls {
       flower.textContent = "✿";
       flower.style.setProperty("--place", (number + 0.2 + Math.random() * 0.6) / FLOWERS);
       flower.style.setProperty("--delay", `${Math.random() * 0.9}s`);
-      seats.append(flower);
+      row.append(flower);
     }
   }
 }

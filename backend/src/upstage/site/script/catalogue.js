@@ -1,4 +1,4 @@
-// What belongs to the stage, by kind: so that a name typed after a slash finds its thing, and a thought its thinker.
+// The stage's things by kind: to find a thing by the name in a slash command, and the avatar of a thought.
 
 export class Catalogue {
   #things = { avatar: new Map(), prop: new Map(), backdrop: new Map() };

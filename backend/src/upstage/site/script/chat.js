@@ -4,7 +4,7 @@ import { interpret } from "./commands.js";
 import { line, replayed, said } from "./lines.js";
 import { fits, spokenText } from "./wire.js";
 
-// An evening may be long; the page keeps this many lines.
+// The page keeps this many lines.
 const LONGEST_LOG = 500;
 
 export class Chat {
@@ -14,9 +14,9 @@ export class Chat {
   #me;
   #catalogue;
   #send;
-  #following = true; // whoever has scrolled back to read is left in peace
+  #following = true; // false while the reader has scrolled back
 
-  // send(mode, fields) puts a frame on the wire.
+  // send(mode, fields) sends a frame.
   constructor({ log, form, hint, me, catalogue, send }) {
     this.#log = log;
     this.#form = form;
@@ -41,14 +41,14 @@ export class Chat {
     this.pause();
   }
 
-  // Nothing can be said now. The log stays readable, and a half-typed line stays in its place.
+  // Disable the input while disconnected. The log stays readable, and a half-typed line stays.
   pause() {
     for (const element of this.#form.elements) element.disabled = true;
-    this.#log.ariaLive = "off"; // a replay of fifty lines is not news
+    this.#log.ariaLive = "off"; // screen readers must not read out a replay of fifty lines
   }
 
   on = {
-    // The server's last lines are the truth, also after a reconnect, so they replace what is here.
+    // The server's lines are authoritative, also after a reconnect, so they replace the log.
     LOAD_CHAT: ({ chat = "" }) => {
       const lines = chat.split("\n").filter((text) => text.trim());
       this.#log.replaceChildren(...lines.map((text) => replayed(spokenText(text))));
@@ -75,7 +75,7 @@ export class Chat {
     return this.#catalogue.nameOf("avatar", id);
   }
 
-  // The speaker's own line is shown when it comes back, as on everybody else's screen.
+  // The sender's own line is shown when it comes back, as on all other screens.
   #submit() {
     const { message, manner } = this.#form.elements;
     const text = message.value.trim();

@@ -1,5 +1,5 @@
-// Sounds and music: what a player starts, everybody hears. A clip plays on, muted, while the sound switch is off, so
-// that whoever turns it on is where everybody else is.
+// Sounds and music that a player starts for all. A clip plays on, muted, while the sound switch is off, so that
+// it is at the same place on all clients when the switch is turned on.
 
 import { between } from "./geometry.js";
 
@@ -12,7 +12,7 @@ export class Clips {
   #names = new Map(); // url -> name
   #clips = new Map(); // url -> audio, the oldest first
 
-  // notice: the element that tells what is playing; onEnded(url) when a clip has come to its end.
+  // notice: the element that names the playing clip; onEnded(url) is called at a clip's end.
   constructor({ loudspeaker, notice, onEnded }) {
     this.#loudspeaker = loudspeaker;
     this.#notice = notice;
@@ -28,7 +28,7 @@ export class Clips {
   }
 
   on = {
-    // The wire carries a bare file name here, as UpStage's did, and a path everywhere else.
+    // This frame has a bare file name, as in UpStage; all others have a path.
     LOAD_AUDIO: ({ name = "", url = "" }) => this.#names.set(soundUrl(url), name),
     MUSIC: ({ url }) => this.#slot(url),
     EFFECT: ({ url }) => this.#slot(url),
@@ -43,7 +43,7 @@ export class Clips {
     },
   };
 
-  // Somebody who came late has no slot for what is played now, and gets one.
+  // A late joiner has no slot for a playing clip yet, and gets one.
   #slot(url) {
     if (!this.#names.has(url)) return null; // not of this stage
     if (this.#clips.has(url)) return this.#clips.get(url);
@@ -63,7 +63,7 @@ export class Clips {
     if (!audio) return;
     audio.loop = loop;
     const sounds = await this.#loudspeaker.play(audio);
-    if (!sounds && audio.muted) await this.#loudspeaker.play(audio); // the switch has just fallen back
+    if (!sounds && audio.muted) await this.#loudspeaker.play(audio); // the browser has just forbidden sound
   }
 
   #remove(url) {

@@ -1,7 +1,7 @@
-// What a typed line means: UpStage's slash commands, `:` for a thought and `!` for a shout.
+// Parses a typed line: UpStage's slash commands, `:` for a thought and `!` for a shout.
 //
 // interpret("/nick Ann", {me, catalogue}) -> {mode: "RENAME", fields: {name: "Ann"}}, or {notes: [...]} to be shown to
-// the writer alone. The server has the last word on who may do what; the notes save a player from guessing.
+// the writer alone. The server decides what is allowed; the notes explain it to the player.
 
 const COMMANDS = {
   help: { does: "shows this list", run: (_, { me }) => ({ notes: help(me) }) },
@@ -55,14 +55,14 @@ const COMMANDS = {
 };
 
 const NEEDS = {
-  player: "Only players can do that. The stage door is where they sign in.",
+  player: "Only players can do that. They sign in at the stage door.",
   avatar: "Take an avatar first.",
 };
 
-// A lone smiley is no thought.
+// A single smiley is not a thought.
 const SMILEY = /^:['-]?[()DPpOo|/\\*]+$/;
 
-// The manner ("say", "think", "shout") is what the list beside the line says; a prefix goes before it.
+// The manner ("say", "think", "shout") is the list's value; a prefix takes precedence.
 export function interpret(text, { me, catalogue, manner = "say" }) {
   if (text.startsWith("/")) return command(text.slice(1), { me, catalogue });
   if (!me.avatar) return frame("TEXT", { msg: text });

@@ -1,11 +1,11 @@
-// The line to the stage: fetch a key, open the socket, identify, join; and again when it breaks.
+// The connection to the stage: fetch a key, open the socket, identify, join; reconnect when it breaks.
 
 import { decode, encode } from "./wire.js";
 
 const KEY_TIMEOUT = 10_000;
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 10_000;
-// A connection that held this long was a good one: the next break starts again with a short wait.
+// After a connection of at least this length, the waits between attempts start short again.
 const STEADY = 10_000;
 
 export class Connection {
@@ -18,7 +18,7 @@ export class Connection {
   #finished = false;
 
   // onFrame(mode, fields) for every frame; onState("connecting" | "connected" | "reconnecting" | "closed");
-  // onIdentity({player, canAct, canAdmin, canSu}) each time before the line opens.
+  // onIdentity({player, canAct, canAdmin, canSu}) before each connection.
   constructor(stageId, { onFrame, onState, onIdentity }) {
     this.#stageId = stageId;
     this.#onFrame = onFrame;
@@ -41,7 +41,7 @@ export class Connection {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(encode(mode, fields));
   }
 
-  // For a refusal that trying again would not change.
+  // For an error that a retry would not change.
   close() {
     this.#finished = true;
     this.#socket?.close();
@@ -75,12 +75,12 @@ export class Connection {
     this.#failures += 1;
     this.#onState("reconnecting");
     const delay = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** (this.#failures - 1));
-    // Half of the wait is by chance, or a whole class would come back in the same millisecond.
+    // Half of the wait is random: otherwise a whole class would reconnect in the same millisecond.
     setTimeout(() => this.open(), delay * (0.5 + Math.random() / 2));
   }
 }
 
-// Each connection needs its own key: the server forgets it when the socket closes.
+// Each connection needs a key of its own: the server drops it when the socket closes.
 async function fetchIdentity() {
   const answer = await fetch("/admin/id", { cache: "no-store", signal: AbortSignal.timeout(KEY_TIMEOUT) });
   if (!answer.ok) throw new Error(`/admin/id answered ${answer.status}`);

@@ -1,4 +1,4 @@
-// The four drawing layers. Two lie behind the avatars and two before them.
+// The four drawing layers: two behind the avatars and two in front of them.
 
 import { between } from "./geometry.js";
 

@@ -1,17 +1,17 @@
-// One avatar on the stage: where it stands, and how it walks. The script only writes numbers into custom properties
-// (--x --y --layer); stage.css turns them into percentages.
+// One avatar on the stage: its place and its walk. The script only sets custom properties (--x --y --layer);
+// stage.css turns them into percentages.
 
 import { WIDTH } from "./geometry.js";
 import { fit } from "./picture.js";
 
 const STEP = 150; // milliseconds
 
-// UpStage's rule: short ways are walked slowly, long ones faster.
+// UpStage's rule: short distances are walked slowly, long ones faster.
 const walkingTime = (distance) => STEP * (0.2 * distance + 2 * Math.sqrt(distance));
 
 export class Figure {
   element = document.createElement("div");
-  goal = { x: 0, y: 0 }; // where it stands, or will stand when it has arrived
+  goal = { x: 0, y: 0 }; // its place, or the end of its walk
   layer = 0;
   #image;
   #label = document.createElement("span");
@@ -24,7 +24,7 @@ export class Figure {
     this.element.dataset.id = id;
     this.element.hidden = true; // until it has a place
     this.#label.className = "name";
-    this.#label.ariaHidden = "true"; // the picture says it already
+    this.#label.ariaHidden = "true"; // the picture's text has the name already
     this.element.append(image, this.#label);
     fit(this.element, image);
     this.rename(name);
@@ -75,7 +75,7 @@ export class Figure {
     const whole = walkingTime(Math.hypot(x - from.x, y - from.y));
     const started = performance.now();
     this.element.classList.add("walking");
-    // By the clock and not by counting: a tab in the background gets its steps late.
+    // By the clock, not by counting: a background tab's timers fire late.
     const step = () => {
       const part = Math.min(1, (performance.now() - started + STEP) / (whole || 1));
       this.#stand(from.x + (x - from.x) * part, from.y + (y - from.y) * part);

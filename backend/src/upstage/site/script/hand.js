@@ -1,11 +1,11 @@
-// My hand on my avatar: drag it (it jumps there), point at a place (it walks there), or walk it with the arrow keys.
-// It moves when the server says so, as on everybody else's screen; a pale double goes with the finger.
+// Moving my avatar: drag it (it jumps), point at a place (it walks), or use the arrow keys. It moves when the
+// server's frame comes back, as on all other screens; meanwhile a pale copy follows the pointer.
 
 import { pointIn, standing } from "./geometry.js";
 
 const STRIDE = 10;
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-// Whoever is taken up off stage comes in from the left.
+// An avatar that was off stage enters from the left.
 const ENTRANCE = { x: 30, y: 176 };
 
 export class Hand {
@@ -14,7 +14,7 @@ export class Hand {
   #me;
   #send;
   #own = null; // the figure I hold
-  #goal = null; // where the arrow keys have sent it, until the server has said so
+  #goal = null; // the arrow keys' target, until the server confirms it
   #drag = null; // {double, grip}
 
   constructor({ stage, avatars, me, send }) {
@@ -75,7 +75,7 @@ export class Hand {
       this.#send(this.#own.onStage ? "MOVETOWARD" : "MOVE", standing(point));
       return;
     }
-    event.preventDefault(); // no picture is dragged, no text is marked
+    event.preventDefault(); // no dragging of the picture, no text selection
     this.#own.element.focus({ preventScroll: true });
     this.#stage.setPointerCapture(event.pointerId);
     const { x, y } = this.#own.goal;

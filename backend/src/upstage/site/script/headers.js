@@ -1,4 +1,4 @@
-// The front page's buttons: ask for a file and show what the answer says about who served it.
+// The front page's buttons: request a file and show the response headers about who served it.
 
 const LONGEST_LIST = 6;
 const list = document.getElementById("answers");
@@ -10,8 +10,8 @@ for (const button of document.querySelectorAll("[data-ask]")) {
 async function ask(url) {
   const started = performance.now();
   try {
-    // HEAD asks for the headers only. No cache option: "reload" and "no-store" would send Cache-Control: no-cache,
-    // and that makes a classic Varnish fetch the file anew.
+    // HEAD fetches the headers only. No cache option: "reload" and "no-store" would send Cache-Control: no-cache,
+    // which makes the classic site's Varnish fetch the file again.
     const answer = await fetch(url, { method: "HEAD" });
     const cache = answer.headers.get("Cache-Status") ?? "no cache on the way: the backend itself";
     show(url, `${answer.status}`, cache, performance.now() - started);

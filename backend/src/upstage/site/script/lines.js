@@ -24,7 +24,7 @@ const FORMS = [
   ["thought", /^\[(.+?)\] \{(.*)\}$/],
 ];
 
-// " text", with a space before it, was said by somebody in the house.
+// " text", with a leading space, is a line without an avatar.
 export function replayed(text) {
   for (const [kind, form] of FORMS) {
     const [, name, words] = form.exec(text) ?? [];

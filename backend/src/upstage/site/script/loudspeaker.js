@@ -1,6 +1,6 @@
-// The sound switch. A browser lets a page sound only after somebody has pressed something: this is what to press.
+// The sound switch. Browsers allow sound only after a click: this is the button.
 
-const MEMORY = "sound"; // lasts as long as the tab
+const MEMORY = "sound"; // for the lifetime of the tab
 
 export class Loudspeaker {
   isOn = false;
@@ -13,12 +13,12 @@ export class Loudspeaker {
     this.#turn(sessionStorage.getItem(MEMORY) === "on");
   }
 
-  // listener() is called when the switch has been turned.
+  // listener() is called after each change.
   subscribe(listener) {
     this.#listeners.push(listener);
   }
 
-  // Plays; where the browser forbids that, the switch falls back, to be seen and pressed. True if it sounds.
+  // Plays; if the browser forbids it, the switch turns off. Returns whether it plays.
   async play(audio) {
     try {
       await audio.play();

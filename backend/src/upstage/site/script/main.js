@@ -1,4 +1,4 @@
-// The stage page. Each part lists in `on` the frames it cares about; a frame that nobody lists is ignored.
+// The stage page. Each part lists in `on` the frames that it handles; other frames are ignored.
 
 import { Audience } from "./audience.js";
 import { Avatars } from "./avatars.js";
@@ -10,7 +10,7 @@ import { Clips } from "./clips.js";
 import { Connection } from "./connection.js";
 import { Drawing } from "./drawing.js";
 import { Hand } from "./hand.js";
-import { HouseLights } from "./houselights.js";
+import { ServedPanel } from "./servedpanel.js";
 import { Loudspeaker } from "./loudspeaker.js";
 import { Me } from "./me.js";
 import { Pen } from "./pen.js";
@@ -48,7 +48,7 @@ const chat = new Chat({
 });
 const soundboard = new Soundboard({ root: element("sounds"), send });
 
-// A frame goes to the parts in this order: who I am and what there is come first, then what depends on it.
+// A frame goes to the parts in this order: identity and catalogue first, then the parts that depend on them.
 const parts = [
   me,
   catalogue,
@@ -60,7 +60,7 @@ const parts = [
   new Props(element("props"), { avatars, onImage }),
   new Drawing([...stage.querySelectorAll("canvas")]),
   new Audience({
-    row: element("seats"),
+    row: element("audience-row"),
     players: element("player-count"),
     playerNoun: element("player-noun"),
     count: element("audience-count"),
@@ -73,13 +73,13 @@ const parts = [
       volunteer: "volunteer",
       askApplause: "ask-applause",
       askVolunteers: "ask-volunteers",
-      seats: "seats",
+      row: "audience-row",
     }),
     loudspeaker,
     send,
   }),
 
-  // For players. The audience has these tools too, hidden; the server is the one who says no.
+  // For players. The audience's page has these tools too, hidden; the server enforces the rights.
   soundboard,
   new Tray({ roots: elements({ avatar: "avatar-tray", prop: "prop-tray", backdrop: "backdrop-tray" }), me, send }),
   new Wardrobe({
@@ -116,9 +116,9 @@ const parts = [
     on: {
       STAGE_NAME: ({ stageName }) => (element("stage-name").textContent = stageName),
       CONFIRM_LOADED: () => (document.body.dataset.state = "live"),
-      // The stage's things have changed. Not everybody in the same millisecond, though.
+      // The stage's things have changed: reload, but not all clients in the same millisecond.
       RELOAD: () => setTimeout(() => location.reload(), Math.random() * 1000),
-      // Sent for a second login and for a stage that does not exist: asking again would change nothing.
+      // Sent for a second login and for an unknown stage: a retry would change nothing.
       ERR_DOUBLE_LOGIN: ({ msg }) => {
         connection.close();
         element("splash-message").textContent = msg || "You have taken a seat on this stage in another window.";
@@ -130,10 +130,10 @@ const parts = [
 
 tabs(element("tabs"));
 element("come-back").addEventListener("click", () => location.reload());
-new HouseLights({
-  dialog: element("house-lights"),
-  opener: element("lights-switch"),
-  parts: elements({ summary: "lights-summary", stations: "lights-stations", rows: "lights-rows" }),
+new ServedPanel({
+  dialog: element("served-panel"),
+  opener: element("served-switch"),
+  parts: elements({ summary: "served-summary", stations: "served-stations", rows: "served-rows" }),
 });
 
 const STATES = {
@@ -146,13 +146,13 @@ const STATES = {
 const connection = new Connection(document.querySelector("main").dataset.stage, {
   onState,
   onFrame,
-  // A server that has been restarted has forgotten who was signed in.
+  // A restarted server has lost all sessions.
   onIdentity: (identity) => {
     const acted = me.acts;
     me.introduce(identity);
     element("player-tools").hidden = !me.acts;
-    if (me.acts) element("stage-door").textContent = me.name;
-    else if (acted) element("stage-door").textContent = "Sign in again";
+    if (me.acts) element("sign-in-link").textContent = me.name;
+    else if (acted) element("sign-in-link").textContent = "Sign in again";
   },
 });
 connection.open();
@@ -165,7 +165,7 @@ function onState(state) {
   document.body.dataset.state = body;
   if (splash) element("splash-message").textContent = splash;
   chat.pause();
-  // A new connection gets everything again. Until then the old scene stays, behind the curtain.
+  // A new connection loads everything again. Until then the old scene stays, behind the curtain.
   if (state === "connected") for (const part of parts) part.reset();
 }
 

@@ -1,4 +1,4 @@
-// Who I am: my name, my rights, my place on the socket, and the avatar in my hand.
+// This client: its player's name and rights, its socket ID, and the avatar that it holds.
 
 export class Me {
   name = "";
@@ -14,7 +14,7 @@ export class Me {
     this.#send = send;
   }
 
-  // What /admin/id says.
+  // The response of /admin/id.
   introduce({ player = "", canAct }) {
     this.name = player;
     this.acts = canAct === "True";
@@ -22,7 +22,7 @@ export class Me {
     this.#tell();
   }
 
-  // listener() is called when anything of this has changed.
+  // listener() is called after each change.
   subscribe(listener) {
     this.#listeners.push(listener);
   }
@@ -54,7 +54,7 @@ export class Me {
       this.#tell();
     },
 
-    // The server let go of my avatar when the line broke. I take it up where it stands.
+    // The server released my avatar when the connection broke: take it again where it stands.
     CONFIRM_LOADED: () => {
       if (this.#lost && this.acts) this.#send("AV", { ID: this.#lost });
       this.#lost = "";

@@ -1,10 +1,10 @@
 // The player's pen: a pointer on the stage, or the arrow keys and the space bar, draw on one of the layers.
-// A line appears when it comes back from the server, as on everybody else's screen.
+// A line appears when it comes back from the server, as on all other screens.
 
 import { HEIGHT, WIDTH, between, pointIn } from "./geometry.js";
 
 const PAUSE = 1000 / 30; // no more than 30 points a second
-const STRIDE = 4; // of the arrow keys, in units of the stage
+const STRIDE = 4; // of the arrow keys, in stage units
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export class Pen {

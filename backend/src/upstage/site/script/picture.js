@@ -1,6 +1,6 @@
 // Pictures of things, in the stage's own units.
 
-// A picture is shown at its own size, but nobody hides the whole stage behind one photograph.
+// A picture is shown at its own size, up to a limit: a photograph must not cover the whole stage.
 const LARGEST = 120;
 
 export function picture(url = "", name = "") {
@@ -11,7 +11,7 @@ export function picture(url = "", name = "") {
   return image;
 }
 
-// Gives an element the width of the picture in it, as soon as that is known. stage.css turns it into a percentage.
+// Gives an element the width of its picture as soon as that is known. stage.css turns it into a percentage.
 export function fit(element, image) {
   image.addEventListener("load", () => {
     const { naturalWidth: width, naturalHeight: height } = image;

@@ -1,7 +1,7 @@
-// Waits for the pictures of the stage and shows how far they are. A failed picture counts too:
-// one lost file must not keep the curtain down.
+// Waits for the stage's pictures and shows the progress. A failed picture counts too: one lost file must not
+// keep the curtain down.
 
-const PATIENCE = 15_000;
+const MAX_WAIT = 15_000;
 
 export class Preload {
   #bar;
@@ -34,7 +34,7 @@ export class Preload {
 
   async watch(image) {
     await settled(image);
-    // The stage was cleared meanwhile: this picture belongs to a round before a reconnect.
+    // The stage was cleared meanwhile: this picture belongs to the connection before.
     if (!image.isConnected) return;
     this.#settled += 1;
     this.#update();
@@ -53,7 +53,7 @@ function settled(image) {
   return new Promise((resolve) => {
     image.addEventListener("load", resolve);
     image.addEventListener("error", resolve);
-    setTimeout(resolve, PATIENCE);
+    setTimeout(resolve, MAX_WAIT);
   });
 }
 

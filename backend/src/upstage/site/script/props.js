@@ -1,4 +1,4 @@
-// The props: each is in somebody's hand, or out of sight.
+// The props: each is held by an avatar, or hidden.
 
 import { fit, picture } from "./picture.js";
 
@@ -30,7 +30,7 @@ export class Props {
       this.#layDown(prop);
     },
 
-    // The avatar puts down what it held; prop 0 means that its hands stay empty.
+    // The avatar releases its prop; prop 0 means that it takes no other.
     BINDPROP: ({ ID, prop: propId }) => {
       this.#empty(ID);
       const prop = this.#props.get(propId);

@@ -1,8 +1,8 @@
-// Who served a file, and how: read from an entry of the Performance API, with no request of its own.
+// Who served a file, and how: read from an entry of the Performance API, without another request.
 //
 // Varnish and nginx write their outcomes into Server-Timing (the tables are in varnish/report.vcl and
-// nginx/logging/outcome.conf). What a browser took out of its own cache has cost no bytes on the way (transferSize 0), whatever
-// its stored headers say.
+// nginx/logging/outcome.conf). A file from the browser's own cache has transferSize 0,
+// whatever its stored headers say.
 
 export const STATIONS = {
   browser: "This browser",
@@ -11,7 +11,7 @@ export const STATIONS = {
   upstage: "UpStage",
 };
 
-// All other outcomes of nginx mean that it has asked somebody behind it.
+// All other outcomes of nginx mean that it has asked an upstream.
 const NGINX = {
   hit: ["nginx", "hit: a copy of this second"],
   self: ["nginx", "its own file, or its own page"],
@@ -31,7 +31,7 @@ const VARNISH = {
 export function served(entry) {
   const { pathname } = new URL(entry.name);
   const [station, how] = outcome(entry);
-  // From asking to the last byte, without the time it queued in the browser for its turn.
+  // From the request to the last byte, without the time in the browser's queue.
   const milliseconds = entry.responseEnd - (entry.requestStart || entry.startTime);
   return { file: short(pathname), station, how, milliseconds, bytes: entry.transferSize };
 }
@@ -39,7 +39,7 @@ export function served(entry) {
 function outcome({ transferSize, decodedBodySize, serverTiming, responseStatus }) {
   if (transferSize === 0 && decodedBodySize > 0) return ["browser", "its own cache: nobody was asked"];
   const said = Object.fromEntries(serverTiming.map(({ name, description }) => [name, description]));
-  if (said.nginx in NGINX) return NGINX[said.nginx]; // what it keeps holds Varnish's outcome from before
+  if (said.nginx in NGINX) return NGINX[said.nginx]; // nginx's copy still has Varnish's earlier outcome
   if (said.varnish in VARNISH) {
     const [station, how] = VARNISH[said.varnish];
     return [station, responseStatus === 304 ? `${how} (304: not changed)` : how];
@@ -47,7 +47,7 @@ function outcome({ transferSize, decodedBodySize, serverTiming, responseStatus }
   return ["upstage", "no cache on the way"];
 }
 
-// The version in a page asset's path is the same for all of them, and tells nothing here.
+// Leave out the version in a page asset's path: it is the same for all.
 function short(path) {
   return path.replace(/^(\/(?:script|style|image))\/[0-9a-f]{12}\//, "$1/…/");
 }

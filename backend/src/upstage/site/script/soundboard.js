@@ -1,4 +1,4 @@
-// The players' panel for sounds. A press goes to the server, and everybody hears what comes back.
+// The players' panel for sounds. A click goes to the server; the sound starts when the frame comes back, on all clients.
 
 import { soundUrl } from "./clips.js";
 

@@ -1,4 +1,4 @@
-// The stage's own colours. They arrive as 0xRRGGBB; each surface also gets an ink that can be read on it.
+// The stage's own colours. They arrive as 0xRRGGBB; each surface also gets a readable text colour.
 
 export class Theme {
   #style = document.documentElement.style;

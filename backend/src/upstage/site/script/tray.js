@@ -74,7 +74,7 @@ export class Tray {
     return button;
   }
 
-  // Pressing the avatar in my hand again leads it off the stage.
+  // Clicking the held avatar again takes it off the stage.
   #take(id) {
     this.#send(id === this.#me.avatar ? "EXIT" : "AV", { ID: id });
   }

@@ -1,4 +1,4 @@
-// What a player does with the avatar in hand, besides moving it: show its name, rename it, go before or behind others.
+// The held avatar's other tools: show its name, rename it, move it before or behind others.
 
 export class Wardrobe {
   #root;

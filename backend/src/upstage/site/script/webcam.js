@@ -1,15 +1,15 @@
-// A webcam avatar: its picture is asked for again and again, and the server holds each question until there is a
-// newer one. The rhythm is UpStage's.
+// A webcam avatar: its picture is fetched by long polls; the server answers when there is a newer one. The
+// intervals are UpStage's.
 
 const EVERY = 1500; // milliseconds from one picture to the next
-const PAUSE = 500; // but at least this long between an answer and the next question
-const MOST_FAILURES = 10; // in a row; the camera has gone home
+const PAUSE = 500; // at least this long between a response and the next request
+const MOST_FAILURES = 10; // in a row: the camera has stopped
 
 const anything = () => Math.random().toString(36).slice(2);
 
-// Keeps `image` up to date; returns what ends it.
+// Keeps `image` up to date; returns a function that stops it.
 export function watch(image, url) {
-  const seat = anything(); // by this the server knows which picture we have
+  const viewer = anything(); // tells the server which picture this client has
   let timer;
   let failures = 0;
 
@@ -25,7 +25,7 @@ export function watch(image, url) {
       failures += 1;
       if (failures < MOST_FAILURES) timer = setTimeout(ask, EVERY);
     };
-    next.src = `${url}?s=${seat}&u=${anything()}`;
+    next.src = `${url}?s=${viewer}&u=${anything()}`;
     stop.now = () => {
       next.onload = next.onerror = null;
       next.src = "";

@@ -3,7 +3,7 @@
 // URLSearchParams is exactly this codec: a space is `+`, everything else is percent-encoded UTF-8, and a
 // broken escape stays as it was written instead of throwing.
 
-// The server drops a longer frame without a word, so nothing longer may be sent.
+// The server silently drops longer frames.
 const MAX_LENGTH = 2048;
 
 // decode("text=good+evening&mode=ANONTEXT") -> {mode: "ANONTEXT", fields: {text: "good evening"}}
@@ -23,8 +23,8 @@ export function fits(mode, fields) {
   return encode(mode, fields).length <= MAX_LENGTH;
 }
 
-// What people say travels with `<` and `>` escaped, because UpStage's client put it into an HTML field. `&` is left
-// alone, so this is not HTML. It gives back what was typed, to be shown as text and never as markup.
+// Chat text has `<` and `>` escaped, because UpStage's client put it into an HTML field. `&` is left alone, so it
+// is not HTML. Returns the typed text, to be shown as text and never as markup.
 export function spokenText(text = "") {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">");
 }

@@ -1,0 +1,56 @@
+"""The log: one JSON line per event on standard output, Twisted's own events included."""
+
+import json
+import os
+import select
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogBeginner
+from zope.interface import implementer
+
+MAX_LINE = 4096  # bytes: what a pipe that select calls writable takes without blocking (PIPE_BUF)
+
+
+def write_to_stdout(line: bytes) -> None:
+    """Write to standard output; drop the line if that would block, because a full pipe must stop nothing."""
+    try:
+        if select.select([], [1], [], 0)[1]:
+            os.write(1, line)
+    except (OSError, ValueError):
+        pass  # the reader is gone, or the disk is full
+
+
+def start_logging(write: Callable[[bytes], None] = write_to_stdout) -> None:
+    """Send all events to `write` from now on, and warnings with them."""
+    globalLogBeginner.beginLoggingTo([observer(write)], redirectStandardIO=False)
+
+
+def observer(write: Callable[[bytes], None]) -> ILogObserver:
+    """Return an observer that writes `{"time", "level", "event", ...fields}`."""
+
+    @implementer(ILogObserver)
+    class Observer:
+        def __call__(self, event: LogEvent) -> None:
+            write(line_of(event))
+
+    return Observer()
+
+
+def line_of(event: LogEvent) -> bytes:
+    """Return an event as one line: its text, its `fields`, its traceback."""
+    when = datetime.fromtimestamp(event["log_time"], UTC).isoformat(timespec="milliseconds")
+    line = {
+        "time": when.replace("+00:00", "Z"),
+        "level": event["log_level"].name,
+        "event": formatEvent(event),
+        **event.get("fields", {}),
+    }
+    if "log_failure" in event:
+        line["traceback"] = event["log_failure"].getTraceback()[-2500:]
+    encoded = json.dumps(line).encode()
+    if len(encoded) >= MAX_LINE:  # keep it valid JSON: shorten its longest text
+        longest = max(line, key=lambda key: len(str(line[key])))
+        line[longest] = str(line[longest])[:500] + " ..."
+        encoded = json.dumps(line).encode()
+    return encoded + b"\n"

@@ -1,0 +1,1 @@
+"""Media files: `files` and `svg` check uploads, `speech` and `voices` record spoken lines."""

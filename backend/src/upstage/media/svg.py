@@ -1,0 +1,128 @@
+"""The check of uploaded SVG files. A browser may open one as a page of its own, so it must not run scripts,
+load anything or refer to anything but itself: elements that are not on the list are rejected."""
+
+import re
+import time
+from io import BytesIO
+from pathlib import Path
+from xml.etree.ElementTree import ParseError
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import iterparse
+
+MAX_SECONDS = 2.0
+MAX_ELEMENTS = 20_000
+MAX_DEPTH = 100
+PIECE = 64 * 1024  # bytes
+SPACE = " \t\r\n\f"  # of CSS
+SVG = "{http://www.w3.org/2000/svg}"
+# Metadata of drawing programs: kept, because browsers do not draw them.
+NOTES = (
+    "{http://www.inkscape.org/",
+    "{http://sodipodi.sourceforge.net/",
+    "{http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "{http://creativecommons.org/ns#",
+    "{http://web.resource.org/cc/",
+    "{http://purl.org/dc/",
+)
+_DRAWN = """
+svg g defs symbol use title desc metadata switch view style path rect circle ellipse line polyline polygon
+text tspan textPath marker pattern mask clipPath linearGradient radialGradient stop filter
+animate animateMotion animateTransform mpath
+feBlend feColorMatrix feComponentTransfer feComposite feConvolveMatrix feDiffuseLighting feDisplacementMap
+feDistantLight feDropShadow feFlood feFuncA feFuncB feFuncG feFuncR feGaussianBlur feMerge feMergeNode
+feMorphology feOffset fePointLight feSpecularLighting feSpotLight feTile feTurbulence
+"""
+ELEMENTS = frozenset(_DRAWN.split())
+
+_INSTRUCTION = re.compile(rb"<\?(?!xml\s)")  # such as xml-stylesheet, which loads a file
+
+
+class BadSvg(ValueError):
+    """A rejected drawing; the message says why."""
+
+
+class _Pieces(BytesIO):
+    """A file that is read in large pieces, regardless of the size asked for.
+
+    At each piece, Expat before 2.6 parses an unfinished attribute or comment again from its beginning.
+    """
+
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(PIECE)
+
+
+def check(path: Path) -> None:
+    """Return if a file is a harmless SVG drawing; raise BadSvg."""
+    data = path.read_bytes()
+    if b"\0" in data or _INSTRUCTION.search(data):  # UTF-16 would hide one
+        raise BadSvg("This drawing contains processing instructions (<?...?>), or is not in UTF-8.")
+    depth = count = 0
+    root = None
+    deadline = time.monotonic() + MAX_SECONDS
+    try:
+        # forbid_dtd: no entities that expand, and none that include the server's files.
+        for event, element in iterparse(_Pieces(data), events=("start", "end"), forbid_dtd=True):
+            if time.monotonic() > deadline:
+                raise BadSvg("This drawing is too complicated.")
+            if event == "start":
+                root = element if root is None else root
+                count, depth = count + 1, depth + 1
+                if count > MAX_ELEMENTS or depth > MAX_DEPTH:
+                    raise BadSvg("This drawing has too many elements.")
+                if depth == 1 and element.tag != f"{SVG}svg":
+                    raise BadSvg("This is XML, but not an SVG drawing.")
+            else:  # only now are its text and all its attributes known
+                depth -= 1
+                if element.tag == f"{SVG}style" and len(element):
+                    raise BadSvg("This drawing has an element inside <style>, which is not allowed.")
+                _check_element(element.tag, element.attrib, element.text or "")
+                element.clear()
+    except DefusedXmlException:
+        raise BadSvg(
+            "This drawing declares a document type or entities. Please save it without them."
+        ) from None
+    except (ParseError, ValueError, LookupError) as error:
+        if isinstance(error, BadSvg):
+            raise
+        raise BadSvg(f"This SVG file is damaged: {error}.") from None
+    if root is None:
+        raise BadSvg("This SVG file is empty.")
+
+
+def _check_element(tag: str, attributes: dict[str, str], text: str) -> None:
+    if tag.startswith(NOTES):
+        return
+    name = tag.removeprefix(SVG)
+    if name not in ELEMENTS or not tag.startswith(SVG):
+        raise BadSvg(f"This drawing contains <{name.rpartition('}')[2]}>, which is not allowed.")
+    if name == "style":
+        _check_style(text)
+    for key, value in attributes.items():
+        local = key.rpartition("}")[2].lower()
+        if local.startswith("on"):
+            raise BadSvg(f"This drawing contains a script ({local}).")
+        if local in ("href", "src") and not value.strip().startswith("#"):
+            raise BadSvg(f"This drawing refers to something outside itself ({local}).")
+        if local == "attributename" and value.strip().rpartition(":")[2].lower() in ("href", "src"):
+            raise BadSvg("This drawing animates a reference.")
+        _check_style(value)
+
+
+def _check_style(text: str) -> None:
+    """Reject whatever would load a file: url() to other files, @import, and escapes that hide either."""
+    lowered = text.lower()
+    if "\\" in text or "@import" in lowered or "javascript:" in lowered or "image-set" in lowered:
+        raise BadSvg("This drawing's style contains something that is not allowed.")
+    for piece in lowered.split("url(")[1:]:  # one pass: a search for both ends would be quadratic
+        _check_url(piece.lstrip(SPACE))
+
+
+def _check_url(text: str) -> None:
+    """Check the text after `url(`, up to the next one."""
+    quote = text[:1] if text.startswith(("'", '"')) else ""
+    inside, end, behind = text.removeprefix(quote).partition(quote or ")")
+    if not inside.lstrip(SPACE).startswith("#"):
+        raise BadSvg("This drawing refers to something outside itself (url).")
+    if not end or (quote and not behind.lstrip(SPACE).startswith(")")):
+        raise BadSvg("This drawing has an unfinished url(.")

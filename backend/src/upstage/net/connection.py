@@ -1,0 +1,237 @@
+"""The common part of TCP and WebSocket connections: sending, heartbeats, cutting clients that do not read.
+
+A write to a Twisted transport never blocks and never fails: data that the client does not read stays in
+the server's memory. So each connection measures how far its client is behind and cuts it off at a cap. It
+also notices dead clients. `intake` handles the input.
+"""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from upstage.net.intake import Incoming, Intake, Shared
+from upstage.net.turns import Turns
+from upstage.stage.limits import MAX_PER_ADDRESS, Addresses, client_of
+from upstage.stage.stages import Stages
+from upstage.stage.wire import encode
+
+MAX_UNREAD = 1 << 20  # bytes that a client may be behind before it is cut off
+HEARTBEAT = 45.0  # seconds: proxies close connections that were quiet for 60
+BEAT = encode("HEARTBEAT")  # clients ignore unknown modes
+
+log = Logger()
+
+
+class Transport(Protocol):
+    """The part of a Twisted TCP transport that is used here."""
+
+    disconnecting: bool
+
+    def write(self, data: bytes) -> None: ...
+    def registerProducer(self, producer: "Connection", streaming: bool) -> None: ...
+    def unregisterProducer(self) -> None: ...
+    def pauseProducing(self) -> None: ...
+    def resumeProducing(self) -> None: ...
+    def loseConnection(self) -> None: ...
+    def abortConnection(self) -> None: ...
+
+
+class Connections:
+    """All connections, over TCP and WebSocket; the server closes them when it stops.
+
+    `max_per_address` is a number of connections.
+    """
+
+    def __init__(
+        self,
+        stages: Stages,
+        reactor: IReactorTime,
+        max_unread: int = MAX_UNREAD,
+        max_per_address: int = MAX_PER_ADDRESS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.stages = stages
+        self.reactor = reactor
+        self.shared = Shared(reactor, Turns(reactor), clock, stages.counts)
+        self.max_unread = max_unread
+        self.addresses = Addresses(clock, max_per_address)
+        self.all: set[Connection] = set()
+
+    def beat(self) -> None:
+        """Every HEARTBEAT seconds: keep quiet connections alive, and cut those whose client is gone."""
+        for connection in list(self.all):
+            connection.beat()
+
+    async def close(self, patience: float) -> None:
+        """Close all; after `patience` seconds cut those whose clients still have not read everything."""
+        for connection in list(self.all):
+            connection.close()
+        deadline = self.reactor.seconds() + patience
+        while self.all and self.reactor.seconds() < deadline:
+            await deferLater(self.reactor, 0.02)
+        for connection in list(self.all):
+            connection.cut("stop")
+
+
+class Connection:
+    """One client; registered as its transport's producer to notice when the client falls behind.
+
+    `incoming` splits the input into frames, `write` sends encoded frames (NUL included), `close` closes the
+    connection in the transport's own way, `peer` returns the client's address once data have come, `ping`
+    asks the client for a sign of life (WebSocket only); any input counts as one.
+    """
+
+    def __init__(
+        self,
+        connections: Connections,
+        transport: Transport,
+        incoming: Incoming,
+        write: Callable[[bytes], None],
+        close: Callable[[], None],
+        peer: Callable[[], str],
+        ping: Callable[[], None] | None = None,
+    ) -> None:
+        self._connections = connections
+        self._stages = connections.stages
+        self._transport = transport
+        self._write = write
+        self._close = close
+        self._peer = peer
+        self._ping = ping
+        self._address: str | None = None  # while this connection counts for its address
+        self._unanswered = False  # a ping
+        self._behind = False
+        self._stuck = False  # behind for a whole heartbeat
+        self._unread = 0
+        self._gone = False
+        transport.registerProducer(self, True)
+        connections.all.add(self)
+        self._member = self._stages.connect(self.send)
+        self._intake = Intake(
+            connections.shared, transport, incoming, partial(self._stages.receive, self._member), self.cut
+        )
+        self._member.in_turn = self._intake.in_turn
+
+    @property
+    def kind(self) -> str:
+        """The metrics' label `transport`; only a WebSocket can be pinged."""
+        return "tcp" if self._ping is None else "websocket"
+
+    @property
+    def role(self) -> str:
+        """The metrics' label `role`."""
+        if self._member.stage is None:
+            return "unjoined"
+        return "player" if self._member.acts else "audience"
+
+    @property
+    def unread(self) -> int:
+        """Bytes sent since the client fell behind; 0 if it has not."""
+        return self._unread
+
+    def received(self, data: bytes) -> None:
+        """Take bytes from the client, split anywhere."""
+        self._unanswered = False
+        self.enter()
+        if not self._gone:
+            self._intake.take(data)
+
+    def send(self, frames: bytes) -> None:
+        """Send encoded frames. Errors of one client end here: they must not stop a broadcast."""
+        if self._gone:
+            return
+        self._stages.counts["frames_sent"] += frames.count(0)
+        try:
+            self._write(frames)
+        except Exception:  # such as a WebSocket that is closing
+            self.cut("unsendable")
+        if self._behind:
+            self._unread += len(frames)
+            if self._unread > self._connections.max_unread:
+                self.cut("laggard")
+
+    def beat(self) -> None:
+        """Send a heartbeat, or cut a client that has read or answered nothing since the last one."""
+        self.enter()  # a connection that never sends anything counts too
+        if self._behind:
+            if self._stuck:
+                self.cut("laggard")
+            self._stuck = True
+        elif self._ping is None:
+            self.send(BEAT)
+        elif self._unanswered:
+            self.cut("silent")
+        else:
+            self._unanswered = True
+            try:
+                self._ping()
+            except Exception:  # a WebSocket that is closing
+                self.cut("unsendable")
+
+    def enter(self) -> None:
+        """Count the connection for its address as soon as the address is known."""
+        if self._address is None and not self._gone:
+            address = client_of(self._peer())
+            bucket = self._connections.addresses.enter(address)
+            if bucket is None:
+                self.cut("address")
+            else:
+                self._address = address
+                self._intake.share(bucket)
+
+    def close(self) -> None:
+        """Close after everything has been sent."""
+        self._transport.unregisterProducer()  # a paused producer would keep the connection open
+        try:
+            self._close()
+        except Exception:
+            self.cut("unsendable")
+
+    def cut(self, reason: str) -> None:
+        """Close at once, drop unsent data, and count the reason."""
+        if not self._gone:
+            self._end()
+            self._stages.counts[f"cut_{reason}"] += 1
+            log.info("cut off", fields={"socket": self._member.id, "reason": reason})
+            # Not loseConnection: that waits until the client has read everything.
+            self._transport.abortConnection()
+
+    def lost(self) -> None:
+        """The connection is closed, by either side."""
+        self._end()
+        self._connections.all.discard(self)
+        if self._address is not None:
+            self._connections.addresses.leave(self._address)
+            self._address = None
+        self._stages.disconnect(self._member)
+
+    def _end(self) -> None:
+        self._gone = True
+        self._intake.stop()
+
+    # The transport calls these methods of its producer (twisted.internet.interfaces.IPushProducer).
+
+    def pauseProducing(self) -> None:
+        """The client is behind: read nothing from it until it has caught up.
+
+        Otherwise it could request replies (INFO, a WebSocket ping) without ever reading one.
+        """
+        self._behind = True
+        self._intake.wait()
+
+    def resumeProducing(self) -> None:
+        """The client has caught up."""
+        self._behind = self._stuck = self._unanswered = False
+        self._unread = 0
+        if self._transport.disconnecting:
+            self._transport.unregisterProducer()  # or Twisted would wait for the producer for ever
+        else:
+            self._intake.go_on()
+
+    def stopProducing(self) -> None:
+        """The transport is gone; `lost` follows."""

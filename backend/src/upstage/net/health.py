@@ -1,0 +1,77 @@
+"""The health check: asks each listener what a client would ask. Standard library only: it must start fast."""
+
+import http.client
+import socket
+from pathlib import Path
+
+from upstage.settings import Settings
+
+TIMEOUT = 3.0  # seconds for each listener
+
+Address = tuple[str, int] | Path  # host and port, or a Unix socket
+
+
+class Unhealthy(Exception):
+    """A listener does not answer as it should; the message says which and how."""
+
+
+def check(settings: Settings) -> None:
+    """Return if all listeners answer; raise Unhealthy."""
+    check_web(settings.web.reachable_at)
+    check_stage(settings.stage.reachable_at, settings.stage.proxied)
+    if settings.sockets:
+        check_web(settings.sockets.web)
+        check_stage(settings.sockets.stage, proxied=True)
+
+
+def check_web(address: Address) -> None:
+    """GET /health must answer 200."""
+    connection = http.client.HTTPConnection("localhost")
+    try:
+        connection.sock = connect(address)
+        connection.request("GET", "/health")
+        status = connection.getresponse().status
+    except (OSError, http.client.HTTPException) as error:
+        raise Unhealthy(f"web {name_of(address)}: {error!r}") from error
+    finally:
+        connection.close()
+    if status != 200:
+        raise Unhealthy(f"web {name_of(address)}: /health answered {status}")
+
+
+def check_stage(address: Address, proxied: bool) -> None:
+    """The stage socket must greet with its SET frame, after a PROXY header if it expects one."""
+    greeting = b""
+    try:
+        with connect(address) as connection:
+            if proxied:
+                # Not the shorter UNKNOWN: Twisted 26.10 closes the connection on it.
+                connection.sendall(b"PROXY TCP4 127.0.0.1 127.0.0.1 1 1\r\n")
+            while b"\0" not in greeting and len(greeting) < 100:
+                piece = connection.recv(100)
+                if not piece:
+                    break
+                greeting += piece
+    except OSError as error:
+        raise Unhealthy(f"stage {name_of(address)}: {error!r}") from error
+    if not (greeting.startswith(b"ID=sock_") and greeting.endswith(b"&mode=SET\0")):
+        raise Unhealthy(f"stage {name_of(address)}: greeted with {greeting!r}")
+
+
+def connect(address: Address) -> socket.socket:
+    """Return a connection to a listener; raise OSError."""
+    if not isinstance(address, Path):
+        return socket.create_connection(address, TIMEOUT)
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(TIMEOUT)
+    try:
+        connection.connect(str(address))
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def name_of(address: Address) -> str:
+    """Return a listener's address for a message."""
+    return str(address) if isinstance(address, Path) else f"{address[0]}:{address[1]}"

@@ -1,0 +1,191 @@
+"""A client's input: split into frames, paid for with tokens (see `stage.limits`), acted on a few at a time.
+
+While frames or debts are left, the client is not read from: TCP makes it wait, and it costs the server
+neither time nor memory.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol
+
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+
+from upstage.net.turns import Turns
+from upstage.stage import limits
+from upstage.stage.limits import Bucket
+
+MAX_OVERLONG = 2  # the second over-long frame disconnects
+READ_SIZE = 8 * 1024  # bytes read at once
+AT_ONCE = 4  # frames acted on before other clients have their turn
+# Seconds that a client in debt waits at least: a timer for each frame would cost more than the frame.
+PAUSE = 0.25
+
+
+class Incoming(Protocol):
+    """Splits bytes into frames: `wire.Splitter`, or `websocket.Messages`."""
+
+    overlong: int
+
+    def feed(self, data: bytes) -> None: ...
+    def frames(self) -> Iterator[bytes | None]: ...
+
+
+class Reading(Protocol):
+    """The part of a Twisted transport that starts and stops reading."""
+
+    disconnecting: bool
+
+    def pauseProducing(self) -> None: ...
+    def resumeProducing(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Shared by all clients of a server: the reactor, the clock and the counters."""
+
+    reactor: IReactorTime
+    turns: Turns
+    clock: Callable[[], float]
+    counts: Counter[str]
+
+
+class Intake:
+    """One client's input. `receive` acts on a frame; `cut(reason)` disconnects, and calls `stop`."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        transport: Reading,
+        incoming: Incoming,
+        receive: Callable[[bytes], None],
+        cut: Callable[[str], None],
+    ) -> None:
+        self._shared = shared
+        self._transport = transport
+        self._incoming = incoming
+        self._receive = receive
+        self._cut = cut
+        self._bucket = Bucket(shared.clock, limits.RATE, limits.BURST)
+        self._address: Bucket | None = None
+        self._due = 0.0  # when all debts are paid
+        self._unpaid = 0  # bytes
+        self._expensive: Callable[[], None] | None = None  # work to be done before any other frame
+        self._held = False  # frames or debts are left
+        self._queued = False  # in the queue of turns, or a timer will put it there
+        self._timer: IDelayedCall | None = None
+        self._behind = False
+        self._paused = False
+        self._stopped = False
+
+    def share(self, bucket: Bucket) -> None:
+        """From now on the address's bucket pays too; it may have debts already."""
+        self._address = bucket
+        self._spend(0)
+
+    def take(self, data: bytes) -> None:
+        """Take bytes from the client, split anywhere."""
+        self._incoming.feed(data)
+        self._unpaid += len(data)
+        if not self._held:
+            self._act(first=True)
+
+    def in_turn(self, act: Callable[[], None]) -> None:
+        """Queue expensive work: it is paid first, and done in turn."""
+        self._expensive = act
+        self._spend(limits.JOIN)
+
+    def wait(self) -> None:
+        """The client does not read: read nothing from it until it does."""
+        self._behind = True
+        self._read_or_not()
+
+    def go_on(self) -> None:
+        """The client reads again."""
+        self._behind = False
+        if self._held:
+            self._hold()
+        else:
+            self._read_or_not()
+
+    def stop(self) -> None:
+        """The connection is over: drop the rest of the input."""
+        self._stopped = True
+        if self._timer and self._timer.active():
+            self._timer.cancel()
+
+    def _act(self, first: bool = False) -> None:
+        """Act on a few frames, unless there are debts; hold the rest. `first`: this input is new."""
+        if self._in_debt():
+            self._hold()
+            return
+        count, overlong = 0, self._incoming.overlong
+        for frame in islice(self._incoming.frames(), AT_ONCE):
+            count += 1
+            if frame is not None:
+                self._receive(frame)
+            if self._stopped:
+                return
+            if self._expensive or self._behind:
+                break
+        self._shared.counts["overlong_frames"] += self._incoming.overlong - overlong
+        if self._incoming.overlong >= MAX_OVERLONG:
+            self._cut("overlong")
+            return
+        # A read without a complete frame costs as much as a frame: there may be a read for every byte.
+        self._spend((count or first) + self._unpaid / limits.BYTES)
+        self._unpaid = 0
+        if count == AT_ONCE or self._expensive or self._behind or self._in_debt():
+            self._hold()
+        else:
+            self._held = False
+            self._read_or_not()
+
+    def _spend(self, tokens: float) -> None:
+        delay = self._bucket.spend(tokens)
+        if self._address:
+            delay = max(delay, self._address.spend(tokens))
+        if delay:
+            self._due = max(self._due, self._shared.clock() + delay)
+
+    def _in_debt(self) -> bool:
+        return self._due > self._shared.clock()
+
+    def _hold(self) -> None:
+        """Continue when the debts are paid and it is this client's turn; read nothing until then."""
+        self._held = True
+        self._read_or_not()
+        if self._queued or self._behind:
+            return
+        self._queued = True
+        delay = self._due - self._shared.clock()
+        if delay <= 0:
+            self._shared.turns.add(self._turn)
+        elif self._bucket.spend(0) and self._bucket.since_full() > limits.GRACE:
+            self._cut("flood")
+        elif delay > limits.MAX_WAIT:
+            self._cut("address")
+        else:
+            self._shared.counts["throttled"] += 1
+            wait = max(delay, PAUSE)
+            self._timer = self._shared.reactor.callLater(wait, self._shared.turns.add, self._turn)
+
+    def _turn(self) -> None:
+        """Continue with the held frames."""
+        self._queued = False
+        if self._stopped or self._behind:
+            return
+        act, self._expensive = self._expensive, None
+        if act:
+            act()
+        self._act()
+
+    def _read_or_not(self) -> None:
+        pause = self._held or self._behind
+        if pause != self._paused and not self._transport.disconnecting:
+            self._paused = pause
+            if pause:
+                self._transport.pauseProducing()
+            else:
+                self._transport.resumeProducing()

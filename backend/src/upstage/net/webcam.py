@@ -1,0 +1,307 @@
+"""The webcam listener: the part of FTP that webcam programs need.
+
+A player signs in and stores PLAYER.jpg; the page shows it as the avatar whose media file is
+`video/PLAYER.jpg` (see `web.webcam`). Nothing can be read, listed, renamed or deleted over FTP.
+"""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import Deferred, TimeoutError
+from twisted.internet.error import CannotListenError
+from twisted.internet.interfaces import IAddress
+from twisted.internet.protocol import Factory, Protocol
+from twisted.protocols import ftp
+from twisted.python.failure import Failure
+
+from upstage.stage.players import Player
+
+MAX_SIZE = 300_000  # bytes of a picture
+MIN_INTERVAL = 0.5  # seconds between two pictures of a player; clients get at most three in two seconds
+UPLOAD_TIME = 20.0  # seconds for one picture
+IDLE_TIME = 120  # seconds without a command; slow cameras send a picture a minute
+MAX_SESSIONS = 20
+MAX_FAILURES = 3  # wrong passwords before the connection is closed
+PICTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\.jpg")  # the file name of a player's picture
+JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
+
+# Returns the player of a name and password, or None; the last argument is the client's address. May raise
+# Rejected.
+Check = Callable[[str, str, str], Awaitable[Player | None]]
+
+
+class Rejected(ftp.FTPCmdError):
+    """A rejected picture or login; the message says why."""
+
+    errorCode = ftp.REQ_ACTN_NOT_TAKEN
+
+
+class Pictures:
+    """The folder of webcam frames, and the rules for writing to it.
+
+    `arrived` is called for each picture with its file name, its player and its size in bytes.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        clock: Callable[[], float] = time.monotonic,
+        arrived: Callable[[str, str, int], None] = lambda name, player, size: None,
+    ) -> None:
+        self._folder = folder
+        self._arrived = arrived
+        self._clock = clock
+        self._last: dict[str, float] = {}  # by player: bounded by the number of accounts
+        self.outcomes = Counter(stored=0, rejected=0)
+
+    def allow(self, player: Player, name: str) -> None:
+        """Return if `player` may write file `name` now, an administrator any file; raise Rejected."""
+        own = f"{player.name}.jpg"
+        if name != own and not (player.can_su and PICTURE.fullmatch(name)):
+            raise Rejected(f"your picture is {own}")
+        if self._clock() - self._last.get(player.name, -MIN_INTERVAL) < MIN_INTERVAL:
+            raise Rejected(f"one picture in {MIN_INTERVAL} s is enough")
+
+    def take(self, player: Player, name: str, data: bytes) -> None:
+        """Store a picture atomically; raise Rejected."""
+        if not is_jpeg(data):
+            raise Rejected("this is not a complete JPEG")
+        self._last[player.name] = self._clock()
+        new = self._folder / f".{name}.new"
+        try:
+            new.write_bytes(data)
+            new.replace(self._folder / name)
+        except OSError as error:
+            raise Rejected(f"it could not be stored: {error.strerror}") from error
+        self._arrived(name, player.name, len(data))
+
+
+def starts_as_jpeg(data: bytes | bytearray) -> bool:
+    """Return whether data can be the beginning of a JPEG: "start of image", then a marker."""
+    return JPEG_START.startswith(data[: len(JPEG_START)])
+
+
+def is_jpeg(data: bytes | bytearray) -> bool:
+    """Return whether data is a JPEG from its first to its last marker; some cameras pad it with zeros."""
+    return data.startswith(JPEG_START) and data.rstrip(b"\0").endswith(JPEG_END)
+
+
+class Upload(Protocol):
+    """The data connection: takes one picture, and reads nothing before STOR."""
+
+    transport: Any
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._wanted = False
+        self._done: Deferred[bytes] = Deferred(lambda _: self.close())
+
+    def receive(self) -> Deferred[bytes]:
+        """Fire with the picture at the end of the connection; fail with Rejected as soon as it is invalid."""
+        self._wanted = True
+        if self.connected:
+            self.transport.resumeProducing()
+        return self._done
+
+    def close(self) -> None:
+        """Close at once."""
+        if self.connected:
+            self.transport.abortConnection()
+
+    def connectionMade(self) -> None:
+        if not self._wanted:
+            self.transport.pauseProducing()
+
+    def dataReceived(self, data: bytes) -> None:
+        self._data += data
+        if len(self._data) > MAX_SIZE:
+            self._fail(f"a picture has at most {MAX_SIZE} bytes")
+        elif not starts_as_jpeg(self._data):
+            self._fail("this is not a JPEG")
+
+    def _fail(self, reason: str) -> None:
+        self.close()
+        if not self._done.called:
+            self._done.errback(Rejected(reason))
+
+    def connectionLost(self, reason: Failure | None = None) -> None:
+        if not self._done.called and self._wanted:
+            self._done.callback(bytes(self._data))
+
+
+class UploadListener(Factory):
+    """A passive port: accepts one connection, and only from the address of the command connection."""
+
+    noisy = False
+
+    def __init__(self, reactor: Any, ports: Iterable[int], interface: str, peer: str) -> None:
+        """Listen on the first of `ports` that is free; raise Rejected."""
+        self.upload = Upload()
+        self._peer = peer
+        self._taken = self._is_shut = False
+        for port in ports:
+            try:
+                self._listening = reactor.listenTCP(port, self, backlog=1, interface=interface)
+                return
+            except CannotListenError:
+                continue
+        raise Rejected("all ports for pictures are in use")
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        number: int = self._listening.getHost().port
+        return number
+
+    def buildProtocol(self, addr: IAddress | None) -> Upload | None:
+        """Accept the first connection."""
+        if self._taken or getattr(addr, "host", None) != self._peer:
+            return None
+        self._taken = True
+        self._shut()
+        return self.upload
+
+    def close(self) -> None:
+        """Close the port and the connection."""
+        self._shut()
+        self.upload.close()
+
+    def _shut(self) -> None:
+        if not self._is_shut:  # Twisted raises at a second call within the same tick
+            self._is_shut = True
+            self._listening.stopListening()
+
+
+class Session(ftp.FTP):
+    """One webcam program's command connection."""
+
+    factory: "WebcamFactory"
+    transport: Any
+    COMMANDS = frozenset(
+        ["USER", "PASS", "QUIT", "NOOP", "SYST", "FEAT", "TYPE", "MODE", "STRU",
+         "PWD", "CWD", "PASV", "EPSV", "STOR"]
+    )  # fmt: skip
+    FEATURES = ["EPSV", "PASV"]  # noqa: RUF012  # Twisted's own is a list, too
+    player: Player
+    _listener: UploadListener | None = None
+    _failures = 0
+
+    def connectionMade(self) -> None:
+        """Greet, and remember both addresses of this connection: data connections must use the same.
+
+        Behind a `haproxy:` endpoint they come from the PROXY header, and change once it has been read.
+        """
+        self._here: str = self.transport.getHost().host
+        self._there: str = self.transport.getPeer().host
+        super().connectionMade()
+
+    def connectionLost(self, reason: Failure | None = None) -> None:
+        """Close the data connection too."""
+        self._close_listener()
+        super().connectionLost(reason)
+
+    def sendLine(self, line: str | bytes) -> None:
+        """Reply, if the connection is still open."""
+        if self.transport:
+            super().sendLine(line)
+
+    def processCommand(self, cmd: str, *params: str) -> Any:
+        """Run one of COMMANDS and no other."""
+        if cmd.upper() not in self.COMMANDS:
+            raise ftp.CmdNotImplementedError(cmd)
+        return super().processCommand(cmd, *params)
+
+    def ftp_PASS(self, password: str) -> Deferred[tuple[str, ...] | str]:
+        """Sign in."""
+        return Deferred.fromCoroutine(self._sign_in(self._user, password))
+
+    async def _sign_in(self, name: str, password: str) -> str:
+        player: Player | None = None
+        refusal: ftp.FTPCmdError = ftp.AuthorizationError()
+        try:
+            player = await self.factory.check(name, password, self._there)
+        except Rejected as error:
+            refusal = error
+        if player is None or not player.can_act:
+            self.state = self.UNAUTH
+            self._failures += 1
+            if self._failures >= MAX_FAILURES and self.transport:
+                self.transport.loseConnection()
+            raise refusal
+        self.player = player
+        self.state = self.AUTHED
+        self.workingDirectory: list[str] = []
+        return str(ftp.USR_LOGGED_IN_PROCEED)
+
+    def ftp_CWD(self, path: str) -> tuple[str]:
+        """Accept the only folder; some programs change to it."""
+        if path.strip("/.") != "":
+            raise ftp.PermissionDeniedError(path)
+        return (ftp.REQ_FILE_ACTN_COMPLETED_OK,)
+
+    def ftp_PASV(self) -> tuple[str, str]:
+        """Open a port and announce it, with the address that clients use for this machine."""
+        port = self._open_listener().port
+        return ftp.ENTERING_PASV_MODE, ftp.encodeHostPort(self.factory.address or self._here, port)
+
+    def ftp_EPSV(self, protocol: str = "") -> tuple[str, int]:
+        """Open a port; the client uses the address that it is connected to."""
+        return ftp.ENTERING_EPSV_MODE, self._open_listener().port
+
+    def _open_listener(self) -> UploadListener:
+        self._close_listener()
+        self._listener = UploadListener(self.factory.reactor, self.factory.ports, self._here, self._there)
+        return self._listener
+
+    def _close_listener(self) -> None:
+        if self._listener:
+            self._listener.close()
+            self._listener = None
+
+    def ftp_STOR(self, path: str) -> Deferred[tuple[str]]:
+        """Store a picture."""
+        return Deferred.fromCoroutine(self._store(path.removeprefix("/")))
+
+    async def _store(self, name: str) -> tuple[str]:
+        if self._listener is None:
+            raise ftp.BadCmdSequenceError("send PASV or EPSV first")
+        pictures = self.factory.pictures
+        outcome = "rejected"
+        try:
+            pictures.allow(self.player, name)
+            self.reply(ftp.FILE_STATUS_OK_OPEN_DATA_CNX)
+            data = await self._listener.upload.receive().addTimeout(UPLOAD_TIME, self.factory.reactor)
+            pictures.take(self.player, name, data)
+            outcome = "stored"
+        except TimeoutError as error:
+            raise Rejected(f"the picture did not arrive within {UPLOAD_TIME:.0f} s") from error
+        finally:
+            pictures.outcomes[outcome] += 1
+            self._close_listener()
+        return (ftp.TXFR_COMPLETE_OK,)
+
+
+class WebcamFactory(ftp.FTPFactory):
+    """Builds a Session for each connection, at most MAX_SESSIONS at once."""
+
+    noisy = False
+    protocol = Session
+    allowAnonymous = False
+    welcomeMessage = "UpStage webcam upload"
+    timeOut = IDLE_TIME
+
+    def __init__(
+        self, check: Check, pictures: Pictures, reactor: Any, ports: Iterable[int], address: str = ""
+    ) -> None:
+        """Data connections use one of `ports`, at `address` (empty: that of the command connection)."""
+        super().__init__()
+        self.connectionLimit = MAX_SESSIONS  # type: ignore[assignment]  # Twisted says None is all it can be
+        self.check = check
+        self.pictures = pictures
+        self.reactor = reactor
+        self.ports = ports
+        self.address = address

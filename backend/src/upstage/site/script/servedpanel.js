@@ -1,0 +1,103 @@
+// The panel "House lights": shows, for every file of this page, who served it and how long it took.
+
+import { STATIONS, served } from "./served.js";
+
+const MOST = 400; // files: speech keeps adding some
+const COLUMNS = { file: "text", station: "text", milliseconds: "number", bytes: "number" };
+
+export class ServedPanel {
+  #dialog;
+  #parts;
+  #entries = new Map(); // URL -> entry, the last one counts
+  #sorting = { column: "milliseconds", descending: true };
+
+  // parts: {summary, stations, rows}, inside the dialog; its column heads are buttons with data-sort.
+  constructor({ dialog, opener, parts }) {
+    this.#dialog = dialog;
+    this.#parts = parts;
+    opener.addEventListener("click", () => {
+      dialog.showModal();
+      this.#show();
+    });
+    dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
+    // The dialog fills its own box, so a click on the dialog itself is one beside the panel.
+    dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+    for (const head of dialog.querySelectorAll("[data-sort]")) {
+      head.addEventListener("click", () => this.#sort(head.dataset.sort));
+    }
+    const observer = new PerformanceObserver((list) => this.#take(list.getEntries()));
+    for (const type of ["navigation", "resource"]) observer.observe({ type, buffered: true });
+  }
+
+  #take(entries) {
+    for (const entry of entries) {
+      this.#entries.delete(entry.name); // a later response moves to the end of the list
+      this.#entries.set(entry.name, entry);
+      if (this.#entries.size > MOST) this.#entries.delete(this.#entries.keys().next().value);
+    }
+    performance.clearResourceTimings(); // the browser's own list is short and would fill up
+    if (this.#dialog.open) this.#show();
+  }
+
+  #sort(column) {
+    const descending = this.#sorting.column === column ? !this.#sorting.descending : COLUMNS[column] === "number";
+    this.#sorting = { column, descending };
+    this.#show();
+  }
+
+  #show() {
+    const files = [...this.#entries.values()].map(served);
+    const { column, descending } = this.#sorting;
+    const order = COLUMNS[column] === "number" ? (a, b) => a - b : (a, b) => a.localeCompare(b);
+    files.sort((one, other) => order(one[column], other[column]) * (descending ? -1 : 1));
+    const slowest = Math.max(1, ...files.map(({ milliseconds }) => milliseconds));
+    this.#parts.rows.replaceChildren(...files.map((file) => row(file, slowest)));
+    this.#count(files);
+    for (const head of this.#dialog.querySelectorAll("[data-sort]")) {
+      const sorted = descending ? "descending" : "ascending";
+      head.closest("th").ariaSort = head.dataset.sort === column ? sorted : "none";
+    }
+  }
+
+  #count(files) {
+    const counts = Object.fromEntries(Object.keys(STATIONS).map((station) => [station, 0]));
+    for (const { station } of files) counts[station] += 1;
+    for (const [station, count] of Object.entries(counts)) {
+      const box = this.#parts.stations.querySelector(`[data-station=${station}]`);
+      box.querySelector("b").textContent = count;
+      box.style.setProperty("--share", files.length ? count / files.length : 0);
+    }
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    this.#parts.summary.textContent =
+      `${files.length} files, ${size(bytes)} over the network. nginx and Varnish answered ` +
+      `${counts.nginx + counts.varnish} from memory, UpStage had to work for ${counts.upstage}.`;
+  }
+}
+
+function row({ file, station, how, milliseconds, bytes }, slowest) {
+  const element = document.createElement("tr");
+  element.dataset.station = station;
+  const name = cell("th", file);
+  name.scope = "row";
+  const by = cell("td", STATIONS[station]);
+  by.className = "by";
+  const note = document.createElement("small");
+  note.textContent = how;
+  name.append(note);
+  const time = cell("td", `${milliseconds.toFixed(milliseconds < 10 ? 1 : 0)} ms`);
+  time.className = "time";
+  time.style.setProperty("--share", milliseconds / slowest);
+  element.append(name, by, time, cell("td", size(bytes)));
+  return element;
+}
+
+function cell(kind, text) {
+  const element = document.createElement(kind);
+  element.textContent = text;
+  return element;
+}
+
+function size(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(2)} MB`;
+}

@@ -1,0 +1,138 @@
+"""Avatars, props and backdrops: one function for each mode. Pure.
+
+Unknown IDs, and avatars that the player does not hold, change nothing.
+"""
+
+from upstage.stage.stage import Member, Stage, escape, find, one_line
+from upstage.stage.things import HEIGHT, WIDTH
+from upstage.stage.wire import Message, encode
+
+EDGE = 1.0  # the smallest coordinate: for late joiners an avatar at 0 is off stage
+MAX_NAME = 200  # bytes; a name must be shorter
+MAX_DEPTH = 1_000_000
+MAX_FRAMES = 10_000
+
+
+def hold(stage: Stage, member: Member, message: Message) -> None:
+    """AV: take a free avatar, and release the member's own where it stands."""
+    id = message.need("ID")
+    avatar = find(stage.avatars, id)
+    if avatar is None:
+        member.send(encode("ERR", error=f"No such avatar ({escape(one_line(id))})"))
+    elif avatar.holder in (None, member):
+        if own := stage.held_by(member):
+            own.holder = None
+            stage.to_players(encode("AV_DISCONNECT", client=member.id, ID=own.id))
+        avatar.holder = member
+        stage.to_players(encode("AV_CONNECT", client=member.id, ID=avatar.id))
+
+
+def put_away(stage: Stage, member: Member, message: Message) -> None:
+    """EXIT: release an avatar and take it off the stage, unless another member holds it."""
+    avatar = find(stage.avatars, message.need("ID"))
+    if avatar is None or avatar.holder not in (None, member):
+        return
+    if avatar.holder is member:
+        avatar.holder = None
+        stage.to_players(encode("AV_DISCONNECT", client=member.id, ID=avatar.id))
+    avatar.x = avatar.y = avatar.z = 0.0
+    for prop in stage.props:
+        if prop.holder == avatar.id:
+            prop.holder = 0  # clients release it at PUT_AWAY
+    stage.broadcast(encode("PUT_AWAY", ID=avatar.id))
+
+
+def move(stage: Stage, member: Member, message: Message) -> None:
+    """MOVE: jump to a place."""
+    x, y = _place(message)
+    z = message.number("Z", 0, MAX_DEPTH) if "Z" in message.fields else 0
+    if avatar := stage.held_by(member):
+        avatar.x, avatar.y, avatar.z = x, y, z
+        stage.broadcast(avatar.position())
+
+
+def walk(stage: Stage, member: Member, message: Message) -> None:
+    """MOVETOWARD: walk to a place; late joiners find the avatar there already."""
+    x, y = _place(message)
+    if avatar := stage.held_by(member):
+        avatar.x, avatar.y = x, y
+        stage.broadcast(encode("AV_MOVETOWARD", ID=avatar.id, X=x, Y=y))
+
+
+def _place(message: Message) -> tuple[float, float]:
+    return message.number("X", EDGE, WIDTH), message.number("Y", EDGE, HEIGHT)
+
+
+def rename(stage: Stage, member: Member, message: Message) -> None:
+    """RENAME: rename the held avatar. `<` and `>`, which would forge lines in the chat log, are removed."""
+    name = one_line(message.need("name")).replace("<", "").replace(">", "").strip()
+    avatar = stage.held_by(member)
+    if avatar and name and len(name.encode("utf-8", "replace")) < MAX_NAME:
+        avatar.name = name
+        stage.broadcast(encode("RENAME", ID=avatar.id, name=name))
+
+
+def properties(stage: Stage, member: Member, message: Message) -> None:
+    """AVPROPERTIES: show or hide any avatar's name."""
+    avatar = find(stage.avatars, message.need("ID"))
+    wish = message.need("show_name")
+    if avatar and wish in ("show", "hide"):
+        avatar.show_name = wish == "show"
+        stage.broadcast(avatar.properties())
+
+
+def layer(stage: Stage, member: Member, message: Message) -> None:
+    """AVLAYER: move any avatar to a depth; the avatar that was there gets its old one, as in clients."""
+    avatar = find(stage.avatars, message.need("ID"))
+    depth = message.whole("newlayer", 0, MAX_DEPTH)
+    if avatar and stage.held_by(member):
+        for other in stage.avatars:
+            if other.layer == depth:
+                other.layer = avatar.layer
+        avatar.layer = depth
+        stage.broadcast(avatar.depth())
+
+
+def frame(stage: Stage, member: Member, message: Message) -> None:
+    """FRAME: show another picture of the held avatar; 0 plays them all."""
+    number = message.whole("frameNumber", 0, MAX_FRAMES)
+    if avatar := stage.held_by(member):
+        avatar.frame = number
+        stage.broadcast(encode("FRAME", avID=avatar.id, frameNumber=number))
+
+
+def prop(stage: Stage, member: Member, message: Message) -> None:
+    """PROP: take a prop, even from another avatar; the same prop again releases it."""
+    id = message.need("ID")
+    avatar = stage.held_by(member)
+    if avatar is None:
+        return
+    wanted = find(stage.props, id)
+    if wanted is None:
+        member.send(encode("ERR", error=f"No such prop ({escape(one_line(id))})"))
+    elif wanted.holder == avatar.id:
+        wanted.holder = 0
+        stage.broadcast(encode("BINDPROP", ID=avatar.id, prop=0))
+    else:
+        for other in stage.props:
+            if other.holder == avatar.id:
+                other.holder = 0  # an avatar holds one prop
+        wanted.holder = avatar.id
+        stage.broadcast(wanted.bind())
+
+
+def backdrop(stage: Stage, member: Member, message: Message) -> None:
+    """BACKDROP: show one; 0 or an unknown ID shows none."""
+    wanted = find(stage.backdrops, message.need("ID"))
+    stage.backdrop_shown = wanted.id if wanted else 0
+    stage.backdrop_by = member
+    stage.broadcast(encode("SHOW_BACKDROP", ID=stage.backdrop_shown))
+
+
+def backdrop_frame(stage: Stage, member: Member, message: Message) -> None:
+    """BACKDROP_FRAME: show another picture of the backdrop that this member has put up."""
+    number = message.whole("frameNumber", 0, MAX_FRAMES)
+    for drop in stage.backdrops:
+        if drop.id == stage.backdrop_shown and stage.backdrop_by is member:
+            drop.frame = number
+            stage.broadcast(encode("BACKDROP_FRAME", frameNumber=number))

@@ -1,0 +1,60 @@
+"""Drawing on the four layers: one function for each mode. Pure.
+
+Numbers are sent on as numbers, bounded and short, never as the text that came in.
+"""
+
+from upstage.stage.layers import DRAWING_LAYERS, Layer
+from upstage.stage.players import Pen
+from upstage.stage.stage import Member, Stage
+from upstage.stage.wire import BadFrame, Message
+
+FAR = 10_000.0  # a point may lie outside the stage, within this bound
+
+
+def _layer(stage: Stage, message: Message) -> Layer:
+    """Return the layer that a message names; raise BadFrame instead of taking a neighbouring layer."""
+    name = message.need("layer")
+    if name not in map(str, range(DRAWING_LAYERS)):
+        raise BadFrame(f"{message.mode}: there is no such layer")
+    return stage.layers[int(name)]
+
+
+def take_layer(stage: Stage, member: Member, message: Message) -> None:
+    """DRAW_LAYER: take a layer, even from another member, and release the member's old one."""
+    layer = _layer(stage, message)
+    if old := stage.drawn_by(member):
+        old.user = None
+    layer.user = member
+    if member.pen:
+        stage.broadcast(layer.style(member.pen))
+    stage.to_players(stage.layer_state())
+
+
+def style(stage: Stage, member: Member, message: Message) -> None:
+    """DRAW_STYLE: change the pen; the member keeps it when it changes layers."""
+    member.pen = Pen(
+        colour=message.whole("colour", 0, 0xFFFFFF),
+        thickness=message.short("thickness", 0, 100),
+        alpha=message.short("alpha", 0, 100),
+    )
+    if layer := stage.drawn_by(member):
+        stage.broadcast(layer.style(member.pen))
+
+
+def point(stage: Stage, member: Member, message: Message) -> None:
+    """DRAW_MOVE, pen up, and DRAW_LINE, pen down: to a place."""
+    x, y = message.short("x", -FAR, FAR), message.short("y", -FAR, FAR)
+    if layer := stage.drawn_by(member):
+        stage.broadcast(layer.point(message.mode, x, y))
+
+
+def visibility(stage: Stage, member: Member, message: Message) -> None:
+    """DRAW_VIS: set a layer's visibility and opacity."""
+    layer = _layer(stage, message)
+    alpha = message.short("alpha", 0, 100)
+    stage.broadcast(layer.show(message.need("visible") in ("true", "1"), alpha))
+
+
+def clear(stage: Stage, member: Member, message: Message) -> None:
+    """DRAW_CLEAR: clear a layer."""
+    stage.broadcast(_layer(stage, message).clear())

@@ -1,0 +1,93 @@
+"""A drawing layer: the member that draws on it, and the part of the drawing sent to late joiners. Pure."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from upstage.stage.players import Holder, Pen
+from upstage.stage.wire import decode, encode
+
+DRAWING_LAYERS = 4  # the client's number
+MAX_MARKS = 2500  # frames of one layer: four full layers stay well below connection.MAX_UNREAD
+
+Mark = tuple[str, bytes]  # mode and encoded frame
+
+
+@dataclass(eq=False)
+class Layer:
+    """One of the four layers; at most one member draws on it.
+
+    Connected clients draw everything. The replay for late joiners is bounded: when a layer is full, its
+    oldest mark is dropped, and the replay begins with the pen and at the point where the rest continues.
+    """
+
+    number: int
+    user: Holder | None = None
+    visible: bool = True
+    alpha: str = "100"
+    _pen: bytes | None = None  # DRAW_STYLE before the oldest mark
+    _start: bytes | None = None  # DRAW_MOVE to where the oldest mark continues
+    _marks: deque[Mark] = field(default_factory=deque)
+    _prepared: bytes | None = None  # the whole replay, until something changes
+
+    def show(self, visible: bool, alpha: str) -> bytes:
+        """Set the layer's visibility and opacity."""
+        self.visible, self.alpha = visible, alpha
+        self._prepared = None
+        return self.visibility()
+
+    def visibility(self) -> bytes:
+        """The DRAW_VIS frame."""
+        return encode("DRAW_VIS", visible=self.visible, layer=self.number, alpha=self.alpha)
+
+    def style(self, pen: Pen) -> bytes:
+        """Change the pen; of several changes in a row only the last is kept."""
+        frame = encode(
+            "DRAW_STYLE", layer=self.number, colour=pen.colour, thickness=pen.thickness, alpha=pen.alpha
+        )
+        if self._marks and self._marks[-1][0] == "DRAW_STYLE":
+            self._marks.pop()
+        return self._keep("DRAW_STYLE", frame)
+
+    def point(self, mode: str, x: str, y: str) -> bytes:
+        """DRAW_MOVE or DRAW_LINE to a place."""
+        return self._keep(mode, encode(mode, layer=self.number, x=x, y=y))
+
+    def clear(self) -> bytes:
+        """Clear the layer. The pen stays, as it does in the clients."""
+        for mode, frame in self._marks:
+            if mode == "DRAW_STYLE":
+                self._pen = frame
+        self._marks.clear()
+        self._start = None
+        self._prepared = None
+        return encode("DRAW_CLEAR", layer=self.number)
+
+    def replay(self) -> Iterator[bytes]:
+        """The frames that draw this layer for a late joiner."""
+        yield self.visibility()
+        if self._pen:
+            yield self._pen
+        if self._start:
+            yield self._start
+        yield from (frame for _, frame in self._marks)
+
+    def prepared(self) -> bytes:
+        """All frames of the replay in one object, shared by all members until the layer changes.
+
+        Otherwise a class that joins at once would cost thousands of joined frames for each pupil.
+        """
+        if self._prepared is None:
+            self._prepared = b"".join(self.replay())
+        return self._prepared
+
+    def _keep(self, mode: str, frame: bytes) -> bytes:
+        self._prepared = None
+        self._marks.append((mode, frame))
+        if len(self._marks) > MAX_MARKS:
+            oldest, forgotten = self._marks.popleft()
+            if oldest == "DRAW_STYLE":
+                self._pen = forgotten
+            else:
+                self._start = encode("DRAW_MOVE", **decode(forgotten[:-1]).fields)
+        return frame

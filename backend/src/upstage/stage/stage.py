@@ -1,0 +1,274 @@
+"""One stage: its members, its things and its chat. Pure state, no reactor.
+
+A stage writes to its members through `Member.send`, which never blocks and never raises. This module has
+joining, leaving and sending; what the modes do is in `acting`, `drawing`, `sound` and `talk`.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+from unicodedata import category
+
+from upstage.stage.layers import DRAWING_LAYERS, Layer
+from upstage.stage.players import AUDIENCE, Pen, Player
+from upstage.stage.things import Audio, Avatar, Backdrop, Picture, Prop
+from upstage.stage.wire import encode
+
+CHAT_KEPT = (
+    2000  # lines of each stage in memory, in the database and on the log page; UpStage's figure for that page
+)
+CHAT_REPLAY = 50  # lines a late joiner gets, as on UpStage
+CHAT_REPLAY_SIZE = 20_000  # characters of them at most: joining must not cost a hundred kilobytes
+
+Thing = TypeVar("Thing", Avatar, Backdrop, Prop, Audio)
+
+
+@dataclass(frozen=True)
+class Colours:
+    """Panel colours as they go over the wire: `0xRRGGBB`."""
+
+    page: str
+    tools: str
+    backdrop_and_prop: str
+    chat: str
+
+
+@dataclass(eq=False)
+class Member:
+    """One connection, as the stages see it: `id` is its `sock_N`, `send` takes one or more encoded frames.
+
+    `in_turn(act)` runs expensive work when it is the member's turn; frames that arrive before that wait.
+    """
+
+    id: str
+    send: Callable[[bytes], None]
+    in_turn: Callable[[Callable[[], None]], None] = lambda act: act()
+    player: Player = AUDIENCE
+    key: str = ""
+    stage: "Stage | None" = None
+    acts: bool = False  # counted as a player: decided when it joins, not when it identifies itself
+    pen: Pen | None = None
+
+
+class Host(Protocol):
+    """What a stage needs of the server it belongs to; `stages.Stages` is the only one."""
+
+    def clock(self) -> float:
+        """Seconds, monotonic."""
+
+    def keep(self, stage_id: str, line: str, kept: Callable[[], None]) -> None:
+        """Write a line of the chat log to disk, then call `kept`."""
+
+    def speak(self, voice: str, text: str) -> str | None:
+        """Return the URL of the spoken line at once, or None if there is no speech."""
+
+    def members(self) -> Iterable[Member]:
+        """The members on all stages."""
+
+    def later(self, act: Callable[[], None]) -> object:
+        """Call `act` a moment later."""
+
+
+@dataclass(eq=False)
+class Stage:
+    """A stage and everything on it."""
+
+    host: Host
+    id: str
+    name: str
+    splash: str
+    colours: Colours
+    avatars: list[Avatar] = field(default_factory=list)
+    backdrops: list[Backdrop] = field(default_factory=list)
+    props: list[Prop] = field(default_factory=list)
+    audios: list[Audio] = field(default_factory=list)
+    backdrop_shown: int = 0  # ID of a backdrop, 0 = none
+    backdrop_by: Member | None = None  # the member that put it up, and may turn its frames
+    layers: list[Layer] = field(default_factory=lambda: [Layer(n) for n in range(DRAWING_LAYERS)])
+    chat: deque[str] = field(default_factory=lambda: deque(maxlen=CHAT_KEPT))
+    applause: bool = False  # whether the audience has an applause button, and a volunteer button
+    volunteer: bool = False
+    members: set[Member] = field(default_factory=set)
+    _counts_due: bool = False  # whether the new counts will be sent in a moment
+
+    @property
+    def players(self) -> int:
+        """How many members count as players."""
+        return sum(member.acts for member in self.members)
+
+    @property
+    def audience(self) -> int:
+        """How many members do not count as players."""
+        return len(self.members) - self.players
+
+    @property
+    def pictures(self) -> list[Picture]:
+        """All things that are drawn."""
+        return [*self.backdrops, *self.avatars, *self.props]
+
+    def join(self, member: Member) -> None:
+        """Add a member, send it the set-up frames, and send all members the new counts.
+
+        A player may be on a stage only once: an earlier connection of the same player is told, leaves the
+        stage and receives nothing more.
+        """
+        for other in [] if member.player is AUDIENCE else list(self.members):
+            if other.player.name == member.player.name:
+                other.send(encode("ERR_DOUBLE_LOGIN"))
+                self.leave(other)
+        member.stage = self
+        member.acts = member.player.can_act
+        self.members.add(member)
+        member.send(b"".join(self._set_up()))
+        for layer in self.layers:
+            member.send(layer.prepared())  # not joined to the rest: it is large, and shared
+        if member.acts:
+            member.send(self.layer_state())
+        self._tell_counts()
+
+    def leave(self, member: Member) -> None:
+        """Remove a member and tell the others. Its avatar stays where it is."""
+        self.members.discard(member)
+        self.let_go(member)
+        member.stage = None
+        member.acts = False
+        self._tell_counts()
+
+    def let_go(self, member: Member) -> None:
+        """Release everything that a member holds here: its avatar, its layer, its backdrop."""
+        if avatar := self.held_by(member):
+            avatar.holder = None
+            self.to_players(encode("AV_DISCONNECT", client=member.id, ID=avatar.id))
+        if layer := self.drawn_by(member):
+            layer.user = None
+            self.to_players(self.layer_state())
+        if self.backdrop_by is member:
+            self.backdrop_by = None
+
+    def loaded(self, member: Member) -> None:
+        """A client has fetched all media: send it the places, the held props and the buttons."""
+        for avatar in self.avatars:
+            for frame in avatar.place():
+                member.send(frame)
+        for prop in self.props:
+            if prop.holder:
+                member.send(prop.bind())
+        if self.applause:
+            member.send(self.applause_button())
+        if self.volunteer:
+            member.send(self.volunteer_button())
+        member.send(encode("CONFIRM_LOADED"))
+
+    def reload(self) -> None:
+        """Its things have changed: all clients load the page again. Chat, drawing and places stay."""
+        self.broadcast(encode("RELOAD"))
+
+    def close(self) -> None:
+        """The stage has been removed: tell all members and remove them."""
+        for member in list(self.members):
+            member.send(encode("ERR_DOUBLE_LOGIN", msg="This stage has been closed."))
+            member.stage = None
+            member.acts = False
+        self.members.clear()
+
+    def broadcast(self, frame: bytes) -> None:
+        """Send one frame, encoded once, to all members, its sender included."""
+        for member in list(self.members):  # a copy: a member whose connection is cut meanwhile leaves the set
+            member.send(frame)
+
+    def to_players(self, frame: bytes) -> None:
+        """Send one frame, encoded once, to all members that count as players, its sender included."""
+        for member in [m for m in self.members if m.acts]:
+            member.send(frame)
+
+    def say(self, line: str, *frames: bytes) -> None:
+        """Write a line to the chat log, then send it to all: a line that was seen is never lost."""
+
+        def kept() -> None:
+            self.chat.append(line)
+            for frame in frames:
+                self.broadcast(frame)
+
+        self.host.keep(self.id, line, kept)
+
+    def held_by(self, member: Member) -> Avatar | None:
+        """Return the avatar a member holds: at most one."""
+        return next((avatar for avatar in self.avatars if avatar.holder is member), None)
+
+    def drawn_by(self, member: Member) -> Layer | None:
+        """Return the layer a member draws on: at most one."""
+        return next((layer for layer in self.layers if layer.user is member), None)
+
+    def layer_state(self) -> bytes:
+        """The DRAW_LAYER_STATE frame: the player who draws on each layer."""
+        users = {f"L{layer.number}": layer.user.player.name for layer in self.layers if layer.user}
+        return encode("DRAW_LAYER_STATE", **users)
+
+    def applause_button(self) -> bytes:
+        """The APPLAUSE or NO_APPLAUSE frame."""
+        if self.applause:
+            return encode("APPLAUSE", applause="Applause button is now active")
+        return encode("NO_APPLAUSE", applause="Applause button is no longer active")
+
+    def volunteer_button(self) -> bytes:
+        """The VOLUNTEER or NO_VOLUNTEER frame."""
+        if self.volunteer:
+            return encode("VOLUNTEER", volunteer="Volunteer button is now active")
+        return encode("NO_VOLUNTEER", novolunteer="Volunteer button is no longer active")
+
+    def _set_up(self) -> Iterator[bytes]:
+        """The frames of a JOIN in UpStage's order, up to the drawing; clients build their panels on it."""
+        yield encode("STAGE_NAME", stageName=self.name, stageID=self.id)
+        yield encode("PAGE_COLOUR", bgcolour=self.colours.page)
+        yield encode("TOOLS_COLOUR", bgcolour=self.colours.tools)
+        yield encode("BACKDROPANDPROP_COLOUR", bgcolour=self.colours.backdrop_and_prop)
+        yield encode("CHAT_COLOUR", bgcolour=self.colours.chat)
+        yield encode(
+            "SPLASH_DETAILS",
+            avatars=len(self.avatars),
+            props=len(self.props),
+            backdrops=len(self.backdrops),
+            msg=self.splash,
+        )
+        yield from (avatar.load() for avatar in self.avatars)
+        yield from (drop.load(shown=drop.id == self.backdrop_shown) for drop in self.backdrops)
+        yield from (prop.load() for prop in self.props)
+        yield from (audio.load(self.host.clock()) for audio in self.audios)
+        yield encode("LOAD_CHAT", chat="\n".join(escape(line) for line in self._replay()))
+
+    def _replay(self) -> list[str]:
+        """The newest chat lines that fit, oldest first."""
+        lines: list[str] = []
+        room = CHAT_REPLAY_SIZE
+        for line in reversed(self.chat):
+            room -= len(line)
+            if room < 0 or len(lines) == CHAT_REPLAY:
+                break
+            lines.append(line)
+        return lines[::-1]
+
+    def _tell_counts(self) -> None:
+        """Send the counts once for all members that come or go within a moment: n frames, not n²."""
+        if not self._counts_due:
+            self._counts_due = True
+            self.host.later(self._send_counts)
+
+    def _send_counts(self) -> None:
+        self._counts_due = False
+        self.broadcast(encode("JOINED", pCount=self.players, aCount=self.audience))
+
+
+def find(things: Iterable[Thing], id: str) -> Thing | None:
+    """Return the thing with this ID; IDs are texts on the wire, and `01` is not `1`."""
+    return next((thing for thing in things if str(thing.id) == id), None)
+
+
+def one_line(text: str) -> str:
+    """Replace line breaks and control characters, which would forge lines in LOAD_CHAT, by spaces."""
+    return "".join(" " if category(char) in ("Cc", "Zl", "Zp") else char for char in text)
+
+
+def escape(text: str) -> str:
+    """Escape text for a Flash HTML field as LOAD_CHAT does; `&` stays, as clients expect."""
+    return text.replace("<", "&lt;").replace(">", "&gt;")

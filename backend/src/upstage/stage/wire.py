@@ -1,0 +1,132 @@
+"""Bytes to messages and back: the stage socket's framing and encoding, pure.
+
+A frame is a url-encoded list of pairs, one of them `mode=NAME`, ended by one NUL byte. Incoming frames are
+bounded and never trusted; outgoing frames keep the form that UpStage clients expect.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote_plus, unquote_plus
+
+MAX_FRAME = 2048  # bytes of one frame from a client, without its NUL; UpStage's own limit
+MAX_FIELDS = 32  # pairs in one frame; the busiest mode of the protocol has ten
+
+Value = str | int | float | bool | None
+
+
+class BadFrame(ValueError):
+    """An invalid frame: counted and ignored; the connection stays open."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """One decoded frame from a client."""
+
+    mode: str
+    fields: Mapping[str, str]
+
+    def need(self, name: str) -> str:
+        """Return a field's value; raise BadFrame if it is missing."""
+        try:
+            return self.fields[name]
+        except KeyError:
+            raise BadFrame(f"{self.mode} needs the field {name}") from None
+
+    def number(self, name: str, low: float, high: float) -> float:
+        """Return a field as a number, clamped to low ... high; raise BadFrame if it is not a number.
+
+        nan and inf are rejected: they would reach every client, and no client can draw them.
+        """
+        try:
+            value = float(self.need(name))
+        except ValueError:
+            raise BadFrame(f"{self.mode}: {name} is not a number") from None
+        if not math.isfinite(value):
+            raise BadFrame(f"{self.mode}: {name} is not finite")
+        return min(max(value, low), high)
+
+    def whole(self, name: str, low: int, high: int) -> int:
+        """Return a field as a whole number, clamped to low ... high; raise BadFrame."""
+        return int(self.number(name, low, high))
+
+    def short(self, name: str, low: float, high: float) -> str:
+        """Return a number as text with at most three decimals; `10` and `11.5` stay as they are."""
+        return f"{round(self.number(name, low, high), 3) + 0.0:.8g}"  # + 0.0 makes -0.0 a 0
+
+
+def decode(frame: bytes) -> Message:
+    """Decode one frame from a client (without its NUL); raise BadFrame.
+
+    Bytes are decoded before the percent signs, and invalid UTF-8 becomes U+FFFD: damaged text is better
+    than a lost frame. The last of several equal keys wins, as on UpStage, except for `mode`: a frame with
+    two modes could mean one thing here and another to a filter in front of this server.
+    """
+    # UpStage accepts `;` between pairs as well as `&`.
+    pairs = frame.decode("utf-8", "replace").replace(";", "&").split("&")
+    if len(pairs) > MAX_FIELDS:
+        raise BadFrame(f"more than {MAX_FIELDS} fields")
+    fields: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise BadFrame("a pair without =")
+        name = unquote_plus(name)
+        if name == "mode" and "mode" in fields:
+            raise BadFrame("two modes")
+        fields[name] = unquote_plus(value)
+    if "mode" not in fields:
+        raise BadFrame("no mode")
+    return Message(fields.pop("mode"), fields)
+
+
+def encode(mode: str, **fields: Value) -> bytes:
+    """Encode one frame for clients, its NUL included; `mode` comes last, as a Flash client sends it.
+
+    Values are written as Python prints them (`True`, `None`, `80.0`): UpStage does so, and clients compare
+    with that text.
+    """
+    pairs = [f"{_quote(name)}={_quote(str(value))}" for name, value in fields.items()]
+    return "&".join([*pairs, f"mode={_quote(mode)}"]).encode("ascii") + b"\0"
+
+
+def _quote(text: str) -> str:
+    # Letters, digits, `_`, `.` and `-` stay; quote_plus would leave `~` as well.
+    return quote_plus(text, safe="", errors="replace").replace("~", "%7E")
+
+
+class Splitter:
+    """Splits a stream of bytes into frames; keeps at most the last read and one frame's limit in memory.
+
+    A frame that exceeds the limit is dropped up to its NUL and counted at once in `overlong`; the frames
+    before and after it are not affected.
+    """
+
+    def __init__(self, limit: int = MAX_FRAME) -> None:
+        self.overlong = 0
+        self._limit = limit
+        self._held = bytearray()
+        self._skipping = False
+
+    def feed(self, data: bytes | bytearray) -> None:
+        """Take the next bytes."""
+        self._held += data
+
+    def frames(self) -> Iterator[bytes | None]:
+        """Yield complete frames (without NUL, may be empty), one at a time; a new call continues.
+
+        None stands for input that costs as much as a frame but is not one; a plain stream has none of it.
+        """
+        while (end := self._held.find(0)) >= 0:
+            frame = bytes(self._held[:end])
+            del self._held[: end + 1]  # deleting from the front is cheap, however much is left
+            if self._skipping:
+                self._skipping = False
+            elif end > self._limit:
+                self.overlong += 1
+            else:
+                yield frame
+        if self._skipping or len(self._held) > self._limit:
+            self.overlong += not self._skipping
+            self._skipping = True
+            self._held.clear()

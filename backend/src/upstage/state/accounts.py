@@ -1,0 +1,103 @@
+"""Accounts: the administrator and the players who may sign in, and their sessions."""
+
+import time
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Mapping
+
+from upstage.stage.limits import client_of
+from upstage.stage.players import AUDIENCE, Player
+from upstage.stage.tokens import Tokens
+from upstage.state.guessing import Guessing
+from upstage.state.records import RIGHTS, Account, RecordError
+
+ADMIN = Player("admin", can_act=True, can_admin=True, can_su=True)
+MAX_SIGN_UPS = 5  # new accounts from one address ...
+SIGN_UP_WINDOW = 3600.0  # ... in so many seconds
+MAX_ADDRESSES = 1000  # addresses that are remembered
+
+
+class AddressLimit:
+    """Limits an action to `most` times in `window` seconds for each address."""
+
+    def __init__(self, most: int, window: float, clock: Callable[[], float]) -> None:
+        self._most = most
+        self._window = window
+        self._clock = clock
+        self._taken: OrderedDict[str, deque[float]] = OrderedDict()  # by address, oldest first
+
+    def take(self, address: str) -> bool:
+        """Count one more time; return False, without counting, if there were too many."""
+        times = self._taken.setdefault(address, deque(maxlen=self._most))
+        if len(times) == self._most and self._clock() - times[0] < self._window:
+            return False
+        times.append(self._clock())
+        if len(self._taken) > MAX_ADDRESSES:
+            self._taken.popitem(last=False)
+        return True
+
+
+class Accounts:
+    """The administrator, the players of the database, and the sessions of all who have signed in.
+
+    The administrator is not in the database: a person who can read the settings can always sign in. `admin`
+    is the hash of that password; `matches(hash, password)` checks one.
+    """
+
+    def __init__(
+        self,
+        admin: str,
+        matches: Callable[[str, str], Awaitable[bool]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._admin = Account(ADMIN.name, admin, frozenset(RIGHTS))
+        self._matches = matches
+        self._guessing = Guessing(clock)
+        self._sessions: Tokens[Account] = Tokens(clock)
+        self._players: dict[str, Account] = {}
+        self.sign_ups = AddressLimit(MAX_SIGN_UPS, SIGN_UP_WINDOW, clock)
+
+    def replace_players(self, players: Mapping[str, Account]) -> None:
+        """Replace all players; the sessions of changed or removed players end."""
+        self._players = {name.lower(): account for name, account in players.items()}
+        self._sessions.keep_if(lambda account: self._find(account.name) == account)
+
+    def _find(self, name: str) -> Account | None:
+        return self._admin if name == ADMIN.name else self._players.get(name.lower())
+
+    def player(self, session: str) -> Player:
+        """Return the player of a session's token, AUDIENCE without a valid one."""
+        account = self._sessions.get(session)
+        return account.player if account else AUDIENCE
+
+    def sign_out(self, session: str) -> None:
+        """End a session, if there is one."""
+        self._sessions.revoke(session)
+
+    async def sign_in(self, name: str, password: str, address: str) -> str | None:
+        """Return a new session's token, or None if the name or password is wrong; raise as `check` does."""
+        account = await self.check(name, password, address)
+        return self._sessions.issue(account) if account else None
+
+    async def check(self, name: str, password: str, address: str) -> Account | None:
+        """Return the account of a name and password, or None if they are wrong.
+
+        After too many wrong passwords raise TooManyFailures, even for a right one; raise TooManyWaiting or
+        Busy.
+        """
+        account = self._find(name)
+
+        async def is_right() -> bool:
+            # Rejecting an unknown name takes as long as rejecting a known one, so the time tells nothing.
+            right = await self._matches((account or self._admin).password, password)
+            return right and account is not None and self._find(name) == account
+
+        return account if await self._guessing.check(name, client_of(address), is_right) else None
+
+
+def check_name(name: str) -> None:
+    """Raise RecordError for a name that no player may have."""
+    if name.lower() == ADMIN.name:
+        raise RecordError(
+            "The administrator's password is in UPSTAGE_ADMIN_PASSWORD, or the one that "
+            "`upstage admin-password` prints."
+        )

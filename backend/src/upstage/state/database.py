@@ -1,0 +1,348 @@
+"""The database: players, stages, media and chat in one SQLite file. Everything in here blocks.
+
+The server uses it in a thread of its own (`store`), the command `upstage` directly; both may do so at once:
+with WAL, readers do not wait for a writer, and one writer waits for another
+(https://www.sqlite.org/wal.html).
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import astuple
+from pathlib import Path
+
+from upstage.stage.stage import CHAT_KEPT, Colours
+from upstage.state.records import Account, Medium, NoRoom, RecordError, Snapshot, StageRecord, Thing
+
+FILE = "upstage.db"
+LOCK_TIME = 5.0  # seconds to wait for another writer
+# SQLite's error codes for a full disk.
+FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
+
+# Each runs once, in this order; PRAGMA user_version counts those that have run. Append, never edit.
+MIGRATIONS = (
+    """
+    CREATE TABLE player (
+        name      TEXT PRIMARY KEY COLLATE NOCASE,
+        password  TEXT NOT NULL,               -- argon2, never the password
+        rights    TEXT NOT NULL                -- act,admin,su
+    ) STRICT;
+    CREATE TABLE media (
+        file      TEXT PRIMARY KEY,            -- below /media: fox.svg, audio/bell.mp3
+        kind      TEXT NOT NULL,
+        name      TEXT NOT NULL,
+        uploader  TEXT NOT NULL,
+        date      TEXT NOT NULL,
+        size      INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE stage (
+        id                 TEXT PRIMARY KEY COLLATE NOCASE,
+        name               TEXT NOT NULL,
+        splash             TEXT NOT NULL,
+        page               TEXT NOT NULL,      -- colours: 0xRRGGBB
+        tools              TEXT NOT NULL,
+        backdrop_and_prop  TEXT NOT NULL,
+        chat               TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE thing (
+        stage  TEXT NOT NULL REFERENCES stage ON DELETE CASCADE,
+        kind   TEXT NOT NULL,
+        id     INTEGER NOT NULL,
+        name   TEXT NOT NULL,
+        file   TEXT NOT NULL REFERENCES media ON DELETE CASCADE,
+        voice  TEXT NOT NULL,
+        x      REAL NOT NULL,
+        y      REAL NOT NULL,
+        type   TEXT NOT NULL,
+        PRIMARY KEY (stage, kind, id)
+    ) STRICT;
+    CREATE INDEX thing_file ON thing (file);
+    CREATE TABLE chat (
+        number  INTEGER PRIMARY KEY,
+        stage   TEXT NOT NULL REFERENCES stage ON DELETE CASCADE,
+        line    TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX chat_stage ON chat (stage, number);
+    CREATE TABLE seeded (stage TEXT PRIMARY KEY) STRICT;  -- seeded by a release; never seeded again
+    """,
+)
+
+# The chat lines that this connection has written: a temporary trigger sees no other connection's. In memory,
+# because a container has no other place for temporary files.
+OWN_CHAT = """
+    PRAGMA temp_store = MEMORY;
+    CREATE TEMP TABLE own (number INTEGER PRIMARY KEY);
+    CREATE TEMP TRIGGER own_chat AFTER INSERT ON main.chat BEGIN
+        INSERT OR IGNORE INTO own VALUES (new.number);
+    END;
+"""
+
+
+class Database:
+    """One connection. Methods that write have written when they return, or raise and change nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the file in `folder`, created and migrated as needed; raise sqlite3.Error, RecordError."""
+        (folder / FILE).touch(mode=0o600)  # SQLite gives its other files the same mode
+        # One thread at a time, but not always the same: it is opened before the store's thread starts.
+        self._sql = sqlite3.connect(
+            folder / FILE, timeout=LOCK_TIME, isolation_level=None, check_same_thread=False
+        )
+        self._sql.execute("PRAGMA journal_mode = WAL")
+        self._sql.execute("PRAGMA synchronous = FULL")  # a committed write survives a power cut
+        self._sql.execute("PRAGMA foreign_keys = ON")
+        self._migrate()
+        self._sql.executescript(OWN_CHAT)
+        self._last_chat = 0  # the number of the newest chat line that `chats` has seen
+        self._last_version = self._version()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._sql.close()
+
+    def _migrate(self) -> None:
+        [done] = self._sql.execute("PRAGMA user_version").fetchone()
+        if done == len(MIGRATIONS):
+            return
+        with self._writing() as sql:  # read again: another process may have migrated meanwhile
+            [done] = sql.execute("PRAGMA user_version").fetchone()
+            if done > len(MIGRATIONS):
+                raise RecordError(f"{FILE} was written by a newer release than this one")
+            for script in MIGRATIONS[done:]:
+                for statement in statements(script):
+                    sql.execute(statement)
+            sql.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction. IMMEDIATE takes the write lock at the start, not in the middle. Raise NoRoom."""
+        try:
+            self._sql.execute("BEGIN IMMEDIATE")
+            yield self._sql
+            self._sql.execute("COMMIT")
+        except BaseException as error:
+            if self._sql.in_transaction:  # SQLite may have rolled back already
+                self._sql.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error) and error.sqlite_errorcode in FULL:
+                raise NoRoom from error
+            raise
+
+    def _version(self) -> int:
+        [version] = self._sql.execute("PRAGMA data_version").fetchone()
+        return int(version)
+
+    def changed_by_others(self) -> bool:
+        """Return whether another process has written since the last call."""
+        before, self._last_version = self._last_version, self._version()
+        return before != self._last_version
+
+    # Reading.
+
+    def snapshot(self) -> Snapshot:
+        """Return everything but the chat, from one transaction."""
+        self._sql.execute("BEGIN")
+        try:
+            accounts = [
+                Account(name, password, frozenset(filter(None, rights.split(","))))
+                for name, password, rights in self._sql.execute(
+                    "SELECT name, password, rights FROM player ORDER BY name"
+                )
+            ]
+            media = [
+                Medium(*row)
+                for row in self._sql.execute(
+                    "SELECT file, kind, name, uploader, date, size FROM media ORDER BY name"
+                )
+            ]
+            things: dict[str, list[Thing]] = {}
+            for stage, *row in self._sql.execute(
+                "SELECT stage, kind, id, name, file, voice, x, y, type FROM thing ORDER BY kind, id"
+            ):
+                things.setdefault(stage, []).append(Thing(*row))
+            stages = [
+                StageRecord(id, name, splash, Colours(*colours), tuple(things.get(id, ())))
+                for id, name, splash, *colours in self._sql.execute(
+                    "SELECT id, name, splash, page, tools, backdrop_and_prop, chat FROM stage ORDER BY id"
+                )
+            ]
+        finally:
+            self._sql.execute("COMMIT")
+        return Snapshot(
+            {account.name: account for account in accounts},
+            {medium.file: medium for medium in media},
+            {stage.id: stage for stage in stages},
+        )
+
+    def chat(self, stage: str) -> list[str]:
+        """Return a stage's lines, oldest first, at most CHAT_KEPT."""
+        rows = self._sql.execute(
+            "SELECT line FROM chat WHERE stage = ? ORDER BY number DESC LIMIT ?", (stage, CHAT_KEPT)
+        )
+        return [line for [line] in rows][::-1]
+
+    def chats(self, stages: Iterable[str]) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
+        """Return the lines of `stages`, and the lines that other processes have added since the last call.
+
+        The second is a list of stage and line, oldest first, of all other stages. Both come from one
+        transaction: no line is in both, or in neither.
+        """
+        self._sql.execute("BEGIN")
+        try:
+            whole = {stage: self.chat(stage) for stage in stages}
+            rows = self._sql.execute(
+                "SELECT stage, line FROM chat "
+                "WHERE number > ? AND number NOT IN (SELECT number FROM own) ORDER BY number",
+                (self._last_chat,),
+            )
+            said = [(stage, line) for stage, line in rows if stage not in whole]
+            [self._last_chat] = self._sql.execute("SELECT ifnull(max(number), 0) FROM chat").fetchone()
+            self._sql.execute("DELETE FROM own")
+        finally:
+            self._sql.execute("COMMIT")
+        return whole, said
+
+    # Writing. The message of a RecordError is for the person who asked for the change.
+
+    def add_player(self, account: Account) -> None:
+        """Add a player."""
+        with self._writing() as sql:
+            try:
+                sql.execute(
+                    "INSERT INTO player VALUES (?, ?, ?)",
+                    (account.name, account.password, ",".join(sorted(account.rights))),
+                )
+            except sqlite3.IntegrityError:
+                raise RecordError(f"There is already a player {account.name}.") from None
+
+    def set_password(self, name: str, password: str) -> None:
+        """Replace a player's hash."""
+        self._change("UPDATE player SET password = ? WHERE name = ?", (password, name), f"player {name}")
+
+    def set_rights(self, name: str, rights: Iterable[str]) -> None:
+        """Replace a player's rights."""
+        Account(name, "", frozenset(rights))  # checks them
+        text = ",".join(sorted(rights))
+        self._change("UPDATE player SET rights = ? WHERE name = ?", (text, name), f"player {name}")
+
+    def remove_player(self, name: str) -> None:
+        """Remove a player."""
+        self._change("DELETE FROM player WHERE name = ?", (name,), f"player {name}")
+
+    def add_stage(self, stage: StageRecord) -> None:
+        """Add a stage with its things."""
+        with self._writing() as sql:
+            _insert_stage(sql, stage)
+
+    def save_stage(self, stage: StageRecord) -> None:
+        """Replace a stage's name, welcome and colours; its things stay as they are."""
+        self._change(
+            "UPDATE stage SET name = ?, splash = ?, page = ?, tools = ?, backdrop_and_prop = ?, chat = ? "
+            "WHERE id = ?",
+            (stage.name, stage.splash, *astuple(stage.colours), stage.id),
+            f"stage {stage.id}",
+        )
+
+    def remove_stage(self, id: str) -> None:
+        """Remove a stage with its things and its chat; media stay."""
+        self._change("DELETE FROM stage WHERE id = ?", (id,), f"stage {id}")
+
+    def put_thing(self, stage: str, thing: Thing) -> None:
+        """Put a medium on a stage (ID 0: the next free ID), or change a thing that is there."""
+        with self._writing() as sql:
+            if not thing.id:
+                [highest] = sql.execute(
+                    "SELECT max(id) FROM thing WHERE stage = ? AND kind = ?", (stage, thing.kind)
+                ).fetchone()
+                thing = Thing(**{**vars(thing), "id": (highest or 0) + 1})
+            _insert_thing(sql, stage, thing)
+
+    def take_thing(self, stage: str, kind: str, id: int) -> None:
+        """Take a thing off a stage."""
+        self._change(
+            "DELETE FROM thing WHERE stage = ? AND kind = ? AND id = ?", (stage, kind, id), f"{kind} {id}"
+        )
+
+    def put_medium(self, medium: Medium) -> None:
+        """Add a medium, or update its date and size."""
+        with self._writing() as sql:
+            _insert_medium(sql, medium)
+
+    def remove_medium(self, file: str) -> None:
+        """Remove a medium, from all stages too."""
+        self._change("DELETE FROM media WHERE file = ?", (file,), f"file {file}")
+
+    def add_chat(self, lines: Iterable[tuple[str, str]]) -> None:
+        """Add lines, each with its stage's ID; of each stage only the newest CHAT_KEPT stay."""
+        lines = list(lines)
+        with self._writing() as sql:
+            sql.executemany(  # the stage may have been removed meanwhile
+                "INSERT INTO chat (stage, line) SELECT id, ?2 FROM stage WHERE id = ?1", lines
+            )
+            for stage in {stage for stage, _ in lines}:
+                sql.execute(
+                    "DELETE FROM chat WHERE stage = ?1 AND number <= ("
+                    "SELECT number FROM chat WHERE stage = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)",
+                    (stage, CHAT_KEPT),
+                )
+
+    def was_seeded(self, stage: str) -> bool:
+        """Return whether a release's stage has been seeded already."""
+        return self._sql.execute("SELECT 1 FROM seeded WHERE stage = ?", (stage,)).fetchone() is not None
+
+    def seed(self, stage: StageRecord, media: Iterable[Medium]) -> None:
+        """Add a stage that comes with a release, unless there is one with this ID.
+
+        A stage is seeded once: edited or removed later, it is never restored.
+        """
+        with self._writing() as sql:
+            sql.execute("INSERT INTO seeded VALUES (?)", (stage.id,))
+            if not sql.execute("SELECT 1 FROM stage WHERE id = ?", (stage.id,)).fetchone():
+                for medium in media:
+                    _insert_medium(sql, medium)
+                _insert_stage(sql, stage)
+
+    def _change(self, statement: str, values: tuple[object, ...], what: str) -> None:
+        with self._writing() as sql:
+            if sql.execute(statement, values).rowcount == 0:
+                raise RecordError(f"There is no {what}.")
+
+
+def _insert_stage(sql: sqlite3.Connection, stage: StageRecord) -> None:
+    try:
+        sql.execute(
+            "INSERT INTO stage VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (stage.id, stage.name, stage.splash, *astuple(stage.colours)),
+        )
+    except sqlite3.IntegrityError:
+        raise RecordError(f"There is already a stage {stage.id}.") from None
+    for thing in stage.things:
+        _insert_thing(sql, stage.id, thing)
+
+
+def _insert_thing(sql: sqlite3.Connection, stage: str, thing: Thing) -> None:
+    try:
+        sql.execute(
+            "INSERT OR REPLACE INTO thing VALUES (:stage, :kind, :id, :name, :file, :voice, :x, :y, :type)",
+            {"stage": stage, **vars(thing)},
+        )
+    except sqlite3.IntegrityError:  # the foreign keys
+        raise RecordError(f"The stage {stage} or the file {thing.file} has been removed.") from None
+
+
+def _insert_medium(sql: sqlite3.Connection, medium: Medium) -> None:
+    # Not OR REPLACE, which deletes the old row first, and its things with it.
+    sql.execute(
+        "INSERT INTO media VALUES (:file, :kind, :name, :uploader, :date, :size) "
+        "ON CONFLICT (file) DO UPDATE SET name = :name, uploader = :uploader, date = :date, size = :size",
+        vars(medium),
+    )
+
+
+def statements(script: str) -> Iterator[str]:
+    """Split a script into statements: executescript() would commit the open transaction."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -1,0 +1,200 @@
+"""The state in memory, which follows the database: accounts, media and live stages.
+
+The site's pages write through `change`; changes by other processes (the command `upstage`, a stand-by) are
+noticed within a second. Either way, the clients of a changed stage are told to reload.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any, ParamSpec, TypeVar
+
+from twisted.application.service import Service
+from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from upstage.stage.players import AUDIENCE
+from upstage.stage.stage import Host, Stage
+from upstage.stage.stages import Stages
+from upstage.stage.things import Audio, Avatar, Backdrop, Prop
+from upstage.stage.wire import encode
+from upstage.state.accounts import Accounts
+from upstage.state.database import Database
+from upstage.state.passwords import Passwords
+from upstage.state.records import EMPTY, Medium, Snapshot, StageRecord, Thing
+from upstage.state.store import Store
+
+P = ParamSpec("P")
+Chats = dict[str, list[str]]  # lines of stages, by ID
+Live = TypeVar("Live", Avatar, Backdrop, Prop, Audio)
+
+CAMERAS = "video/"  # prefix of the file of a webcam's picture
+POLL = 1.0  # seconds between two checks for changes by other processes
+
+log = Logger()
+
+
+class LiveState(Service):
+    """The current Snapshot, `now`; `stages` and `accounts` are kept in step with it."""
+
+    def __init__(
+        self,
+        database: Database,
+        store: Store,
+        passwords: Passwords,
+        stages: Stages,
+        accounts: Accounts,
+        reactor: Any,
+    ) -> None:
+        """Read everything. This blocks: call it before the reactor runs."""
+        self.database = database
+        self.store = store
+        self._passwords = passwords
+        self._stages = stages
+        self._accounts = accounts
+        self._one_at_a_time = DeferredLock()  # an older snapshot must not replace a newer one
+        self._poll = LoopingCall(self._check)
+        self._poll.clock = reactor
+        self.now = EMPTY
+        self._sync(*self._read(set()))
+
+    def startService(self) -> None:
+        """Start the threads, and check for changes by other processes."""
+        super().startService()
+        self.store.start()
+        self._passwords.start()
+        self._poll.start(POLL, now=False)
+
+    def stopService(self) -> Deferred[None]:
+        """Write what is queued; fires when the database is closed."""
+        super().stopService()
+        self._poll.stop()
+        self._passwords.stop()
+        return Deferred.fromCoroutine(self.store.stop())
+
+    async def change(self, write: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Write to the database and sync; raise what `write` raises, above all RecordError."""
+        await self.store.run(write, *args, **kwargs)
+        await self._refresh()
+
+    def add_webcam(self, picture: str, player: str, size: int) -> None:
+        """Add a webcam's medium at its first picture, so that it can be put on a stage as an avatar."""
+        file = CAMERAS + picture
+        if file in self.now.media:
+            return
+        medium = Medium(file, "avatar", f"Webcam {picture}", player, datetime.now(UTC).isoformat(), size)
+
+        def failed(failure: Failure) -> None:  # the next picture tries again
+            log.failure("a webcam could not be added", failure=failure)
+
+        Deferred.fromCoroutine(self.change(self.database.put_medium, medium)).addErrback(failed)
+
+    def _check(self) -> Deferred[None]:
+        async def check() -> None:
+            if await self.store.run(self.database.changed_by_others):
+                await self._refresh()
+            else:  # also clears the database's list of our own lines
+                _, said = await self.store.run(self.database.chats, ())
+                self._append_chat(said)
+
+        def failed(failure: Failure) -> None:  # such as a locked file: the next check tries again
+            log.failure("the database could not be read", failure=failure)
+
+        return Deferred.fromCoroutine(check()).addErrback(failed)
+
+    async def _refresh(self) -> None:
+        async with self._one_at_a_time:
+            self._sync(*await self.store.run(self._read, set(self.now.stages)))
+
+    def _read(self, known: set[str]) -> tuple[Snapshot, Chats, list[tuple[str, str]]]:
+        """Runs in the store's thread."""
+        snapshot = self.database.snapshot()
+        return snapshot, *self.database.chats(snapshot.stages.keys() - known)
+
+    def _sync(self, snapshot: Snapshot, chats: Chats, said: Iterable[tuple[str, str]]) -> None:
+        """Bring the stages and the accounts in line with `snapshot`.
+
+        `chats` has the lines of new stages, `said` the lines of other servers' clients on the other stages.
+        """
+        before, self.now = self.now, snapshot
+        self._accounts.replace_players(snapshot.accounts)
+        # Players that were removed, or whose rights have changed: their clients must connect again.
+        stale = {name for name, old in before.accounts.items() if snapshot.accounts.get(name) != old}
+        self._stages.keys.keep_if(lambda player: player.name not in stale)
+        for stage in self._stages.by_id.values():
+            for member in [member for member in stage.members if member.player.name in stale]:
+                stage.leave(member)
+                member.player = AUDIENCE
+                member.send(encode("RELOAD"))
+        for id in before.stages.keys() - snapshot.stages.keys():
+            self._stages.remove(id)
+        for id, record in snapshot.stages.items():
+            if id not in before.stages:
+                self._stages.add(make_stage(self._stages, record, chats.get(id, [])))
+            elif self._differs(before, record):
+                stage = self._stages.by_id[id]
+                rebuild(stage, record)
+                stage.reload()
+        self._append_chat(said)
+
+    def _append_chat(self, said: Iterable[tuple[str, str]]) -> None:
+        """Append lines that came in over another server, such as a stand-by, to the stages' logs."""
+        for id, line in said:
+            if id in self._stages.by_id:
+                self._stages.by_id[id].chat.append(line)
+
+    def _differs(self, before: Snapshot, record: StageRecord) -> bool:
+        """Whether a stage, or the content of a file on it, has changed."""
+        return record != before.stages[record.id] or any(
+            before.media.get(thing.file) != self.now.media.get(thing.file) for thing in record.things
+        )
+
+
+def make_stage(host: Host, record: StageRecord, chat: list[str]) -> Stage:
+    """Return a new stage as recorded, with its first backdrop shown."""
+    stage = Stage(host, record.id, record.name, record.splash, record.colours)
+    stage.chat.extend(chat)
+    rebuild(stage, record)
+    stage.backdrop_shown = stage.backdrops[0].id if stage.backdrops else 0
+    return stage
+
+
+def rebuild(stage: Stage, record: StageRecord) -> None:
+    """Update a live stage from its record. Chat, drawing, held things and sounds stay."""
+    stage.name, stage.splash, stage.colours = record.name, record.splash, record.colours
+    stage.avatars = _merged(stage.avatars, [_avatar(thing) for thing in record.of_kind("avatar")])
+    stage.backdrops = _merged(
+        stage.backdrops, [Backdrop(thing.id, thing.name, thing.url) for thing in record.of_kind("backdrop")]
+    )
+    stage.props = _merged(
+        stage.props, [Prop(thing.id, thing.name, thing.url) for thing in record.of_kind("prop")]
+    )
+    stage.audios = _merged(stage.audios, [_audio(thing) for thing in record.of_kind("audio")])
+    for avatar, thing in zip(stage.avatars, record.of_kind("avatar"), strict=True):
+        avatar.voice = thing.voice
+    for prop in stage.props:
+        if prop.holder not in {avatar.id for avatar in stage.avatars}:
+            prop.holder = 0
+    if stage.backdrop_shown not in {backdrop.id for backdrop in stage.backdrops}:
+        stage.backdrop_shown = 0
+
+
+def _avatar(thing: Thing) -> Avatar:
+    avatar = Avatar(thing.id, thing.name, thing.url, thing.x, thing.y, voice=thing.voice)
+    if thing.file.startswith(CAMERAS):
+        avatar.medium, avatar.thumbnail = "video", f"/media/video-still/{thing.file.removeprefix(CAMERAS)}"
+    return avatar
+
+
+def _audio(thing: Thing) -> Audio:
+    return Audio(thing.id, thing.name, thing.file.removeprefix("audio/"), thing.type)
+
+
+def _merged(before: list[Live], now: list[Live]) -> list[Live]:
+    """The things of `now`; those that were on the stage before stay the same objects, with the new names."""
+    known = {(thing.id, thing.url): thing for thing in before}
+    things = [known.get((thing.id, thing.url), thing) for thing in now]
+    for thing, new in zip(things, now, strict=True):
+        thing.name = new.name
+    return things

@@ -1,0 +1,43 @@
+"""A company of players and an audience in one house, without a network: who is sent what."""
+
+from upstage.stage.players import Player
+from upstage.stage.stage import Member
+from upstage.stage.stages import Stages
+
+
+def split(frames: bytes) -> list[bytes]:
+    """What is sent at once, frame by frame, each with its NUL."""
+    return [frame + b"\0" for frame in frames.split(b"\0")[:-1]]
+
+
+class FakeClient:
+    """One connection; `frames` are what it has been sent and nobody has asked for yet, as text."""
+
+    def __init__(self, stages: Stages, player: Player | None = None, stage: str = "demo") -> None:
+        self.stages = stages
+        self.sent: list[bytes] = []
+        self.member: Member = stages.connect(self.sent.append)
+        if player:
+            self.send(f"MD5={stages.key_for(player)}&mode=IDENT")
+        if stage:
+            self.send(f"stage_ID={stage}&mode=JOIN")
+
+    def send(self, *frames: str) -> None:
+        for frame in frames:
+            self.stages.receive(self.member, frame.encode())
+
+    def heard(self) -> list[str]:
+        """What came since the last time, without the NUL bytes."""
+        frames = b"".join(self.sent).decode().split("\0")[:-1]
+        self.sent.clear()
+        return frames
+
+    def modes(self) -> list[str]:
+        return [frame.rpartition("mode=")[2] for frame in self.heard()]
+
+    def leave(self) -> None:
+        self.stages.disconnect(self.member)
+
+
+def acting_player(name: str) -> Player:
+    return Player(name, can_act=True)

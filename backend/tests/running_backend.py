@@ -1,0 +1,225 @@
+"""A real backend process on ports of its own, its small site and content, and the clients of its pages."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlencode
+
+from support import http
+from support.http import Response
+from support.origin import Origin, Request, response
+from support.stage_client import StageClient, WebStageClient
+from support.wait import wait_until
+
+PASSWORD = "open sesame"
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+SRC = Path(__file__).parents[1] / "src"
+RUN = """
+import os, sys
+from dataclasses import replace
+from pathlib import Path
+from upstage.service import serve
+from upstage.settings import from_environment
+settings = from_environment(os.environ)
+sys.exit(serve(replace(settings, site=Path(sys.argv[1]), content=Path(sys.argv[2]))))
+"""
+STAGE_TOML = """
+name = "Demo Stage"
+splash = "Welcome & enjoy"
+[colours]
+page = "0x112233"
+tools = "0x445566"
+backdrop_and_prop = "0x778899"
+chat = "0xAABBCC"
+[[avatar]]
+name = "Ann"
+file = "ann.svg"
+x = 60.0
+y = 120
+[[backdrop]]
+name = "Wood"
+file = "wood.svg"
+[[prop]]
+name = "Hat"
+file = "hat.svg"
+[[audio]]
+name = "Bell"
+file = "bell.mp3"
+type = "sfx"
+"""
+TEMPLATES = {
+    "index.html": "index {% for s in stages %}{{ s.id }}:{{ s.players }}/{{ s.audience }}{% endfor %}",
+    "stages.html": "stages {% for s in stages %}{{ s.name }}{% endfor %}",
+    "stage.html": "{{ stage.name }} {{ asset('script/main.js') }} {{ preload }} {{ modules }}",
+    "login.html": "login {{ error }} csrf={{ csrf }}",
+    "workshop.html": "workshop {{ player.name }} {% for s in stages %}{{ s.id }}{% endfor %} csrf={{ csrf }}",
+    "log.html": "log {{ stage.id }} {% for line in lines %}[{{ line }}]{% endfor %}",
+    "signup.html": "signup {{ open }} {{ error }} csrf={{ csrf }}",
+    "error.html": "error {{ status }} {{ title }} {{ message }}",
+}
+
+
+def make_content(folder: Path) -> Path:
+    demo = folder / "demo"
+    (demo / "audio").mkdir(parents=True)
+    (demo / "stage.toml").write_text(STAGE_TOML)
+    for name in ("ann", "wood", "hat"):
+        (demo / f"{name}.svg").write_text(f"<svg xmlns='http://www.w3.org/2000/svg'><!-- {name} --></svg>")
+    (demo / "audio" / "bell.mp3").write_bytes(b"ID3 ding")
+    return folder
+
+
+def make_site(folder: Path) -> Path:
+    for name, text in TEMPLATES.items():
+        path = folder / "templates" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for name in ("style/main.css", "script/main.js", "script/lib/wire.js", "image/favicon.svg"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"/* {name} */")
+    return folder
+
+
+class Backend:
+    """A backend process and its log; `command` is what comes after `python`."""
+
+    def __init__(
+        self, folder: Path, command: list[str], stage_endpoint: str = "tcp:0:interface=127.0.0.1", **env: str
+    ) -> None:
+        self.folder = folder
+        self.media = folder / "media"
+        self.data = folder / "data"
+        self.env = os.environ | {
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(SRC), os.environ.get("PYTHONPATH")])),
+            "UPSTAGE_DATA": str(self.data),
+            "UPSTAGE_MEDIA": str(self.media),
+            "UPSTAGE_WEB_ENDPOINT": "tcp:0:interface=127.0.0.1",
+            "UPSTAGE_STAGE_ENDPOINT": stage_endpoint,
+            "UPSTAGE_METRICS_ENDPOINT": "tcp:0:interface=127.0.0.1",
+            **env,
+        }
+        self.log = folder / "log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, *command], env=self.env, stdout=log, stderr=subprocess.STDOUT
+            )
+        self.wait_for(lambda: '"event": "ready"' in self.log.read_text())
+        self.web_port = self.port_of("Site")
+        self.stage_port = self.port_of("StageSocketFactory")
+
+    def port_of(self, factory: str) -> int:
+        """The port of a listener, from Twisted's line about it."""
+        return int(re.findall(rf"\b{factory}\b.* starting on (\d+)", self.log.read_text())[0])
+
+    def lines(self) -> list[dict[str, object]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def logged(self, event: str) -> list[dict[str, object]]:
+        return [line for line in self.lines() if line["event"] == event]
+
+    def wait_for(self, condition: Callable[[], bool]) -> None:
+        def check() -> bool:
+            if self.process.poll() is not None:
+                raise RuntimeError(self.log.read_text())
+            return condition()
+
+        wait_until(check, every=0.02, report=self.log.read_text)
+
+    def connect(self) -> StageClient:
+        return StageClient(("127.0.0.1", self.stage_port), timeout=5)
+
+    def connect_web(self) -> WebStageClient:
+        return WebStageClient(self.web_port, timeout=5)
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(10)
+
+
+def ask(backend: Backend, path: str, method: str = "GET", body: bytes = b"", **headers: str) -> Response:
+    """One HTTP request to a backend."""
+    host = headers.pop("Host", "localhost")
+    return http.request(("127.0.0.1", backend.web_port), path, host, method, body, **headers)
+
+
+def join(client: StageClient, key: bytes = b"none", stage: bytes = b"demo") -> list[bytes]:
+    """Join a stage without loading it; the frames up to JOINED."""
+    client.send_frames(b"MD5=" + key + b"&mode=IDENT", b"stage_ID=" + stage + b"&mode=JOIN")
+    return client.frames_until(b"&mode=JOINED")
+
+
+class Editor:
+    """A browser of a player who may edit stages: a cookie, and the token of the page that is open."""
+
+    def __init__(self, backend: Backend, name: str = "admin", password: str = PASSWORD) -> None:
+        self.backend = backend
+        body = urlencode({"username": name, "password": password}).encode()
+        answer = ask(backend, "/admin/login", "POST", body, **FORM)
+        assert answer.status == 302, answer.body
+        self.cookie = answer.headers["set-cookie"].partition(";")[0]
+        self.csrf = token_in(self.get("/admin/").body)
+
+    def get(self, path: str) -> Response:
+        return ask(self.backend, path, Cookie=self.cookie)
+
+    def post(self, path: str, **fields: str) -> Response:
+        body = urlencode({"csrf": self.csrf, **fields}).encode()
+        return ask(self.backend, path, "POST", body, Cookie=self.cookie, **FORM)
+
+    def upload(self, path: str, data: bytes, **fields: str) -> Response:
+        body = multipart({"csrf": self.csrf, **fields}, data)
+        return ask(self.backend, path, "POST", body, Cookie=self.cookie, Content_Type=MULTIPART)
+
+    def bring(self, name: str, kind: str = "prop", data: bytes = b"") -> str:
+        """Upload a new file; return its path below /media."""
+        answer = self.upload("/admin/workshop/media", data or DRAWING % name.encode(), name=name, kind=kind)
+        assert answer.status == 302, answer.body
+        found = re.search(r"/admin/workshop/media/([^?]+)\?said=made$", answer.headers["location"])
+        assert found
+        return found[1]
+
+
+MULTIPART = "multipart/form-data; boundary=the-seam"
+DRAWING = b"<svg xmlns='http://www.w3.org/2000/svg'><!-- %s --></svg>"
+
+
+def multipart(fields: dict[str, str], data: bytes) -> bytes:
+    parts = [
+        f'--the-seam\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+        for name, value in fields.items()
+    ]
+    file = b'--the-seam\r\nContent-Disposition: form-data; name="file"; filename="../../etc/x.png"\r\n\r\n'
+    return b"".join(parts) + file + data + b"\r\n--the-seam--\r\n"
+
+
+def token_in(page: bytes) -> str:
+    found = re.search(rb'(?:csrf=|name="csrf" value=")([0-9a-f]{64})', page)
+    assert found, page
+    return found[1].decode()
+
+
+class PurgedCache(Origin):
+    """A cache's listener for PURGE; `status` is its response."""
+
+    def __init__(self) -> None:
+        super().__init__("cache")
+        self.status = "200 Purged"
+        self.answer = self.purge
+
+    def forget_requests(self) -> None:
+        self.requests.clear()
+
+    def purge(self, request: Request) -> bytes:
+        return response("ok", self.status)
+
+    @property
+    def tags(self) -> list[str]:
+        """The purged tags, in order."""
+        assert all((request.method, request.target) == ("PURGE", "/") for request in self.requests)
+        return [request.headers["x-tag"] for request in self.requests]

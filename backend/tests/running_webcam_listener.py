@@ -1,0 +1,89 @@
+"""The FTP door for webcam pictures and the frames' URL, as a process of their own."""
+
+import ftplib
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from running_backend import SRC, make_site
+from support.http import request
+
+JPEG = b"\xff\xd8\xff\xe0" + b"picture" * 100 + b"\xff\xd9"
+
+SERVER = """
+import sys
+from pathlib import Path
+from twisted.internet import reactor
+from upstage.net import webcam
+from upstage.stage.players import Player
+from upstage.web.templates import Pages
+from upstage.web.request import Node, Site
+from upstage.web.webcam import Frames, WebcamFolder
+site, folder, ports, limit = sys.argv[1:]
+webcam.UPLOAD_TIME = float(limit)
+folder = Path(folder)
+
+async def check(name, password, address):
+    assert address == "127.0.0.1"
+    players = {"ann": Player("ann", can_act=True), "eve": Player("eve")}
+    return players.get(name) if password == "sesame" else None
+
+pictures = webcam.Pictures(folder)
+first, last = map(int, ports.split("-"))
+door = webcam.WebcamFactory(check, pictures, reactor, range(first, last + 1))
+pages = Pages(Path(site))
+root = Node(pages)
+root.putChild(b"video", WebcamFolder(pages, Frames(folder, reactor)))
+ftp = reactor.listenTCP(0, door, interface="127.0.0.1")
+web = reactor.listenTCP(0, Site(root, pages), interface="127.0.0.1")
+reactor.callWhenRunning(lambda: print(ftp.getHost().port, web.getHost().port, flush=True))
+reactor.run()
+print(sorted(pictures.outcomes.items()))
+"""
+
+
+class Door:
+    """A process with the FTP door and the frames' URL."""
+
+    def __init__(self, folder: Path, ports: str = "0-0", limit: float = 20) -> None:
+        self.folder = folder / "video"
+        self.folder.mkdir()
+        self.process = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                SERVER,
+                str(make_site(folder / "site")),
+                str(self.folder),
+                ports,
+                str(limit),
+            ],
+            env=os.environ | {"PYTHONPATH": str(SRC)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert self.process.stdout
+        self.port, self.web_port = map(int, self.process.stdout.readline().split())
+
+    def login(self, name: str = "ann", password: str = "sesame") -> ftplib.FTP:
+        client = ftplib.FTP()
+        client.connect("127.0.0.1", self.port, 5)
+        client.login(name, password)
+        return client
+
+    def get(self, path: str) -> tuple[int, dict[str, str], bytes]:
+        answer = request(("127.0.0.1", self.web_port), path)
+        return answer.status, answer.headers, answer.body
+
+    def stop(self) -> str:
+        """Return what it has counted; it must have complained about nothing."""
+        self.process.terminate()
+        out, errors = self.process.communicate(timeout=10)
+        assert errors == b""
+        return out.decode()
+
+
+def store(client: ftplib.FTP, name: str = "ann.jpg", data: bytes = JPEG) -> str:
+    return client.storbinary(f"STOR {name}", io.BytesIO(data))

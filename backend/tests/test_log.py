@@ -1,0 +1,33 @@
+"""The journal: one JSON line per event, whatever the event holds."""
+
+import json
+
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from upstage.log import MAX_LINE, observer
+
+
+def test_lines() -> None:
+    lines: list[bytes] = []
+    log = Logger(observer=observer(lines.append))
+    log.info("request", fields={"path": "/\n\xff", "status": 200})
+    log.info("hello {who}", who="world")
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        log.failure("it", failure=Failure())
+    log.info("long", fields={"path": "x" * 10_000})
+    assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines)
+    assert all(len(line) <= MAX_LINE for line in lines)
+    request, hello, failure, long = map(json.loads, lines)
+    assert request | {"time": ""} == {
+        "time": "",
+        "level": "info",
+        "event": "request",
+        "path": "/\n\xff",
+        "status": 200,
+    }
+    assert hello["event"] == "hello world"
+    assert "ValueError: broken" in failure["traceback"]
+    assert long["event"] == "long"

@@ -1,0 +1,137 @@
+"""furnish: what is wrong in content/ is named; measuring files are the same everywhere."""
+
+import gzip
+import hashlib
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from upstage.media import svg
+from upstage.settings import PACKAGE
+from upstage.state.database import Database
+from upstage.state.records import Thing
+from upstage.state.seed import ContentError, load_stage, measuring_files, seed
+
+
+def test_the_stage_as_written(content: Path) -> None:
+    stage = load_stage(content / "demo")
+    assert (stage.id, stage.name, stage.splash) == ("demo", "Demo Stage", "Welcome & enjoy")
+    assert (stage.colours.page, stage.colours.chat) == ("0x112233", "0xAABBCC")
+    assert stage.things == (
+        Thing("avatar", 1, "Ann", "ann.svg", x=60.0, y=120.0),
+        Thing("backdrop", 1, "Wood", "wood.svg"),
+        Thing("prop", 1, "Hat", "hat.svg"),
+        Thing("audio", 1, "Bell", "audio/bell.mp3", type="sfx"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('name = "Demo Stage"', "", "stage.toml: name is missing"),
+        ('name = "Demo Stage"', "name = 3", "stage.toml: name must be a non-empty string"),
+        ('"0x112233"', '"red"', "stage.toml: colours: page = 'red' does not match"),
+        ('tools = "0x445566"', "", "stage.toml: colours: tools is missing"),
+        ("x = 60.0", 'x = "left"', "stage.toml: avatar 1: x must be a number"),
+        ("x = 60.0", "x = true", "stage.toml: avatar 1: x must be a number"),
+        ("x = 60.0", "x = nan", "stage.toml: avatar 1: x must be a number"),
+        ("x = 60.0", "x = 60.0\nz = 1", "stage.toml: avatar 1: z is not a known key"),
+        ('"hat.svg"', '"cap.svg"', "stage.toml: prop 1: file = 'cap.svg' is not in"),
+        ('"hat.svg"', '"../demo/hat.svg"', "stage.toml: prop 1: file = '../demo/hat.svg' does not match"),
+        ('type = "sfx"', 'type = "noise"', "stage.toml: audio 1: type = 'noise' does not match"),
+        ("[[prop]]", "[prop]", r"stage.toml: prop must be written as \[\[prop\]\]"),
+        ("[colours]", "[colours", "stage.toml: .*line 4"),
+        ('splash = "Welcome', 'spalsh = "x"\nsplash = "Welcome', "stage.toml: spalsh is not a known key"),
+    ],
+)
+def test_mistakes_are_named(content: Path, old: str, new: str, message: str) -> None:
+    path = content / "demo" / "stage.toml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(ContentError, match=message):
+        load_stage(content / "demo")
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return Database(tmp_path)
+
+
+def test_media_are_copied_once_and_readable_by_all(content: Path, tmp_path: Path, database: Database) -> None:
+    media = tmp_path / "media"
+    old = os.umask(0o027)
+    try:
+        seed(content, media, database)
+    finally:
+        os.umask(old)
+    ann = media / "ann.svg"
+    assert ann.read_bytes() == (content / "demo" / "ann.svg").read_bytes()
+    assert (media / "audio" / "bell.mp3").stat().st_mode & 0o777 == 0o644
+    assert not [path for path in media.rglob("*") if path.name.startswith(".")]
+    before = ann.stat()
+    seed(content, media, database)
+    assert (ann.stat().st_mtime_ns, ann.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+
+
+def test_what_makers_have_done_is_left_alone(content: Path, tmp_path: Path, database: Database) -> None:
+    media = tmp_path / "media"
+    seed(content, media, database)
+    stage = database.snapshot().stages["demo"]
+    database.save_stage(replace(stage, name="Ours"))
+    database.take_thing("demo", "prop", 1)
+    (media / "ann.svg").write_text("another Ann")
+    (media / "wood.svg").unlink()
+    (media / "hat.svg").unlink()
+    database.remove_medium("hat.svg")
+    seed(content, media, database)
+    stage = database.snapshot().stages["demo"]
+    assert stage.name == "Ours"
+    assert stage.of_kind("prop") == []
+    assert (media / "ann.svg").read_text() == "another Ann"
+    assert (media / "wood.svg").exists()
+    assert not (media / "hat.svg").exists()
+    database.remove_stage("demo")
+    seed(content, media, database)
+    assert database.snapshot().stages == {}
+
+
+def test_two_stages_with_one_name_for_two_files(content: Path, tmp_path: Path, database: Database) -> None:
+    other = content / "other"
+    shutil.copytree(content / "demo", other)
+    seed(content, tmp_path / "media", database)
+    assert set(database.snapshot().stages) == {"demo", "other"}
+    (other / "hat.svg").write_text("another hat")
+    with pytest.raises(ContentError, match=r"different files named hat\.svg"):
+        seed(content, tmp_path / "media", database)
+
+
+def test_measuring_files_are_the_same_on_every_machine() -> None:
+    files = measuring_files()
+    assert {name: (len(data), hashlib.sha256(data).hexdigest()[:16]) for name, data in files.items()} == {
+        "bench/tiny.html": (5_000, "ecf596d8ec67f8aa"),
+        "bench/small.swf": (75_000, "4b28c02d131be36f"),
+        "bench/big.swf": (1_300_000, "f9e5b33e4b0af8c5"),
+    }
+    for name in ("bench/small.swf", "bench/big.swf"):
+        assert files[name][:4] == b"FWS\x08"
+        assert int.from_bytes(files[name][4:8], "little") == len(files[name])
+        assert len(gzip.compress(files[name])) > len(files[name])
+    assert files["bench/tiny.html"].isascii()
+
+
+def test_our_own_content_is_in_order(tmp_path: Path, database: Database) -> None:
+    seed(PACKAGE / "content", tmp_path, database)
+    stages = database.snapshot().stages
+    demo = stages["demo"]
+    assert stages["rehearsal"].things == ()
+    for kind, least in (("avatar", 3), ("backdrop", 2), ("prop", 2), ("audio", 2)):
+        assert len(demo.of_kind(kind)) >= least
+    assert all(0 < avatar.x < 225 and 0 < avatar.y < 189 for avatar in demo.of_kind("avatar"))
+
+
+@pytest.mark.parametrize("drawing", sorted((PACKAGE / "content").rglob("*.svg")), ids=lambda path: path.name)
+def test_our_own_drawings_could_be_uploaded(drawing: Path) -> None:
+    svg.check(drawing)

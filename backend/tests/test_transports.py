@@ -1,0 +1,272 @@
+"""Both stage doors of a real server, and the commands: serve, healthcheck, admin-password."""
+
+import os
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import websocket
+
+from running_backend import SRC, Backend, join
+
+JOIN = "stage_ID=demo&mode=JOIN"
+
+
+def open_websocket(server: Backend, **options: object) -> websocket.WebSocket:
+    url = f"ws://127.0.0.1:{server.web_port}/ws"
+    return websocket.create_connection(url, timeout=5, **{"suppress_origin": True, **options})
+
+
+def until(socket: websocket.WebSocket, ending: str) -> list[str]:
+    messages = [socket.recv()]
+    while not messages[-1].endswith(ending):
+        messages.append(socket.recv())
+    return messages
+
+
+def test_chat_between_tcp_and_websocket(server: Backend) -> None:
+    flash, browser = server.connect(), open_websocket(server)
+    assert flash.receive_frame().endswith(b"&mode=SET")
+    assert browser.recv().endswith("&mode=SET")
+    join(flash)
+    browser.send(JOIN)
+    # The same frames through both doors, without the NUL on this one.
+    assert [message.rpartition("mode=")[2] for message in until(browser, "&mode=JOINED")] == [
+        "STAGE_NAME",
+        "PAGE_COLOUR",
+        "TOOLS_COLOUR",
+        "BACKDROPANDPROP_COLOUR",
+        "CHAT_COLOUR",
+        "SPLASH_DETAILS",
+        "LOAD_AV",
+        "LOAD_BACKDROP",
+        "LOAD_PROP",
+        "LOAD_AUDIO",
+        "LOAD_CHAT",
+        "DRAW_VIS",
+        "DRAW_VIS",
+        "DRAW_VIS",
+        "DRAW_VIS",
+        "JOINED",
+    ]
+    flash.frames_until(b"aCount=2&mode=JOINED")
+    flash.send_frames("msg=von der Bühne&mode=TEXT".encode())
+    assert until(browser, "ANONTEXT")[-1] == "text=von+der+B%C3%BChne&mode=ANONTEXT"
+    browser.send("msg=aus%20dem%20Saal&mode=TEXT")
+    assert flash.frames_until(b"text=aus+dem+Saal&mode=ANONTEXT")
+    browser.close()
+    flash.frames_until(b"aCount=1&mode=JOINED")
+    flash.close()
+
+
+def test_binary_messages_are_the_stream_of_the_other_door(server: Backend) -> None:
+    client = open_websocket(server)
+    client.recv()
+    client.send_binary(b"stage_ID=de")
+    client.send_binary(b"mo&mode=JOIN\0mode=LOADED\0mode=IN")
+    answer = b""
+    while not answer.endswith(b"&mode=JOINED\0"):
+        answer += client.recv()
+    assert answer.startswith(b"stageName=Demo+Stage&stageID=demo&mode=STAGE_NAME\0")
+    client.close()
+
+
+def test_a_message_that_never_ends_is_cut_off(server: Backend) -> None:
+    client = open_websocket(server)
+    client.recv()
+    before = len(server.logged("cut off"))
+    client.send("x" * 3000)  # the first one is forgiven
+    client.send(JOIN)
+    until(client, "&mode=JOINED")
+    client.send_frame(websocket.ABNF(0, 0, 0, 0, websocket.ABNF.OPCODE_TEXT, 1, "x" * 1000))
+    for _ in range(2):  # no end in sight, but three pieces are enough
+        client.send_frame(websocket.ABNF(0, 0, 0, 0, websocket.ABNF.OPCODE_CONT, 1, "x" * 1000))
+    server.wait_for(lambda: len(server.logged("cut off")) > before)
+    assert server.logged("cut off")[-1]["reason"] == "overlong"
+    with pytest.raises((OSError, websocket.WebSocketException)):
+        client.recv()
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [("http://stage.example.org:8080", 101), ("http://evil.example", 403), ("null", 403)],
+)
+def test_the_origin_of_a_websocket(server: Backend, origin: str, status: int) -> None:
+    try:
+        open_websocket(server, host="stage.example.org", origin=origin, suppress_origin=False).close()
+        got = 101
+    except websocket.WebSocketBadStatusException as error:
+        got = error.status_code
+    assert got == status
+
+
+def test_no_websocket_at_the_websockets_address(server: Backend) -> None:
+    for method in (b"GET", b"POST", b"HEAD"):
+        with socket.create_connection(("127.0.0.1", server.web_port), 5) as connection:
+            connection.sendall(method + b" /ws HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            assert connection.recv(65536).startswith(b"HTTP/1.1 426 Upgrade Required\r\n")
+    broken = b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: close\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.web_port), 5) as connection:
+        connection.sendall(broken)
+        assert connection.recv(65536).startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize("door", ["tcp", "websocket"])
+def test_a_reader_who_does_not_read_is_cut_and_costs_nobody_a_frame(server: Backend, door: str) -> None:
+    before = len(server.logged("cut off"))
+    talker = server.connect()
+    join(talker)
+    slow: object
+    if door == "tcp":
+        slow = stalled = server.connect()
+        stalled.send_frames(JOIN.encode())
+    else:
+        slow = browser = open_websocket(server)
+        browser.send(JOIN)
+    talker.frames_until(b"aCount=2&mode=JOINED")
+    line = b"msg=" + b"<" * 2000 + b"&mode=TEXT"  # 2 kB in, 16 kB out
+    for _ in range(1000):
+        talker.send_frames(line)
+        assert talker.receive_frame().endswith(b"mode=ANONTEXT")
+        if len(server.logged("cut off")) > before:
+            break
+    assert server.logged("cut off")[-1]["reason"] == "laggard"
+    talker.frames_until(b"aCount=1&mode=JOINED")
+    talker.close()
+    del slow
+
+
+def test_a_proxy_header_comes_first_where_one_is_expected(tmp_path: Path) -> None:
+    endpoint = "haproxy:tcp:0:interface=127.0.0.1:backlog=16"
+    server = Backend(tmp_path, ["-m", "upstage", "serve"], endpoint, UPSTAGE_CONNECTIONS_PER_ADDRESS="1")
+    try:
+        client = server.connect()
+        client.socket.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 4711 7230\r\nstage_ID=demo&mo")
+        client.socket.sendall(b"de=JOIN\0")
+        assert client.frames_until(b"&mode=JOINED")[0].endswith(b"&mode=SET")
+        classmate = server.connect()  # from the same address, which may have one connection
+        classmate.socket.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 4712 7230\r\n")
+        classmate.send_frames(b"stage_ID=demo&mode=JOIN")
+        with pytest.raises((EOFError, ConnectionError)):
+            classmate.frames_until(b"&mode=JOINED")
+        stranger = server.connect()
+        stranger.send_frames(b"stage_ID=demo&mode=JOIN")
+        with pytest.raises((EOFError, ConnectionError)):
+            stranger.frames_until(b"&mode=JOINED")
+        assert command(server, "healthcheck") == (0, "")
+    finally:
+        assert server.stop() == 0
+
+
+def test_a_heartbeat_keeps_quiet_clients_and_finds_dead_ones(tmp_path: Path) -> None:
+    quick = (
+        "import sys; from upstage import cli, service; service.HEARTBEAT = 0.3; sys.exit(cli.main(['serve']))"
+    )
+    server = Backend(tmp_path, ["-c", quick])
+    try:
+        flash, browser, dead = server.connect(), open_websocket(server), open_websocket(server)
+        assert flash.frames_until(b"mode=HEARTBEAT")
+        browser.settimeout(0.1)
+        while not server.logged("cut off"):  # a WebSocket answers pings while it reads
+            with suppress(websocket.WebSocketTimeoutException):
+                browser.recv()
+        assert [line["reason"] for line in server.logged("cut off")] == ["silent"]
+        browser.settimeout(5)
+        browser.send(JOIN)
+        until(browser, "&mode=JOINED")
+        dead.shutdown()
+    finally:
+        assert server.stop() == 0
+
+
+def command(server: Backend, *words: str, **env: str) -> tuple[int, str]:
+    """Run `upstage ...` beside a server, told its real ports; return status and what it said."""
+    proxy = "haproxy:" if server.env["UPSTAGE_STAGE_ENDPOINT"].startswith("haproxy") else ""
+    ports = {
+        "UPSTAGE_WEB_ENDPOINT": f"tcp:{server.web_port}:interface=127.0.0.1",
+        "UPSTAGE_STAGE_ENDPOINT": f"{proxy}tcp:{server.stage_port}",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "upstage", *words],
+        env=server.env | ports | env,
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_health_check_says_which_door_is_shut(server: Backend) -> None:
+    assert command(server, "healthcheck") == (0, "")
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        shut = f"tcp:{listener.getsockname()[1]}:interface=127.0.0.1"  # bound, but nobody listens
+        status, text = command(server, "healthcheck", UPSTAGE_WEB_ENDPOINT=shut)
+        assert status == 1
+        assert text.startswith("upstage: web 127.0.0.1:")
+        status, text = command(server, "healthcheck", UPSTAGE_STAGE_ENDPOINT=shut)
+        assert status == 1
+        assert text.startswith("upstage: stage 127.0.0.1:")
+
+
+def test_one_life_of_a_server(tmp_path: Path) -> None:
+    """Our own site and content; a password that stays; a polite end with clients connected."""
+    server = Backend(tmp_path, ["-m", "upstage", "serve"])
+    status, password = command(server, "admin-password")
+    assert (status, password) == (0, (server.data / "admin-password").read_text())
+    assert command(server, "admin-password", UPSTAGE_ADMIN_PASSWORD="mine") == (0, "mine\n")
+    clients = [server.connect() for _ in range(5)]
+    for client in clients:
+        join(client)
+    browser = open_websocket(server)
+    browser.recv()
+    assert server.stop() == 0
+    with pytest.raises(EOFError):
+        clients[0].frames_until(b"no such frame")
+    browser.recv_data_frame()
+    assert not server.logged("Unhandled Error")
+    again = Backend(tmp_path, ["-m", "upstage", "serve"])
+    assert command(again, "admin-password") == (0, password)
+    assert again.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        ({"UPSTAGE_WEB_ENDPOINT": "here"}, "upstage: UPSTAGE_WEB_ENDPOINT=here: expected"),
+        ({"UPSTAGE_MEDIA": "/proc/media"}, "upstage: "),
+        ({"UPSTAGE_WEB_ENDPOINT": "{taken}"}, "upstage: Couldn't listen on 127.0.0.1:"),
+    ],
+)
+def test_a_start_that_fails_says_why(
+    server: Backend, tmp_path: Path, env: dict[str, str], message: str
+) -> None:
+    taken = f"tcp:{server.web_port}:interface=127.0.0.1"
+    filled = {name: value.format(taken=taken) for name, value in env.items()}
+    folders = {"UPSTAGE_DATA": str(tmp_path / "data"), "UPSTAGE_MEDIA": str(tmp_path / "media")}
+    done = subprocess.run(
+        [sys.executable, "-m", "upstage", "serve"],
+        env=os.environ | {"PYTHONPATH": str(SRC)} | folders | filled,
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(message)
+    assert "Traceback" not in done.stderr
+
+
+def test_no_password_before_the_first_start(tmp_path: Path) -> None:
+    env = os.environ | {"PYTHONPATH": str(SRC), "UPSTAGE_DATA": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "upstage", "admin-password"],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no password yet" in done.stderr
