@@ -1,4 +1,4 @@
-"""A reactor that starts programs which run, and end, as a test says."""
+"""A reactor with fake processes, which run until the test ends them."""
 
 from pathlib import Path
 from typing import Any

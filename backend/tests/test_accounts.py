@@ -70,7 +70,7 @@ def test_signing_in() -> None:
     assert accounts.player(token) is AUDIENCE
 
 
-def test_a_player_who_is_changed_or_removed_is_signed_out() -> None:
+def test_a_changed_or_removed_player_is_signed_out() -> None:
     accounts = Accounts("söze", matches)
     ann, bob = Account("Ann", "a", frozenset({"act"})), Account("bob", "b", frozenset())
     accounts.replace_players({"Ann": ann, "bob": bob})

@@ -199,7 +199,7 @@ def check_head(get: Response, head: Response) -> None:
         ({"X_Real_IP": "192.0.2.1\xff"}, "127.0.0.1"),
     ],
 )
-def test_who_is_the_client(server: Backend, headers: dict[str, str], client: str) -> None:
+def test_the_client_address(server: Backend, headers: dict[str, str], client: str) -> None:
     path = f"/robots.txt?{time.monotonic_ns()}"
     ask(server, path, **headers)
     server.wait_for(lambda: any(line["path"] == path for line in server.logged("request")))

@@ -1,4 +1,4 @@
-"""The doors as Unix sockets: what comes in, what a killed process leaves, what is in the way."""
+"""Unix sockets: connections, the path of a killed process, and a path in use."""
 
 import os
 import signal
@@ -44,29 +44,29 @@ def backend(tmp_path: Path, folder: Path) -> Iterator[Backend]:
 
 
 def test_the_site_through_its_socket(backend: Backend, folder: Path) -> None:
-    door = folder / "backend.sock"
-    assert stat.S_IMODE(door.stat().st_mode) == 0o666  # nginx and Varnish are other users
-    assert request(door, "/health").status == 200
-    assert request(door, "/media/fox.svg").headers["content-type"] == "image/svg+xml"
+    path = folder / "backend.sock"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666  # nginx and Varnish are other users
+    assert request(path, "/health").status == 200
+    assert request(path, "/media/fox.svg").headers["content-type"] == "image/svg+xml"
     wrong = b"username=admin&password=wrong"
     for client, times in (("192.0.2.7", 10), ("192.0.2.8", 1)):
         for _ in range(times):
             assert (
-                request(door, "/admin/login", method="POST", body=wrong, X_Real_IP=client, **FORM).status
+                request(path, "/admin/login", method="POST", body=wrong, X_Real_IP=client, **FORM).status
                 == 401
             )
     assert (
-        request(door, "/admin/login", method="POST", body=wrong, X_Real_IP="192.0.2.7", **FORM).status == 429
+        request(path, "/admin/login", method="POST", body=wrong, X_Real_IP="192.0.2.7", **FORM).status == 429
     )
-    assert request(door, "/stages/?mine", X_Real_IP="192.0.2.7").status == 200
-    assert request(door, "/stages/?nobodys").status == 200
+    assert request(path, "/stages/?mine", X_Real_IP="192.0.2.7").status == 200
+    assert request(path, "/stages/?direct").status == 200
 
     def clients() -> dict[object, object]:
         return {line["path"]: line["client"] for line in backend.logged("request")}
 
-    backend.wait_for(lambda: "/stages/?nobodys" in clients())
+    backend.wait_for(lambda: "/stages/?direct" in clients())
     assert clients()["/stages/?mine"] == "192.0.2.7"
-    assert clients()["/stages/?nobodys"] == "unknown"
+    assert clients()["/stages/?direct"] == "unknown"
 
 
 def test_a_redirect_names_the_web_endpoints_port(tmp_path: Path, folder: Path) -> None:
@@ -81,9 +81,9 @@ def test_a_redirect_names_the_web_endpoints_port(tmp_path: Path, folder: Path) -
 
 
 def test_the_stage_through_its_socket(backend: Backend, folder: Path) -> None:
-    door = folder / "backend-stage.sock"
-    assert stat.S_IMODE(door.stat().st_mode) == 0o666
-    first, second, other = (StageClient(door, timeout=5) for _ in range(3))
+    path = folder / "backend-stage.sock"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666
+    first, second, other = (StageClient(path, timeout=5) for _ in range(3))
     for client, address in ((first, b"192.0.2.1"), (second, b"192.0.2.1"), (other, b"192.0.2.2")):
         client.socket.sendall(KNOCK % address)
         client.send_frames(b"stage_ID=demo&mode=JOIN")
@@ -92,10 +92,10 @@ def test_the_stage_through_its_socket(backend: Backend, folder: Path) -> None:
                 client.frames_until(b"&mode=JOINED")
         else:
             client.frames_until(b"&mode=JOINED")
-    nobody = StageClient(door, timeout=5)
-    nobody.send_frames(b"stage_ID=demo&mode=JOIN")  # without a PROXY header
+    direct = StageClient(path, timeout=5)
+    direct.send_frames(b"stage_ID=demo&mode=JOIN")  # without a PROXY header
     with pytest.raises((EOFError, ConnectionError)):
-        nobody.frames_until(b"&mode=JOINED")
+        direct.frames_until(b"&mode=JOINED")
 
 
 def test_a_websocket_through_the_sites_socket(backend: Backend, folder: Path) -> None:
@@ -135,7 +135,7 @@ def healthcheck(backend: Backend) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", ["backend.sock", "backend-stage.sock"])
-def test_the_health_check_asks_there_too(backend: Backend, folder: Path, name: str) -> None:
+def test_the_health_check_covers_unix_sockets(backend: Backend, folder: Path, name: str) -> None:
     assert healthcheck(backend).returncode == 0
     (folder / name).unlink()  # and the server stops all the same: see the fixture
     done = healthcheck(backend)
@@ -143,7 +143,7 @@ def test_the_health_check_asks_there_too(backend: Backend, folder: Path, name: s
     assert str(folder / name) in done.stderr
 
 
-def test_what_a_killed_server_leaves_is_replaced(tmp_path: Path, folder: Path) -> None:
+def test_the_sockets_of_a_killed_server_are_replaced(tmp_path: Path, folder: Path) -> None:
     server = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/backend")
     server.process.send_signal(signal.SIGKILL)
     server.process.wait(10)
@@ -172,7 +172,7 @@ def refused(tmp_path: Path, sockets: str) -> str:
     return done.stderr
 
 
-def test_what_is_in_the_way_is_left_alone(tmp_path: Path, folder: Path) -> None:
+def test_a_path_in_use_is_left_alone(tmp_path: Path, folder: Path) -> None:
     assert refused(tmp_path, f"{folder}/away/b").endswith("away/b.sock: there is no such folder.\n")
     (folder / "b.sock").write_text("a diary")
     assert "b.sock: the path exists and is not a socket" in refused(tmp_path, f"{folder}/b")
@@ -185,12 +185,12 @@ def test_what_is_in_the_way_is_left_alone(tmp_path: Path, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["run/backend", "/" + "x" * 96])
-def test_where_no_socket_can_be(text: str) -> None:
+def test_invalid_socket_paths(text: str) -> None:
     with pytest.raises(SettingsError, match=r"UPSTAGE_SOCKETS=.*: expected the beginning of two absolute"):
         from_environment({"UPSTAGE_SOCKETS": text})
 
 
-def test_where_sockets_are() -> None:
+def test_socket_paths() -> None:
     assert from_environment({"UPSTAGE_SOCKETS": ""}).sockets is None
     assert from_environment({"UPSTAGE_SOCKETS": "/" + "x" * 95}).sockets
     sockets = Sockets(Path("/run/proscenium/backend"))

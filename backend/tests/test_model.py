@@ -1,7 +1,7 @@
-"""A model test: whatever a company does, in any order, the stage keeps its promises.
+"""A model test: whatever clients do, in any order, the stage's invariants hold.
 
-A `Screen` is what a client makes of the frames it gets. The promise that counts most: somebody who joins
-late has the same screen as those who saw it all. The second: nobody touches what is in another's hands.
+A `Screen` is a client's state after the frames that it got. The main invariant: a late joiner has the same
+screen as the clients that saw everything. The second: no client changes what another one holds.
 """
 
 from copy import deepcopy
@@ -180,7 +180,7 @@ class Screen:
 
 
 class Viewer(FakeClient):
-    """A client who looks at what it gets."""
+    """A client with a screen."""
 
     def __init__(self, stages: Stages, name: str) -> None:
         super().__init__(stages, acting_player(name) if name else None)
@@ -200,8 +200,8 @@ def state(thing: Thing) -> object:
     return {name: value for name, value in vars(thing).items() if name not in ("layer", "show_name")}
 
 
-class Theatre(RuleBasedStateMachine):
-    """Three players and an audience come, go, and do everything there is to do."""
+class StagesMachine(RuleBasedStateMachine):
+    """Three players and an audience connect, leave, and use every mode."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -256,7 +256,7 @@ class Theatre(RuleBasedStateMachine):
 
     @rule()
     def clear_up(self) -> None:
-        """Whoever has a layer takes another pen and wipes it; whoever has an avatar leads it off."""
+        """Each member with a layer changes its pen and clears it; each avatar is put away."""
         for viewer in self.here.values():
             if layer := self.stage.drawn_by(viewer.member):
                 viewer.send("colour=7&thickness=7&alpha=7&mode=DRAW_STYLE")
@@ -294,7 +294,7 @@ class Theatre(RuleBasedStateMachine):
         """What a member cannot change with a frame of this mode, because it is not in its hands."""
         avatars = [avatar for avatar in self.stage.avatars if avatar.holder is not member]
         if mode in ("AV", "EXIT"):
-            avatars = [avatar for avatar in avatars if avatar.holder]  # the others are anybody's
+            avatars = [avatar for avatar in avatars if avatar.holder]  # the others are free
         layers = [layer for layer in self.stage.layers if layer.user is not member and mode in STROKES]
         backdrops = self.stage.backdrops if self.stage.backdrop_by is not member else []
         return [*avatars, *layers, *backdrops]
@@ -334,12 +334,12 @@ class Theatre(RuleBasedStateMachine):
             assert screen == mine
 
 
-Theatre.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
-TestTheatre = Theatre.TestCase
+StagesMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+TestStages = StagesMachine.TestCase
 
 
-def test_a_layer_that_was_full_is_empty_when_it_is_wiped() -> None:
-    """The company above never draws that much."""
+def test_a_full_layer_is_empty_after_a_clear() -> None:
+    """The clients above never draw that much."""
     layer = Layer(0)
     for x in range(MAX_MARKS + 1):
         layer.point("DRAW_LINE", str(x), "0")

@@ -1,4 +1,4 @@
-"""The house lights tell from Server-Timing who served a file: nginx, Varnish, UpStage; in a real browser."""
+"""served.js finds out from Server-Timing who served a file, in a real browser."""
 
 import shutil
 from collections.abc import Iterator

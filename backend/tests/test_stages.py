@@ -1,4 +1,4 @@
-"""house: who may send what, keys, and frames that make no sense."""
+"""stages: the modes of each role, keys, and invalid frames."""
 
 from collections.abc import Callable
 
@@ -58,7 +58,7 @@ def test_a_key_is_gone_with_its_connection(stages: Stages) -> None:
     assert stages.keys.get(key) is None
 
 
-def test_visitors_keys_take_no_room(stages: Stages) -> None:
+def test_audience_keys_are_not_stored(stages: Stages) -> None:
     admin = stages.key_for(ADMIN)
     keys = {stages.key_for(AUDIENCE) for _ in range(2000)}
     assert len(keys) == 2000
@@ -126,7 +126,7 @@ def test_loaded_is_confirmed(stages: Stages) -> None:
 
 
 def test_a_crowd_is_counted_once() -> None:
-    """All who come in the same moment cost one JOINED for each, not one for each pair."""
+    """n simultaneous joins cost n JOINED frames, not n²."""
     moments: list[Callable[[], None]] = []
     stages = with_demo(Stages(later=moments.append))
     heard: list[list[bytes]] = [[] for _ in range(3)]

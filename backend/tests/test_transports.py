@@ -1,4 +1,4 @@
-"""Both stage doors of a real server, and the commands: serve, healthcheck, admin-password."""
+"""Both stage transports of a real server, and the commands serve, healthcheck and admin-password."""
 
 import os
 import socket
@@ -33,7 +33,7 @@ def test_chat_between_tcp_and_websocket(server: Backend) -> None:
     assert browser.recv().endswith("&mode=SET")
     join(flash)
     browser.send(JOIN)
-    # The same frames through both doors, without the NUL on this one.
+    # The same frames over both transports, without the NUL over WebSocket.
     assert [message.rpartition("mode=")[2] for message in until(browser, "&mode=JOINED")] == [
         "STAGE_NAME",
         "PAGE_COLOUR",
@@ -62,7 +62,7 @@ def test_chat_between_tcp_and_websocket(server: Backend) -> None:
     flash.close()
 
 
-def test_binary_messages_are_the_stream_of_the_other_door(server: Backend) -> None:
+def test_binary_messages_are_the_tcp_stream(server: Backend) -> None:
     client = open_websocket(server)
     client.recv()
     client.send_binary(b"stage_ID=de")
@@ -74,11 +74,11 @@ def test_binary_messages_are_the_stream_of_the_other_door(server: Backend) -> No
     client.close()
 
 
-def test_a_message_that_never_ends_is_cut_off(server: Backend) -> None:
+def test_an_endless_message_is_cut_off(server: Backend) -> None:
     client = open_websocket(server)
     client.recv()
     before = len(server.logged("cut off"))
-    client.send("x" * 3000)  # the first one is forgiven
+    client.send("x" * 3000)  # the first one is tolerated
     client.send(JOIN)
     until(client, "&mode=JOINED")
     client.send_frame(websocket.ABNF(0, 0, 0, 0, websocket.ABNF.OPCODE_TEXT, 1, "x" * 1000))
@@ -103,7 +103,7 @@ def test_the_origin_of_a_websocket(server: Backend, origin: str, status: int) ->
     assert got == status
 
 
-def test_no_websocket_at_the_websockets_address(server: Backend) -> None:
+def test_plain_requests_to_the_websocket_address(server: Backend) -> None:
     for method in (b"GET", b"POST", b"HEAD"):
         with socket.create_connection(("127.0.0.1", server.web_port), 5) as connection:
             connection.sendall(method + b" /ws HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -114,13 +114,13 @@ def test_no_websocket_at_the_websockets_address(server: Backend) -> None:
         assert connection.recv(65536).startswith(b"HTTP/1.1 400 ")
 
 
-@pytest.mark.parametrize("door", ["tcp", "websocket"])
-def test_a_reader_who_does_not_read_is_cut_and_costs_nobody_a_frame(server: Backend, door: str) -> None:
+@pytest.mark.parametrize("transport", ["tcp", "websocket"])
+def test_a_client_that_does_not_read_is_cut_and_delays_no_other(server: Backend, transport: str) -> None:
     before = len(server.logged("cut off"))
     talker = server.connect()
     join(talker)
     slow: object
-    if door == "tcp":
+    if transport == "tcp":
         slow = stalled = server.connect()
         stalled.send_frames(JOIN.encode())
     else:
@@ -139,7 +139,7 @@ def test_a_reader_who_does_not_read_is_cut_and_costs_nobody_a_frame(server: Back
     del slow
 
 
-def test_a_proxy_header_comes_first_where_one_is_expected(tmp_path: Path) -> None:
+def test_a_proxy_header_sets_the_client_address(tmp_path: Path) -> None:
     endpoint = "haproxy:tcp:0:interface=127.0.0.1:backlog=16"
     server = Backend(tmp_path, ["-m", "upstage", "serve"], endpoint, UPSTAGE_CONNECTIONS_PER_ADDRESS="1")
     try:
@@ -199,21 +199,21 @@ def command(server: Backend, *words: str, **env: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_the_health_check_says_which_door_is_shut(server: Backend) -> None:
+def test_the_health_check_names_the_failed_listener(server: Backend) -> None:
     assert command(server, "healthcheck") == (0, "")
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        shut = f"tcp:{listener.getsockname()[1]}:interface=127.0.0.1"  # bound, but nobody listens
-        status, text = command(server, "healthcheck", UPSTAGE_WEB_ENDPOINT=shut)
+        closed = f"tcp:{listener.getsockname()[1]}:interface=127.0.0.1"  # bound, but not listening
+        status, text = command(server, "healthcheck", UPSTAGE_WEB_ENDPOINT=closed)
         assert status == 1
         assert text.startswith("upstage: web 127.0.0.1:")
-        status, text = command(server, "healthcheck", UPSTAGE_STAGE_ENDPOINT=shut)
+        status, text = command(server, "healthcheck", UPSTAGE_STAGE_ENDPOINT=closed)
         assert status == 1
         assert text.startswith("upstage: stage 127.0.0.1:")
 
 
-def test_one_life_of_a_server(tmp_path: Path) -> None:
-    """Our own site and content; a password that stays; a polite end with clients connected."""
+def test_start_stop_and_a_generated_password(tmp_path: Path) -> None:
+    """The shipped site and content, a password that stays, and a stop with clients connected."""
     server = Backend(tmp_path, ["-m", "upstage", "serve"])
     status, password = command(server, "admin-password")
     assert (status, password) == (0, (server.data / "admin-password").read_text())
