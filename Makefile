@@ -1,46 +1,53 @@
-# Every command of the house. `make` alone prints this list.
+# Every command of the stack. `make` alone prints this list.
 .DEFAULT_GOAL := help
-
-.PHONY: help up down clean status logs doctor reload trace load lab bench test lock
+.PHONY: help up down clean status logs doctor reload trace load lab bench test test-all lock
 
 help: ## print this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: ## open the house and print where to look (MODE=native: without containers)
+##@ Start and stop
+up: ## start the stack and print its addresses (EXTRAS=mirror,...: extras/; MODE=native: without containers)
 	@bin/up
 
-down: ## close it, keep its data
-	@bin/house down
+down: ## stop it, keep its data
+	@bin/stack down
 
-clean: ## close it and REMOVE its data
-	@bin/house clean
+clean: ## stop it and REMOVE its data
+	@bin/stack clean
 
-status: ## which services run, and how they are
-	@bin/house status
+##@ Look
+status: ## show the health of each service
+	@bin/stack status
 
-logs: ## what they say, until Ctrl-C
-	@bin/house logs
+logs: ## show the output of every service, until Ctrl-C
+	@bin/stack logs
 
-doctor: ## what this machine lacks, and what to type
-	@bin/doctor
-
-reload: ## new nginx and Varnish configuration, without a dropped request
-	@bin/house reload
-
-trace: ## follow one request through the house: URL=/media/fox.svg, HEADER='Cookie: who=me'
+trace: ## follow one request through every log: URL=/media/fox.svg, HEADER='Cookie: who=me'
 	@bin/trace
 
-load: ## fill the open house for 30 seconds and judge it by loadtest/thresholds.toml
-	@bin/house load
+doctor: ## list what this machine lacks, and what to type
+	@bin/doctor
 
-lab: ## rebuild one published experiment and measure it: LAB=upstage (labs/README.md lists them)
+##@ Change
+reload: ## load the changed nginx and Varnish files without dropping a request
+	@bin/stack reload
+
+##@ Measure
+load: ## load the running stack for 30 seconds; judge the run by loadtest/verdict/thresholds.toml
+	@bin/stack load
+
+lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them)
 	@bin/lab $(LAB)
 
-bench: ## the tour over all labs, with a report to look at (FULL=1: as long as the articles took, hours)
+bench: ## run every lab and write a report (FULL=1: as long as in the articles, hours)
 	@bin/bench
 
-test: ## every test there is, on a house of its own (ONLY=unit, static, vtc, labs, containers, native or browser)
+##@ Develop
+test: ## what a change can break, on a stack of its own (ONLY=static, unit, vtc, images, containers, native, browser, labs)
 	@bin/test
+
+test-all: ## the rest: native mode in full, every lab, newest versions, fuzzing
+	@bin/test slow
 
 lock: ## resolve the Python requirements anew
 	@bin/lock

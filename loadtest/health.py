@@ -1,7 +1,7 @@
-"""Health check of the Locust container: exit code 0 if the web UI answers, or a worker its master; 1 if not.
+"""Health check of the Locust container: exit code 0 if the web UI answers or the worker has a master, else 1.
 
-A worker has no door to knock at, but it keeps a connection to its master, and Locust ends a worker that has
-not heard from there for a minute. So what is looked for is that connection, among those of this container.
+A worker listens on no port, but it keeps a connection to its master, and Locust ends a worker after a minute
+without messages. So the check looks for that connection among those of this container.
 """
 
 import http.client
@@ -12,17 +12,17 @@ import psutil
 
 
 def main() -> str | None:
-    """What is wrong, or None."""
+    """The fault, or None."""
     return worker() if os.environ.get("LOADTEST_MASTER") else web_ui()
 
 
 def web_ui() -> str | None:
-    """Ask for the front page."""
-    # http.client rather than urllib.request, which would ask a proxy if the environment names one.
+    """Request the front page."""
+    # http.client instead of urllib.request, which would use a proxy if the environment names one.
     ui = http.client.HTTPConnection("127.0.0.1", int(os.environ.get("LOCUST_WEB_PORT", "8089")), timeout=3)
     try:
         ui.request("GET", "/")
-        # With a web login the front page redirects to the login page: that is healthy, too.
+        # With a web login the front page redirects to the login page.
         if ui.getresponse().status in (200, 302):
             return None
     except (OSError, http.client.HTTPException) as error:

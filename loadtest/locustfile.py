@@ -1,29 +1,123 @@
-"""What Locust loads: every user class and every scenario named here can be chosen in its web UI."""
+"""The load test: six classes of users with their weights, and five load shapes.
 
-# What they do, they do by listening to Locust.
-import cache_tab.tab  # noqa: F401
-import guard  # noqa: F401
-import login  # noqa: F401
-import verdict_tab  # noqa: F401
-from scenarios import CurtainUp, Interval, LongRun, Slashdot, Step
-from visitors import arguments as arguments  # the fields of the form
-from visitors.audience import Audience
-from visitors.flash_client import FlashClient
-from visitors.player import Player
-from visitors.reader import Reader
-from visitors.slow_reader import SlowReader
-from visitors.web_audience import WebAudience
+The classes say what a user does; `users/` has how. The web UI offers every class and shape of this file.
+"""
 
-__all__ = [
-    "Audience",
-    "CurtainUp",
-    "FlashClient",
-    "Interval",
-    "LongRun",
-    "Player",
-    "Reader",
-    "Slashdot",
-    "SlowReader",
-    "Step",
-    "WebAudience",
-]
+import random
+
+from locust import User, between, events, task
+from locust.argument_parser import LocustArgumentParser
+from locust.env import Environment
+
+import options
+import shapes
+from caches import backend, counters
+from caches import tab as caches_tab
+from shapes import (
+    CurtainUp,  # all users arrive within five seconds
+    Interval,  # all leave, and all return
+    LongRun,  # all users stay until the run is stopped
+    Slashdot,  # a tenth of the users, then suddenly all of them
+    Step,  # a tenth more every half minute
+)
+from users import browser, flash, player, stalled
+from users.browser import Browser
+from users.player import SignedInVisitor
+from users.visitor import StageVisitor, WebSocketVisitor
+from verdict import generator, report, thresholds
+from verdict import tab as verdict_tab
+from web_ui import guard, login
+
+SHAPES = (CurtainUp, Slashdot, Interval, LongRun, Step)
+
+
+class Audience(StageVisitor):
+    """A browser: loads the stage and all files it names, joins over the raw socket, chats, then reloads."""
+
+    weight = 10
+    wait_time = between(2, 5)
+
+    @task(3)
+    def reload(self) -> None:
+        """Load the stage again; the browser cache answers or revalidates what it has."""
+        self.visit()
+
+    @task(1)
+    def arrive(self) -> None:
+        """Load the stage as a new visitor, with an empty browser cache."""
+        self.become_newcomer()
+        self.visit()
+
+
+class WebAudience(WebSocketVisitor, Audience):
+    """The same over a WebSocket, as browsers connect today."""
+
+    weight = 5
+
+
+class FlashClient(User):
+    """A Flash player without its page: fetches the socket policy, joins over the raw socket, chats."""
+
+    weight = 2
+    wait_time = between(1, 3)
+
+    @task
+    def visit(self) -> None:
+        """Flash opens its socket only if the policy allows it."""
+        flash.visit(self, seconds=20)
+
+
+class Reader(Browser):
+    """Fetches one file after the other, without a browser cache: work for nginx and Varnish."""
+
+    weight = 2
+    wait_time = between(0.2, 1)
+
+    @task
+    def read(self) -> None:
+        """Any file that the stage page names; the page itself only once."""
+        if self.assets or self.load_page():
+            self.clear_browser_cache()
+            self.fetch(random.choice(self.assets))
+
+
+class SlowReader(User):
+    """A stalled client: joins, keeps requesting data and never reads the replies."""
+
+    weight = 1
+    wait_time = between(1, 3)
+
+    @task
+    def stall(self) -> None:
+        """The stage must cut this client off, which is no failure; only the connection is reported."""
+        stalled.visit(self)
+
+
+class Player(SignedInVisitor):
+    """Signs in, takes an avatar, walks, speaks and draws. Left out of the run without an account."""
+
+    fixed_count = 1  # one account has one place on a stage
+    wait_time = between(1, 3)
+
+    @task
+    def perform(self) -> None:
+        """Join with the player's key; a rejected password stops this user."""
+        if self.sign_in():
+            self.visit(random.uniform(60, 120))
+
+
+@events.init_command_line_parser.add_listener
+def add_options(parser: LocustArgumentParser) -> None:
+    """Each option is a field of the form, a command line option and an environment variable."""
+    options.add(parser, [shape.__name__ for shape in SHAPES])
+    thresholds.add(parser)
+
+
+@events.init.add_listener
+def set_up(environment: Environment, **_: object) -> None:
+    """Let each module add its listeners to the run, or its part to the web UI, in this order."""
+    for module in (shapes, browser, player, counters, backend, generator, report):
+        module.register(environment)
+    if environment.web_ui:
+        for addition in (guard, login, caches_tab, verdict_tab):
+            addition.install(environment, environment.web_ui)

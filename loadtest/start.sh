@@ -1,11 +1,11 @@
 #!/bin/sh
-# Starts Locust in its container: alone with its web page, as the master of workers, or as one of those.
+# Starts Locust in its container: standalone with its web UI, as the master of workers, or as a worker.
 #
-#   LOADTEST_MASTER=host     a worker of the master on that host
-#   LOADTEST_WORKERS=n       a master; a headless run waits until so many workers have come
-#   LOADTEST_PROCESSES=n     so many processes in this container, -1 for one on each core; not if it is a master
+#   LOADTEST_MASTER=host     worker of the master on that host
+#   LOADTEST_WORKERS=n       master; a headless run waits for n workers
+#   LOADTEST_PROCESSES=n     n processes in this container, -1 for one per core; ignored on a master
 #
-# Further arguments go to Locust.
+# Further arguments are passed to Locust.
 set -eu
 cd "$(dirname "$0")"
 

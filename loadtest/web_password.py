@@ -1,9 +1,9 @@
-"""The account of Locust's web page, and whether the page asks for it.
+"""The account of Locust's web UI, and whether the web UI requires it.
 
-    python web_password.py      name and password; nothing if the page asks for none
+    python web_password.py      prints name and password; nothing if no login is required
 
-It asks if `LOCUST_WEB_USERNAME` or `LOCUST_WEB_PASSWORD` is set, and always if other machines can reach it.
-Without a name it is `locust`; without a password one is generated and kept.
+A login is required if other machines can reach the web UI, or if `LOCUST_WEB_USERNAME` or
+`LOCUST_WEB_PASSWORD` is set. The default name is `locust`; without a password one is generated and kept.
 """
 
 import os
@@ -15,14 +15,14 @@ from pathlib import Path
 KEPT_IN = Path("/var/tmp/locust-web-password")
 
 
-def is_asked(web_host: str) -> bool:
-    """Whether the page on `web_host` asks; `BIND_ADDR` says where a container's port is published."""
+def is_required(web_host: str) -> bool:
+    """Whether the web UI on `web_host`, or for a container published on `BIND_ADDR`, requires a login."""
     chosen = os.environ.get("LOCUST_WEB_USERNAME") or os.environ.get("LOCUST_WEB_PASSWORD")
     return bool(chosen) or not is_loopback(os.environ.get("BIND_ADDR") or web_host)
 
 
 def is_loopback(address: str) -> bool:
-    """Whether only this machine reaches what listens there; no address means all of them."""
+    """Whether only this machine reaches a listener on `address`; an empty one means all addresses."""
     try:
         return address == "localhost" or ip_address(address.strip("[]")).is_loopback
     except ValueError:
@@ -36,10 +36,10 @@ def account() -> tuple[str, str]:
 
 
 def _kept() -> str:
-    """The password that was generated, now or before. RuntimeError if the file cannot be ours."""
+    """The generated password, created at the first call. RuntimeError if the file is not ours."""
     path = Path(os.environ.get("LOCUST_WEB_PASSWORD_FILE") or KEPT_IN)
     try:
-        # Anybody may write to /var/tmp: a file of somebody else's would be a password of theirs.
+        # Every user may write to /var/tmp, and so may place a password there that they know.
         with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
             file.write(secrets.token_urlsafe(12))
     except FileExistsError:
@@ -47,9 +47,9 @@ def _kept() -> str:
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW)) as file:
         password = file.read().strip()
         if not password or os.fstat(file.fileno()).st_uid != os.getuid():
-            raise RuntimeError(f"{path} is empty or somebody else's: remove it, or set LOCUST_WEB_PASSWORD")
+            raise RuntimeError(f"{path} is empty or another user's: remove it, or set LOCUST_WEB_PASSWORD")
     return password
 
 
-if __name__ == "__main__" and is_asked(os.environ.get("LOCUST_WEB_HOST", "")):
+if __name__ == "__main__" and is_required(os.environ.get("LOCUST_WEB_HOST", "")):
     print("name: {}    password: {}".format(*account()))

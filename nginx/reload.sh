@@ -1,23 +1,22 @@
 #!/bin/sh
-# reload.sh [CONFIGURATION [PREFIX]]: gives the running nginx the files as they are now, without losing a request. A
-# mistake in them is named with file and line, and nginx goes on as it was.
-. "$(dirname "$0")/generate.sh"
-nginx -t -q -e stderr -p "$prefix" -c "$conf"
-[ -s "$prefix/nginx.pid" ] || die "nginx does not run: there is no $prefix/nginx.pid"
-master=$(cat "$prefix/nginx.pid")
+# Gives the running nginx the files and settings as they are now, without losing a request. nginx names a mistake with
+# file and line, and keeps its old configuration.
+. "$(dirname "$0")/scripts/render.sh"
+nginx -t -q -e stderr -p "$PREFIX" -c "$configuration"
+[ -s "$PREFIX/nginx.pid" ] || die "nginx is not running: there is no $PREFIX/nginx.pid"
+master=$(cat "$PREFIX/nginx.pid")
 
 new=$(fingerprint)
-if [ "$new" = "$(cat "$prefix/loaded")" ]; then
-    exit # a change of the VCL is none of nginx's
+if [ "$new" = "$(cat "$PREFIX/loaded")" ]; then
+    exit # `make reload` after a change of the VCL only
 fi
 
-# A worker that is replaced stays as long as its WebSockets do (worker_shutdown_timeout). One generation of those may
-# stay; if the reload before this one has left any, they end now, and their audience reconnects. Otherwise a morning of
-# edits would fill the container with workers.
+# A replaced worker stays until its WebSockets close (worker_shutdown_timeout). One generation of such workers may stay;
+# an older one ends now, and its clients reconnect. Otherwise a morning of edits would fill the container with workers.
 for process in /proc/[0-9]*; do
     if grep -qs "^PPid:[[:space:]]*$master\$" "$process/status" && grep -qs 'shutting down' "$process/cmdline"; then
         kill -TERM "${process#/proc/}"
     fi
 done
 kill -HUP "$master"
-echo "$new" >"$prefix/loaded"
+echo "$new" >"$PREFIX/loaded"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# start.sh [CONFIGURATION [PREFIX]]: how nginx runs, in a container and as a plain process.
-. "$(dirname "$0")/generate.sh"
-fingerprint >"$prefix/loaded"
-exec nginx -e stderr -p "$prefix" -c "$conf"
+# Runs nginx, in a container and as a plain process. The environment has the settings; README.md lists them.
+. "$(dirname "$0")/scripts/render.sh"
+fingerprint >"$PREFIX/loaded"
+exec nginx -e stderr -p "$PREFIX" -c "$configuration"

@@ -5,19 +5,19 @@ image=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Whatever mirror this machine installs from is the one that answers here.
-# shellcheck disable=SC2016  # apt fills in these names
+# The mirror that this machine installs from is the one known to answer.
+# shellcheck disable=SC2016  # apt expands these names
 read -r origin mirror < <(apt-get indextargets --format '$(ORIGIN) $(COMPONENT) $(REPO_URI)' |
     awk '($1 == "Debian" || $1 == "Ubuntu") && $2 == "main" && $3 !~ /security/ { print $1, $3; exit }')
 case $origin in
 Debian) suite=trixie components=main ;;
-# A mirror of Ubuntu has no Debian on it; Ubuntu's own release has the same programs.
+# A mirror of Ubuntu does not carry Debian; Ubuntu's own release has the same programs.
 Ubuntu) suite=$(. /etc/os-release && echo "$VERSION_CODENAME") components=main,universe ;;
 *) echo "No Debian or Ubuntu mirror in this machine's package sources" >&2 && exit 1 ;;
 esac
 debootstrap --variant=minbase --include=ca-certificates --components="$components" "$suite" "$work/root" "$mirror"
 
-# Behind a TLS-inspecting proxy the host's bundle is the one that knows the proxy's certificate.
+# Behind a proxy that inspects TLS only this machine's bundle has the proxy's certificate.
 cp -L /etc/ssl/certs/ca-certificates.crt "$work/root/etc/ssl/certs/ca-certificates.crt"
 rm -rf "$work"/root/var/cache/apt/archives/*.deb "$work"/root/var/lib/apt/lists/*
 tar -C "$work/root" -c . | docker import - "$image"

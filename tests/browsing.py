@@ -1,4 +1,4 @@
-"""Looking at the stack with a real browser: what the browser tests share."""
+"""Helpers of the tests that use a real browser."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ from stack import REPO, Stack
 
 Visit = Callable[..., Page]
 PICTURES = REPO / "test-results"
-expect.set_options(timeout=30_000)  # milliseconds; a machine that tests is a busy one
+expect.set_options(timeout=30_000)  # milliseconds, for busy machines
 QUIET = shlex.split("""
     --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
     --disable-component-update --disable-sync
@@ -18,7 +18,7 @@ QUIET = shlex.split("""
 
 UNLABELLED = """() => [...document.querySelectorAll("input:not([type=hidden]), select, textarea")]
     .filter(field => !field.labels.length && !field.ariaLabel).map(field => field.outerHTML)"""
-# Text below WCAG's contrast of 4.5 to its ground. The canvas turns any CSS colour into four numbers.
+# Text with less than WCAG's contrast of 4.5. The canvas turns any CSS colour into four numbers.
 FAINT = """() => {
     const pen = new OffscreenCanvas(1, 1).getContext("2d");
     const colour = (...layers) => {
@@ -46,14 +46,14 @@ FAINT = """() => {
 
 
 def on_stage(page: Page) -> Page:
-    """Wait until the stage is live and its curtain is up."""
+    """Wait until the stage is connected and its opening animation is over."""
     expect(page.locator("body[data-state=live]")).to_be_visible()
     page.evaluate("Promise.allSettled(document.getAnimations().map(motion => motion.finished))")
     return page
 
 
 def sign_in(page: Page, stack: Stack, name: str, password: str) -> None:
-    """Sign in at the stage door."""
+    """Sign in as a player."""
     page.goto(stack.url("/admin/"))
     page.locator("input[name=username]").fill(name)
     page.locator("input[name=password]").fill(password)
@@ -62,7 +62,7 @@ def sign_in(page: Page, stack: Stack, name: str, password: str) -> None:
 
 
 def looks_right(page: Page, name: str) -> None:
-    """One heading, nothing wider than the screen, a label on every field, text that can be read."""
+    """Check for one heading, no overflow, labelled fields and enough contrast; take a screenshot."""
     assert page.locator("h1").count() == 1
     wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert wider <= 0, f"{page.url} is {wider} px wider than the screen"
@@ -81,12 +81,12 @@ def say(page: Page, text: str) -> None:
 
 
 def point(page: Page, x: float, y: float) -> tuple[float, float]:
-    """Where a place of the stage, 320 wide and 200 high, is on the screen."""
+    """The screen position of a point of the stage, which is 320 wide and 200 high."""
     box = page.locator("#stage").bounding_box()
     assert box, "the stage is not visible"
     return box["x"] + box["width"] * x / 320, box["y"] + box["height"] * y / 200
 
 
 def standing_at(x: float, y: float) -> re.Pattern[str]:
-    """What the style of an avatar says when it stands there."""
+    """The style attribute of an avatar at that position."""
     return re.compile(rf"--x: {x:g};.*--y: {y:g};")

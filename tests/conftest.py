@@ -1,4 +1,8 @@
-"""The stack the acceptance tests run against: opened by `make up`, once in containers, once native."""
+"""The stack under test, started by `make up`: in containers, and as plain processes ("native").
+
+Every acceptance test can run on both. Natively only those marked `smoke` belong to `make test`; the others
+are marked `slow` here, so that `make test-all` runs them.
+"""
 
 import os
 import shutil
@@ -14,36 +18,44 @@ from support.ports import free_ports
 STACKS = {"containers": PROJECT, "native": PROJECT + "-native"}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the native repetition of most acceptance tests to `make test-all`."""
+    for item in items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        if parameters.get("stack") == "native" and not item.get_closest_marker("smoke"):
+            item.add_marker("slow")
+
+
 @pytest.fixture(scope="session", params=STACKS)
 def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
-    """A stack that is open, with nobody in it yet. Closed and removed when the last test is done."""
+    """A running stack of its own, removed after the last test."""
     mode = request.param
     if mode == "containers" and os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
     stack = Stack(mode, STACKS[mode])
     ftp, passive = free_ports(2)
-    stack.knobs |= {
-        "COMPOSE_PROFILES": "webcam,second,inspect",
+    stack.settings |= {
+        "EXTRAS": "webcam,second,inspect",
         "FTP_PORT": str(ftp),
         "FTP_PASSIVE_PORTS": f"{passive}-{passive}",
     }
     stack.make("clean")
     failed_before = request.session.testsfailed
     try:
-        stack.opening = stack.make("up")
+        stack.printed = stack.make("up")
         yield stack
     finally:
         if request.session.testsfailed > failed_before:
             logs = REPO / "test-results" / f"{mode}.log"
             logs.parent.mkdir(exist_ok=True)
-            logs.write_text(stack.last_words())
-            print(f"\nThe last words of every service ({logs}):\n{logs.read_text()}")
+            logs.write_text(stack.log())
+            print(f"\nThe end of every service's log ({logs}):\n{logs.read_text()}")
         stack.make("clean")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium, without a picture on any screen."""
+    """A headless Chromium."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     assert chromium, "chromium is missing; make test installs it as root"
     PICTURES.mkdir(exist_ok=True)
@@ -55,13 +67,13 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def complaints() -> list[str]:
-    """What the pages of a test complained about: console errors and uncaught exceptions."""
+    """Console errors and uncaught exceptions of the pages a test has opened."""
     return []
 
 
 @pytest.fixture
 def visit(browser: Browser, stack: Stack, complaints: list[str]) -> Iterator[Visit]:
-    """visit(path, width=1280) opens a page as a new visitor."""
+    """visit(path, width=1280) opens a page in a browser context of its own."""
     contexts = []
 
     def open_page(path: str, width: int = 1280, height: int = 800) -> Page:

@@ -1,4 +1,4 @@
-"""The containers of a running stack, as a flood sees them: nginx's address, memory, and what was killed."""
+"""The containers of a running stack: nginx's address, memory in use, killed processes."""
 
 import http.client
 import json

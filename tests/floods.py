@@ -1,12 +1,12 @@
-"""Floods of a running stack: what is cut short, what it costs in memory, whether others still get through.
+"""Flood a running stack; report responses cut short, memory used, and latency for other clients.
 
     python tests/floods.py --project proscenium --plot floods.png [quiet files slow crowd urls all viewers]
 
-The clients come by the load port, which has no limits for one client: to nginx they are as many as if each
-had an address of its own. An answer counts as cut when it ends before its Content-Length. An honest client
-asks for a page, a picture and a sound all the while. Memory is what the engine counts against a container's
-limit, without the file cache that the kernel takes back at need. Clients, requests and seconds are bounded;
-the targets are this project's own containers.
+The clients use the load port, which has no limits for one client, as if each had an address of its own. A
+response counts as cut when it ends before its Content-Length. Another client requests a page, a picture and a
+sound all the while. Memory is what the engine counts against a container's limit, without the file cache that
+the kernel takes back when it is needed. Clients, requests and seconds are bounded; the targets are this
+project's own containers.
 """
 
 import argparse
@@ -32,14 +32,14 @@ from containers import SERVICES, Address, Containers, Engine
 HOST = b"upstage.localhost"
 BIG = "/media/bench/big.swf"
 SMALL = "/media/fox.svg"
-HONEST = ("/", SMALL, "/media/audio/applause.mp3")
-ESTABLISHED = b"\1"  # the state of a connection that no end has closed, in Linux' TCP_INFO
+OTHER = ("/", SMALL, "/media/audio/applause.mp3")
+ESTABLISHED = b"\1"  # the state of an open connection in Linux's TCP_INFO
 LIMIT = 0.8  # share of its memory limit that a container may use
 
 
 @dataclass
 class Sizes:
-    """How large each flood is; the defaults are those of the reliability page."""
+    """The size of each flood; the defaults are those of docs/reliability.md. Times in seconds."""
 
     quiet: float = 10.0
     files: int = 180
@@ -54,23 +54,23 @@ class Sizes:
 
 @dataclass
 class Outcome:
-    """What a flood's clients saw."""
+    """What the clients of a flood saw."""
 
     name: str
     answers: Counter[str] = field(default_factory=Counter)  # status, "held", "cut", "late", "refused"
-    honest: list[float] = field(default_factory=list)  # seconds
-    # What the honest client got instead of a whole 200 within 10 s.
+    other: list[float] = field(default_factory=list)  # seconds
+    # What the other client got instead of a complete 200 within 10 s.
     failed: Counter[str] = field(default_factory=Counter)
     # By service: second, share of its limit.
     memory: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     began: float = 0.0
     ended: float = 0.0
-    killed: list[str] = field(default_factory=list)  # log lines that tell of a process that was ended
+    killed: list[str] = field(default_factory=list)  # log lines about a killed process
 
     @property
     def p95(self) -> float:
-        """The honest client's 95th percentile, milliseconds."""
-        times = sorted(self.honest)
+        """The other client's 95th percentile, milliseconds."""
+        times = sorted(self.other)
         return times[int(0.95 * (len(times) - 1))] * 1000 if times else float("nan")
 
     def peak(self, service: str) -> float:
@@ -79,14 +79,13 @@ class Outcome:
 
     @property
     def faults(self) -> list[str]:
-        """Whatever is not as promised; empty if all is well."""
+        """Broken promises, one sentence each."""
         found = []
         if cut := self.answers["cut"]:
-            found.append(f"{cut} answers cut short")
+            found.append(f"{cut} responses cut short")
         if self.failed:
-            found.append(
-                f"honest requests failed: {dict(self.failed)} of {len(self.honest) + self.failed.total()}"
-            )
+            total = len(self.other) + self.failed.total()
+            found.append(f"requests of the other client failed: {dict(self.failed)} of {total}")
         found += [
             f"{name} used {self.peak(name):.0%} of its memory"
             for name in self.memory
@@ -98,9 +97,7 @@ class Outcome:
         told = ", ".join(f"{count:,} {what}" for what, count in sorted(self.answers.items()))
         memory = ", ".join(f"{name} {self.peak(name):.0%}" for name in self.memory)
         seconds = self.ended - self.began
-        line = (
-            f"{self.name:6} {seconds:5.1f} s  {told}; honest p95 {self.p95:.0f} ms; memory at most {memory}"
-        )
+        line = f"{self.name:6} {seconds:5.1f} s  {told}; other p95 {self.p95:.0f} ms; memory peak {memory}"
         return line + "".join(f"\n       FAULT: {fault}" for fault in self.faults)
 
 
@@ -153,12 +150,12 @@ async def answer(reader: asyncio.StreamReader) -> str:
 
 
 async def quiet(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
-    """No flood: what the honest client gets by itself."""
+    """No flood: only the other client."""
     await asyncio.sleep(sizes.quiet)
 
 
 async def files(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
-    """As many different large files, one after the other, all of them twice."""
+    """Fetch different large files one after the other, each twice."""
     for number in [*range(sizes.files)] * 2:
         outcome.answers[(await fetch(containers.address, f"{BIG}?v={number}"))[0]] += 1
 
@@ -166,8 +163,8 @@ async def files(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
 async def slow(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
     """Clients that read a few bytes every five seconds, as slowhttptest -X does.
 
-    Their time is shorter than nginx's patience with a client that takes nothing (send_timeout, 30 s). When it
-    is over they must still be connected; one in twenty then reads the rest.
+    They end before nginx would cut a client that reads nothing (send_timeout, 30 s). Until then they must
+    stay connected; one in twenty finally reads the rest.
     """
 
     async def client(number: int) -> str:
@@ -224,7 +221,7 @@ async def crowd(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
 
 
 async def urls(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
-    """Different URLs of one small file, each asked once; then the large file, eight times under new names."""
+    """Different URLs of one small file, each once; then eight new URLs of the large file."""
     numbers = iter(range(sizes.urls))
     batch = uuid4().hex[:8]
 
@@ -243,7 +240,7 @@ async def urls(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
 
 
 async def viewers(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
-    """Viewers of one webcam: each has seen its picture and waits for the next, which comes in the end."""
+    """Viewers of one webcam: each gets a picture and waits for the next one, which comes at the end."""
     camera = "/media/video/flood.jpg"
 
     async def client(number: int) -> None:
@@ -282,18 +279,18 @@ Observed = tuple[list[float], Counter[str], dict[str, list[tuple[float, float]]]
 def observe(
     address: Address, names: dict[str, str], results: "Connection[Observed, None]", over: Event
 ) -> None:
-    """Be the honest client and sample the memory until it is over, in a process that no flood slows down."""
-    honest: list[float] = []
+    """Be the other client and sample memory until the flood is over, in a process of its own."""
+    other: list[float] = []
     failed: Counter[str] = Counter()
     memory: dict[str, list[tuple[float, float]]] = {service: [] for service in names}
 
     async def ask() -> None:
-        for path in itertools.cycle(HONEST):
+        for path in itertools.cycle(OTHER):
             if over.is_set():
                 return
             status, seconds = await fetch(address, path, timeout=10)
             if status == "200":
-                honest.append(seconds)
+                other.append(seconds)
             else:
                 failed[f"{path} {status}"] += 1
             await asyncio.sleep(0.1)
@@ -310,7 +307,7 @@ def observe(
         await asyncio.gather(ask(), sample())
 
     asyncio.run(both())
-    results.send((honest, failed, memory))
+    results.send((other, failed, memory))
 
 
 def flood(project: str, name: str, sizes: Sizes) -> Outcome:
@@ -328,7 +325,7 @@ def flood(project: str, name: str, sizes: Sizes) -> Outcome:
         outcome.ended = time.time()
         over.set()
         if here.poll(30):
-            outcome.honest, outcome.failed, outcome.memory = here.recv()
+            outcome.other, outcome.failed, outcome.memory = here.recv()
         observer.join(10)
     assert outcome.memory, "the observer has failed"
     outcome.killed = containers.killed(outcome.began)
@@ -358,7 +355,7 @@ def plot(outcomes: Sequence[Outcome], path: Path) -> None:
 
 
 def main() -> int:
-    """Run the floods that are named, print what came of each; 1 if anything was not as promised."""
+    """Run the floods, print the outcome of each; exit status 1 if one broke a promise."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

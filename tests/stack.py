@@ -1,4 +1,4 @@
-"""One running stack, in containers or native, driven by the commands a user types."""
+"""One running stack, in containers or as plain processes, driven by the commands a user types."""
 
 import os
 import random
@@ -15,12 +15,20 @@ from support.stage_client import StageClient, WebStageClient
 from support.wait import wait_until
 
 REPO = Path(__file__).resolve().parent.parent
-# Another checkout may be under test at the same time; its user has given it another name.
+# Two checkouts can be tested at the same time under two project names.
 PROJECT = os.environ.get("COMPOSE_PROJECT_NAME", "proscenium") + "-test"
 PORTS = ("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "SECOND_SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")
 
-# `make test` is a make as well: its own variables are not the user's.
-NOT_INHERITED = {"MAKELEVEL", "MAKEFLAGS", "MFLAGS", "UPSTAGE_ADMIN_PASSWORD", "SERVER_NAMES", "ONLY"}
+# Variables that `make test` itself has set, or that a test sets.
+NOT_INHERITED = {
+    "MAKELEVEL",
+    "MAKEFLAGS",
+    "MFLAGS",
+    "UPSTAGE_ADMIN_PASSWORD",
+    "SERVER_NAMES",
+    "ONLY",
+    "COMPOSE_FILE",
+}
 
 
 @dataclass
@@ -32,30 +40,37 @@ class Stack:
     ports: dict[str, int] = field(
         default_factory=lambda: dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
     )
-    opening: str = ""  # what the first `make up` printed
-    knobs: dict[str, str] = field(default_factory=dict)  # anything else a user would set
-    # All of 127.0.0.0/8 is loopback; below 64 are those that a user would choose.
+    printed: str = ""  # by the first `make up`
+    settings: dict[str, str] = field(default_factory=dict)  # any other line of .env
+    # All of 127.0.0.0/8 is loopback; a user would choose a network below 64.
     native_net: str = field(default_factory=lambda: f"127.{random.randint(64, 254)}.{random.randint(0, 254)}")
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a user would have put into .env."""
+        """The settings that a user would write into .env."""
         return {
             **{key: value for key, value in os.environ.items() if key not in NOT_INHERITED},
             **{name: str(port) for name, port in self.ports.items()},
             "MODE": self.mode,
             "COMPOSE_PROJECT_NAME": self.project,
             "NATIVE_NET": self.native_net,
-            **self.knobs,
+            "EXTRAS": "",
+            **self.settings,
         }
+
+    @property
+    def compose_files(self) -> list[str]:
+        """What plain Compose commands need in place of EXTRAS."""
+        extras = self.settings.get("EXTRAS", "").split(",")
+        return ["compose.yaml", *(f"extras/{extra}/compose.yaml" for extra in extras if extra)]
 
     def make(self, target: str, *settings: str) -> str:
         """Run `make TARGET [NAME=value]`; return what it printed. AssertionError with that on failure."""
         return self._run("make", target, *settings)
 
     def compose(self, *arguments: str) -> str:
-        """Run a Compose command on this project (containers only); return its output."""
-        return self._run("docker", "compose", *arguments)
+        """Run a Compose command on this project and its extras (containers only); return its output."""
+        return self._run("docker", "compose", *(f"--file={file}" for file in self.compose_files), *arguments)
 
     def upstage(self, *arguments: str, password: str = "") -> str:
         """Run the backend's own command where it runs; `password` is what is typed at it."""
@@ -98,14 +113,14 @@ class Stack:
             self._run(ctl, "-s", f"unix://{control}", action, service)
 
     def restart(self, service: str) -> None:
-        """Stop a service and start it again; wait until the stack has noticed."""
+        """Restart a service; wait until every tier has noticed."""
         self.control("restart", service)
-        # Varnish believes in a backend again after a few good probes.
+        # Varnish needs a few good probes before it uses a backend again.
         wait_until(lambda: self.get("/admin/id").status_code == 200, within=60)
         wait_for_quiet_network()
 
     def url(self, path: str, host: str = "localhost") -> str:
-        """The address of a path as a browser on this machine would type it."""
+        """The URL of a path, as typed into a browser on this machine."""
         return f"http://{host}:{self.ports['HTTP_PORT']}{path}"
 
     def get(
@@ -144,10 +159,10 @@ class Stack:
     @property
     def admin_password(self) -> str:
         """The admin's password as `make up` printed it."""
-        return self.opening.split("password: ")[1].split()[0]
+        return self.printed.split("password: ")[1].split()[0]
 
-    def last_words(self) -> str:
-        """The end of every service's log, for a failed test."""
+    def log(self) -> str:
+        """The end of every service's log."""
         if self.mode == "containers":
             return self.compose("logs", "--tail", "40", "--no-color")
         logs = Path(f"/tmp/proscenium-{os.getuid()}", self.project, "log")
@@ -158,10 +173,10 @@ class Stack:
 
 
 def wait_for_quiet_network() -> None:
-    """Wait until the machine's own addresses have stayed the same for 3 seconds.
+    """Wait until this machine's network addresses have not changed for 3 seconds.
 
-    A container that starts gives its bridge port an address some 2 seconds later, and Chromium drops what it
-    is loading (ERR_NETWORK_CHANGED) when one comes or goes.
+    The bridge port of a new container gets an address about 2 seconds later, and Chromium aborts what it is
+    loading (ERR_NETWORK_CHANGED) when an address comes or goes.
     """
     addresses = Path("/proc/net/if_inet6")
     if not addresses.exists():

@@ -1,4 +1,4 @@
-"""Every line of the tables in docs/caching-rules.md, played against the running stack."""
+"""Every line of the table of cases in docs/caching-rules.md, requested from the running stack."""
 
 import re
 import uuid
@@ -43,7 +43,7 @@ def cases() -> list[Case]:
 
 
 def outcome(cache_status: str) -> str:
-    """What a Cache-Status says, in the words of the table."""
+    """A Cache-Status header in the words of the table."""
     members = [member.strip() for member in cache_status.split(",")]
     varnish = members[0]
     if not varnish.startswith("varnish"):
@@ -60,6 +60,7 @@ def test_the_page_has_its_table() -> None:
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)
+@pytest.mark.smoke
 def test_case(stack: Stack, case: Case) -> None:
     path = case.path.replace("NEW", uuid.uuid4().hex)
     for expected in (case.first, case.then):

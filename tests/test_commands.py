@@ -1,8 +1,10 @@
-"""The commands on machines that lack things: simulated with a PATH of our choosing."""
+"""The commands on machines without an engine, images or programs, simulated by a PATH of our choosing."""
 
 import os
+import re
 import shlex
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 from stack import REPO
 from support.ports import free_ports
 
-# What the scripts need of a system that has neither an engine nor our programs.
+# The programs that the scripts may expect on any system.
 BASICS = shlex.split("""
     bash sh env id dirname readlink cat grep sed awk find mkdir timeout sleep rm df printf tail date uname
     cksum tr
@@ -20,16 +22,25 @@ BASICS = shlex.split("""
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
-    """A copy of the checkout that anybody may read, and a bin folder with nothing but the basics."""
+    """A world-readable copy of the checkout, and a bin folder with nothing but the basics."""
     copy = tmp_path / "stack"
     shutil.copytree(
         REPO,
         copy,
-        ignore=shutil.ignore_patterns(".git", ".venv", ".run", "test-results", ".*_cache", "__pycache__"),
+        ignore=shutil.ignore_patterns(
+            ".git",
+            ".venv",
+            ".env",
+            "compose.override.yaml",
+            ".run",
+            "test-results",
+            ".*_cache",
+            "__pycache__",
+        ),
     )
     subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
     # nginx and varnishd live there, outside a user's PATH; this machine may have them.
-    native = copy / "bin" / "lib" / "native.sh"
+    native = copy / "native" / "native.sh"
     assert "PATH=$PATH:/usr/sbin\n" in native.read_text()
     native.write_text(native.read_text().replace("PATH=$PATH:/usr/sbin\n", ""))
     programs = tmp_path / "bin"
@@ -45,11 +56,11 @@ def bare(tmp_path: Path) -> Path:
 
 
 def run(
-    copy: Path, script: str, *arguments: str, user: int | None = None, **knobs: str
+    copy: Path, script: str, *arguments: str, user: int | None = None, **settings: str
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [copy / "bin" / script, *arguments],
-        env={"PATH": str(copy.parent / "bin"), "HOME": "/nonexistent", **knobs},
+        env={"PATH": str(copy.parent / "bin"), "HOME": "/nonexistent", **settings},
         user=user,
         capture_output=True,
         text=True,
@@ -73,41 +84,39 @@ def test_nothing_usable_is_one_clear_line_and_changes_nothing(bare: Path) -> Non
     assert files(bare) == before
 
 
-def test_containers_insisted_upon(bare: Path) -> None:
+def test_mode_containers_without_an_engine_fails(bare: Path) -> None:
     done = run(bare, "up", user=65534 if os.getuid() == 0 else None, MODE="containers")
     assert done.returncode == 1
     assert "MODE=native" in done.stderr
 
 
-def test_an_unknown_mode_is_refused(bare: Path) -> None:
+def test_an_unknown_mode_is_rejected(bare: Path) -> None:
     done = run(bare, "up", MODE="cloud")
     assert done.returncode == 1
     assert "MODE is 'cloud'" in done.stderr
 
 
 @pytest.mark.parametrize("closed", ["nginx/sites", "varnish/start.sh"])
-def test_a_checkout_of_a_strict_umask_is_refused_with_what_to_type(bare: Path, closed: str) -> None:
-    """In containers, others read the files. Only the user opens them: a private key may lie beside them."""
+def test_a_checkout_with_a_strict_umask_is_rejected_with_the_remedy(bare: Path, closed: str) -> None:
+    """Containers read the files as other users. A private key beside them keeps its mode."""
     docker = bare.parent / "bin" / "docker"
-    docker.write_text("#!/bin/sh\n")  # an engine that is content with everything
+    docker.write_text("#!/bin/sh\n")  # an engine that accepts every command
     docker.chmod(0o755)
     (bare / "nginx" / "a-users-own.key").touch(mode=0o600)
     (bare / closed).chmod(0o700)
     done = run(bare, "up")
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
-    assert f"may not read '{closed}'" in line
+    assert f"cannot read '{closed}'" in line
     command = line.split("Type: ")[1]
     assert f"Type: {command}" in run(bare, "doctor").stdout
     subprocess.run(["sh", "-c", command], cwd=bare, check=True)
-    assert "may not read" not in run(bare, "doctor").stdout
+    assert "cannot read" not in run(bare, "doctor").stdout
 
 
 def test_doctor_names_what_is_missing_and_what_to_type(bare: Path) -> None:
     before = files(bare)
     taken, free = free_ports(2)
-    import socket
-
     with socket.create_server(("127.0.0.1", taken)):
         done = run(
             bare,
@@ -128,7 +137,7 @@ def test_doctor_names_what_is_missing_and_what_to_type(bare: Path) -> None:
     assert files(bare) == before
 
 
-def test_commands_on_a_house_that_was_never_opened(bare: Path) -> None:
+def test_commands_on_a_stack_that_was_never_started(bare: Path) -> None:
     for command in ("down", "clean", "status", "logs", "load"):
         done = run(bare, "stack", command)
         assert done.returncode == 0, done.stderr
@@ -136,8 +145,8 @@ def test_commands_on_a_house_that_was_never_opened(bare: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["containers", "native"])
-def test_a_load_that_does_not_begin_names_no_report(bare: Path, mode: str) -> None:
-    """Neither an engine nor Locust is there. The report of the run before is not passed off as this one's."""
+def test_a_load_that_fails_to_start_names_no_report(bare: Path, mode: str) -> None:
+    """Without an engine or Locust: an earlier report is not presented as this run's."""
     load = bare / ".run" / "proscenium" / "load"
     load.mkdir(parents=True)
     (load.parent / "mode").write_text(mode)
@@ -161,12 +170,76 @@ def test_the_environment_wins_over_the_env_file(bare: Path) -> None:
     assert done.stdout.split() == ["3333", "2222", "3000"], done
 
 
+def compose_file(bare: Path, **settings: str) -> str:
+    """What the commands give to Compose as COMPOSE_FILE."""
+    done = subprocess.run(
+        ["bash", "-c", ". bin/lib/common.sh; echo $COMPOSE_FILE"],
+        cwd=bare,
+        env={"PATH": str(bare.parent / "bin"), **settings},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=10,
+    )
+    return done.stdout.strip()
+
+
+def test_extras_become_compose_files(bare: Path) -> None:
+    assert compose_file(bare) == "compose.yaml"
+    chosen = "compose.yaml:extras/mirror/compose.yaml:extras/inspect/compose.yaml"
+    for separated in ("mirror,inspect", "mirror inspect", "mirror, inspect"):
+        assert compose_file(bare, EXTRAS=separated) == chosen
+    (bare / ".env").write_text("EXTRAS=mirror,inspect\n")
+    assert compose_file(bare) == chosen
+    assert compose_file(bare, EXTRAS="") == "compose.yaml"
+    assert compose_file(bare, COMPOSE_FILE="mine.yaml") == "mine.yaml"
+
+    override = bare / "compose.override.yaml"
+    override.symlink_to("offline/compose.yaml")  # as `make up` links it for plain Compose commands
+    assert compose_file(bare) == chosen
+    override.unlink()
+    override.touch()
+    assert compose_file(bare) == f"{chosen}:compose.override.yaml"
+
+
+def test_an_unknown_extra_is_rejected_with_the_known_ones(bare: Path) -> None:
+    done = run(bare, "up", EXTRAS="mirror,curtain")
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert "'curtain'" in line
+    assert line.endswith(" inspect mirror second webcam workers.")
+
+
+def test_the_ports_of_chosen_extras_are_checked(bare: Path) -> None:
+    stage, ftp, passive = free_ports(3)
+    settings = {
+        "SECOND_SWF_PORT": str(stage),
+        "FTP_PORT": str(ftp),
+        "FTP_PASSIVE_PORTS": f"{passive}-{passive + 1}",
+    }
+    with socket.create_server(("127.0.0.1", stage)), socket.create_server(("127.0.0.1", passive)):
+        without = run(bare, "doctor", user=None, **settings).stdout
+        report = run(bare, "doctor", user=None, EXTRAS="second,webcam", **settings).stdout.splitlines()
+    assert "SECOND_SWF_PORT" not in without
+    assert "FTP" not in without
+    moved = f"make up FTP_PASSIVE_PORTS={passive + 1000}-{passive + 1001}"
+    for port, remedy in ((stage, f"make up SECOND_SWF_PORT={stage + 1000}"), (passive, moved)):
+        [line] = [line for line in report if f" {port} " in line]
+        assert "taken by another program" in line
+        assert line.split("Type: ")[1] == remedy
+    [line] = [line for line in report if f"FTP_PORT {ftp} " in line]
+    assert "free" in line
+
+
 REGISTRY = """#!/bin/sh
-# The file `registry` says whether it answers; what has been built is always here.
+# An engine. The file `registry` says whether a registry answers; an image's label is in the file of its name.
+for last; do :; done
 case "$*" in
-*"config --images") echo "${NGINX_IMAGE:-nginx:1}" ;;
-*config) echo "PYTHON_IMAGE: ${PYTHON_IMAGE:-python:3}" ;;
-"image inspect proscenium/"*) ;;
+*" config") echo "image: ${NGINX_IMAGE:-nginx:1}" && echo "PYTHON_IMAGE: ${PYTHON_IMAGE:-python:3}" ;;
+"image inspect proscenium/base"*) ;;
+"image inspect -f {{.Id}}"*) echo base ;;
+"image inspect -f"*) cat "built-${last##*/}" ;;
+"build --label "*) echo "${3#content=}" >"built-${9##*/}" ;;
 *inspect*) [ -e registry ] ;;
 esac
 """
@@ -174,7 +247,7 @@ esac
 
 def choose_images(bare: Path) -> str:
     done = subprocess.run(
-        ["bash", "-c", ". bin/lib/common.sh; . bin/lib/images.sh; choose_images; echo ${NGINX_IMAGE:-}"],
+        ["bash", "-c", ". bin/lib/common.sh; . offline/images.sh; choose_images; echo ${NGINX_IMAGE:-}"],
         cwd=bare,
         env={"PATH": f"{bare.parent / 'bin'}:{os.environ['PATH']}"},
         stdout=subprocess.PIPE,
@@ -185,10 +258,40 @@ def choose_images(bare: Path) -> str:
     return done.stdout
 
 
-def test_plain_compose_hears_of_the_offline_images(bare: Path) -> None:
+def install_registry(bare: Path) -> None:
     docker = bare.parent / "bin" / "docker"
     docker.write_text(REGISTRY)
     docker.chmod(0o755)
+
+
+def test_the_offline_images_are_built_when_their_files_change(bare: Path) -> None:
+    install_registry(bare)
+    assert choose_images(bare).count("Building") == 4
+    assert choose_images(bare).count("Building") == 0
+    with (bare / "offline" / "Dockerfile").open("a") as dockerfile:
+        dockerfile.write("# changed\n")
+    assert choose_images(bare).count("Building") == 4
+
+
+def test_the_images_can_be_built_as_the_readme_says(bare: Path) -> None:
+    [printed] = re.findall(r"```sh\n(.*?)```", (bare / "offline" / "README.md").read_text(), re.S)
+    docker = bare.parent / "bin" / "docker"
+    docker.write_text('#!/bin/sh\necho "$@" >>commands\n')
+    docker.chmod(0o755)
+    (bare / "offline" / "base.sh").write_text('#!/bin/sh\necho base "$@" >>commands\n')
+    (bare / "compose.override.yaml").unlink(missing_ok=True)
+    path = f"{docker.parent}:{os.environ['PATH']}"
+    subprocess.run(["bash", "-ec", printed], cwd=bare, env={"PATH": path}, check=True, timeout=20)
+    commands = (bare / "commands").read_text()
+    names = re.findall(r"^\w+=(.*)$", (bare / "offline" / "images.env").read_text(), re.M)
+    assert sorted(re.findall(r"(?:-t|^base) (\S+)", commands, re.M)) == sorted(names)
+    targets = re.findall(r"AS (\w+)", (bare / "offline" / "Dockerfile").read_text())
+    assert re.findall(r"--target (\w+)", commands) == targets
+    assert (bare / "compose.override.yaml").resolve() == bare / "offline" / "compose.yaml"
+
+
+def test_plain_compose_hears_of_the_offline_images(bare: Path) -> None:
+    install_registry(bare)
     override = bare / "compose.override.yaml"
     override.unlink(missing_ok=True)
     for _ in range(2):
@@ -206,7 +309,7 @@ def test_plain_compose_hears_of_the_offline_images(bare: Path) -> None:
 
 
 def test_an_engine_that_cannot_start_is_named(bare: Path) -> None:
-    """`docker` is there, `dockerd` dies at once: native mode is chosen, and its reason said."""
+    """`docker` exists and `dockerd` ends at once: the reason is printed."""
     programs = bare.parent / "bin"
     for name in ("docker", "dockerd"):
         (programs / name).write_text("#!/bin/sh\nexit 1\n")

@@ -1,6 +1,7 @@
-"""What is only true of containers: how they are locked up, and who can reach whom."""
+"""Containers: hardening, networks, and what happens when one is stopped, frozen, killed or re-created."""
 
 import json
+import re
 import socket
 import subprocess
 import time
@@ -23,7 +24,7 @@ def inspect(stack: Stack, service: str) -> dict:  # type: ignore[type-arg]
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_hardened(stack: Stack, service: str) -> None:
-    """The running container, not the file: an engine may ignore what it does not know."""
+    """The running container, not the file: an engine may ignore options it does not support."""
     found = inspect(stack, service)
     host = found["HostConfig"]
     assert found["State"]["Health"]["Status"] == "healthy"
@@ -45,14 +46,17 @@ def test_hardened(stack: Stack, service: str) -> None:
 
 
 def test_plain_compose_commands_work(stack: Stack) -> None:
-    """They do not have the variables of `make up`; without a registry an override tells them the images."""
-    variables = {name: value for name, value in stack.environment.items() if not name.endswith("_IMAGE")}
+    """Without the names that `make up` exports; compose.override.yaml has the offline images'."""
+    exported = re.findall(r"^(\w+)=(.*)$", (REPO / "offline" / "images.env").read_text(), re.M)
+    variables = dict(stack.environment.items() - set(exported))
+    override = [name for name in ("compose.override.yaml",) if (REPO / name).exists()]
+    variables["COMPOSE_FILE"] = ":".join([*stack.compose_files, *override])
 
     def compose(*arguments: str) -> str:
         return subprocess.check_output(["docker", "compose", *arguments], cwd=REPO, env=variables, text=True)
 
     before = compose("ps", "-q")
-    compose("up", "-d")
+    compose("up", "-d", *SERVICES)
     assert compose("ps", "-q") == before
     assert "locust" in compose(
         "run", "--rm", "-T", "--no-deps", "--entrypoint", "locust", "locust", "--version"
@@ -72,7 +76,7 @@ import socket, sys
 try:
     socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=2).close()
 except OSError:
-    sys.exit("exit: nobody there")
+    sys.exit("exit: no connection")
 """
 
 
@@ -89,7 +93,7 @@ except OSError:
 )
 def test_networks(stack: Stack, source: str, host: str, port: int, reached: bool) -> None:
     def connect() -> None:
-        # A name that is not on the network is looked for outside, where nobody answers.
+        # A name that is not on the network is looked up outside, where no server answers.
         soon = "RES_OPTIONS=timeout:1 attempts:1"
         stack.compose("exec", "-T", "-e", soon, source, "python", "-c", REACHES, host, str(port))
 
@@ -101,8 +105,8 @@ def test_networks(stack: Stack, source: str, host: str, port: int, reached: bool
 
 
 @pytest.mark.parametrize("source", ["backend", "locust"])
-def test_there_is_no_way_out(stack: Stack, source: str) -> None:
-    """Not by name, as above, and not by address either: nginx's, on the network that is published."""
+def test_internal_networks_have_no_way_out(stack: Stack, source: str) -> None:
+    """Not by address either: nginx's, on the published network."""
     networks = inspect(stack, "nginx")["NetworkSettings"]["Networks"]
     edge = networks[f"{stack.project}_edge"]["IPAddress"]
     with pytest.raises(AssertionError, match="exit"):
@@ -110,11 +114,11 @@ def test_there_is_no_way_out(stack: Stack, source: str) -> None:
 
 
 @pytest.mark.parametrize("frozen", ["varnish", "backend"])
-def test_a_frozen_tier_is_no_reason_to_wait(stack: Stack, frozen: str) -> None:
-    """A stopped process still takes connections. What was asked for before keeps coming, the rest is 503."""
+def test_a_frozen_service_does_not_make_clients_wait(stack: Stack, frozen: str) -> None:
+    """A frozen process still accepts connections. Cached responses are served, the others are 503."""
     known = "/media/bench/tiny.html"
     for _ in range(3):  # into Varnish, then into nginx
-        whole = stack.get(known)
+        complete = stack.get(known)
     stack.compose("pause", frozen)
     try:
         for path, status in ((known, 200), (f"/stages/{uuid.uuid4().hex}", 503)):
@@ -122,17 +126,17 @@ def test_a_frozen_tier_is_no_reason_to_wait(stack: Stack, frozen: str) -> None:
             answer = stack.get(path)
             assert (answer.status_code, time.monotonic() - started < 6) == (status, True), path
             if status == 200:
-                assert answer.content == whole.content
+                assert answer.content == complete.content
             else:
                 assert answer.headers["Retry-After"] == "5"
     finally:
         stack.compose("unpause", frozen)
         wait_until(lambda: stack.get("/admin/id").status_code == 200, within=60)
-        # Until then the engine starts nothing that depends on it: it could not look after it meanwhile.
+        # Until its health check has passed again, the engine starts no service that depends on it.
         wait_until(lambda: inspect(stack, frozen)["State"]["Health"]["Status"] == "healthy", within=60)
 
 
-def test_a_dead_varnish_is_answered_by_our_own_page(stack: Stack) -> None:
+def test_without_varnish_nginx_sends_our_503_page(stack: Stack) -> None:
     stack.compose("stop", "varnish")
     try:
         answer = stack.get(f"/stages/{uuid.uuid4().hex}")
@@ -145,15 +149,17 @@ def test_a_dead_varnish_is_answered_by_our_own_page(stack: Stack) -> None:
         wait_until(lambda: stack.get("/").status_code == 200)
 
 
-def test_nginx_stops_while_the_stage_is_in_use(stack: Stack) -> None:
-    """The image's own signal would wait for the stage socket, until the engine kills nginx after 10 s."""
+def test_nginx_stops_while_a_stage_socket_is_open(stack: Stack) -> None:
+    """With the image's own signal nginx waits for the socket until the engine kills it after 10 s."""
     container = inspect(stack, "nginx")
     image = subprocess.check_output(["docker", "image", "inspect", container["Image"]], text=True)
     assert json.loads(image)[0]["Config"]["StopSignal"] == "SIGQUIT"
     stage = stack.stage_client()
     stage.join()
+    started = time.monotonic()
     stack.compose("stop", "nginx")
     try:
+        assert time.monotonic() - started < 3
         stopped = subprocess.check_output(["docker", "inspect", container["Id"]], text=True)
         assert json.loads(stopped)[0]["State"]["ExitCode"] == 0  # killed: 137
     finally:
@@ -161,8 +167,8 @@ def test_nginx_stops_while_the_stage_is_in_use(stack: Stack) -> None:
         stack.compose("up", "-d", "--no-deps", "--wait", "nginx")
 
 
-def every_door_is_open(stack: Stack) -> bool:
-    """Every topology answers, fetching anew; so do the stage by both its doors, and the policy."""
+def every_listener_answers(stack: Stack) -> bool:
+    """Whether every site answers from the backend, and both stage transports and the policy port answer."""
     for host in ("localhost", "classic.localhost", "nginx.localhost", "static.localhost"):
         assert stack.get(f"/admin/id?{uuid.uuid4().hex}", host).status_code == 200, host
     for stage in (stack.stage_client(), stack.web_stage_client()):
@@ -175,7 +181,7 @@ def every_door_is_open(stack: Stack) -> bool:
 
 
 def squat(network: str, address: str, image: str) -> list[str]:
-    """Start containers on a network until one of them has that address; all of them."""
+    """Start containers on a network until one of them has that address; return all of them."""
     squatters = []
     for _ in range(16):
         run = ["docker", "run", "-d", "--rm", "--network", network, "--entrypoint", "sleep", image, "60"]
@@ -183,7 +189,7 @@ def squat(network: str, address: str, image: str) -> list[str]:
         where = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
         if address in subprocess.check_output(["docker", "inspect", "-f", where, squatters[-1]], text=True):
             return squatters
-    raise AssertionError(f"{address} cannot be had on {network}")
+    raise AssertionError(f"{address} is not free on {network}")
 
 
 @pytest.mark.parametrize("service", ["nginx", "varnish", "backend", "policyd"])
@@ -200,22 +206,22 @@ def test_a_recreated_container_is_found_under_its_new_address(stack: Stack, serv
         after = inspect(stack, service)["NetworkSettings"]["Networks"]
         for network, found in before.items():
             assert after[network]["IPAddress"] != found["IPAddress"]
-        wait_until(lambda: every_door_is_open(stack), within=15)
+        wait_until(lambda: every_listener_answers(stack), within=15)
     finally:
         subprocess.run(["docker", "kill", *squatters], stdout=subprocess.DEVNULL)
     assert {name: inspect(stack, name)["State"]["StartedAt"] for name in others} == others
 
 
 def who_answers(stack: Stack, host: str = "localhost") -> str:
-    """The service whose log has a request that we make."""
+    """Make a request; return the backend whose log has it."""
     marker = f"/nowhere-{uuid.uuid4().hex}"
     assert stack.get(marker, host).status_code == 404
     for _ in range(20):
-        for service in ("backend", "mirror", "second"):
-            if marker in stack.compose("--profile", "*", "logs", "--tail", "50", service):
+        for service in ("backend", *({"mirror", "second"} & set(stack.settings["EXTRAS"].split(",")))):
+            if marker in stack.compose("logs", "--tail", "50", service):
                 return service
         time.sleep(0.1)
-    raise AssertionError("nobody has it in the log")
+    raise AssertionError(f"{marker} is in no log")
 
 
 WITH_MIRROR = ("localhost", "nginx.localhost", "static.localhost")
@@ -225,10 +231,13 @@ def answers(service: str, stack: Stack, host: str) -> bool:
     return who_answers(stack, host) == service
 
 
-def test_the_mirror_takes_over_and_gives_back(stack: Stack) -> None:
-    """As at the festival: the show moves to the mirror, with what was said, and returns."""
-    profiles = stack.knobs["COMPOSE_PROFILES"]
-    stack.knobs["COMPOSE_PROFILES"] = profiles + ",mirror"
+def test_the_mirror_takes_over_gives_back_and_is_removed(stack: Stack) -> None:
+    """Pages, stage and chat move to the mirror when the backend stops, and back when it starts.
+
+    `make up` without the extra removes the mirror; the sockets that a killed mirror leaves do not matter.
+    """
+    extras = stack.settings["EXTRAS"]
+    stack.settings["EXTRAS"] = extras + ",mirror"
     try:
         stack.make("up")
         assert who_answers(stack) == "backend"
@@ -257,44 +266,38 @@ def test_the_mirror_takes_over_and_gives_back(stack: Stack) -> None:
         stack.compose("start", "backend")
         for host in WITH_MIRROR:
             wait_until(partial(answers, "backend", stack, host), within=30)
-    finally:
-        stack.knobs["COMPOSE_PROFILES"] = profiles
-        stack.compose("start", "backend")
-        stack.make("up")
-        wait_until(lambda: every_door_is_open(stack), within=30)
-
-
-def test_up_with_fewer_profiles_takes_them_back(stack: Stack) -> None:
-    """Also when the server was killed and has left its sockets."""
-    profiles = stack.knobs["COMPOSE_PROFILES"]
-    stack.knobs["COMPOSE_PROFILES"] = profiles + ",mirror"
-    try:
-        stack.make("up")
-        assert "mirror" in stack.compose("exec", "-T", "varnish", "cat", "/tmp/varnish/profiles.vcl")
         stack.compose("kill", "mirror")
     finally:
-        stack.knobs["COMPOSE_PROFILES"] = profiles
+        stack.settings["EXTRAS"] = extras
+        stack.compose("start", "backend")
         stack.make("up")
-    assert stack.compose("--profile", "*", "ps", "-aq", "mirror") == ""
-    assert "mirror" not in stack.compose("exec", "-T", "varnish", "cat", "/tmp/varnish/profiles.vcl")
-    assert "mirror" not in stack.compose("exec", "-T", "varnish", "ls", "/run/proscenium")
+    assert "mirror" not in stack.compose("ps", "--all", "--services").split()
+    assert "mirror" not in stack.compose("exec", "-T", "varnish", "cat", "/tmp/varnish/extras.vcl")
+    assert "mirror" not in stack.compose("exec", "-T", "nginx", "ls", "/etc/nginx/generated").split()
+    assert "mirror.sock" in stack.compose("exec", "-T", "varnish", "ls", "/run/proscenium")
+    wait_until(lambda: every_listener_answers(stack), within=30)
     assert {"second", "webcam", "inspect"} <= set(stack.compose("ps", "--services").split())
 
 
-def test_the_second_theatre_is_another_one(stack: Stack) -> None:
+def test_the_second_backend_has_stages_of_its_own(stack: Stack) -> None:
     stack.compose("exec", "-T", "second", "upstage", "stage", "add", "elsinore", "--name", "Elsinore")
     wait_until(lambda: stack.get("/stages/elsinore", "second.localhost").status_code == 200, within=5)
     assert stack.get("/stages/elsinore").status_code == 404
     assert who_answers(stack, "second.localhost") == "second"
     assert who_answers(stack) == "backend"
     assert stack.get("/media/bench/tiny.html", "second.localhost").status_code == 200
-    # Only there is this stage, so whoever takes a seat on it has come through the right door.
-    for line in (
-        stack.web_stage_client("second.localhost"),
-        stack.stage_client("SECOND_SWF_PORT"),
-    ):
-        line.join(stage="elsinore")
-        line.close()
+    # Only the second backend has this stage.
+    for client in (stack.web_stage_client("second.localhost"), stack.stage_client("SECOND_SWF_PORT")):
+        client.join(stage="elsinore")
+        client.close()
+
+
+def test_the_commands_in_the_page_of_the_extra_second(stack: Stack) -> None:
+    page = (REPO / "extras" / "second" / "README.md").read_text()
+    [(commands, promised)] = re.findall(r"```sh\n(.*?)```\n\n```text\n(.*?)```", page, re.S)
+    commands = commands.replace("8080", str(stack.ports["HTTP_PORT"]))
+    printed = subprocess.check_output(["bash", "-c", commands], cwd=REPO, env=stack.environment, text=True)
+    assert printed.replace("\r", "").endswith(promised)
 
 
 def test_the_log_of_the_inspector_names_the_real_client(stack: Stack) -> None:

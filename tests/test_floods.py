@@ -1,4 +1,4 @@
-"""Floods of the running stack, as long as a test may last; `python tests/floods.py` has them in full."""
+"""The floods of tests/floods.py, shortened; `python tests/floods.py` runs them at full size."""
 
 import pytest
 
@@ -6,12 +6,20 @@ from floods import FLOODS, Sizes, flood
 from stack import Stack
 
 pytestmark = pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
+SIZES = Sizes(files=150, slow=600, seconds=8, crowd=150, crowd_seconds=3, urls=5000, viewer_seconds=6)
+QUICK = ("files", "crowd", "urls")
 
 
-@pytest.mark.parametrize("name", [name for name in FLOODS if name != "quiet"])
-def test_nothing_is_cut_short(stack: Stack, name: str) -> None:
-    sizes = Sizes(files=150, slow=600, seconds=8, crowd=150, crowd_seconds=3, urls=5000, viewer_seconds=6)
-    outcome = flood(stack.project, name, sizes)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+        for name in FLOODS
+        if name != "quiet"
+    ],
+)
+def test_no_response_is_cut_short(stack: Stack, name: str) -> None:
+    outcome = flood(stack.project, name, SIZES)
     assert not outcome.faults, outcome
     assert outcome.answers.total() >= 300
     assert set(outcome.answers) <= {"200", "held"}, outcome

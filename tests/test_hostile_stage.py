@@ -1,4 +1,4 @@
-"""Forty hostile clients of the stage through the whole stack: the others hardly notice."""
+"""Forty hostile stage clients, through the whole stack: chat stays quick for the others."""
 
 import json
 import subprocess
@@ -9,7 +9,10 @@ import pytest
 from stack import REPO, Stack
 
 
-@pytest.mark.parametrize("kind", ["ping0", "fragment1", "nul-only", "join"])
+@pytest.mark.parametrize(
+    "kind",
+    ["fragment1", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("ping0", "nul-only", "join"))],
+)
 def test_forty_hostile_clients_do_not_stop_the_stage(stack: Stack, kind: str) -> None:
     attack = [str(REPO / "backend/tests/hostile_stage.py"), "--host", "127.0.0.1", "--kind", kind]
     ports = ["--web", str(stack.ports["HTTP_PORT"]), "--stage", str(stack.ports["SWF_PORT"])]
@@ -22,5 +25,5 @@ def test_forty_hostile_clients_do_not_stop_the_stage(stack: Stack, kind: str) ->
     assert done.returncode == 0, done.stderr
     quiet, attacked = map(json.loads, done.stdout.splitlines())
     assert attacked["health_failures"] == 0
-    # Without the budget it was seconds, if any line came at all; the rest is what a busy machine does.
+    # Without a budget for each client it was seconds; the margin is for busy machines.
     assert attacked["p50_ms"] < quiet["p50_ms"] + 250

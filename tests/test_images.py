@@ -1,26 +1,133 @@
-"""The images that are built from this checkout."""
+"""The images that are configured, official or not: offline/contract.toml, and our own files on them."""
 
 import json
 import os
 import shutil
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stack import REPO
-from test_static import check
+from test_static import check, third_party_imports
 
 pytestmark = pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here")
 
+CONTRACT: dict[str, dict[str, Any]] = tomllib.loads((REPO / "offline" / "contract.toml").read_text())
+ACCEPTED = [(name, script) for name, terms in CONTRACT.items() for script in terms["accepts"]]
+WRITTEN = ("/etc/nginx/generated", "/var/tmp")  # by nginx's start script; volumes in compose.yaml
+OPTIONAL = ("MIRROR", "MIRROR_STAGE", "SECOND", "SECOND_STAGE")  # files that are read only if these are set
+every_image = pytest.mark.parametrize("name", CONTRACT)
 
-def test_policyd_runs_when_built_from_a_checkout_of_a_strict_umask(tmp_path: Path) -> None:
-    """COPY keeps the modes of the files, and the container's user is not their owner."""
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    """The services of compose.yaml with the images that are configured."""
+    return json.loads(check("docker", "compose", "config", "--format", "json"))["services"]  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def images(services: dict[str, Any]) -> dict[str, str]:
+    """The image behind each name of the contract."""
+    found = {name: services[name]["image"] for name in CONTRACT if name in services}
+    return {**found, "python": services["backend"]["build"]["args"]["PYTHON_IMAGE"]}
+
+
+def inside(image: str, script: str, *options: str) -> str:
+    """Run a shell script in a new container of an image, limited as in compose.yaml; its output."""
+    limits = ("--network=none", "--read-only", "--tmpfs=/tmp:exec,mode=1777", "--cap-drop=ALL")
+    return check("docker", "run", "--rm", *limits, *options, "--entrypoint=sh", image, "-c", script)
+
+
+def lines(image: str, script: str) -> list[str]:
+    """The lines that a script prints in a container of an image."""
+    return inside(image, script).splitlines()
+
+
+@every_image
+def test_users(images: dict[str, str], name: str) -> None:
+    found = lines(images[name], "cut -d: -f1,3,4,6,7 /etc/passwd")
+    assert set(CONTRACT[name]["users"]) <= set(found)
+
+
+@every_image
+def test_configuration(images: dict[str, str], name: str) -> None:
+    [inspected] = json.loads(check("docker", "image", "inspect", images[name]))
+    found = inspected["Config"]
+    for field, value in CONTRACT[name]["config"].items():
+        assert (found.get(field) or type(value)()) == value, field
+    assert {f"{name}={value}" for name, value in CONTRACT[name]["environment"].items()} <= set(found["Env"])
+
+
+@every_image
+def test_programs(images: dict[str, str], name: str) -> None:
+    programs = CONTRACT[name]["programs"]
+    found = lines(images[name], f"for path in {' '.join(programs)}; do command -v ${{path##*/}}; done; true")
+    assert found == programs
+
+
+@every_image
+def test_programs_that_no_script_may_count_on(images: dict[str, str], name: str) -> None:
+    absent = " ".join(CONTRACT[name]["absent"])
+    assert lines(images[name], f"for program in {absent}; do command -v $program; done; true") == []
+
+
+@every_image
+def test_folders(images: dict[str, str], name: str) -> None:
+    folders = CONTRACT[name]["folders"]
+    image = images[name]
+    # Without the limits, which mount another /tmp.
+    script = f"stat -c '%n %a %F' {' '.join(folders)}"
+    found = check("docker", "run", "--rm", "--entrypoint=sh", image, "-c", script).splitlines()
+    assert found == [f"{folder} {mode} directory" for folder, mode in folders.items()]
+
+
+@pytest.mark.parametrize(("name", "script"), ACCEPTED)
+def test_accepts(images: dict[str, str], name: str, script: str) -> None:
+    inside(images[name], script, f"--user={CONTRACT[name]['runs_as']}")
+
+
+def test_locust_brings_what_the_load_test_imports(images: dict[str, str]) -> None:
+    modules = ", ".join(sorted(third_party_imports()))
+    inside(images["locust"], f"python -c 'import {modules}'")
+
+
+@every_image
+def test_the_stack_runs_it_as_the_same_user(services: dict[str, Any], name: str) -> None:
+    for service in {"python": ("backend", "policyd")}.get(name, (name,)):
+        assert services[service]["user"] == CONTRACT[name]["runs_as"], service
+
+
+def test_every_service_brings_its_entrypoint(services: dict[str, Any]) -> None:
+    """The official images' own entrypoints expect other configuration, or would start other programs."""
+    for name, service in services.items():
+        assert service["entrypoint"] or "build" in service, name
+
+
+def test_every_cache_rule_on_the_configured_varnish(images: dict[str, str]) -> None:
+    rules = list((REPO / "varnish" / "tests").glob("*.vtc"))
+    script = "cd /etc/varnish/tests && varnishtest -j 4 -k -t 60 *.vtc"
+    done = inside(images["varnish"], script, f"--volume={REPO}/varnish:/etc/varnish:ro")
+    assert done.count(" passed ") == len(rules)
+
+
+def test_the_configured_nginx_accepts_our_configuration(images: dict[str, str]) -> None:
+    folder = "/etc/nginx/proscenium"
+    script = f"cd {folder} && . scripts/render.sh && nginx -t -e stderr -p $PREFIX -c $configuration"
+    mounts = (f"--volume={REPO}/nginx:{folder}:ro", *(f"--tmpfs={path}:mode=1777" for path in WRITTEN))
+    optional = [f"--env={name}_ADDRESS=unix:/run/a.sock" for name in OPTIONAL]
+    inside(images["nginx"], script, f"--user={CONTRACT['nginx']['runs_as']}", *mounts, *optional)
+
+
+def test_policyd_runs_when_built_from_a_checkout_with_a_strict_umask(
+    images: dict[str, str], tmp_path: Path
+) -> None:
+    """COPY keeps the modes of the files, and the container's user does not own them."""
     copy = shutil.copytree(REPO / "policyd", tmp_path / "policyd")
     check("chmod", "-R", "go=", copy)
-    service = json.loads(check("docker", "compose", "config", "--format", "json"))["services"]["policyd"]
-    base = f"PYTHON_IMAGE={service['build']['args']['PYTHON_IMAGE']}"
     image = "proscenium/test-strict-umask"
-    check("docker", "build", "-q", "-t", image, "--build-arg", base, copy)
+    check("docker", "build", "-q", "-t", image, "--build-arg", f"PYTHON_IMAGE={images['python']}", copy)
     try:
         assert "Flash socket policy daemon" in check("docker", "run", "--rm", image, "--help")
     finally:

@@ -1,8 +1,9 @@
-"""Opening, closing and looking at the stack with the commands of the Makefile."""
+"""Starting, stopping and inspecting the stack with the commands of the Makefile."""
 
 import os
 import re
 import socket
+import subprocess
 import threading
 import time
 import uuid
@@ -18,13 +19,15 @@ from support.wait import wait_until
 OPERATIONS = REPO / "docs" / "operations.md"
 
 
-def test_up_ends_with_the_addresses_and_the_password(stack: Stack) -> None:
-    assert "The stack is open." in stack.opening
-    assert f"http://localhost:{stack.ports['HTTP_PORT']}/stages/demo" in stack.opening
-    assert f"http://localhost:{stack.ports['LOCUST_PORT']}/" in stack.opening
+@pytest.mark.smoke
+def test_up_prints_addresses_and_password(stack: Stack) -> None:
+    assert "Proscenium is running." in stack.printed
+    assert f"http://localhost:{stack.ports['HTTP_PORT']}/stages/demo" in stack.printed
+    assert f"http://localhost:{stack.ports['LOCUST_PORT']}/" in stack.printed
     assert len(stack.admin_password) >= 12
 
 
+@pytest.mark.smoke
 def test_every_service_is_healthy(stack: Stack) -> None:
     status = stack.make("status")
     services = ("nginx", "varnish", "backend", "policyd", "locust")
@@ -43,7 +46,7 @@ def test_up_again_changes_nothing_and_says_the_same(stack: Stack) -> None:
 
 
 def second_copy(stack: Stack) -> Stack:
-    """The command in operations.md with other numbers, typed where .env has the first copy's ports."""
+    """The command in operations.md with other port numbers, run where .env has the first copy's."""
     [printed] = re.findall(r"## A second copy\n\n```sh\n(.*?)```", OPERATIONS.read_text(), re.S)
     assert printed.endswith(" make up\n")
     project, *ports = re.findall(r"(\w+)=", printed)
@@ -52,37 +55,45 @@ def second_copy(stack: Stack) -> Stack:
     return Stack(stack.mode, stack.project + "-second", {**stack.ports, **its_own})
 
 
-def test_a_second_house_beside_the_first(stack: Stack) -> None:
+def kept_data(stack: Stack) -> list[str]:
+    """The volumes or the folder of a stack."""
+    if stack.mode == "native":
+        return [str(path) for path in (REPO / ".run").glob(stack.project)]
+    label = f"label=com.docker.compose.project={stack.project}"
+    return subprocess.check_output(["docker", "volume", "ls", "-q", "--filter", label], text=True).split()
+
+
+def test_a_second_copy_beside_the_first(stack: Stack) -> None:
     """Another project name and other ports are enough; down keeps the data, clean removes them."""
     second = second_copy(stack)
-    second.knobs["SERVER_NAMES"] = "stage.example 192.0.2.7"
-    second.knobs["HEALTH_INTERVAL"] = "1s"  # three times each service waits for the one behind it
+    second.settings["SERVER_NAMES"] = "stage.example 192.0.2.7"
+    second.settings["HEALTH_INTERVAL"] = "1s"  # each start waits for every health check
     try:
-        second.opening = second.make("up")
+        second.printed = second.make("up")
         assert second.admin_password != stack.admin_password
         for each in (stack, second):
             assert each.get("/stages/demo").status_code == 200
         assert second.get("/stages/demo", "stage.example").status_code == 200
         assert stack.get("/stages/demo", "stage.example").status_code == 421
 
+        second.upstage("stage", "add", "elsinore", "--name", "Elsinore")
         assert "data are kept" in second.make("down")
         assert stack.get("/stages/demo").status_code == 200
-        assert second.admin_password in second.make("up")
-
-        assert "removed" in second.make("clean")
-        assert second.make("status").startswith("The stack")
-        second.knobs["UPSTAGE_ADMIN_PASSWORD"] = "chosen-by-the-user"
-        old, second.opening = second.opening, second.make("up")
-        assert old != second.opening
+        second.settings["UPSTAGE_ADMIN_PASSWORD"] = "chosen-by-the-user"
+        second.printed = second.make("up")
         assert second.admin_password == "chosen-by-the-user"
+        assert second.get("/stages/elsinore").status_code == 200
     finally:
-        second.make("clean")
+        assert "removed" in second.make("clean")
+    assert second.make("status").startswith("The stack")
+    assert kept_data(second) == []
     assert stack.get("/stages/demo").status_code == 200
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("stack", ["native"], indirect=True, scope="session")
-def test_without_an_engine_the_house_opens_natively(stack: Stack, tmp_path: Path) -> None:
-    """The engine is hidden behind programs that fail as one that cannot start would.
+def test_without_an_engine_the_stack_runs_natively(stack: Stack, tmp_path: Path) -> None:
+    """The engine is hidden behind programs that fail like one that cannot start.
 
     The user has a strict umask, and nginx's workers and varnishd's child are other users.
     """
@@ -90,11 +101,11 @@ def test_without_an_engine_the_house_opens_natively(stack: Stack, tmp_path: Path
         (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
         (tmp_path / name).chmod(0o755)
     hidden = Stack("auto", stack.project + "-hidden")
-    hidden.knobs["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    hidden.settings["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
     usual = os.umask(0o077)
     try:
-        hidden.opening = hidden.make("up")
-        assert "No containers: " in hidden.opening
+        hidden.printed = hidden.make("up")
+        assert "No containers: " in hidden.printed
         assert hidden.get("/stages/demo").status_code == 200
         assert "healthy" in hidden.make("status")
     finally:
@@ -102,7 +113,7 @@ def test_without_an_engine_the_house_opens_natively(stack: Stack, tmp_path: Path
         hidden.make("clean")
 
 
-def test_the_backends_port_answers_nobody_on_this_machine(stack: Stack) -> None:
+def test_the_port_of_the_backend_is_not_open_on_this_machine(stack: Stack) -> None:
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", 8081)) != 0
 
@@ -122,20 +133,19 @@ def test_a_taken_port_is_named_before_anything_starts(stack: Stack) -> None:
 
 
 def test_the_backend_may_be_restarted(stack: Stack) -> None:
-    """A restart of the theatre server is seen by nobody who asks for what Varnish has."""
+    """Clients get cached files throughout; the backend answers again afterwards."""
     stack.get("/media/bench/tiny.html")
-    if stack.mode == "containers":
-        stack.compose("restart", "backend")
+    stack.control("restart", "backend")
     assert stack.get("/media/bench/tiny.html").status_code == 200
     wait_until(lambda: stack.get("/admin/id").status_code == 200, within=60)
 
 
 def test_reload_drops_no_request(stack: Stack) -> None:
-    """New workers and a new VCL while everybody is asking. (Broken files: nginx/tests, varnish/tests.)"""
+    """nginx's workers and the VCL are replaced under load. (Broken files: nginx/tests, varnish/tests.)"""
     answers: list[int] = []
     done = threading.Event()
 
-    def crowd(host: str) -> None:
+    def ask(host: str) -> None:
         while not done.is_set():
             answers.append(stack.get("/media/bench/tiny.html", host).status_code)
             answers.append(stack.get("/admin/id", host).status_code)
@@ -143,8 +153,8 @@ def test_reload_drops_no_request(stack: Stack) -> None:
     stage = stack.stage_client()
     stage.join()
     hosts = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost")
-    crowds = [threading.Thread(target=crowd, args=[host]) for host in hosts]
-    for each in crowds:
+    clients = [threading.Thread(target=ask, args=[host]) for host in hosts]
+    for each in clients:
         each.start()
     try:
         for _ in range(2):
@@ -152,11 +162,11 @@ def test_reload_drops_no_request(stack: Stack) -> None:
             time.sleep(1)
     finally:
         done.set()
-        for each in crowds:
+        for each in clients:
             each.join()
     assert len(answers) > 100
     assert set(answers) == {200}
-    stage.send("TEXT", msg="still here")  # the connection has lived through it
+    stage.send("TEXT", msg="still here")  # the connection has survived both reloads
     stage.until("ANONTEXT")
     stage.close()
 

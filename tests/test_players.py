@@ -1,4 +1,4 @@
-"""Two players and an audience on one stage, in a real browser: what one of them does, all of them see."""
+"""Two players and an audience on one stage, each in a browser: every client shows what a player does."""
 
 import re
 from collections.abc import Callable
@@ -9,11 +9,11 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 from browsing import PICTURES, Visit, on_stage, point, say, sign_in, standing_at
 from stack import Stack
 
-COMPANY = {"ann": "break a leg, ann", "bob": "break a leg, bob"}
+PLAYERS = {"ann": "break a leg, ann", "bob": "break a leg, bob"}
 HARLEQUIN, DIVA = '.avatar[data-id="1"]', '.avatar[data-id="3"]'
 Enter = Callable[[str], Page]
 
-# Tells in the page what has been heard to its end: sounds are not in the document.
+# Notes in the page which sound has been played to its end: sounds are not in the document.
 LISTEN = """
 const play = HTMLMediaElement.prototype.play;
 HTMLMediaElement.prototype.play = function () {
@@ -21,17 +21,17 @@ HTMLMediaElement.prototype.play = function () {
   return play.call(this);
 };
 """
-# How much of the third drawing layer is painted.
+# The number of painted pixels of a drawing layer.
 PAINTED = """canvas => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data
     .filter((value, place) => place % 4 === 3 && value > 0).length"""
 
 
 @pytest.fixture(scope="module", autouse=True)
-def company(browser: Browser, stack: Stack) -> None:
-    """The players, taken on in the workshop."""
+def players(browser: Browser, stack: Stack) -> None:
+    """Create the players in the workshop."""
     page = browser.new_page()
     sign_in(page, stack, "admin", stack.admin_password)
-    for name, password in COMPANY.items():
+    for name, password in PLAYERS.items():
         page.goto(stack.url("/admin/workshop/players"))
         form = page.locator("form", has=page.locator("button[value=add]"))
         form.locator("input[name=name]").fill(name)
@@ -43,27 +43,27 @@ def company(browser: Browser, stack: Stack) -> None:
 
 @pytest.fixture
 def enter(visit: Visit, stack: Stack) -> Enter:
-    """enter("ann") is a page on the stage with ann signed in; enter("") is one of the audience."""
+    """enter("ann") is a page on the stage with ann signed in; enter("") is a page of the audience."""
 
-    def take_seat(name: str) -> Page:
+    def open_stage(name: str) -> Page:
         page = visit("/robots.txt")
         page.add_init_script(LISTEN)
         if name:
-            sign_in(page, stack, name, COMPANY[name])
+            sign_in(page, stack, name, PLAYERS[name])
         page.goto(stack.url("/stages/demo"))
         return on_stage(page)
 
-    return take_seat
+    return open_stage
 
 
 def take(page: Page, name: str) -> None:
-    """Hold an avatar."""
+    """Take an avatar."""
     page.locator("#avatar-tray .thing", has_text=name).click()
     expect(page.locator(".avatar.mine")).to_be_visible()
 
 
 def drag(page: Page, x: float, y: float) -> None:
-    """Take one's avatar by the middle and put its feet down at a place."""
+    """Drag the player's avatar and drop its feet at a point."""
     box = page.locator(".avatar.mine > img").first.bounding_box()
     assert box
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"])
@@ -74,7 +74,7 @@ def drag(page: Page, x: float, y: float) -> None:
 
 
 def draw_a_roof(page: Page) -> None:
-    """A line of three points on the third layer."""
+    """Draw a line of three points on the third layer."""
     page.locator("#tab-draw").click()
     page.locator("#draw").click()
     page.mouse.move(*point(page, 60, 80))
@@ -87,7 +87,7 @@ def draw_a_roof(page: Page) -> None:
 
 def test_a_scene(stack: Stack, enter: Enter, complaints: list[str]) -> None:
     ann, bob, visitor = enter("ann"), enter("bob"), enter("")
-    everybody = (ann, bob, visitor)
+    pages = (ann, bob, visitor)
     expect(visitor.locator("#player-tools")).to_be_hidden()
     visitor.locator("#sound-switch").click()
 
@@ -97,51 +97,51 @@ def test_a_scene(stack: Stack, enter: Enter, complaints: list[str]) -> None:
     expect(held).to_have_attribute("aria-disabled", "true")
 
     bob.mouse.click(*point(bob, 280, 150))
-    for page in everybody:
+    for page in pages:
         expect(page.locator(f"{DIVA}.walking")).to_be_visible()
-    for page in everybody:
+    for page in pages:
         expect(page.locator(DIVA)).to_have_attribute("style", re.compile("--x: 280"))
         expect(page.locator(f"{DIVA}.walking")).to_have_count(0)
     drag(ann, 60, 120)
     place = ann.locator(HARLEQUIN)
     expect(place).not_to_have_attribute("style", standing_at(44, 176))
-    for page in everybody:
+    for page in pages:
         expect(page.locator(HARLEQUIN)).to_have_attribute("style", place.get_attribute("style") or "")
 
     ann.locator("#tab-props").click()
     ann.locator("#prop-tray .thing", has_text="Lantern").click()
     bob.locator("#tab-backdrops").click()
     bob.locator("#backdrop-tray .thing", has_text="Harbour").click()
-    for page in everybody:
+    for page in pages:
         expect(page.locator(f"{HARLEQUIN} .prop[alt=Lantern]")).to_be_visible()
         expect(page.locator(".backdrop[alt='Harbour at dusk']")).to_be_visible()
         expect(page.locator(".backdrop:visible")).to_have_count(1)
 
     say(ann, "Good evening, everybody.")
     say(bob, ":who is that")
-    for page in everybody:
+    for page in pages:
         expect(page.locator(f"{HARLEQUIN} .bubble.speech")).to_have_text("Good evening, everybody.")
         expect(page.locator(f"{DIVA} .bubble.thought")).to_have_text("who is that")
     say(bob, "!who is that")
-    for page in everybody:
+    for page in pages:
         expect(page.locator(f"{DIVA} .bubble.shout")).to_have_text("WHO IS THAT")
     expect(visitor.locator("html")).to_have_attribute("data-heard", re.compile("/speech/utter-.*mp3"))
 
     draw_a_roof(ann)
-    ann.locator("#tab-stack").click()
+    ann.locator("#tab-calls").click()
     ann.locator("#ask-applause").click()
     visitor.locator("#applaud").click()
-    for page in everybody:
+    for page in pages:
         expect(page.locator("#audience-row.clapping")).to_be_visible()
     say(ann, "/nick The Clown")
-    for page in everybody:
+    for page in pages:
         expect(page.locator(f"{HARLEQUIN} .name")).to_have_text("The Clown")
     visitor.screenshot(path=PICTURES / f"scene-{stack.mode}.png")
     ann.screenshot(path=PICTURES / f"player-{stack.mode}.png")
 
-    # Whoever comes late sees the same stage.
+    # A client that joins late sees the same stage.
     late = enter("")
-    layers = [page.locator("canvas.layer").nth(2) for page in (*everybody, late)]
+    layers = [page.locator("canvas.layer").nth(2) for page in (*pages, late)]
     pictures = {layer.evaluate("canvas => canvas.toDataURL()") for layer in layers}
     assert len(pictures) == 1, "the drawing is not the same for all"
     assert layers[-1].evaluate(PAINTED) > 1000
@@ -162,8 +162,8 @@ def test_a_scene(stack: Stack, enter: Enter, complaints: list[str]) -> None:
     assert complaints == []
 
 
-def test_a_play_for_the_keyboard(enter: Enter, complaints: list[str]) -> None:
-    """Hold, walk, draw and speak without a pointer."""
+def test_acting_with_the_keyboard_alone(enter: Enter, complaints: list[str]) -> None:
+    """Take an avatar, walk, draw and speak without a pointer."""
     ann, visitor = enter("ann"), enter("")
 
     def tab_to(selector: str) -> None:
@@ -209,9 +209,9 @@ def test_a_play_for_the_keyboard(enter: Enter, complaints: list[str]) -> None:
     assert complaints == []
 
 
-def test_the_house_lights(stack: Stack, visit: Visit, complaints: list[str]) -> None:
+def test_house_lights_shows_which_server_answered(stack: Stack, visit: Visit, complaints: list[str]) -> None:
     on_stage(visit("/stages/demo"))
-    page = on_stage(visit("/stages/demo"))  # by now Varnish has everything, and nginx what was asked just now
+    page = on_stage(visit("/stages/demo"))  # by now everything is in a cache
     page.locator("#served-switch").click()
     fox = page.locator("#served-rows tr", has_text="/media/fox.svg")
     expect(fox.locator(".by")).to_have_text(re.compile("Varnish|nginx"))
@@ -228,7 +228,7 @@ def test_the_house_lights(stack: Stack, visit: Visit, complaints: list[str]) -> 
     assert complaints == []
 
 
-def test_the_second_seat_of_a_player(enter: Enter, visit: Visit) -> None:
+def test_a_second_session_of_a_player_ends_the_first(enter: Enter, visit: Visit) -> None:
     first = enter("ann")
     second = first.context.new_page()
     second.goto(first.url)
@@ -237,21 +237,21 @@ def test_the_second_seat_of_a_player(enter: Enter, visit: Visit) -> None:
     expect(first.locator("#come-back")).to_be_visible()
 
 
-def test_a_player_whose_line_broke(enter: Enter) -> None:
-    """Back on the stage with a new key, and the avatar in hand again."""
-    lines: list[WebSocketRoute] = []
+def test_a_player_whose_connection_broke(enter: Enter) -> None:
+    """The page joins again with a new key and takes its avatar back."""
+    connections: list[WebSocketRoute] = []
 
-    def patch_through(line: WebSocketRoute) -> None:
-        line.connect_to_server()
-        lines.append(line)
+    def pass_on(connection: WebSocketRoute) -> None:
+        connection.connect_to_server()
+        connections.append(connection)
 
     ann, visitor = enter("ann"), enter("")
-    ann.route_web_socket("**/ws", patch_through)
+    ann.route_web_socket("**/ws", pass_on)
     ann.reload()
     on_stage(ann)
     take(ann, "Captain")
     with ann.expect_request("**/admin/id"):
-        lines[-1].close()
+        connections[-1].close()
     expect(ann.locator("#connection-status")).to_have_attribute("data-state", "connected")
     on_stage(ann)
     expect(ann.locator(".avatar.mine .name")).to_have_text("The Captain")
@@ -260,17 +260,17 @@ def test_a_player_whose_line_broke(enter: Enter) -> None:
     expect(visitor.locator('.avatar[data-id="2"] .bubble')).to_have_text("I tripped.")
 
 
-def test_the_show_goes_on_after_a_restart(stack: Stack, enter: Enter) -> None:
+def test_stage_and_chat_survive_a_restart_of_the_backend(stack: Stack, enter: Enter) -> None:
     ann, visitor = enter("ann"), enter("")
     take(ann, "Fox")
     say(ann, "We will be back in a minute.")
     expect(visitor.locator("#chat-log")).to_contain_text("We will be back in a minute.")
 
     for page in (ann, visitor):
-        page.evaluate("document.querySelector('.avatar').classList.add('of-the-first-part')")
+        page.evaluate("document.querySelector('.avatar').classList.add('before-the-restart')")
     stack.restart("backend")
     for page in (ann, visitor):
-        expect(page.locator(".of-the-first-part")).to_have_count(0)
+        expect(page.locator(".before-the-restart")).to_have_count(0)
         on_stage(page)
         expect(page.locator("#chat-log")).to_contain_text("We will be back in a minute.")
         expect(page.locator(".avatar[data-id]")).to_have_count(4)

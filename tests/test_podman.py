@@ -17,10 +17,13 @@ from stack import PROJECT, REPO, Stack
 from support.wait import wait_until
 from test_static import check
 
-pytestmark = pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here"),
+]
 
 NAME = PROJECT + "-podman"
-# Less than --privileged, which takes every capability there is; a sandbox may not have them all.
+# Less than --privileged, which takes every capability; a sandbox may not have all of them.
 CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SYS_PTRACE", "SYS_CHROOT", "MKNOD", "SYSLOG")
 RIGHTS = (
     *(f"--cap-add={name}" for name in CAPABILITIES),
@@ -31,7 +34,7 @@ HOSTS = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost"
 
 
 def docker(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of Docker's; what it said, and whether it went well."""
+    """Run a command of Docker's; its output and exit code."""
     return subprocess.run(
         ["docker", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300
     )
@@ -39,13 +42,13 @@ def docker(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def podman() -> Iterator[tuple[Stack, str]]:
-    """A stack whose engine is Podman, not open yet, and the address its ports are published on."""
+    """A stack on Podman, not started yet, and the address its ports are published on."""
     base = "debian:trixie-slim"
     if docker("image", "inspect", "proscenium/base:trixie").returncode == 0:
         base = "proscenium/base:trixie"
     check("docker", "build", "-q", "-t", NAME, "--build-arg", f"BASE={base}", REPO / "tests" / "podman")
     stack = Stack("containers", NAME)
-    stack.knobs |= {"COMPOSE_PROFILES": "webcam,inspect", "BIND_ADDR": "0.0.0.0"}
+    stack.settings |= {"EXTRAS": "webcam,inspect", "BIND_ADDR": "0.0.0.0"}
     stack.compose("build", "-q")
     images = sorted(set(stack.compose("config", "--images").split()))
 
@@ -62,7 +65,7 @@ def podman() -> Iterator[tuple[Stack, str]]:
         alone = docker("exec", NAME, "podman", "run", "--rm", *limits, images[0])
         if alone.returncode != 0:
             pytest.skip(f"Podman cannot run a container here: {alone.stdout}")
-        stack.knobs["DOCKER_HOST"] = f"unix://{run}/podman.sock"
+        stack.settings["DOCKER_HOST"] = f"unix://{run}/podman.sock"
         where = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
         yield stack, docker("inspect", "-f", where, NAME).stdout.strip()
     finally:

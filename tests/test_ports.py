@@ -1,4 +1,4 @@
-"""No port is drawn twice, and none that is in use."""
+"""`free_ports` returns no port twice, and none that is in use."""
 
 import ast
 import socket
@@ -9,7 +9,7 @@ from collections import Counter
 from stack import REPO
 from support.ports import free_ports
 
-# It reads before it ends, so that all processes have drawn before the first one gives its ports back.
+# A process ends, and so gives its ports back, only when it may read: then all processes have theirs.
 DRAWS = """
 import sys
 from support.ports import free_ports
@@ -18,9 +18,9 @@ sys.stdin.read()
 """
 
 
-def test_a_thousand_sets_drawn_by_four_processes_have_no_port_twice() -> None:
+def test_four_processes_share_no_port() -> None:
     command = [sys.executable, "-c", DRAWS]
-    drawing = [
+    processes = [
         subprocess.Popen(
             command, cwd=REPO / "tests", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -28,11 +28,11 @@ def test_a_thousand_sets_drawn_by_four_processes_have_no_port_twice() -> None:
     ]
     drawn = Counter[int]()
     try:
-        for process in drawing:
+        for process in processes:
             assert process.stdout
             drawn.update(ast.literal_eval(process.stdout.readline()))
     finally:
-        for process in drawing:
+        for process in processes:
             process.communicate()
     assert drawn.total() == 8_000
     assert len(drawn) == 8_000

@@ -1,4 +1,4 @@
-"""The stage over both its doors: the raw socket on 7230 and the WebSocket on /ws."""
+"""The stage over both transports: the raw socket on 7230 and the WebSocket at /ws."""
 
 import json
 
@@ -10,10 +10,9 @@ from support.stage_client import StageClient
 
 
 @pytest.fixture(params=["raw", "web"])
-def seat(stack: Stack, request: pytest.FixtureRequest) -> StageClient:
-    if request.param == "raw":
-        return stack.stage_client()
-    return stack.web_stage_client()
+def client(stack: Stack, request: pytest.FixtureRequest) -> StageClient:
+    """A connection over one of the transports."""
+    return stack.stage_client() if request.param == "raw" else stack.web_stage_client()
 
 
 OPENING = [
@@ -27,53 +26,45 @@ OPENING = [
 ]
 
 
-def test_the_set_up_comes_in_upstages_order(seat: StageClient) -> None:
-    modes = [frame["mode"] for frame in seat.join()]
-    seat.close()
+@pytest.mark.smoke
+def test_the_frames_at_joining_come_in_upstages_order(client: StageClient) -> None:
+    modes = [frame["mode"] for frame in client.join()]
+    client.close()
     assert modes[:7] == OPENING
     loads = [mode for mode in modes if mode.startswith("LOAD_")]
-    assert loads == sorted(
-        loads, key=["LOAD_AV", "LOAD_BACKDROP", "LOAD_PROP", "LOAD_AUDIO", "LOAD_CHAT"].index
-    )
+    order = ["LOAD_AV", "LOAD_BACKDROP", "LOAD_PROP", "LOAD_AUDIO", "LOAD_CHAT"]
+    assert loads == sorted(loads, key=order.index)
     assert loads.count("LOAD_AV") >= 3
-    assert [loads.count(kind) for kind in ("LOAD_BACKDROP", "LOAD_PROP", "LOAD_AUDIO", "LOAD_CHAT")] == [
-        2,
-        2,
-        3,
-        1,
-    ]
+    assert [loads.count(kind) for kind in order[1:]] == [2, 2, 3, 1]
     assert modes[-1] == "CONFIRM_LOADED"
 
 
 def test_everything_the_stage_names_can_be_loaded(stack: Stack) -> None:
-    stage = stack.stage_client()
-    for frame in stage.join():
+    client = stack.stage_client()
+    for frame in client.join():
         if frame["mode"] in ("LOAD_AV", "LOAD_BACKDROP", "LOAD_PROP"):
             assert stack.get(frame["url"]).status_code == 200
         if frame["mode"] == "LOAD_AUDIO":
             assert stack.get(f"/media/audio/{frame['url']}").headers["Content-Type"] == "audio/mpeg"
-    stage.close()
+    client.close()
 
 
-def test_raw_socket_and_websocket_are_one_audience(stack: Stack) -> None:
-    raw, web = (
-        stack.stage_client(),
-        stack.web_stage_client("classic.localhost"),
-    )
+def test_both_transports_share_one_audience(stack: Stack) -> None:
+    raw, web = stack.stage_client(), stack.web_stage_client("classic.localhost")
     raw.join()
     web.join()
     raw.send("TEXT", msg="Grüße & <Küsse>")
     web.until("ANONTEXT")
     web.send("TEXT", msg="bravo!")
-    # Both hear both lines, their own as well; "<" never travels as markup.
+    # Each client receives both lines, its own included; "<" never travels as markup.
     assert raw.until("ANONTEXT")[-1]["text"] == "Grüße & &lt;Küsse&gt;"
-    for stage in (raw, web):
-        assert stage.until("ANONTEXT")[-1]["text"] == "bravo!"
+    for client in (raw, web):
+        assert client.until("ANONTEXT")[-1]["text"] == "bravo!"
     raw.close()
     web.close()
 
 
-def test_a_stranger_page_may_not_open_the_websocket(stack: Stack) -> None:
+def test_a_page_of_another_origin_cannot_open_the_websocket(stack: Stack) -> None:
     with pytest.raises(websocket.WebSocketBadStatusException):
         websocket.create_connection(
             f"ws://127.0.0.1:{stack.ports['HTTP_PORT']}/ws",
@@ -83,9 +74,9 @@ def test_a_stranger_page_may_not_open_the_websocket(stack: Stack) -> None:
         )
 
 
-def test_the_player_counted_as_player(stack: Stack) -> None:
-    stage = stack.stage_client()
-    frames = stage.join(stack.player_key("admin", stack.admin_password))
-    stage.close()
+def test_a_player_is_counted_as_a_player(stack: Stack) -> None:
+    client = stack.stage_client()
+    frames = client.join(stack.player_key("admin", stack.admin_password))
+    client.close()
     (joined,) = (frame for frame in frames if frame["mode"] == "JOINED")
     assert int(joined["pCount"]) == 1, json.dumps(joined)

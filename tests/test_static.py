@@ -58,8 +58,12 @@ def test_mypy(part: str) -> None:
 
 
 def test_shellcheck() -> None:
-    # bin/lib is followed from the commands that source it.
-    scripts = [name for name in tracked("bin", "*.sh", ".ci/run") if not name.startswith("bin/lib/")]
+    # A bash library is checked where the commands in bin/ source it.
+    scripts = [
+        name
+        for name in tracked(":(glob)bin/*", "*.sh", ".ci/run")
+        if not (REPO / name).read_text().startswith("# shellcheck shell=bash")
+    ]
     assert len(scripts) > 6
     check("shellcheck", *scripts)
 
@@ -70,25 +74,29 @@ def test_hadolint() -> None:
     check(BIN / "hadolint", *files)
 
 
-def native_config(folder: Path) -> Path:
-    """The configuration in a folder of its own, with what start.sh generates."""
-    shutil.copytree(REPO / "nginx", folder / "nginx", dirs_exist_ok=True)
-    (folder / "generated").mkdir()
-    config = folder / "nginx" / "nginx.conf"
-    path = os.environ["PATH"] + ":/usr/sbin"
-    check("sh", REPO / "nginx" / "generate.sh", config, folder, env={"PATH": path, "TLS_FOLDER": str(folder)})
-    return config
+def rendered_nginx_config(folder: Path) -> Path:
+    """The configuration as start.sh writes it; `folder` is its prefix, too."""
+    settings = {
+        "PATH": os.environ["PATH"] + ":/usr/sbin",
+        "GENERATED_FOLDER": str(folder),
+        "CERTIFICATE_FOLDER": str(folder),
+        "PREFIX": str(folder),
+    }
+    check("sh", "-c", '. "$(dirname "$0")/scripts/render.sh"', REPO / "nginx" / "start.sh", env=settings)
+    return folder / "nginx.conf"
 
 
 def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
     nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
     assert nginx, "nginx is missing; make test installs it as root"
-    assert "successful" in check(nginx, "-t", "-e", "stderr", "-p", tmp_path, "-c", native_config(tmp_path))
+    assert "successful" in check(
+        nginx, "-t", "-e", "stderr", "-p", tmp_path, "-c", rendered_nginx_config(tmp_path)
+    )
 
 
 def test_gixy(tmp_path: Path) -> None:
     # default_server_flag: the server for unknown names is read first, and says so.
-    # proxy_pass_normalized: a URL is to go on in one spelling (sites/default.conf).
+    # proxy_pass_normalized: a URL is to go on in one spelling (sites/default.conf.template).
     skipped = "default_server_flag,proxy_pass_normalized"
     command: list[str | Path] = [
         BIN / "gixy",
@@ -96,7 +104,7 @@ def test_gixy(tmp_path: Path) -> None:
         "json",
         "--skips",
         skipped,
-        native_config(tmp_path),
+        rendered_nginx_config(tmp_path),
     ]
     found = json.loads(subprocess.run(command, capture_output=True, check=False).stdout)
     # nginx escapes what a rewrite has decoded; test_a_url_goes_on_in_one_spelling tries it with a line break.
@@ -104,25 +112,30 @@ def test_gixy(tmp_path: Path) -> None:
     assert not unexpected, unexpected
 
 
+EXTRAS = tuple(tracked("extras/*/compose.yaml"))
+
+
+def merged(environment: dict[str, str], *files: str) -> dict[str, Any]:
+    """What Compose makes of these files together, without the .env of this checkout."""
+    options = ("--env-file=/dev/null", *(f"--file={file}" for file in files))
+    command = ("docker", "compose", *options, "config", "--format", "json")
+    return json.loads(check(*command, env=environment))  # type: ignore[no-any-return]
+
+
 @pytest.fixture(scope="module")
 def composed() -> dict:  # type: ignore[type-arg]
     if os.environ.get("ENGINE") == "no":
         pytest.skip("Compose comes with the engine, and none can run here")
-    merged = check(
-        "docker",
-        "compose",
-        "--profile",
-        "*",
-        "config",
-        "--format",
-        "json",
-        env={**os.environ, "COMPOSE_PROJECT_NAME": "x", "BACKEND_IMAGE": "", "POLICYD_IMAGE": ""},
-    )
-    return json.loads(merged)  # type: ignore[no-any-return]
+    names = {"COMPOSE_PROJECT_NAME": "x", "BACKEND_IMAGE": "", "POLICYD_IMAGE": ""}
+    return merged({**os.environ, **names}, "compose.yaml", *EXTRAS)
 
 
-def test_compose_is_quiet_about_its_file(composed: dict) -> None:  # type: ignore[type-arg]
-    assert check("docker", "compose", "--profile", "*", "config", "-q") == ""
+@pytest.mark.parametrize("extra", ["", *EXTRAS])
+def test_compose_accepts_each_extra_without_a_warning(extra: str) -> None:
+    if os.environ.get("ENGINE") == "no":
+        pytest.skip("Compose comes with the engine, and none can run here")
+    files = [f"--file={file}" for file in ("compose.yaml", extra) if file]
+    assert check("docker", "compose", *files, "config", "-q") == ""
 
 
 def test_every_service_is_hardened(composed: dict) -> None:  # type: ignore[type-arg]
@@ -153,14 +166,11 @@ def test_both_files_with_the_offline_names_agree() -> None:
     offline = dict(re.findall(r"^(\w+)=(.*)$", (REPO / "offline" / "images.env").read_text(), re.M))
 
     def services(environment: dict[str, str], *files: str) -> dict[str, Any]:
-        options = [option for file in ("compose.yaml", *files) for option in ("-f", file)]
-        config = ("docker", "compose", *options, "--profile", "*", "config", "--format", "json")
-        return json.loads(check(*config, env=environment))["services"]  # type: ignore[no-any-return]
+        return merged(environment, "compose.yaml", *files)["services"]  # type: ignore[no-any-return]
 
-    by_environment = services(ours | offline)
-    assert by_environment == services(ours, "offline/compose.yaml")
-    official = services(ours)
-    for name, service in by_environment.items():
+    assert services(ours | offline) == services(ours, "offline/compose.yaml")
+    official = services(ours, *EXTRAS)
+    for name, service in services(ours | offline, *EXTRAS).items():
         assert "build" in service or service["image"] != official[name]["image"], name
         assert "build" not in service or service["build"]["args"] != official[name]["build"]["args"], name
 
@@ -173,10 +183,11 @@ def test_each_copy_of_the_stack_has_images_of_its_own(composed: dict) -> None:  
 
 def test_nginx_is_stopped_by_sigterm(composed: dict) -> None:  # type: ignore[type-arg]
     """SIGQUIT, which is in the official image, waits for every open WebSocket and stage socket."""
+    services = composed["services"]
     by_nginx = {
         name: service
-        for name, service in composed["services"].items()
-        if "nginx" in str(service["entrypoint"])
+        for name, service in services.items()
+        if service.get("image") == services["nginx"]["image"]
     }
     assert by_nginx.keys() == {"nginx", "webcam"}
     assert {service.get("stop_signal") for service in by_nginx.values()} == {"SIGTERM"}
@@ -206,8 +217,8 @@ def test_no_engines_name_server_is_written_down() -> None:
             assert "127.0.0.11" not in line.split("#")[0], name
 
 
-def test_every_image_and_host_port_is_a_knob_and_documented() -> None:
-    source = (REPO / "compose.yaml").read_text()
+def test_every_image_and_host_port_is_a_setting_and_documented() -> None:
+    source = "".join((REPO / name).read_text() for name in ("compose.yaml", *EXTRAS))
     for line in source.splitlines():
         if re.match(r"\s+image:", line):
             assert "_IMAGE:-" in line, line
@@ -216,11 +227,47 @@ def test_every_image_and_host_port_is_a_knob_and_documented() -> None:
     example = (REPO / ".env.example").read_text()
     for name, default in re.findall(r"\$\{(\w+):-([^}]*)}", source):
         default = re.sub(r"/dev/null|\$.*", "", default)  # how a mount says "none"; what Compose works out
+        if name.endswith("_IMAGE"):
+            default = ""  # the version stands in compose.yaml only
         if (name, default) == ("LOADTEST_WORKERS", "1"):
-            continue  # `replicas` must be a number, also where nobody asks for workers
+            continue  # `replicas` must be a number; empty means one
         assert re.search(rf"^#?{name}={re.escape(default)}$", example, re.M), (
             f"{name}={default} is not in .env.example"
         )
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_the_page_of_an_extra_has_its_commands_and_settings(extra: str) -> None:
+    folder = Path(extra).parent
+    page = (REPO / folder / "README.md").read_text()
+    assert f"make up EXTRAS={folder.name}" in page
+    assert f"docker compose -f compose.yaml -f {extra} up -d" in page
+    settings = set(re.findall(r"\$\{(\w+)", (REPO / extra).read_text())) - {"BIND_ADDR"}
+    assert {name for name in settings if f"`{name}`" not in page} == set()
+    assert f"{folder.name}/README.md" in (REPO / "extras" / "README.md").read_text()
+
+
+def test_the_version_of_an_image_is_written_once() -> None:
+    pinned = re.findall(r"\$\{\w+_IMAGE:-([^$}]+)}", (REPO / "compose.yaml").read_text())
+    assert len(pinned) == 4
+    texts = {name: (REPO / name).read_text(errors="replace") for name in tracked(":!*.md", ":!labs")}
+    for image in pinned:
+        assert {name: text.count(image) for name, text in texts.items() if image in text} == {
+            "compose.yaml": 1
+        }
+
+
+def test_native_mode_sets_every_address() -> None:
+    """A default that fits containers only would be missed by a test that happens not to use it."""
+
+    def names(pattern: str, *files: str) -> set[str]:
+        return {name for file in files for name in re.findall(pattern, (REPO / file).read_text(), re.M)}
+
+    settings = names(r"\$\{([A-Z_]+):-", "nginx/scripts/settings.sh", "varnish/settings.sh")
+    for_people = names(r"^([A-Z_]+)=", ".env.example") | {"NAME_SERVERS"}
+    native = names(r"^([A-Z_]+)=", "native/addresses.env", *tracked("extras/*/native.env"))
+    assert len(settings - for_people) > 20
+    assert settings - for_people <= native
 
 
 def test_locks_hold_together() -> None:
@@ -246,10 +293,10 @@ def requirements(distribution: str) -> set[str]:
     }
 
 
-def test_the_official_locust_image_brings_what_the_visitors_import() -> None:
-    """Our lock is not in that image: it has Locust, and what Locust needs."""
+def third_party_imports() -> set[str]:
+    """The modules that the load test imports and neither it nor Python brings."""
     loadtest = REPO / "loadtest"
-    parts = [*loadtest.glob("*.py"), *loadtest.glob("visitors/**/*.py"), *loadtest.glob("cache_tab/**/*.py")]
+    parts = [part for part in loadtest.rglob("*.py") if "tests" not in part.parts]
     imported = set()
     for part in parts:
         for node in ast.walk(ast.parse(part.read_text())):
@@ -257,9 +304,13 @@ def test_the_official_locust_image_brings_what_the_visitors_import() -> None:
                 imported |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 imported.add(node.module.split(".")[0])
-    foreign = imported - sys.stdlib_module_names - {path.stem for path in loadtest.iterdir()}
+    return imported - sys.stdlib_module_names - {path.stem for path in loadtest.iterdir()}
+
+
+def test_the_official_locust_image_brings_what_the_load_test_imports() -> None:
+    """Our lock is not in that image: it has Locust, and what Locust needs."""
     of = packages_distributions()
-    used = {canonicalize_name(of[name][0]) for name in foreign}
+    used = {canonicalize_name(of[name][0]) for name in third_party_imports()}
 
     brought, new = {"locust"}, {"locust"}
     while new:

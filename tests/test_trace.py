@@ -1,4 +1,4 @@
-"""What `make trace` makes of Varnish's log: of texts that varnishlog 7.7 wrote, and in the running stack."""
+"""`make trace` explains Varnish's log: recorded ones of varnishlog 7.7, then those of the running stack."""
 
 import subprocess
 import time
@@ -12,15 +12,15 @@ from stack import REPO, Stack
 CAPTURED = Path(__file__).parent / "captured"
 
 
-def told(name: str) -> str:
-    """What is made of one captured text, each line without the blanks between its columns."""
+def explained(name: str) -> str:
+    """The explanation of one recorded log, with single spaces between the columns."""
     command = ["awk", "-f", "bin/lib/trace.awk", str(CAPTURED / f"varnishlog-{name}.txt")]
     done = subprocess.run(command, cwd=REPO, capture_output=True, text=True, check=True)
     return "\n".join(" ".join(line.split()) for line in done.stdout.splitlines())
 
 
 def test_a_pass_is_not_stored() -> None:
-    text = told("pass")
+    text = explained("pass")
     assert "answered 200 after 1.6 ms, Cache-Control: max-age=0, s-maxage=1" in text
     assert "not stored: it is a pass" in text
     assert "kept" not in text
@@ -28,15 +28,15 @@ def test_a_pass_is_not_stored() -> None:
 
 @pytest.mark.parametrize("name", ["not-found", "not-found-again"])
 def test_a_404_is_not_stored(name: str) -> None:
-    text = told(name)
+    text = explained(name)
     assert "not stored; for 120 s requests for this do not wait for each other (hit-for-miss)" in text
     assert "kept for" not in text
     assert "Cache-Control: no-store" in text
     assert ("the last answer could not be kept" in text) == (name == "not-found-again")
 
 
-def test_a_stale_copy_has_expired_and_one_request_fetches() -> None:
-    assert told("stale").splitlines()[2:] == [
+def test_a_stale_copy_is_served_while_one_request_fetches() -> None:
+    assert explained("stale").splitlines()[2:] == [
         "a copy that expired 5 s ago: served at once, while one request fetches",
         "hit -> deliver found",
         "deliver -> deliver on its way",
@@ -50,22 +50,22 @@ def test_a_stale_copy_has_expired_and_one_request_fetches() -> None:
     ]
 
 
-def test_a_backend_that_is_down_answers_nothing() -> None:
-    text = told("stale-while-down")
+def test_a_backend_that_is_down() -> None:
+    text = explained("stale-while-down")
     assert "a copy that expired 2 s ago" in text
     assert "failed: backend upstage: fail errno 2 (No such file or directory)" in text
     assert "answered" not in text
     assert text.endswith("backend_error -> abandon the old copy stays")
 
 
-def test_in_the_house_it_says_what_became_of_each_answer(stack: Stack) -> None:
+def test_on_the_running_stack(stack: Stack) -> None:
     passed = stack.make("trace", "URL=/stages/", "HEADER=Cookie: who=me")
     assert "not stored: it is a pass" in passed, passed
     missing = stack.make("trace", f"URL=/media/{uuid.uuid4().hex}.svg")
     assert "hit-for-miss" in missing, missing
     assert "kept for" not in missing, missing
 
-    # The page lives for a second, and is served for ten more while it is fetched.
+    # The page is fresh for a second and served stale for ten more.
     page = f"/stages/demo?{uuid.uuid4().hex}"
     stored = stack.make("trace", f"URL={page}")
     assert "kept for 1 s" in stored, stored

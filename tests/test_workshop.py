@@ -1,4 +1,4 @@
-"""What players and makers do, from the shell to the audience: accounts, media, speech, webcams."""
+"""Accounts, media, speech and webcams: from the shell and the workshop to the audience."""
 
 import base64
 import ftplib
@@ -39,17 +39,17 @@ MIDDLE = """image => {
 
 @pytest.fixture(scope="module")
 def player(stack: Stack) -> str:
-    """A player who may act and make, taken on from the shell."""
+    """A player who may act and edit stages, created from the shell."""
     stack.upstage("player", "add", "yorick", "--rights", "act,admin", password=PASSWORD + "\n")
     assert "yorick" in stack.upstage("player", "list")
     login = {"username": "yorick", "password": PASSWORD}
-    # The running server looks at what the shell has changed once a second.
+    # The running backend reads changes of the database once a second.
     wait_until(lambda: stack.get("/admin/login", method="POST", data=login).status_code == 302, within=5)
     return "yorick"
 
 
-class Maker:
-    """A signed-in maker who fills in forms as a browser does."""
+class Editor:
+    """A signed-in player who sends forms as a browser does."""
 
     def __init__(self, stack: Stack, name: str) -> None:
         self.session = requests.Session()
@@ -58,7 +58,7 @@ class Maker:
         assert "Sign out" in self.session.get(stack.url("/admin/")).text
 
     def post(self, page: str, target: str, picture: bytes | None = None, **fields: str) -> requests.Response:
-        """Open a page, take its form's token and send the form; a picture goes in the field `file`."""
+        """Open a page, take its form's token and send the form; a picture goes into the field `file`."""
         token = re.search(r'name="csrf" value="([^"]+)"', self.session.get(self.stack.url(page)).text)
         assert token, page
         files = {"file": ("picture.svg", io.BytesIO(picture), "image/svg+xml")} if picture else None
@@ -71,24 +71,24 @@ class Maker:
         )
 
 
-def acting(stack: Stack, name: str) -> StageClient:
-    """A player's raw socket, seated."""
+def player_client(stack: Stack, name: str) -> StageClient:
+    """A player's raw socket, joined."""
     stage = stack.stage_client()
     stage.join(stack.player_key(name, PASSWORD))
     return stage
 
 
-def test_a_replaced_picture_reaches_everybody_within_a_second(stack: Stack, player: str) -> None:
-    """On every host, while a crowd keeps asking for it."""
-    maker = Maker(stack, player)
-    answer = maker.post(MEDIA, MEDIA, PICTURE.format("red").encode(), name="A square", kind="prop")
+def test_a_replaced_picture_is_served_nowhere_after_a_second(stack: Stack, player: str) -> None:
+    """On every site, while clients keep requesting it."""
+    editor = Editor(stack, player)
+    answer = editor.post(MEDIA, MEDIA, PICTURE.format("red").encode(), name="A square", kind="prop")
     assert answer.status_code == 200, answer.text
     page = answer.url.removeprefix(stack.url("")).split("?")[0]
     url = page.replace(MEDIA, "/media")
-    seen: list[tuple[str, str, float]] = []  # host, what it sent, and when it was asked
+    seen: list[tuple[str, str, float]] = []  # host, what it sent, and when it was requested
     done = threading.Event()
 
-    def crowd(host: str) -> None:
+    def client(host: str) -> None:
         while not done.is_set():
             asked = time.monotonic()
             answer = stack.get(url, host)
@@ -98,13 +98,13 @@ def test_a_replaced_picture_reaches_everybody_within_a_second(stack: Stack, play
         return {host for host, sent, asked in seen if what in sent and asked > changed}
 
     changed = 0.0
-    watchers = [threading.Thread(target=crowd, args=[host]) for host in HOSTS]
+    watchers = [threading.Thread(target=client, args=[host]) for host in HOSTS]
     for watcher in watchers:
         watcher.start()
     try:
         wait_until(lambda: sees("red") == set(HOSTS))
         for change, before, after in ((blue, "red", "blue"), (gone, "blue", "nothing")):
-            assert change(maker, page).status_code == 200
+            assert change(editor, page).status_code == 200
             changed = time.monotonic()
             time.sleep(2.5)
             late = [
@@ -120,22 +120,22 @@ def test_a_replaced_picture_reaches_everybody_within_a_second(stack: Stack, play
             watcher.join()
 
 
-def blue(maker: Maker, page: str) -> requests.Response:
-    return maker.post(page, page, PICTURE.format("blue").encode())
+def blue(editor: Editor, page: str) -> requests.Response:
+    return editor.post(page, page, PICTURE.format("blue").encode())
 
 
-def gone(maker: Maker, page: str) -> requests.Response:
-    return maker.post(page, page, action="delete")
+def gone(editor: Editor, page: str) -> requests.Response:
+    return editor.post(page, page, action="delete")
 
 
-def test_a_picture_with_a_script_is_refused(stack: Stack, player: str) -> None:
+def test_a_picture_with_a_script_is_rejected(stack: Stack, player: str) -> None:
     evil = PICTURE.format("red").replace("<rect", "<script>alert(1)</script><rect").encode()
-    answer = Maker(stack, player).post(MEDIA, MEDIA, evil, name="Evil", kind="prop")
+    answer = Editor(stack, player).post(MEDIA, MEDIA, evil, name="Evil", kind="prop")
     assert answer.status_code == 415, answer.text
 
 
 def test_a_spoken_line_can_be_heard(stack: Stack, player: str) -> None:
-    stage, listener = acting(stack, player), stack.stage_client()
+    stage, listener = player_client(stack, player), stack.stage_client()
     listener.join()
     stage.send("AV", ID="1")
     stage.send("TEXT", msg="Alas, poor Yorick")
@@ -150,7 +150,7 @@ def test_a_spoken_line_can_be_heard(stack: Stack, player: str) -> None:
     listener.close()
 
 
-def test_what_was_said_survives_a_restart(stack: Stack) -> None:
+def test_chat_survives_a_restart(stack: Stack) -> None:
     line = f"still here at {time.time():.0f}"
     stage = stack.stage_client()
     stage.join()
@@ -170,13 +170,13 @@ def test_what_was_said_survives_a_restart(stack: Stack) -> None:
 
 
 def store(stack: Stack, player: str, picture: bytes) -> None:
-    """Deliver a webcam's picture as its program does."""
-    with ftplib.FTP(timeout=10) as door:
-        door.connect("127.0.0.1", int(stack.knobs["FTP_PORT"]))
-        door.login(player, PASSWORD)
-        door.storbinary(f"STOR {player}.jpg", io.BytesIO(picture))
+    """Upload a webcam picture as webcam programs do."""
+    with ftplib.FTP(timeout=10) as ftp:
+        ftp.connect("127.0.0.1", int(stack.settings["FTP_PORT"]))
+        ftp.login(player, PASSWORD)
+        ftp.storbinary(f"STOR {player}.jpg", io.BytesIO(picture))
         with pytest.raises(ftplib.error_perm):
-            door.retrbinary(f"RETR {player}.jpg", lambda data: None)
+            ftp.retrbinary(f"RETR {player}.jpg", lambda data: None)
 
 
 def test_a_webcam_is_an_avatar(stack: Stack, player: str, visit: Visit, complaints: list[str]) -> None:
@@ -192,7 +192,7 @@ def test_a_webcam_is_an_avatar(stack: Stack, player: str, visit: Visit, complain
     assert stack.get("/media/video/nobody.jpg").status_code == 404
 
     stage = "/admin/workshop/stages/rehearsal"
-    answered = Maker(stack, player).post(
+    answered = Editor(stack, player).post(
         stage,
         stage,
         action="put",

@@ -1,8 +1,9 @@
-# Is this a request that we play at all? The built-in checks come first, so that no later rule can be a way around them:
-# no Host is a 400, and only GET and HEAD come back from here, everything else is passed or refused.
+# Rejects malformed and unsupported requests before any caching rule runs. The built-in checks are called first, so that
+# no later rule can bypass them: a request without Host gets 400, and only GET and HEAD return from here; other methods
+# are passed or rejected.
 
 sub vcl_recv {
-    # Behind one Host and a path there is one object. Varnish before 9.0 lets "https://elsewhere/" be a path.
+    # The cache key is one host and one path. Varnish before 9.0 accepts "https://elsewhere/" as a path.
     if (req.url !~ "^/" || req.http.Host !~ "^[0-9A-Za-z._:\[\]-]*$") {
         return (synth(400));
     }
@@ -14,11 +15,11 @@ sub vcl_recv {
 }
 
 sub vcl_req_method {
-    # To empty a cache is not for the public.
+    # Emptying the cache is not for the public.
     if (req.method == "PURGE" || req.method == "BAN") {
         return (synth(405));
     }
-    # Varnish before 8.0 would open a pipe to the backend for a method that it does not know.
+    # Varnish before 8.0 would open a pipe to the backend for an unknown method.
     if (req.method !~ "^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$") {
         return (synth(501));
     }

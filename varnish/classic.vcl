@@ -1,13 +1,13 @@
-# classic.localhost: the VCL of 2011, rule by rule and in its order, in the language of today.
+# The VCL of classic.localhost: that of 2011, rule by rule and in its order, in today's language.
 #
-# Some rules need no line any more: the built-in VCL has them now, or a file that the default host reads too; what
-# stands in their place says which. docs/vcl-2011-to-4.1.md puts the old lines beside the new ones.
+# Some rules need no line any longer, because the built-in VCL has them now, or a file that the default host reads too;
+# the comment in their place says which. docs/vcl-2011-to-4.1.md has the old lines beside the new ones.
 
 vcl 4.1;
 
 import std;
 
-# For a name that no rule below knows there is no theatre.
+# A host name that no rule below knows has no backend.
 backend default none;
 
 # The backend "upstage"; its limits are in limits.vcl, to be tuned.
@@ -16,44 +16,41 @@ include "backends.vcl";
 # Not in the article: one spelling, clean addresses.
 include "normalise.vcl";
 
-# "Set the backend for domain": several UpStages behind one Varnish are several of these.
+# "Set the backend for domain": several UpStages behind one Varnish would be several of these.
 sub vcl_recv {
     if (req.http.Host ~ "(?i)^classic\.localhost$") {
         set req.backend_hint = upstage;
     }
 }
 
-# Not in the article: replaced pictures taken back, no purging from outside, the old copy rather than an error.
+# Not in the article: replaced pictures withdrawn, no purging from outside, an old copy rather than an error.
 include "purge.vcl";
 include "checks.vcl";
 include "stale.vcl";
 
-# "Allow purging of cache using shift + reload": the object is fetched anew, for everybody.
+# "Allow purging of cache using shift + reload": the object is fetched anew, for every client.
+# https://varnish-cache.org/docs/7.1/reference/vcl-var.html (req.hash_always_miss)
 sub vcl_recv {
-    # Not on the second try (stale.vcl), which is after the old copy.
+    # Not on the second attempt (stale.vcl), which wants the old copy.
     set req.hash_always_miss = (req.restarts == 0 && req.http.Cache-Control ~ "no-cache");
 }
 
 # "Do not cache /admin/ or /swf/". Nor webcam frames: in 2011 they would have stood still for 12 hours.
-sub vcl_recv {
-    if (req.url ~ "^/(admin|swf|ws|media/video)(/|\?|$)") {
-        return (pass);
-    }
-}
+include "passed.vcl";
 
 # "Unset any cookies and authorization data for static media", "cache images for 12 hours".
 include "media.vcl";
 
 # "Do not cache any POST'ed data", "any non-standard requests": the built-in vcl_req_method, and checks.vcl.
 
-# "return(lookup)": the built-in vcl_recv. A page asked for with a cookie is passed now; in 2011 it was looked up, too.
+# "return(lookup)": the built-in vcl_recv. A page requested with a cookie is passed now; in 2011 it was looked up, too.
 
 # "Do not cache anything that does not return a value in the 200's".
 include "store.vcl";
 
 # "Do not cache content which varnish has marked uncachable": the built-in vcl_beresp_control and its neighbours.
 
-# What says how long it may be kept is kept without its cookie; unless it is for one person, or was asked for by one.
+# A response with max-age is stored without its cookie, unless it is private or its request was passed.
 sub vcl_backend_response {
     if (beresp.http.Cache-Control ~ "max-age" && beresp.http.Cache-Control !~ "private" && !bereq.uncacheable) {
         unset beresp.http.Set-Cookie;

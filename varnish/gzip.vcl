@@ -1,8 +1,9 @@
-# Text is compressed once, when it is stored, and then sent so to everybody who takes it; for the few who do not, Varnish
-# unpacks it. (nginx would do it anew for every answer. On classic.localhost it does: the article's comments say so.)
+# Compresses text once, when it is stored. Varnish sends it compressed to every client that accepts that, and unpacks it
+# for the others. (nginx would compress anew for every response. On classic.localhost it does, after the article.)
 #
-# Pictures and sounds are packed already, and below a packet's size there is nothing to gain. Varnish itself takes care
-# of Vary, and makes a strong ETag a weak one: the bytes are no longer the backend's.
+# Pictures and sounds are compressed formats already, and below the size of a packet there is nothing to gain. Varnish
+# itself sets Vary, and makes a strong ETag a weak one, because the bytes are no longer the backend's.
+# https://varnish-cache.org/docs/7.1/users-guide/compression.html
 
 sub vcl_backend_response {
     if (beresp.status == 200 && !bereq.uncacheable &&

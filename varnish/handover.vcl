@@ -1,7 +1,8 @@
-# classic.localhost is served by a VCL of its own. "classic" is a label, a name for whichever version of classic.vcl was
-# loaded last (start.sh, reload.sh); a label has to exist before a VCL that names it can be compiled.
+# Hands classic.localhost over to a VCL of its own. "classic" is a label: a name for the version of classic.vcl that was
+# loaded last (start.sh, reload.sh). A label must exist before a VCL that names it is compiled.
+# https://varnish-cache.org/docs/7.1/users-guide/vcl-separate.html
 #
-# The other VCL starts from the request as it came in: what normalise.vcl has done so far is undone, and done there.
+# The other VCL starts from the request as it came in: what normalise.vcl has done so far is undone, and done again there.
 
 sub vcl_recv {
     if (req.restarts == 0 && req.http.Host ~ "(?i)^classic\.localhost$") {

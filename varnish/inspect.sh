@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every request that Varnish has answered, a line each: the browser's address (nginx's would be the same in all lines),
-# how Varnish handled it, how long that took, and the id that finds it in the other logs. Health checks are left out.
-exec varnishncsa -n /var/lib/varnish/varnishd -q 'ReqURL ne "/.varnish/health"' -F \
+# Varnish's access log: for each request the browser's address (nginx's would be the same in all lines), how Varnish
+# handled it, how long that took, and the id under which the other logs have it. Health checks are left out.
+# https://varnish-cache.org/docs/7.1/reference/varnishncsa.html
+exec varnishncsa -n "${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}" -q 'ReqURL ne "/.varnish/health"' -F \
     '%{X-Forwarded-For}i "%r" %{Host}i %s %b %{Varnish:handling}x %{Varnish:time_firstbyte}xs id=%{X-Request-Id}i'

@@ -1,7 +1,6 @@
-# Large media stay on the disk. The backend names the file in X-Accel-Redirect, if nginx has said that it has the disk
-# (X-Accel-Media), and sends the body to any other client: the two answers are variants, by Vary. What is kept here of
-# the first is its headers; nginx takes the file from the disk, and what a client wants of it: a range, nothing if its
-# copy is good.
+# Large media stay on the disk. If nginx has announced the disk (X-Accel-Media), the backend answers with the name of the
+# file in X-Accel-Redirect; other clients get the body. The two responses are variants, by Vary. Of the first, Varnish
+# stores the headers; nginx takes the file from the disk and serves ranges and 304 by itself.
 
 sub vcl_deliver {
     if (resp.http.X-Accel-Redirect) {

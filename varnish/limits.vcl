@@ -1,6 +1,7 @@
 # How long, and how often, a backend may be kept busy. Included inside a backend { }.
+# https://varnish-cache.org/docs/7.1/reference/vcl-backend.html
 
-.connect_timeout = 1s;          # next door: an answer within a millisecond, or none
-.first_byte_timeout = 15s;      # room for a sentence to be spoken into an mp3
+.connect_timeout = 1s;          # nearby: it accepts within a millisecond or not at all
+.first_byte_timeout = 15s;      # long enough for speech synthesis
 .between_bytes_timeout = 15s;
-.max_connections = 200;         # one Twisted process: more at once would only wait inside it instead of out here
+.max_connections = 200;         # one Twisted process: more requests at once would only wait inside it

@@ -1,5 +1,5 @@
-# What is the same for everybody: pictures, sounds, scripts, styles. Kept 12 hours, whatever the backend's headers say;
-# the browser is told nothing of this and goes by those headers.
+# What is the same for every client: pictures, sounds, scripts, styles. Cached for 12 hours, whatever the backend's headers
+# say; those go on to the browser unchanged.
 
 sub vcl_recv {
     if (req.url ~ "^/(media|speech)/" ||
@@ -8,8 +8,8 @@ sub vcl_recv {
     }
 }
 
-# Without a cookie, the backend cannot answer for one person only. This is also why a page that somebody made look like
-# a picture (/private.html/x.png) is safe to keep: it was fetched as nobody.
+# Without a cookie the backend cannot answer for one user only. So even a page whose URL pretends to be a picture
+# (/private.html/x.png) is safe to cache: it was fetched without credentials.
 sub vcl_req_cookie {
     if (req.http.X-Media) {
         unset req.http.Cookie;
@@ -29,7 +29,7 @@ sub vcl_backend_response {
     }
 }
 
-# The built-in check for Cache-Control: private, no-cache and no-store. Media need not pass it.
+# Skips the built-in check of Cache-Control (private, no-cache, no-store).
 sub vcl_beresp_control {
     if (bereq.http.X-Media) {
         return;

@@ -1,27 +1,22 @@
-# Profile "mirror": a second backend with the same content stands by, as the article's mirror did at the festival. It is
-# asked while the first one is sick; when the probe finds the first one well again, the first one is asked again.
+# The backend "mirror" (MIRROR_ADDRESS; start.sh declares it): a stand-by with the same content, as the article had one
+# at the festival. Varnish asks it while the first backend is sick, and returns to the first one when the probe finds
+# that healthy again. https://varnish-cache.org/docs/7.1/reference/vmod_directors.html
 
 import directors;
 
-backend mirror {
-    .path = "/run/proscenium/mirror.sock";
-    include "limits.vcl";
-    include "probe.vcl";
-}
-
 sub vcl_init {
-    new theatre = directors.fallback();
-    theatre.add_backend(upstage);
-    theatre.add_backend(mirror);
+    new upstage_or_mirror = directors.fallback();
+    upstage_or_mirror.add_backend(upstage);
+    upstage_or_mirror.add_backend(mirror);
 }
 
 sub vcl_recv {
-    set req.backend_hint = theatre.backend();
+    set req.backend_hint = upstage_or_mirror.backend();
 }
 
-# The probe needs a few seconds to notice. Until then the second try (stale.vcl) is the mirror's.
+# The probe takes a few seconds to notice a failure. Until then the second attempt (stale.vcl) goes to the mirror.
 sub vcl_backend_fetch {
-    if (bereq.retries > 0 && bereq.backend == theatre.backend()) {
+    if (bereq.retries > 0 && bereq.backend == upstage_or_mirror.backend()) {
         set bereq.backend = mirror;
     }
 }

@@ -1,13 +1,13 @@
-# The VCL of the CERN Open Data portal, 2014: everybody is the same guest, so everything but the search is kept for an
-# hour. For an application without nginx in front of it; include it after the backend:
+# The VCL of the CERN Open Data portal, 2014: no client logs in, so everything but the search is cached for an hour. For
+# an application without nginx in front of it; include it after the declaration of a backend:
 #
 #   vcl 4.1;
-#   include "backends.vcl";
+#   backend portal { .host = "portal"; .port = "80"; }
 #   include "opendata.vcl";
 
 sub vcl_recv {
-    # What the application writes into its log. Nobody stands before this Varnish, so what a client claims is dropped;
-    # Apache's mod_remoteip (in 2014: mod_rpaf) takes the address from here.
+    # The client's address for the application's log: Apache's mod_remoteip (in 2014: mod_rpaf) reads it from here. No
+    # proxy stands before this Varnish, so an incoming value is only a claim.
     set req.http.X-Forwarded-For = client.ip;
 
     if (req.url !~ "^/search") {
@@ -18,14 +18,14 @@ sub vcl_recv {
 sub vcl_backend_response {
     if (bereq.url !~ "^/search") {
         unset beresp.http.Set-Cookie;
-        # In 2014 an error was kept for an hour, too.
+        # In 2014 errors were cached for an hour, too.
         if (beresp.status == 200) {
             set beresp.ttl = 1h;
         }
     }
 }
 
-# "Nicer error page": one that says nothing of Varnish.
+# "Nicer error page": one that does not mention Varnish.
 sub vcl_backend_error {
     set beresp.http.Content-Type = "text/html; charset=utf-8";
     set beresp.http.Retry-After = "5";

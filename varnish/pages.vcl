@@ -1,4 +1,4 @@
-# The answers that Varnish writes itself. The hook is called by the built-in vcl_synth; "return" skips its own page.
+# The pages that Varnish writes itself. The built-in vcl_synth calls this hook; "return" skips its own page.
 
 sub vcl_builtin_synth {
     set resp.http.Cache-Control = "no-store";
@@ -17,7 +17,7 @@ sub vcl_builtin_synth {
         set req.http.X-Message = "Our theatre server does not answer. Please try again in a few seconds.";
     } else {
         set req.http.X-Title = resp.reason;
-        set req.http.X-Message = "This request is not one that we can play.";
+        set req.http.X-Message = "Your browser sent a request that this server does not support.";
     }
     set resp.http.Content-Type = "text/html; charset=utf-8";
     set resp.http.Content-Security-Policy = "default-src 'none'; style-src 'unsafe-inline'";

@@ -1,7 +1,8 @@
-# Is the backend well? Included inside a backend { }.
+# Whether the backend is healthy. Included inside a backend { }.
 #
-# Two bad answers in a row make it sick, so within 5 s Varnish stops asking it; three good ones make it healthy, so the
-# show goes on within 7 s of its return. The first guess (initial) is "healthy": a reload must not begin with a 503.
+# Two failed probes in a row make it sick, so Varnish stops asking it within 5 s; three good ones make it healthy, so it
+# is asked again within 7 s of its return. The initial state is healthy: a reload must not begin with a 503.
+# https://varnish-cache.org/docs/7.1/reference/vcl-probe.html
 
 .probe = {
     .url = "/health";

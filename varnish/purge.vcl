@@ -1,21 +1,22 @@
-# Emptying the cache of one file, when the backend has replaced or deleted it; or of everything that bears a tag.
+# Withdraws one file from the cache, when the backend has replaced or deleted it, or everything with a certain tag.
 #
 #   PURGE /media/x.png            this path, on every host, with every query
-#   PURGE /  and  X-Tag: demo     every object whose X-Cache-Tags, words set by the backend, hold this one
+#   PURGE /  and  X-Tag: demo     every object with this word among its X-Cache-Tags, which the backend sets
 #
-# Who may: whoever reaches the listener named "admin", which is open inside the back network only (start.sh). An address
-# list would not do, since behind nginx every client has nginx's address.
+# Allowed on the listener named "admin" only, which is open inside the back network (start.sh). An access list of
+# addresses would not do: behind nginx every client has nginx's address.
+# https://varnish-cache.org/docs/7.1/users-guide/purging.html
 
 sub vcl_recv {
     if (local.socket == "admin") {
         if (req.method != "PURGE") {
             return (synth(405));
         }
-        # A purge would drop the object of one host; the same file is cached for each. A ban finds them all, and because
-        # it looks at the object only (obj., not req.), Varnish works it off in the background and forgets it.
+        # A purge would drop the object of one host, but the same file is cached for each. A ban drops them all. It
+        # tests the object only (obj., not req.), so that Varnish can work it off in the background and forget it.
         set req.http.X-Ban = "obj.http.X-Path == " + regsub(req.url, "\?.*", "");
         if (req.http.X-Tag) {
-            # The tag becomes part of a pattern, so nothing in it may mean something there.
+            # The tag becomes part of a regular expression, so it must not contain special characters.
             if (req.http.X-Tag !~ "^[0-9A-Za-z_:-]{1,64}$") {
                 return (synth(400, "Not a tag"));
             }

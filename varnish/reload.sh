@@ -1,25 +1,25 @@
 #!/bin/sh
-# The VCL anew, into the running varnishd: no request is dropped and the cache stays full. A file that does not compile
-# is refused with its name and line, and the old version plays on.
-# reload.sh [HOST]: the address that start.sh was given.
+# Loads the VCL anew into the running varnishd: no request is dropped and the cache stays full. varnishd names a file
+# that does not compile, with the line, and keeps the old version.
 set -eu
 . "$(dirname "$0")/settings.sh"
 
-tell() { varnishadm -T "$cli" -S "$secret" "$@"; }
+# https://varnish-cache.org/docs/7.1/reference/varnish-cli.html
+cli() { varnishadm -t 60 -T "$listen_admin" -S "$secret" "$@"; }
 
 write_vcl
-tell vcl.load "$classic" classic.vcl
-tell vcl.load "$default" default.vcl || {
-    tell vcl.discard "$classic"
+cli vcl.load "$classic" classic.vcl
+cli vcl.load "$default" default.vcl || {
+    cli vcl.discard "$classic"
     exit 1
 }
-tell vcl.label classic "$classic"
-tell vcl.use "$default"
+cli vcl.label classic "$classic"
+cli vcl.use "$default"
 
-# The versions before. Who is still being served by one keeps it until the end of the answer.
-for name in $(tell vcl.list); do
+# The versions before. A request in progress keeps its version until the end of the response.
+for name in $(cli vcl.list); do
     case $name in
     "$classic" | "$default") ;;
-    classic_* | default_*) tell vcl.discard "$name" >/dev/null 2>&1 || true ;; # listed twice, or gone already
+    classic_* | default_*) cli vcl.discard "$name" >/dev/null 2>&1 || true ;; # listed twice, or gone already
     esac
 done

@@ -1,16 +1,16 @@
-# Every answer says what happened, in Cache-Status (RFC 9211) and, for a browser's developer tools, in Server-Timing.
+# Every response says what happened, in Cache-Status (RFC 9211) and, for a browser's developer tools, in Server-Timing.
 #
 #   outcome        Cache-Status: varnish; ...           what happened
 #   hit            hit; ttl=43190                       a fresh copy
 #   stale          hit; ttl=-3; detail=stale            an expired copy, see stale.vcl
-#   miss           fwd=uri-miss; stored; ttl=43200      fetched and kept (without "stored": fetched, may not be kept)
-#   hit-for-miss   fwd=miss; detail=hit-for-miss        fetched, since the last answer could not be kept
+#   miss           fwd=uri-miss; stored; ttl=43200      fetched and stored (without "stored": not storable)
+#   hit-for-miss   fwd=miss; detail=hit-for-miss        fetched, because the last response was not storable
 #   pass           fwd=bypass; detail=pass              private, by a rule or by a cookie; other methods: fwd=method
-#   error          fwd=...; detail=error                asked the backend in vain, so it is our 503 page
-#   synth          detail=synth                         Varnish's own answer; the backend was not asked
+#   error          fwd=...; detail=error                the backend failed: our 503 page
+#   synth          detail=synth                         Varnish's own page; the backend was not asked
 #
-# "uri-miss" is also said of a copy that was too old to use: VCL cannot tell the two apart. An open WebSocket (pipe)
-# is the one exception: after "pipe" the bytes are the backend's.
+# "uri-miss" also covers a copy that was too old to use: VCL cannot tell the two apart. An open WebSocket (pipe) has no
+# report: after "pipe" the bytes are the backend's.
 
 sub vcl_hit {
     set req.http.X-Outcome = "hit";
@@ -37,7 +37,7 @@ sub vcl_pass {
     }
 }
 
-# These notes are no business of the backend. (X-Media goes along: vcl_backend_response can read only what was sent.)
+# These notes are not for the backend. (X-Media goes along: vcl_backend_response can read only what was sent.)
 sub vcl_backend_fetch {
     unset bereq.http.X-Outcome;
     unset bereq.http.Cache-Status;
@@ -71,7 +71,7 @@ sub write_report {
     set resp.http.Cache-Status = req.http.Cache-Status;
     set resp.http.Server-Timing = {"varnish;desc=""} + req.http.X-Outcome + {"""};
 
-    # Who we are and which version is for the attacker's notebook only. Age stays: browsers count with it.
+    # Do not disclose product names and versions. Age stays: browsers need it.
     unset resp.http.Server;
     unset resp.http.Via;
     unset resp.http.X-Varnish;

@@ -1,7 +1,7 @@
-# What never meets the cache.
+# The health check and WebSockets.
 
 sub vcl_recv {
-    # For the container's health check: Varnish answers for itself, whatever the backend does.
+    # The container's health check: Varnish answers by itself, whatever state the backend is in.
     if (req.url == "/.varnish/health") {
         return (synth(200));
     }
@@ -9,14 +9,11 @@ sub vcl_recv {
     if (req.url ~ "^/ws(\?|$)" && req.http.Upgrade ~ "(?i)^websocket$") {
         return (pipe);
     }
-    # Up to the slash: /admin/ is the workshop, /administrator would be just another page.
-    if (req.url ~ "^/(admin|swf|ws|media/video)(/|\?|$)") {
-        return (pass);
-    }
 }
 
+# Varnish drops both headers, because they concern one connection only; without either there is no WebSocket.
+# https://varnish-cache.org/docs/7.1/users-guide/vcl-example-websockets.html
 sub vcl_pipe {
-    # Both concern one connection only, so Varnish has dropped them; without either, there is no WebSocket.
     set bereq.http.Upgrade = req.http.Upgrade;
     set bereq.http.Connection = "Upgrade";
 }

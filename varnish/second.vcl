@@ -1,11 +1,5 @@
-# Profile "second": another UpStage on a name of its own. The key holds the host, so the two share the cache and no
-# object in it.
-
-backend second {
-    .path = "/run/proscenium/second.sock";
-    include "limits.vcl";
-    include "probe.vcl";
-}
+# The backend "second" (SECOND_ADDRESS; start.sh declares it): another UpStage under a host name of its own. The cache key
+# contains the host, so the two share the cache but no object in it.
 
 sub vcl_recv {
     if (req.http.Host ~ "(?i)^second\.localhost$") {

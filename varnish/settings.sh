@@ -1,27 +1,82 @@
-# shellcheck shell=sh disable=SC2034  # what is set here is used by the two that source it
-# Sourced by start.sh and reload.sh: where things are, and the VCL that depends on it.
-host=${1:-}
+# shellcheck shell=sh disable=SC2034,SC2154  # start.sh and reload.sh use some variables; eval assigns value
+# Every setting with its default (nginx/README.md explains them), and the VCL that depends on them.
+
+die() {
+    echo "$*" >&2
+    exit 1
+}
+
 folder=$(cd "$(dirname "$0")" && pwd)
-sockets=${VARNISH_SOCKETS:-/run/proscenium}     # shared with nginx and the backends
-generated=${VARNISH_GENERATED:-/tmp/varnish}    # what is written here at every start; vcl_path names it first
-cli=${host:-127.0.0.1}:8180                     # where varnishd takes orders, from whoever knows the secret
+
+# Where varnishd listens: ADDRESS:PORT, or :PORT for all addresses.
+listen=${VARNISH_LISTEN:-:8080}
+listen_socket=${VARNISH_LISTEN_SOCKET:-/run/proscenium/varnish.sock}
+listen_purge=${VARNISH_LISTEN_PURGE:-:8082}
+listen_admin=${VARNISH_LISTEN_ADMIN:-127.0.0.1:8180}
+
+# Where the backends are: unix:/PATH or HOST:PORT.
+backend_address=${BACKEND_ADDRESS:-unix:/run/proscenium/backend.sock}
+mirror_address=${MIRROR_ADDRESS:-}
+second_address=${SECOND_ADDRESS:-}
+
+storage=${VARNISH_STORAGE:-malloc,128m}
+workdir=${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}
+generated=${VARNISH_GENERATED:-/tmp/varnish}
 secret=$generated/secret
 
-# Each load has a name of its own: the version that runs stays until the next one has compiled.
+# check NAMES PATTERN MEANING: each of these settings is empty or one line that matches the extended regular expression.
+newline='
+'
+check() {
+    for name in $1; do
+        eval "value=\${$name:-}"
+        case $value in
+        '') ;;
+        *"$newline"*) false ;;
+        *) printf '%s' "$value" | grep -Eqx "$2" ;;
+        esac || die "$name must be $3, not '$value'"
+    done
+}
+check 'VARNISH_LISTEN VARNISH_LISTEN_PURGE VARNISH_LISTEN_ADMIN' '[0-9A-Za-z._-]*:[0-9]{1,5}' ':PORT or ADDRESS:PORT'
+check 'BACKEND_ADDRESS MIRROR_ADDRESS SECOND_ADDRESS' 'unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
+    'unix:/PATH or HOST:PORT'
+check 'VARNISH_LISTEN_SOCKET VARNISH_WORKDIR VARNISH_GENERATED' '/[^[:space:]"\\:,]+' 'an absolute path without spaces'
+
+# Each load has a name of its own: the running version stays until the next one has compiled.
 stamp=$(date +%Y-%m-%d_%H-%M-%S)_$$
 classic=classic_$stamp
 default=default_$stamp
 
+# declare_backend NAME ADDRESS: in VCL. Varnish looks a host name up once, when the VCL is loaded; a path stays right
+# when the backend's container comes back under another address.
+# https://varnish-cache.org/docs/7.1/reference/vcl-backend.html
+declare_backend() {
+    case $2 in
+    unix:*) place=".path = \"${2#unix:}\";" ;;
+    *) place=".host = \"${2%:*}\"; .port = \"${2##*:}\";" ;;
+    esac
+    cat <<END
+backend $1 {
+    $place
+    include "limits.vcl";
+    include "probe.vcl";
+}
+END
+}
+
+# write_vcl: the two files that differ from one deployment to another. vcl_path names their folder first.
 write_vcl() {
     mkdir -p "$generated"
-    for file in backends mirror second; do
-        sed "s,/run/proscenium,$sockets," "$folder/$file.vcl" >"$generated/$file.vcl"
-    done
-    # A profile is on when its backend has made its socket.
+    declare_backend upstage "$backend_address" >"$generated/backends.vcl"
     {
         echo 'include "handover.vcl";'
-        for profile in mirror second; do
-            [ ! -S "$sockets/$profile.sock" ] || echo "include \"$profile.vcl\";"
-        done
-    } >"$generated/profiles.vcl"
+        if [ "$mirror_address" ]; then
+            declare_backend mirror "$mirror_address"
+            echo 'include "mirror.vcl";'
+        fi
+        if [ "$second_address" ]; then
+            declare_backend second "$second_address"
+            echo 'include "second.vcl";'
+        fi
+    } >"$generated/extras.vcl"
 }

@@ -1,17 +1,18 @@
-# A copy is too old, or the backend does not answer.
+# Expired copies, and a backend that does not answer.
 #
-#   backend    copy expired for    the audience gets
+#   backend    copy expired for    the client gets
 #   healthy    up to 10 s          the old copy at once, while one request fetches the new one
 #   healthy    longer              a new copy; if that fails, the old one after all
 #   sick       up to 24 h          the old copy
-#   any        no copy             the backend's answer; if that fails, our 503 page
+#   any        no copy             the backend's response; if that fails, our 503 page
 #
-# "Fails" is a 5xx, a refused connection or a timeout. What is passed (a POST, the workshop) keeps the backend's own 5xx
-# page: somebody is at work there and needs to read it.
+# "Fails" means a 5xx, a refused connection or a timeout. A passed request (a POST, the workshop) gets the backend's own
+# 5xx page, because a player is at work there and needs to read it.
+# https://varnish-cache.org/docs/7.1/users-guide/vcl-grace.html
 
 sub vcl_recv {
     if (req.restarts > 0) {
-        # The second time round: any copy will do, and no waiting for the next one who tries.
+        # The second attempt: any copy will do, and it does not wait for another request's fetch.
         set req.grace = 24h;
         set req.hash_ignore_busy = true;
     } elsif (std.healthy(req.backend_hint)) {
@@ -34,15 +35,15 @@ sub vcl_backend_response {
 }
 
 sub vcl_backend_error {
-    # Nobody waits for a background fetch. Give up, and the old copy stays.
+    # No client waits for a background fetch. Abandoning it leaves the old copy in place.
     if (bereq.is_bgfetch) {
         return (abandon);
     }
-    # A backend that restarts drops connections: ask once more, where asking twice does no harm.
+    # A restarting backend drops connections: repeat the request, where repeating does no harm.
     if (bereq.retries == 0 && (bereq.method == "GET" || bereq.method == "HEAD")) {
         return (retry);
     }
-    # An error with a lifetime would take the place of the old copy.
+    # An error with a lifetime would replace the old copy.
     set beresp.ttl = 0s;
     set beresp.grace = 0s;
     set beresp.keep = 0s;

@@ -1,30 +1,31 @@
-# What may be stored at all.
+# What may be stored, and for how long.
 
 sub vcl_backend_response {
-    # Only whole, good answers. (A 5xx has left already, in stale.vcl. A 304 has become the 200 that it confirms. A 206
-    # is the answer to a range, but Varnish asks for whole objects and cuts the ranges itself.)
+    # Only complete, successful responses. (A 5xx has left already, in stale.vcl. A 304 has become the 200 that it
+    # confirms. A 206 answers a range, but Varnish requests whole objects and cuts ranges itself.)
     if (beresp.status != 200) {
         call vcl_beresp_hitmiss;
     }
-    # A header may promise a year, but an object that nobody purged should not outlive the day.
+    # A header may promise a year, but an object that was never purged should not outlive the day.
     if (beresp.ttl > 24h) {
         set beresp.ttl = 24h;
     }
-    # Old copies are for bad times, unless the backend says never: its page would be wrong rather than old.
+    # Expired copies are for when the backend fails, unless it forbids that: then the copy would be wrong, not just old.
     set beresp.grace = 24h;
     if (beresp.http.Cache-Control ~ "(?i)(^|[, ])(must|proxy)-revalidate") {
         set beresp.grace = 0s;
     }
 
-    # Whole or not at all: an answer that is stored is delivered when all of it is there. If it ends early, or there is
-    # no room for it, the client gets a 503 and not half a file.
+    # Deliver a stored response only when all of it has arrived. If it ends early, or there is no room for it, the
+    # client gets a 503 instead of half a file. https://varnish-cache.org/docs/7.1/reference/vcl-var.html (do_stream)
     if (!bereq.uncacheable) {
         set beresp.do_stream = false;
     }
 }
 
-# Not stored means hit-for-miss: for two minutes Varnish remembers not to make others wait for an answer that they
-# cannot share. The first good answer ends it. Grace would keep that memory for a day, once per misspelt URL.
+# A response that is not stored leaves a hit-for-miss object behind: for two minutes other requests do not wait for a
+# response they could not share. The first storable response ends it. With grace, every mistyped URL would leave a
+# hit-for-miss object behind for a day. https://varnish-cache.org/docs/7.1/reference/vcl-step.html
 sub vcl_beresp_hitmiss {
     set beresp.grace = 0s;
 }

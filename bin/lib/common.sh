@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Sourced first by every command: where we are, what the user has set, and how we talk.
+# Sourced first by every command: the project folder, the user's settings, and output.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-# Colour only for people.
+# Colours on a terminal only.
 if [ -t 1 ]; then bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' off=$'\e[0m'; else bold='' dim='' red='' off=''; fi
 say() { printf '%s\n' "$*"; }
 step() { printf '%s==> %s%s %s(%d s)%s\n' "$bold" "$*" "$off" "$dim" "$SECONDS" "$off"; }
@@ -12,18 +12,18 @@ die() {
     exit 1
 }
 
-# Runs a command quietly: its output goes to a file, and is shown only when it fails.
+# quietly NAME COMMAND...: sends the command's output to a log file; shows the end of it if the command fails.
 quietly() {
     local log=".run/logs/$1.log"
     shift
     mkdir -p .run/logs
     if ! "$@" >"$log" 2>&1 </dev/null; then
         tail -n 30 "$log" >&2
-        die "That failed: $* (all of its output: $log)"
+        die "Failed: $* (full output: $log)"
     fi
 }
 
-# .env as Compose reads it: the environment wins over the file.
+# Reads .env as Compose does: the environment wins over the file.
 load_env() {
     local line name
     [ -f .env ] || return 0
@@ -37,26 +37,56 @@ load_env() {
 load_env
 
 export COMPOSE_PROJECT_NAME=${COMPOSE_PROJECT_NAME:-proscenium}
-export BIND_ADDR=${BIND_ADDR:-127.0.0.1} HTTP_PORT=${HTTP_PORT:-8080} HTTPS_PORT=${HTTPS_PORT:-8443}
-export SWF_PORT=${SWF_PORT:-7230} POLICY_FILE_PORT=${POLICY_FILE_PORT:-3000} LOCUST_PORT=${LOCUST_PORT:-8089}
-export SECOND_SWF_PORT=${SECOND_SWF_PORT:-7231}
-export FTP_PORT=${FTP_PORT:-2121} FTP_PASSIVE_PORTS=${FTP_PASSIVE_PORTS:-2122-2131}
+export BIND_ADDR=${BIND_ADDR:-127.0.0.1}
 
-# What this copy of the house remembers between commands.
+# ports_in FILE...: the published ports in Compose files, as lines of "variable default".
+ports_in() { sed -n 's/^ *- "${BIND_ADDR:-127.0.0.1}:${\([A-Z_]*\):-\([0-9-]*\)}:.*/\1 \2/p' "$@"; }
+while read -r name default; do export "$name=${!name:-$default}"; done < <(ports_in compose.yaml extras/*/compose.yaml)
+
+# EXTRAS chooses Compose files, unless the user has set COMPOSE_FILE. The user's override comes last and so has the last
+# word. The link to offline/compose.yaml is left out: it is for plain Compose commands, `make` exports the image names.
+if [ -z "${COMPOSE_FILE:-}" ]; then
+    COMPOSE_FILE=compose.yaml extras=${EXTRAS:-}
+    for extra in ${extras//,/ }; do
+        if [ ! -e "extras/$extra/compose.yaml" ]; then
+            known=(extras/*/compose.yaml)
+            known=("${known[@]%/compose.yaml}")
+            die "EXTRAS names '$extra'; there are only: ${known[*]#extras/}."
+        fi
+        COMPOSE_FILE+=:extras/$extra/compose.yaml
+    done
+    if [ -e compose.override.yaml ] && [ "$(readlink compose.override.yaml)" != offline/compose.yaml ]; then
+        COMPOSE_FILE+=:compose.override.yaml
+    fi
+    export COMPOSE_FILE
+fi
+# chosen FILE: succeeds if FILE is one of the Compose files in use.
+chosen() { [[ :$COMPOSE_FILE: == *:"$1":* ]]; }
+
+# What this copy of the stack remembers between commands.
 state=.run/$COMPOSE_PROJECT_NAME
-mode() { cat "$state/mode" 2>/dev/null || true; } # containers, native or nothing
+started_mode() { cat "$state/mode" 2>/dev/null || true; } # containers, native or nothing
 remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 
-# What `make load` plays, whichever way the house is open.
-# shellcheck disable=SC2034  # used by containers.sh and native.sh
-load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --chat-rate 20 --thresholds thresholds.toml)
+# The load of `make load`, in either mode.
+# shellcheck disable=SC2034  # used by containers.sh and native/native.sh
+load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --chat-rate 20 --thresholds verdict/thresholds.toml)
 
 port_taken() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
 
-# The published ports as "variable number", one a line.
+# The ports of the Compose files in use, as lines of "variable number"; a range is a line for each port.
 published_ports() {
-    local name
-    for name in HTTP_PORT HTTPS_PORT SWF_PORT SECOND_SWF_PORT POLICY_FILE_PORT LOCUST_PORT; do echo "$name ${!name}"; done
+    local files name default port
+    IFS=: read -ra files <<<"$COMPOSE_FILE"
+    ports_in "${files[@]}" | while read -r name default; do
+        for ((port = ${!name%-*}; port <= ${!name#*-}; port++)); do echo "$name $port"; done
+    done
+}
+
+# other_ports VARIABLE: the setting to type when one of its ports is taken; its numbers are a thousand higher.
+other_ports() {
+    local now=${!1}
+    if [[ $now == *-* ]]; then echo "$1=$((${now%-*} + 1000))-$((${now#*-} + 1000))"; else echo "$1=$((now + 1000))"; fi
 }
 
 is_root() { [ "$(id -u)" = 0 ]; }
@@ -65,7 +95,7 @@ is_debian_like() { has apt-get && grep -qE '^ID(_LIKE)?=.*(debian|ubuntu)' /etc/
 
 may_install() { is_root && is_debian_like; }
 
-# Installs distribution packages without letting them start their services: we start what we need ourselves.
+# Installs distribution packages without starting their services, which would take our ports.
 install_packages() {
     local guard=/usr/sbin/policy-rc.d
     if [ -e $guard ]; then guard=; else printf '#!/bin/sh\nexit 101\n' >$guard && chmod +x $guard; fi

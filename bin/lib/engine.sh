@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A container engine and Compose: used when they answer, installed and started when that is allowed.
-# A function that fails leaves its reason in $engine_reason.
+# The container engine and Compose: uses the ones that answer; installs and starts them where it may.
+# A function that fails sets $engine_reason.
 engine_reason=
 
 engine_answers() { has docker && timeout 20 docker info >/dev/null 2>&1; }
@@ -15,7 +15,7 @@ start_engine() {
             return 1
         fi
     else
-        # Detached from this terminal and its pipes: the engine outlives the command that started it.
+        # Detached from this terminal and its pipes: the engine outlives this command.
         setsid dockerd >"$log" 2>&1 </dev/null &
         pid=$!
     fi
@@ -39,7 +39,7 @@ install_compose() {
     rm -rf .run/compose-venv
 }
 
-# Succeeds when containers can be used, after doing what this user may do to get there.
+# Succeeds when containers can be used; installs and starts what is missing if this user may.
 ensure_engine() {
     if ! engine_answers; then
         if [ -n "${DOCKER_HOST:-}" ]; then
@@ -50,7 +50,7 @@ ensure_engine() {
             return 1
         elif ! has dockerd; then
             if ! is_debian_like; then
-                engine_reason="no container engine answers, and only on Debian and Ubuntu can one be installed from here"
+                engine_reason="no container engine answers, and this command can install one on Debian and Ubuntu only"
                 return 1
             fi
             step "No container engine answers: installing Docker from this distribution's packages"

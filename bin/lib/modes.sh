@@ -1,19 +1,19 @@
 # shellcheck shell=bash
-# Whether the containers can read this checkout: its folders are mounted into them, and every service there is another
-# user. A umask of 077 or 027 makes a checkout that only its owner, or his group, can read.
+# Whether the containers can read this checkout: its folders are mounted into them, and each service runs as another
+# user. A umask of 077 or 027 makes a checkout that only its owner, or the owner's group, can read.
 
-mounted=(nginx varnish policyd loadtest labs)
+mounted=(nginx varnish policyd loadtest labs extras)
 make_readable="chmod -R a+rX ${mounted[*]}"
 
-# The first folder or file of theirs that is closed to others. Other files may well be private, such as a key.
+# The first folder or configuration file that other users cannot read. Other files, such as a key, may be private.
 unreadable() {
     find "${mounted[@]}" \( -name '.*' -o -name __pycache__ \) -prune -o \
-        \( -type d -o -name '*.conf' -o -name '*.sh' -o -name '*.vcl' -o -name '*.py' -o -name '*.toml' -o -name '*.xml' \) \
+        \( -type d -o -name '*.conf' -o -name '*.template' -o -name '*.sh' -o -name '*.vcl' -o -name '*.py' -o -name '*.toml' -o -name '*.xml' \) \
         ! -perm -004 -print | sed -n 1p
 }
 
 require_readable() {
     local closed
     closed=$(unreadable)
-    [ -z "$closed" ] || die "The containers may not read '$closed'; a strict umask made it so. Type: $make_readable"
+    [ -z "$closed" ] || die "The containers cannot read '$closed': the checkout was made with a strict umask. Type: $make_readable"
 }

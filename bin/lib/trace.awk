@@ -1,11 +1,11 @@
-# A request as varnishlog tells it, in the words of somebody who wants to know why.
+# Explains one request from the output of varnishlog: each step of the VCL, and the reason for it.
 BEGIN {
     why["RECV hash"] = "may be in the cache"
-    why["RECV pass"] = "never cached: another method, a private path (routes.vcl), a cookie or a password"
-    why["RECV pipe"] = "a WebSocket: from here on only bytes"
+    why["RECV pass"] = "never cached: another method, a private path (routes.vcl), a cookie or Authorization"
+    why["RECV pipe"] = "a WebSocket: bytes are copied from here on"
     why["RECV synth"] = "answered by Varnish itself"
     why["RECV vcl"] = "handed over to another VCL (handover.vcl)"
-    why["HASH lookup"] = "looked for under its host and URL"
+    why["HASH lookup"] = "looked up by host and URL"
     why["HIT deliver"] = "found"
     why["MISS fetch"] = "not there, or too old to be used"
     why["MISS synth"] = "not there, and the backend has failed"
@@ -14,14 +14,14 @@ BEGIN {
     why["BACKEND_RESPONSE deliver"] = "its answer is taken"
     why["BACKEND_RESPONSE error"] = "its answer is a failure"
     why["BACKEND_RESPONSE abandon"] = "its answer is a failure: the old copy stays"
-    why["BACKEND_ERROR retry"] = "once more"
+    why["BACKEND_ERROR retry"] = "tried once more"
     why["BACKEND_ERROR abandon"] = "the old copy stays"
-    why["BACKEND_ERROR deliver"] = "nothing to take"
+    why["BACKEND_ERROR deliver"] = "there is no copy to serve"
     why["DELIVER restart"] = "a failure: is there an old copy after all?"
     why["DELIVER deliver"] = "on its way"
     why["SYNTH deliver"] = "our own page"
 }
-# The log tells of a fetch after the request that caused it; what the request did afterwards has to wait.
+# The log has a fetch after the request that caused it: what the request did afterwards is printed last.
 function tell(left, right,   line) {
     line = sprintf("  %-28s %s\n", left, right)
     if (waiting && $1 == "-") afterwards = afterwards line; else printf "%s", line
@@ -30,15 +30,15 @@ function tell(left, right,   line) {
 function ms(seconds) { return sprintf("%.1f ms", seconds * 1000) }
 function s(seconds) { return sprintf("%.0f s", seconds) }
 
-# What becomes of the backend's answer. Varnish gives a lifetime to what it does not store, too: for that long nobody
-# is made to wait for an answer that cannot be shared.
+# What happens to the backend's answer. One that is not stored has a lifetime as well: until it ends, requests for it go
+# to the backend in parallel, because they could not share an answer.
 function fate() {
     if (passed) return "not stored: it is a pass"
     if (storable == "cacheable") return "kept for " s(kept) ", and for another " s(grace) " in case the backend fails"
     return "not stored; for " s(kept) " requests for this do not wait for each other (hit-for-miss)"
 }
 
-# A background fetch keeps nobody waiting.
+# No request waits for a background fetch.
 $2 == "Link" && $3 == "bereq" && $NF != "bgfetch" { waiting = 1 }
 $2 == "Begin" && $3 == "bereq" {
     passed = ($NF == "pass")
@@ -51,13 +51,13 @@ $2 == "VCL_return" {
 }
 $2 == "Hit" && $4 >= 0 { tell("", "a copy that stays fresh for " s($4)) }
 $2 == "Hit" && $4 < 0 { tell("", "a copy that expired " s(-$4) " ago: served at once, while one request fetches") }
-$2 == "HitMiss" { tell("", "the last answer could not be kept, so nobody waits for this one") }
+$2 == "HitMiss" { tell("", "the last answer could not be kept, so requests do not wait for each other") }
 $2 == "BackendOpen" { tell("", "over " ($NF == "reuse" ? "a connection that was open" : "a new connection") " to " $4) }
-$2 == "FetchError" { sub(/^-+ +FetchError +/, ""); tell("", "failed: " $0); failed = 1 }
-$2 == "VCL_call" && $3 == "BACKEND_FETCH" { failed = 0 }
+$2 == "FetchError" { sub(/^-+ +FetchError +/, ""); tell("", "failed: " $0) }
 $2 == "BerespStatus" { status = $3; lifetime = "no Cache-Control" }
 $2 == "BerespHeader" && tolower($3) == "cache-control:" { lifetime = $0; sub(/^-+ +BerespHeader +/, "", lifetime) }
-$2 == "Timestamp" && $3 == "Beresp:" && !failed { tell("", "answered " status " after " ms($6) ", " lifetime) }
+$2 == "Timestamp" && $3 == "Beresp:" { took = ms($6) } # Varnish 7.1 logs it before the status
+$2 == "VCL_call" && $3 == "BACKEND_RESPONSE" { tell("", "answered " status " after " took ", " lifetime) }
 $2 == "TTL" { kept = $4; grace = $5; storable = $NF }
 $2 == "Timestamp" && $3 == "Resp:" { tell("", "done after " ms($5)) }
 END {

@@ -1,38 +1,57 @@
+"""Locust runs in this process, as a library: https://docs.locust.io/en/stable/use-as-lib.html
+
+Without its monkey patching, which would slow down or break the servers and tests that share the process.
+"""
+
+import os
 import sys
-import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-HERE = Path(__file__).parent
-# The first as Locust does for a locustfile, the second for the tiny server.
-sys.path[:0] = [str(HERE.parent), str(HERE)]
+with pytest.MonkeyPatch.context() as patch:
+    patch.setenv("LOCUST_SKIP_MONKEY_PATCH", "1")
+    import locust  # noqa: F401
 
-# A busy machine is no fault of what is tested.
+from caches import backend, counters
+from fake_site import FakeSite
+from locust_library import LOADTEST, WebUI
+from verdict import generator
+
+# A test may be slow on a busy machine.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
-import tiny_stage  # noqa: E402
-from tiny_front import Front, Server, handler  # noqa: E402
+
+@pytest.fixture(autouse=True)
+def as_locust(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a Locust just started: in its folder, no arguments, no variables, nothing counted."""
+    counters.forget()
+    generator.watch.forget()
+    backend.watch.clear()
+    monkeypatch.chdir(LOADTEST)
+    monkeypatch.setattr(sys, "argv", ["locust"])
+    for name in list(os.environ):
+        if name.startswith(("LOCUST_", "LOADTEST_", "BIND_ADDR", "SERVER_NAMES")):
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture
-def front() -> Iterator[Front]:
-    front = Front()
-    web = Server(("127.0.0.1", 0), handler(front))
-    stage = tiny_stage.Server(("127.0.0.1", 0), tiny_stage.raw_handler(front.stage))
-    policy = tiny_stage.Server(("127.0.0.1", 0), tiny_stage.policy_handler(front.stage))
-    front.address = f"http://127.0.0.1:{web.server_address[1]}"
-    front.stage.port, front.stage.policy_port = stage.server_address[1], policy.server_address[1]
-    threads = []
-    for server in (web, stage, policy):
-        threads.append(threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}))
-        threads[-1].start()
-    yield front
-    for server in (web, stage, policy):
-        server.shutdown()
-        server.server_close()
-    for thread in threads:
-        thread.join()
+def site() -> Iterator[FakeSite]:
+    """A fake site with an empty cache, and its stage."""
+    site = FakeSite()
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def ui(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> Iterator[WebUI]:
+    """The web UI of a Locust for the site, on a machine that others cannot reach."""
+    monkeypatch.setenv("BIND_ADDR", "127.0.0.1")
+    monkeypatch.setattr(backend, "INTERVAL", 0.2)
+    monkeypatch.setattr(backend, "SETTLE", 0.1)
+    ui = WebUI(site)
+    yield ui
+    assert ui.environment.runner
+    ui.environment.runner.quit()

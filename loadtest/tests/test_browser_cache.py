@@ -1,6 +1,6 @@
 import pytest
 
-from visitors.browser_cache import BrowserCache
+from users.browser_cache import BrowserCache
 
 
 class Clock:
@@ -20,12 +20,12 @@ def cache(clock: Clock) -> BrowserCache:
     return BrowserCache(clock)
 
 
-def test_unknown_is_neither_fresh_nor_conditional(cache: BrowserCache) -> None:
+def test_an_unknown_url_is_neither_fresh_nor_conditional(cache: BrowserCache) -> None:
     assert not cache.fresh("/a")
     assert cache.conditions("/a") == {}
 
 
-def test_versioned_asset_is_not_asked_for_again(cache: BrowserCache, clock: Clock) -> None:
+def test_a_fresh_asset_is_not_requested_again(cache: BrowserCache, clock: Clock) -> None:
     cache.store("/a", {"cache-control": "public, max-age=60, immutable", "etag": '"1"'})
     clock.now += 59
     assert cache.fresh("/a")
@@ -34,26 +34,26 @@ def test_versioned_asset_is_not_asked_for_again(cache: BrowserCache, clock: Cloc
     assert cache.conditions("/a") == {"If-None-Match": '"1"'}
 
 
-def test_time_spent_in_other_caches_counts(cache: BrowserCache) -> None:
+def test_the_age_in_other_caches_counts(cache: BrowserCache) -> None:
     cache.store("/a", {"cache-control": "max-age=60", "age": "60"})
     assert not cache.fresh("/a")
 
 
 @pytest.mark.parametrize("control", ["no-cache", "public, No-Cache", "max-age=0, s-maxage=9", ""])
-def test_media_are_asked_for_with_their_date(cache: BrowserCache, control: str) -> None:
+def test_a_copy_without_lifetime_is_revalidated(cache: BrowserCache, control: str) -> None:
     cache.store("/a", {"cache-control": control, "etag": 'W/"1"', "last-modified": "Thu"})
     assert not cache.fresh("/a")
     assert cache.conditions("/a") == {"If-None-Match": 'W/"1"', "If-Modified-Since": "Thu"}
 
 
-def test_no_store_leaves_nothing(cache: BrowserCache) -> None:
+def test_no_store_leaves_no_copy(cache: BrowserCache) -> None:
     cache.store("/a", {"cache-control": "max-age=60", "etag": '"1"'})
     cache.store("/a", {"cache-control": "private, no-store", "etag": '"2"'})
     assert not cache.fresh("/a")
     assert cache.conditions("/a") == {}
 
 
-def test_304_renews_a_copy_and_keeps_its_name(cache: BrowserCache, clock: Clock) -> None:
+def test_a_304_renews_a_copy_and_keeps_its_validator(cache: BrowserCache, clock: Clock) -> None:
     cache.store("/a", {"cache-control": "max-age=60", "etag": '"1"'})
     clock.now += 100
     cache.store("/a", {"cache-control": "max-age=60"})
@@ -62,6 +62,6 @@ def test_304_renews_a_copy_and_keeps_its_name(cache: BrowserCache, clock: Clock)
     assert cache.conditions("/a") == {"If-None-Match": '"1"'}
 
 
-def test_nonsense_is_not_trusted(cache: BrowserCache) -> None:
+def test_a_malformed_lifetime_is_ignored(cache: BrowserCache) -> None:
     cache.store("/a", {"cache-control": "max-age=soon, , =", "age": "-3"})
     assert not cache.fresh("/a")

@@ -1,6 +1,6 @@
 import pytest
 
-from visitors.cache_status import Member, parse
+from caches.cache_status import Member, parse
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from visitors.cache_status import Member, parse
         ("varnish; hit=?1", True),
         ("varnish; hit=?0", False),
         ("varnish; fwd=uri-miss; stored", False),
-        # The word alone proves nothing: here it is a value, a name, and part of a longer word.
+        # The word alone is no hit: here it is a value, a name, and part of a longer word.
         ("varnish; detail=hit", False),
         ("hit; fwd=bypass", False),
         ("varnish; fwd=miss; detail=hit-for-miss", False),
@@ -22,7 +22,7 @@ def test_only_the_boolean_parameter_is_a_hit(field: str, hit: bool) -> None:
     assert [member.hit for member in parse(field)] == [hit]
 
 
-def test_members_come_in_order_from_the_backend_to_the_visitor() -> None:
+def test_members_are_in_order_from_the_backend_to_the_client() -> None:
     members = parse('varnish; fwd=uri-miss; fwd-status=200,\t"n \\"x\\", y"; hit; ttl=-1 ,edge')
     assert members == [
         Member("varnish", {"fwd": "uri-miss", "fwd-status": "200"}),
@@ -31,12 +31,12 @@ def test_members_come_in_order_from_the_backend_to_the_visitor() -> None:
     ]
 
 
-def test_text_leaves_out_what_changes_with_every_answer() -> None:
+def test_the_text_leaves_out_what_differs_in_every_response() -> None:
     (member,) = parse('varnish; fwd=bypass; ttl=43190; stored; key="/x"; detail=pass')
     assert str(member) == "varnish; fwd=bypass; stored; detail=pass"
 
 
-def test_missing_field_has_no_members() -> None:
+def test_a_missing_field_has_no_members() -> None:
     assert parse("") == []
     assert parse("  ") == []
 
@@ -61,6 +61,6 @@ def test_a_malformed_field_is_an_error(field: str) -> None:
         parse(field)
 
 
-def test_a_long_hostile_field_takes_no_time_to_refuse() -> None:
+def test_a_long_malformed_field_is_rejected_in_linear_time() -> None:
     with pytest.raises(ValueError, match="expected"):
         parse("varnish" + "; a" * 20_000 + "; =")

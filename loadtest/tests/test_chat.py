@@ -3,17 +3,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from visitors import chat
+from users import chat
 
 
 @pytest.fixture(autouse=True)
-def nothing_said() -> Iterator[None]:
+def no_lines() -> Iterator[None]:
     chat.lines.clear()
     yield
     chat.lines.clear()
 
 
-def test_a_line_is_a_sentence_that_people_can_read() -> None:
+def test_a_line_is_a_readable_sentence() -> None:
     for number in range(1000):
         assert re.fullmatch(r"[A-Z][a-z]+[!?] The [a-z]+( [a-z]+)+\.", chat.say(1, number))
 
@@ -24,7 +24,7 @@ def test_no_two_lines_are_the_same_while_they_are_remembered(monkeypatch: pytest
     assert [chat.say(1, 1), chat.say(2, 1)] == ["One.", "Two."]
 
 
-def test_what_is_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_lines_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(chat.time, "monotonic", lambda: now)  # type: ignore[attr-defined]
     old = chat.say(1, 1)
@@ -38,13 +38,13 @@ def test_what_is_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_age_of_a_line_is_in_milliseconds() -> None:
-    age, fault = chat.Ear().hear(chat.Line(1, 12, 40.0), 40.25)
+    age, fault = chat.Listener().hear(chat.Line(1, 12, 40.0), 40.25)
     assert age == pytest.approx(250)
     assert fault is None
 
 
 def test_a_gap_is_a_lost_line() -> None:
-    ear = chat.Ear()
+    listener = chat.Listener()
     said = [(1, 5), (2, 1), (1, 6), (1, 8), (1, 9), (2, 2), (2, 2)]
-    faults = [ear.hear(chat.Line(speaker, number, 0.0), 0.0)[1] for speaker, number in said]
+    faults = [listener.hear(chat.Line(speaker, number, 0.0), 0.0)[1] for speaker, number in said]
     assert [fault is not None for fault in faults] == [False, False, False, True, False, False, True]

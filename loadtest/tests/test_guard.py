@@ -1,23 +1,22 @@
-"""Whose orders Locust's page takes: real ones, asked as a browser, a program or an attacker's page would."""
+"""Which requests the web UI accepts: as a browser, a program or another page would send them."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import requests
 
 import web_password
-from test_locust import eventually
-from test_web_ui import free_port, started
-from tiny_front import Front
+from fake_site import FakeSite
+from locust_library import WebUI, until
 
-ORDER = {"user_count": "1", "spawn_rate": "1", "user_classes": "Reader"}
+FORM = {"user_count": "1", "spawn_rate": "1", "user_classes": "Reader"}
 # Every path that changes something, and one that tells something.
-ORDERS = [
+PATHS = [
     ("POST", "/swarm"),
     ("POST", "/stop"),
-    ("GET", "/stop"),  # an order in other versions of Locust
+    ("GET", "/stop"),  # changes something in other versions of Locust
     ("POST", "/stats/reset"),
     ("GET", "/stats/reset"),
     ("POST", "/user"),
@@ -26,67 +25,52 @@ ORDERS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def front_and_page() -> Iterator[tuple[str, str]]:
-    """A target on which nobody listens, and the address of the page."""
-    port, target = free_port(), "http://127.0.0.1:9"
-    names = {"SERVER_NAMES": "class.example *.school.example", "BIND_ADDR": "127.0.0.1"}
-    with started(LOCUST_HOST=target, LOCUST_WEB_PORT=str(port), **names):
-        yield target, f"http://127.0.0.1:{port}"
-
-
 @pytest.fixture
-def page(front_and_page: tuple[str, str]) -> str:
-    return front_and_page[1]
+def names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Host names of a class room."""
+    monkeypatch.setenv("SERVER_NAMES", "class.example *.school.example")
 
 
-@pytest.fixture
-def target(front_and_page: tuple[str, str]) -> str:
-    return front_and_page[0]
-
-
-def ask(method: str, url: str, data: dict[str, str] | None = None, **headers: str) -> requests.Response:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return requests.request(method, url, headers=named, data=data, allow_redirects=False, timeout=60)
-
-
-def is_running(page: str) -> bool:
-    return bool(
-        requests.get(f"{page}/stats/requests", timeout=60).json()["state"] not in ("ready", "stopped")
-    )
+def is_running(ui: WebUI) -> bool:
+    """Whether a run is on."""
+    assert ui.environment.runner
+    return ui.environment.runner.state not in ("ready", "stopped")
 
 
 @pytest.mark.parametrize(
-    "another",
+    "headers",
     [
-        {"Origin": "http://evil.example", "Sec_Fetch_Site": "cross-site"},
+        {"origin": "http://evil.example", "sec-fetch-site": "cross-site"},
+        {"origin": "http://localhost:8080", "sec-fetch-site": "same-site"},  # the stage, with players' media
         {
-            "Origin": "http://localhost:8080",
-            "Sec_Fetch_Site": "same-site",
-        },  # the stage, whose media are others'
-        {
-            "Origin": "http://evil.example"
-        },  # to an address that is no localhost, browsers say no more than this
-        {"Origin": "null"},
-        {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"},  # a link, or a form of old
+            "origin": "http://evil.example"
+        },  # browsers send no Sec-Fetch-Site to an address other than localhost
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"},  # a link, or a form of an old page
     ],
 )
-@pytest.mark.parametrize(("method", "path"), ORDERS)
-def test_another_page_is_not_obeyed(page: str, method: str, path: str, another: dict[str, str]) -> None:
-    assert ask(method, page + path, ORDER if method == "POST" else None, **another).status_code == 403
-    assert not is_running(page)
+@pytest.mark.parametrize(("method", "path"), PATHS)
+def test_requests_of_another_page_are_rejected(
+    ui: WebUI, method: str, path: str, headers: dict[str, str]
+) -> None:
+    form = FORM if method == "POST" else None
+    assert ui.client.open(path, method=method, data=form, headers=headers).status_code == 403
+    assert not is_running(ui)
 
 
-def test_its_own_page_and_programs_are_obeyed(page: str) -> None:
-    for own in ({"Sec_Fetch_Site": "same-origin", "Origin": page}, {"Origin": page}, {}):
-        assert ask("POST", f"{page}/swarm", ORDER, **own).json()["success"] is True
-        eventually(lambda: is_running(page))
-        assert ask("POST", f"{page}/stop", {}, **own).json()["success"] is True
-        eventually(lambda: not is_running(page))
+@pytest.mark.parametrize(
+    "headers",
+    [{"sec_fetch_site": "same-origin", "origin": "http://localhost"}, {"origin": "http://localhost"}, {}],
+)
+def test_requests_of_its_own_page_and_of_programs_are_accepted(ui: WebUI, headers: dict[str, str]) -> None:
+    assert ui.post("/swarm", FORM, **headers).get_json()["success"] is True
+    until(lambda: is_running(ui))
+    assert ui.post("/stop", {}, **headers).get_json()["success"] is True
+    until(lambda: not is_running(ui))
 
 
-def test_a_link_may_lead_to_the_page_and_no_frame_shows_it(page: str) -> None:
-    answer = ask("GET", page + "/", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")
+def test_another_page_may_link_to_it_but_not_frame_it(ui: WebUI) -> None:
+    answer = ui.get("/", sec_fetch_site="cross-site", sec_fetch_mode="navigate")
     assert answer.status_code == 200
     assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'none'"
 
@@ -97,7 +81,7 @@ def test_a_link_may_lead_to_the_page_and_no_frame_shows_it(page: str) -> None:
         ("localhost:8089", 200),
         ("127.0.0.1", 200),
         ("[::1]:8089", 200),
-        ("192.0.2.7:8089", 200),  # an address cannot be made to lead elsewhere
+        ("192.0.2.7:8089", 200),  # an address cannot be rebound
         ("locust.localhost:8089", 200),
         ("CLASS.example:8089", 200),
         ("room5.school.example", 200),
@@ -109,80 +93,49 @@ def test_a_link_may_lead_to_the_page_and_no_frame_shows_it(page: str) -> None:
         ("[", 421),
     ],
 )
-def test_only_its_own_names_lead_to_it(page: str, host: str, status: int) -> None:
-    assert ask("GET", page + "/", Host=host).status_code == status
+def test_only_its_own_names_lead_to_it(names: None, ui: WebUI, host: str, status: int) -> None:
+    assert ui.get("/", host=host).status_code == status
 
 
-def test_a_foreign_target_is_refused(page: str, target: str) -> None:
-    for host in ("http://evil.example", f"{target}0", target.replace("127.0.0.1", "127.0.0.2"), ""):
-        answer = ask("POST", f"{page}/swarm", {**ORDER, "host": host}).json()
+def test_another_target_is_rejected(site: FakeSite, ui: WebUI) -> None:
+    for host in ("http://evil.example", f"{site.url}0", site.url.replace("127.0.0.1", "127.0.0.2"), ""):
+        answer = ui.start(host=host)
         assert answer["success"] is False
         assert "LOADTEST_FOREIGN_HOSTS" in answer["message"]
-    assert not is_running(page)
-    foreign = '{"user_class_name": "Reader", "host": "http://evil.example"}'
-    answer = requests.post(f"{page}/user", data=foreign, timeout=60)
-    assert answer.json()["success"] is False
-    # As the page sends it, with or without a slash.
-    for host in (target, f"{target}/"):
-        assert ask("POST", f"{page}/swarm", {**ORDER, "host": host}).json()["success"] is True
-    ask("POST", f"{page}/stop", {})
-
-
-def test_a_foreign_target_is_taken_if_that_is_allowed(front: Front) -> None:
-    port = free_port()
-    knobs = {"LOCUST_HOST": "http://127.0.0.1:9", "LOADTEST_FOREIGN_HOSTS": "on"}
-    with started(LOCUST_WEB_PORT=str(port), **knobs):
-        page = f"http://127.0.0.1:{port}"
-        assert ask("POST", f"{page}/swarm", {**ORDER, "host": front.address}).json()["success"] is True
-        eventually(lambda: front.asked["/stages/demo"] > 0)
-
-
-def test_a_scenario_that_is_played_is_not_edited(page: str) -> None:
-    scenario = {**ORDER, "user_count": "2", "shape_class": "LongRun"}
-    assert ask("POST", f"{page}/swarm", scenario).json()["success"] is True
-    eventually(lambda: is_running(page))
-    answer = ask("POST", f"{page}/swarm", {"user_count": "5", "spawn_rate": "5"}).json()
-    assert answer["success"] is False
-    assert "A scenario is running" in answer["message"]
-    ask("POST", f"{page}/stop", {})
-    eventually(lambda: not is_running(page))
-
-
-def test_where_others_reach_it_everything_but_the_way_in_asks_for_the_password(tmp_path: Path) -> None:
-    port, kept = free_port(), tmp_path / "password"
-    knobs = {"BIND_ADDR": "0.0.0.0", "LOCUST_WEB_PASSWORD_FILE": str(kept)}
-    with started(LOCUST_HOST="http://127.0.0.1:9", LOCUST_WEB_PORT=str(port), **knobs):
-        page = f"http://127.0.0.1:{port}"
-        paths = ["/", "/stats/report", "/stats/requests", "/stats/requests/csv", "/stats/failures/csv"]
-        paths += ["/stats/requests_full_history/csv", "/exceptions", "/exceptions/csv", "/tasks", "/logs"]
-        paths += ["/worker-count", "/caches/csv"]
-        for method, path in [
-            *(("GET", path) for path in paths),
-            *ORDERS[:1],
-            *ORDERS[1:2],
-            ORDERS[3],
-            ORDERS[5],
-        ]:
-            answer = ask(method, page + path, ORDER if method == "POST" else None)
-            assert (path, answer.status_code) == (path, 302)
-            assert answer.headers["Location"].startswith("/login")
-        browser = requests.Session()
-        right = {"username": "locust", "password": kept.read_text()}
-        assert "Start" not in browser.post(f"{page}/login", {**right, "password": "x"}, timeout=60).url
-        assert browser.post(f"{page}/login", right, timeout=60).url == f"{page}/"
-        assert browser.get(f"{page}/stats/requests", timeout=60).json()["state"] == "ready"
+    assert not is_running(ui)
+    settings = json.dumps({"user_class_name": "Reader", "host": "http://evil.example"})
+    assert ui.client.post("/user", data=settings).get_json()["success"] is False
+    # As the page sends it, with or without a final slash.
+    for host in (site.url, f"{site.url}/"):
+        assert ui.start(host=host)["success"] is True
 
 
 @pytest.fixture
-def variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
-    for name in ("BIND_ADDR", "LOCUST_WEB_USERNAME", "LOCUST_WEB_PASSWORD"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("LOCUST_WEB_PASSWORD_FILE", str(tmp_path / "kept"))
-    return monkeypatch
+def any_target(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> Iterator[WebUI]:
+    """A web UI that accepts every target; its own has no listener."""
+    monkeypatch.setenv("BIND_ADDR", "127.0.0.1")
+    monkeypatch.setenv("LOADTEST_FOREIGN_HOSTS", "on")
+    ui = WebUI(site, "--host=http://127.0.0.1:9")
+    yield ui
+    assert ui.environment.runner
+    ui.environment.runner.quit()
+
+
+def test_another_target_is_accepted_if_that_is_allowed(site: FakeSite, any_target: WebUI) -> None:
+    assert any_target.start(host=site.url)["success"] is True
+    until(lambda: site.asked["/stages/demo"] > 0)
+
+
+def test_a_running_shape_is_not_edited(ui: WebUI) -> None:
+    assert ui.start(shape_class="LongRun")["success"] is True
+    until(lambda: is_running(ui))
+    answer = ui.post("/swarm", {"user_count": "5", "spawn_rate": "5"}).get_json()
+    assert answer["success"] is False
+    assert "A load shape is running" in answer["message"]
 
 
 @pytest.mark.parametrize(
-    ("bind", "web_host", "asked"),
+    ("bind", "web_host", "required"),
     [
         ("127.0.0.1", "", False),
         ("127.3.2.1", "", False),
@@ -198,29 +151,31 @@ def variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyP
         ("", "*", True),
     ],
 )
-def test_it_asks_where_others_reach_it(
-    variables: pytest.MonkeyPatch, bind: str, web_host: str, asked: bool
+def test_a_login_is_required_where_other_machines_reach_it(
+    monkeypatch: pytest.MonkeyPatch, bind: str, web_host: str, required: bool
 ) -> None:
-    variables.setenv("BIND_ADDR", bind)
-    assert web_password.is_asked(web_host) is asked
-    variables.setenv("LOCUST_WEB_PASSWORD", "chosen")
-    assert web_password.is_asked(web_host)
+    monkeypatch.setenv("BIND_ADDR", bind)
+    assert web_password.is_required(web_host) is required
+    monkeypatch.setenv("LOCUST_WEB_PASSWORD", "chosen")
+    assert web_password.is_required(web_host)
     assert web_password.account() == ("locust", "chosen")
 
 
-def test_a_generated_password_is_kept_for_its_owner(variables: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_generated_password_is_kept_for_its_owner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LOCUST_WEB_PASSWORD_FILE", str(tmp_path / "kept"))
     name, password = web_password.account()
     assert name == "locust"
     assert re.fullmatch(r"[\w-]{16}", password)
     assert web_password.account() == (name, password)
     assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o600
-    variables.setenv("LOCUST_WEB_PASSWORD_FILE", str(tmp_path / "another"))
+    monkeypatch.setenv("LOCUST_WEB_PASSWORD_FILE", str(tmp_path / "another"))
     assert web_password.account() != (name, password)
 
 
-def test_a_password_of_somebody_elses_is_not_taken(variables: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_password_of_another_user_is_not_accepted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LOCUST_WEB_PASSWORD_FILE", str(tmp_path / "kept"))
     (tmp_path / "kept").touch()  # such as on a full disk
-    with pytest.raises(RuntimeError, match="is empty or somebody else's"):
+    with pytest.raises(RuntimeError, match="is empty or another user's"):
         web_password.account()
     (tmp_path / "kept").unlink()
     (tmp_path / "theirs").write_text("known")

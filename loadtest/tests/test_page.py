@@ -1,4 +1,4 @@
-from visitors.page import assets
+from users.page import assets
 
 HOME = "http://upstage.localhost:8000/stages/demo"
 
@@ -7,7 +7,7 @@ def named(html: str) -> list[str]:
     return [url.removeprefix("http://upstage.localhost:8000") for url in assets(html, HOME)]
 
 
-def test_everything_a_browser_fetches_in_order() -> None:
+def test_all_files_that_a_browser_fetches_in_order() -> None:
     html = """
     <LINK REL="preload stylesheet" HREF="/style/v/main.css">
     <link rel="shortcut icon" href="/favicon.ico"><link rel=modulepreload href=/script/v/a.js>
@@ -30,7 +30,7 @@ def test_everything_a_browser_fetches_in_order() -> None:
     ]
 
 
-def test_what_only_tells_is_not_fetched() -> None:
+def test_links_that_a_browser_does_not_fetch() -> None:
     html = """
     <link rel="canonical" href="/x"><link href="/y"><link rel="stylesheet"><a href="/z">z</a>
     <script>let inline = '<img src="/in-a-script.svg">'</script><img><img src="">
@@ -49,7 +49,7 @@ def test_each_address_once() -> None:
     assert named(html) == ["/media/a.svg"]
 
 
-def test_other_servers_are_left_alone() -> None:
+def test_files_on_other_servers_are_left_out() -> None:
     html = """
     <img src="http://elsewhere.example/a.svg"><img src="//elsewhere.example/a.svg">
     <img src="https://upstage.localhost:8000/a.svg"><img src="http://upstage.localhost/a.svg">
@@ -58,6 +58,6 @@ def test_other_servers_are_left_alone() -> None:
     assert named(html) == ["/media/a.svg"]
 
 
-def test_a_broken_page_names_what_it_can() -> None:
+def test_a_truncated_page_names_its_complete_tags() -> None:
     assert named('<img src="/media/a.svg"><img src="/media/b.svg') == ["/media/a.svg"]
     assert named("") == []

@@ -1,6 +1,6 @@
 import pytest
 
-from visitors.paths import passed, row, stored
+from users.paths import passed, row, stored
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from visitors.paths import passed, row, stored
         "/image/v1/a.woff2",
     ],
 )
-def test_second_request_must_hit(path: str) -> None:
+def test_a_cache_must_answer_the_second_request(path: str) -> None:
     assert stored(path)
     assert not passed(path)
 
@@ -60,5 +60,5 @@ def test_the_backend_decides(path: str) -> None:
         ("/", "/"),
     ],
 )
-def test_rows_stay_the_same_from_release_to_release(path: str, expected: str) -> None:
+def test_rows_do_not_depend_on_versions(path: str, expected: str) -> None:
     assert row(path) == expected

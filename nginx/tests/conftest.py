@@ -1,30 +1,30 @@
-"""One nginx per test module, in front of mocks, with the deployed configuration."""
+"""One nginx for each test module, with the deployed configuration, in front of recording origins."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-# The tests run from a bare checkout, and this folder is no package.
-sys.path.insert(0, str(Path(__file__).parent))
-
-from front import Front
+from nginx_server import NginxServer
 
 
 @pytest.fixture(scope="module")
-def front(request: pytest.FixtureRequest) -> Iterator[Front]:
-    """A running front of house; the module's KNOBS, if it has any, are its environment."""
-    with Front(**getattr(request.module, "KNOBS", {})) as running:
+def server(request: pytest.FixtureRequest) -> Iterator[NginxServer]:
+    """A running nginx; the module's SETTINGS, if it has any, are part of its environment."""
+    with NginxServer(**getattr(request.module, "SETTINGS", {})) as running:
         running.start()
         yield running
 
 
+@pytest.fixture
+def fresh() -> Iterator[NginxServer]:
+    """An nginx of the test's own, not started yet."""
+    with NginxServer() as server:
+        yield server
+
+
 @pytest.fixture(autouse=True)
 def forget(request: pytest.FixtureRequest) -> None:
-    """What the mocks saw in one test is no business of the next."""
-    if "front" in request.fixturenames:
-        front: Front = request.getfixturevalue("front")
-        for mock in front.mocks:
-            mock.seen.clear()
-            mock.answer = None
+    """Forget what the module's origins were asked in the test before."""
+    if "server" in request.fixturenames:
+        for origin in request.getfixturevalue("server").origins:
+            origin.forget()

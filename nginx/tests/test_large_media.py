@@ -1,9 +1,9 @@
-"""Large media: Varnish says which file, nginx sends it from the disk."""
+"""Large media: Varnish names the file, nginx sends it from the disk."""
 
 import pytest
 
-from front import Front
-from tiers import Seen, response
+from nginx_server import NginxServer
+from support.origin import Request, response
 
 BODY = bytes(range(256)) * 800  # 200 kB
 HEADERS = {
@@ -17,23 +17,23 @@ HEADERS = {
 
 
 @pytest.fixture(autouse=True)
-def varnish_names_the_file(front: Front, forget: None) -> None:
+def varnish_names_the_file(server: NginxServer, forget: None) -> None:
     """As the backend does: a name for a proxy that has the disk, the body for any other."""
 
-    def answer(seen: Seen) -> bytes:
-        location = seen.headers.get("x-accel-media")
-        name = seen.target.removeprefix("/media/").partition("?")[0]
+    def answer(request: Request) -> bytes:
+        location = request.headers.get("x-accel-media")
+        name = request.target.removeprefix("/media/").partition("?")[0]
         if location:
             return response(x_accel_redirect=f"{location}/{name}", **HEADERS)
         return response(b"from Varnish", **HEADERS)
 
-    front.varnish.answer = answer
-    (front.media / "large").mkdir(exist_ok=True)
-    (front.media / "large" / "a.swf").write_bytes(BODY)
+    server.varnish.answer = answer
+    (server.media / "large").mkdir(exist_ok=True)
+    (server.media / "large" / "a.swf").write_bytes(BODY)
 
 
-def test_the_file_comes_from_the_disk_with_the_backends_headers(front: Front) -> None:
-    answer = front.ask("/media/large/a.swf?v=1")
+def test_the_file_comes_from_the_disk_with_the_backends_headers(server: NginxServer) -> None:
+    answer = server.request("/media/large/a.swf?v=1")
     assert (answer.status, answer.body) == (200, BODY)
     assert answer.headers["content-length"] == str(len(BODY))
     assert answer.headers["cache-status"] == "varnish; hit; ttl=9, nginx; fwd=uri-miss; detail=disk"
@@ -43,57 +43,59 @@ def test_the_file_comes_from_the_disk_with_the_backends_headers(front: Front) ->
             assert answer.headers[name.replace("_", "-")] == value
 
 
-def test_ranges_and_validators_are_nginx_own(front: Front) -> None:
-    whole = front.ask("/media/large/a.swf")
-    part = front.ask("/media/large/a.swf", range="bytes=256-300")
+def test_ranges_and_validators_are_nginx_s_own(server: NginxServer) -> None:
+    whole = server.request("/media/large/a.swf")
+    part = server.request("/media/large/a.swf", range="bytes=256-300")
     assert (part.status, part.body) == (206, BODY[256:301])
-    assert front.ask("/media/large/a.swf", range="bytes=900000-").status == 416
-    assert front.ask("/media/large/a.swf", if_none_match=whole.headers["etag"]).status == 304
-    assert front.ask("/media/large/a.swf", if_modified_since=whole.headers["last-modified"]).status == 304
-    head = front.ask("/media/large/a.swf", method="HEAD")
+    assert server.request("/media/large/a.swf", range="bytes=900000-").status == 416
+    assert server.request("/media/large/a.swf", if_none_match=whole.headers["etag"]).status == 304
+    assert (
+        server.request("/media/large/a.swf", if_modified_since=whole.headers["last-modified"]).status == 304
+    )
+    head = server.request("/media/large/a.swf", method="HEAD")
     assert (head.status, head.headers["content-length"]) == (200, str(len(BODY)))
 
 
-def test_a_replaced_file_is_new_at_once(front: Front) -> None:
-    front.ask("/media/large/a.swf")
-    (front.media / "large" / "a.swf").write_bytes(BODY[::-1])
-    assert front.ask("/media/large/a.swf").body == BODY[::-1]
+def test_a_replaced_file_is_new_at_once(server: NginxServer) -> None:
+    server.request("/media/large/a.swf")
+    (server.media / "large" / "a.swf").write_bytes(BODY[::-1])
+    assert server.request("/media/large/a.swf").body == BODY[::-1]
 
 
-def test_without_the_file_varnish_is_asked_for_the_body(front: Front) -> None:
-    """It was deleted a moment ago, or this machine has no such disk. The path goes along as asked for."""
-    answer = front.ask("/media/large/gone%20away.swf?v=1")
+def test_without_the_file_varnish_sends_the_body(server: NginxServer) -> None:
+    """It was deleted a moment ago, or this machine has no such disk. The path is that of the request."""
+    answer = server.request("/media/large/gone%20away.swf?v=1")
     assert (answer.status, answer.text) == (200, "from Varnish")
-    assert [seen.target for seen in front.varnish.seen] == ["/media/large/gone%20away.swf?v=1"] * 2
-    assert "x-accel-media" not in front.varnish.seen[1].headers
+    assert server.varnish.targets == ["/media/large/gone%20away.swf?v=1"] * 2
+    assert "x-accel-media" not in server.varnish.requests[1].headers
 
 
 @pytest.mark.parametrize("name", ["../tls/own.key", "%2e%2e/secret", "link.swf"])
-def test_nothing_outside_the_media_is_sent(front: Front, name: str) -> None:
-    (front.folder / "secret").write_text("secret")
-    link = front.media / "link.swf"
+def test_nothing_outside_the_media_is_sent(server: NginxServer, name: str) -> None:
+    (server.folder / "secret").write_text("secret")
+    link = server.media / "link.swf"
     link.unlink(missing_ok=True)
-    link.symlink_to(front.folder / "secret")
-    front.varnish.answer = lambda seen: response(
-        "whole", **({"x_accel_redirect": f"/.nginx/media/{name}"} if "x-accel-media" in seen.headers else {})
+    link.symlink_to(server.folder / "secret")
+    server.varnish.answer = lambda request: response(
+        "whole",
+        **({"x_accel_redirect": f"/.nginx/media/{name}"} if "x-accel-media" in request.headers else {}),
     )
-    assert "secret" not in front.ask("/media/x.swf").text
+    assert "secret" not in server.request("/media/x.swf").text
 
 
-def test_the_location_is_not_for_clients(front: Front) -> None:
-    """Varnish is asked instead, and for a name that is in nobody's media."""
-    assert front.ask("/.nginx/media/large/a.swf").text == "from Varnish"
-    (seen,) = front.varnish.seen
-    assert seen.target == "/.nginx/media/large/a.swf"
+def test_the_internal_location_is_not_for_clients(server: NginxServer) -> None:
+    """The request goes to Varnish, under a name that no medium has."""
+    assert server.request("/.nginx/media/large/a.swf").text == "from Varnish"
+    assert server.varnish.targets == ["/.nginx/media/large/a.swf"]
 
 
 @pytest.mark.parametrize("host", ["classic.localhost", "nginx.localhost", "static.localhost"])
-def test_no_client_can_claim_to_have_the_disk(front: Front, host: str) -> None:
-    front.ask("/page", host, x_accel_media="/x")
-    (seen,) = [seen for mock in front.mocks for seen in mock.seen]
-    assert "x-accel-media" not in seen.headers
+def test_no_client_can_claim_to_have_the_disk(server: NginxServer, host: str) -> None:
+    server.request("/page", host, x_accel_media="/x")
+    (received,) = server.requests
+    assert "x-accel-media" not in received.headers
 
 
-def test_nor_on_the_default_host(front: Front) -> None:
-    front.ask("/media/large/a.swf", x_accel_media="/x")
-    assert front.varnish.seen[0].headers["x-accel-media"] == "/.nginx/media"
+def test_on_the_default_host_a_forged_claim_is_replaced(server: NginxServer) -> None:
+    server.request("/media/large/a.swf", x_accel_media="/x")
+    assert server.varnish.requests[0].headers["x-accel-media"] == "/.nginx/media"

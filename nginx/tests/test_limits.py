@@ -1,4 +1,4 @@
-"""What one client may ask for: on the public port only. Each test is a client with an address of its own."""
+"""Limits for one client, on the public ports. Each test is a client with an address of its own."""
 
 import threading
 from collections import Counter
@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from front import Answer, Front, eventually
-from tiers import Seen, response
+from nginx_server import NginxServer
+from support.http import Response
+from support.origin import Request, response
+from support.wait import wait_until
 
-KNOBS = {
+SETTINGS = {
     "CLIENT_CONNECTIONS": "20",
     "CLIENT_REQUESTS": "5",
     "LOGIN_REQUESTS": "3",
@@ -17,60 +19,59 @@ KNOBS = {
 }
 
 
-def test_a_burst_is_let_through_and_then_there_is_a_queue(front: Front) -> None:
-    answers = [front.ask(f"/{number}", source="127.0.0.10") for number in range(70)]
+def test_a_burst_goes_through_and_what_follows_is_rejected(server: NginxServer) -> None:
+    answers = [server.request(f"/{number}", source="127.0.0.10") for number in range(70)]
     statuses = [answer.status for answer in answers]
     assert statuses[:51] == [200] * 51  # ten times the rate, and the one that fills it
     assert statuses[-10:] == [429] * 10
-    refused = answers[-1]
-    assert refused.headers["retry-after"] == "5"
-    assert refused.headers["cache-control"] == "no-store"
-    assert refused.headers["cache-status"] == "nginx; detail=synth"
-    assert "There is a queue at the door" in refused.text
-    assert refused.headers["x-request-id"] in refused.text
-    # Not for others, and not on the load port.
-    assert front.ask("/", source="127.0.0.11").status == 200
-    load = [front.ask("/", port=front.load, source="127.0.0.10").status for _ in range(100)]
+    rejected = answers[-1]
+    assert rejected.headers["retry-after"] == "5"
+    assert rejected.headers["cache-control"] == "no-store"
+    assert rejected.headers["cache-status"] == "nginx; detail=synth"
+    assert "There is a queue at the door" in rejected.text
+    assert rejected.headers["x-request-id"] in rejected.text
+    # Other clients, and the load port, are not affected.
+    assert server.request("/", source="127.0.0.11").status == 200
+    load = [server.request("/", port=server.load, source="127.0.0.10").status for _ in range(100)]
     assert load == [200] * 100
 
 
-def test_a_forged_address_is_no_way_around(front: Front) -> None:
+def test_a_forged_address_does_not_evade_the_limit(server: NginxServer) -> None:
     statuses = Counter(
-        front.ask("/", source="127.0.0.12", x_forwarded_for=f"192.0.2.{number}").status
+        server.request("/", source="127.0.0.12", x_forwarded_for=f"192.0.2.{number}").status
         for number in range(70)
     )
     assert statuses[429] >= 10
 
 
 @pytest.fixture
-def held(front: Front) -> Iterator[threading.Event]:
-    """Until the event is set, no tier answers."""
+def held(server: NginxServer) -> Iterator[threading.Event]:
+    """Until the event is set, no origin answers."""
     go = threading.Event()
 
-    def answer(_: Seen) -> bytes:
+    def answer(_: Request) -> bytes:
         go.wait(10)
         return response("x")
 
-    for mock in front.mocks:
-        mock.answer = answer
+    server.answer_all(answer)
     yield go
     go.set()
 
 
 def crowd(
-    front: Front, go: threading.Event, count: int, served: int, host: str, source: str, port: int
+    server: NginxServer, go: threading.Event, count: int, served: int, host: str, source: str, port: int
 ) -> Counter[int]:
-    """Ask at once; let the answers go when as many as will be served have arrived. How they ended."""
-    answers: list[Answer] = []
+    """Send requests at once, release the answers when `served` have arrived; return the statuses."""
+    answers: list[Response] = []
 
     def ask() -> None:
-        answers.append(front.ask("/crowd", host, port=port, source=source))
+        answers.append(server.request("/crowd", host, port=port, source=source))
 
     threads = [threading.Thread(target=ask) for _ in range(count)]
     for thread in threads:
         thread.start()
-    eventually(lambda: sum(len(mock.seen) for mock in front.mocks) == served)
-    eventually(lambda: len(answers) == count - served)
+    wait_until(lambda: sum(len(origin.requests) for origin in server.origins) == served)
+    wait_until(lambda: len(answers) == count - served)
     go.set()
     for thread in threads:
         thread.join()
@@ -86,19 +87,19 @@ def crowd(
         ("classic.localhost", "load", 110, 110),
     ],
 )
-def test_connections(
-    front: Front, held: threading.Event, host: str, port: str, count: int, served: int
+def test_requests_of_one_client_in_progress_are_limited(
+    server: NginxServer, held: threading.Event, host: str, port: str, count: int, served: int
 ) -> None:
     source = f"127.0.1.{count + len(host)}"
-    ended = crowd(front, held, count, served, host, source, getattr(front, port))
+    ended = crowd(server, held, count, served, host, source, getattr(server, port))
     assert ended == Counter({200: served, 429: count - served})
 
 
-def test_classic_has_the_articles_hundred(held: threading.Event) -> None:
-    with Front() as front:
-        front.start()
-        front.varnish_tcp.answer = lambda _: response("x") if held.wait(10) else b""
-        ended = crowd(front, held, 110, 100, "classic.localhost", "127.0.0.1", front.public)
+def test_classic_has_the_hundred_connections_of_the_article(held: threading.Event) -> None:
+    with NginxServer() as server:
+        server.start()
+        server.varnish_tcp.answer = lambda _: response("x") if held.wait(10) else b""
+        ended = crowd(server, held, 110, 100, "classic.localhost", "127.0.0.1", server.public)
     assert ended == Counter({200: 100, 429: 10})
 
 
@@ -106,29 +107,29 @@ def test_classic_has_the_articles_hundred(held: threading.Event) -> None:
     ("number", "path"),
     list(enumerate(["/admin/login", "/admin//login", "/admin/%6cogin", "/admin/login?x=1", "/signup"])),
 )
-def test_guessing_passwords_is_slow(front: Front, number: int, path: str) -> None:
+def test_guessing_passwords_is_slow(server: NginxServer, number: int, path: str) -> None:
     source = f"127.0.2.{number + 1}"
-    guesses = [front.ask(path, "nginx.localhost", "POST", source=source).status for _ in range(8)]
+    guesses = [server.request(path, "nginx.localhost", "POST", source=source).status for _ in range(8)]
     assert guesses == [200] * 4 + [429] * 4
-    assert front.ask(path, source=source).status == 200
-    assert front.ask("/admin/", method="POST", source=source).status == 200
-    free = [front.ask(path, method="POST", port=front.load, source=source).status for _ in range(8)]
+    assert server.request(path, source=source).status == 200
+    assert server.request("/admin/", method="POST", source=source).status == 200
+    free = [server.request(path, method="POST", port=server.load, source=source).status for _ in range(8)]
     assert free == [200] * 8
 
 
-def test_an_open_websocket_is_audience_and_takes_no_other_place(front: Front) -> None:
-    front.backend.answer = lambda _: (
+def test_websockets_are_counted_apart_from_requests(server: NginxServer) -> None:
+    server.backend.answer = lambda _: (
         b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
     )
     source, opened, statuses = "127.0.0.13", [], []
     for _ in range(30):
-        connection = front.connect(source=source)
+        connection = server.connect(source=source)
         connection.sendall(
             b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
         )
         statuses.append(int(connection.recv(4096).split()[1]))
         opened.append(connection)
     assert statuses == [101] * 25 + [429] * 5
-    assert front.ask("/page", source=source).status == 200
+    assert server.request("/page", source=source).status == 200
     for connection in opened:
         connection.close()

@@ -1,20 +1,21 @@
-"""static.localhost: nginx hands out the media from disk, as the backend would."""
+"""static.localhost: nginx serves the media from the disk, as the backend would."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from front import Answer, Front
-from tiers import Seen, response
+from nginx_server import NginxServer
+from support.http import Response
+from support.origin import response
 
 HOST = "static.localhost"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def media(front: Front) -> Path:
-    """A media folder with everything that may and may not be served."""
-    folder = front.media
+def media(server: NginxServer) -> Path:
+    """A media folder with files that may be served, and files that must not."""
+    folder = server.media
     for name in (
         "a.png",
         "b.svg",
@@ -32,22 +33,18 @@ def media(front: Front) -> Path:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("SECRET")
     (folder / "closed.png").chmod(0)
-    (front.folder / "outside.png").write_text("SECRET")
-    (front.folder / "outside").mkdir()
-    (front.folder / "outside" / "x.png").write_text("SECRET")
-    (folder / "link.png").symlink_to(front.folder / "outside.png")
-    (folder / "linked").symlink_to(front.folder / "outside")
+    (server.folder / "outside.png").write_text("SECRET")
+    (server.folder / "outside").mkdir()
+    (server.folder / "outside" / "x.png").write_text("SECRET")
+    (folder / "link.png").symlink_to(server.folder / "outside.png")
+    (folder / "linked").symlink_to(server.folder / "outside")
     return folder
 
 
 @pytest.fixture(autouse=True)
-def backend_says_404(front: Front, forget: None) -> None:
-    """As the real one does for what it does not have."""
-
-    def answer(seen: Seen) -> bytes:
-        return response("the house's page", "404 Not Found")
-
-    front.backend.answer = answer
+def backend_says_404(server: NginxServer, forget: None) -> None:
+    """As the real one does for an unknown file."""
+    server.backend.answer = lambda _: response("the backend's page", "404 Not Found")
 
 
 @pytest.mark.parametrize(
@@ -65,8 +62,10 @@ def backend_says_404(front: Front, forget: None) -> None:
         ("i.xyz", "application/octet-stream"),
     ],
 )
-def test_media_come_from_disk_with_the_backends_headers(front: Front, path: str, kind: str) -> None:
-    answer = front.ask(f"/media/{path}?v=1", HOST)
+def test_media_come_from_the_disk_with_the_backends_headers(
+    server: NginxServer, path: str, kind: str
+) -> None:
+    answer = server.request(f"/media/{path}?v=1", HOST)
     assert answer.status == 200
     assert answer.text == path.removeprefix("thumb/") * 500
     assert answer.headers["content-type"] == kind
@@ -75,28 +74,28 @@ def test_media_come_from_disk_with_the_backends_headers(front: Front, path: str,
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["x-request-id"]
     assert 'nginx;desc="self"' in answer.headers["server-timing"]
-    assert front.backend.seen == []
+    assert server.backend.requests == []
 
 
-def test_validators_and_ranges(front: Front) -> None:
-    whole = front.ask("/media/a.png", HOST)
+def test_validators_and_ranges(server: NginxServer) -> None:
+    whole = server.request("/media/a.png", HOST)
     tag, date = whole.headers["etag"], whole.headers["last-modified"]
-    assert front.ask("/media/a.png", HOST, if_none_match=tag).status == 304
-    assert front.ask("/media/a.png", HOST, if_modified_since=date).status == 304
-    part = front.ask("/media/a.png", HOST, range="bytes=2-6")
+    assert server.request("/media/a.png", HOST, if_none_match=tag).status == 304
+    assert server.request("/media/a.png", HOST, if_modified_since=date).status == 304
+    part = server.request("/media/a.png", HOST, range="bytes=2-6")
     assert (part.status, part.text) == (206, whole.text[2:7])
-    assert front.ask("/media/a.png", HOST, range="bytes=99999-").status == 416
-    assert front.ask("/media/a.png", HOST, range="bytes=0-1,3-4,6-7").status == 200
-    assert front.ask("/media/a.png", HOST, "HEAD").headers["content-length"] == str(len(whole.body))
+    assert server.request("/media/a.png", HOST, range="bytes=99999-").status == 416
+    assert server.request("/media/a.png", HOST, range="bytes=0-1,3-4,6-7").status == 200
+    assert server.request("/media/a.png", HOST, "HEAD").headers["content-length"] == str(len(whole.body))
 
 
-def test_a_replaced_file_is_new_at_once(front: Front, media: Path) -> None:
-    tag = front.ask("/media/a.png", HOST).headers["etag"]
+def test_a_replaced_file_is_new_at_once(server: NginxServer, media: Path) -> None:
+    tag = server.request("/media/a.png", HOST).headers["etag"]
     (media / ".upload-2.png").write_text("new")
     os.replace(media / ".upload-2.png", media / "bench/new.png")
-    assert front.ask("/media/bench/new.png", HOST).text == "new"
+    assert server.request("/media/bench/new.png", HOST).text == "new"
     (media / "a.png").write_text("a.png" * 500 + "!")
-    assert front.ask("/media/a.png", HOST, if_none_match=tag).status == 200
+    assert server.request("/media/a.png", HOST, if_none_match=tag).status == 200
     (media / "a.png").write_text("a.png" * 500)
 
 
@@ -127,22 +126,22 @@ def test_a_replaced_file_is_new_at_once(front: Front, media: Path) -> None:
         "/media../outside.png",
     ],
 )
-def test_what_is_no_published_file_is_left_to_the_backend(front: Front, path: str) -> None:
-    answer = front.ask(path, HOST)
+def test_anything_but_a_published_file_is_left_to_the_backend(server: NginxServer, path: str) -> None:
+    answer = server.request(path, HOST)
     assert "SECRET" not in answer.text
     assert answer.status in (400, 404)
     if answer.status == 404:
-        assert answer.text == "the house's page"
-        assert front.backend.seen[0].target == path  # as the client wrote it
+        assert answer.text == "the backend's page"
+        assert server.backend.requests[0].target == path  # as the client wrote it
 
 
-def test_webcam_frames_are_the_backends(front: Front) -> None:
-    front.backend.answer = lambda _: response("frame", cache_control="no-store")
-    answers: list[Answer] = [front.ask("/media/video/me.jpg", HOST) for _ in range(2)]
+def test_webcam_frames_come_from_the_backend(server: NginxServer) -> None:
+    server.backend.answer = lambda _: response("frame", cache_control="no-store")
+    answers: list[Response] = [server.request("/media/video/me.jpg", HOST) for _ in range(2)]
     assert [answer.text for answer in answers] == ["frame", "frame"]
-    assert len(front.backend.seen) == 2
+    assert len(server.backend.requests) == 2
 
 
-def test_nothing_is_written(front: Front) -> None:
+def test_other_methods_are_rejected(server: NginxServer) -> None:
     for method in ("POST", "PUT", "DELETE"):
-        assert front.ask("/media/a.png", HOST, method).status == 405
+        assert server.request("/media/a.png", HOST, method).status == 405

@@ -1,31 +1,33 @@
-"""HTTPS: protocols, HTTP/2, certificates, and the redirect if somebody wants it."""
+"""HTTPS: protocols, HTTP/2, certificates and the redirect."""
 
 import re
 import ssl
 import struct
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from front import Answer, Front, receive
-from tiers import response
+from nginx_server import NginxServer
+from support.http import Response, receive
+from support.origin import response
 
-KNOBS = {"SERVER_NAMES": "stage.example.org 192.0.2.7 [2001:db8::7] *.example.net .example.com www.example.*"}
+SETTINGS = {
+    "SERVER_NAMES": "stage.example.org 192.0.2.7 [2001:db8::7] *.example.net .example.com www.example.*"
+}
 
 
-def context(front: Front, certificate: Path | None = None) -> ssl.SSLContext:
+def context(server: NginxServer, certificate: Path | None = None) -> ssl.SSLContext:
     """A client that trusts this certificate and nothing else."""
-    return ssl.create_default_context(cafile=str(certificate or front.tls / "proscenium.pem"))
+    return ssl.create_default_context(cafile=str(certificate or server.certificates / "proscenium.pem"))
 
 
 def https(
-    front: Front, tls: ssl.SSLContext, name: str = "localhost", path: str = "/"
-) -> tuple[Answer, ssl.SSLSocket]:
+    server: NginxServer, tls: ssl.SSLContext, name: str = "localhost", path: str = "/"
+) -> tuple[Response, ssl.SSLSocket]:
     """One request by HTTPS, and the connection it came over."""
-    with tls.wrap_socket(front.connect(front.secure), server_hostname=name) as connection:
-        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {name}:{front.secure}\r\n\r\n".encode())
+    with tls.wrap_socket(server.connect(server.https), server_hostname=name) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {name}:{server.https}\r\n\r\n".encode())
         return receive(connection), connection
 
 
@@ -51,16 +53,16 @@ def make_pair(folder: Path, name: str, days: int = 365, subject: str = "theatre.
         *("any.example.net", "example.com", "www.example.com"),
     ],
 )
-def test_the_certificate_has_every_name_of_the_house(front: Front, name: str) -> None:
-    with context(front).wrap_socket(front.connect(front.secure), server_hostname=name) as connection:
+def test_the_certificate_has_every_site_name(server: NginxServer, name: str) -> None:
+    with context(server).wrap_socket(server.connect(server.https), server_hostname=name) as connection:
         assert connection.version() == "TLSv1.3"
 
 
-def test_the_certificate_is_no_authority_and_its_key_is_private(front: Front) -> None:
-    text = openssl("x509", "-in", front.tls / "proscenium.pem", "-noout", "-text")
+def test_the_certificate_is_no_authority_and_its_key_is_private(server: NginxServer) -> None:
+    text = openssl("x509", "-in", server.certificates / "proscenium.pem", "-noout", "-text")
     assert "CA:FALSE" in text
     assert "TLS Web Server Authentication" in text
-    assert (front.tls / "proscenium.key").stat().st_mode & 0o777 == 0o600
+    assert (server.certificates / "proscenium.key").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(
@@ -73,15 +75,15 @@ def test_the_certificate_is_no_authority_and_its_key_is_private(front: Front) ->
     ],
 )
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
-def test_protocols(front: Front, version: ssl.TLSVersion, works: bool) -> None:
-    tls = context(front)
+def test_protocols(server: NginxServer, version: ssl.TLSVersion, works: bool) -> None:
+    tls = context(server)
     tls.minimum_version = tls.maximum_version = version
     tls.set_ciphers("ALL:@SECLEVEL=0")
     if works:
-        assert https(front, tls)[0].status == 200
+        assert https(server, tls)[0].status == 200
     else:
         with pytest.raises((ssl.SSLError, ConnectionError)):
-            https(front, tls)
+            https(server, tls)
 
 
 @pytest.mark.parametrize(
@@ -93,20 +95,20 @@ def test_protocols(front: Front, version: ssl.TLSVersion, works: bool) -> None:
         ("AES128-GCM-SHA256", False),
     ],
 )
-def test_ciphers_of_tls_1_2(front: Front, cipher: str, works: bool) -> None:
-    tls = context(front)
+def test_ciphers_of_tls_1_2(server: NginxServer, cipher: str, works: bool) -> None:
+    tls = context(server)
     tls.maximum_version = ssl.TLSVersion.TLSv1_2
     tls.set_ciphers(cipher)
     if works:
-        assert https(front, tls)[0].status == 200
+        assert https(server, tls)[0].status == 200
     else:
         with pytest.raises((ssl.SSLError, ConnectionError)):
-            https(front, tls)
+            https(server, tls)
 
 
-def test_the_key_exchange_is_the_best_that_both_know(front: Front) -> None:
+def test_the_key_exchange_is_x25519_or_better(server: NginxServer) -> None:
     said = subprocess.run(
-        ["openssl", "s_client", "-connect", f"{front.address}:{front.secure}"],
+        ["openssl", "s_client", "-connect", f"{server.address}:{server.https}"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -114,23 +116,23 @@ def test_the_key_exchange_is_the_best_that_both_know(front: Front) -> None:
     assert re.search("X25519", said), said
 
 
-def test_a_session_is_resumed_from_the_cache_and_not_from_a_ticket(front: Front) -> None:
-    tls = context(front)
+def test_a_session_is_resumed_from_the_cache_and_not_from_a_ticket(server: NginxServer) -> None:
+    tls = context(server)
     tls.maximum_version = ssl.TLSVersion.TLSv1_2
-    with tls.wrap_socket(front.connect(front.secure), server_hostname="localhost") as first:
+    with tls.wrap_socket(server.connect(server.https), server_hostname="localhost") as first:
         session = first.session
     assert session
     assert not session.has_ticket
-    again = tls.wrap_socket(front.connect(front.secure), server_hostname="localhost", session=session)
+    again = tls.wrap_socket(server.connect(server.https), server_hostname="localhost", session=session)
     with again:
         assert again.session_reused
 
 
-def test_http_2(front: Front) -> None:
+def test_http_2(server: NginxServer) -> None:
     """A GET, spelled in frames (RFC 9113) and static table entries (RFC 7541)."""
-    tls = context(front)
+    tls = context(server)
     tls.set_alpn_protocols(["h2", "http/1.1"])
-    with tls.wrap_socket(front.connect(front.secure), server_hostname="localhost") as connection:
+    with tls.wrap_socket(server.connect(server.https), server_hostname="localhost") as connection:
         assert connection.selected_alpn_protocol() == "h2"
         fields = b"\x82\x87\x84\x41\x09localhost"  # :method GET, :scheme https, :path /, :authority
         headers = struct.pack(">I", len(fields))[1:] + b"\x01\x05\0\0\0\x01" + fields
@@ -145,67 +147,60 @@ def test_http_2(front: Front) -> None:
                     streams = settings.get(3, streams)
         assert payload[0] == 0x88  # :status 200
         assert streams == 10
-    assert front.varnish.seen[0].headers["host"] == "localhost"
+    assert server.varnish.requests[0].headers["host"] == "localhost"
 
 
-def test_the_next_tier_hears_of_https(front: Front) -> None:
-    https(front, context(front))
-    assert front.varnish.seen[0].headers["x-forwarded-proto"] == "https"
+def test_the_upstream_learns_of_https(server: NginxServer) -> None:
+    https(server, context(server))
+    assert server.varnish.requests[0].headers["x-forwarded-proto"] == "https"
 
 
-def test_a_redirect_of_classic_stays_with_https(front: Front) -> None:
-    front.varnish_tcp.answer = lambda seen: response(
+def test_a_redirect_of_classic_stays_on_https(server: NginxServer) -> None:
+    server.varnish_tcp.answer = lambda _: response(
         status="302 Found", location="http://classic.localhost:8081/admin/"
     )
-    answer, _ = https(front, context(front), "classic.localhost", "/admin")
+    answer, _ = https(server, context(server), "classic.localhost", "/admin")
     assert answer.headers["location"] == "/admin/"
 
 
-def test_an_unknown_host_is_misdirected_here_too(front: Front) -> None:
-    tls = context(front)
+def test_an_unknown_host_is_misdirected_over_https_too(server: NginxServer) -> None:
+    tls = context(server)
     tls.check_hostname = False
-    assert https(front, tls, "nobody.example")[0].status == 421
+    assert https(server, tls, "unknown.example")[0].status == 421
 
 
-def test_nothing_is_redirected_by_default(front: Front) -> None:
-    assert front.ask("/").status == 200
-    assert "strict-transport-security" not in https(front, context(front))[0].headers
+def test_nothing_is_redirected_by_default(server: NginxServer) -> None:
+    assert server.request("/").status == 200
+    assert "strict-transport-security" not in https(server, context(server))[0].headers
 
 
-@pytest.fixture
-def other() -> Iterator[Front]:
-    """A front of house that is not running yet."""
-    with Front() as front:
-        yield front
-
-
-def test_https_redirect_on(other: Front) -> None:
-    other.knobs |= {"HTTPS_REDIRECT": "on", "HTTPS_PORT": "9443"}
-    other.start()
-    answer = other.ask("/stages/demo?a=%20b", "classic.localhost:1234", "POST")
+def test_https_redirect_on(fresh: NginxServer) -> None:
+    fresh.settings |= {"HTTPS_REDIRECT": "on", "HTTPS_PORT": "9443"}
+    fresh.start()
+    answer = fresh.request("/stages/demo?a=%20b", "classic.localhost:1234", "POST")
     assert answer.status == 308
     assert answer.headers["location"] == "https://classic.localhost:9443/stages/demo?a=%20b"
     assert "strict-transport-security" not in answer.headers
-    assert other.ask("/", "nobody.example").status == 421
-    assert other.ask("/", port=other.load).status == 200
-    secure, _ = https(other, context(other))
+    assert fresh.request("/", "unknown.example").status == 421
+    assert fresh.request("/", port=fresh.load).status == 200
+    secure, _ = https(fresh, context(fresh))
     assert secure.status == 200
     assert secure.headers["strict-transport-security"] == "max-age=86400"
 
 
-def test_https_port_443_is_not_spelled_out(other: Front) -> None:
-    other.knobs |= {"HTTPS_REDIRECT": "on", "HTTPS_PORT": "443"}
-    other.start()
-    assert other.ask("/x", "[::1]").headers["location"] == "https://[::1]/x"
+def test_the_redirect_omits_port_443(fresh: NginxServer) -> None:
+    fresh.settings |= {"HTTPS_REDIRECT": "on", "HTTPS_PORT": "443"}
+    fresh.start()
+    assert fresh.request("/x", "[::1]").headers["location"] == "https://[::1]/x"
 
 
-def test_the_users_own_pair(other: Front) -> None:
-    make_pair(other.folder, "own")
-    own = other.folder / "own.pem"
-    other.knobs |= {"TLS_CERTIFICATE": str(own), "TLS_CERTIFICATE_KEY": str(other.folder / "own.key")}
-    other.start()
-    assert https(other, context(other, own), "theatre.example.org")[0].status == 421  # trusted, but no site
-    assert not list(other.tls.glob("*.pem"))
+def test_the_users_own_pair(fresh: NginxServer) -> None:
+    make_pair(fresh.folder, "own")
+    own = fresh.folder / "own.pem"
+    fresh.settings |= {"TLS_CERTIFICATE": str(own), "TLS_CERTIFICATE_KEY": str(fresh.folder / "own.key")}
+    fresh.start()
+    assert https(fresh, context(fresh, own), "theatre.example.org")[0].status == 421  # trusted, but no site
+    assert not list(fresh.certificates.glob("*.pem"))
 
 
 @pytest.mark.parametrize(
@@ -220,28 +215,28 @@ def test_the_users_own_pair(other: Front) -> None:
         ("own.pem", "locked.key", "or needs a password"),
     ],
 )
-def test_a_pair_that_is_none_is_one_line(other: Front, certificate: str, key: str, complaint: str) -> None:
+def test_an_unusable_pair_is_one_line(fresh: NginxServer, certificate: str, key: str, complaint: str) -> None:
     for name in ("own", "other"):
-        make_pair(other.folder, name)
+        make_pair(fresh.folder, name)
     openssl(
-        *("pkey", "-in", other.folder / "own.key", "-aes256", "-passout", "pass:x"),
-        *("-out", other.folder / "locked.key"),
+        *("pkey", "-in", fresh.folder / "own.key", "-aes256", "-passout", "pass:x"),
+        *("-out", fresh.folder / "locked.key"),
     )
-    ended = other.script(
+    ended = fresh.run_script(
         "start.sh",
-        TLS_CERTIFICATE=str(other.folder / certificate) if certificate else "",
-        TLS_CERTIFICATE_KEY=str(other.folder / key) if key else "",
+        TLS_CERTIFICATE=str(fresh.folder / certificate) if certificate else "",
+        TLS_CERTIFICATE_KEY=str(fresh.folder / key) if key else "",
     )
     assert ended.returncode == 1
     assert re.search(complaint, ended.stdout), ended.stdout
     assert len(ended.stdout.splitlines()) == 1
 
 
-def test_the_certificate_is_kept_until_it_ends_or_the_names_change(other: Front) -> None:
-    certificate = other.tls / "proscenium.pem"
+def test_the_certificate_is_kept_until_it_expires_or_the_names_change(fresh: NginxServer) -> None:
+    certificate = fresh.certificates / "proscenium.pem"
 
-    def made_by(**knobs: str) -> bytes:
-        done = other.script("generate.sh", **knobs)
+    def made_by(**settings: str) -> bytes:
+        done = fresh.render(**settings)
         assert (done.returncode, done.stdout) == (0, "")
         return certificate.read_bytes()
 
@@ -250,27 +245,27 @@ def test_the_certificate_is_kept_until_it_ends_or_the_names_change(other: Front)
     named = made_by(SERVER_NAMES="stage.example.org")
     assert named != first
     assert made_by(SERVER_NAMES="stage.example.org") == named
-    make_pair(other.tls, "proscenium", days=31)
+    make_pair(fresh.certificates, "proscenium", days=31)
     a_month = certificate.read_bytes()
     assert made_by(SERVER_NAMES="stage.example.org") == a_month
-    make_pair(other.tls, "proscenium", days=29)
+    make_pair(fresh.certificates, "proscenium", days=29)
     less = certificate.read_bytes()
     assert made_by(SERVER_NAMES="stage.example.org") != less
-    (other.tls / "proscenium.key").unlink()
+    (fresh.certificates / "proscenium.key").unlink()
     renewed = certificate.read_bytes()
     assert made_by(SERVER_NAMES="stage.example.org") != renewed
 
 
-def test_a_certificate_that_cannot_be_made_is_one_line(other: Front) -> None:
-    assert other.script("generate.sh").returncode == 0
-    for knobs in ({"SERVER_NAMES": "300.1.1.1"}, {"TLS_FOLDER": str(other.folder / "missing")}):
-        ended = other.script("start.sh", **knobs)
+def test_a_certificate_that_cannot_be_made_is_one_line(fresh: NginxServer) -> None:
+    assert fresh.render().returncode == 0
+    for settings in ({"SERVER_NAMES": "300.1.1.1"}, {"CERTIFICATE_FOLDER": str(fresh.folder / "missing")}):
+        ended = fresh.run_script("start.sh", **settings)
         assert ended.returncode == 1
         assert re.match("No certificate for .* could be made in ", ended.stdout)
         assert len(ended.stdout.splitlines()) == 1
 
 
-def test_plain_http_on_the_tls_port_is_refused(front: Front) -> None:
-    with front.connect(front.secure) as connection:
+def test_plain_http_on_the_tls_port_is_rejected(server: NginxServer) -> None:
+    with server.connect(server.https) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert receive(connection).status == 400

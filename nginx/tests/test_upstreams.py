@@ -1,97 +1,134 @@
-"""The sockets behind nginx come and go."""
+"""Services that fail, hang, come back or have a mirror."""
 
-import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
-from front import Front, eventually
-from tiers import LineMock, Mock
+import pytest
 
-
-def test_a_socket_that_was_made_anew_is_found_at_once(front: Front) -> None:
-    for host, mock in [("localhost", front.varnish), ("nginx.localhost", front.backend)]:
-        assert front.ask("/before", host).status == 200
-        mock.close()
-        assert front.ask("/gone", host).status == 503
-        mock.listen()
-        assert front.ask("/back", host).text == mock.name
+from nginx_server import NginxServer
+from support.origin import EchoServer, Origin, Request, response
+from support.wait import wait_until
 
 
-def test_the_mirror_takes_over_and_gives_back(front: Front) -> None:
-    assert front.ask("/first", "nginx.localhost").text == "backend"
-    mirror = Mock("mirror", front.sockets / "mirror.sock")
-    try:
-        assert front.ask("/both", "nginx.localhost").text == "backend"
-        front.backend.close()
-        answers = [front.ask(f"/{number}", "nginx.localhost") for number in range(20)]
-        assert {(answer.status, answer.text) for answer in answers} == {(200, "mirror")}
-        assert front.ask("/post", "nginx.localhost", "POST", body=b"x").text == "mirror"
-        front.backend.listen()
-        assert front.ask("/back", "nginx.localhost").text == "backend"
-    finally:
-        mirror.close()
+@pytest.fixture(scope="module")
+def server() -> Iterator[NginxServer]:
+    """An nginx that knows a mirror, which does not run yet."""
+    with NginxServer() as server:
+        server.settings |= {
+            "MIRROR_ADDRESS": f"unix:{server.sockets}/mirror.sock",
+            "MIRROR_STAGE_ADDRESS": f"unix:{server.sockets}/mirror-stage.sock",
+        }
+        server.start()
+        yield server
 
 
-def test_the_mirrors_stage_takes_over_and_gives_back(front: Front) -> None:
-    def door() -> bytes:
-        with front.connect(front.stage) as connection:
+@pytest.fixture
+def mirror(server: NginxServer) -> Iterator[Origin]:
+    """The mirror, running."""
+    mirror = Origin("mirror", server.sockets / "mirror.sock")
+    yield mirror
+    mirror.close()
+    (server.sockets / "mirror.sock").unlink()
+
+
+def test_a_recreated_socket_is_found_at_once(server: NginxServer) -> None:
+    for host, origin in [("localhost", server.varnish), ("nginx.localhost", server.backend)]:
+        assert server.request("/before", host).status == 200
+        origin.close()
+        assert server.request("/gone", host).status == 503
+        origin.listen()
+        assert server.request("/back", host).text == origin.name
+
+
+def test_the_mirror_takes_over_and_gives_back(server: NginxServer, mirror: Origin) -> None:
+    assert server.request("/both", "nginx.localhost").text == "backend"
+    server.backend.close()
+    answers = [server.request(f"/{number}", "nginx.localhost") for number in range(20)]
+    assert {(answer.status, answer.text) for answer in answers} == {(200, "mirror")}
+    assert server.request("/post", "nginx.localhost", "POST", body=b"x").text == "mirror"
+    server.backend.listen()
+    assert server.request("/back", "nginx.localhost").text == "backend"
+
+
+def test_the_mirrors_stage_takes_over_and_gives_back(server: NginxServer) -> None:
+    def first_bytes() -> bytes:
+        with server.connect(server.stage) as connection:
             return connection.recv(100)
 
-    assert door().startswith(b"PROXY TCP4 127.0.0.1 ")
-    mirror = LineMock("mirror", front.sockets / "mirror-stage.sock")
+    assert first_bytes().startswith(b"PROXY TCP4 127.0.0.1 ")
+    mirror = EchoServer("mirror", server.sockets / "mirror-stage.sock")
     try:
-        front.backend_stage.close()
-        assert door().startswith(b"PROXY ")
+        server.backend_stage.close()
+        assert first_bytes().startswith(b"PROXY ")
         assert mirror.connections == 1
-        front.backend_stage.listen()
-        assert door().startswith(b"PROXY ")
+        server.backend_stage.listen()
+        assert first_bytes().startswith(b"PROXY ")
         assert mirror.connections == 1
     finally:
         mirror.close()
-        front.backend_stage.close()
-        front.backend_stage.listen()
+        server.backend_stage.close()
+        server.backend_stage.listen()
 
 
-def test_a_failed_post_is_not_repeated(front: Front) -> None:
-    """The backend took it and died: nobody knows what it has done with it."""
-    mirror = Mock("mirror", front.sockets / "mirror.sock")
+def test_a_failed_post_is_not_repeated(server: NginxServer, mirror: Origin) -> None:
+    """The backend has received it and died, perhaps after carrying it out."""
 
-    def die(_: object) -> bytes:
+    def die(_: Request) -> bytes:
         raise OSError
 
-    front.backend.answer = die
-    try:
-        assert front.ask("/post", "nginx.localhost", "POST", body=b"x").status == 503
-        assert mirror.seen == []
-        assert front.ask("/get", "nginx.localhost").text == "mirror"
-    finally:
-        mirror.close()
-        (front.sockets / "mirror.sock").unlink()
+    server.backend.answer = die
+    assert server.request("/post", "nginx.localhost", "POST", body=b"x").status == 503
+    assert mirror.requests == []
+    assert server.request("/get", "nginx.localhost").text == "mirror"
 
 
-def test_many_at_once(front: Front) -> None:
-    """200 requests at once share the kept connections, and nobody is refused."""
-    statuses: list[int] = []
-    threads = [
-        threading.Thread(target=lambda: statuses.append(front.ask("/crowd", "nginx.localhost").status))
-        for _ in range(200)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+def test_200_requests_at_once_are_all_answered(server: NginxServer) -> None:
+    with ThreadPoolExecutor(200) as pool:
+        statuses = list(pool.map(lambda _: server.request("/crowd", "nginx.localhost").status, range(200)))
     assert statuses == [200] * 200
 
 
-def test_a_client_that_leaves_leaves_the_backend(front: Front) -> None:
-    """A held webcam frame is given up with its reader."""
-    gone = threading.Event()
-
-    def hold(_: object) -> bytes:
-        gone.wait(10)
-        return b""
-
-    front.backend.answer = hold
-    with front.connect() as connection:
+def test_a_closed_connection_ends_the_request_to_the_backend(server: NginxServer) -> None:
+    """A delayed webcam frame is given up with its viewer."""
+    server.backend.delay = 5
+    with server.connect() as connection:
         connection.sendall(b"GET /media/video/x.jpg HTTP/1.1\r\nHost: static.localhost\r\n\r\n")
-        eventually(lambda: front.backend.seen)
-    eventually(lambda: front.lines("/media/video/x.jpg.* 499 "))
-    gone.set()
+        wait_until(lambda: server.backend.requests)
+    wait_until(lambda: server.log_lines("/media/video/x.jpg.* 499 "))
+
+
+def test_webcam_viewers_bypass_varnish(server: NginxServer) -> None:
+    for host in ("localhost", "classic.localhost"):
+        assert server.request("/media/video/ann.jpg", host).text == "backend"
+    assert not server.varnish.requests + server.varnish_tcp.requests
+
+
+def test_a_stuck_varnish_is_noticed_within_two_seconds(server: NginxServer) -> None:
+    """It accepts connections and never answers: nginx sends a stale copy, or its 503 page."""
+    server.varnish.answer = lambda _: response(
+        "as it was", x_accel_expires=f"@{int(time.time())}", cache_status="varnish; hit; ttl=9"
+    )
+    assert server.request("/known").text == "as it was"
+    server.varnish.delay = 5
+    time.sleep(1.1)  # the cached copy's second is over
+    started = time.monotonic()
+    with ThreadPoolExecutor(2) as pool:
+        old, new = pool.map(server.request, ("/known", "/unknown"))
+    assert 1.8 < time.monotonic() - started < 4
+    assert (old.status, old.text) == (200, "as it was")
+    assert old.headers["cache-status"] == "varnish; hit; ttl=9, nginx; hit; detail=stale"
+    assert (new.status, new.headers["retry-after"]) == (503, "5")
+    assert new.headers["cache-control"] == "no-store"
+
+
+def test_uploads_logins_and_speech_may_take_longer(server: NginxServer) -> None:
+    server.varnish.delay = 2.6
+    with ThreadPoolExecutor(4) as pool:
+        asked = [
+            pool.submit(server.request, "/admin/login", method="POST", body=b"x"),
+            pool.submit(server.request, "/admin"),
+            pool.submit(server.request, "/signup", method="POST", body=b"x"),
+            pool.submit(server.request, "/speech/utter-1.mp3"),
+        ]
+        assert [answer.result().text for answer in asked] == ["varnish"] * 4

@@ -120,13 +120,19 @@ class Origin:
             if target not in self.quiet:
                 self.requests.append(request)
                 time.sleep(self.delay)
-            connection.sendall(self.answer(request) if self.answer else response(self.name))
+            answer = self.answer(request) if self.answer else response(self.name)
+            connection.sendall(answer)
             self.sent.append(target)
             if headers.get("upgrade"):
-                while data := connection.recv(4096):
-                    connection.sendall(data.upper())
-            if version == "HTTP/1.0":
+                self.upgraded(connection, request)
+            close = headers.get("connection", "").lower() == "close"
+            if close or version == "HTTP/1.0" or b"\r\nconnection: close\r\n" in answer:
                 return
+
+    def upgraded(self, connection: socket.socket, request: Request) -> None:
+        """The rest of a connection whose request asked for an upgrade: an echo in capitals."""
+        while data := connection.recv(4096):
+            connection.sendall(data.upper())
 
 
 class EchoServer(Origin):

@@ -1,11 +1,11 @@
--- ?start=N: a header of a film, then the file from byte N on. The article's mod_flv_streaming did this; Debian left it
--- out with lighttpd 1.4.64, because mod_magnet can do it in a few lines.
+-- ?start=N: a film's header, then the file from byte N on. The article's mod_flv_streaming did this; Debian removed it with
+-- lighttpd 1.4.64, because mod_magnet can do it in a few lines.
 local r = lighty.r
 local path = r.req_attr["physical.path"]
 local film = lighty.c.stat(path)
 local start = tonumber(string.match(r.req_attr["uri.query"] or "", "^start=(%d+)$"))
 
--- Anything else is an ordinary file.
+-- Otherwise: the whole file.
 if not film or not start or start == 0 or start >= film.st_size then
     return 0
 end

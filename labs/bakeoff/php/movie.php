@@ -1,6 +1,6 @@
 <?php
-// php movie.php FILE: writes a film of 21,000,000 bytes, as Flash played them. 1000 frames of 21,000 bytes, so whoever
-// seeks to frame N asks for ?start=13+21000*N. The frames are noise: nobody is going to look at it.
+// php movie.php FILE: writes a Flash film of 21,000,000 bytes. It has 1000 frames of 21,000 random bytes, so frame N is at
+// ?start=13+21000*N.
 const HEADER = "FLV\x01\x01\0\0\0\x09\0\0\0\0"; // version 1, video only; no frame before the first
 const FRAME = 21_000;
 const FRAMES = 1000;

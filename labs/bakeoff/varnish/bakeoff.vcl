@@ -1,5 +1,5 @@
-# Varnish before the prefork Apache, with its own rules and nothing added: what says nothing of its age is kept for two
-# minutes (default_ttl), what comes with a cookie is passed on. The site's rewriting, names and PHP stay Apache's.
+# Varnish in front of the prefork Apache, with its built-in rules only: responses without a lifetime are cached for two
+# minutes (default_ttl), requests with a cookie are passed. Rewriting, host names and PHP remain Apache's.
 vcl 4.1;
 
 backend apache {

@@ -1,8 +1,7 @@
-"""The portal: a catalogue of open data, as a WSGI application that is about as slow as the one of 2014.
+"""The portal: a catalogue of open data, as a WSGI application about as slow as the one of 2014.
 
-Nothing here waits or burns time for its own sake. Each page counts the whole catalogue anew, for every
-guest, because nobody thought of keeping the sums. So the size of the catalogue, OPENDATA_RECORDS, decides
-what a page costs.
+Nothing here sleeps. Each request counts the whole catalogue again, because the application does not keep the
+sums. So the size of the catalogue, OPENDATA_RECORDS, decides what a page costs.
 """
 
 import html
@@ -24,7 +23,7 @@ Row = tuple[Any, ...]
 def catalogue(records: int) -> sqlite3.Connection:
     """A catalogue in memory; the same one at every start."""
     dice = random.Random(2014)
-    # Apache asks from one thread at a time, but not always from the same.
+    # Apache calls from one thread at a time, but not always from the same one.
     made = sqlite3.connect(":memory:", check_same_thread=False)
     made.execute("CREATE TABLE record (id INTEGER PRIMARY KEY, experiment, kind, year, title, bytes)")
     made.executemany(
@@ -48,10 +47,7 @@ CATALOGUE = catalogue(RECORDS)
 
 
 def application(environ: Environ, start_response: Callable[..., object]) -> Iterable[bytes]:
-    """The front page, the search, and nothing else.
-
-    Each answer sets a cookie, as the portal's framework did; only the search reads it.
-    """
+    """The front page and the search. Each response sets a cookie, as the portal's framework did."""
     cookies = SimpleCookie(environ.get("HTTP_COOKIE", ""))
     searches = cookies["searches"].value if "searches" in cookies else "0"
     searches = searches if searches.isdecimal() else "0"
@@ -73,7 +69,7 @@ def application(environ: Environ, start_response: Callable[..., object]) -> Iter
 
 
 def front_page() -> bytes:
-    """What there is, by experiment, kind and year, and the largest records; PAGE_BYTES long."""
+    """The sums by experiment, kind and year, and the largest records; PAGE_BYTES long."""
     sums = rows(
         "SELECT experiment, kind, count(*), sum(bytes) / 1000000000 FROM record GROUP BY experiment, kind"
     )
@@ -89,7 +85,7 @@ def front_page() -> bytes:
 
 
 def search_page(words: str, searches: str) -> bytes:
-    """How many records have these words in their title, and the newest of them."""
+    """The number of records with these words in their title, and the newest of them."""
     found = "FROM record WHERE title LIKE ?"
     [(count,)] = rows(f"SELECT count(*) {found}", f"%{words}%")
     newest = rows(
@@ -102,7 +98,7 @@ def search_page(words: str, searches: str) -> bytes:
 
 
 def rows(query: str, *values: str) -> list[Row]:
-    """What the catalogue answers."""
+    """The result of a query."""
     return CATALOGUE.execute(query, values).fetchall()
 
 

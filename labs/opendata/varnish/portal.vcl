@@ -1,8 +1,8 @@
-# Varnish before the portal. The rules are the house's own, varnish/opendata.vcl; only where Apache is stands here.
+# Varnish in front of the portal: the address of Apache. The rules are the stack's own, varnish/opendata.vcl.
 vcl 4.1;
 
 backend portal {
-    .host = "portal"; # Apache's name on the network that it shares with Varnish alone
+    .host = "portal"; # Apache's name on the network that only these two share
     .port = "8080";
 }
 

@@ -41,7 +41,7 @@ MEDIA_CSP = b"default-src 'none'; style-src 'unsafe-inline'; sandbox"
 # A path segment that may be served: no leading dot, so neither `..` nor hidden files.
 SEGMENT = re.compile(rb"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
 # A proxy that has the media folder sends larger files itself. Smaller ones fit into its cache in memory
-# (varnish/microcache.vcl) and into the buffers of one connection (nginx/sites/default.conf).
+# (varnish/microcache.vcl) and into the buffers of one connection (nginx/sites/default.conf.template).
 LARGE = 81_920  # bytes
 _LOCATION = re.compile(r"(/[A-Za-z0-9._-]+)+")
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")

@@ -1,3 +1,3 @@
 <?php
 header('Content-Type: text/plain');
-echo 'video ', (int) $_GET['vid'], ', PHP by ', getenv('DOOR') ?: 'mod_php', "\n";
+echo 'video ', (int) $_GET['vid'], ', PHP by ', getenv('TRANSPORT') ?: 'mod_php', "\n";

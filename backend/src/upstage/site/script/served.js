@@ -1,7 +1,7 @@
 // Who served a file, and how: read from an entry of the Performance API, without another request.
 //
 // Varnish and nginx write their outcomes into Server-Timing (the tables are in varnish/report.vcl and
-// nginx/report.conf). A file from the browser's own cache has transferSize 0,
+// nginx/logging/outcome.conf). A file from the browser's own cache has transferSize 0,
 // whatever its stored headers say.
 
 export const STATIONS = {

@@ -1,0 +1,10 @@
+#!/bin/sh
+# Fills in nginx's configuration and runs nginx.
+set -eu
+# nginx does not read /etc/resolv.conf. An IPv6 address needs brackets there.
+RESOLVERS=$(awk '$1 == "nameserver" { printf "%s ", $2 ~ /:/ ? "[" $2 "]" : $2 }' /etc/resolv.conf)
+export RESOLVERS
+# shellcheck disable=SC2016  # envsubst wants the names
+envsubst '$FTP_PASSIVE_PORTS $RESOLVERS' </etc/webcam/nginx.conf.template >/tmp/nginx.conf
+ln -sfn /usr/lib/nginx/modules /tmp/modules # Debian's list of modules is relative to the prefix
+exec nginx -e stderr -p /tmp -c /tmp/nginx.conf

@@ -1,0 +1,123 @@
+"""python -m bench lab NAME... [--full] [--fresh]: what `make lab` and `make bench` run."""
+
+import argparse
+import fcntl
+import importlib
+import signal
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import machine, runner, words
+from bench.experiment import MODES, load
+from bench.lab_stack import REPO, LabStack, Problem
+from bench.report import write
+from bench.results import Results
+
+LABS = REPO / "labs"
+RESULTS = REPO / "test-results" / "bench"
+
+
+def main() -> int:
+    """Exit code: 0, or 1 if a cell was rejected, 2 if a lab could not be measured, 130 after Ctrl-C.
+
+    The other labs are measured even if one fails.
+    """
+    parser = argparse.ArgumentParser(prog="bench", description="Repeat what the articles measured.")
+    parser.add_argument("command", choices=["lab"])
+    parser.add_argument("labs", nargs="+", metavar="NAME", help="a folder of labs/")
+    parser.add_argument("--full", action="store_true", help="every cell, for as long as in the article")
+    parser.add_argument("--fresh", action="store_true", help="start over, even if a run was interrupted")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the containers are removed
+    console = Console(highlight=False)
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    code = 0
+    with (RESULTS / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            console.print(
+                "[red]Another run is measuring on this machine: the figures of both would be wrong.[/]"
+            )
+            return 2
+        for name in options.labs:
+            try:
+                rejected = measure(LABS / name, MODES[options.full], options.fresh, console)
+                code = max(code, int(rejected))
+                report(console)
+            except (OSError, ValueError, RuntimeError, Problem) as error:
+                console.print(error, style="red", markup=False, soft_wrap=True)
+                code = 2
+            except KeyboardInterrupt:
+                console.print("Interrupted. The samples are kept; the same command continues.")
+                return 130
+    return code
+
+
+def measure(lab: Path, mode: str, fresh: bool, console: Console) -> bool:
+    """Measure one lab and print its figures. Returns whether a cell was rejected."""
+    experiment = load(lab, mode)
+    tools = {cell.tool: importlib.import_module(f"bench.tools.{cell.tool}") for cell in experiment.cells}
+    path = RESULTS / f"{experiment.name}.json"
+    console.print(f"[bold]{experiment.title}[/]: starting the containers of labs/{lab.name}")
+    with LabStack(lab, experiment.services) as stack:
+        if experiment.prepare:
+            stack.run(experiment.prepare_in, *experiment.prepare)
+        results = Results.begin(
+            experiment,
+            machine.describe(stack),
+            machine.versions(stack, experiment),
+            machine.configuration(stack, experiment),
+            now(),
+        )
+        earlier = Results.read(path)
+        if earlier and not earlier.finished and not fresh:
+            if changed := results.differs_from(earlier):
+                console.print(
+                    f"The interrupted run cannot continue, because these have changed: {', '.join(changed)}."
+                )
+            else:
+                results = earlier
+                console.print("Continuing an interrupted run.")
+        runner.run(experiment, results, path, stack, tools, console)
+    results.finished = now()
+    results.write(path)
+    console.print(table(results))
+    for note in results.noise["notes"]:
+        console.print(note)
+    return any(cell.problem for cell in results.cells)
+
+
+def table(results: Results) -> Table:
+    """The primary metric of every cell, for the terminal."""
+    table = Table(title=words.metric(results.primary))
+    keys = list(dict.fromkeys(name for cell in results.cells for name in cell.key))
+    for name in [*keys, "median", "lowest", "highest", "factor"]:
+        table.add_column(name, justify="right")
+    for cell in results.cells:
+        if cell.problem:
+            figures = ["rejected", "", "", ""]
+        else:
+            factor = results.factor(cell)
+            values = [cell.median[results.primary], *cell.spread[results.primary]]
+            figures = [*map(words.number, values), words.number(factor) if factor else ""]
+        table.add_row(*(str(cell.key.get(name, "")) for name in keys), *figures)
+    return table
+
+
+def report(console: Console) -> None:
+    """Write the report of everything measured so far."""
+    console.print(f"The report: {write(RESULTS, LABS).relative_to(REPO)}")
+
+
+def now() -> str:
+    """UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+"""The containers of a lab: a Compose project that publishes no port, started and removed by the runner.
+
+Compose creates them. The engine's API starts them, runs commands inside and reports what they use, whichever
+version of cgroups the machine has.
+"""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import docker
+import docker.errors
+from docker.models.containers import Container
+
+REPO = Path(__file__).resolve().parents[2]
+PROJECT = os.environ.get("COMPOSE_PROJECT_NAME", "proscenium") + "-bench"
+HEALTHY_WITHIN = 120  # seconds, each service
+
+
+class Problem(Exception):
+    """Why a measurement is rejected, in words for the report."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a service uses: CPU seconds since its start, bytes of memory now, and its memory limit."""
+
+    cpu_seconds: float
+    memory_bytes: int
+    memory_limit: int
+
+
+class LabStack:
+    """The services of a lab. A context: started for the block, removed with all their data at its end."""
+
+    def __init__(self, lab: Path, services: Sequence[str]) -> None:
+        self.files = [REPO / "compose.yaml", REPO / "labs" / "compose.yaml"]
+        if (lab / "compose.yaml").exists():
+            self.files.append(lab / "compose.yaml")
+        self.services = services
+        self.engine = docker.DockerClient(base_url=_endpoint(), version="auto", timeout=3600)
+        self.containers: dict[str, Container] = {}
+        self.description = ""  # the merged configuration, in JSON
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.remove()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    def start(self) -> None:
+        """Build, create and start the services, each once its dependencies are healthy.
+
+        The health checks run here and not in the engine: the engine would repeat them during the measurement,
+        and each costs as much CPU as a hundred requests. RuntimeError if a service does not start.
+        """
+        self.remove()  # containers that a crashed run has left
+        self._compose("build", "--with-dependencies", *self.services)
+        self._compose("create", *self.services)
+        self.description = self._compose("config", "--format", "json")
+        described: Mapping[str, Any] = json.loads(self.description)["services"]
+        for container in self.engine.containers.list(
+            all=True, filters={"label": f"com.docker.compose.project={PROJECT}"}
+        ):
+            self.containers[container.labels["com.docker.compose.service"]] = container
+        order = TopologicalSorter(
+            {name: described[name].get("depends_on", {}).keys() for name in self.containers}
+        )
+        for name in order.static_order():
+            if name in self.containers:  # an optional dependency may be missing
+                self.containers[name].start()
+                self._wait(name, described[name].get("healthcheck", {}).get("test", ["CMD", "true"]))
+
+    def remove(self) -> None:
+        """Remove everything: containers, networks, volumes."""
+        self._compose("down", "--volumes", "--remove-orphans", "--timeout", "3")
+
+    def run(self, service: str, *command: str) -> str:
+        """Run a command inside a service and return its output. Problem, with its last line, if it fails."""
+        code, output = self.containers[service].exec_run(list(command), demux=True)
+        streams: tuple[bytes | None, bytes | None] = output  # type: ignore[assignment]  # because of demux
+        out, err = ((stream or b"").decode(errors="replace") for stream in streams)
+        if code != 0:
+            last = (err.strip() or out.strip() or "no output").splitlines()[-1]
+            raise Problem(f"{Path(command[0]).name} in {service} ended with {code}: {last}")
+        return out
+
+    def usage(self, services: Sequence[str]) -> dict[str, Usage]:
+        """What each service uses. Takes up to a second where the engine samples once a second."""
+        with ThreadPoolExecutor(len(services)) as pool:
+            return dict(zip(services, pool.map(self._usage, services), strict=True))
+
+    def memory_bytes(self, service: str) -> int:
+        """Memory of a service without the reclaimable page cache, as `docker stats` shows it."""
+        return self._usage(service).memory_bytes
+
+    def _usage(self, service: str) -> Usage:
+        container = self.containers[service]
+        # one_shot: without it the engine waits for a second sample.
+        stats: Mapping[str, Any] = self.engine.api.stats(str(container.id), stream=False, one_shot=True)
+        memory = stats["memory_stats"]
+        if "usage" not in memory:
+            raise RuntimeError(f"{service} has stopped. The end of its log:\n{end_of_log(container)}")
+        # The first name is of cgroups version 1, the second of version 2.
+        details = memory["stats"]
+        reclaimable: int = details.get("total_inactive_file", details.get("inactive_file", 0))
+        cpu_seconds = stats["cpu_stats"]["cpu_usage"]["total_usage"] / 1e9
+        return Usage(cpu_seconds, memory["usage"] - reclaimable, memory["limit"])
+
+    def _wait(self, name: str, test: Sequence[str]) -> None:
+        """Repeat a service's health check until it succeeds; RuntimeError with the log if it never does."""
+        command = ["/bin/sh", "-c", test[1]] if test[0] == "CMD-SHELL" else list(test[1:])
+        container, deadline = self.containers[name], time.monotonic() + HEALTHY_WITHIN
+        while True:
+            # A container that is not running accepts no command.
+            with suppress(docker.errors.APIError):
+                if container.exec_run(command).exit_code == 0:
+                    return
+            container.reload()
+            given_up = container.status == "exited" or container.attrs["RestartCount"] > 3
+            if given_up or time.monotonic() > deadline:
+                raise RuntimeError(
+                    f"{name} does not become healthy. The end of its log:\n{end_of_log(container)}"
+                )
+            time.sleep(0.2)
+
+    def _compose(self, *arguments: str) -> str:
+        files: Iterable[str] = (part for file in self.files for part in ("-f", str(file)))
+        done = subprocess.run(
+            ["docker", "compose", "--project-directory", str(REPO), "-p", PROJECT, *files, *arguments],
+            env={**os.environ, "HEALTH_INTERVAL": "24h"},
+            capture_output=True,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for this process alone: it must still remove the containers
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"docker compose {' '.join(arguments)} failed:\n{done.stderr[-3000:]}")
+        return done.stdout
+
+
+def end_of_log(container: Container) -> str:
+    """The last lines of a container's log."""
+    return bytes(container.logs(tail=20)).decode(errors="replace")
+
+
+def _endpoint() -> str:
+    """The engine's address: the SDK knows DOCKER_HOST, but not the contexts of the command line."""
+    command = ["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"]
+    return os.environ.get("DOCKER_HOST") or subprocess.check_output(command, text=True).strip()

@@ -1,0 +1,11 @@
+"""The one definition of a percentile here; the tools and their programs in the containers both import it."""
+
+import statistics
+from collections.abc import Sequence
+
+
+def percentile(values: Sequence[float], percent: int) -> float:
+    """The value that `percent` (1 to 99) of the values do not exceed, interpolated between neighbours."""
+    if len(values) == 1:
+        return values[0]
+    return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]

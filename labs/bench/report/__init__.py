@@ -1,0 +1,55 @@
+"""The report: one page about all labs, and results.md beside each lab's README.
+
+Everything about a lab that appears here comes from its results and its lab.toml; this package knows no lab by
+name. A lab that is missing, half measured or rejected in part is shown as such.
+"""
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from bench.report import chapters, conditions, headlines, markdown
+from bench.report.reading import Lab, read
+
+__all__ = ["write"]
+
+HERE = Path(__file__).parent
+
+
+def write(results_folder: Path, labs_folder: Path) -> Path:
+    """Write report.html into the folder of the results, and results.md into the folder of each measured lab.
+
+    `results_folder` holds NAME.json as the runner writes it, `labs_folder` a folder for each lab.
+    Returns the page. OSError if it cannot be written.
+    """
+    labs = read(results_folder, labs_folder)
+    found = [chapters.chapter(lab) for lab in labs]
+    for chapter in found:
+        if chapter.lab.results and (folder := labs_folder / chapter.lab.name).is_dir():
+            (folder / "results.md").write_text(markdown.results(chapter), "utf-8")
+    results_folder.mkdir(parents=True, exist_ok=True)
+    page = results_folder / "report.html"
+    page.write_text(_page(labs, found), "utf-8")
+    return page
+
+
+def _page(labs: list[Lab], found: list[chapters.Chapter]) -> str:
+    templates = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    runs = [lab.results for lab in labs if lab.results]
+    return templates.get_template("page.html.jinja").render(
+        chapters=found,
+        headlines=headlines.figures(labs),
+        limits=headlines.limits(labs),
+        modes=sorted({results.mode for results in runs}),
+        day=conditions.day(max(each.finished or each.started for each in runs)) if runs else "",
+        machines=conditions.machines(labs),
+        conditions=[conditions.runs(labs), conditions.versions(labs)] if runs else [],
+        style=Markup((HERE / "style.css").read_text("utf-8")),
+    )

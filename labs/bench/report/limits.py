@@ -1,0 +1,73 @@
+"""How near a configuration came to what this machine can do, from figures that the run itself measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bench.report.reading import Lab
+from bench.results import Measured
+from bench.words import is_number
+
+CPU, MEMORY = "cpu_percent.", "memory_percent."
+GENERATOR = "generator_cpu_percent"
+RATES = ("requests_per_second", "replies_per_second")
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a measured cell used of the machine.
+
+    `full` is the resource nearest to its end and `share` how much of it was used, 0 to 1. `rate` is the
+    metric of requests a second, if there is one, and `limit` the rate at which that resource would be full.
+    `services` is the CPU time of one request by service, in microseconds, and `rest` what the machine
+    computed beside them: the engine, which writes the logs, the kernel's own work, other programs.
+    """
+
+    full: str
+    share: float
+    rate: str = ""
+    limit: float | None = None
+    services: Mapping[str, float] | None = None
+    rest: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """The CPU time of one request, microseconds."""
+        return sum((self.services or {}).values()) + self.rest
+
+
+def use(lab: Lab, cell: Measured) -> Use | None:
+    """The use of a cell; None if the run did not measure it.
+
+    A generator that never sleeps (httperf) hides how busy the machine is; its tool reports no
+    generator_cpu_percent.
+    """
+    median, cores = cell.median, lab.results.machine.get("cores") if lab.results else None
+    percents = {name.removeprefix(CPU): value for name, value in median.items() if name.startswith(CPU)}
+    busy = median.get("system_cpu_percent")
+    if not percents or busy is None or GENERATOR not in median or not is_number(cores):
+        return None
+    # The engine's clock of the services and the kernel's of the machine differ a little: the higher figure
+    # counts.
+    computed = max(busy * cores, sum(percents.values()))
+    one_core = {GENERATOR: "the generator's one core", **lab.one_core}
+    shares = {f"all {cores} cores": computed / cores / 100}
+    shares |= {words: median[name] / 100 for name, words in one_core.items() if name in median}
+    memory = {
+        f"memory of {name.removeprefix(MEMORY)}": value / 100
+        for name, value in median.items()
+        if name.startswith(MEMORY)
+    }
+    full = max(shares | memory, key=lambda name: (shares | memory)[name])
+    share = min(1.0, (shares | memory)[full])
+    rate = next((name for name in RATES if median.get(name)), "")
+    if not rate or not share:
+        return Use(full, share)
+    each = 1e4 / median[rate]  # per cent of a core -> microseconds a request
+    return Use(
+        full,
+        share,
+        rate,
+        None if full in memory else median[rate] / share,  # memory does not grow with the rate
+        {name: percent * each for name, percent in percents.items()},
+        (computed - sum(percents.values())) * each,
+    )

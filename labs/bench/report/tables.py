@@ -1,0 +1,177 @@
+"""Tables of words. The page and results.md show the same ones."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bench import words
+from bench.report.limits import Use
+from bench.report.reading import Lab
+from bench.results import Measured
+
+REJECTED, NOT_YET, REST = "rejected", "not yet", "everything else"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table. The first `labels` columns say what a row is about, the others are figures."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    labels: int = 1
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a ladder; without a value it was rejected."""
+
+    name: str
+    value: float | None
+    spread: tuple[float, float] | None = None
+
+
+def distinct(values: Iterable[str]) -> list[str]:
+    """Each value once, in the order of their first."""
+    return list(dict.fromkeys(values))
+
+
+def percent(share: float) -> str:
+    """0.931 -> 93 %."""
+    return f"{share * 100:.0f} %"
+
+
+def figure(cell: Measured | None, metric: str) -> str:
+    """A cell's figure, or why there is none."""
+    if cell is None:
+        return words.NOTHING
+    if cell.problem:
+        return REJECTED
+    return words.measured(metric, cell.median.get(metric)) if cell.median else NOT_YET
+
+
+def across(lab: Lab, cells: Sequence[Measured], series: Sequence[str], metric: str) -> Table:
+    """A column for each series, a row for each combination of the other keys.
+
+    The figures are a metric's; the primary metric has its factor behind it.
+    """
+
+    def say(cell: Measured | None) -> str:
+        factor = lab.factor(cell) if cell and metric == lab.primary else None
+        return figure(cell, metric) + (f" ({words.factor(factor)})" if factor else "")
+
+    def column(cell: Measured) -> str:
+        return words.key({name: cell.key[name] for name in series})
+
+    caption = words.metric(metric)
+    if metric == lab.primary and any(lab.factor(cell) for cell in cells):
+        caption += f" (times {words.key(lab.baseline)})"
+    others = distinct(name for cell in cells for name in cell.key if name not in series)
+    columns = distinct(map(column, cells))
+    found = {(words.key(cell.key, series), column(cell)): cell for cell in cells}
+    rows = [
+        [row, *(say(found.get((row, name))) for name in columns)]
+        for row in distinct(words.key(cell.key, series) for cell in cells)
+    ]
+    return Table(caption, [" · ".join(map(words.spaced, others)), *columns], rows)
+
+
+def plain(caption: str, cells: Sequence[Measured], chosen: Iterable[str] = ()) -> Table:
+    """A row for each cell with the chosen metrics, or with every metric."""
+    metrics = list(chosen) or distinct(name for cell in cells for name in cell.median)
+    keys = distinct(name for cell in cells for name in cell.key)
+    rows = [
+        [
+            *(words.part(name, cell.key[name]) if name in cell.key else words.NOTHING for name in keys),
+            *(figure(cell, metric) for metric in metrics),
+        ]
+        for cell in cells
+    ]
+    return Table(caption, [*map(words.spaced, keys), *map(words.metric, metrics)], rows, labels=len(keys))
+
+
+def steps(caption: str, steps: Sequence[Step], metric: str) -> Table:
+    """A ladder: each step, against the one before and against the first."""
+    rows, good = [], [step for step in steps if step.value]
+    for place, step in enumerate(steps):
+        before = [other for other in steps[:place] if other.value]
+        rows.append(
+            [
+                step.name,
+                words.measured(metric, step.value) if step.value else REJECTED,
+                " to ".join(map(words.number, step.spread)) if step.spread else words.NOTHING,
+                gain(before[-1], step) if before else words.NOTHING,
+                words.factor(step.value / (good[0].value or 1) if before and step.value else None),
+            ]
+        )
+    head = ["step", words.metric(metric), "lowest to highest", "against the step before", "against the first"]
+    return Table(caption, head, rows)
+
+
+def gain(before: Step, step: Step) -> str:
+    """The change from one step to the next: +12 %."""
+    if not before.value or step.value is None:
+        return words.NOTHING
+    return f"{(step.value / before.value - 1) * 100:+.0f} %".replace("-", words.MINUS)
+
+
+def direction(before: Step, step: Step) -> int:
+    """1 for a gain, -1 for a loss, 0 where the two spreads overlap."""
+    low, high = step.spread or (step.value or 0,) * 2
+    low_before, high_before = before.spread or (before.value or 0,) * 2
+    return 1 if low > high_before else -1 if high < low_before else 0
+
+
+def limits(caption: str, name: str, found: Mapping[str, Use]) -> Table:
+    """How near the limit each series came, and the CPU time of a request where there is a rate."""
+    rates = distinct(it.rate for it in found.values() if it.rate)
+    services = distinct(service for it in found.values() for service in it.services or ())
+    head = [name, *services, *([REST, "sum"] if services else [])]
+    head += [words.metric(rate) for rate in rates] + (["limit"] if rates else [])
+    rows = []
+    for series, it in found.items():
+        row = [series]
+        if services:
+            spent = [*((it.services or {}).get(service, 0) for service in services), it.rest, it.total]
+            row += [words.number(round(value)) for value in spent]
+        if rates:
+            measured = it.limit * it.share if it.limit else None
+            row += [
+                words.number(measured) if measured and it.rate == rate else words.NOTHING for rate in rates
+            ]
+            row.append(words.number(it.limit) if it.limit else words.NOTHING)
+        rows.append([*row, percent(it.share), it.full])
+    if services:
+        caption = " · ".join(filter(None, ["CPU of a request in µs, and the limit", caption]))
+    return Table(caption or "The fullest resource", [*head, "share", "what is full"], rows)
+
+
+def published(lab: Lab) -> Table | None:
+    """The article's figures, and beside them those measured here."""
+    if not lab.published:
+        return None
+    figures = distinct(name for entry in lab.published for name in entry.figures)
+    known = {name for cell in lab.cells for name in cell.median}
+    factors = any(lab.published_factor(entry) for entry in lab.published)
+    head = [" · ".join(map(words.spaced, distinct(name for entry in lab.published for name in entry.key)))]
+    for name in figures:
+        head += [f"{words.metric(name)}: article", *(["here"] if name in known else [])]
+    rows = []
+    for entry in lab.published:
+        cell = lab.cell(entry.key)
+        row = [words.key(entry.key)]
+        for name in figures:
+            row.append(words.measured(name, entry.figures.get(name)))
+            if name in known:
+                row.append(figure(cell, name) if name in entry.figures else words.NOTHING)
+        if factors:
+            row.append(words.factor(lab.published_factor(entry)))
+            row.append(words.factor(lab.factor(cell) if cell else None))
+        rows.append(row)
+    caption = "The article beside this machine" if lab.results else "What the article measured"
+    return Table(caption, head + (["factor: article", "here"] if factors else []), rows)
+
+
+def rejected(lab: Lab) -> Table | None:
+    """The rejected cells, each with its reason."""
+    rows = [[words.key(cell.key), words.reason(cell.problem)] for cell in lab.cells if cell.problem]
+    return Table("Rejected measurements", ["cell", "reason"], rows, labels=2) if rows else None

@@ -1,0 +1,118 @@
+"""The results file, test-results/bench/NAME.json: rewritten after each sample, so that a run can continue."""
+
+import json
+import os
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from bench.experiment import Experiment, Scalar
+
+Metrics = dict[str, float]
+NOISY = 25.0  # per cent of the median between the lowest and the highest sample
+
+
+@dataclass
+class Measured:
+    """One cell: its samples, their medians and spread. A rejected cell has a `problem` and no figures."""
+
+    key: Mapping[str, Scalar]
+    samples: list[Metrics] = field(default_factory=list)
+    median: Metrics = field(default_factory=dict)
+    spread: dict[str, list[float]] = field(default_factory=dict)  # the lowest and the highest sample
+    problem: str | None = None
+
+    def add(self, sample: Metrics) -> None:
+        """Add a sample."""
+        self.samples.append(sample)
+        # A tool leaves out a metric it could not read; the median is then of the other samples.
+        names = dict.fromkeys(name for one in self.samples for name in one)
+        values = {name: [one[name] for one in self.samples if name in one] for name in names}
+        self.median = {name: statistics.median(column) for name, column in values.items()}
+        self.spread = {name: [min(column), max(column)] for name, column in values.items()}
+
+    def reject(self, problem: str) -> None:
+        """Drop the figures of this cell, and say why."""
+        self.problem, self.median, self.spread = problem, {}, {}
+
+
+@dataclass
+class Results:
+    """A lab's run, finished or not. Times are UTC in ISO 8601; labs/README.md explains the fields."""
+
+    lab: str
+    title: str
+    mode: str
+    primary: str
+    baseline: Mapping[str, Scalar]
+    machine: Mapping[str, Any]
+    versions: Mapping[str, str]
+    configuration: Mapping[str, str]
+    started: str
+    finished: str | None
+    noise: dict[str, Any]
+    cells: list[Measured]
+
+    @classmethod
+    def begin(
+        cls,
+        experiment: Experiment,
+        machine: Mapping[str, Any],
+        versions: Mapping[str, str],
+        configuration: Mapping[str, str],
+        started: str,
+    ) -> Self:
+        """An empty run of an experiment."""
+        return cls(
+            lab=experiment.name,
+            title=experiment.title,
+            mode=experiment.mode,
+            primary=experiment.primary,
+            baseline=experiment.baseline,
+            machine=machine,
+            versions=versions,
+            configuration=configuration,
+            started=started,
+            finished=None,
+            noise={"calibration_milliseconds": [], "calibration_spread_percent": 0.0, "notes": []},
+            cells=[Measured(dict(cell.key)) for cell in experiment.cells],
+        )
+
+    @classmethod
+    def read(cls, path: Path) -> Self | None:
+        """The run in a file; None if there is no such file, or no run in it."""
+        try:
+            document = json.loads(path.read_text())
+            return cls(**{**document, "cells": [Measured(**cell) for cell in document["cells"]]})
+        except (FileNotFoundError, ValueError, TypeError, KeyError):
+            return None
+
+    def write(self, path: Path) -> None:
+        """Replace the file in one step, so that a reader never sees half of it."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(".new")
+        temporary.write_text(json.dumps(asdict(self), indent=1) + "\n")
+        os.replace(temporary, path)
+
+    def differs_from(self, other: "Results") -> list[str]:
+        """The conditions that differ; if there are none, one run can continue the other."""
+        conditions = ("lab", "mode", "primary", "baseline", "machine", "versions", "configuration")
+        changed = [name for name in conditions if getattr(self, name) != getattr(other, name)]
+        same_cells = [cell.key for cell in self.cells] == [cell.key for cell in other.cells]
+        return changed if same_cells else [*changed, "cells"]
+
+    def factor(self, cell: Measured) -> float | None:
+        """A cell's median divided by its baseline's; None if one of them is missing."""
+        reference = next((one for one in self.cells if one.key == {**cell.key, **self.baseline}), None)
+        if not self.baseline or reference is None:
+            return None
+        mine, theirs = (one.median.get(self.primary) for one in (cell, reference))
+        return mine / theirs if mine is not None and theirs else None
+
+
+def spread_percent(values: Iterable[float]) -> float:
+    """The distance between the lowest and the highest, per cent of the median."""
+    values = list(values)
+    return (max(values) - min(values)) / statistics.median(values) * 100

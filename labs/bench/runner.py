@@ -1,0 +1,172 @@
+"""Runs an experiment: warm-up, then interleaved repetitions; every sample is written at once.
+
+Each round measures every cell once, so a slow minute of the machine affects all cells and not three samples
+of one. After each sample the same small calculation is timed, with the servers at rest: if it takes longer
+than usual, other programs are using the machine.
+"""
+
+import hashlib
+import os
+import statistics
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Protocol
+
+import psutil
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from bench import words
+from bench.experiment import Cell, Experiment
+from bench.lab_stack import LabStack, Problem, Usage
+from bench.results import NOISY, Measured, Metrics, Results, spread_percent
+
+BUSY = 90.0  # per cent of one core: a generator of one thread that uses more is the bottleneck
+NAMED = 5  # cells in one note
+
+
+class Tool(Protocol):
+    """A module in tools/."""
+
+    def measure(self, stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
+        """See tools/__init__.py."""
+
+
+def plan(results: Results, repetitions: int) -> Iterator[tuple[int, Measured]]:
+    """The remaining measurements, round by round: a cell's index, and the cell."""
+    for number in range(1, repetitions + 1):
+        for place, cell in enumerate(results.cells):
+            if len(cell.samples) < number and cell.problem is None:
+                yield place, cell
+
+
+def run(
+    experiment: Experiment,
+    results: Results,
+    path: Path,
+    stack: LabStack,
+    tools: Mapping[str, Tool],
+    console: Console,
+) -> None:
+    """Measure what the results lack; the file at `path` is rewritten after each sample."""
+    total = experiment.repetitions * len(results.cells)
+    left = sum(experiment.repetitions - len(cell.samples) for cell in results.cells if not cell.problem)
+    columns = (
+        TextColumn("{task.fields[lab]}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("", lab=experiment.name, total=total, completed=total - left)
+
+        def reject(measured: Measured, problem: Problem) -> None:
+            progress.advance(bar, experiment.repetitions - len(measured.samples))
+            measured.reject(str(problem))
+            console.print(f"rejected: {names([measured])}: {problem}", style="red", markup=False)
+
+        for cell, measured in zip(experiment.cells, results.cells, strict=True):
+            if len(measured.samples) < experiment.repetitions and not measured.problem:
+                progress.update(bar, description=f"warm-up: {cell}")
+                try:
+                    tools[cell.tool].measure(stack, {**cell.settings, **experiment.warm_up})
+                except Problem as problem:
+                    reject(measured, problem)
+
+        meter = Meter(stack, experiment.services)
+        for place, measured in plan(results, experiment.repetitions):
+            cell = experiment.cells[place]
+            progress.update(bar, description=str(cell))
+            try:
+                measured.add(sample(experiment, stack, tools[cell.tool], cell, meter))
+                progress.advance(bar)
+            except Problem as problem:
+                reject(measured, problem)
+                meter.read()
+            results.noise["calibration_milliseconds"].append(calibrate())
+            results.noise |= noise(results)
+            results.write(path)
+
+
+class Meter:
+    """The CPU seconds of the services from one reading to the next, and their memory at the last one."""
+
+    def __init__(self, stack: LabStack, services: Sequence[str]) -> None:
+        self.stack, self.services = stack, services
+        self.last = stack.usage(services)
+
+    def read(self) -> tuple[dict[str, float], dict[str, Usage]]:
+        """CPU seconds since the last reading, and this reading. Run one measurement between two."""
+        earlier, self.last = self.last, self.stack.usage(self.services)
+        spent = {name: self.last[name].cpu_seconds - earlier[name].cpu_seconds for name in self.services}
+        return spent, self.last
+
+
+def sample(experiment: Experiment, stack: LabStack, tool: Tool, cell: Cell, meter: Meter) -> Metrics:
+    """One measurement, with the CPU and memory that every service used for it."""
+    psutil.cpu_percent()  # the next call returns the mean since this one
+    begin = time.monotonic()
+    metrics = tool.measure(stack, cell.settings)
+    if experiment.primary not in metrics:
+        raise Problem(f"the tool {cell.tool} does not measure {experiment.primary}")
+    seconds = metrics.get("seconds", time.monotonic() - begin)
+    metrics["system_cpu_percent"] = psutil.cpu_percent()
+    spent, usage = meter.read()
+    for service in experiment.services:
+        metrics[f"cpu_percent.{service}"] = spent[service] / seconds * 100
+        metrics[f"memory_percent.{service}"] = usage[service].memory_bytes / usage[service].memory_limit * 100
+    # The figure that hardly changes when other programs use a part of the machine.
+    if "requests" in metrics:
+        metrics["cpu_milliseconds_per_request"] = sum(spent.values()) / metrics["requests"] * 1000
+    return metrics
+
+
+def calibrate() -> float:
+    """Milliseconds for a fixed calculation on every core at once: constant on an otherwise idle machine."""
+
+    def compute(_: int) -> bytes:
+        return hashlib.pbkdf2_hmac("sha256", b"", b"", 100_000)  # releases Python's lock
+
+    cores = os.cpu_count() or 1
+    with ThreadPoolExecutor(cores) as pool:
+        begin = time.perf_counter()
+        list(pool.map(compute, range(cores)))
+        return (time.perf_counter() - begin) * 1000
+
+
+def noise(results: Results) -> dict[str, Any]:
+    """How quiet the machine was, as a figure and as sentences."""
+    calibrations, cells = results.noise["calibration_milliseconds"], len(results.cells)
+    notes = []
+    usual = statistics.median(calibrations)
+    if slow := sum(value > 1.1 * usual for value in calibrations):
+        notes.append(
+            f"{slow} of {len(calibrations)} calibrations took over 10 % longer than the median, "
+            f"{usual:.0f} ms: other programs used this machine."
+        )
+    wide = [
+        cell
+        for cell in results.cells
+        if len(cell.samples) > 1
+        and cell.median.get(results.primary)
+        and spread_percent(one[results.primary] for one in cell.samples) > NOISY
+    ]
+    if wide:
+        notes.append(f"Samples lie over {NOISY:.0f} % apart in {len(wide)} of {cells} cells: {names(wide)}.")
+    busy = [cell for cell in results.cells if cell.median.get("generator_cpu_percent", 0) > BUSY]
+    if busy:
+        notes.append(
+            f"The generator used over {BUSY:.0f} % of a core in {len(busy)} of {cells} cells, "
+            f"whose servers can serve more than the figure says: {names(busy)}."
+        )
+    return {"calibration_spread_percent": round(spread_percent(calibrations), 1), "notes": notes}
+
+
+def names(cells: list[Measured]) -> str:
+    """The first few cells, in words."""
+    return "; ".join(words.key(cell.key) for cell in cells[:NAMED]) + (
+        f" and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
+    )

@@ -1,0 +1,77 @@
+"""A lab's containers for tests: started as for a run, with requests from the generator."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from bench import lab_stack
+from bench.experiment import load
+from bench.lab_stack import LabStack
+from stack import REPO
+
+NETWORK = "198.19.14"  # of labs/opendata; a run beside the tests uses the default one
+PROJECT = os.environ.get("COMPOSE_PROJECT_NAME", "proscenium") + "-test-lab"
+needs_engine = pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here")
+
+# A film is too long to be passed on; its beginning and its hash are not.
+ASK = """
+import hashlib, http.client, json, sys
+server, port, kept, requests = json.loads(sys.argv[1])
+connection = http.client.HTTPConnection(server, port, timeout=60)
+for path, headers in requests:
+    connection.request("GET", path, headers=headers)
+    response = connection.getresponse()
+    body = response.read()
+    print(json.dumps({
+        "status": response.status,
+        "headers": {name.lower(): value for name, value in response.getheaders()},
+        "length": len(body),
+        "sha256": hashlib.sha256(body).hexdigest(),
+        "text": body[:kept].decode("latin-1"),
+    }))
+"""
+
+
+@dataclass(frozen=True)
+class Received:
+    """A response of a lab's server. `text` is the beginning of the body, one character for each byte."""
+
+    status: int
+    headers: Mapping[str, str]
+    length: int
+    sha256: str
+    text: str
+
+
+def ask_often(
+    stack: LabStack, server: str, port: int, requests: Sequence[tuple[str, Mapping[str, str]]], kept: int = 0
+) -> list[Received]:
+    """GET requests from the generator, over one connection: each a path and its headers."""
+    arguments = json.dumps([server, port, kept, requests])
+    printed = stack.run("generator", "python3", "-c", ASK, arguments)
+    return [Received(**json.loads(line)) for line in printed.splitlines()]
+
+
+def ask(stack: LabStack, server: str, path: str, **headers: str) -> Received:
+    """One GET request. `_` in a header's name stands for `-`."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    [received] = ask_often(stack, server, 8080, [(path, named)], kept=22_000)
+    return received
+
+
+@contextmanager
+def running(name: str) -> Iterator[LabStack]:
+    """A lab's containers, prepared as for a run, under a project name that no run uses."""
+    lab = REPO / "labs" / name
+    experiment = load(lab, "full")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lab_stack, "PROJECT", f"{PROJECT}-{name}")
+        patch.setenv("OPENDATA_NETWORK", NETWORK)
+        with LabStack(lab, experiment.services) as stack:
+            if experiment.prepare:
+                stack.run(experiment.prepare_in, *experiment.prepare)
+            yield stack

@@ -1,0 +1,169 @@
+"""lab.toml expands into cells: every combination once, the quick mode a part of the full one."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from bench.experiment import MODES, Scalar, choose, expand, load
+
+LABS = Path(__file__).parents[2]
+
+WHOLE: dict[str, Any] = {
+    "title": "A lab",
+    "tool": "ab",
+    "services": ["nginx", "generator"],
+    "repetitions": {"quick": 3, "full": 5},
+    "primary": "requests_per_second",
+    "baseline": {"way": "direct"},
+    "settings": {"requests": {"quick": 100, "full": 5000}, "clients": 1},
+    "cells": [{"way": ["direct", "default"], "clients": [1, 10, 25], "quick": {"clients": [25]}}],
+    "ways": {"direct": {"url": "http://backend"}, "default": {"url": "http://nginx", "host": "upstage"}},
+}
+
+# Blocks of cells. No value equals another of a different type, as 1 and True do.
+keys = some.sampled_from(["way", "file", "clients", "server"])
+values = some.lists(some.integers(2, 9) | some.sampled_from("abc"), min_size=1, max_size=4, unique=True)
+
+
+@some.composite
+def blocks(draw: some.DrawFn) -> dict[str, Any]:
+    block: dict[str, Any] = draw(some.dictionaries(keys, values, min_size=1, max_size=4))
+    narrowed = {
+        key: draw(some.lists(some.sampled_from(those), min_size=1, unique=True))
+        for key, those in block.items()
+        if draw(some.booleans())
+    }
+    return {**block, "quick": narrowed}
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    return {**WHOLE, **changes}
+
+
+def bare(block: dict[str, Any]) -> dict[str, Any]:
+    """A lab with this block, and without tables that its values would have to be in."""
+    lab = document(cells=[block], baseline={})
+    del lab["ways"]
+    return lab
+
+
+def test_the_example() -> None:
+    quick, full = (expand("x", WHOLE, mode) for mode in MODES)
+    assert [dict(cell.key) for cell in quick.cells] == [
+        {"way": "direct", "clients": 25},
+        {"way": "default", "clients": 25},
+    ]
+    assert len(full.cells) == 6
+    assert quick.cells[1].settings == {
+        "requests": 100,
+        "clients": 25,
+        "url": "http://nginx",
+        "host": "upstage",
+    }
+    assert full.cells[0].settings["requests"] == 5000
+    assert (quick.repetitions, full.repetitions) == (3, 5)
+
+
+@given(blocks())
+def test_the_full_mode_has_every_combination_once(block: dict[str, Any]) -> None:
+    cells = expand("x", bare(block), "full").cells
+    lists = {key: those for key, those in block.items() if key != "quick"}
+    found = [tuple(cell.key[key] for key in lists) for cell in cells]
+    assert found == list(itertools.product(*lists.values()))
+
+
+@given(blocks())
+def test_the_quick_mode_keeps_what_it_says(block: dict[str, Any]) -> None:
+    quick = [cell.key for cell in expand("x", bare(block), "quick").cells]
+    full = [cell.key for cell in expand("x", bare(block), "full").cells]
+
+    def kept(key: dict[str, Scalar]) -> bool:
+        return all(key[name] in those for name, those in block["quick"].items())
+
+    assert sorted(map(str, map(sorted_items, quick))) == sorted(
+        str(sorted_items(key)) for key in full if kept(dict(key))
+    )
+
+
+def sorted_items(key: Any) -> list[tuple[str, Scalar]]:
+    return sorted(key.items())
+
+
+def test_a_table_wins_over_settings_and_a_later_key_over_an_earlier_one() -> None:
+    lab = document(
+        settings={"clients": 1, "requests": 7},
+        cells=[{"way": ["direct"], "file": ["flv"]}],
+        ways={"direct": {"url": "u", "clients": 2}},
+        files={"flv": {"clients": 3}},
+    )
+    assert expand("x", lab, "full").cells[0].settings == {"url": "u", "clients": 3, "requests": 7}
+
+
+def test_a_block_can_have_its_own_tool() -> None:
+    blocks = [{"way": ["direct"]}, {"way": ["default"], "tool": "hold"}]
+    cells = expand("x", document(cells=blocks), "quick").cells
+    assert [(cell.tool, cell.key) for cell in cells] == [
+        ("ab", {"way": "direct"}),
+        ("hold", {"way": "default"}),
+    ]
+
+
+def test_only_a_table_of_both_modes_is_a_choice() -> None:
+    assert choose({"a": [{"quick": 1, "full": {"quick": 2, "full": 3}}]}, "full") == {"a": [3]}
+    assert choose({"quick": {"clients": [1]}}, "quick") == {"quick": {"clients": [1]}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"toool": "ab"}, "toool: unknown"),
+        ({"cells": [{"way": ["direct"], "quick": {"way": []}}]}, "none in the quick mode"),
+        ({"cells": [{"way": ["direct"], "setting": [1]}]}, "singular of settings"),
+        ({"cells": [{"way": "direct"}]}, "are lists"),
+        ({"cells": [{"way": ["direct", "elsewhere"]}]}, r"\[ways.elsewhere\] is missing"),
+        ({"cells": [{"way": ["direct"]}, {"way": ["direct"]}]}, "listed twice"),
+        ({"cells": [{"way": ["direct"], "quick": {"way": ["default"]}}]}, "not part"),
+        ({"baseline": {"way": "elsewhere"}}, "baseline"),
+        ({"prepare": ["true"]}, "need each other"),
+        ({"services": ["nginx"]}, "generator"),
+    ],
+)
+def test_a_mistake_in_a_lab_toml_is_named(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        expand("x", document(**changes), "quick")
+
+
+@pytest.mark.parametrize("name", ["title", "tool", "services", "repetitions", "primary"])
+def test_a_missing_field_is_named(name: str) -> None:
+    lab = document()
+    del lab[name]
+    with pytest.raises(ValueError, match=f"{name}: missing"):
+        expand("x", lab, "quick")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("lab", [path.parent.name for path in sorted(LABS.glob("*/lab.toml"))])
+def test_every_lab_expands_and_has_its_pages(lab: str, mode: str) -> None:
+    experiment = load(LABS / lab, mode)
+    assert all((LABS / "bench" / "tools" / f"{cell.tool}.py").exists() for cell in experiment.cells)
+    headings = [
+        line for line in (LABS / lab / "README.md").read_text().splitlines() if line.startswith("## ")
+    ]
+    assert headings == [
+        "## What was claimed",
+        "## What we rebuild",
+        "## How to run it",
+        "## What to look at",
+        "## What we found",
+    ]
+    assert (LABS / lab / "results.md").exists()
+
+
+def test_a_syntax_error_names_its_file(tmp_path: Path) -> None:
+    (tmp_path / "lab.toml").write_text("title = ")
+    with pytest.raises(ValueError, match=r"lab\.toml: "):
+        load(tmp_path, "quick")

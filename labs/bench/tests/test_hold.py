@@ -1,0 +1,244 @@
+"""Held connections: the program against a server on loopback, and the tool's figures."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from bench.lab_stack import LabStack, Problem
+from bench.memory import Memory
+from bench.programs import hold_connections
+from bench.programs.hold_connections import hold
+from bench.tools import hold as tool
+from stack import REPO
+from support.origin import Origin, response
+from support.wait import wait_until
+
+GOOD = response(b"x" * 5000)
+
+
+class Server(Origin):
+    """Sends the parts of the next response one by one; an empty part closes the connection."""
+
+    def __init__(self) -> None:
+        self.responses: list[list[bytes]] = []  # of the next requests; further ones get GOOD
+        self.lock = threading.Lock()
+        self.requested = 0
+        self.thinking = 0.0  # seconds for each response after the twentieth request, one at a time
+        self.idle_timeout: float | None = None
+        super().__init__("held")
+
+    def serve(self, connection: socket.socket, number: int) -> None:
+        connection.settimeout(self.idle_timeout)
+        while request := connection.recv(4096):
+            assert request.startswith(b"GET /file HTTP/1.1\r\nHost: 127.0.0.1\r\n"), request
+            with self.lock:
+                self.requested += 1
+                parts = self.responses.pop(0) if self.responses else [GOOD]
+                time.sleep(self.thinking if self.requested > 20 else 0)
+            for part in parts:
+                if not part:
+                    return
+                connection.sendall(part)
+                time.sleep(0.01)  # so that parts arrive as parts
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.close()
+
+
+def settings(server: Server, **changes: Any) -> dict[str, Any]:
+    return {
+        "host": "127.0.0.1",
+        "port": server.port,
+        "path": "/file",
+        "bytes": 5000,
+        "connections": 20,
+        "every": 0.2,
+        "rounds": 2,
+        "pause": 0.1,
+        "response_timeout": 30,
+        **changes,
+    }
+
+
+def test_every_connection_is_held_and_carries_its_requests_on_schedule(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hold_connections, "OPENING", 3)  # fewer at a time than in all
+    begin = time.time()
+    report = hold(settings(server))
+    assert report["failures"] == {}
+    assert (report["held"], report["replies"]) == (20, 40)
+    assert (server.connections, server.requested) == (20, 60), "one request each when opened, then two"
+    assert begin <= report["held_from"] <= report["held_until"] - 0.45, "at rest, and during the requests"
+    assert report["requesting_seconds"] >= 2 * 0.2 - 0.02, "on schedule, the last one at its end"
+    assert 0 < report["milliseconds"] < report["p99_milliseconds"] + report["deviation_milliseconds"]
+
+
+def test_a_response_in_pieces_is_one_response(server: Server) -> None:
+    server.responses = [[GOOD[:10], GOOD[10:70], GOOD[70:3000], GOOD[3000:]] for _ in range(20)]
+    assert hold(settings(server))["failures"] == {}
+
+
+def test_the_time_of_a_response_counts_from_when_its_request_was_due(server: Server) -> None:
+    # Two connections, due 10 ms apart, whose responses take 0.3 s one after the other: 0.3 and 0.59 s.
+    server.requested = 18
+    server.thinking = 0.3
+    report = hold(settings(server, connections=2, rounds=1, every=0.02))
+    assert report["failures"] == {}
+    assert report["milliseconds"] >= (300 + 590) / 2
+
+
+@pytest.mark.parametrize(
+    ("parts", "why"),
+    [
+        ([GOOD[:2000], b""], "closed before the response was complete"),
+        ([b""], "closed before the response was complete"),
+        ([response(b"x" * 4999)], "4999 bytes instead of 5000"),
+        ([GOOD.replace(b"content-length: 5000", b"content-type: none")], "unknown bytes instead of 5000"),
+        ([GOOD + b"x"], "data without a request"),
+        ([GOOD, b"HTTP/1.1 408 Request Timeout\r\n\r\n"], "data without a request"),
+        ([response(status="503 Service Unavailable")], "status 503"),
+        ([b"220 mail.example\r\n\r\n"], "status mail.example"),
+    ],
+)
+def test_a_wrong_response_ends_the_opening(server: Server, parts: list[bytes], why: str) -> None:
+    server.responses = [[GOOD]] * 3 + [parts]
+    report = hold(settings(server, pause=1))
+    assert report["failures"] == {why: 1}
+    assert report["held"] < 20
+    assert "replies" not in report
+
+
+@pytest.mark.parametrize(
+    ("parts", "timeout", "why"),
+    [
+        ([GOOD[:2000], b""], 30, "closed before the response was complete"),
+        ([GOOD[:100]], 2, "no response within 2 s"),
+    ],
+)
+def test_a_held_connection_that_fails_does_not_stop_the_others(
+    server: Server, parts: list[bytes], timeout: float, why: str
+) -> None:
+    server.responses = [[GOOD]] * 20 + [parts]
+    report = hold(settings(server, response_timeout=timeout))
+    assert report["failures"] == {why: 1}
+    assert report["replies"] == 38
+    assert "milliseconds" not in report
+
+
+def test_a_server_that_closes_idle_connections(server: Server) -> None:
+    server.idle_timeout = 0.2
+    report = hold(settings(server, pause=1))
+    assert report["failures"] == {"closed while idle": 20}
+    assert report["held"] == 0
+
+
+def test_a_server_that_does_not_answer_the_first_request(server: Server) -> None:
+    server.responses = [[GOOD]] * 19 + [[GOOD[:100]]]
+    report = hold(settings(server, response_timeout=1))
+    assert report["failures"] == {"no response within 1 s": 1}
+    assert report["held"] == 19
+
+
+def test_a_port_that_nothing_listens_on(server: Server) -> None:
+    server.close()
+    report = hold(settings(server))
+    assert set(report["failures"]) == {"connection refused"}
+    assert report["held"] == 0
+
+
+def test_the_program_prints_one_line_of_json(server: Server) -> None:
+    command = [sys.executable, "-m", "bench.programs.hold_connections", json.dumps(settings(server))]
+    environment = {**os.environ, "PYTHONPATH": str(REPO / "labs")}
+    printed = subprocess.check_output(command, text=True, timeout=60, env=environment)
+    assert printed.count("\n") == 1
+    assert json.loads(printed)["replies"] == 40
+
+
+# --- The tool
+
+REPORT = {
+    "held": 100,
+    "open_seconds": 0.5,
+    "held_from": 1000.0,
+    "held_until": 1001.0,
+    "replies": 200,
+    "requesting_seconds": 5.0,
+    "generator_cpu_percent": 3.0,
+    "milliseconds": 1.5,
+    "deviation_milliseconds": 0.5,
+    "p99_milliseconds": 4.0,
+    "late_milliseconds": 0.1,
+    "seconds": 6.5,
+    "failures": {},
+}
+
+
+def test_memory_per_connection_is_the_median_held_minus_that_before() -> None:
+    found = tool.metrics(REPORT, 100, before=1_000_000, held=[1_050_000, 1_060_000, 9_000_000])
+    assert found["bytes_per_connection"] == 600
+    assert found["memory_bytes"] == 1_060_000
+    assert found["replies_per_second"] == 40
+
+
+def test_failed_connections_reject_the_measurement() -> None:
+    with pytest.raises(Problem, match=r"^3 of 100 held connections failed: reset \(2\); status 503 \(1\)$"):
+        tool.metrics({**REPORT, "failures": {"reset": 2, "status 503": 1}}, 100, 0, [1])
+    opening = {"held": 33, "failures": {"no response within 5 s": 67}}
+    with pytest.raises(Problem, match=r"^33 of 100 connections held, then: no response within 5 s \(67\)$"):
+        tool.metrics(opening, 100, 0, [1])
+    with pytest.raises(Problem, match="reported no memory"):
+        tool.metrics(REPORT, 100, 0, [])
+
+
+class Growing:
+    """A stack whose memory grows by 1 MB at each sample up to 10 MB; `broken`: an error of the engine."""
+
+    def __init__(self, broken: bool = False) -> None:
+        self.bytes, self.broken = 0, broken
+
+    def memory_bytes(self, service: str) -> int:
+        if self.broken:
+            raise OSError("no such container")
+        self.bytes = min(self.bytes + 1_000_000, 10_000_000)
+        return self.bytes
+
+
+def growing(broken: bool = False) -> LabStack:
+    return cast(LabStack, Growing(broken))
+
+
+def test_the_memory_before_is_read_once_it_is_stable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool, "PAUSE", 0.0)
+    assert tool.stable_memory(growing(), "nginx") == 10_000_000
+    monkeypatch.setattr(tool, "SETTLED", 0.0)
+    with pytest.raises(Problem, match="does not become stable"):
+        tool.stable_memory(growing(), "nginx")
+
+
+def test_memory_is_sampled_while_a_load_runs() -> None:
+    begin = time.time()
+    with Memory(growing(), "nginx") as memory:
+        wait_until(lambda: len(memory.samples) >= 4, within=60)
+    assert [size for _, size in memory.samples][:4] == [1_000_000, 2_000_000, 3_000_000, 4_000_000]
+    assert memory.highest() == max(size for _, size in memory.samples)
+    first = memory.samples[0][0]
+    assert memory.between(begin, first) == [1_000_000]
+    assert memory.between(first - 2, first - 1) == []
+
+
+def test_an_error_of_the_engine_is_raised() -> None:
+    with pytest.raises(OSError, match="no such container"), Memory(growing(broken=True), "nginx"):
+        pass

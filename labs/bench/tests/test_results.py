@@ -1,0 +1,101 @@
+"""The results file: medians, spread, factors, and which run another one can continue."""
+
+import statistics
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from bench.results import Measured, Results, spread_percent
+
+samples = some.lists(some.floats(0, 1e9), min_size=1, max_size=9)
+
+
+def results() -> Results:
+    cells = [Measured({"way": way, "clients": 25}) for way in ("direct", "default")]
+    for cell, figures in zip(cells, ([100.0, 90.0, 110.0], [400.0, 500.0, 300.0]), strict=True):
+        for figure in figures:
+            cell.add({"rps": figure})
+    return Results(
+        lab="x",
+        title="X",
+        mode="quick",
+        primary="rps",
+        baseline={"way": "direct"},
+        machine={"cores": 2},
+        versions={"nginx": "1.26"},
+        configuration={"nginx": "abc"},
+        started="2026-11-21T10:00:00Z",
+        finished=None,
+        noise={"notes": []},
+        cells=cells,
+    )
+
+
+@given(samples)
+def test_median_and_spread(figures: list[float]) -> None:
+    cell = Measured({})
+    for figure in figures:
+        cell.add({"rps": figure})
+    assert cell.median == {"rps": statistics.median(figures)}
+    assert cell.spread == {"rps": [min(figures), max(figures)]}
+    assert [sample["rps"] for sample in cell.samples] == figures
+
+
+def test_a_metric_missing_from_a_sample_has_the_median_of_the_others() -> None:
+    cell = Measured({})
+    cell.add({"rps": 3.0})
+    cell.add({"rps": 5.0, "p99": 7.0})
+    assert cell.median == {"rps": 4.0, "p99": 7.0}
+
+
+def test_a_rejected_cell_has_no_figures() -> None:
+    measured = results()
+    measured.cells[1].reject("3 requests failed")
+    assert (measured.cells[1].median, measured.cells[1].spread) == ({}, {})
+    assert measured.factor(measured.cells[1]) is None
+    measured.cells[0].reject("no")
+    assert measured.factor(measured.cells[1]) is None
+
+
+def test_a_factor_is_over_the_baselines_median() -> None:
+    measured = results()
+    assert [measured.factor(cell) for cell in measured.cells] == [1.0, 4.0]
+    assert replace(measured, baseline={}).factor(measured.cells[1]) is None
+    assert replace(measured, baseline={"way": "elsewhere"}).factor(measured.cells[1]) is None
+
+
+def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "x.json"
+    measured = results()
+    measured.write(path)
+    assert Results.read(path) == measured
+    assert [file.name for file in path.parent.iterdir()] == ["x.json"]
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"cells": []}', '{"cells": [{"a": 1}]}'])
+def test_a_file_without_a_run_is_none(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(content)
+    assert Results.read(path) is None
+    assert Results.read(tmp_path / "missing.json") is None
+
+
+def test_only_the_same_experiment_can_continue() -> None:
+    measured = results()
+    assert measured.differs_from(replace(measured, started="later", noise={})) == []
+    for name, changed in {
+        "mode": replace(measured, mode="full"),
+        "machine": replace(measured, machine={"cores": 4}),
+        "versions": replace(measured, versions={"nginx": "1.27"}),
+        "configuration": replace(measured, configuration={"nginx": "other"}),
+        "cells": replace(measured, cells=measured.cells[:1]),
+    }.items():
+        assert measured.differs_from(changed) == [name]
+
+
+def test_spread_in_per_cent_of_the_median() -> None:
+    assert spread_percent([90, 100, 130]) == 40
+    assert spread_percent([7]) == 0

@@ -1,0 +1,220 @@
+"""The runner with a fake stack and tool: order, warm-up, rejection, interruption."""
+
+import io
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+from rich.console import Console
+
+from bench import runner
+from bench.experiment import Experiment, expand
+from bench.lab_stack import LabStack, Problem, Usage
+from bench.results import Results
+
+
+@dataclass
+class Busy:
+    """A stack in which every measurement costs nginx half a second of CPU and leaves it 30 of 100 bytes."""
+
+    seconds: float = 0.0
+
+    def usage(self, services: Sequence[str]) -> dict[str, Usage]:
+        return {
+            name: Usage(self.seconds, 30, 100) if name == "nginx" else Usage(0.0, 0, 100) for name in services
+        }
+
+
+@dataclass
+class Tool:
+    """Measures the number of the cell and records the calls; `act` may raise."""
+
+    stack: Busy = field(default_factory=Busy)
+    asked: list[tuple[int, bool]] = field(default_factory=list)  # the cell, and whether it was a warm-up
+    act: Callable[[int, bool], None] = lambda cell, warm: None
+
+    def measure(self, stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
+        cell, warm = settings["number"], settings["warm"]
+        self.act(cell, warm)
+        self.asked.append((cell, warm))
+        self.stack.seconds += 0.5
+        return {"rps": float(cell), "seconds": 2.0, "requests": 100}
+
+    @property
+    def counted(self) -> list[int]:
+        return [cell for cell, warm in self.asked if not warm]
+
+
+def experiment(cells: int = 3, repetitions: int = 3) -> Experiment:
+    return expand(
+        "x",
+        {
+            "title": "X",
+            "tool": "none",
+            "services": ["nginx", "generator"],
+            "repetitions": repetitions,
+            "primary": "rps",
+            "settings": {"warm": False},
+            "warm_up": {"warm": True},
+            "cells": [{"number": list(range(cells))}],
+        },
+        "quick",
+    )
+
+
+def empty(lab: Experiment) -> Results:
+    return Results.begin(lab, {}, {}, {}, "2026-11-21T10:00:00Z")
+
+
+def run(lab: Experiment, results: Results, path: Path, tool: Tool) -> str:
+    """Run it; returns what it printed."""
+    printed = io.StringIO()
+    stack = cast(LabStack, tool.stack)
+    runner.run(lab, results, path, stack, {"none": tool}, Console(file=printed, width=200))
+    return printed.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def calibrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "calibrate", lambda: 10.0)
+
+
+def test_warm_up_then_round_by_round(tmp_path: Path) -> None:
+    lab, tool = experiment(), Tool()
+    results = empty(lab)
+    run(lab, results, tmp_path / "x.json", tool)
+    assert tool.asked[:3] == [(0, True), (1, True), (2, True)]
+    assert tool.counted == [0, 1, 2] * 3
+    assert Results.read(tmp_path / "x.json") == results
+    assert [cell.median["rps"] for cell in results.cells] == [0, 1, 2]
+
+
+def test_cpu_and_memory_of_each_service_are_noted(tmp_path: Path) -> None:
+    lab = experiment()
+    results = empty(lab)
+    run(lab, results, tmp_path / "x.json", Tool())
+    assert [cell.median["cpu_percent.nginx"] for cell in results.cells] == [25, 25, 25]
+    assert results.cells[0].median["cpu_percent.generator"] == 0
+    assert results.cells[0].median["memory_percent.nginx"] == 30
+    assert results.cells[0].median["cpu_milliseconds_per_request"] == 5
+    assert 0 <= results.cells[0].median["system_cpu_percent"] <= 100
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(some.integers(1, 5), some.integers(1, 4), some.lists(some.integers(0, 25), max_size=6))
+def test_interrupted_anywhere_any_number_of_times(
+    tmp_path: Path, cells: int, repetitions: int, interruptions: list[int]
+) -> None:
+    """Each sample is taken once, however often the run is interrupted."""
+    lab, path = experiment(cells, repetitions), tmp_path / "x.json"
+    path.unlink(missing_ok=True)
+    taken: list[int] = []
+    for calls in [*interruptions, None]:
+        left = iter(range(calls)) if calls is not None else None
+
+        def act(cell: int, warm: bool, left: Any = left) -> None:
+            if left is not None and next(left, None) is None:
+                raise KeyboardInterrupt
+
+        tool = Tool(act=act)
+        results = Results.read(path) or empty(lab)
+        try:
+            run(lab, results, path, tool)
+        except KeyboardInterrupt:
+            assert calls is not None
+        taken += tool.counted
+        # Only cells that are still to be measured are warmed up.
+        if tool.counted:
+            warm = {cell for cell, warm in tool.asked if warm}
+            assert set(tool.counted) <= warm
+    assert Counter(taken) == dict.fromkeys(range(cells), repetitions)
+    assert taken == [*range(cells)] * repetitions
+    final = Results.read(path)
+    assert final is not None
+    assert [len(cell.samples) for cell in final.cells] == [repetitions] * cells
+
+
+def test_a_rejected_cell_is_not_measured_again(tmp_path: Path) -> None:
+    def act(cell: int, warm: bool) -> None:
+        if cell == 1 and not warm:
+            raise Problem("37 of 2000 requests failed")
+
+    lab, tool, path = experiment(), Tool(act=act), tmp_path / "x.json"
+    results = empty(lab)
+    assert "37 of 2000" in run(lab, results, path, tool)
+    assert tool.counted == [0, 2] * 3
+    assert results.cells[1].problem == "37 of 2000 requests failed"
+    assert results.cells[1].median == {}
+    # The CPU of the rejected measurement is not charged to the next one.
+    assert results.cells[2].median["cpu_percent.nginx"] == 25
+    again = Tool(act=act)
+    run(lab, results, path, again)
+    assert again.asked == []
+
+
+def test_a_failure_after_a_good_sample_rejects_the_cell(tmp_path: Path) -> None:
+    seen = Counter[int]()
+
+    def act(cell: int, warm: bool) -> None:
+        seen[cell] += 1
+        if cell == 0 and seen[cell] == 3:  # the warm-up, a good sample, and now
+            raise Problem("reset by peer")
+
+    lab = experiment()
+    results = empty(lab)
+    run(lab, results, tmp_path / "x.json", Tool(act=act))
+    assert len(results.cells[0].samples) == 1
+    assert results.cells[0].median == {}
+
+
+def test_a_failure_in_the_warm_up_rejects_the_cell(tmp_path: Path) -> None:
+    def act(cell: int, warm: bool) -> None:
+        if cell == 0 and warm:
+            raise Problem("502")
+
+    lab, tool = experiment(), Tool(act=act)
+    results = empty(lab)
+    run(lab, results, tmp_path / "x.json", tool)
+    assert results.cells[0].problem == "502"
+    assert tool.counted == [1, 2] * 3
+
+
+def test_a_measurement_without_the_primary_metric_is_rejected(tmp_path: Path) -> None:
+    lab = experiment(1)
+    results = empty(lab)
+    results.primary = "latency"
+    object.__setattr__(lab, "primary", "latency")
+    run(lab, results, tmp_path / "x.json", Tool())
+    assert "latency" in (results.cells[0].problem or "")
+
+
+def noisy(samples: Sequence[dict[str, float]], calibrations: list[float]) -> list[str]:
+    results = empty(experiment(1))
+    for sample in samples:
+        results.cells[0].add(sample)
+    results.noise["calibration_milliseconds"] = calibrations
+    notes: list[str] = runner.noise(results)["notes"]
+    return notes
+
+
+def test_notes_say_how_quiet_the_machine_was() -> None:
+    assert noisy([{"rps": 100}, {"rps": 105}], [10.0, 10.5]) == []
+    assert "2 of 5 calibrations" in noisy([{"rps": 100}], [10, 10, 10, 12, 30])[0]
+    assert "over 25 % apart in 1 of 1 cells: number 0." in noisy([{"rps": 100}, {"rps": 60}], [10])[0]
+    assert "generator used over 90 %" in noisy([{"rps": 100, "generator_cpu_percent": 97}], [10])[0]
+
+
+def test_calibration_spread() -> None:
+    results = empty(experiment(1))
+    results.noise["calibration_milliseconds"] = [9.0, 10.0, 12.0]
+    assert runner.noise(results)["calibration_spread_percent"] == 30
+
+
+def test_many_cells_in_one_note_are_counted() -> None:
+    cells = empty(experiment(8)).cells
+    assert runner.names(cells) == "number 0; number 1; number 2; number 3; number 4 and 3 more"

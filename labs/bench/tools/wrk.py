@@ -1,0 +1,54 @@
+"""wrk, where the client must speak HTTP/1.1: nginx compresses nothing for ab, which speaks HTTP/1.0.
+
+Settings: `url` and `path`; `host`, the Host header; `clients`; `keepalive`; `seconds`; `headers`, a list of
+lines.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from bench.lab_stack import LabStack, Problem
+
+# TIMEFORMAT: the CPU seconds of wrk itself.
+SCRIPT = r"""
+exec 2>&1
+TIMEFORMAT="Generator: %U %S"
+time wrk -t 1 --latency "$@"
+"""
+PER_UNIT = {"us": 0.001, "ms": 1.0, "s": 1000.0}
+
+
+def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
+    """Load one URL. Problem if a request fails or is answered by neither 2xx nor 3xx."""
+    headers = [f"Host: {settings['host']}", *settings.get("headers", [])]
+    if not settings["keepalive"]:
+        headers.append("Connection: close")
+    printed = stack.run(
+        *("generator", "bash", "-c", SCRIPT, "wrk"),
+        *("-c", str(settings["clients"]), "-d", f"{settings['seconds']}s"),
+        *(word for line in headers for word in ("-H", line)),
+        settings["url"] + settings["path"],
+    )
+    return metrics(printed)
+
+
+def metrics(printed: str) -> dict[str, float]:
+    """Read wrk's report; Problem as `measure`, or if there is none."""
+    total = re.search(r"^ +(\d+) requests in ([\d.]+)(s|m),", printed, re.M)
+    if not total or total[1] == "0":
+        raise Problem(f"wrk measured nothing: {printed.strip().splitlines()[-1]}")
+    requests, seconds = int(total[1]), float(total[2]) * (60 if total[3] == "m" else 1)
+    if errors := re.search(r"^ +Socket errors: .*", printed, re.M):
+        raise Problem(errors[0].strip())
+    if bad := re.search(r"^ +Non-2xx or 3xx responses: (\d+)", printed, re.M):
+        raise Problem(f"{bad[1]} of {requests} requests were answered by no 2xx")
+    percentiles = re.findall(r"^ +(50|99)% +([\d.]+)(us|ms|s)$", printed, re.M)
+    computed = sum(map(float, re.findall(r"^Generator: ([\d.]+) ([\d.]+)", printed, re.M)[0]))
+    return {
+        "requests": float(requests),
+        "seconds": seconds,
+        "requests_per_second": requests / seconds,
+        **{f"p{name}_milliseconds": float(value) * PER_UNIT[unit] for name, value, unit in percentiles},
+        "generator_cpu_percent": computed / seconds * 100,
+    }

@@ -1,0 +1,127 @@
+"""labs/bakeoff: the same site on five servers; they run on the engine."""
+
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from bench.experiment import load
+from bench.lab_stack import LabStack
+from bench.tests.running_lab import Received, ask, needs_engine, running
+from stack import REPO
+
+SITE = REPO / "labs" / "bakeoff" / "www" / "site"
+FRAME = 21_000  # bytes of a frame that movie.php makes
+SERVERS = ("prefork", "worker", "lighttpd", "nginx", "varnish")
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[LabStack]:
+    with running("bakeoff") as stack:
+        yield stack
+
+
+@needs_engine
+@pytest.mark.slow
+class TestServers:
+    def test_every_cell_can_be_measured(self, lab: LabStack) -> None:
+        """The URL of each cell in lab.toml has the length that it says."""
+        cells = load(REPO / "labs" / "bakeoff", "full").cells
+        assert len(cells) > 10
+        for cell in cells:
+            settings: Mapping[str, Any] = cell.settings
+            server = settings["url"].removeprefix("http://").removesuffix(":8080")
+            headers = dict(line.split(": ", 1) for line in settings.get("headers", []))
+            if "host" in settings:
+                headers["Host"] = settings["host"]
+            received = ask(lab, server, settings["path"], **headers)
+            assert received.status == 200, cell
+            assert received.length == settings.get("bytes", received.length), cell
+            # HTTP/1.0, which ab speaks, keeps no connection without it.
+            assert int(received.headers["content-length"]) == received.length, cell
+
+    @pytest.mark.parametrize("server", SERVERS)
+    def test_each_server_has_the_file(self, lab: LabStack, server: str) -> None:
+        received = ask(lab, f"bakeoff-{server}", "/small.html", Host="www.example.com")
+        assert received.sha256 == sha256((SITE / "small.html").read_bytes()).hexdigest()
+        assert received.headers["content-type"] == "text/html"
+
+    @pytest.mark.parametrize("server", SERVERS)
+    def test_each_server_knows_its_names(self, lab: LabStack, server: str) -> None:
+        def name(host: str, path: str = "/small.html") -> Received:
+            return ask(lab, f"bakeoff-{server}", path, Host=host)
+
+        for host in ("www.example.com", "example.com", "example.com:8080"):
+            assert "The Tempest" in name(host).text
+        for host in ("other.example.com", "notexample.com", f"bakeoff-{server}:8080"):
+            assert name(host).status == 404
+            assert "No such site" in name(host, "/").text
+        assert name("video.example.com").status == 404
+        assert name("video.example.com", "/movie.flv").status == 200
+        assert name("www.example.com", "/movie.flv").status == 404
+
+    @pytest.mark.parametrize("server", SERVERS)
+    def test_each_server_rewrites_urls(self, lab: LabStack, server: str) -> None:
+        for path, number in (("/external/42", 42), ("/external/7/", 7), ("/external.php?vid=3", 3)):
+            received = ask(lab, f"bakeoff-{server}", path, Host="www.example.com")
+            assert received.text.startswith(f"video {number}, ")
+        assert ask(lab, f"bakeoff-{server}", "/external/x", Host="www.example.com").status == 404
+
+    @pytest.mark.parametrize(
+        ("server", "host", "way"),
+        [
+            ("prefork", "www", "mod_php"),
+            ("varnish", "www", "mod_php"),
+            *((server, "www", "socket") for server in ("worker", "lighttpd", "nginx")),
+            *((server, "tcp", "tcp") for server in ("worker", "lighttpd", "nginx")),
+        ],
+    )
+    def test_each_host_name_reaches_php_its_own_way(
+        self, lab: LabStack, server: str, host: str, way: str
+    ) -> None:
+        received = ask(lab, f"bakeoff-{server}", "/external.php?vid=1", Host=f"{host}.example.com")
+        assert received.text == f"video 1, PHP by {way}\n"
+
+    @pytest.mark.parametrize("server", SERVERS)
+    def test_each_server_serves_ranges(self, lab: LabStack, server: str) -> None:
+        received = ask(
+            lab, f"bakeoff-{server}", "/movie.flv", Host="video.example.com", Range=f"bytes={13 + FRAME}-"
+        )
+        assert received.status == 206
+        assert received.length == 999 * FRAME - 13
+        assert received.text.startswith("\x09")  # a frame begins here
+
+    @pytest.mark.parametrize("server", ["lighttpd", "nginx"])
+    def test_seeking_sends_a_header_and_the_rest_of_the_film(self, lab: LabStack, server: str) -> None:
+        start = 13 + 500 * FRAME
+        host = "video.example.com"
+        sought = ask(lab, f"bakeoff-{server}", f"/movie.flv?start={start}", Host=host)
+        rest = ask(lab, "bakeoff-prefork", "/movie.flv", Host=host, Range=f"bytes={start}-")
+        assert sought.status == 200
+        assert sought.headers["content-type"] == "video/x-flv"
+        assert sought.text.startswith("FLV\x01")
+        assert sought.text[9:13] == "\0\0\0\0"  # no frame before this one
+        assert sought.text[13 : 13 + FRAME] == rest.text[:FRAME]
+        assert sought.length == 13 + rest.length
+        # Beyond the end, or not a number: the whole film.
+        for start_value in ("21000000", "x", "-1", "0"):
+            whole = ask(lab, f"bakeoff-{server}", f"/movie.flv?start={start_value}", Host=host)
+            assert whole.length == 21_000_000, start_value
+
+    @pytest.mark.parametrize("server", ["prefork", "worker", "varnish"])
+    def test_apache_does_not_seek(self, lab: LabStack, server: str) -> None:
+        received = ask(lab, f"bakeoff-{server}", "/movie.flv?start=10500013", Host="video.example.com")
+        assert received.length == 21_000_000
+
+    def test_varnish_stores_pages_without_a_cookie(self, lab: LabStack) -> None:
+        """X-Varnish has two numbers for a hit."""
+
+        def numbers(path: str, **headers: str) -> int:
+            received = ask(lab, "bakeoff-varnish", path, Host="www.example.com", **headers)
+            return len(received.headers["x-varnish"].split())
+
+        for path in ("/small.html?1", "/phpinfo.php?1"):
+            assert numbers(path) == 1
+            assert numbers(path) == 2
+            assert numbers(path, Cookie="visitor=1") == 1

@@ -1,0 +1,45 @@
+"""The Compose files of the labs, merged with the stack's."""
+
+import json
+from typing import Any
+
+import pytest
+
+from bench.experiment import load
+from bench.lab_stack import LabStack
+from bench.tests.running_lab import needs_engine
+from stack import REPO
+from test_static import check
+
+LABS = [path.parent for path in sorted((REPO / "labs").glob("*/lab.toml"))]
+NAMES = [lab.name for lab in LABS]
+
+
+def merged(*files: str) -> dict[str, Any]:
+    """The services of a merged configuration."""
+    command = ["docker", "compose", "--project-directory", str(REPO), "-p", "x"]
+    command += [word for file in files for word in ("-f", file)]
+    printed = check(*command, "config", "--no-interpolate", "--format", "json")
+    return json.loads(printed)["services"]  # type: ignore[no-any-return]
+
+
+@needs_engine
+@pytest.mark.parametrize("lab", LABS, ids=NAMES)
+def test_a_labs_services_exist_publish_nothing_and_are_hardened(lab: Any) -> None:
+    services = load(lab, "full").services
+    files = [str(file) for file in LabStack(lab, services).files]
+    found, of_the_stack = merged(*files), merged(str(REPO / "compose.yaml"))
+    assert set(services) <= found.keys()
+    for name, service in found.items():
+        assert not service.get("ports"), name
+        if name in of_the_stack:
+            continue
+        assert service["read_only"], name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service["user"].partition(":")[0] not in ("", "0", "root"), name
+        assert service["init"], name
+        if name != "generator":  # the load must not be limited
+            assert 0 < service["pids_limit"] <= 512, name
+            assert service["mem_limit"] in ("512m", "536870912"), name
+            assert service["healthcheck"]["interval"] == "${HEALTH_INTERVAL:-3s}", name

@@ -1,0 +1,137 @@
+"""A lab's containers on a real engine: the generator alone, and one small lab from beginning to end."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bench import __main__ as command
+from bench import lab_stack
+from bench.lab_stack import LabStack, Problem
+from bench.results import Measured, Results
+from bench.tests.running_lab import PROJECT, needs_engine
+
+pytestmark = needs_engine
+
+
+@pytest.fixture(autouse=True)
+def own_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab_stack, "PROJECT", PROJECT)
+
+
+def remains() -> str:
+    """Containers, networks and volumes of the project."""
+    label = f"label=com.docker.compose.project={PROJECT}"
+    kinds = (["ps", "-a"], ["network", "ls"], ["volume", "ls"])
+    return "".join(
+        subprocess.check_output(["docker", *kind, "-q", "--filter", label], text=True) for kind in kinds
+    )
+
+
+COMPUTE = "import time\nwhile time.process_time() < 1: pass\nprint(time.process_time())"
+
+
+def test_a_stack_runs_commands_reports_its_use_and_is_removed_even_when_interrupted(tmp_path: Path) -> None:
+    def interrupted() -> None:
+        with LabStack(tmp_path, ["generator"]) as stack:
+            assert stack.run("generator", "echo", "hello") == "hello\n"
+            with pytest.raises(Problem, match="sh in generator ended with 3: the last line"):
+                stack.run("generator", "sh", "-c", "echo more; echo the last line >&2; exit 3")
+            before = stack.usage(["generator"])["generator"]
+            spent = json.loads(stack.run("generator", "python3", "-c", COMPUTE))
+            after = stack.usage(["generator"])["generator"]
+            # The interpreter's start and the engine's own work come on top; the two clocks differ a little.
+            assert 0.95 * spent < after.cpu_seconds - before.cpu_seconds < spent + 5
+            assert 0 < after.memory_bytes < after.memory_limit
+            published = [container.ports for container in stack.containers.values()]
+            assert not any(port for ports in published for port in ports.values())
+            stack.containers["generator"].kill()
+            stack.containers["generator"].wait()
+            with pytest.raises(RuntimeError, match="generator has stopped"):
+                stack.usage(["generator"])
+            assert remains()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert remains() == ""
+
+
+@pytest.mark.slow
+def test_a_server_that_does_not_start_is_named_with_the_end_of_its_log(tmp_path: Path) -> None:
+    (tmp_path / "compose.yaml").write_text(
+        """
+services:
+  broken:
+    image: ${GENERATOR_IMAGE:-proscenium-generator}
+    command: [sh, -c, "echo no such directive; exit 1"]
+    depends_on: [generator]
+"""
+    )
+    with pytest.raises(RuntimeError, match=r"broken does not become healthy(.|\n)*no such directive"):
+        LabStack(tmp_path, ["broken"]).__enter__()
+    assert remains() == ""
+
+
+LAB = """
+title = "The smallest lab"
+tool = "ab"
+services = ["nginx", "varnish", "backend", "generator"]
+repetitions = 2
+primary = "requests_per_second"
+baseline = { way = "direct" }
+
+[settings]
+path = "/media/bench/small.swf"
+clients = 2
+keepalive = false
+requests = 500
+seconds = 60
+
+[[cells]]
+way = ["direct", "default", "astray"]
+
+[ways.direct]
+url = "http://backend:8081"
+bytes = 75_000
+
+[ways.default]
+url = "http://nginx:8000"
+host = "upstage.localhost"
+bytes = 75_000
+
+[ways.astray]
+url = "http://nginx:8000"
+host = "unknown.localhost"
+"""
+
+
+def backend_seconds(cell: Measured) -> float:
+    return sum(sample["cpu_percent.backend"] / 100 * sample["seconds"] for sample in cell.samples)
+
+
+def test_a_lab_from_beginning_to_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "smallest").mkdir()
+    (tmp_path / "smallest" / "lab.toml").write_text(LAB)
+    monkeypatch.setattr(command, "LABS", tmp_path)
+    monkeypatch.setattr(command, "RESULTS", tmp_path)
+    monkeypatch.setattr(command, "REPO", tmp_path)
+    monkeypatch.setattr("sys.argv", ["bench", "lab", "smallest"])
+    assert command.main() == 1, capsys.readouterr().out
+    results = Results.read(tmp_path / "smallest.json")
+    assert results is not None
+    direct, default, astray = results.cells
+    assert astray.problem == "the first response was no 2xx"
+    assert (len(direct.samples), len(default.samples)) == (2, 2)
+    # Varnish keeps the file, so the backend has little to do.
+    assert backend_seconds(direct) > 3 * backend_seconds(default)
+    assert default.median["cpu_percent.nginx"] > 0
+    assert 0 < default.median["memory_percent.varnish"] < 100
+    assert results.versions.keys() == {"nginx", "varnish", "backend", "generator"}
+    assert results.machine["cores"] >= 1
+    assert "The smallest lab" in (tmp_path / "report.html").read_text()
+    assert "the first response was no 2xx" in (tmp_path / "smallest" / "results.md").read_text()
+    assert remains() == ""

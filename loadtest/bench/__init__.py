@@ -1,1 +1,0 @@
-"""The measure: experiments as data (labs/*/lab.toml), one runner for all of them."""

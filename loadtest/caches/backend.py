@@ -1,0 +1,143 @@
+"""The backend's own metrics, requested once a second during a run, through the load port.
+
+Only the load port serves `/.nginx/backend`. Without it the figures are absent, with the reason; the run goes
+on.
+
+The backend also counts requests that no user sees: Varnish refreshes a stale copy in the background.
+"""
+
+import http.client
+import os
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import gevent
+from locust.env import Environment
+from locust.runners import WorkerRunner
+
+from caches.metrics import Metrics, rates, read, since
+
+PATH = "/.nginx/backend"
+INTERVAL = 1.0  # seconds
+TIMEOUT = 2.0  # seconds
+FIRST_TIMEOUT = 0.5  # the same, while the run waits to begin
+SETTLE = 0.5  # seconds after the last user stopped, for requests still on their way to the backend
+
+
+class Watch:
+    """What the backend has reported about the current run.
+
+    `asked`: requests of this run by the backend's classes of paths. `settled`: no further report of this run
+    comes.
+    """
+
+    def __init__(self) -> None:
+        self._greenlet: gevent.Greenlet[..., None] | None = None
+        self.clear()
+
+    def clear(self, reason: str = "no run yet") -> None:
+        """Forget the last run."""
+        self.asked: Counter[str] = Counter()
+        self.settled = True
+        self.reason = reason  # why there are no figures
+        self._first: Metrics | None = None
+        self._previous: Metrics | None = None
+        self._latest: Metrics | None = None
+        self._known: Mapping[str, float] | None = None  # the requests of each class at the latest report
+
+    def start(self, environment: Environment, **_: Any) -> None:
+        """Watch the backend of this run if a tab or a report shows it; a worker's master does that for it."""
+        self._kill()
+        self.clear("not requested yet")
+        self._environment = environment
+        shown = environment.web_ui or os.environ.get("LOADTEST_REPORTS")
+        if shown and not isinstance(environment.runner, WorkerRunner):
+            self._look(FIRST_TIMEOUT)  # before the first user starts
+            self._greenlet = gevent.spawn(self._observe)
+            self.settled = False
+
+    def stop(self, **_: Any) -> None:
+        """The run has ended: request the metrics once more, then leave the backend alone."""
+        if self._kill():
+            try:
+                gevent.sleep(SETTLE)
+                self._look()
+            finally:
+                self.settled = True
+
+    def forget(self, **_: Any) -> None:
+        """Count from now on."""
+        if self._greenlet:
+            self._look()
+        self.asked.clear()
+
+    def now(self) -> str:
+        """The last second in words, or the reason why there are no figures."""
+        if figures := rates(self._previous, self._latest):
+            words = "{requests_per_second:.0f} requests/s, CPU {cpu_percent:.0f}%, {clients:.0f} clients"
+            return words.format(**figures)
+        return f"no figures: {self.reason}"
+
+    def summary(self) -> dict[str, Any]:
+        """The whole run, for the report."""
+        return rates(self._first, self._latest) or {"absent": self.reason}
+
+    def _kill(self) -> bool:
+        greenlet, self._greenlet = self._greenlet, None
+        if greenlet:
+            greenlet.kill(block=False)
+        return greenlet is not None
+
+    def _observe(self) -> None:
+        while True:
+            gevent.sleep(INTERVAL)
+            self._look()
+
+    def _look(self, timeout: float = TIMEOUT) -> None:
+        try:
+            topology = getattr(self._environment.parsed_options, "topology", "upstage.localhost")
+            latest = request(self._environment.host or "", topology, timeout)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self._previous = self._latest = None
+            self.reason = str(error) or type(error).__name__
+            return
+        # Smaller counters are those of a restarted backend.
+        restarted = self._first is None or latest.total < self._first.total or latest.cpu < self._first.cpu
+        self._previous = None if restarted else self._latest
+        self._first = latest if restarted else self._first
+        self._latest = latest
+        self.reason = "" if self._previous else "waiting for the second report"
+        self.asked.update(since(self._known, latest.requests))
+        self._known = latest.requests
+
+
+watch = Watch()
+
+
+def register(environment: Environment) -> None:
+    """Watch the backend while a run is on."""
+    environment.events.test_start.add_listener(watch.start)
+    environment.events.test_stop.add_listener(watch.stop)
+    environment.events.reset_stats.add_listener(watch.forget)
+
+
+def request(host: str, topology: str, timeout: float) -> Metrics:
+    """The metrics of the topology's backend; `host` is the URL of the load port.
+
+    OSError, HTTPException or ValueError if there are none.
+    """
+    address = urlsplit(host)
+    # http.client instead of urllib.request, which would use a proxy if the environment names one.
+    connection = http.client.HTTPConnection(address.hostname or "", address.port or 80, timeout=timeout)
+    try:
+        connection.request("GET", PATH, headers={"Host": topology})
+        response = connection.getresponse()
+        text = response.read().decode("utf-8", "replace")
+    finally:
+        connection.close()
+    if response.status != 200:
+        raise ValueError(f"status {response.status}")
+    return read(text, time.monotonic())

@@ -1,0 +1,37 @@
+"""The tab "Caches" of Locust's web UI: which tier answered, by path; and its CSV file among the downloads."""
+
+from typing import Any
+
+from flask import Blueprint, Response, make_response
+from locust.env import Environment
+from locust.web import WebUI
+
+from caches import counters, table
+from caches.backend import watch
+from web_ui import tabs
+
+
+def install(environment: Environment, web_ui: WebUI) -> None:
+    """Add the tab and the download."""
+    assert environment.parsed_options
+    assert web_ui.app
+
+    def counts() -> table.Counts:
+        return table.complete(counters.counts, watch.asked)
+
+    def rows() -> list[dict[str, Any]]:
+        return table.rows(counts(), watch.now())
+
+    tabs.add(web_ui, "Caches", table.COLUMNS, rows, lambda: watch.settled)
+    web_ui.template_args["extended_csv_files"] = [{"href": "./caches/csv", "title": "Download caches CSV"}]
+    blueprint = Blueprint("caches", __name__, url_prefix=environment.parsed_options.web_base_path)
+
+    @blueprint.route("/caches/csv")
+    @web_ui.auth_required_if_enabled
+    def download() -> Response:
+        response = make_response(table.as_csv(counts()))
+        response.headers["Content-Type"] = "text/csv"
+        response.headers["Content-Disposition"] = "attachment;filename=caches.csv"
+        return response
+
+    web_ui.app.register_blueprint(blueprint)

@@ -1,0 +1,114 @@
+"""The counts as rows of the tab "Caches", and as CSV."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from caches.outcomes import OUTCOMES, TIERS, hit_ratio
+
+# Locust sorts by name, and "(" comes before "/": these rows come first.
+ALL = "(all)"
+NO_BREAK = "\u00a0"
+BACKEND = f"(backend{NO_BREAK}now)"
+REFRESHES = "(refreshes)"
+REST = "(unseen)"
+# Requests that no response to our users reports: a copy refreshed in the background, a WebSocket, other
+# clients.
+UNREPORTED = ("refresh", "websocket", "unseen")
+# The backend's classes of paths, in its metrics; the first match counts.
+CLASSES = (
+    ("/media/video/", "webcam"),
+    ("/media/", "media"),
+    ("/speech/", "speech"),
+    ("/style/", "asset"),
+    ("/script/", "asset"),
+    ("/image/", "asset"),
+    ("/admin", "admin"),
+    ("/stages/", "stage"),
+    ("/ws", "websocket"),
+)
+COLUMNS = [
+    {"key": "name", "title": "Path"},
+    {"key": "answers", "title": "Responses"},
+    {"key": "hits", "title": f"Hit{NO_BREAK}%"},
+    {"key": "nginx", "title": "nginx"},
+    {"key": "varnish", "title": "Varnish"},
+    {"key": "backend", "title": "Backend, by reason"},
+]
+
+Counts = Mapping[tuple[str, str, str], int]
+
+
+def complete(counts: Counts, asked: Mapping[str, int]) -> Counts:
+    """Add the requests that only the backend reports, so that its column adds up to its log.
+
+    `asked`: class of paths -> requests, by its own count. A stale response causes a refresh, and several of
+    them may share one; the refresh counts in the row of those responses if only one row has any.
+    """
+    total = Counter(counts)
+    for kind, requests in asked.items():
+        ours = {key: count for key, count in counts.items() if class_of(key[0]) == kind}
+        unseen = requests - sum(count for (_, tier, _), count in ours.items() if tier == "backend")
+        if unseen <= 0:
+            continue
+        if kind == "websocket":
+            total["/ws", "backend", "websocket"] += unseen
+            continue
+        stale = {
+            row: count
+            for (row, tier, outcome), count in ours.items()
+            if (tier, outcome) == ("varnish", "stale")
+        }
+        refreshes = min(unseen, sum(stale.values()))
+        total[next(iter(stale)) if len(stale) == 1 else REFRESHES, "backend", "refresh"] += refreshes
+        total[REST, "backend", "unseen"] += unseen - refreshes
+    return +total
+
+
+def class_of(row: str) -> str:
+    """The backend's class of a row's paths."""
+    return next((kind for start, kind in CLASSES if row.startswith(start)), "page")
+
+
+def rows(counts: Counts, backend: str) -> list[dict[str, Any]]:
+    """A row for each row of Locust's table, one for all of them, and one with the backend's own figures."""
+    by_row: dict[str, dict[str, Counter[str]]] = {ALL: {}}
+    for (row, tier, outcome), count in counts.items():
+        by_row.setdefault(row, {}).setdefault(tier, Counter())[outcome] += count
+        by_row[ALL].setdefault(tier, Counter())[outcome] += count
+    return [
+        *(_row(name, tiers) for name, tiers in by_row.items()),
+        {"name": BACKEND, "answers": "", "hits": "", "nginx": "", "varnish": "", "backend": backend},
+    ]
+
+
+def _row(name: str, tiers: Mapping[str, Counter[str]]) -> dict[str, Any]:
+    """One row: responses and hits as the clients saw them, then what each tier did."""
+    responses = tiers.get("client", Counter())
+    answers = responses.total()
+    hits = round(100 * hit_ratio(responses), 1) if answers else ""
+    return {"name": name, "answers": answers, "hits": hits} | {
+        tier: words(tiers.get(tier, Counter())) for tier in TIERS[1:]
+    }
+
+
+def words(numbers: Mapping[str, int]) -> str:
+    """Outcomes that occurred: `hit 120, miss 3`. Narrow screens break the line after a comma only."""
+    known = (*OUTCOMES, *UNREPORTED)
+    return ", ".join(f"{outcome}{NO_BREAK}{numbers[outcome]}" for outcome in known if numbers.get(outcome))
+
+
+def as_csv(counts: Counts) -> str:
+    """A line for each row and each tier that took part, a column for each outcome."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    outcomes = (*OUTCOMES, *UNREPORTED)
+    writer.writerow(["path", "tier", *outcomes])
+    lines = sorted({(row, TIERS.index(tier)) for row, tier, _ in counts})
+    for row, tier in lines:
+        writer.writerow(
+            [row, TIERS[tier], *(counts.get((row, TIERS[tier], outcome), 0) for outcome in outcomes)]
+        )
+    return text.getvalue()

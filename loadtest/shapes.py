@@ -1,0 +1,111 @@
+"""The load shapes: how many users there are, and when.
+
+Each shape is a timetable. Shares are of the number of users in the form, so a shape fits any machine.
+https://docs.locust.io/en/stable/custom-load-shape.html
+"""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any, ClassVar
+
+from flask import Flask, before_render_template
+from gevent import get_hub
+from locust import LoadTestShape
+from locust.env import Environment
+
+
+@dataclass(frozen=True)
+class Part:
+    """For `seconds`, run `share` (0 to 1) of all users; they start or stop within `ramp` seconds."""
+
+    seconds: float
+    share: float
+    ramp: float
+
+
+class Timetable(LoadTestShape):
+    """Runs its parts one after the other, then ends the run. The run time of the form may end it earlier."""
+
+    abstract = True
+    use_common_options = True
+    users: ClassVar[int] = 1  # the number the form offers; used if a run asks for 0
+    parts: ClassVar[tuple[Part, ...]]
+
+    def tick(self) -> tuple[int, float] | None:
+        """The number of users now, and how many of them to start or stop per second; None ends the run."""
+        assert self.runner
+        options = self.runner.environment.parsed_options
+        assert options
+        elapsed: float = self.get_run_time()  # type: ignore[no-untyped-call]
+        if options.run_time and elapsed >= options.run_time:
+            return None
+        before = 0
+        for part in self.parts:
+            users = round((options.num_users or self.users) * part.share)
+            if elapsed < part.seconds:
+                return users, max(1.0, abs(users - before) / part.ramp)
+            elapsed -= part.seconds
+            before = users
+        return None
+
+
+class CurtainUp(Timetable):
+    """All users arrive within five seconds, as at 11:11:11."""
+
+    parts = (Part(60, 1, ramp=5),)
+
+
+class Slashdot(Timetable):
+    """A quiet evening, until a popular site links to the stage."""
+
+    parts = (Part(30, 0.1, ramp=10), Part(60, 1, ramp=10), Part(60, 0.5, ramp=30), Part(30, 0.1, ramp=15))
+
+
+class Interval(Timetable):
+    """All users leave, and all return."""
+
+    parts = (Part(60, 1, ramp=30), Part(30, 0, ramp=10), Part(60, 1, ramp=10))
+
+
+class LongRun(Timetable):
+    """All users arrive within a minute and stay until the run is stopped or its time is up."""
+
+    parts = (Part(inf, 1, ramp=60),)
+
+
+class Step(Timetable):
+    """A tenth more users every half minute: shows where response times begin to rise."""
+
+    parts = tuple(Part(30, tenths / 10, ramp=5) for tenths in range(1, 11))
+
+
+def register(environment: Environment) -> None:
+    """Choose the shape of this run, and let the web UI choose another one."""
+    # Locust counts the run time from its event loop's clock, which stopped before the imports, seconds ago.
+    get_hub().loop.update_now()
+    _choose(environment)
+    if environment.web_ui:
+        _keep_user_count_editable(environment)
+
+
+def _choose(environment: Environment) -> None:
+    """Use no shape unless `--shape` names one; Locust would use the first it finds."""
+    options, available = environment.parsed_options, environment.available_shape_classes
+    assert options
+    Timetable.users = options.num_users or Timetable.users
+    environment.shape_class = (available or {}).get(options.shape)
+    if environment.shape_class:
+        environment.shape_class.runner = environment.runner
+
+
+def _keep_user_count_editable(environment: Environment) -> None:
+    """Tell the page that every shape reads the number of users, as all of ours do.
+
+    Locust's page asks only the shape of the last run. Without one it disables the field and sends 0.
+    """
+    assert environment.web_ui
+    app = environment.web_ui.app
+
+    @before_render_template.connect_via(app)
+    def enable(_: Flask, context: dict[str, Any], **__: object) -> None:
+        context.get("template_args", {})["shape_use_common_options"] = True

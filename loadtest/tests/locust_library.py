@@ -1,0 +1,201 @@
+"""Locust as a library: a run, or a web UI, in the process of the test."""
+
+import json
+import time
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gevent
+from flask.testing import FlaskClient
+from locust import User, constant
+from locust.argument_parser import get_parser
+from locust.env import Environment
+from locust.event import Events
+from locust.runners import LocalRunner
+from locust.shape import LoadTestShape
+from locust.stats import PERCENTILES_TO_REPORT, StatsCSV
+from werkzeug.test import TestResponse
+
+import locustfile
+from fake_site import FakeSite
+
+LOADTEST = Path(__file__).parents[1]
+CLASSES = {
+    value.__name__: value
+    for value in vars(locustfile).values()
+    if isinstance(value, type) and issubclass(value, User) and not value.abstract
+}
+
+
+def parse(*arguments: str) -> Namespace:
+    """The options of a Locust that is started with these arguments."""
+    options: Namespace = get_parser().parse_args(list(arguments))
+    return options
+
+
+def create(site: FakeSite, *classes: type[User], arguments: tuple[str, ...] = ()) -> Environment:
+    """An environment as Locust makes one, with a runner and our listeners; its target is the site."""
+    ports = (
+        f"--host={site.url}",
+        f"--stage-port={site.stage.socket.port}",
+        f"--policy-port={site.stage.policy_socket.port}",
+    )
+    options = parse(*ports, *arguments)
+    environment = Environment(
+        user_classes=list(classes or CLASSES.values()),
+        host=options.host,
+        parsed_options=options,
+        events=Events(),
+        available_user_classes=dict(CLASSES),  # type: ignore[arg-type]
+        available_shape_classes={shape.__name__: shape() for shape in locustfile.SHAPES},
+        available_user_tasks={name: value.tasks for name, value in CLASSES.items()},
+    )
+    environment.create_local_runner()
+    return environment
+
+
+class WebUI:
+    """The web UI of a Locust for the site, without a listener: requests are function calls."""
+
+    def __init__(self, site: FakeSite, *arguments: str) -> None:
+        self.environment = create(site, arguments=arguments)
+        ui = self.environment.create_web_ui(
+            delayed_start=True,
+            userclass_picker_is_active=True,
+            stats_csv_writer=StatsCSV(self.environment, PERCENTILES_TO_REPORT),
+        )
+        locustfile.set_up(self.environment)
+        assert ui.app
+        self.client: FlaskClient = ui.app.test_client()
+
+    def get(self, path: str, **headers: str) -> TestResponse:
+        """Request a page."""
+        return self.client.get(path, headers=fields(headers))
+
+    def post(self, path: str, form: Mapping[str, str] | None = None, **headers: str) -> TestResponse:
+        """Send a form."""
+        return self.client.post(path, data=form or {}, headers=fields(headers))
+
+    def start(self, **form: str) -> dict[str, Any]:
+        """Press Start: four readers, unless the form says otherwise; what Locust replies."""
+        reply = self.post("/swarm", {"user_count": "4", "spawn_rate": "4", "user_classes": "Reader", **form})
+        return dict(reply.get_json())
+
+    def stop(self) -> None:
+        """Press Stop."""
+        self.post("/stop")
+
+    def stats(self) -> dict[str, Any]:
+        """What the page polls."""
+        return dict(self.get("/stats/requests").get_json())
+
+    def table(self, key: str) -> list[dict[str, Any]]:
+        """The table of one of our tabs."""
+        (data,) = (table["data"] for table in self.stats()["extended_stats"] if table["key"] == key)
+        return list(data)
+
+    def caches(self) -> dict[str, dict[str, Any]]:
+        """Row -> the tab Caches."""
+        return {row["name"].replace("\u00a0", " "): row for row in self.table("caches")}
+
+    def verdict(self) -> dict[str, tuple[str, str, str]]:
+        """Line -> verdict, what is allowed, and why: the tab Verdict."""
+        return {row["what"]: (row["verdict"], row["allowed"], row["why"]) for row in self.table("verdict")}
+
+    def arguments(self) -> dict[str, Any]:
+        """What the page is told to show."""
+        return template_arguments(self.get("/").get_data(as_text=True))
+
+
+def fields(headers: Mapping[str, str]) -> dict[str, str]:
+    """`sec_fetch_site="x"` becomes `sec-fetch-site: x`."""
+    return {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def template_arguments(page: str) -> dict[str, Any]:
+    """What a page of Locust shows, from the script in it."""
+    return dict(json.loads(page.partition("window.templateArgs = ")[2].partition("\n")[0].rstrip("; ")))
+
+
+def until(check: Callable[[], object], within: float = 30) -> None:
+    """Let the users run until the check holds; `wait_until` would stop them with its sleep."""
+    deadline = time.monotonic() + within
+    while not check():
+        assert time.monotonic() < deadline, f"still false after {within} s"
+        gevent.sleep(0.02)
+
+
+def eager(user: type[User]) -> type[User]:
+    """The class without pauses between its visits, and with short ones."""
+    changes = {"wait_time": constant(0.05), "patience": lambda self: 0.0}
+    return type(user.__name__, (user,), changes)
+
+
+@dataclass
+class Result:
+    """Rows of Locust's table; those that are not HTTP have their type in front of their name."""
+
+    environment: Environment
+    requests: dict[str, int]
+    failures: dict[str, int]
+    averages: dict[str, float]  # milliseconds
+    reasons: list[str]  # one for each kind of failure
+
+    @property
+    def failed(self) -> set[str]:
+        """The rows with failures."""
+        return {row for row, count in self.failures.items() if count}
+
+
+def run(
+    site: FakeSite,
+    *classes: type[User],
+    until_rows: dict[str, int],
+    users: int = 5,
+    arguments: tuple[str, ...] = (),
+    linger: float = 0,
+    shape: str = "",
+) -> Result:
+    """Run users until each of those rows has so many samples, and `linger` seconds longer.
+
+    A run in which a task raised an exception fails the test.
+    """
+    if shape:
+        arguments = (*arguments, f"--shape={shape}")
+    environment = create(site, *classes, arguments=(f"--users={users}", *arguments))
+    runner = environment.runner
+    assert isinstance(runner, LocalRunner)
+    locustfile.set_up(environment)
+
+    def enough() -> bool:
+        counts = {
+            (name if kind in ("GET", "POST") else f"{kind} {name}"): entry.num_requests
+            for (name, kind), entry in runner.stats.entries.items()
+        }
+        return all(counts.get(row, 0) >= least for row, least in until_rows.items())
+
+    try:
+        if shape:
+            assert isinstance(environment.shape_class, LoadTestShape)
+            runner.start_shape()
+        else:
+            runner.start(users, spawn_rate=users)
+        until(enough)
+        gevent.sleep(linger)
+    finally:
+        runner.quit()
+    assert not runner.exceptions, runner.exceptions
+    rows = {
+        (name if kind in ("GET", "POST") else f"{kind} {name}"): entry
+        for (name, kind), entry in runner.stats.entries.items()
+    }
+    return Result(
+        environment,
+        {row: entry.num_requests for row, entry in rows.items()},
+        {row: entry.num_failures for row, entry in rows.items()},
+        {row: entry.avg_response_time for row, entry in rows.items()},
+        [f"{error.method} {error.name}: {error.error}" for error in runner.stats.errors.values()],
+    )

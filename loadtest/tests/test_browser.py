@@ -1,0 +1,161 @@
+"""Users with a browser, against a site that is healthy or breaks one promise; Locust runs in this process."""
+
+import gzip
+
+import pytest
+
+from fake_site import ASSETS, STAGE_PAGE, FakeSite, Page
+from locust_library import eager, run
+from locustfile import Audience, Reader
+from support.origin import response
+from users import paths
+
+
+def test_a_healthy_site_has_a_row_for_everything_and_no_failure(site: FakeSite) -> None:
+    site.latency = 0.02
+    until = {"stage join": 5, "stage chat": 1, "stage heard": 1}
+    result = run(site, Audience, until_rows=until, arguments=("--audience=stays", "--chat-rate=60"))
+    assert result.failures == {
+        "/stages/demo": 0,
+        "/admin/id": 0,
+        "/style/*.css": 0,
+        "/script/*.js": 0,
+        "/image/*.svg": 0,
+        "/media/*.svg": 0,
+        "/media/audio/*.mp3": 0,
+        "stage connect": 0,
+        "stage join": 0,
+        "stage chat": 0,
+        "stage heard": 0,
+    }
+    assert result.requests["/stages/demo"] == 5
+    assert result.requests["/media/*.svg"] == 10
+    assert site.hosts == {"upstage.localhost"}
+
+
+def test_one_user_loads_in_parallel_over_six_connections(site: FakeSite) -> None:
+    site.latency = 0.3
+    result = run(site, Audience, users=1, until_rows={"/script/*.js": 2})
+    assert not result.failed
+    assert site.most_in_flight == 6
+
+
+def test_reloads_request_only_what_may_have_changed(site: FakeSite) -> None:
+    result = run(site, eager(Audience), until_rows={"/stages/demo": 100})
+    assert not result.failed
+    pages = site.asked["/stages/demo"]
+    assert site.asked["/media/queen.svg"] > 0.9 * pages
+    assert 0 < site.revalidated["/media/queen.svg"] < site.asked["/media/queen.svg"]
+    # Some of the visits are newcomers', with an empty browser cache; the others have the script.
+    assert 5 < site.asked["/script/v1/main.js"] < 0.6 * pages
+    assert site.revalidated["/script/v1/main.js"] == 0
+    assert site.asked["/admin/id"] > 0.9 * pages
+    assert site.revalidated["/admin/id"] == 0
+
+
+def test_a_newcomer_has_an_empty_browser_cache(site: FakeSite) -> None:
+    newcomers = eager(Audience)
+    newcomers.tasks = [Audience.arrive]
+    assert not run(site, newcomers, users=1, until_rows={"/stages/demo": 4, "stage join": 3}).failed
+    assert site.asked["/script/v1/main.js"] >= 3
+    assert not site.revalidated
+
+
+def test_a_304_that_names_an_encoding_is_no_failure(site: FakeSite) -> None:
+    picture = site.pages["/media/queen.svg"]
+    picture.body, picture.headers["content-encoding"] = gzip.compress(b"<svg/>"), "gzip"
+    result = run(site, eager(Audience), until_rows={"/media/*.svg": 60})
+    assert not result.failed
+    assert site.revalidated["/media/queen.svg"] > 0
+
+
+def test_the_first_requests_may_all_miss(site: FakeSite) -> None:
+    # Every user's requests are under way before the first response of any URL is complete.
+    site.latency = 0.3
+    site.hit = "varnish; hit, nginx; fwd=bypass"
+    result = run(site, Audience, arguments=("--audience=stays",), until_rows={"/media/*.svg": 10})
+    assert not result.failed
+    assert result.requests["/media/*.svg"] == 10
+
+
+@pytest.mark.parametrize(
+    ("cache_status", "reason"),
+    [
+        ("varnish; fwd=bypass; ttl=1", "not a hit after warm-up, Cache-Status: varnish; fwd=bypass"),
+        ("", "not a hit after warm-up, Cache-Status: (missing)"),
+    ],
+)
+def test_media_that_no_cache_had_fail(site: FakeSite, cache_status: str, reason: str) -> None:
+    site.hit = site.miss = cache_status
+    result = run(site, eager(Audience), until_rows={"/media/*.svg": 20})
+    assert any(f"/media/queen.svg: {reason}" in each for each in result.reasons), result.reasons
+    assert not any("ttl" in each for each in result.reasons)
+    assert "/media/*.svg" in result.failed
+    assert "/stages/demo" not in result.failed
+
+
+TRUNCATED = response(b"half", content_type="image/svg+xml", connection="close").replace(
+    b"content-length: 4", b"content-length: 8"
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "reason"),
+    [
+        ("/stages/demo", response("<h1>Demo</h1>"), "the stage page names no media"),
+        ("/stages/demo", response(""), "/stages/demo: empty body"),
+        ("/stages/demo", response("later", "503 Service Unavailable"), "/stages/demo: status 503"),
+        ("/stages/demo", response("", "302 Found", location="/"), "/stages/demo: status 302"),
+        # The body of this 404 is no text in any encoding, like that of a picture.
+        ("/media/queen.svg", response(b"\x89PNG\xff\xfe", "404 Not Found"), "/media/queen.svg: status 404"),
+        ("/media/audio/bell.mp3", response(""), "/media/audio/bell.mp3: empty body"),
+        ("/media/castle.svg", TRUNCATED, "Incomplete response"),
+        ("/admin/id", response("<html>Log in</html>"), "the identity lacks canAct"),
+    ],
+    ids=lambda value: "" if isinstance(value, bytes) else None,
+)
+def test_a_wrong_response_fails_with_its_reason(
+    site: FakeSite, path: str, answer: bytes, reason: str
+) -> None:
+    site.instead[path] = answer
+    row = paths.row(path)
+    result = run(site, Audience, users=1, until_rows={row: 2 if path.endswith(".svg") else 1})
+    assert result.failed == {row}
+    assert any(reason in each for each in result.reasons), result.reasons
+
+
+def test_a_refused_connection_fails(site: FakeSite) -> None:
+    arguments = ("--host=http://127.0.0.1:1/",)
+    result = run(site, Audience, users=1, arguments=arguments, until_rows={"/stages/demo": 1})
+    assert any("Connection refused" in each for each in result.reasons), result.reasons
+
+
+def test_the_target_may_end_with_a_slash(site: FakeSite) -> None:
+    result = run(site, Audience, users=1, arguments=(f"--host={site.url}/",), until_rows={"stage join": 1})
+    assert not result.failed
+    assert set(site.asked) == {"/stages/demo", "/admin/id", *ASSETS}
+
+
+def test_topology_and_stage_can_be_chosen(site: FakeSite) -> None:
+    site.pages["/stages/other"] = Page(STAGE_PAGE.encode())
+    arguments = ("--stage=other", "--topology=static.localhost")
+    result = run(site, Audience, users=1, arguments=arguments, until_rows={"stage join": 1})
+    assert not result.failed
+    assert site.hosts == {"static.localhost"}
+    assert site.stage.received[1] == ("JOIN", {"stage_ID": "other"})
+
+
+def test_a_reader_requests_only_files_and_has_no_browser_cache(site: FakeSite) -> None:
+    result = run(site, eager(Reader), users=4, until_rows={"/stages/demo": 4, "/script/*.js": 4})
+    assert not result.failed
+    assert site.asked["/stages/demo"] == 4
+    assert site.asked["/admin/id"] == 0
+    assert not site.revalidated
+    assert not site.stage.received
+
+
+def test_a_new_run_starts_with_another_warm_up(site: FakeSite) -> None:
+    for _ in range(2):
+        result = run(site, eager(Reader), users=1, until_rows={"/media/*.svg": 3, "/script/*.js": 3})
+        assert not result.failed
+        site.cached.clear()

@@ -1,0 +1,126 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from users.checks import Answer, answer_fault, identity_fault, player_fault, policy_fault, stage_fault
+
+GOOD = Answer(
+    path="/media/a.svg",
+    status=200,
+    length=100,
+    cache_status="varnish; hit; ttl=43190",
+    conditional=False,
+    warm=True,
+)
+FORWARDED = "varnish; fwd=uri-miss; ttl=7; stored"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        GOOD,
+        replace(GOOD, status=304, length=0, conditional=True),
+        replace(GOOD, cache_status=FORWARDED, warm=False),
+        # nginx has a copy of what Varnish had to fetch: a hit.
+        replace(GOOD, cache_status=f"{FORWARDED}, nginx; hit"),
+        replace(GOOD, cache_status="varnish; hit; detail=stale, nginx; fwd=bypass"),
+        replace(GOOD, path="/stages/demo", cache_status=FORWARDED),
+        replace(GOOD, path="/admin/id", cache_status="varnish; fwd=bypass"),
+    ],
+)
+def test_a_response_that_the_stack_promises(answer: Answer) -> None:
+    assert answer_fault(answer) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        (replace(GOOD, status=404), "/media/a.svg: status 404"),
+        (replace(GOOD, status=302), "/media/a.svg: status 302"),
+        # The request was unconditional.
+        (replace(GOOD, status=304, length=0), "/media/a.svg: status 304"),
+        (replace(GOOD, length=0), "/media/a.svg: empty body"),
+        (
+            replace(GOOD, cache_status=FORWARDED),
+            "/media/a.svg: not a hit after warm-up, Cache-Status: varnish; fwd=uri-miss; stored",
+        ),
+        (
+            replace(GOOD, cache_status=""),
+            "/media/a.svg: not a hit after warm-up, Cache-Status: (missing)",
+        ),
+        (
+            replace(GOOD, status=304, conditional=True, cache_status="varnish; fwd=bypass"),
+            "/media/a.svg: not a hit after warm-up, Cache-Status: varnish; fwd=bypass",
+        ),
+        (replace(GOOD, cache_status="varnish; hit,"), "/media/a.svg: malformed Cache-Status"),
+        (
+            replace(GOOD, path="/admin/id"),
+            "/admin/id: answered by a cache that must pass it, Cache-Status: varnish; hit",
+        ),
+    ],
+)
+def test_a_response_that_it_does_not_promise(answer: Answer, fault: str) -> None:
+    assert answer_fault(answer) == fault
+
+
+def test_a_stage_without_media_is_empty() -> None:
+    home = "http://127.0.0.1:8000"
+    assert stage_fault([f"{home}/style/v/main.css", f"{home}/media/a.svg"]) is None
+    assert stage_fault([f"{home}/style/v/main.css"]) == "the stage page names no media"
+    assert stage_fault([]) == "the stage page names no media"
+
+
+def test_an_identity_has_all_its_fields() -> None:
+    assert identity_fault("player=&key=1&canAct=&canAdmin=&canSu=") is None
+    assert identity_fault("player=a&key=1&canAct=") == "the identity lacks canAdmin, canSu"
+    assert identity_fault("<html>Log in</html>") == (
+        "the identity lacks canAct, canAdmin, canSu, key, player"
+    )
+
+
+def test_a_player_has_the_name_that_signed_in_and_may_act() -> None:
+    ann = {"player": "ann", "key": "1", "canAct": "True"}
+    assert player_fault(ann, "ann") is None
+    assert player_fault(ann, "bob") == "signed in, but the identity is not this player's"
+    assert player_fault({**ann, "canAct": "False"}, "ann") == "signed in, but this player may not act"
+
+
+def policy(domain: str, ports: str) -> bytes:
+    grant = f'<allow-access-from domain="{domain}" to-ports="{ports}"/>'
+    return f'<?xml version="1.0"?><cross-domain-policy>{grant}</cross-domain-policy>'.encode()
+
+
+@pytest.mark.parametrize("domain", ["*", "*.localhost", "upstage.localhost"])
+@pytest.mark.parametrize("ports", ["7230", "*", "80, 7000-8000", "7230-7230"])
+def test_a_policy_that_allows_the_stage(domain: str, ports: str) -> None:
+    assert policy_fault(policy(domain, ports), "upstage.localhost") is None
+
+
+@pytest.mark.parametrize(
+    ("domain", "ports"),
+    [
+        ("localhost", "7230"),
+        ("*.stage.localhost", "7230"),
+        ("*.localhost", "7231"),
+        ("*.localhost", "80,7231-7240"),
+        ("*.localhost", ""),
+        ("*.localhost", "all"),
+        ("", "*"),
+    ],
+)
+def test_a_policy_that_does_not_allow_the_stage(domain: str, ports: str) -> None:
+    fault = policy_fault(policy(domain, ports), "upstage.localhost")
+    assert fault == "the policy does not allow upstage.localhost to connect to port 7230"
+
+
+def test_other_documents_are_no_policy() -> None:
+    assert policy_fault(b"<html/>", "x") == "the policy is XML, but no socket policy"
+    for junk in (b"", b"404", b"<cross-domain-policy>", b'<?xml version="1.0" encoding="no"?><a/>'):
+        assert policy_fault(junk, "x") == "the policy is not XML"
+
+
+def test_the_shipped_policy_allows_the_stage() -> None:
+    shipped = (Path(__file__).parents[2] / "policyd" / "flashpolicy.xml").read_bytes()
+    assert policy_fault(shipped, "upstage.localhost") is None
+    assert policy_fault(shipped, "elsewhere.example") is not None

@@ -1,0 +1,292 @@
+"""Connections to the stage against real sockets: frames in pieces, and everything that ends a connection."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gevent
+import pytest
+
+from fake_stage import FakeStage, serve_web_socket
+from support.origin import Origin
+from users.connection import MAX_FRAME, SocketConnection, StageError, WebSocketConnection
+
+Behave = Callable[[socket.socket], None]
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Behave], int]]:
+    """Start a server that does this with each connection, then closes it; returns its port."""
+    servers: list[Origin] = []
+
+    def start(behave: Behave) -> int:
+        class Server(Origin):
+            def serve(self, connection: socket.socket, number: int) -> None:
+                behave(connection)
+
+        servers.append(Server("behaving"))
+        return servers[-1].port
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def stage() -> Iterator[FakeStage]:
+    """A stage whose WebSocket the test serves."""
+    stage = FakeStage()
+    yield stage
+    stage.close()
+
+
+def soon(seconds: float = 60) -> float:
+    return time.monotonic() + seconds
+
+
+def test_frames_do_not_depend_on_tcp_segments(serve: Callable[[Behave], int]) -> None:
+    def behave(connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for piece in (b"a=1", b"&mode=A\0b=2&mode=B\0\0c", b"=3", b"\0"):
+            connection.sendall(piece)
+            time.sleep(0.05)
+
+    client = SocketConnection("127.0.0.1", serve(behave))
+    assert [client.receive(soon()) for _ in range(4)] == [b"a=1&mode=A", b"b=2&mode=B", b"", b"c=3"]
+    with pytest.raises(StageError, match=r"^closed by the server$"):
+        client.receive(soon())
+    client.close()
+
+
+def test_a_frame_goes_out_with_its_nul(serve: Callable[[Behave], int]) -> None:
+    def behave(connection: socket.socket) -> None:
+        connection.sendall(connection.recv(100).replace(b"\0", b"!") + b"\0")
+
+    client = SocketConnection("localhost", serve(behave))
+    client.send(b"mode=LOADED")
+    assert client.receive(soon()) == b"mode=LOADED!"
+    client.close()
+
+
+def test_a_timeout_is_no_error_and_keeps_half_a_frame(serve: Callable[[Behave], int]) -> None:
+    go_on = threading.Event()
+
+    def behave(connection: socket.socket) -> None:
+        connection.sendall(b"mode=")
+        go_on.wait(60)
+        connection.sendall(b"A\0")
+
+    client = SocketConnection("127.0.0.1", serve(behave))
+    begin = time.monotonic()
+    assert client.receive(begin + 0.2) is None
+    assert 0.2 <= time.monotonic() - begin < 30
+    assert list(client.waiting()) == []
+    go_on.set()
+    assert client.receive(soon()) == b"mode=A"
+    client.close()
+
+
+def test_waiting_frames_are_returned_at_once(serve: Callable[[Behave], int]) -> None:
+    over = threading.Event()
+
+    def behave(connection: socket.socket) -> None:
+        connection.sendall(b"a\0b\0c")
+        over.wait(60)
+
+    client = SocketConnection("127.0.0.1", serve(behave))
+    begin = time.monotonic()
+    frames: list[bytes] = []
+    while len(frames) < 2:
+        frames += client.waiting()
+    assert frames == [b"a", b"b"]
+    assert time.monotonic() - begin < 30
+    over.set()
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [(b"", "closed by the server"), (b"half a fra", "closed by the server in mid-frame")],
+)
+def test_a_close_in_mid_frame_has_its_own_reason(
+    serve: Callable[[Behave], int], last: bytes, reason: str
+) -> None:
+    client = SocketConnection("127.0.0.1", serve(lambda connection: connection.sendall(b"a\0" + last)))
+    assert client.receive(soon()) == b"a"
+    with pytest.raises(StageError, match=f"^{reason}$"):
+        client.receive(soon())
+    client.close()
+
+
+def test_a_reset_has_a_reason(serve: Callable[[Behave], int]) -> None:
+    def behave(connection: socket.socket) -> None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        connection.close()
+
+    port = serve(behave)
+    with pytest.raises(StageError, match=r"^connection reset by peer$"):
+        SocketConnection("127.0.0.1", port).receive(soon())
+
+
+@pytest.mark.parametrize("end", [b"", b"\0"])
+def test_memory_is_limited(serve: Callable[[Behave], int], end: bytes) -> None:
+    def behave(connection: socket.socket) -> None:
+        try:
+            connection.sendall(b"x" * (MAX_FRAME + 1) + end)
+            while not end:
+                connection.sendall(b"x" * 65536)
+        except OSError:
+            pass
+
+    client = SocketConnection("127.0.0.1", serve(behave))
+    with pytest.raises(StageError, match="a frame longer than 1048576 bytes"):
+        client.receive(soon())
+    client.close()
+
+
+def test_the_longest_frame_is_accepted(serve: Callable[[Behave], int]) -> None:
+    port = serve(lambda connection: connection.sendall(b"x" * MAX_FRAME + b"\0"))
+    client = SocketConnection("127.0.0.1", port)
+    assert client.receive(soon()) == b"x" * MAX_FRAME
+    client.close()
+
+
+def test_a_refused_connection_has_a_reason() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(StageError, match=r"^connection refused$"):
+        SocketConnection("127.0.0.1", port)
+
+
+def test_connecting_ends_after_the_patience() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=1) as busy:
+        held = []
+        begin = time.monotonic()
+
+        def dial_on() -> None:
+            while True:  # until the kernel accepts no further connection
+                held.append(SocketConnection("127.0.0.1", busy.getsockname()[1], patience=0.3))
+
+        with pytest.raises(StageError, match=r"^no connection within 0\.3 s$"):
+            dial_on()
+        assert time.monotonic() - begin < 30
+        for client in held:
+            client.close()
+
+
+def test_sending_ends_after_the_patience(serve: Callable[[Behave], int]) -> None:
+    client = SocketConnection("127.0.0.1", serve(lambda connection: time.sleep(30)), patience=0.3)
+    with pytest.raises(StageError, match=r"^nothing could be sent for 0\.3 s$"):
+        client.send(b"x" * (64 << 20))
+    client.close()
+
+
+def test_other_connections_work_while_one_waits(serve: Callable[[Behave], int]) -> None:
+    clients = [SocketConnection("127.0.0.1", serve(lambda connection: time.sleep(30))) for _ in range(2)]
+    begin = time.monotonic()
+    long, short = (
+        gevent.spawn(client.receive, begin + wait) for client, wait in zip(clients, (25, 0.4), strict=True)
+    )
+    short.join()
+    assert short.successful()
+    assert not long.ready()
+    long.kill()
+    for client in clients:
+        client.close()
+
+
+def request(connection: socket.socket) -> tuple[str, list[tuple[str, str]]]:
+    """Read the request of a WebSocket: its path and headers."""
+    head = b""
+    while b"\r\n\r\n" not in head:
+        head += connection.recv(65536)
+    first, *lines = head.decode().split("\r\n\r\n")[0].split("\r\n")
+    return first.split()[1], [(name, value.strip()) for name, _, value in (x.partition(":") for x in lines)]
+
+
+def test_a_websocket_carries_frames_and_answers_pings(
+    serve: Callable[[Behave], int], stage: FakeStage
+) -> None:
+    asked: dict[str, Any] = {}
+
+    def behave(connection: socket.socket) -> None:
+        path, headers = request(connection)
+        asked.update(headers, path=path)
+        serve_web_socket(stage, connection, path, headers)
+
+    client = WebSocketConnection("127.0.0.1", serve(behave), "classic.localhost")
+    assert (asked["path"], asked["Host"], asked["Origin"]) == (
+        "/ws",
+        "classic.localhost",
+        "http://classic.localhost",
+    )
+    assert client.receive(soon()) == b"ID=sock_1&mode=SET"
+    client.send(b"stage_ID=demo&mode=JOIN")
+    client.send("msg=Grüße&mode=TEXT".encode())
+    frames = [client.receive(soon()) for _ in range(4)]
+    assert frames[-1] == b"text=Gr%C3%BC%C3%9Fe&mode=ANONTEXT"
+    assert stage.modes["pong"] == 1
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n", "no WebSocket: status 403"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "no WebSocket: status 200"),
+        (b"SET\r\n\r\n", "the server does not speak WebSocket"),
+        (b"", "closed by the server"),
+    ],
+)
+def test_a_failed_handshake_has_a_reason(serve: Callable[[Behave], int], answer: bytes, reason: str) -> None:
+    def behave(connection: socket.socket) -> None:
+        request(connection)
+        connection.sendall(answer)
+
+    with pytest.raises(StageError, match=f"^{reason}$"):
+        WebSocketConnection("127.0.0.1", serve(behave), "localhost")
+
+
+def test_a_handshake_ends_after_the_patience(
+    serve: Callable[[Behave], int],
+) -> None:
+    with pytest.raises(StageError, match=r"^no WebSocket within 0\.3 s$"):
+        WebSocketConnection("127.0.0.1", serve(lambda connection: time.sleep(30)), "localhost", patience=0.3)
+
+
+@pytest.mark.parametrize(
+    ("tail", "reason"),
+    [
+        (b"\x83\x00", "the server does not speak WebSocket"),
+        (b"\x01\x03hel", "closed by the server in mid-frame"),
+        (b"\x88\x02\x03\xe8", "closed by the server"),
+        (b"\x01\x7f" + (2 << 20).to_bytes(8) + b"x" * (2 << 20), "a frame longer than 1048576 bytes"),
+    ],
+)
+def test_the_end_of_a_websocket_has_a_reason(
+    serve: Callable[[Behave], int], stage: FakeStage, tail: bytes, reason: str
+) -> None:
+    over = threading.Event()
+
+    def behave(connection: socket.socket) -> None:
+        path, headers = request(connection)
+        stage.drop_every = 1  # it sends nothing
+        threading.Thread(
+            target=serve_web_socket, args=(stage, connection, path, headers), daemon=True
+        ).start()
+        while not stage.modes["pong"]:
+            time.sleep(0.01)
+        try:
+            connection.sendall(tail)
+            connection.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+        over.wait(60)
+
+    client = WebSocketConnection("127.0.0.1", serve(behave), "localhost")
+    with pytest.raises(StageError, match=f"^{reason}$"):
+        client.receive(soon())
+    over.set()
+    client.close()

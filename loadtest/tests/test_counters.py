@@ -1,0 +1,86 @@
+"""The counts of a run, in one process and over several."""
+
+from typing import Any
+
+from locust.event import Events
+
+from caches import counters
+from caches.counters import MAX_ROWS, OTHER, count, counts
+
+
+def test_one_response_counts_at_every_tier_it_reached() -> None:
+    count("/media/*.svg", "varnish; hit; ttl=1, nginx; fwd=bypass")
+    assert counts == {
+        ("/media/*.svg", "client", "hit"): 1,
+        ("/media/*.svg", "varnish", "hit"): 1,
+        ("/media/*.svg", "nginx", "pass"): 1,
+    }
+
+
+def test_a_malformed_field_counts_as_none() -> None:
+    count("/", "varnish; hit,")
+    assert counts == {("/", "client", "none"): 1, ("/", "backend", "none"): 1}
+
+
+def test_a_file_from_the_disk_of_nginx_is_recognised_by_server_timing() -> None:
+    count("/media/*.svg", "", 'nginx;desc="self";dur=1')
+    count("/stages/demo", "", 'nginx;desc="pass";dur=1')
+    count("/media/*.gif", "varnish; fwd=miss", 'nginx;desc="self";dur=1')
+    assert {row: tier for row, tier, _ in counts if tier in ("nginx", "backend")} == {
+        "/media/*.svg": "nginx",
+        "/stages/demo": "backend",
+        "/media/*.gif": "backend",
+    }
+
+
+def test_the_number_of_rows_is_limited() -> None:
+    for number in range(3 * MAX_ROWS):
+        count(f"/{number}", "")
+    assert len({row for row, _, _ in counts}) == MAX_ROWS + 1
+    assert counts[OTHER, "client", "none"] == 2 * MAX_ROWS
+
+
+def test_the_master_has_the_counts_of_all_workers_once_each() -> None:
+    reports: list[dict[str, Any]] = []
+    for _ in range(2):
+        for row in ("/media/*.svg", "/media/*.svg", "/admin/id"):
+            count(row, "varnish; hit")
+        reports.append({})
+        counters.send(reports[-1])
+    reports.append({})
+    counters.send(reports[-1])  # nothing new
+    assert not counts
+    for report in [*reports, {}]:  # and one of a worker without counters
+        counters.receive(report)
+    assert counts["/media/*.svg", "varnish", "hit"] == 4
+    assert counts["/admin/id", "client", "hit"] == 2
+    assert counts.total() == 12
+
+
+def test_the_number_of_rows_is_limited_over_all_workers() -> None:
+    for number in range(3 * MAX_ROWS):
+        counters.receive({counters.KEY: [[f"/{number}", "client", "hit", 1]]})
+    assert len(counts) == MAX_ROWS + 1
+    assert counts.total() == 3 * MAX_ROWS
+
+
+class Environment:
+    """What `register` needs of Locust's."""
+
+    def __init__(self) -> None:
+        self.events = Events()
+
+
+def test_a_run_and_a_reset_start_at_0_and_reports_carry_the_counts() -> None:
+    environment: Any = Environment()
+    counters.register(environment)
+    for event in (environment.events.test_start, environment.events.reset_stats):
+        count("/", "")
+        event.fire(environment=environment)
+        assert not counts
+    count("/", "varnish; hit")
+    report: dict[str, Any] = {}
+    environment.events.report_to_master.fire(client_id="1", data=report)
+    assert not counts
+    environment.events.worker_report.fire(client_id="1", data=report)
+    assert counts["/", "client", "hit"] == 1

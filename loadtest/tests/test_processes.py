@@ -1,0 +1,260 @@
+"""What only real Locust processes can prove: how they start and end, work together, and show in a browser."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from playwright.sync_api import Page, expect, sync_playwright
+
+import health
+from fake_site import ASSETS, FakeSite
+from locust_library import LOADTEST, template_arguments
+from support.origin import response
+from support.ports import free_ports
+from support.wait import wait_until
+
+STOP_WHEN = Path(__file__).with_name("stop_when.py")
+LOGIN = {"LOCUST_WEB_USERNAME": "operator", "LOCUST_WEB_PASSWORD": "open sesame"}
+
+
+def environment(site: FakeSite | None = None, **variables: str) -> dict[str, str]:
+    """The variables of a Locust whose target is the site."""
+    target = {
+        "LOCUST_HOST": site.url if site else "",
+        "LOADTEST_STAGE_PORT": str(site.stage.socket.port) if site else "",
+        "LOADTEST_POLICY_PORT": str(site.stage.policy_socket.port) if site else "",
+    }
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    own = {"PATH": path, "LOCUST_WEB_HOST": "127.0.0.1", "LOCUST_MASTER_BIND_HOST": "127.0.0.1"}
+    return {name: value for name, value in (os.environ | own | target | variables).items() if value}
+
+
+def headless(
+    site: FakeSite, *arguments: str, until: dict[str, int], **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run Locust without its web UI until each of those rows has so many samples."""
+    command = [sys.executable, "-m", "locust", "--headless", "-t90s", "--only-summary"]
+    command += ["-f", f"locustfile.py,{STOP_WHEN}", *arguments]
+    variables |= {"PYTHONPATH": str(LOADTEST), "UNTIL": json.dumps(until)}
+    return subprocess.run(
+        command,
+        cwd=LOADTEST,
+        env=environment(site, **variables),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+ENOUGH = {"/stages/demo": 6, "/media/*.svg": 12, "stage join": 6, "stage chat": 60, "stage heard": 60}
+# Every line a run of the class Audience alone can hold, also on a busy machine.
+THRESHOLDS = """
+[samples]
+"GET /stages/*" = 6
+"stage heard" = 60
+[error_ratio]
+"*" = 0
+[hit_ratio]
+"/media/*" = 0.6
+[generator]
+cpu_percent = 1000
+late_ms = 9000
+"""
+
+
+@pytest.mark.parametrize("processes", [(), ("--processes=2",)], ids=["alone", "with workers"])
+def test_a_judged_run_of_a_healthy_site(site: FakeSite, tmp_path: Path, processes: tuple[str, ...]) -> None:
+    site.cached.update(ASSETS)  # as on a server that has run for a while
+    site.instead["/.nginx/backend"] = response("process_cpu_seconds_total 1\nupstage_clients 3\n")
+    (tmp_path / "thresholds.toml").write_text(THRESHOLDS)
+    arguments = ("-u6", "-r6", "--audience=stays", "--chat-rate=240", *processes)
+    file = f"--thresholds={tmp_path / 'thresholds.toml'}"
+    reports = {"LOADTEST_REPORTS": str(tmp_path / "reports")}
+    done = headless(site, *arguments, file, "Audience", until=ENOUGH, **reports)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("\nVerdict\n") == 1  # workers do not judge
+    assert done.stdout.rstrip().endswith("GOOD: all 6 lines hold.")
+    assert "Traceback" not in done.stdout
+    report = json.loads((tmp_path / "reports" / "report.json").read_text())
+    assert report["backend"]["clients"] == 3
+    rows = {(row["method"], row["name"]): row["num_requests"] for row in report["rows"]}
+    # Every response was counted once, in whichever process it came.
+    counted = {line["row"]: 0 for line in report["caches"]}
+    for line in report["caches"]:
+        counted[line["row"]] += line["answers"] * (line["tier"] == "client")
+    assert counted == {name: count for (method, name), count in rows.items() if method == "GET"}
+    # Users measure the lines of their own process only: of five others, or of two.
+    others = 2 if processes else 5
+    sent = len(site.stage.lines)
+    assert 0.5 * others * sent < rows["stage", "heard"] <= others * sent
+
+
+def test_a_failed_run_ends_with_the_reason_and_code_1(site: FakeSite) -> None:
+    site.instead["/stages/demo"] = response("later", "503 Service Unavailable")
+    arguments = ("-u6", "-r6", "--thresholds=verdict/thresholds.toml")
+    done = headless(site, *arguments, until={"/stages/demo": 6})
+    assert done.returncode == 1
+    assert re.search(r"^FAILED +errors of \* .* failed, most of them", done.stdout, re.MULTILINE)
+    assert re.search(r"^FAILED: \d+ of \d+ lines do not hold\.$", done.stdout.rstrip().splitlines()[-1])
+    assert "Traceback" not in done.stdout
+
+
+def is_healthy(**variables: str) -> subprocess.CompletedProcess[str]:
+    """The health check of a Locust with these variables."""
+    command = [sys.executable, str(LOADTEST / "health.py")]
+    return subprocess.run(
+        command, env=environment(None, **variables), capture_output=True, text=True, check=False
+    )
+
+
+@contextmanager
+def started(site: FakeSite | None = None, **variables: str) -> Iterator[None]:
+    """Locust as its container starts it, healthy."""
+    command = ["sh", str(LOADTEST / "start.sh")]
+    with subprocess.Popen(command, env=environment(site, **variables)) as locust:
+
+        def ready() -> bool:
+            assert locust.poll() is None, "Locust has ended"
+            return is_healthy(**variables).returncode == 0
+
+        try:
+            wait_until(ready, within=60, every=0.2)
+            yield
+        finally:
+            locust.terminate()
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    """A page in Chromium."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    assert chromium, "chromium is missing; make test installs it as root"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        yield browser.new_page()
+        browser.close()
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=re.compile(name, re.I)).click()
+
+
+def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) -> None:
+    [port] = free_ports(1)
+    address = f"http://127.0.0.1:{port}/"
+
+    def state() -> dict[str, Any]:
+        return dict(requests.get(f"{address}stats/requests", timeout=60).json())
+
+    def classes() -> set[str]:
+        shares = requests.get(f"{address}tasks", timeout=60).json()["per_class"]
+        return {name for name, share in shares.items() if share["ratio"]}
+
+    def choose(shape: str) -> None:
+        """Choose a shape; the form must show the number of users, and let it be changed."""
+        page.locator("select[name=shapeClass]").select_option(shape)
+        for field, offered in (("userCount", "20"), ("spawnRate", "4")):
+            expect(page.locator(f"input[name={field}]")).to_be_enabled()
+            expect(page.locator(f"input[name={field}]")).to_have_value(offered)
+
+    with started(site, LOCUST_WEB_PORT=str(port)):
+        page.goto(address)
+        assert template_arguments(page.content())["users"].keys() >= {"Audience", "Player"}
+        # The page shows why it rejects another target.
+        page.locator("input[name=host]").fill("http://elsewhere.example")
+        press(page, "start")
+        expect(page.get_by_text("The target is fixed.")).to_be_visible()
+        assert state()["state"] == "ready"
+
+        page.reload()
+        choose("CurtainUp")
+        press(page, "start")
+        expect(page.get_by_text("RUNNING")).to_be_visible(timeout=60_000)
+        wait_until(lambda: state()["user_count"] == 20, within=60)
+        # The classes in their proportions, and without an account no Player.
+        assert classes() == {"Audience", "FlashClient", "Reader", "SlowReader", "WebAudience"}
+        wait_until(lambda: site.stage.modes["JOIN"] > 5, within=60)
+        press(page, "stop")
+        expect(page.get_by_text("STOPPED")).to_be_visible(timeout=60_000)
+
+        # The same page a second time, and a page opened anew.
+        press(page, "new")
+        choose("CurtainUp")
+        page.reload()
+        press(page, "new")
+        choose("Slashdot")
+        page.get_by_text("Custom parameters").click()
+        page.locator("input[name=player]").fill("ann")
+        page.locator("input[name=password]").fill(site.password)
+        press(page, "start")
+        wait_until(lambda: state()["user_count"] == 2, within=60)  # Slashdot begins with a tenth of them
+        wait_until(lambda: site.asked["/admin/login"] == 1, within=60)
+        assert "Player" in classes()
+
+
+def test_a_master_shows_what_its_workers_counted_after_the_login(site: FakeSite) -> None:
+    port, master_port = map(str, free_ports(2))
+    # The master has no worker processes of its own, whatever LOADTEST_PROCESSES says.
+    at_master = {
+        "LOCUST_WEB_PORT": port,
+        "LOCUST_MASTER_BIND_PORT": master_port,
+        "LOADTEST_WORKERS": "2",
+        "LOADTEST_PROCESSES": "2",
+    }
+    at_worker = {
+        "LOCUST_MASTER_NODE_PORT": master_port,
+        "LOADTEST_MASTER": "127.0.0.1",
+        "LOADTEST_PROCESSES": "2",
+    }
+    address, browser = f"http://127.0.0.1:{port}", requests.Session()
+
+    def stats() -> dict[str, Any]:
+        return dict(browser.get(f"{address}/stats/requests", timeout=60).json())
+
+    def counted() -> dict[str, int]:
+        """By the tab Caches."""
+        tables = {table["key"]: table["data"] for table in stats()["extended_stats"]}
+        return {row["name"]: row["answers"] for row in tables["caches"] if row["name"].startswith("/")}
+
+    def requested() -> dict[str, int]:
+        """By Locust itself."""
+        return {row["name"]: row["num_requests"] for row in stats()["stats"] if row["method"] == "GET"}
+
+    with ExitStack() as stack:
+        stack.enter_context(started(site, **at_master, **LOGIN))
+        stack.enter_context(started(None, **at_worker))
+        assert browser.get(f"{address}/stats/requests", timeout=60).url.startswith(f"{address}/login")
+        account = {"username": LOGIN["LOCUST_WEB_USERNAME"], "password": LOGIN["LOCUST_WEB_PASSWORD"]}
+        assert browser.post(f"{address}/login", account, timeout=60).url == f"{address}/"
+        shown = template_arguments(browser.get(f"{address}/", timeout=60).text)
+        assert shown["is_distributed"] is True
+
+        form = {"user_count": "4", "spawn_rate": "4", "user_classes": "Reader"}
+        assert browser.post(f"{address}/swarm", form, timeout=60).json()["success"] is True
+        wait_until(lambda: counted().get("/media/*.svg", 0) >= 8, within=60)
+        browser.post(f"{address}/stop", timeout=60)
+        # Every response once, from whichever worker it came; the last report takes some seconds.
+        wait_until(lambda: counted() == requested() != {}, within=60)
+        assert len(stats()["workers"]) == 2
+
+
+def test_a_web_ui_without_an_answer_is_not_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCUST_WEB_PORT", str(free_ports(1)[0]))
+    assert str(health.main()).startswith("web UI does not answer")
+
+
+def test_a_worker_without_its_master_is_not_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOADTEST_MASTER", "127.0.0.1")
+    monkeypatch.setenv("LOCUST_MASTER_NODE_PORT", str(free_ports(1)[0]))
+    assert health.main() == "no connection to the master"

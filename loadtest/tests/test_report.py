@@ -1,0 +1,193 @@
+"""The verdict on runs against a site that is healthy or ill; Locust runs in this process."""
+
+import json
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from locust import User, constant, task
+
+from fake_site import ASSETS, FakeSite
+from locust_library import run
+from locustfile import Audience, Reader
+from support.origin import response
+from verdict import generator
+
+THRESHOLDS = """
+[samples]
+"GET /stages/*" = 3
+"GET /media/*" = 6
+"stage join" = 3
+"stage chat" = 5
+"stage heard" = 10
+
+[error_ratio]
+"*" = 0
+
+[p95_ms]
+"GET /*" = 9000
+"stage *" = 9000
+
+[p99_ms]
+"stage heard" = 9000
+
+[hit_ratio]
+"/media/*" = 0.6
+
+[generator] # tests run on busy machines
+cpu_percent = 1000
+late_ms = 9000
+"""
+ENOUGH = {"/stages/demo": 6, "/media/*.svg": 12, "stage join": 6, "stage chat": 12, "stage heard": 30}
+METRICS = b"upstage_http_request_seconds_count 5\nprocess_cpu_seconds_total 1\nupstage_clients 3\n"
+
+
+@dataclass
+class Verdict:
+    code: int | None  # what we set; None leaves the exit code to Locust
+    output: str
+    report: dict[str, Any]
+
+    def why(self, what: str) -> str:
+        """Why that line of the verdict does not hold; empty if it does."""
+        (line,) = (line for line in self.report["verdict"] if line["what"] == what)
+        assert (line["verdict"] == "ok") == (line["why"] == "")
+        assert re.search(f"^{line['verdict']} +{re.escape(what)} ", self.output, re.MULTILINE)
+        return str(line["why"])
+
+
+@dataclass
+class Judged:
+    """Starts judged runs."""
+
+    site: FakeSite
+    folder: Path
+    capsys: pytest.CaptureFixture[str]
+
+    def run(
+        self,
+        *classes: type[User],
+        until_rows: dict[str, int],
+        thresholds: str = THRESHOLDS,
+        users: int = 6,
+        linger: float = 0,
+        arguments: tuple[str, ...] = (),
+    ) -> Verdict:
+        """Run until each row has so many samples, then let Locust quit."""
+        file = self.folder / "thresholds.toml"
+        file.write_text(thresholds)
+        arguments = (f"--thresholds={file}", "--audience=stays", "--chat-rate=120", *arguments)
+        result = run(
+            self.site, *classes, users=users, arguments=arguments, until_rows=until_rows, linger=linger
+        )
+        environment = result.environment
+        environment.events.quitting.fire(environment=environment, reverse=True)
+        environment.events.quit.fire(exit_code=environment.process_exit_code)
+        report = json.loads((self.folder / "reports" / "report.json").read_text())
+        return Verdict(environment.process_exit_code, self.capsys.readouterr().out, report)
+
+
+@pytest.fixture
+def judged(
+    site: FakeSite, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Judged:
+    site.cached.update(ASSETS)  # as on a server that has run for a while
+    monkeypatch.setenv("LOADTEST_REPORTS", str(tmp_path / "reports"))
+    return Judged(site, tmp_path, capsys)
+
+
+def test_a_healthy_site_passes(judged: Judged) -> None:
+    judged.site.instead["/.nginx/backend"] = response(METRICS)
+    verdict = judged.run(
+        Audience, until_rows=ENOUGH, linger=2
+    )  # so that there are two reports of the backend
+    assert verdict.code is None
+    assert verdict.report["good"] is True
+    assert verdict.output.rstrip().endswith("GOOD: all 12 lines hold.")
+    assert verdict.report["backend"] == {"requests_per_second": 0.0, "cpu_percent": 0.0, "clients": 3.0}
+    assert "<html" in (judged.folder / "reports" / "report.html").read_text()
+
+
+def test_without_a_backend_it_fails(judged: Judged) -> None:
+    for path in judged.site.pages:
+        judged.site.instead[path] = response("later", "503 Service Unavailable")
+    verdict = judged.run(Audience, until_rows={"/stages/demo": 6})
+    assert verdict.code == 1
+    assert "most of them GET /stages/demo" in verdict.why("errors of *")
+    assert verdict.why("samples of stage join") == "too few samples"
+    assert verdict.why("p95 of GET /*") == "more than 5% of GET /stages/demo failed"
+    assert verdict.why("hits of /media/*") == "no such response"
+    assert verdict.report["backend"] == {"absent": "status 404"}
+
+
+def test_a_cache_that_passes_everything_fails(judged: Judged) -> None:
+    judged.site.hit = judged.site.miss = "varnish; fwd=bypass; detail=pass"
+    verdict = judged.run(Audience, until_rows=ENOUGH)
+    assert verdict.code == 1
+    assert re.search(r"of \d+ responses: pass \d", verdict.why("hits of /media/*"))
+    assert verdict.why("p99 of stage heard") == ""
+
+
+def test_lost_frames_fail(judged: Judged) -> None:
+    judged.site.stage.drop_every = 10
+    verdict = judged.run(Audience, until_rows={"stage heard": 100})
+    assert verdict.code == 1
+    assert "most of them stage heard" in verdict.why("errors of *")
+    assert verdict.why("hits of /media/*") == ""
+
+
+def test_a_run_without_the_required_rows_fails_though_no_sample_failed(judged: Judged) -> None:
+    verdict = judged.run(Reader, until_rows={"/stages/demo": 6, "/media/*.svg": 6})
+    assert verdict.code == 1
+    assert verdict.report["failures"] == []
+    assert verdict.why("errors of *") == ""
+    assert verdict.why("samples of stage heard") == "too few samples"
+    assert verdict.why("p99 of stage heard") == "no such sample"
+
+
+class Busy(User):
+    """Computes in each task, as on a machine with more users than it can run."""
+
+    wait_time = constant(0.01)
+
+    @task
+    def compute(self) -> None:
+        end = time.perf_counter() + 0.3
+        while time.perf_counter() < end:
+            pass
+        self.environment.events.request.fire(
+            request_type="GET", name="/", response_time=300, response_length=0, exception=None, context={}
+        )
+
+
+def test_a_generator_at_its_limit_has_measured_nothing(
+    judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generator, "INTERVAL", 0.5)
+    thresholds = '[samples]\n"GET /" = 1\n[generator]\ncpu_percent = 1000\nlate_ms = 50'
+    verdict = judged.run(Busy, users=1, until_rows={"/": 4}, thresholds=thresholds)
+    assert verdict.code == 1
+    assert verdict.why("samples of GET /") == ""
+    assert verdict.why("timer delay of Locust").startswith("Locust's timers were late")
+    assert verdict.output.rstrip().splitlines()[-1].startswith("NOT MEASURED: ")
+    assert verdict.report["generator_cpu_percent"] > 10
+
+
+@pytest.mark.parametrize(("asked", "expected"), [("0", 1), ("3", 3)])
+def test_the_exit_code_is_raised_never_lowered(judged: Judged, asked: str, expected: int) -> None:
+    judged.site.instead["/stages/demo"] = response("later", "503 Service Unavailable")
+    arguments = ("--exit-code-on-error", asked)
+    assert judged.run(Audience, until_rows={"/stages/demo": 1}, arguments=arguments).code == expected
+
+
+def test_good_figures_leave_the_exit_code_to_locust(judged: Judged) -> None:
+    """It is 1 after a single failed sample."""
+    del judged.site.pages["/media/castle.svg"]
+    thresholds = '[samples]\n"GET /media/*" = 1\n[generator]\ncpu_percent = 1000\nlate_ms = 9000'
+    verdict = judged.run(Audience, until_rows={"/media/*.svg": 12}, thresholds=thresholds)
+    assert verdict.report["good"] is True
+    assert verdict.report["failures"]
+    assert verdict.code is None

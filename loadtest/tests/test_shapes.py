@@ -1,0 +1,99 @@
+"""The load shapes: what they ask for, second by second, and that Locust follows them."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import shapes
+from fake_site import FakeSite
+from locust_library import create, parse, run, until
+from locustfile import SHAPES, Audience
+from shapes import Interval, Part, Timetable
+
+
+def ticks(
+    shape: type[Timetable], monkeypatch: pytest.MonkeyPatch, run_time: int | None = None, users: int = 200
+) -> list[tuple[int, float] | None]:
+    """What a shape asks for in each of 400 seconds; the form sends `users` and has offered 20."""
+    monkeypatch.setattr(Timetable, "users", 20)
+    options = SimpleNamespace(num_users=users, run_time=run_time)
+    timetable: Any = shape()
+    timetable.runner = SimpleNamespace(environment=SimpleNamespace(parsed_options=options))
+    asked = []
+    for second in range(400):
+        monkeypatch.setattr(timetable, "get_run_time", lambda now=second: now)
+        asked.append(timetable.tick())
+    return asked
+
+
+def about(rate: float) -> Any:
+    return pytest.approx(rate, abs=0.1)
+
+
+TIMETABLES: dict[str, dict[int, Any]] = {
+    "CurtainUp": {0: (200, 40.0), 59: (200, 40.0), 60: None, 399: None},
+    "Slashdot": {
+        0: (20, 2.0),
+        30: (200, 18.0),
+        89: (200, 18.0),
+        90: (100, about(3.3)),
+        150: (20, about(5.3)),
+        179: (20, about(5.3)),
+        180: None,
+    },
+    "Interval": {
+        0: (200, about(6.7)),
+        60: (0, 20.0),
+        89: (0, 20.0),
+        90: (200, 20.0),
+        149: (200, 20.0),
+        150: None,
+    },
+    "LongRun": {0: (200, about(3.3)), 399: (200, about(3.3))},
+    "Step": {0: (20, 4.0), 29: (20, 4.0), 30: (40, 4.0), 270: (200, 4.0), 299: (200, 4.0), 300: None},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_shape_follows_its_timetable(shape: type[Timetable], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ticks(shape, monkeypatch)
+    assert {second: asked[second] for second in TIMETABLES[shape.__name__]} == TIMETABLES[shape.__name__]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_run_time_of_the_form_ends_every_shape(
+    shape: type[Timetable], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ticks(shape, monkeypatch, run_time=20)
+    assert None not in asked[:20]
+    assert set(asked[20:]) == {None}
+
+
+def test_a_form_that_sends_no_users_gets_the_number_it_offers(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ticks(Interval, monkeypatch, users=0) == ticks(Interval, monkeypatch, users=20)
+
+
+def test_locust_follows_it_and_all_users_leave_in_the_interval(
+    site: FakeSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = (Part(2, 1, ramp=1), Part(1.5, 0, ramp=1), Part(80, 1, ramp=1))
+    monkeypatch.setattr(Interval, "parts", parts)
+    rows = {"stage join": 8}
+    result = run(site, Audience, users=4, shape="Interval", arguments=("--audience=stays",), until_rows=rows)
+    assert not result.failed
+    until(lambda: site.stage.closed == 8)
+
+
+def test_without_the_option_there_is_no_shape(site: FakeSite) -> None:
+    environment = create(site)
+    environment.shape_class = Interval()  # type: ignore[no-untyped-call]  # Locust has taken the first it found
+    shapes.register(environment)
+    assert environment.shape_class is None
+
+
+def test_an_unknown_shape_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse("--shape=Nonsense")
+    assert ended.value.code == 2
+    assert "invalid choice: 'Nonsense'" in capsys.readouterr().err

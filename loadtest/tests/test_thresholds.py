@@ -1,0 +1,69 @@
+"""Where the thresholds of a run come from: the shipped file, another one, the fields of the form."""
+
+from pathlib import Path
+
+import pytest
+
+from locust_library import parse
+from verdict import judge, thresholds
+
+SHIPPED = judge.read(thresholds.SHIPPED)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    """A file with a line for two of the fields."""
+    path = tmp_path / "other.toml"
+    path.write_text('[error_ratio]\n"*" = 0.2\n[p95_ms]\n"* heard" = 300\n"* chat" = 900\n')
+    return f"--thresholds={path}"
+
+
+def test_the_fields_have_the_numbers_of_the_shipped_file() -> None:
+    options = parse()
+    assert not options.thresholds  # so the run is not judged at its end
+    for option, (table, pattern, _) in thresholds.FIELDS.items():
+        assert getattr(options, option.replace("-", "_")) == SHIPPED[table][pattern]
+    assert thresholds.of(options) == SHIPPED
+
+
+def test_another_file_sets_the_fields_wherever_it_stands_among_the_arguments(file: str) -> None:
+    for options in (parse(file, "--max-heard-ms=77"), parse("--max-heard-ms=77", file)):
+        assert options.max_errors == 0.2
+        assert thresholds.of(options) == {
+            "error_ratio": {"*": 0.2},
+            "p95_ms": {"* heard": 77, "* chat": 900},
+        }
+
+
+def test_a_field_overrides_its_line_even_with_the_number_of_the_shipped_file(file: str) -> None:
+    options = parse(file, "--max-errors=0")
+    assert thresholds.of(options)["error_ratio"] == {"*": 0}
+
+
+def test_a_variable_sets_a_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOADTEST_MIN_HITS", "0.7")
+    assert thresholds.of(parse())["hit_ratio"]["/media/*"] == 0.7
+
+
+def test_the_shipped_file_may_lack_the_line_of_a_field(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    (tmp_path / "thresholds.toml").write_text('[error_ratio]\n"*" = 0.1\n')
+    monkeypatch.setattr(thresholds, "SHIPPED", tmp_path / "thresholds.toml")
+    assert thresholds.of(parse("--max-errors=0.3")) == {"error_ratio": {"*": 0.3}}
+    assert thresholds.of(parse(file))["p95_ms"]["* heard"] == 300
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [("[sample]\n'GET /' = 1", "unknown table [sample]"), (None, "No such file")]
+)
+def test_a_mistake_in_the_file_ends_locust_before_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None, message: str
+) -> None:
+    path = tmp_path / "other.toml"
+    if content:
+        path.write_text(content)
+    with pytest.raises(SystemExit) as ended:
+        parse(f"--thresholds={path}")
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err

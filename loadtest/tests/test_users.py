@@ -1,0 +1,236 @@
+"""Each class of users on a stage that is healthy or shows one fault; Locust runs in this process."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from locust import User, constant
+
+from fake_site import FakeSite
+from locust_library import Result, eager, run, until
+from locustfile import Audience, FlashClient, Player, SlowReader, WebAudience
+from users import session
+from users.player import PlayerSession
+
+STAYS = "--audience=stays"
+ACCOUNT = ("--player=ann", "--password=sesame")
+
+
+def reported(result: Result, reason: str) -> bool:
+    """Whether a sample failed for that reason."""
+    return any(reason in each for each in result.reasons)
+
+
+def test_the_audience_joins_with_its_key_and_leaves(site: FakeSite) -> None:
+    result = run(site, Audience, users=1, arguments=("--chat-rate=0",), until_rows={"stage join": 1})
+    assert not result.failed
+    assert site.stage.received == [
+        ("IDENT", {"MD5": "0123"}),
+        ("JOIN", {"stage_ID": "demo"}),
+        ("LOADED", {}),
+    ]
+    until(lambda: site.stage.closed == 1)
+
+
+def test_the_web_audience_does_the_same_over_a_websocket(site: FakeSite) -> None:
+    arguments = ("--chat-rate=120", "--topology=classic.localhost")
+    rows = {"ws join": 3, "ws chat": 4, "ws heard": 4}
+    result = run(site, WebAudience, users=3, arguments=arguments, until_rows=rows)
+    assert not result.failed
+    assert "stage join" not in result.requests
+    assert site.asked["/ws"] >= 3
+    assert site.hosts == {"classic.localhost"}
+
+
+def test_chat_lines_come_back_and_every_other_user_receives_them(site: FakeSite) -> None:
+    arguments = (STAYS, "--chat-rate=300")
+    result = run(site, Audience, arguments=arguments, until_rows={"stage join": 5, "stage chat": 30})
+    assert not result.failed
+    lines = site.stage.lines
+    # People read them: nothing that only a machine can read.
+    assert not any(re.search(r"[\d_-]", line) for line in lines)
+    # Four others; those who joined later or were stopped have missed some.
+    assert len(lines) < result.requests["stage heard"] <= 4 * len(lines)
+
+
+@pytest.fixture
+def two_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """At most two sessions measure, and the others read every two seconds."""
+    monkeypatch.setattr(session, "MEASURING", 2)
+    monkeypatch.setattr(session, "INTERVAL", 2.0)
+    yield
+    assert not session.measuring
+
+
+def test_only_some_sessions_measure_but_all_lines_come_back(two_measure: None, site: FakeSite) -> None:
+    site.stage.latency = 0.1  # the others often wait for a line of their own
+    rows = {"stage join": 8, "stage chat": 40}
+    result = run(site, Audience, users=8, arguments=(STAYS, "--chat-rate=120"), until_rows=rows)
+    assert not result.failed
+    # A session that waits for its own line reads at once, too.
+    assert result.averages["stage chat"] < 700
+    # By two sessions, not by seven.
+    assert 0 < result.requests["stage heard"] <= 2 * len(site.stage.lines)
+
+
+def test_a_session_that_ends_lets_another_one_measure(two_measure: None, site: FakeSite) -> None:
+    changes = {"wait_time": constant(0.1), "patience": lambda self: 0.4}
+    short = type("Audience", (Audience,), changes)
+    # The first two alone would receive some ten lines.
+    rows = {"stage join": 20, "stage heard": 60}
+    assert not run(site, short, arguments=("--chat-rate=240",), until_rows=rows).failed
+
+
+@pytest.mark.parametrize("offered", [True, False])
+def test_the_audience_applauds_if_the_stage_offers_it(site: FakeSite, offered: bool) -> None:
+    site.stage.applause = offered
+    run(site, Audience, arguments=(STAYS, "--chat-rate=600"), until_rows={"stage chat": 20})
+    assert (site.stage.modes["PLAY_APPLAUSE"] > 3) is offered
+
+
+@pytest.mark.parametrize(("user", "kind"), [(Audience, "stage"), (WebAudience, "ws")])
+def test_a_reload_closes_the_connection_and_joins_again(site: FakeSite, user: type[User], kind: str) -> None:
+    assert not run(site, eager(user), users=2, until_rows={f"{kind} join": 8}).failed
+    until(lambda: abs(site.stage.closed - site.stage.modes["JOIN"]) <= 2)
+
+
+def test_a_visit_ends_when_the_stage_asks_for_a_reload(site: FakeSite) -> None:
+    site.stage.reloads = True
+    restless = type("Audience", (Audience,), {"wait_time": constant(0.05)})
+    arguments = (STAYS, "--chat-rate=600")
+    assert not run(site, restless, users=1, arguments=arguments, until_rows={"stage join": 4}).failed
+
+
+def test_a_refused_connection_fails(site: FakeSite) -> None:
+    result = run(site, Audience, users=1, arguments=("--stage-port=1",), until_rows={"stage connect": 1})
+    assert result.reasons == ["stage connect: connection refused"]
+
+
+@pytest.mark.parametrize(("user", "kind"), [(Audience, "stage"), (WebAudience, "ws")])
+def test_a_stage_that_rejects_the_session_fails(site: FakeSite, user: type[User], kind: str) -> None:
+    site.stage.rejects = True
+    result = run(site, user, users=1, until_rows={f"{kind} join": 1})
+    assert result.reasons == [f"{kind} join: the server rejected the session: no such stage"]
+
+
+@pytest.mark.parametrize(("mode", "row"), [("JOIN", "join"), ("LOADED", "join"), ("TEXT", "stay")])
+def test_a_cut_connection_fails_with_its_reason(site: FakeSite, mode: str, row: str) -> None:
+    site.stage.cut_at = mode
+    arguments = ("--chat-rate=600", STAYS)
+    result = run(site, Audience, users=1, arguments=arguments, until_rows={f"stage {row}": 1})
+    assert result.reasons == [f"stage {row}: closed by the server in mid-frame"]
+
+
+def test_a_stage_that_loses_every_tenth_frame_fails(site: FakeSite) -> None:
+    site.stage.drop_every = 10
+    result = run(site, Audience, arguments=(STAYS, "--chat-rate=600"), until_rows={"stage heard": 150})
+    assert reported(result, "stage heard: the line before this one was lost, or came twice")
+
+
+def test_a_chat_line_that_does_not_come_back_fails(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "PATIENCE", 0.5)
+    site.stage.drop_mode = "ANONTEXT"
+    arguments = (STAYS, "--chat-rate=120")
+    result = run(site, Audience, users=1, arguments=arguments, until_rows={"stage chat": 1})
+    assert result.reasons == ["stage chat: did not come back within 0.5 s"]
+
+
+def test_a_slow_stage_shows_in_the_figures(site: FakeSite) -> None:
+    site.stage.latency = 0.3
+    rows = {"stage join": 2, "stage chat": 3, "stage heard": 2}
+    result = run(site, Audience, users=2, arguments=(STAYS, "--chat-rate=60"), until_rows=rows)
+    assert not result.failed
+    assert result.averages["stage chat"] >= 300
+    assert result.averages["stage join"] >= 900
+    assert result.averages["stage heard"] >= 300
+    assert result.averages["stage connect"] < result.averages["stage join"] / 2
+
+
+def test_flash_fetches_the_policy_before_it_connects(site: FakeSite) -> None:
+    result = run(site, FlashClient, users=2, until_rows={"stage join": 2})
+    assert not result.failed
+    assert result.requests["policy policy"] == result.requests["stage join"] == 2
+    assert site.stage.received[0] == ("IDENT", {"MD5": "undefined"})
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [
+        (b"<cross-domain-policy/>\0", "the policy does not allow upstage.localhost to connect to port 7230"),
+        (b"<html></html>\0", "the policy is XML, but no socket policy"),
+        (b"no\0", "the policy is not XML"),
+        (b"<cross-domain-policy/>", "closed by the server in mid-frame"),
+        (b"", "closed by the server"),
+    ],
+)
+def test_flash_does_not_join_without_a_good_policy(site: FakeSite, policy: bytes, reason: str) -> None:
+    site.stage.policy = policy
+    result = run(site, FlashClient, users=1, until_rows={"policy policy": 1})
+    assert result.reasons == [f"policy policy: {reason}"]
+    assert not site.stage.modes["JOIN"]
+
+
+def test_a_player_signs_in_takes_a_free_avatar_and_performs(
+    site: FakeSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOADTEST_PLAYER", "ann")
+    monkeypatch.setenv("LOADTEST_PASSWORD", "sesame")
+    at_leisure = PlayerSession.actions
+    monkeypatch.setattr(PlayerSession, "actions", lambda self: (pause / 4 for pause in at_leisure(self)))
+    rows = {f"stage {row}": 1 for row in ("avatar", "move", "chat", "draw")}
+    assert not run(site, Player, users=1, until_rows=rows).failed
+    assert site.asked["/admin/login"] == 1
+    assert site.stage.received[0] == ("IDENT", {"MD5": "4567"})
+    assert ("AV", {"ID": "2"}) in site.stage.received
+    assert site.stage.modes["AV"] == 1
+    # It leaves the stage as it was.
+    until(lambda: [mode for mode, _ in site.stage.received[-2:]] == ["DRAW_CLEAR", "MOVE"])
+    assert site.stage.received[-1][1] == {"X": "44.0", "Y": "176.0"}
+    # The stage accepts 60 frames a second, 300 at once.
+    assert 20 < sum(site.stage.modes.values()) < 300
+
+
+def test_without_an_account_other_users_take_the_players_place(
+    site: FakeSite, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO"):
+        result = run(site, Player, Audience, users=3, until_rows={"stage join": 3})
+    assert not result.failed
+    assert '{"Audience": 3, "Player": 0} (3 total users)' in caplog.text
+    assert caplog.text.count("No Player in this run") == 1
+    assert not site.asked["/admin/login"]
+
+
+def test_a_player_without_an_account_stops_at_once(site: FakeSite) -> None:
+    """The class picker may leave nothing else."""
+    result = run(site, Player, users=1, until_rows={}, linger=0.2)
+    assert not result.requests
+
+
+def test_a_wrong_password_fails_and_is_tried_once(site: FakeSite) -> None:
+    arguments = ("--player=ann", "--password=guess")
+    rows = {"/admin/login": 1}
+    result = run(site, eager(Player), users=1, arguments=arguments, until_rows=rows, linger=0.5)
+    assert result.reasons == ["POST /admin/login: /admin/login: status 401"]
+    assert site.asked["/admin/login"] == 1
+    assert not site.stage.modes["JOIN"]
+
+
+def test_a_player_with_another_identity_fails(site: FakeSite) -> None:
+    site.signed_in_as = "nice visitor"
+    result = run(site, Player, users=1, arguments=ACCOUNT, until_rows={"/admin/id": 1})
+    assert reported(result, "the identity is not this player's")
+    assert not site.stage.modes["JOIN"]
+
+
+@pytest.mark.parametrize("fate", ["cut", "stalls"])
+def test_a_stalled_client_reads_nothing_and_fails_nothing(site: FakeSite, fate: str) -> None:
+    if fate == "cut":
+        site.stage.cut_at = "INFO"
+    else:
+        site.stage.stalls = True
+    result = run(site, eager(SlowReader), users=2, until_rows={"stage connect": 4})
+    assert set(result.requests) == {"stage connect"}
+    assert not result.failed
+    assert site.stage.modes["JOIN"] >= 2
+    assert not site.stage.modes["LOADED"]

@@ -1,0 +1,102 @@
+"""Checks of one sample: is this response what the stack promises? Without any network.
+
+Every function returns the fault, or None. Equal faults get equal words, because Locust counts those together.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree
+
+from caches import cache_status
+from users import paths
+
+IDENTITY_FIELDS = frozenset({"player", "key", "canAct", "canAdmin", "canSu"})
+STAGE_PORT = 7230  # the port that the page names to Flash, whichever port the load test uses
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is checked of one response to a GET.
+
+    `length`: bytes of the body. `cache_status`: the whole field, empty without one. `conditional`: the
+    request asked whether the browser's copy is still valid, so 304 is allowed. `warm`: the URL had been
+    received before the request was sent.
+    """
+
+    path: str
+    status: int
+    length: int
+    cache_status: str
+    conditional: bool
+    warm: bool
+
+
+def answer_fault(answer: Answer) -> str | None:
+    """Check the status, the body and what the caches did."""
+    if answer.status not in ((200, 304) if answer.conditional else (200,)):
+        return f"{answer.path}: status {answer.status}"
+    if answer.status == 200 and not answer.length:
+        return f"{answer.path}: empty body"
+    try:
+        caches = cache_status.parse(answer.cache_status)
+    except ValueError:
+        return f"{answer.path}: malformed Cache-Status"
+    # A hit in any cache counts: nginx keeps a response of Varnish for a second.
+    hit = any(cache.hit for cache in caches)
+    reported = ", ".join(str(cache) for cache in caches) or "(missing)"
+    if paths.stored(answer.path) and answer.warm and not hit:
+        return f"{answer.path}: not a hit after warm-up, Cache-Status: {reported}"
+    if paths.passed(answer.path) and hit:
+        return f"{answer.path}: answered by a cache that must pass it, Cache-Status: {reported}"
+    return None
+
+
+def stage_fault(assets: list[str]) -> str | None:
+    """Check what a stage page names: without media the stage is empty."""
+    if any(urlsplit(url).path.startswith("/media/") for url in assets):
+        return None
+    return "the stage page names no media"
+
+
+def identity_fault(text: str) -> str | None:
+    """Check the body of /admin/id: URL-encoded fields, of which `player` may be empty."""
+    missing = IDENTITY_FIELDS - parse_qs(text, keep_blank_values=True).keys()
+    return f"the identity lacks {', '.join(sorted(missing))}" if missing else None
+
+
+def player_fault(identity: Mapping[str, str], name: str) -> str | None:
+    """Check the identity of a user who has signed in as `name`."""
+    if identity["player"] != name:
+        return "signed in, but the identity is not this player's"
+    return None if identity["canAct"].lower() == "true" else "signed in, but this player may not act"
+
+
+def policy_fault(policy: bytes, site: str) -> str | None:
+    """Check that a socket policy lets Flash pages of `site` connect to the stage."""
+    try:
+        root = ElementTree.fromstring(policy)
+    except (ElementTree.ParseError, LookupError, ValueError):
+        return "the policy is not XML"
+    if root.tag != "cross-domain-policy":
+        return "the policy is XML, but no socket policy"
+    for grant in root.iter("allow-access-from"):
+        if _covers(grant.get("domain", ""), site) and _opens(grant.get("to-ports", "")):
+            return None
+    return f"the policy does not allow {site} to connect to port {STAGE_PORT}"
+
+
+def _covers(domain: str, site: str) -> bool:
+    """Whether a grant to `domain` includes `site`."""
+    if domain.startswith("*."):
+        return site.endswith(domain[1:])
+    return domain in ("*", site)
+
+
+def _opens(ports: str) -> bool:
+    """Whether `ports` (`*`, or numbers and ranges separated by commas) include the stage's port."""
+    for part in ports.split(","):
+        low, _, high = part.strip().partition("-")
+        if low == "*" or (low.isdigit() and int(low) <= STAGE_PORT <= int(high or low)):
+            return True
+    return False

@@ -1,0 +1,37 @@
+"""What a path of the server means to the load test: its caching rule, and its row in Locust's table.
+
+The rules are those of docs/caching-rules.md: what Varnish always stores, and what it never stores.
+"""
+
+import re
+from pathlib import PurePosixPath
+
+STORED_FOLDERS = ("/media/", "/speech/")
+STORED_ENDING = re.compile(r"\.(png|gif|jpe?g|ico|svg|swf|css|js|mp3|woff2)$")
+PASSED_FOLDERS = ("/admin/", "/swf/", "/ws/", "/media/video/")
+# The folder of a page asset contains a version; rows must not change with it.
+VERSIONED_FOLDERS = ("style", "script", "image")
+
+
+def passed(path: str) -> bool:
+    """Whether no cache may answer: the response is private, or valid for one moment only."""
+    return f"{path}/".startswith(PASSED_FOLDERS)
+
+
+def stored(path: str) -> bool:
+    """Whether a cache must answer the second request."""
+    if passed(path):
+        return False
+    return path.startswith(STORED_FOLDERS) or bool(STORED_ENDING.search(path))
+
+
+def row(path: str) -> str:
+    """The row of Locust's table for this path: pages by name, files by folder and kind.
+
+    `/media/audio/bell.mp3` counts as `/media/audio/*.mp3`, `/script/VERSION/main.js` as `/script/*.js`.
+    """
+    file = PurePosixPath(path)
+    if not file.suffix:
+        return path
+    folder = file.parts[1] if file.parts[1] in VERSIONED_FOLDERS else str(file.parent).strip("/")
+    return f"/{folder}/*{file.suffix}" if folder else path

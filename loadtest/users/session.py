@@ -1,0 +1,197 @@
+"""A session on the stage: joining over a transport, staying, chatting, listening.
+
+Rows, of type `stage` or `ws`:
+
+    connect    until the server has sent SET
+    join       from then on until CONFIRM_LOADED
+    chat       from sending a chat line until it comes back
+    heard      from sending it until another session of this process receives it (`chat`)
+    stay       failures only: the connection broke, or the server ended the session
+"""
+
+import random
+import re
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from urllib.parse import parse_qsl, urlencode
+
+from gevent import sleep
+
+from users import chat
+from users.connection import SocketConnection, StageError
+from users.samples import Samples
+
+PATIENCE = 10.0  # seconds until a missing reply counts as lost
+
+MODE = re.compile(rb"(?:^|&)mode=([A-Z_]*)")
+CHAT = ("ANONTEXT", "TEXT")
+
+# A thousand sessions receive 20 lines a second as 20,000 frames. To read each frame at once would take more
+# than one core, and Locust would measure itself. So this many sessions per process read at once and measure
+# `heard`; the others read once a second, unless they wait for a reply of their own.
+MEASURING = 20
+INTERVAL = 1.0  # seconds
+measuring: set["StageSession"] = set()
+
+
+class StageSession:
+    """One session. `connect` opens the transport; what breaks it is reported, and raised as a StageError."""
+
+    def __init__(self, samples: Samples, options: Namespace, connect: Callable[[], SocketConnection]) -> None:
+        self.samples = samples
+        self.options = options
+        self.applause = False  # whether the stage offers the applause button
+        self._connect = connect
+        self._connection: SocketConnection | None = None
+        self._reload = False  # the stage has asked every client to load the page again
+        self._speaker = next(chat.speakers)
+        self._spoken = 0
+        self._listener = chat.Listener()
+        # Replies still missing: what to look for -> its row, and since when (time.monotonic).
+        self._awaited: dict[tuple[str, ...], tuple[str, float]] = {}
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the transport has been opened."""
+        return self._connection is not None
+
+    @property
+    def connection(self) -> SocketConnection:
+        """The open transport."""
+        assert self._connection
+        return self._connection
+
+    def join(self, key: str) -> None:
+        """Connect and join; `key` is that of /admin/id."""
+        with self.samples.timed("connect"):
+            self._connection = self._connect()
+            self.wait_for("SET")
+        if len(measuring) < MEASURING:
+            measuring.add(self)
+        with self.samples.timed("join"):
+            self.send("IDENT", MD5=key)
+            self.send("JOIN", stage_ID=self.options.stage)
+            self.wait_for("LOAD_CHAT")  # by now the stage has named all its media
+            self.send("LOADED")
+            self.wait_for("CONFIRM_LOADED")
+
+    def stay(self, seconds: float) -> None:
+        """Act for that long, then wait for the replies still missing."""
+        try:
+            self._stay(time.monotonic() + seconds)
+        except StageError as error:
+            self.samples.record("stay", 0, str(error))
+            raise
+
+    def leave(self) -> None:
+        """Close the connection."""
+        measuring.discard(self)
+        if self._connection:
+            self._connection.close()
+
+    def actions(self) -> Iterator[float]:
+        """What this user does: yields pauses in seconds, and acts between them."""
+        while self.options.chat_rate > 0:
+            yield random.expovariate(self.options.chat_rate / 60)
+            if self.applause and random.random() < 0.5:
+                self.send("PLAY_APPLAUSE", file="applause.mp3")
+            else:
+                self.say()
+        yield float("inf")
+
+    def say(self) -> None:
+        """Send a chat line and expect it back."""
+        self._spoken += 1
+        words = chat.say(self._speaker, self._spoken)
+        self.expect("chat", words)
+        self.send("TEXT", msg=words)
+
+    def send(self, mode: str, **fields: str) -> None:
+        """Send one frame."""
+        self.connection.send(urlencode({**fields, "mode": mode}).encode())
+
+    def expect(self, row: str, *what: str) -> None:
+        """Report, as a sample of `row`, the time until `came` is called with the same words."""
+        self._awaited[what] = (row, time.monotonic())
+
+    def came(self, *what: str) -> None:
+        """A frame has come that may be an expected reply."""
+        if what in self._awaited:
+            row, since = self._awaited.pop(what)
+            self.samples.record(row, (time.monotonic() - since) * 1000)
+
+    def wait_for(self, mode: str) -> None:
+        """Read until a frame of this mode comes; StageError if none does."""
+        deadline = time.monotonic() + PATIENCE
+        while (frame := self.connection.receive(deadline)) is not None:
+            if self._read(frame) == mode:
+                return
+        raise StageError(f"no {mode} within {PATIENCE:g} s")
+
+    def received(self, mode: str, fields: dict[str, str]) -> None:
+        """A frame other than chat has come."""
+        if mode == "ERR_DOUBLE_LOGIN":
+            reason = fields.get("msg", "the account is in use")
+            raise StageError(f"the server rejected the session: {reason}")
+        if mode in ("APPLAUSE", "NO_APPLAUSE"):
+            self.applause = mode == "APPLAUSE"
+        elif mode == "RELOAD":
+            self._reload = True
+
+    def _stay(self, end: float) -> None:
+        actions = self.actions()
+        due = time.monotonic() + next(actions)
+        while True:
+            now = time.monotonic()
+            self._give_up(now)
+            active = now < end and not self._reload
+            if active and now >= due:
+                due = now + next(actions)
+                continue
+            wakes = [since + PATIENCE for _, since in self._awaited.values()]
+            if active:
+                wakes += [due, end]
+            elif not wakes:
+                return
+            self._listen(now, min(wakes))
+
+    def _listen(self, now: float, until: float) -> None:
+        if self in measuring or self._awaited:
+            frame = self.connection.receive(until)
+            frames = iter(()) if frame is None else iter((frame,))
+        else:
+            sleep(min(INTERVAL, until - now))
+            frames = self.connection.waiting()
+        for frame in frames:
+            self._read(frame)
+
+    def _give_up(self, now: float) -> None:
+        """Report the replies that have not come in time."""
+        for what, (row, since) in list(self._awaited.items()):
+            if now - since >= PATIENCE:
+                del self._awaited[what]
+                self.samples.record(row, PATIENCE * 1000, f"did not come back within {PATIENCE:g} s")
+
+    def _read(self, frame: bytes) -> str:
+        """Handle one frame; return its mode."""
+        found = MODE.search(frame)
+        mode = found[1].decode() if found else ""
+        listening = self in measuring or self._awaited
+        if mode == "LOAD_CHAT" or (mode in CHAT and not listening):
+            return mode  # chat of the time before, or chat that this session does not measure
+        fields = dict(parse_qsl(frame.decode("utf-8", "replace"), keep_blank_values=True))
+        if mode in CHAT:
+            self._read_line(fields.get("text", ""), len(frame))
+        else:
+            self.received(mode, fields)
+        return mode
+
+    def _read_line(self, words: str, length: int) -> None:
+        line = chat.lines.get(words)
+        if line is None:
+            return  # sent by another process, or by a person
+        if line.speaker == self._speaker:
+            self.came(words)
+        elif self in measuring:
+            self.samples.record("heard", *self._listener.hear(line, time.monotonic()), length)

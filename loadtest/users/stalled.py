@@ -1,0 +1,40 @@
+"""A stalled client: joins, keeps requesting data and never reads the replies."""
+
+import time
+from argparse import Namespace
+
+from gevent import sleep
+from locust import User
+
+from users.connection import SocketConnection, StageError
+from users.samples import Samples
+from users.session import PATIENCE
+from users.visitor import address
+
+VISIT = 600  # seconds; the stage cuts a stalled client off between one heartbeat (45 s) and the next
+BUFFER = 4096  # bytes the kernel receives for this client
+# INFO requests per second: as many as the stage accepts from one client. The replies first fill the kernel's
+# buffers in front of the stage, 4 MB on Linux, so the client counts as stalled only after some minutes.
+REQUESTS = 50
+
+
+def visit(user: User) -> None:
+    """Join and read nothing. Only the row `connect` is reported: to be cut off is the expected end."""
+    assert user.environment.parsed_options
+    options: Namespace = user.environment.parsed_options
+    try:
+        with Samples(user.environment, "stage").timed("connect"):
+            connection = SocketConnection(address(user), options.stage_port, receive_buffer=BUFFER)
+            connection.receive(time.monotonic() + PATIENCE)  # SET ends this row for every class
+    except StageError:
+        return
+    try:
+        connection.send(f"stage_ID={options.stage}&mode=JOIN".encode())
+        for _ in range(VISIT):
+            for _ in range(REQUESTS):
+                connection.send(b"mode=INFO")
+            sleep(1)
+    except StageError:
+        pass  # cut off, or its requests are no longer read: as it should be
+    finally:
+        connection.close()

@@ -1,0 +1,62 @@
+"""Users who load a stage in a browser and then join it."""
+
+import random
+from typing import Any
+from urllib.parse import urlsplit
+
+from users.browser import Browser
+from users.connection import SocketConnection, StageError, WebSocketConnection
+from users.samples import Samples
+from users.session import StageSession
+
+
+class StageVisitor(Browser):
+    """Loads the stage, joins it over the raw socket, stays and leaves."""
+
+    abstract = True
+    row_type = "stage"
+
+    def visit(self, seconds: float | None = None) -> None:
+        """One whole visit, `seconds` long or as the option `audience` says."""
+        if self.load_stage():
+            attend(self.session(), self.identity["key"], self.patience() if seconds is None else seconds)
+
+    def patience(self) -> float:
+        """Seconds to stay: a few, or the length of an act."""
+        return random.uniform(3, 10) if self.options.audience == "reloads" else random.uniform(300, 600)
+
+    def session(self) -> StageSession:
+        """A new session, not joined yet."""
+        return StageSession(Samples(self.environment, self.row_type), self.options, self.connect)
+
+    def connect(self) -> SocketConnection:
+        """Open the transport to the stage."""
+        return SocketConnection(address(self), self.options.stage_port)
+
+
+class WebSocketVisitor(StageVisitor):
+    """The same over `/ws`, on the port that serves the pages."""
+
+    abstract = True
+    row_type = "ws"
+
+    def connect(self) -> SocketConnection:
+        """Open the WebSocket."""
+        target = urlsplit(self.host or "")
+        return WebSocketConnection(target.hostname or "", target.port or 80, self.options.topology)
+
+
+def attend(session: StageSession, key: str, seconds: float) -> None:
+    """Join, stay and leave. An error that ends the visit has been reported by the session."""
+    try:
+        session.join(key)
+        session.stay(seconds)
+    except StageError:
+        pass
+    finally:
+        session.leave()
+
+
+def address(user: Any) -> str:
+    """The name or address of the target, without its port."""
+    return urlsplit(user.host or "").hostname or ""

@@ -1,0 +1,74 @@
+"""Was Locust itself the limit? The highest CPU use and timer delay of its processes during a run.
+
+Both are means over some seconds. On a shared machine a process can starve although it uses little CPU; then
+its timers are late, and everything it measures is late by as much.
+
+Locust checks its own CPU every ten seconds and ignores the first check: too seldom for a run of twenty
+seconds.
+"""
+
+import time
+from typing import Any
+
+import gevent
+from locust.env import Environment
+
+# Seconds; about as often as workers report. A shorter interval would take the arrival of all users for a
+# limit.
+INTERVAL = 3.0
+TICK = 0.05  # seconds
+KEY = "generator"  # in the reports of workers
+
+
+class Watch:
+    """`cpu`: percent of one core. `late`: milliseconds. On the master, the highest of all processes."""
+
+    def __init__(self) -> None:
+        self.cpu = self.late = 0.0
+        self._greenlet: gevent.Greenlet[..., None] | None = None
+
+    def start(self, **_: Any) -> None:
+        """A run starts."""
+        self.forget()
+        self.stop()
+        self._greenlet = gevent.spawn(self._observe)
+
+    def stop(self, **_: Any) -> None:
+        """The run has ended; writing its reports is no part of it."""
+        if self._greenlet:
+            self._greenlet.kill(block=False)
+
+    def forget(self, **_: Any) -> None:
+        """Measure from now on."""
+        self.cpu = self.late = 0.0
+
+    def send(self, data: dict[str, Any], **_: Any) -> None:
+        """On a worker: add both to each report."""
+        data[KEY] = [self.cpu, self.late]
+
+    def receive(self, data: dict[str, Any], **_: Any) -> None:
+        """On the master: keep the highest of all processes."""
+        cpu, late = data.get(KEY, [0.0, 0.0])
+        self.cpu, self.late = max(self.cpu, cpu), max(self.late, late)
+
+    def _observe(self) -> None:
+        while True:
+            begin, used, ticks, wall = time.monotonic(), time.process_time(), 0, 0.0
+            while wall < INTERVAL:
+                gevent.sleep(TICK)
+                ticks += 1
+                wall = time.monotonic() - begin
+            self.cpu = max(self.cpu, 100 * (time.process_time() - used) / wall)
+            self.late = max(self.late, 1000 * (wall / ticks - TICK))
+
+
+watch = Watch()
+
+
+def register(environment: Environment) -> None:
+    """Measure while a run is on."""
+    environment.events.test_start.add_listener(watch.start)
+    environment.events.test_stop.add_listener(watch.stop)
+    environment.events.reset_stats.add_listener(watch.forget)
+    environment.events.report_to_master.add_listener(watch.send)
+    environment.events.worker_report.add_listener(watch.receive)

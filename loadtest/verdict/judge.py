@@ -1,0 +1,251 @@
+"""Judges a whole run by its thresholds, without Locust and without a network.
+
+Judging is monotonic: one more failed sample, exception or cache miss can make a good run bad, never a bad run
+good. So only successful samples count as samples, a failed sample counts as infinitely slow, and a run is not
+good if it lacks the row of a threshold.
+"""
+
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from caches.outcomes import hit_ratio
+
+# The tables of thresholds.toml that are about rows.
+PERCENTILES = {"p95_ms": 0.95, "p99_ms": 0.99}
+TABLES = ("samples", "error_ratio", *PERCENTILES, "hit_ratio")
+
+# The limits for Locust itself if the file has none: percent of one core, where Locust begins to warn too, and
+# milliseconds of timer delay.
+GENERATOR = {"cpu_percent": 90.0, "late_ms": 100.0}
+
+OK = "ok"
+FAILED = "FAILED"
+# No such sample, or Locust was the limit. The run is not good either.
+NOT_MEASURED = "NOT MEASURED"
+
+# table -> pattern -> number
+Thresholds = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of Locust's table: its type as `kind` (`GET`, `stage`), and `times`, milliseconds -> samples.
+
+    `failures` of the `samples` failed; `times` may include those or not.
+    """
+
+    kind: str
+    name: str
+    samples: int
+    failures: int
+    times: Mapping[int, int]
+
+    def __str__(self) -> str:
+        """The text that patterns are compared with."""
+        return f"{self.kind} {self.name}"
+
+    @property
+    def good(self) -> int:
+        """The successful samples."""
+        return self.samples - self.failures
+
+
+@dataclass(frozen=True)
+class Run:
+    """The measurements of a run.
+
+    `caches`: (row, tier, outcome) -> responses, as `caches.counters` has them. `exceptions`: tasks that
+    raised an exception. `generator_cpu`: percent of one core, the highest use by a process of Locust for some
+    seconds; `generator_warned`: Locust has warned of that itself. `generator_late`: milliseconds, the highest
+    timer delay, mean of some seconds. `lost`: workers that disappeared.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    caches: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+    exceptions: int = 0
+    generator_cpu: float = 0.0
+    generator_warned: bool = False
+    generator_late: float = 0.0
+    lost: int = 0
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the verdict: threshold, measurement and, if it does not hold, the reason."""
+
+    what: str
+    allowed: str
+    measured: str
+    verdict: str
+    why: str = ""
+
+
+def read(path: Path) -> Thresholds:
+    """Read a file of thresholds. ValueError for anything unknown: a typo must not weaken the verdict."""
+    with path.open("rb") as file:
+        tables = tomllib.load(file)
+    for table, lines in tables.items():
+        known = GENERATOR if table == "generator" else None
+        if table not in (*TABLES, "generator") or not isinstance(lines, dict):
+            raise ValueError(f"{path.name}: unknown table [{table}]")
+        for pattern, number in lines.items():
+            if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < math.inf:
+                raise ValueError(f"{path.name}: {pattern} in [{table}] is not a number of at least 0")
+            if known and pattern not in known:
+                raise ValueError(f"{path.name}: [{table}] can have only {', '.join(known)}")
+    if not any(tables.values()):
+        raise ValueError(f"{path.name} has no thresholds")
+    return tables
+
+
+def judge(run: Run, thresholds: Thresholds) -> list[Line]:
+    """All lines of the verdict, in the order of the file's tables."""
+    generator = list(_generator(run, {**GENERATOR, **thresholds.get("generator", {})}))
+    return [
+        *_samples(run, thresholds.get("samples", {})),
+        *_errors(run, thresholds.get("error_ratio", {})),
+        *_times(run, thresholds, limited=not good(generator)),
+        *_hits(run, thresholds.get("hit_ratio", {})),
+        *generator,
+    ]
+
+
+def good(lines: list[Line]) -> bool:
+    """Whether the run is good enough."""
+    return all(line.verdict == OK for line in lines)
+
+
+def conclusion(lines: list[Line]) -> Line:
+    """The verdict on the whole run, as one line."""
+    bad = [line.verdict for line in lines if line.verdict != OK]
+    if not bad:
+        verdict, why = "GOOD", f"all {len(lines)} lines hold."
+    elif FAILED in bad:
+        verdict, why = FAILED, f"{len(bad)} of {len(lines)} lines do not hold."
+    else:
+        verdict, why = NOT_MEASURED, f"{len(bad)} of {len(lines)} lines were not measured."
+    return Line("the run", "", "", verdict, why)
+
+
+def percentile(row: Row, share: float) -> float:
+    """Milliseconds within which that share of a row's samples succeeded; inf if fewer did.
+
+    Locust does not tell which times belong to failures. The fastest are taken for those: an error page comes
+    quickly and must not make a slow row fast.
+    """
+    rank = math.ceil(share * row.samples) + row.failures
+    for milliseconds in sorted(row.times):
+        rank -= row.times[milliseconds]
+        if rank <= 0:
+            return milliseconds
+    return math.inf
+
+
+def _line(what: str, allowed: str, measured: str, failed: str = "", unmeasured: str = "") -> Line:
+    """One line; the last two arguments are the reason why it does not hold."""
+    verdict = FAILED if failed else NOT_MEASURED if unmeasured else OK
+    return Line(what, allowed, measured, verdict, failed or unmeasured)
+
+
+def _matching(run: Run, pattern: str) -> list[Row]:
+    return [row for row in run.rows if fnmatchcase(str(row), pattern)]
+
+
+# A number of the form can be "nan", and every comparison with that is false. So each condition below asks
+# whether a threshold holds, never whether it is exceeded.
+
+
+def _samples(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
+    for pattern, least in thresholds.items():
+        rows = _matching(run, pattern)
+        count = sum(row.good for row in rows)
+        failed = unmeasured = ""
+        if not count >= least:
+            if failures := sum(row.failures for row in rows):
+                failed = f"too few successful samples; {failures} failed"
+            else:
+                unmeasured = "too few samples"
+        yield _line(f"samples of {pattern}", f"at least {least:g}", f"{count}", failed, unmeasured)
+
+
+def _errors(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
+    for pattern, most in thresholds.items():
+        rows = _matching(run, pattern)
+        samples = sum(row.samples for row in rows)
+        failures = sum(row.failures for row in rows)
+        ratio = failures / samples if samples else 1.0
+        failed = unmeasured = ""
+        if not samples:
+            unmeasured = "no such sample"
+        elif not ratio <= most or failures == samples:
+            worst = max(rows, key=lambda row: (row.failures, str(row)))
+            failed = f"{failures} of {samples} failed, most of them {worst}"
+        yield _line(f"errors of {pattern}", f"at most {most:.2%}", f"{ratio:.2%}", failed, unmeasured)
+    if run.exceptions:
+        why = "a task raised an exception; see Locust's list of exceptions"
+        yield _line("exceptions", "none", f"{run.exceptions}", why)
+
+
+def _times(run: Run, thresholds: Thresholds, limited: bool) -> Iterator[Line]:
+    for table, share in PERCENTILES.items():
+        for pattern, most in thresholds.get(table, {}).items():
+            slowest, row = max(
+                ((percentile(row, share), str(row)) for row in _matching(run, pattern)),
+                default=(math.inf, ""),
+            )
+            failed = unmeasured = ""
+            if not row:
+                unmeasured = "no such sample"
+            elif math.isinf(slowest):
+                failed = f"more than {1 - share:.0%} of {row} failed"
+            elif not slowest <= most and limited:
+                unmeasured = f"too slow: {row}, or Locust was"
+            elif not slowest <= most:
+                failed = f"too slow: {row}"
+            measured = "-" if math.isinf(slowest) else f"{slowest:g} ms"
+            yield _line(f"{table[:3]} of {pattern}", f"at most {most:g} ms", measured, failed, unmeasured)
+
+
+def _hits(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
+    # A failed sample is no hit, whichever cache answered.
+    failures = {row.name: row.failures for row in run.rows if row.kind == "GET"}
+    for pattern, least in thresholds.items():
+        responses: dict[str, int] = {}
+        for (row, tier, outcome), count in run.caches.items():
+            if tier == "client" and fnmatchcase(row, pattern):
+                responses[outcome] = responses.get(outcome, 0) + count
+        answers = sum(responses.values())
+        bad = sum(count for row, count in failures.items() if fnmatchcase(row, pattern))
+        ratio = hit_ratio(responses, failed=bad)
+        failed = unmeasured = ""
+        if not answers and not bad:
+            unmeasured = "no such response"
+        elif not ratio >= least or answers <= bad:
+            rest = ", ".join(f"{outcome} {count}" for outcome, count in sorted(responses.items()))
+            failed = f"of {answers} responses: {rest}" + (f"; {bad} failed" if bad else "")
+        yield _line(f"hits of {pattern}", f"at least {least:.0%}", f"{ratio:.1%}", failed, unmeasured)
+
+
+def _generator(run: Run, most: Mapping[str, float]) -> Iterator[Line]:
+    why = "Locust itself was the limit, not the stack; give it more processes"
+    busy = run.generator_warned or not run.generator_cpu <= most["cpu_percent"]
+    yield _line(
+        "CPU of Locust",
+        f"at most {most['cpu_percent']:g}%",
+        f"{run.generator_cpu:.0f}%",
+        unmeasured=why if busy else "",
+    )
+    why = "Locust's timers were late, and so are its figures; give it more processes or an idle machine"
+    yield _line(
+        "timer delay of Locust",
+        f"at most {most['late_ms']:g} ms",
+        f"{run.generator_late:.0f} ms",
+        unmeasured="" if run.generator_late <= most["late_ms"] else why,
+    )
+    if run.lost:
+        why = "workers disappeared during the run, and their samples with them"
+        yield _line("workers lost", "none", f"{run.lost}", unmeasured=why)

@@ -1,0 +1,76 @@
+"""The thresholds of a run: a file, and five fields of the form that override lines of it."""
+
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+from locust.argument_parser import LocustArgumentParser
+
+from verdict import judge
+
+SHIPPED = Path(__file__).with_name("thresholds.toml")
+# Option -> the line it overrides, and its description.
+FIELDS = {
+    "max-errors": ("error_ratio", "*", "share of samples that may fail, 0 to 1"),
+    "max-page-ms": ("p95_ms", "GET /stages/*", "p95 of the stage page"),
+    "max-media-ms": ("p95_ms", "GET /media/*", "p95 of media"),
+    "max-heard-ms": ("p95_ms", "* heard", "p95 from sending a chat line until another user receives it"),
+    "min-hits": ("hit_ratio", "/media/*", "share of media that must come from a cache, 0 to 1"),
+}
+
+
+def add(parser: LocustArgumentParser) -> None:
+    """Declare the options. A mistake in the file ends Locust here, not after the run.
+
+    The defaults of the fields are the numbers of the file that `--thresholds` names; a field without a line
+    in it has no effect. The file is known when argparse converts these defaults: it does so after the
+    arguments, because they are text. https://docs.python.org/3/library/argparse.html#default
+    """
+    shipped = judge.read(SHIPPED)
+    file = dict(shipped)
+
+    def read(path: str) -> judge.Thresholds:
+        if not path:
+            return {}
+        try:
+            chosen = judge.read(Path(path))
+        except (OSError, ValueError) as error:
+            raise ArgumentTypeError(str(error)) from error
+        file.clear()
+        file.update(chosen)
+        return chosen
+
+    def number_of(table: str, pattern: str) -> Callable[[str], float]:
+        def number(text: str) -> float:
+            return float(text or file.get(table, {}).get(pattern, shipped[table][pattern]))
+
+        return number
+
+    parser.add_argument(
+        "--thresholds",
+        metavar="FILE",
+        type=read,
+        default="",
+        include_in_web_ui=False,
+        help="judge the run by this file at its end: exit code 1 or more unless the run is good enough",
+    )
+    for option, (table, pattern, description) in FIELDS.items():
+        if pattern in shipped.get(table, {}):
+            parser.add_argument(
+                f"--{option}",
+                env_var="LOADTEST_" + option.upper().replace("-", "_"),
+                type=number_of(table, pattern),
+                default="",
+                help=f"verdict: {description}",
+            )
+
+
+def of(options: Namespace) -> judge.Thresholds:
+    """The thresholds of this run: the file, with the numbers of the fields."""
+    file = options.thresholds or judge.read(SHIPPED)
+    tables = {table: dict(lines) for table, lines in file.items()}
+    for option, (table, pattern, _) in FIELDS.items():
+        name = option.replace("-", "_")
+        if pattern in tables.get(table, {}) and name in options:
+            tables[table][pattern] = getattr(options, name)
+    return tables

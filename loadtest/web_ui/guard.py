@@ -1,0 +1,87 @@
+"""Which requests Locust's web UI accepts: those of its own pages, for the target it was started with.
+
+By itself Locust accepts requests from any page in the operator's browser, and starts a load on any host.
+
+`SERVER_NAMES`: more names of the web UI, as for nginx.
+`LOADTEST_FOREIGN_HOSTS=on`: the form may name any target.
+"""
+
+import os
+from fnmatch import fnmatchcase
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from flask import Response, jsonify, make_response, request
+from locust.env import Environment
+from locust.web import WebUI
+
+# Other pages may link to these: they change nothing.
+LINKABLE = ("locust.index", "locust.login")
+FOREIGN_TARGET = "The target is fixed. LOADTEST_FOREIGN_HOSTS=on lets this form choose another one."
+SHAPE_RUNS = "A load shape is running. Stop it, then start another run."
+
+
+def install(environment: Environment, web_ui: WebUI) -> None:
+    """Check every request before Locust handles it."""
+    assert web_ui.app
+    names = os.environ.get("SERVER_NAMES", "").lower().split()
+    anywhere = os.environ.get("LOADTEST_FOREIGN_HOSTS", "off") == "on"
+    target = (environment.host or "").rstrip("/")
+
+    @web_ui.app.before_request
+    def check() -> Response | None:
+        if not is_ours(request.host, names):
+            return make_response("Unknown host name. SERVER_NAMES in .env adds names.\n", 421)
+        if from_another_page() and not (request.method == "GET" and request.endpoint in LINKABLE):
+            return make_response("Requests from other pages are rejected.\n", 403)
+        if not anywhere and any(host.rstrip("/") != target for host in targets()):
+            return reject(FOREIGN_TARGET)
+        # Editing a run sends the form without a shape, and Locust would end the one that runs.
+        if request.endpoint == "locust.swarm" and environment.runner and environment.runner.shape_greenlet:
+            return reject(SHAPE_RUNS)
+        return None
+
+    @web_ui.app.after_request
+    def stay_out_of_frames(response: Response) -> Response:
+        # Another page could show the web UI in a frame and steal clicks.
+        response.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
+        return response
+
+
+def is_ours(host: str, names: list[str]) -> bool:
+    """Whether a Host header names this web UI; any other name that resolves to it is DNS rebinding.
+
+    Addresses cannot be rebound. `names` may begin with `*.`.
+    """
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        if name == "localhost" or any(fnmatchcase(name, known) for known in ("*.localhost", *names)):
+            return True
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def from_another_page() -> bool:
+    """Whether a page of another origin sent this request; browsers tell by these headers."""
+    if site := request.headers.get("Sec-Fetch-Site"):
+        return site not in ("same-origin", "none")
+    origin = request.headers.get("Origin")
+    return origin is not None and urlsplit(origin).netloc != request.host
+
+
+def targets() -> list[str]:
+    """The targets that a request names: in the form, or for one class of users."""
+    if request.endpoint == "locust.swarm":
+        return request.form.getlist("host")
+    if request.endpoint == "locust.update_user":
+        settings = request.get_json(force=True, silent=True)
+        host = settings.get("host") if isinstance(settings, dict) else None
+        return [str(host)] if host else []
+    return []
+
+
+def reject(why: str) -> Response:
+    """The response that makes Locust's page show the reason."""
+    return jsonify({"success": False, "message": why})

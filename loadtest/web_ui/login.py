@@ -1,0 +1,59 @@
+"""A login for Locust's web UI where other machines can reach it; `web_password` has the account.
+
+Locust has the page; checking name and password is left to the locustfile.
+https://docs.locust.io/en/stable/extending-locust.html#authentication
+"""
+
+import hmac
+import secrets
+
+from flask import Blueprint, Response, redirect, request, session, url_for
+from flask_login import LoginManager, UserMixin, login_user  # type: ignore[import-untyped]
+from gevent import sleep
+from locust.env import Environment
+from locust.web import WebUI
+
+import web_password
+
+PAUSE = 1.0  # seconds after a wrong password, against guessing
+
+
+class Operator(UserMixin):  # type: ignore[misc]
+    """The only account."""
+
+    id = "operator"
+
+
+def install(environment: Environment, web_ui: WebUI) -> None:
+    """Require the login on every page but its own, if the web UI needs one."""
+    options = environment.parsed_options
+    assert options
+    if not options.web_login and not web_password.is_required(options.web_host):
+        return
+    assert web_ui.app
+    account = web_password.account()
+    base = options.web_base_path
+    # As Locust does for --web-login; at this point it has read that option already.
+    web_ui.web_login = True
+    web_ui.login_manager = LoginManager(web_ui.app)
+    web_ui.login_manager.login_view = "locust.login"
+    # A new key at each start ends the sessions of the last one.
+    web_ui.app.secret_key = secrets.token_bytes(32)
+    web_ui.app.config["SESSION_COOKIE_SAMESITE"] = "Strict"
+    web_ui.login_manager.user_loader(lambda name: Operator() if name == Operator.id else None)
+    web_ui.auth_args = {"username_password_callback": f"{base}/login"}
+    blueprint = Blueprint("login", __name__, url_prefix=base)
+
+    @blueprint.route("/login", methods=["POST"])
+    def log_in() -> Response:
+        given = [request.form.get(field, "").encode() for field in ("username", "password")]
+        # Compare both in constant time, so that the delay tells nothing about either.
+        right = [hmac.compare_digest(one, other.encode()) for one, other in zip(given, account, strict=True)]
+        if all(right):
+            login_user(Operator())
+            return redirect(url_for("locust.index"))  # type: ignore[return-value]
+        sleep(PAUSE)
+        session["auth_error"] = "Wrong name or password"
+        return redirect(url_for("locust.login"))  # type: ignore[return-value]
+
+    web_ui.app.register_blueprint(blueprint)

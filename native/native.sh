@@ -1,0 +1,140 @@
+# shellcheck shell=bash
+# The stack without an engine: the same programs with the same configuration, as processes on loopback under supervisord.
+
+NATIVE_NET=${NATIVE_NET:-127.42.0}
+NATIVE_DATA=$PWD/$state/data
+# Outside the checkout: nginx's workers and varnishd's child give up root and could not enter a private home folder, and
+# a Unix socket's path must be short.
+NATIVE_RUN=/tmp/proscenium-$(id -u)/$COMPOSE_PROJECT_NAME
+export NATIVE_NET NATIVE_DATA NATIVE_RUN
+PATH=$PATH:/usr/sbin
+
+# Exports the addresses. Only in native mode: Compose would take SERVER_NAMES for the user's.
+native_environment() {
+    local file
+    set -a
+    . native/addresses.env
+    for file in extras/*/native.env; do
+        # shellcheck source=/dev/null
+        if chosen "${file%/*}/compose.yaml"; then . "$file"; fi
+    done
+    set +a
+    # In the order of their start.
+    native_services=(backend ${MIRROR_ADDRESS:+mirror} ${SECOND_ADDRESS:+second} policyd varnish nginx locust)
+}
+
+supervisorctl() { .venv/bin/supervisorctl -c native/supervisord.conf "$@"; }
+
+native_running() { [ -S "$NATIVE_RUN/supervisor.sock" ] && supervisorctl pid >/dev/null 2>&1; }
+
+# The distribution packages that this machine lacks for native mode.
+missing_native_packages() {
+    has nginx || echo nginx
+    [ -e /etc/nginx/modules-enabled/50-mod-stream.conf ] || nginx -V 2>&1 | grep -q -- '--with-stream ' || echo libnginx-mod-stream
+    has varnishd || echo varnish
+    has envsubst || echo gettext-base
+    python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
+}
+
+# Speech synthesis is optional: without it avatars are silent.
+missing_voice_packages() {
+    has espeak-ng || echo espeak-ng
+    has lame || echo lame
+}
+
+ensure_native_programs() {
+    local missing voice
+    mapfile -t missing < <(missing_native_packages)
+    mapfile -t voice < <(missing_voice_packages)
+    if may_install; then
+        missing+=("${voice[@]}")
+    elif [ ${#missing[@]} = 0 ] && [ ${#voice[@]} -gt 0 ]; then
+        say "The avatars will not speak. To give them voices, type: sudo apt-get install ${voice[*]}"
+    fi
+    if [ ${#missing[@]} -gt 0 ]; then
+        may_install || die "${engine_reason:+There is no engine ($engine_reason) and }native mode needs ${missing[*]}. Type: sudo make up, or sudo apt-get install ${missing[*]}"
+        step "Installing ${missing[*]} from this distribution's packages"
+        install_packages "${missing[@]}"
+    fi
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "Native mode needs Python 3.11 or newer; this is $(python3 -V)."
+}
+
+# Makes the folders. Varnish's files are copied: varnishd reads them as another user, who may not enter the checkout.
+prepare_native_folders() {
+    mkdir -p "$NATIVE_RUN/log" "$NATIVE_SOCKETS" "$GENERATED_FOLDER" "$CERTIFICATE_FOLDER" .run/logs
+    [ -O "$NATIVE_RUN" ] || die "$NATIVE_RUN belongs to another user; COMPOSE_PROJECT_NAME chooses another folder."
+    chmod a+rx "${NATIVE_RUN%/*}" "$NATIVE_RUN" "$GENERATED_FOLDER" # also under a strict umask
+    chmod 1777 "$NATIVE_SOCKETS" # like the containers' volume: each program is another user there
+    rm -rf "$NATIVE_RUN/varnish"
+    cp -r varnish "$NATIVE_RUN/"
+    chmod -R a+rX "$NATIVE_RUN/varnish"
+}
+
+native_up() {
+    local service file
+    for file in extras/*/compose.yaml; do
+        if chosen "$file" && [ ! -e "${file%/*}/native.env" ]; then say "No ${file%/*} in native mode: it needs containers."; fi
+    done
+    ensure_venv native/requirements.lock
+    step "Starting nginx, Varnish, the backend, policyd and Locust as processes"
+    if native_running; then native_down; fi
+    rm -rf "$GENERATED_FOLDER" "$NATIVE_SOCKETS"
+    prepare_native_folders
+    .venv/bin/supervisord -c native/supervisord.conf
+    for service in "${native_services[@]}"; do
+        supervisorctl start "$service" >/dev/null & # always takes a second; the health check is quicker
+        wait_for_native_health "$service"
+    done
+    wait
+}
+
+# The containers' health checks, for processes.
+native_health() {
+    case $1 in
+    backend) answers "http://$NATIVE_NET.3:8081/health" ;;
+    mirror) answers "http://$NATIVE_NET.5:8081/health" ;;
+    second) answers "http://$NATIVE_NET.6:8081/health" ;;
+    policyd) PYTHONPATH=policyd/src .venv/bin/python -m policyd check "$NATIVE_NET.4" 3000 ;;
+    varnish) answers "http://$VARNISH_LISTEN/.varnish/health" ;;
+    nginx) answers "http://$LISTEN_LOAD/.nginx/health" ;;
+    locust) answers "http://$LOCUST_ADDRESS/" ;;
+    esac >/dev/null 2>&1
+}
+answers() { .venv/bin/python native/health.py "$1"; }
+
+wait_for_native_health() {
+    for _ in {1..150}; do
+        if native_health "$1"; then return; fi
+        sleep 0.2
+    done
+    tail -n 20 "$NATIVE_RUN/log/$1.log" >&2
+    die "$1 did not become healthy: the lines above are the end of its log."
+}
+
+native_down() {
+    native_running || return 0
+    supervisorctl stop all >/dev/null || true # all at once; shutdown alone stops one after the other
+    supervisorctl shutdown >/dev/null
+    for _ in {1..100}; do
+        [ -S "$NATIVE_RUN/supervisor.sock" ] || return 0
+        sleep 0.1
+    done
+    die "supervisord did not stop within 10 seconds: $NATIVE_RUN/log/supervisord.log says why."
+}
+native_clean() { native_down && rm -rf "$NATIVE_DATA" "$NATIVE_RUN"; }
+native_status() {
+    local service
+    supervisorctl status || true # its exit code tells of stopped programs, as the table does
+    for service in "${native_services[@]}"; do
+        if native_health "$service"; then say "$service healthy"; else say "$service NOT healthy"; fi
+    done
+}
+native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
+native_password() { PYTHONPATH=backend/src .venv/bin/python -m upstage admin-password; }
+native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
+native_load() { (export LOADTEST_REPORTS=$PWD/$state/load && cd loadtest && ../.venv/bin/locust "${load_run[@]}"); }
+native_log() { tail -n 1000 "$NATIVE_RUN/log/$1.log"; }
+native_varnishlog() { varnishlog -n "$VARNISH_WORKDIR" "$@"; }
+native_reload() {
+    prepare_native_folders && sh "$NATIVE_RUN/varnish/reload.sh" && sh nginx/reload.sh
+}

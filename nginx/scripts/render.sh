@@ -1,0 +1,69 @@
+# shellcheck shell=sh disable=SC2034,SC2154  # other scripts set some variables, templates use some
+# Fills the templates, as the official nginx image does: copies every .conf and .conf.template of this configuration to
+# GENERATED_FOLDER, in the templates with each ${NAME} replaced by that setting. Sourced by start.sh and reload.sh.
+# https://hub.docker.com/_/nginx (environment variables in the configuration)
+set -eu
+cd "$(dirname "$0")"
+. scripts/settings.sh
+. scripts/certificate.sh
+configuration=$GENERATED_FOLDER/nginx.conf
+
+# --- What the templates need beside the settings.
+
+# server ADDRESS: what an `upstream` block may hold. nginx looks a host name in there up once and does not start without
+# an answer, so an unused socket takes its place; the maps in upstreams/ send such a service past the block.
+server() {
+    case $1 in
+    unix:*) echo "$1" ;;
+    *[!0-9.:]*) echo unix:unused ;;
+    *) echo "$1" ;;
+    esac
+}
+
+set -a
+VARNISH_SERVER=$(server "$VARNISH_ADDRESS")
+BACKEND_SERVER=$(server "$BACKEND_ADDRESS")
+BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")
+MIRROR_SERVER=$(server "$MIRROR_ADDRESS")
+MIRROR_STAGE_SERVER=$(server "$MIRROR_STAGE_ADDRESS")
+SECOND_SERVER=$(server "$SECOND_ADDRESS")
+SECOND_STAGE_SERVER=$(server "$SECOND_STAGE_ADDRESS")
+
+CLIENT_BURST=$((CLIENT_REQUESTS * 10))
+
+# The name servers of this machine or container: Docker's is 127.0.0.11, Podman has one for each network. nginx wants an
+# IPv6 address in brackets and knows no zone (fe80::1%eth0).
+name_servers=$(awk '$1 == "nameserver" && $2 !~ /%/ { print ($2 ~ /:/ ? "[" $2 "]" : $2) }' \
+    "${RESOLV_CONF:-/etc/resolv.conf}" 2>/dev/null | paste -s -d ' ' -)
+NAME_SERVERS=${NAME_SERVERS:-${name_servers:-127.0.0.1}}
+
+# HTTP/2 is a directive since nginx 1.25.1; before that it was a parameter of `listen`, which newer versions warn about.
+version=$(nginx -v 2>&1 | sed 's|.*nginx/\([0-9.]*\).*|\1|')
+if [ "$(printf '%s\n' 1.25.1 "$version" | sort -V | head -n 1)" = 1.25.1 ]; then
+    HTTP2_PARAMETER='' HTTP2_DIRECTIVE='http2 on;'
+else
+    HTTP2_PARAMETER=' http2' HTTP2_DIRECTIVE=''
+fi
+set +a
+
+# --- The files.
+
+command -v envsubst >/dev/null || die "envsubst is missing: apt-get install gettext-base"
+# nginx's own variables are in lower case, so envsubst leaves them alone.
+names=$(env | sed -n 's/^\([A-Z][0-9A-Z_]*\)=.*/${\1}/p')
+rm -rf "$GENERATED_FOLDER/mirror" "$GENERATED_FOLDER/second"
+cp -f --parents -- nginx.conf */*.conf "$GENERATED_FOLDER"
+for file in */*.template; do
+    case $file in
+    mirror/*) [ "$MIRROR_ADDRESS" ] || continue ;;
+    second/*) [ "$SECOND_ADDRESS" ] || continue ;;
+    esac
+    mkdir -p "$GENERATED_FOLDER/${file%/*}"
+    envsubst "$names" <"$file" >"$GENERATED_FOLDER/${file%.template}"
+done
+
+# Debian's list of modules names them relative to the prefix.
+ln -sfn /usr/lib/nginx/modules "$PREFIX/modules"
+
+# fingerprint: a checksum of all that nginx reads at a start or reload.
+fingerprint() { { nginx -T -q -e stderr -p "$PREFIX" -c "$configuration" && cat "$CERTIFICATE" "$CERTIFICATE_KEY"; } | cksum; }

@@ -1,0 +1,86 @@
+# shellcheck shell=sh disable=SC2154  # eval assigns value
+# Every setting with its default; README.md explains them. Sourced by render.sh. A wrong value ends the script with one
+# line, before any file is written.
+
+die() {
+    echo "$*" >&2
+    exit 1
+}
+
+set -a # exported, because envsubst reads the environment
+
+# Where nginx listens.
+LISTEN_HTTP=${LISTEN_HTTP:-8080}
+LISTEN_HTTPS=${LISTEN_HTTPS:-8443}
+LISTEN_LOAD=${LISTEN_LOAD:-8000}
+LISTEN_STAGE=${LISTEN_STAGE:-7230}
+LISTEN_LOAD_STAGE=${LISTEN_LOAD_STAGE:-17230}
+LISTEN_POLICY=${LISTEN_POLICY:-3000}
+LISTEN_LOAD_POLICY=${LISTEN_LOAD_POLICY:-13000}
+LISTEN_LOCUST=${LISTEN_LOCUST:-8089}
+LISTEN_SECOND_STAGE=${LISTEN_SECOND_STAGE:-7231}
+
+# Where the services are.
+VARNISH_ADDRESS=${VARNISH_ADDRESS:-unix:/run/proscenium/varnish.sock}
+VARNISH_TCP_ADDRESS=${VARNISH_TCP_ADDRESS:-varnish:8080}
+BACKEND_ADDRESS=${BACKEND_ADDRESS:-unix:/run/proscenium/backend.sock}
+BACKEND_STAGE_ADDRESS=${BACKEND_STAGE_ADDRESS:-unix:/run/proscenium/backend-stage.sock}
+BACKEND_METRICS_ADDRESS=${BACKEND_METRICS_ADDRESS:-backend:9110}
+POLICYD_ADDRESS=${POLICYD_ADDRESS:-policyd:3000}
+LOCUST_ADDRESS=${LOCUST_ADDRESS:-locust:8089}
+
+# Two services that most deployments do not have.
+MIRROR_ADDRESS=${MIRROR_ADDRESS:-}
+MIRROR_STAGE_ADDRESS=${MIRROR_STAGE_ADDRESS:-}
+SECOND_ADDRESS=${SECOND_ADDRESS:-}
+SECOND_STAGE_ADDRESS=${SECOND_STAGE_ADDRESS:-}
+
+# Folders.
+MEDIA_FOLDER=${MEDIA_FOLDER:-/srv/media}
+CERTIFICATE_FOLDER=${CERTIFICATE_FOLDER:-/var/tmp}
+GENERATED_FOLDER=${GENERATED_FOLDER:-/etc/nginx/generated}
+PREFIX=${PREFIX:-/tmp}
+
+# Names, limits and HTTPS.
+SERVER_NAMES=${SERVER_NAMES:-}
+CLIENT_CONNECTIONS=${CLIENT_CONNECTIONS:-400}
+CLIENT_REQUESTS=${CLIENT_REQUESTS:-300}
+LOGIN_REQUESTS=${LOGIN_REQUESTS:-30}
+CLIENT_STAGE_CONNECTIONS=${CLIENT_STAGE_CONNECTIONS:-1000}
+HTTPS_PORT=${HTTPS_PORT:-8443}
+HTTPS_REDIRECT=${HTTPS_REDIRECT:-off}
+TLS_CERTIFICATE=${TLS_CERTIFICATE:-}
+TLS_CERTIFICATE_KEY=${TLS_CERTIFICATE_KEY:-}
+
+set +a
+
+# check NAMES PATTERN MEANING: each of these settings is empty or one line that matches the extended regular expression.
+newline='
+'
+check() {
+    for name in $1; do
+        eval "value=\$$name"
+        case $value in
+        '') ;;
+        *"$newline"*) false ;;
+        *) printf '%s' "$value" | grep -Eqx "$2" ;;
+        esac || die "$name must be $3, not '$value'"
+    done
+}
+
+check 'LISTEN_HTTP LISTEN_HTTPS LISTEN_LOAD LISTEN_STAGE LISTEN_LOAD_STAGE LISTEN_POLICY LISTEN_LOAD_POLICY
+    LISTEN_LOCUST LISTEN_SECOND_STAGE' '([0-9.]+:)?[0-9]{1,5}' 'PORT or ADDRESS:PORT'
+check 'VARNISH_ADDRESS VARNISH_TCP_ADDRESS BACKEND_ADDRESS BACKEND_STAGE_ADDRESS BACKEND_METRICS_ADDRESS
+    POLICYD_ADDRESS LOCUST_ADDRESS MIRROR_ADDRESS MIRROR_STAGE_ADDRESS SECOND_ADDRESS SECOND_STAGE_ADDRESS' \
+    'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' 'unix:/PATH or HOST:PORT'
+check 'MEDIA_FOLDER CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX' '/[^"$;{}\\]*' 'an absolute path'
+check 'CLIENT_CONNECTIONS CLIENT_REQUESTS LOGIN_REQUESTS CLIENT_STAGE_CONNECTIONS HTTPS_PORT' '[1-9][0-9]{0,5}' \
+    'a whole number from 1 to 999999'
+check HTTPS_REDIRECT 'on|off' 'on or off'
+check SERVER_NAMES '[]0-9A-Za-z.:_ [*-]+' 'names and addresses separated by spaces'
+
+# pair NAME VALUE NAME VALUE: both are set, or neither.
+pair() { [ "${2:+set}" = "${4:+set}" ] || die "$1 and $3 belong together: set both"; }
+pair TLS_CERTIFICATE "$TLS_CERTIFICATE" TLS_CERTIFICATE_KEY "$TLS_CERTIFICATE_KEY"
+pair MIRROR_ADDRESS "$MIRROR_ADDRESS" MIRROR_STAGE_ADDRESS "$MIRROR_STAGE_ADDRESS"
+pair SECOND_ADDRESS "$SECOND_ADDRESS" SECOND_STAGE_ADDRESS "$SECOND_STAGE_ADDRESS"

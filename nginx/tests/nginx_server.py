@@ -1,0 +1,176 @@
+"""nginx with the deployed configuration: its environment names loopback ports and a test's origins."""
+
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from support.http import Response, connect, exchange, message
+from support.origin import EchoServer, Origin, Request
+from support.ports import free_ports
+from support.wait import wait_until
+
+NGINX = Path(__file__).resolve().parent.parent
+PATH = f"{os.environ['PATH']}:/usr/sbin"  # where Debian keeps nginx
+LISTENERS = (
+    *("LISTEN_HTTP", "LISTEN_HTTPS", "LISTEN_LOAD", "LISTEN_STAGE", "LISTEN_LOAD_STAGE"),
+    *("LISTEN_POLICY", "LISTEN_LOAD_POLICY", "LISTEN_LOCUST", "LISTEN_SECOND_STAGE"),
+)
+
+
+class NginxServer:
+    """The origins and, from `start` on, a running nginx. `settings` are added to its environment."""
+
+    def __init__(self, **settings: str) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="nginx-", dir="/tmp"))  # a socket's path must be short
+        self.folder.chmod(0o755)  # nginx's workers run as another user
+        self.scripts = NGINX
+        self.sockets, self.media = self.folder / "sockets", self.folder / "media"
+        self.generated, self.certificates = self.folder / "generated", self.folder / "certificates"
+        for folder in (self.sockets, self.media, self.generated, self.certificates):
+            folder.mkdir()
+        self.log = self.folder / "log"
+        self.varnish = Origin("varnish", self.sockets / "varnish.sock")
+        self.varnish_tcp = Origin("varnish over TCP")
+        self.backend = Origin("backend", self.sockets / "backend.sock")
+        self.metrics = Origin("metrics")
+        self.backend_stage = EchoServer("stage", self.sockets / "backend-stage.sock")
+        self.policyd = EchoServer("policyd")
+        self.locust = EchoServer("locust")
+        self.origins: list[Origin] = [
+            *(self.varnish, self.varnish_tcp, self.backend, self.metrics),
+            *(self.backend_stage, self.policyd, self.locust),
+        ]
+        # All of 127.0.0.0/8 is loopback. On an address of its own, no client's connection has the port.
+        self.address = f"127.{random.randint(64, 254)}.{random.randint(1, 254)}.{random.randint(1, 254)}"
+        ports = free_ports(len(LISTENERS), self.address)
+        self.public, self.https, self.load, self.stage, self.load_stage = ports[:5]
+        self.policy, self.load_policy, self.locust_page, self.second_stage = ports[5:]
+        self.settings = {
+            **{name: f"{self.address}:{port}" for name, port in zip(LISTENERS, ports, strict=True)},
+            "VARNISH_ADDRESS": self.varnish.address,
+            "VARNISH_TCP_ADDRESS": self.varnish_tcp.address,
+            "BACKEND_ADDRESS": self.backend.address,
+            "BACKEND_STAGE_ADDRESS": self.backend_stage.address,
+            "BACKEND_METRICS_ADDRESS": self.metrics.address,
+            "POLICYD_ADDRESS": self.policyd.address,
+            "LOCUST_ADDRESS": self.locust.address,
+            "MEDIA_FOLDER": str(self.media),
+            "GENERATED_FOLDER": str(self.generated),
+            "CERTIFICATE_FOLDER": str(self.certificates),
+            "PREFIX": str(self.folder),
+            **settings,
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        """Replace a text in a file, which must have it; the scripts then run from a copy of nginx/."""
+        if self.scripts == NGINX:
+            self.scripts = self.folder / "nginx"
+            shutil.copytree(NGINX, self.scripts, ignore=shutil.ignore_patterns("tests"))
+        path = self.scripts / name
+        text = path.read_text()
+        assert old in text, f"{name} has no {old!r}"
+        path.write_text(text.replace(old, new))
+
+    def run_script(self, name: str, **settings: str) -> subprocess.CompletedProcess[str]:
+        """Run one of the shell scripts to its end."""
+        return self._run(str(self.scripts / name), **settings)
+
+    def render(self, **settings: str) -> subprocess.CompletedProcess[str]:
+        """Fill the templates without running nginx."""
+        start = str(self.scripts / "start.sh")
+        return self._run("-c", '. "$(dirname "$0")/scripts/render.sh"', start, **settings)
+
+    def _run(self, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["sh", *arguments],
+            env={"PATH": PATH, **self.settings, **settings},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=20,
+        )
+
+    def start(self) -> None:
+        """Run start.sh; wait until nginx answers."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                ["sh", self.scripts / "start.sh"],
+                env={"PATH": PATH, **self.settings},
+                stdout=log,
+                stderr=log,
+            )
+
+        def answers() -> bool:
+            assert self.process
+            if self.process.poll() is not None:
+                raise RuntimeError(f"nginx has ended: {self.log.read_text()}")
+            return self.request("/.nginx/health", port=self.load).status == 204
+
+        wait_until(answers, every=0.02)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.process:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(10)
+        for origin in self.origins:
+            origin.close()
+        shutil.rmtree(self.folder)
+
+    def connect(self, port: int | None = None, source: str = "") -> socket.socket:
+        """A TCP connection to one of nginx's ports, the public one by default; `source` is any 127.x.y.z."""
+        return connect((self.address, port or self.public), source=source)
+
+    def exchange(
+        self, data: bytes, port: int | None = None, method: str = "GET", source: str = ""
+    ) -> Response:
+        """Send bytes as they are; return the first response."""
+        return exchange((self.address, port or self.public), data, method, source)
+
+    def request(
+        self,
+        path: str,
+        host: str = "localhost",
+        method: str = "GET",
+        port: int | None = None,
+        body: bytes = b"",
+        source: str = "",
+        **headers: str,
+    ) -> Response:
+        """One request over a connection of its own; `if_none_match="x"` becomes `if-none-match: x`."""
+        return self.exchange(message(path, host, method, body, **headers), port, method, source)
+
+    def answer_all(self, answer: Callable[[Request], bytes]) -> None:
+        """Give every origin the same answer."""
+        for origin in self.origins:
+            origin.answer = answer
+
+    @property
+    def requests(self) -> list[Request]:
+        """The requests that arrived at any origin."""
+        return [request for origin in self.origins for request in origin.requests]
+
+    def workers(self, title: bytes = b"nginx: worker process") -> set[int]:
+        """The process numbers of nginx's workers, those that are shutting down included."""
+        assert self.process
+        master = self.process.pid
+        children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
+        return {int(child) for child in children if title in Path(f"/proc/{child}/cmdline").read_bytes()}
+
+    def log_lines(self, pattern: str) -> list[str]:
+        """The lines of all of nginx's logs that match a pattern."""
+        return [line for line in self.log.read_text().splitlines() if re.search(pattern, line)]

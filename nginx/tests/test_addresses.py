@@ -1,0 +1,133 @@
+"""The seam: the same files for every form of address, and for services that a deployment does not have."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from name_server import NameServer
+from nginx_server import NginxServer
+from support.origin import EchoServer, Origin, Request, response
+from support.wait import wait_until
+
+
+@pytest.fixture
+def over_tcp(fresh: NginxServer) -> Iterator[dict[str, Origin]]:
+    """Origins on TCP ports for all services that are behind a Unix socket by default."""
+    origins = {
+        "VARNISH_ADDRESS": Origin("varnish"),
+        "BACKEND_ADDRESS": Origin("backend"),
+        "BACKEND_STAGE_ADDRESS": EchoServer("stage"),
+        "MIRROR_ADDRESS": Origin("mirror"),
+        "MIRROR_STAGE_ADDRESS": EchoServer("mirror's stage"),
+        "SECOND_ADDRESS": Origin("second"),
+        "SECOND_STAGE_ADDRESS": EchoServer("second's stage"),
+    }
+    yield origins
+    for origin in origins.values():
+        origin.close()
+
+
+def first_line(server: NginxServer, port: int) -> bytes:
+    """What the echo server behind a stream port says first: the PROXY header."""
+    with server.connect(port) as connection, connection.makefile("rb") as stream:
+        return stream.readline()
+
+
+def everything_answers(server: NginxServer) -> bool:
+    """Whether each site, WebSocket and stream port reaches its service."""
+    sites = {
+        "localhost": "varnish",
+        "classic.localhost": "varnish over TCP",
+        "nginx.localhost": "backend",
+        "static.localhost": "backend",
+        "second.localhost": "varnish",
+    }
+    assert {host: server.request("/%41?b=%41", host).text for host in sites} == sites
+    for host in sites:
+        expected = "second" if host == "second.localhost" else "backend"
+        assert server.request("/ws", host).text == expected
+    assert server.request("/media/video/a.jpg", "second.localhost").text == "second"
+    assert server.request("/.nginx/backend", port=server.load).text == "metrics"
+    for port in (server.stage, server.second_stage):
+        assert first_line(server, port).startswith(b"PROXY TCP4 ")
+    for port in (server.policy, server.locust_page):
+        with server.connect(port) as connection:
+            connection.sendall(b"a")
+            assert connection.recv(1) == b"A"
+    return True
+
+
+def test_ip_addresses_behave_like_sockets(fresh: NginxServer, over_tcp: dict[str, Origin]) -> None:
+    """Connections are kept, and the mirror stands by."""
+    fresh.settings |= {name: origin.address for name, origin in over_tcp.items()}
+    fresh.start()
+    assert everything_answers(fresh)
+    assert {request.target for request in over_tcp["VARNISH_ADDRESS"].requests} == {"/A?b=%41"}
+    with fresh.connect() as connection:  # one worker
+        for _ in range(5):
+            connection.sendall(b"GET /kept HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            while not connection.recv(65536).endswith(b"varnish"):
+                pass
+    kept = [request for request in over_tcp["VARNISH_ADDRESS"].requests if request.target == "/kept"]
+    assert len({request.connection for request in kept}) == 1
+    over_tcp["BACKEND_ADDRESS"].close()
+    over_tcp["BACKEND_STAGE_ADDRESS"].close()
+    assert fresh.request("/", "nginx.localhost").text == "mirror"
+    assert first_line(fresh, fresh.stage).startswith(b"PROXY TCP4 ")
+    assert over_tcp["MIRROR_STAGE_ADDRESS"].connections == 1
+
+
+def test_host_names_are_looked_up_again_and_need_not_be_known_at_the_start(
+    fresh: NginxServer, over_tcp: dict[str, Origin]
+) -> None:
+    """As on a network of containers, where a service comes later, or back under another address."""
+    name_server = NameServer()
+    fresh.settings["NAME_SERVERS"] = name_server.address
+    for name, origin in over_tcp.items():
+        fresh.settings[name] = f"{name.lower().replace('_', '-')}.test:{origin.port}"
+    for name in ("VARNISH_TCP_ADDRESS", "BACKEND_METRICS_ADDRESS", "POLICYD_ADDRESS", "LOCUST_ADDRESS"):
+        port = fresh.settings[name].split(":")[1]
+        fresh.settings[name] = f"{name.lower().replace('_', '-')}.test:{port}"
+    names = [value.split(":")[0] for value in fresh.settings.values() if ".test:" in value]
+    try:
+        fresh.start()
+        assert fresh.request("/").status == 503
+        assert first_line(fresh, fresh.stage) == b""
+        name_server.names = dict.fromkeys(names, "127.0.0.1")
+        assert wait_until(lambda: everything_answers(fresh))
+        name_server.names = dict.fromkeys(names, "127.0.0.3")
+        wait_until(lambda: fresh.request("/away").status == 503)
+        name_server.names = dict.fromkeys(names, "127.0.0.1")
+        assert wait_until(lambda: everything_answers(fresh))
+    finally:
+        name_server.close()
+
+
+def test_an_optional_service_is_left_out_until_its_address_is_set(fresh: NginxServer) -> None:
+    fresh.start()
+    assert fresh.request("/", "second.localhost").status == 421
+    with pytest.raises(ConnectionRefusedError):
+        fresh.connect(fresh.second_stage)
+    assert not (fresh.generated / "mirror").exists()
+    assert "backup" not in "".join(path.read_text() for path in (fresh.generated / "upstreams").iterdir())
+
+    second, stage = Origin("second", fresh.sockets / "second.sock"), EchoServer("stage", fresh.sockets / "s")
+    set_ = {"SECOND_ADDRESS": second.address, "SECOND_STAGE_ADDRESS": stage.address}
+    try:
+        assert fresh.run_script("reload.sh", **set_).returncode == 0
+        # For a moment the old workers take connections, too.
+        wait_until(lambda: {fresh.request("/", "second.localhost").text for _ in range(20)} == {"varnish"})
+        assert fresh.varnish.requests[-1].headers["host"] == "second.localhost"
+        assert fresh.request("/ws", "second.localhost").text == "second"
+
+        def moved(_: Request) -> bytes:
+            return response(status="302 Found", location="http://second.localhost:8081/x")
+
+        fresh.varnish.answer = moved
+        assert fresh.request("/", "second.localhost").headers["location"] == "/x"
+        assert first_line(fresh, fresh.second_stage).startswith(b"PROXY TCP4 ")
+        assert fresh.run_script("reload.sh").returncode == 0
+        wait_until(lambda: {fresh.request("/", "second.localhost").status for _ in range(20)} == {421})
+    finally:
+        second.close()
+        stage.close()

@@ -1,0 +1,111 @@
+"""reload.sh: new files and settings without a lost request, and a mistake that changes nothing."""
+
+import socket
+import threading
+import time
+
+from nginx_server import NginxServer
+from support.wait import wait_until
+
+
+def test_a_reload_under_load_loses_no_request(fresh: NginxServer) -> None:
+    fresh.start()
+    failed: list[str] = []
+    done = threading.Event()
+    counts = [0, 0, 0, 0]
+
+    def visit(number: int) -> None:
+        while not done.is_set():
+            try:
+                answer = fresh.request(f"/{number}", port=fresh.load)
+                if answer.status != 200:
+                    failed.append(str(answer))
+            except OSError as error:
+                failed.append(repr(error))
+            counts[number] += 1
+            time.sleep(0.003)  # each request costs a port for a minute
+
+    clients = [threading.Thread(target=visit, args=[number]) for number in range(len(counts))]
+    for client in clients:
+        client.start()
+    for text in ("first", "second", "third"):
+        fresh.edit("sites/error_page.conf", "There is a queue", f"{text} There is a queue")
+        reloaded = fresh.run_script("reload.sh")
+        assert (reloaded.returncode, reloaded.stdout) == (0, "")
+        time.sleep(0.2)
+    done.set()
+    for client in clients:
+        client.join()
+    assert failed == []
+    assert min(counts) > 10
+
+
+def test_a_reload_brings_the_new_files(fresh: NginxServer) -> None:
+    fresh.start()
+    fresh.edit("sites/common.conf", "return 204;", "return 200 new;")
+    assert fresh.request("/.nginx/health").status == 204
+    assert fresh.run_script("reload.sh").returncode == 0
+    wait_until(lambda: fresh.request("/.nginx/health").text == "new")
+
+
+def test_a_reload_without_a_change_replaces_no_worker(fresh: NginxServer) -> None:
+    fresh.start()
+    wait_until(lambda: len(fresh.workers()) == 4)
+    before = fresh.workers()
+    assert fresh.run_script("reload.sh").returncode == 0
+    time.sleep(0.5)
+    assert fresh.workers() == before
+
+
+def test_one_generation_of_old_workers_keeps_its_stage_sockets(fresh: NginxServer) -> None:
+    """An older one ends."""
+    fresh.start()
+    players: list[socket.socket] = []
+    for number in range(3):
+        player = fresh.connect(fresh.stage)
+        assert player.recv(100)
+        players.append(player)
+        before = fresh.workers()
+        fresh.edit("nginx.conf", "http {", f"http {{ # edit {number}")
+        assert fresh.run_script("reload.sh").returncode == 0
+
+        def replaced(before: set[int] = before) -> bool:
+            serving = fresh.workers() - fresh.workers(b"shutting down")
+            return len(serving) == 4 and not serving & before
+
+        wait_until(replaced)
+        wait_until(lambda: len(fresh.workers()) <= 8)
+    assert [still_connected(player) for player in players] == [False, False, True]
+    for player in players:
+        player.close()
+
+
+def still_connected(player: socket.socket) -> bool:
+    """Whether the stage still echoes."""
+    player.settimeout(1)
+    try:
+        player.sendall(b"still here\0")
+        return bool(player.recv(100))
+    except OSError:
+        return False
+
+
+def test_a_broken_file_is_rejected_with_its_line(fresh: NginxServer) -> None:
+    fresh.start()
+    wait_until(lambda: len(fresh.workers()) == 4)
+    before = fresh.workers()
+    line = len((fresh.scripts / "sites" / "nginx.conf").read_text().splitlines()) + 1
+    fresh.edit("sites/nginx.conf", "}\n}\n", "}\n}\nserver { listen 99999; }\n")
+    rejected = fresh.run_script("reload.sh")
+    assert rejected.returncode == 1
+    assert f"{fresh.generated}/sites/nginx.conf:{line}" in rejected.stdout
+    assert fresh.request("/").status == 200
+    assert fresh.workers() == before
+    fresh.edit("sites/nginx.conf", "server { listen 99999; }\n", "")
+    assert fresh.run_script("reload.sh").returncode == 0
+
+
+def test_a_reload_without_a_running_nginx_fails(fresh: NginxServer) -> None:
+    ended = fresh.run_script("reload.sh")
+    assert ended.returncode == 1
+    assert ended.stdout.startswith("nginx is not running")

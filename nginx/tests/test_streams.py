@@ -1,0 +1,60 @@
+"""The ports that do not speak HTTP."""
+
+import contextlib
+import re
+import socket
+
+from nginx_server import NginxServer
+from support.wait import wait_until
+
+SETTINGS = {"CLIENT_STAGE_CONNECTIONS": "350"}
+
+
+def test_the_stage_gets_the_clients_address_and_then_every_byte(server: NginxServer) -> None:
+    with server.connect(server.stage) as connection, connection.makefile("rb") as stream:
+        own = connection.getsockname()[1]
+        assert stream.readline() == f"PROXY TCP4 127.0.0.1 {server.address} {own} {server.stage}\r\n".encode()
+        connection.sendall(b"mode=join\0\xff\0")
+        assert stream.read(12) == b"MODE=JOIN\0\xff\0"
+    (line,) = wait_until(lambda: server.log_lines(f"stream:{server.stage} 200 "))
+    assert re.match(r"127\.0\.0\.1 .*in=12 ", line)
+
+
+def test_the_policy_answers_a_half_closed_connection(server: NginxServer) -> None:
+    with server.connect(server.policy) as connection:
+        connection.sendall(b"<policy-file-request/>\0")
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(100) == b"<POLICY-FILE-REQUEST/>\0"
+
+
+def test_locusts_page_is_forwarded(server: NginxServer) -> None:
+    with server.connect(server.locust_page) as connection:
+        connection.sendall(b"get / ")
+        assert connection.recv(100) == b"GET / "
+
+
+def hold(server: NginxServer, port: int, count: int) -> int:
+    """Open `count` connections at once; return how many of them are served."""
+    opened = [server.connect(port) for _ in range(count)]
+    try:
+        served = 0
+        for connection in opened:
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(b"bravo")
+                served += bool(connection.recv(100))
+        return served
+    finally:
+        for connection in opened:
+            connection.close()
+
+
+def test_each_port_has_room_for_a_class_and_a_limit(server: NginxServer) -> None:
+    assert hold(server, server.stage, 300) == 300
+    assert wait_until(lambda: hold(server, server.stage, 360) == 350)
+    assert hold(server, server.policy, 300) == 300
+    assert wait_until(lambda: hold(server, server.policy, 410) == 400)
+
+
+def test_the_load_ports_have_no_limit(server: NginxServer) -> None:
+    assert hold(server, server.load_stage, 410) == 410
+    assert hold(server, server.load_policy, 410) == 410

@@ -1,0 +1,85 @@
+"""What nginx may use up, whatever all its clients do together."""
+
+import http.client
+import os
+import select
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from nginx_server import NginxServer
+from support.origin import response
+from support.wait import wait_until
+
+
+def test_the_micro_cache_holds_a_bounded_number_of_copies(fresh: NginxServer) -> None:
+    """More URLs than there are keys: no request is rejected or cut off, and old copies make room."""
+    fresh.start()
+    fresh.varnish.answer = lambda _: response("y" * 1000, x_accel_expires=f"@{int(time.time())}")
+
+    def ask(client: int) -> Counter[tuple[int, int]]:
+        connection = http.client.HTTPConnection(fresh.address, fresh.load, timeout=10)
+        received: Counter[tuple[int, int]] = Counter()
+        for number in range(1000):
+            connection.request("GET", f"/media/a.svg?{client}-{number}", headers={"Host": "localhost"})
+            answer = connection.getresponse()
+            received[answer.status, len(answer.read())] += 1
+        connection.close()
+        return received
+
+    with ThreadPoolExecutor(5) as pool:
+        total = sum(pool.map(ask, range(5)), Counter[tuple[int, int]]())
+    assert total == Counter({(200, 1000): 5000})
+    copies = sum(len(files) for _, _, files in os.walk(fresh.folder / "micro_cache"))
+    # More than may be in use at a time (`in_progress`), and about as many as compose.yaml counts with.
+    assert 2400 < copies <= 3100
+    # Collisions of two workers (sites/default.conf.template), which must stay rare.
+    assert len(fresh.log_lines("could not allocate")) < 50
+
+
+def test_requests_in_progress_are_limited(fresh: NginxServer) -> None:
+    """Those of many addresses together, and on the load port, too."""
+    fresh.edit("limits/requests.conf.template", "in_progress 2400", "in_progress 20")
+    fresh.start()
+    go = threading.Event()
+    fresh.varnish.answer = lambda _: response("x") if go.wait(10) else b""
+    with ThreadPoolExecutor(30) as pool:
+        asked = [
+            pool.submit(fresh.request, "/", source=f"127.0.3.{number + 1}", port=port)
+            for number in range(15)
+            for port in (fresh.public, fresh.load)
+        ]
+        wait_until(lambda: sum(answer.done() for answer in asked) == 10)
+        go.set()
+        assert Counter(answer.result().status for answer in asked) == Counter({200: 20, 429: 10})
+
+
+def test_uploads_are_limited_and_wait_on_the_disk(fresh: NginxServer) -> None:
+    fresh.edit("limits/requests.conf.template", "uploads 40", "uploads 3")
+    fresh.start()
+    head = b"POST /admin/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
+    uploads = [fresh.connect(source=f"127.0.4.{number + 1}") for number in range(5)]
+    for connection in uploads:
+        connection.sendall(head + b"x" * 100_000)
+    wait_until(lambda: len(select.select(uploads, [], [], 0)[0]) == 2)
+    time.sleep(0.2)
+    rejected = select.select(uploads, [], [], 0)[0]
+    assert len(rejected) == 2
+    assert all(b" 429 " in connection.recv(100) for connection in rejected)
+    opened = [os.readlink(fd) for worker in fresh.workers() for fd in Path(f"/proc/{worker}/fd").iterdir()]
+    assert sum(str(fresh.certificates / "client_temp") in file for file in opened) == 3
+    assert fresh.request("/admin/x", method="POST", body=b"a form").status == 200
+    assert [request.body for request in fresh.requests] == [b"a form"]  # no upload has reached Varnish
+    for connection in uploads:
+        connection.close()
+
+
+def test_a_rejection_is_in_the_access_log_only(fresh: NginxServer) -> None:
+    """A flood would fill the error log."""
+    fresh.settings["CLIENT_REQUESTS"] = "1"
+    fresh.start()
+    assert 429 in {fresh.request("/").status for _ in range(30)}
+    wait_until(lambda: fresh.log_lines('" localhost 429 '))
+    assert not fresh.log_lines("limiting (requests|connections)")

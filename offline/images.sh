@@ -1,0 +1,74 @@
+# shellcheck shell=bash
+# Chooses the images: the official ones if they are on this machine or a registry has them, otherwise those of
+# offline/Dockerfile.
+
+choose_images() {
+    local image
+    for image in $(base_images); do
+        if here "$image" || registry_answers "$image"; then continue; fi
+        say "No image registry answers for $image: the images come from Debian packages (offline/README.md)."
+        ensure_offline_images
+        # Exported, because Compose prefers the environment to .env.
+        set -a
+        . offline/images.env
+        set +a
+        link_override
+        return
+    done
+    # Images named in the environment or .env say nothing about the official ones.
+    if [ -z "${NGINX_IMAGE:-}${VARNISH_IMAGE:-}${PYTHON_IMAGE:-}${LOCUST_IMAGE:-}" ]; then unlink_override; fi
+}
+
+# The images that Compose would have to pull: all but the two that it builds. COMPOSE_FILE leaves our override out.
+base_images() {
+    docker compose config | sed -n 's/^ *\(image\|PYTHON_IMAGE\): //p' | sort -u |
+        grep -vxF -e "${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" -e "${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}"
+}
+
+here() { docker image inspect "$1" >/dev/null 2>&1; }
+
+registry_answers() { timeout 8 docker manifest inspect "$1" >/dev/null 2>&1; }
+
+# --- Building
+
+# Each image carries a checksum of what it is made from; an image whose checksum is still right is not built again.
+ensure_offline_images() {
+    local target content built
+    ensure_base
+    content=$(offline_content)
+    for target in nginx varnish python locust; do
+        built=$(docker image inspect -f '{{index .Config.Labels "content"}}' "proscenium/$target:offline" 2>/dev/null || true)
+        if [ "$built" = "$content" ]; then continue; fi
+        step "Building the offline image for $target"
+        quietly "build-$target" docker build --label "content=$content" -f offline/Dockerfile --target "$target" \
+            -t "proscenium/$target:offline" loadtest
+    done
+}
+
+offline_content() {
+    { docker image inspect -f '{{.Id}}' proscenium/base:trixie && cat offline/Dockerfile loadtest/requirements.lock; } | cksum | tr ' ' -
+}
+
+ensure_base() {
+    if here proscenium/base:trixie; then return; fi
+    may_install || die "Without a registry the images are built from Debian packages, which takes root on Debian or Ubuntu. Type: sudo make up, or make up MODE=native"
+    has debootstrap || { step "Installing debootstrap"; install_packages debootstrap; }
+    step "Making the offline base image (debootstrap, about half a minute)"
+    quietly debootstrap offline/base.sh proscenium/base:trixie
+}
+
+# --- Plain Compose commands. Compose reads compose.override.yaml by itself, so a link to offline/compose.yaml tells it
+# the names of the offline images. The user may have another file there, which stays.
+
+override=compose.override.yaml
+override_is_ours() { [ "$(readlink $override)" = offline/compose.yaml ]; }
+
+link_override() {
+    if [ ! -e $override ]; then
+        ln -s offline/compose.yaml $override
+    elif ! override_is_ours; then
+        say "$override is yours, so plain Compose commands need this first: set -a; . offline/images.env; set +a"
+    fi
+}
+
+unlink_override() { if override_is_ours; then rm $override; fi; }

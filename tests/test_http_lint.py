@@ -1,0 +1,68 @@
+"""httplint, the linter behind REDbot, has no complaint about the responses of any site."""
+
+import http.client
+import time
+
+import pytest
+from httplint import HttpRequestLinter, HttpResponseLinter, levels
+
+from stack import Stack
+
+RESPONSES = {
+    "page": ("GET", "/stages/demo", {}),
+    "front page": ("GET", "/", {}),
+    "private page": ("GET", "/admin/", {"Cookie": "who=me"}),
+    "key": ("GET", "/admin/id", {}),
+    "media": ("GET", "/media/bench/small.swf", {}),
+    "part of it": ("GET", "/media/bench/small.swf", {"Range": "bytes=100-199"}),
+    "no such part": ("GET", "/media/bench/small.swf", {"Range": "bytes=99999999-"}),
+    "headers alone": ("HEAD", "/media/bench/small.swf", {}),
+    "style": ("GET", "/style/main.css", {"Accept-Encoding": "gzip"}),
+    "redirect": ("GET", "/admin", {}),
+    "not found": ("GET", "/nowhere", {}),
+    "not allowed": ("POST", "/media/bench/tiny.html", {}),
+    "rejected method": ("PURGE", "/", {}),
+    "robots": ("GET", "/robots.txt", {}),
+    "icon": ("GET", "/favicon.ico", {}),
+}
+# A 416 of nginx has the headers of the file without its validators.
+HARMLESS = {
+    ("static.localhost", "no such part"): [
+        "This response cannot be served from cache without validation, and doesn't have a validator."
+    ]
+}
+HOSTS = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost")
+
+
+def complaints(stack: Stack, host: str, method: str, path: str, headers: dict[str, str]) -> list[str]:
+    """The linter's warnings about one response."""
+    now = time.time()
+    asked = HttpRequestLinter(start_time=now)
+    asked.process_request_topline(method.encode(), stack.url(path, host).encode(), b"1.1")
+    sent = {"Host": f"{host}:{stack.ports['HTTP_PORT']}", **headers}
+    asked.process_headers([(name.encode(), value.encode()) for name, value in sent.items()])
+    asked.finish_content(True)
+
+    connection = http.client.HTTPConnection("127.0.0.1", stack.ports["HTTP_PORT"], timeout=20)
+    connection.request(method, path, headers=sent)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+
+    linter = HttpResponseLinter(start_time=now, _related=asked, no_content=method == "HEAD")
+    linter.process_response_topline(b"1.1", str(answer.status).encode(), answer.reason.encode())
+    linter.process_headers([(name.encode(), value.encode()) for name, value in answer.getheaders()])
+    linter.feed_content(body)
+    linter.finish_content(True)
+    return [str(note.summary) for note in linter.notes if note.level in (levels.WARN, levels.BAD)]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("name", RESPONSES)
+def test_response(stack: Stack, host: str, name: str) -> None:
+    method, path, headers = RESPONSES[name]
+    assert complaints(stack, host, method, path, headers) == HARMLESS.get((host, name), [])
+
+
+def test_the_response_to_an_unknown_host(stack: Stack) -> None:
+    assert complaints(stack, "nobody.example", "GET", "/", {}) == []

@@ -1,0 +1,78 @@
+"""The stack on the newest versions: nginx and Vinyl Cache from Debian unstable, Locust without our lock.
+
+offline/Dockerfile builds these images, too; only the packages differ.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stack import PROJECT, REPO
+from test_static import check
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here"),
+]
+
+SID = "proscenium/base:sid"
+INSTALLABLE = "apt-get update && apt-get install -y --download-only --no-install-recommends nginx vinyl-cache"
+
+
+def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in the project folder; its output and exit code."""
+    return subprocess.run(
+        command,
+        cwd=REPO,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def build(target: str, **arguments: str) -> str:
+    """Build one image of offline/Dockerfile; its name. Skip the test if the mirror of sid is at fault."""
+    image = f"proscenium/{target}:newest"
+    options = [option for name, value in arguments.items() for option in ("--build-arg", f"{name}={value}")]
+    file = ("-f", "offline/Dockerfile", "--target", target)
+    built = run("docker", "build", "-t", image, *file, *options, "loadtest")
+    if built.returncode and arguments["BASE"] == SID:
+        installed = run("docker", "run", "--rm", SID, "sh", "-c", INSTALLABLE)
+        if installed.returncode:
+            pytest.skip(f"Debian unstable cannot be installed from its mirror today:\n{installed.stdout}")
+    assert built.returncode == 0, built.stdout
+    return image
+
+
+@pytest.fixture(scope="module")
+def newest() -> dict[str, str]:
+    """The environment that names the newest images, built now, and a stack of their own."""
+    base = "proscenium/base:trixie"
+    offline = run("docker", "image", "inspect", base).returncode == 0
+    stable, unstable = (base, base) if offline else ("debian:trixie-slim", "debian:sid-slim")
+    check("docker", "build", "-q", "-t", SID, "--build-arg", f"BASE={unstable}", REPO / "tests" / "newest")
+    return {
+        "NGINX_IMAGE": build("nginx", BASE=SID),
+        "VARNISH_IMAGE": build("varnish", BASE=SID, VARNISH="vinyl-cache"),
+        "PYTHON_IMAGE": build("python", BASE=stable),
+        "LOCUST_IMAGE": build("locust", BASE=stable, LOCUST="locust==2.47.0"),
+        "COMPOSE_PROJECT_NAME": f"{PROJECT}-newest",
+    }
+
+
+def passes(newest: dict[str, str], *selection: str) -> None:
+    """Run other tests of this folder with the newest images."""
+    done = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *selection, **newest)
+    assert done.returncode == 0, done.stdout[-20_000:]
+
+
+def test_the_newest_images_keep_the_contract_and_every_rule(newest: dict[str, str]) -> None:
+    passes(newest, "tests/test_images.py")
+
+
+def test_the_whole_stack_passes_its_acceptance_tests_on_the_newest_images(newest: dict[str, str]) -> None:
+    passes(newest, "tests", "-m", "not slow", "-k", "containers")

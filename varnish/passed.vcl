@@ -1,0 +1,8 @@
+# What never meets the cache: the workshop, the Flash client, WebSockets, webcam frames.
+
+sub vcl_recv {
+    # The pattern ends at a slash: /admin/ is the workshop, /administrator is an ordinary page.
+    if (req.url ~ "^/(admin|swf|ws|media/video)(/|\?|$)") {
+        return (pass);
+    }
+}

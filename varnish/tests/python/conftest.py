@@ -1,0 +1,39 @@
+"""The version of Varnish that is tested, and a running one for the tests that need more than a VTC."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from varnish_server import PATH, VarnishServer
+
+
+def pytest_report_header() -> str:
+    program = shutil.which("varnishd", path=PATH)
+    if program is None:
+        return "varnishd: none"
+    done = subprocess.run([program, "-V"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return f"varnishd: {done.stdout.splitlines()[0]}, {program}"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[VarnishServer]:
+    """A running Varnish for the tests of one module."""
+    with VarnishServer() as running:
+        running.start()
+        yield running
+
+
+@pytest.fixture
+def fresh() -> Iterator[VarnishServer]:
+    """A Varnish of the test's own, not started yet."""
+    with VarnishServer() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def forget(request: pytest.FixtureRequest) -> None:
+    """Forget what the module's backend was asked in the test before."""
+    if "server" in request.fixturenames:
+        request.getfixturevalue("server").backend.forget()

@@ -1,0 +1,107 @@
+"""reload.sh on a busy Varnish: no request notices, and a broken file changes nothing."""
+
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
+
+import pytest
+
+from varnish_server import VarnishServer
+
+VERSION = re.compile(r"^(?!discarded).*\b((?:classic|default)_\d\S*)", flags=re.M)
+
+
+@pytest.fixture
+def server() -> Iterator[VarnishServer]:
+    """A running Varnish with a copy of the VCL, which the test may change."""
+    with VarnishServer() as server:
+        server.copy_scripts()
+        server.start()
+        yield server
+
+
+def versions(server: VarnishServer) -> set[str]:
+    """The names of the loaded VCLs."""
+    return set(VERSION.findall(server.cli("vcl.list")))
+
+
+def append(server: VarnishServer, file: str, text: str) -> int:
+    """Add lines to a file; return the number of the first."""
+    vcl = server.scripts / file
+    before = vcl.read_text()
+    vcl.write_text(before + text)
+    return before.count("\n") + 1
+
+
+@contextmanager
+def crowd(server: VarnishServer) -> Iterator[list[str]]:
+    """Four clients that keep sending requests; yields what went wrong."""
+    wrong: list[str] = []
+    over = threading.Event()
+    asked = [0, 0, 0, 0]
+
+    def visit(number: int) -> None:
+        address = None if number % 2 else server.socket
+        host = "classic.localhost" if number == 3 else "upstage.localhost"
+        while not over.is_set():
+            try:
+                status = server.request(f"/media/{asked[number] % 50}.svg", host, address=address).status
+            except (OSError, HTTPException) as problem:
+                wrong.append(repr(problem))
+            else:
+                if status != 200:
+                    wrong.append(str(status))
+            asked[number] += 1
+            time.sleep(0.002)  # each request over TCP costs a port for a minute
+
+    clients = [threading.Thread(target=visit, args=(number,)) for number in range(4)]
+    for client in clients:
+        client.start()
+    try:
+        yield wrong
+    finally:
+        over.set()
+        for client in clients:
+            client.join(20)
+    assert min(asked) > 20, asked
+
+
+def test_a_new_version_is_loaded_under_load_and_the_cache_stays_full(server: VarnishServer) -> None:
+    server.request("/media/kept.svg")
+    with crowd(server) as wrong:
+        for edition in "234":
+            for file in ("default.vcl", "classic.vcl"):
+                append(server, file, f'sub vcl_deliver {{ set resp.http.X-Edition = "{edition}"; }}\n')
+            done = server.run_script("reload.sh")
+            assert done.returncode == 0, done.stdout
+            for host in ("upstage.localhost", "classic.localhost"):
+                assert server.request("/", host).headers["x-edition"] == edition
+            time.sleep(0.1)
+    assert wrong == []
+    assert server.request("/media/kept.svg").headers["cache-status"].startswith("varnish; hit")
+
+
+def test_old_versions_are_discarded(server: VarnishServer) -> None:
+    before = versions(server)
+    for _ in range(2):
+        assert server.run_script("reload.sh").returncode == 0
+        assert len(versions(server)) == 2
+    assert not before & versions(server)
+
+
+def test_a_broken_file_is_rejected_with_its_name_and_line(server: VarnishServer) -> None:
+    """In the VCL that is compiled first, in the other one, and in a file of both."""
+    before = versions(server)
+    with crowd(server) as wrong:
+        for file in ("classic.vcl", "default.vcl", "media.vcl"):
+            text = (server.scripts / file).read_text()
+            line = append(server, file, "sub vcl_recv { set req.http.Oops = ; }\n")
+            done = server.run_script("reload.sh")
+            assert done.returncode == 1
+            assert re.search(rf"{file}'? Line {line} ", done.stdout)
+            (server.scripts / file).write_text(text)
+    assert versions(server) == before
+    assert wrong == []

@@ -1,0 +1,96 @@
+"""start.sh: listeners, the secret, storage and varnishd's parameters."""
+
+import re
+import stat
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from support.wait import wait_until
+from varnish_server import VarnishServer
+
+
+def test_the_unix_socket_is_nginx_s_and_every_user_may_connect(server: VarnishServer) -> None:
+    assert stat.S_IMODE(server.socket.stat().st_mode) == 0o666
+    first = server.request("/media/a.svg", address=server.socket)
+    assert (first.status, first.text) == (200, "backend")
+    second = server.request("/media/a.svg", address=server.socket)
+    assert second.headers["x-accel-expires"].startswith("@")
+    assert "x-accel-expires" not in server.request("/media/a.svg").headers
+
+
+def test_purging_is_for_a_listener_of_its_own(server: VarnishServer) -> None:
+    server.request("/media/purged.svg")
+    assert server.request("/media/purged.svg", method="PURGE").status == 405
+    purge = ("127.0.0.1", server.purge_port)
+    assert server.request("/media/purged.svg", method="PURGE", address=purge).status == 200
+    assert "fwd=uri-miss" in server.request("/media/purged.svg").headers["cache-status"]
+
+
+def test_the_secret_is_made_at_the_start_for_its_owner_only(server: VarnishServer) -> None:
+    secret = server.generated / "secret"
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert len(secret.read_bytes()) > 32
+    assert server.cli("ping").startswith("PONG")
+
+
+def test_the_storage_is_what_the_setting_says(server: VarnishServer) -> None:
+    assert re.search(r"s0\s*=\s*file", server.cli("storage.list"))
+    assert (server.folder / "cache.bin").stat().st_size == 16 * 1024 * 1024
+
+
+def test_a_cache_full_of_small_objects_makes_room_for_a_large_one(server: VarnishServer) -> None:
+    """Evicting 50 of them, Varnish's default nuke_limit, is not enough: the response would be cut off."""
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: server.request(f"/media/size-100?{number}"), range(3000)))
+    assert server.counter("MAIN.n_lru_nuked") > 0
+    for number in range(3):
+        answer = server.request(f"/media/size-6000000?{number}")
+        assert (answer.status, len(answer.body)) == (200, 6_000_000)
+
+
+def test_a_response_without_a_lifetime_is_not_stored(server: VarnishServer) -> None:
+    server.backend.cache_control = ""
+    for _ in range(2):
+        assert server.request("/silent").headers["cache-status"].startswith("varnish; fwd=")
+    assert server.backend.targets == ["/silent"] * 2
+
+
+def test_eighty_headers_are_accepted(server: VarnishServer) -> None:
+    assert server.request("/", address=None, **{f"x-{number}": "x" for number in range(80)}).status == 200
+
+
+def test_a_url_of_more_than_4096_bytes_is_rejected(server: VarnishServer) -> None:
+    assert server.request("/" + "x" * 4095).status == 200
+    answer = server.request("/" + "x" * 4096)
+    assert answer.status == 414
+    assert answer.headers["cache-status"] == "varnish; detail=synth"
+
+
+def test_classic_is_another_vcl_on_the_same_listener(server: VarnishServer) -> None:
+    for host in ("classic.localhost", "upstage.localhost"):
+        server.request("/media/reload.svg", host)
+    refreshed = server.request("/media/reload.svg", "classic.localhost", cache_control="no-cache")
+    assert refreshed.headers["cache-status"].startswith("varnish; fwd=uri-miss; stored")
+    ignored = server.request("/media/reload.svg", "upstage.localhost", cache_control="no-cache")
+    assert ignored.headers["cache-status"].startswith("varnish; hit")
+
+
+def test_a_crowd_is_one_request_to_the_backend(server: VarnishServer) -> None:
+    """200 clients at once: for an object that is not there yet, and for an expired one."""
+    server.backend.cache_control, server.backend.delay = "s-maxage=1", 1.5
+
+    def visit(_: int) -> tuple[str, str, float]:
+        start = time.monotonic()
+        answer = server.request("/crowd")
+        return answer.text, answer.headers["cache-status"], time.monotonic() - start
+
+    with ThreadPoolExecutor(200) as pool:
+        first = list(pool.map(visit, range(200)))
+        assert server.backend.targets == ["/crowd"]
+        time.sleep(1.5)
+        second = list(pool.map(visit, range(200)))
+    wait_until(lambda: server.backend.targets == ["/crowd"] * 2, within=3)
+    assert {text for text, _, _ in first} == {"backend"}
+    assert max(seconds for _, _, seconds in first) < 5
+    assert {status.split("; ")[-1] for _, status, _ in second} == {"detail=stale"}
+    assert max(seconds for _, _, seconds in second) < 1.5
