@@ -37,6 +37,8 @@ def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
     clock.now += 0.1  # three seconds for the debt, half a second for the burst
     bucket.spend(0)
     assert bucket.since_full() == 0
+    clock.now += 3600
+    assert [bucket.spend(5), bucket.spend(1)] == [0, pytest.approx(0.1)]  # no more than the burst
 
 
 def test_drawing_with_a_mouse_is_within_the_rate() -> None:

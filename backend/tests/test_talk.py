@@ -60,6 +60,8 @@ def test_a_whisper_finds_players_on_all_stages(stages: Stages) -> None:
         "message=No+player+here+is+called+nobody.&mode=MSG",
     ]
     assert not stages.by_id["demo"].chat
+    ann.send("msg=nobody%3Dhi&mode=WHISPER")
+    assert ann.heard() == ["message=No+player+here+is+called+nobody.&mode=MSG"]
 
 
 def test_a_whisper_to_all_stays_on_the_stage(stages: Stages) -> None:

@@ -13,6 +13,7 @@ import websocket
 from running_backend import SRC, Backend, join
 
 JOIN = "stage_ID=demo&mode=JOIN"
+SMALL_WINDOW = (socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # so that the kernel takes little of what is sent
 
 
 def open_websocket(server: Backend, **options: object) -> websocket.WebSocket:
@@ -122,9 +123,10 @@ def test_a_client_that_does_not_read_is_cut_and_delays_no_other(server: Backend,
     slow: object
     if transport == "tcp":
         slow = stalled = server.connect()
+        stalled.socket.setsockopt(*SMALL_WINDOW)
         stalled.send_frames(JOIN.encode())
     else:
-        slow = browser = open_websocket(server)
+        slow = browser = open_websocket(server, sockopt=(SMALL_WINDOW,))
         browser.send(JOIN)
     talker.frames_until(b"aCount=2&mode=JOINED")
     line = b"msg=" + b"<" * 2000 + b"&mode=TEXT"  # 2 kB in, 16 kB out
