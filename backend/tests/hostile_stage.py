@@ -60,7 +60,7 @@ def many(frame: bytes) -> bytes:
 
 
 BEGIN = message(TEXT, b"x", final=False)  # the first fragment of a message
-# By kind: what a WebSocket sends first, and then again and again.
+# By kind: the first bytes of a WebSocket client, and the bytes that it repeats.
 WEBSOCKET = {
     "ping0": (b"", many(message(PING))),
     "pong0": (b"", many(message(PONG))),
@@ -147,7 +147,7 @@ def attackers(
 
 
 class NormalClients:
-    """Two clients that chat, and one that asks for /health; `lines` and `health` are in seconds."""
+    """Two clients that chat, and one that requests /health; `lines` and `health` are in seconds."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -165,7 +165,7 @@ class NormalClients:
         tasks = [asyncio.create_task(self._listen(listener[0])), asyncio.create_task(discard(talker[0]))]
         until = time.monotonic() + seconds
         await asyncio.gather(self._repeat(until, HEALTH_EVERY, self._ask), self._talk(talker[1], until))
-        await asyncio.sleep(1)  # what is late is late, and not lost
+        await asyncio.sleep(1)  # late lines count as late, not as lost
         for task in tasks:
             task.cancel()
         self.lines += [seconds] * len(self._sent)
@@ -217,7 +217,7 @@ def quantile(values: list[float], part: float) -> float:
 
 
 def counters(target: Target) -> dict[str, float]:
-    """The server's own figures: processor seconds, and how often its reactor was how late."""
+    """The server's own figures: CPU seconds and the histogram of its reactor lag."""
     if not target.metrics:
         return {}
     with urlopen(f"http://{target.host}:{target.metrics}/metrics") as answer:
@@ -227,7 +227,7 @@ def counters(target: Target) -> dict[str, float]:
 
 
 def server_figures(before: dict[str, float], after: dict[str, float], seconds: float) -> dict[str, object]:
-    """Processor time in percent, and the upper bound of the worst lag."""
+    """CPU time in percent, and the upper bound of the worst lag."""
     if not before:
         return {}
     grown = {name: after[name] - before[name] for name in after}

@@ -1,4 +1,4 @@
-"""accounts, tokens and settings: nothing kept too long, nothing guessed for ever, errors that help."""
+"""accounts, tokens and settings: sessions, expiry, and the messages for wrong settings."""
 
 from pathlib import Path
 from typing import TypeVar, cast
@@ -45,7 +45,7 @@ async def matches(hash: str, password: str) -> bool:
 
 
 def sign_in(accounts: Accounts, name: str, password: str, address: str) -> str | None:
-    """Sign in; nothing here has to wait, so the coroutine runs to its end at once."""
+    """Sign in; nothing waits here, so the coroutine ends at once."""
     return done(Deferred.fromCoroutine(accounts.sign_in(name, password, address)))
 
 

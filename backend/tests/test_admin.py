@@ -1,4 +1,4 @@
-"""Signing in and out over a real socket: sessions, tokens in forms, guessing, forms from elsewhere."""
+"""Signing in and out over a real socket: sessions, form tokens, wrong passwords, forms from other sites."""
 
 import re
 from urllib.parse import parse_qs, urlencode
@@ -28,7 +28,7 @@ def test_a_session_in_the_workshop(server: Backend) -> None:
     identity = parse_qs(ask(server, "/admin/id", Cookie=cookie).body.decode())
     key = identity.pop("key")[0]
     assert identity == {"player": ["admin"], "canAct": ["True"], "canAdmin": ["True"], "canSu": ["True"]}
-    with server.connect().socket:  # another visitor, who must not be taken for the admin
+    with server.connect().socket:  # another client, which must not be taken for the admin
         client = server.connect()
         assert join(client, key.encode())[-1].startswith(b"pCount=1&")
         client.close()

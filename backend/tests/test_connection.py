@@ -89,7 +89,7 @@ def test_an_overlong_frame_is_dropped_and_the_second_one_disconnects(connections
     frames = client.send(b"msg=" + b"x" * 3000 + b"&mode=TEXT\0msg=short&mode=TEXT\0")
     assert frames == [b"text=short&mode=ANONTEXT"]
     assert not client.transport.disconnected
-    client.send(b"y" * 3000)  # no NUL yet: it is long enough to know
+    client.send(b"y" * 3000)  # no NUL yet, but it is too long already
     assert client.transport.disconnected
     assert connections.stages.counts["overlong_frames"] == 2
     assert connections.stages.counts["cut_overlong"] == 1
@@ -137,7 +137,7 @@ def test_a_client_that_catches_up_is_no_longer_behind(connections: Connections) 
 
 
 def test_a_closing_connection_of_a_slow_client_is_unregistered(connections: Connections) -> None:
-    """A WebSocket's farewell, right behind a JOIN with a long replay; found by test_fuzz."""
+    """A WebSocket's close frame right after a JOIN with a long replay; found by test_fuzz."""
     client = Client(connections)
     client.protocol._connection.pauseProducing()
     client.transport.loseConnection()

@@ -1,4 +1,4 @@
-"""The database: what is written is there, what is refused changes nothing, others' changes are noticed."""
+"""The database: writes persist, rejected changes change nothing, other processes' changes are noticed."""
 
 import sqlite3
 from dataclasses import replace

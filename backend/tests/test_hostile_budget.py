@@ -1,4 +1,4 @@
-"""What a hostile client costs, on transports without a network that stop reading when they are told to."""
+"""The cost of hostile clients, on transports without a network that stop reading when told to."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -23,7 +23,7 @@ JOIN_FRAME = b"stage_ID=demo&mode=JOIN\0"
 
 
 class Reactor(Clock):
-    """A clock that can do one turn, as the reactor does: what is asked for meanwhile comes in the next."""
+    """A clock that can run one turn, like the reactor: calls made meanwhile run in the next turn."""
 
     def turn(self) -> None:
         due = [call for call in self.calls if call.getTime() <= self.seconds()]
@@ -47,7 +47,7 @@ class Room:
 
 
 class Client:
-    """One client; `sent` is how many bytes were read from it."""
+    """One client; `sent` is the number of bytes that were read from it."""
 
     def __init__(self, room: Room, websocket: bool = False, address: str = "198.51.100.1") -> None:
         self.room = room
@@ -71,7 +71,7 @@ class Client:
         self.protocol.dataReceived(data)
 
     def press(self, stream: Iterator[bytes], seconds: float) -> None:
-        """Send as much as is read in so many seconds."""
+        """Send as much as the server reads in this many seconds."""
         for _ in range(round(seconds / 0.05)):
             while self.is_read:
                 self.send(next(stream))
@@ -109,7 +109,7 @@ attacks = pytest.mark.parametrize(
 def test_input_over_the_budget_is_not_read(room: Room, websocket: bool, first: bytes, again: bytes) -> None:
     client = Client(room, websocket)
     client.press(hostile(first, again), 5)
-    # Every byte has its price, and what was read last may be one read too much.
+    # Every byte costs tokens, and the last read may be one too many.
     assert client.sent <= (BURST + 5 * RATE) * BYTES + 2 * READ_SIZE
     assert not client.is_read
     assert not client.transport.disconnected  # a client that only lagged has time to recover
@@ -196,7 +196,7 @@ def test_repeated_joins_are_expensive(room: Room) -> None:
 
 
 def ticking() -> Callable[[], float]:
-    """A stop-watch: whenever it is looked at, half a millisecond has gone by."""
+    """A clock that advances half a millisecond at each call."""
     ticks = count()
     return lambda: next(ticks) * 0.0005
 

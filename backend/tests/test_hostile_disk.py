@@ -10,8 +10,8 @@ from upstage.state.database import Database
 from upstage.state.records import NoRoom, new_stage
 from upstage.state.store import Store
 
-# While the file named on the command line is there, the database may not grow: SQLite says what it says on a
-# full disk.
+# While the file named on the command line is there, the database may not grow: SQLite reports the same error
+# as on a full disk.
 RUN = """
 import sys
 from contextlib import contextmanager
@@ -56,7 +56,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 
 
 def until_full(editor: Editor, prefix: str) -> int:
-    """Make stages until there is no room; return how many."""
+    """Add stages until there is no room; return how many."""
     for number in range(200):
         answer = editor.post("/admin/workshop/stages", action="make", id=f"{prefix}{number}", name="x" * 100)
         if answer.status != 302:

@@ -38,7 +38,7 @@ class Clock:
 
 
 def begin(coroutine: Coroutine[Deferred[Any], Any, T]) -> list[T | Failure]:
-    """Run as far as nothing has to be waited for; the result comes into the list when it is there."""
+    """Run until something has to wait; the list gets the result when it is there."""
     result: list[T | Failure] = []
     Deferred.fromCoroutine(coroutine).addBoth(result.append)
     return result
@@ -66,7 +66,7 @@ class Login:
         return begin(self.accounts.sign_in(name, password, address))
 
     def try_it(self, name: str, password: str, address: str) -> bool:
-        """Whether it was right; raise TooManyFailures."""
+        """Return whether the password was right; raise TooManyFailures."""
         [result] = self.begin(name, password, address)
         if isinstance(result, Failure):
             result.raiseException()
@@ -126,7 +126,7 @@ def test_a_locked_address_is_told_when_to_retry_and_others_sign_in(login: Login)
 
 
 def test_a_login_forgives_only_the_failures_of_its_account(login: Login) -> None:
-    """Between guesses at others the guesser signs in under a name of his own."""
+    """Between guesses, the attacker signs in to an account of its own."""
     for turn in range(HERE[0]):
         fail(login, "pupil0", GUESSER, 3)
         assert login.try_it("pupil0", "pupil0", GUESSER)

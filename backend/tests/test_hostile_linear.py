@@ -1,4 +1,4 @@
-"""Checking what comes from outside takes time in proportion to its size, whatever is in it."""
+"""Parsing untrusted input takes time proportional to its size, whatever it contains."""
 
 import time
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from upstage.stage.wire import Splitter
 from upstage.web.upload import SU_LIMIT
 
 SIZE = 100_000  # bytes; and then four times as many
-NOISE = 0.003  # seconds: what is faster is not measured, but swayed by what else the machine does
+NOISE = 0.003  # seconds: shorter times depend on the machine's other work
 
 
 def seconds(act: Callable[[], object]) -> float:

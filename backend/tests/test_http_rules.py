@@ -92,7 +92,7 @@ def date(headers: dict[str, str], name: str) -> datetime:
 
 
 def check_caching(answer: Response) -> None:
-    """What is said about keeping it does not contradict itself; nothing personal may be kept."""
+    """The caching headers do not contradict each other; personal responses are not cacheable."""
     directives = [part.strip() for part in answer.headers["cache-control"].split(",")]
     names = {part.partition("=")[0] for part in directives}
     assert len(names) == len(directives)
@@ -130,7 +130,7 @@ def check_redirect(answer: Response) -> None:
 
 
 def check_unchanged(answer: Response) -> None:
-    """All that a 200 would say that a cache has to know (RFC 9110, 15.4.5)."""
+    """The header fields of a 200 that a cache needs (RFC 9110, 15.4.5)."""
     assert answer.body == b""
     assert not set(answer.headers) & {"content-length", "content-range"}
     assert {"date", "etag", "cache-control"} <= set(answer.headers)

@@ -1,4 +1,4 @@
-"""limits: the token bucket and the count by address, on a clock of our own."""
+"""limits: the token bucket and the count by address, on a fake clock."""
 
 import pytest
 

@@ -15,6 +15,7 @@ import websocket
 
 from running_backend import FORM, PASSWORD, SRC, Backend
 from support.http import connect, request
+from support.ports import free_ports
 from support.stage_client import StageClient
 from upstage.settings import SettingsError, Sockets, from_environment
 
@@ -70,9 +71,7 @@ def test_the_site_through_its_socket(backend: Backend, folder: Path) -> None:
 
 
 def test_a_redirect_names_the_web_endpoints_port(tmp_path: Path, folder: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    [port] = free_ports(1)
     endpoint = f"tcp:{port}:interface=127.0.0.1"
     server = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/b", UPSTAGE_WEB_ENDPOINT=endpoint)
     answer = request(folder / "b.sock", "/stages", host="stage.example.org")

@@ -1,4 +1,4 @@
-"""media and svg: files are known by their content; broken, dangerous and misnamed ones are refused."""
+"""media.files and media.svg: the content decides; damaged, dangerous and misnamed files are rejected."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""metrics: what is measured, and one evening on a real server, from a spoken line to its number."""
+"""metrics: the measurements, and the values of a real server, from a spoken line to its counter."""
 
 import ftplib
 import io
@@ -151,7 +151,7 @@ def admin_key(server: Backend) -> str:
 
 
 def test_the_metrics_of_a_running_server(backend: Backend) -> None:
-    """The admin speaks and sends a picture; the audience hears and sees it; the numbers tell."""
+    """The admin speaks and sends a picture; the audience gets both; the metrics count them."""
     player, audience = backend.connect(), backend.connect()
     join(player, admin_key(backend).encode())
     join(audience)

@@ -25,7 +25,7 @@ IDS = st.sampled_from(["1", "2", "3", "1", "2", "0", "x"])
 LAYERS = st.sampled_from(["0", "1", "2", "3", "0", "1", "4"])
 PLACES = st.integers(-10, 400).map(str)
 NUMBERS = st.one_of(PLACES, PLACES, st.floats(width=16).map(str), st.sampled_from(["nan", "", "x"]))
-# For each mode what its fields may be: sense and nonsense.
+# The values of each mode's fields, valid and invalid.
 MODES: dict[str, dict[str, st.SearchStrategy[str]]] = {
     "AV": {"ID": IDS},
     "EXIT": {"ID": IDS},
@@ -56,7 +56,7 @@ ACTING = ["MOVE", "MOVETOWARD", "RENAME", "AVPROPERTIES", "FRAME"]
 STAGING = ["BACKDROP", "BACKDROP", "BACKDROP_FRAME", "APPLAUSE", "NOAPPLAUSE"]
 HANDLING = ["AV", "EXIT", "PROP", "PROP", "AVLAYER"]
 DRAWING = ["DRAW_LAYER", "DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE", "DRAW_LINE", "DRAW_VIS", "DRAW_CLEAR"]
-STROKES = ["DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE"]  # for one's own layer only
+STROKES = ["DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE"]  # for the member's own layer only
 
 
 @st.composite
@@ -70,7 +70,7 @@ def some(modes: list[str]) -> st.SearchStrategy[list[str]]:
 
 
 class Screen:
-    """What a client shows: things by ID, drawn strokes with their pens, the counts, the buttons."""
+    """A client's screen: things by ID, strokes with their pens, the counts, the buttons."""
 
     def __init__(self) -> None:
         self.avatars: dict[str, dict[str, str]] = {}
@@ -194,7 +194,7 @@ class Viewer(FakeClient):
 
 
 def state(thing: Thing) -> object:
-    """What is compared of a thing; any player may change an avatar's depth and show or hide its name."""
+    """The compared part of a thing; any player may change an avatar's depth and show or hide its name."""
     if isinstance(thing, Layer):
         return list(thing.replay())
     return {name: value for name, value in vars(thing).items() if name not in ("layer", "show_name")}
@@ -276,12 +276,12 @@ class StagesMachine(RuleBasedStateMachine):
 
     @rule(id=st.sampled_from("123"), mode=st.sampled_from(["AV", "EXIT"]))
     def quarrel(self, id: str, mode: str) -> None:
-        """Everybody wants the same avatar, or wants it gone."""
+        """All want the same avatar, or want it off the stage."""
         for viewer in self.here.values():
             self.do(viewer, f"ID={id}&mode={mode}")
 
     def do(self, viewer: Viewer, wish: str) -> None:
-        """Send a player's frame, and see that it changes nothing that is not in the player's hands."""
+        """Send a player's frame, and check that it changes nothing that another member holds."""
         mode = wish.rpartition("mode=")[2]
         others = self.out_of_reach(viewer.member, mode)
         before = [state(thing) for thing in others]
@@ -291,7 +291,7 @@ class StagesMachine(RuleBasedStateMachine):
             assert self.stage.applause == (mode == "APPLAUSE")
 
     def out_of_reach(self, member: Member, mode: str) -> list[Thing]:
-        """What a member cannot change with a frame of this mode, because it is not in its hands."""
+        """The state that a frame of this mode must not change, because another member holds it."""
         avatars = [avatar for avatar in self.stage.avatars if avatar.holder is not member]
         if mode in ("AV", "EXIT"):
             avatars = [avatar for avatar in avatars if avatar.holder]  # the others are free

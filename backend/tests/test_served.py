@@ -32,7 +32,7 @@ def page() -> Iterator[Page]:
 @pytest.mark.parametrize(
     ("said", "station"),
     [
-        ({"varnish": "hit", "nginx": "hit"}, "nginx"),  # nginx keeps what Varnish has said then
+        ({"varnish": "hit", "nginx": "hit"}, "nginx"),  # nginx's copy has Varnish's earlier outcome
         ({"varnish": "miss", "nginx": "hit"}, "nginx"),
         ({"nginx": "self"}, "nginx"),
         ({"varnish": "hit", "nginx": "miss"}, "varnish"),

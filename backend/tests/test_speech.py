@@ -89,7 +89,7 @@ def test_the_limit_kills_and_the_next_line_gets_the_core(speaker: Speaker, machi
     fresh = speaker.speak("default", "a fresh line")
     machine.advance(0.2)
     assert [path.exists() for path in heard] == [False]
-    assert speaker.outcomes["late"] == 3  # two killed, one too late before it began
+    assert speaker.outcomes["late"] == 3  # two killed, one that was late before it began
     assert len(machine.running()) == 2
     machine.finish()
     speaker.file(number(fresh)).addCallback(heard.append)
@@ -184,7 +184,7 @@ def test_a_number_is_never_used_twice(tmp_path: Path, monkeypatch: pytest.Monkey
     taken = [Numbers(counter).take() for _ in range(3)]  # three starts within a second
     one_start = Numbers(counter)
     taken += [one_start.take() for _ in range(2500)]
-    now -= 86400  # the clock is put back
+    now -= 86400  # the clock is set back
     taken.append(Numbers(counter).take())
     counter.write_text("")  # a power failure
     now += 2 * 86400

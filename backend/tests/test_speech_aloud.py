@@ -46,7 +46,7 @@ reactor.run()
 
 
 class RealSpeaker:
-    """A process that says one line in every voice."""
+    """A process that records one line in every voice."""
 
     def __init__(self, folder: Path, path: str = "", limit: float = 15) -> None:
         site = make_site(folder / "site")
@@ -110,7 +110,7 @@ def test_programs_that_hang_are_killed(tmp_path: Path) -> None:
             answers = sorted(
                 status for status, *_ in listeners.map(speaker.get, [speaker.urls["default"]] * 3)
             )
-        assert answers == [404, 404, 503]  # as many as may wait, and one more
+        assert answers == [404, 404, 503]  # two may wait, the third is rejected
         assert speaker.get(speaker.urls["maori"])[0] == 404
     finally:
         speaker.stop()

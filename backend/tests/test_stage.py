@@ -30,7 +30,7 @@ class FakeMember:
 
 
 def say(stage: Stage, text: str) -> None:
-    """Somebody in the audience says something."""
+    """A member of the audience sends a line."""
     talk.text(stage, FakeMember().member, Message("TEXT", {"msg": text}))
 
 

@@ -20,7 +20,7 @@ class Visitor:
         self.member: Member = stages.connect(lambda frames: self.frames.extend(split(frames)))
 
     def send(self, frame: bytes) -> list[str]:
-        """Send a frame; return the modes of what comes back."""
+        """Send a frame; return the modes of the replies."""
         self.frames.clear()
         self.stages.receive(self.member, frame)
         return [decode(answer[:-1]).mode for answer in self.frames]
@@ -104,7 +104,7 @@ def test_an_unknown_stage(stages: Stages) -> None:
     ],
 )
 def test_modes(stages: Stages, frame: bytes, before_join: object, after_join: object) -> None:
-    """A list is the answer; a text names the counter of what was ignored."""
+    """A list has the modes of the replies; a text names the counter of the ignored frame."""
     visitor = Visitor(stages)
     for expected in (before_join, after_join):
         ignored = {name: count for name, count in stages.counts.items() if name != "frames"}

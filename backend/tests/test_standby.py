@@ -98,7 +98,7 @@ def test_chat_in_one_server_is_in_both_logs(pair: tuple[Backend, Backend]) -> No
     for client in clients:
         client.send_frames(b"stage_ID=rehearsal&mode=JOIN")
         client.frames_until(b"&mode=JOINED")
-    for number in range(40):  # turn by turn, while both look what the other has
+    for number in range(40):  # in turn, while both servers check for changes
         clients[number % 2].send_frames(b"msg=line %d&mode=TEXT" % number)
         clients[number % 2].frames_until(b"&mode=ANONTEXT")
         time.sleep(0.05)
@@ -107,7 +107,7 @@ def test_chat_in_one_server_is_in_both_logs(pair: tuple[Backend, Backend]) -> No
     for server in pair:
         server.wait_for(lambda server=server: log_of(server) == everything)  # type: ignore[misc]
     assert time.monotonic() - began < 2
-    time.sleep(1.2)  # once more: nothing comes twice
+    time.sleep(1.2)  # one more check: no line twice
     for server in pair:
         assert log_of(server) == everything
         late = server.connect()
@@ -132,7 +132,7 @@ def test_a_start_beside_another_server_removes_only_old_files(tmp_path: Path) ->
         os.utime(path, (0, time.time() - 3600))
     two = start(tmp_path, "two", **env)
     assert [path.exists() for path in places + left] == [True, True, False, False]
-    assert ask(two, "/speech/utter-7.mp3").body == b"half of it"  # what one speaks, both can send
+    assert ask(two, "/speech/utter-7.mp3").body == b"half of it"  # both servers serve the files of either
     assert two.stop() == 0
     one.process.send_signal(signal.SIGKILL)
     one.process.wait(10)
@@ -202,12 +202,12 @@ def test_own_lines_are_told_from_other_processes_lines(tmp_path: Path) -> None:
     theirs.remove_stage("a")
     ours.add_stage(new_stage("c", "C"))
     assert ours.chats([]) == theirs.chats([]) == ({}, [])
-    theirs.add_chat([("c", "7")])  # numbers of lines that are gone come again
+    theirs.add_chat([("c", "7")])  # SQLite reuses the numbers of deleted lines
     assert ours.chats([]) == ({}, [("c", "7")])
 
 
 class AtOnce:
-    """In place of a thread."""
+    """A store without a thread."""
 
     def start(self) -> None: ...
 

@@ -13,7 +13,7 @@ import websocket
 from running_backend import SRC, Backend, join
 
 JOIN = "stage_ID=demo&mode=JOIN"
-SMALL_WINDOW = (socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # so that the kernel takes little of what is sent
+SMALL_WINDOW = (socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # so that the kernel buffers little
 
 
 def open_websocket(server: Backend, **options: object) -> websocket.WebSocket:
@@ -29,13 +29,12 @@ def until(socket: websocket.WebSocket, ending: str) -> list[str]:
 
 
 def test_chat_between_tcp_and_websocket(server: Backend) -> None:
-    flash, browser = server.connect(), open_websocket(server)
+    flash, browser = server.connect(), server.connect_web()
     assert flash.receive_frame().endswith(b"&mode=SET")
-    assert browser.recv().endswith("&mode=SET")
+    assert browser.receive_frame().endswith(b"&mode=SET")
     join(flash)
-    browser.send(JOIN)
     # The same frames over both transports, without the NUL over WebSocket.
-    assert [message.rpartition("mode=")[2] for message in until(browser, "&mode=JOINED")] == [
+    assert [frame.rpartition(b"mode=")[2].decode() for frame in join(browser)] == [
         "STAGE_NAME",
         "PAGE_COLOUR",
         "TOOLS_COLOUR",
@@ -55,8 +54,8 @@ def test_chat_between_tcp_and_websocket(server: Backend) -> None:
     ]
     flash.frames_until(b"aCount=2&mode=JOINED")
     flash.send_frames("msg=von der Bühne&mode=TEXT".encode())
-    assert until(browser, "ANONTEXT")[-1] == "text=von+der+B%C3%BChne&mode=ANONTEXT"
-    browser.send("msg=aus%20dem%20Saal&mode=TEXT")
+    assert browser.frames_until(b"ANONTEXT")[-1] == b"text=von+der+B%C3%BChne&mode=ANONTEXT"
+    browser.send_frames(b"msg=aus%20dem%20Saal&mode=TEXT")
     assert flash.frames_until(b"text=aus+dem+Saal&mode=ANONTEXT")
     browser.close()
     flash.frames_until(b"aCount=1&mode=JOINED")
@@ -83,7 +82,7 @@ def test_an_endless_message_is_cut_off(server: Backend) -> None:
     client.send(JOIN)
     until(client, "&mode=JOINED")
     client.send_frame(websocket.ABNF(0, 0, 0, 0, websocket.ABNF.OPCODE_TEXT, 1, "x" * 1000))
-    for _ in range(2):  # no end in sight, but three pieces are enough
+    for _ in range(2):  # without an end: three fragments are enough
         client.send_frame(websocket.ABNF(0, 0, 0, 0, websocket.ABNF.OPCODE_CONT, 1, "x" * 1000))
     server.wait_for(lambda: len(server.logged("cut off")) > before)
     assert server.logged("cut off")[-1]["reason"] == "overlong"
@@ -185,7 +184,7 @@ def test_a_heartbeat_keeps_quiet_clients_and_finds_dead_ones(tmp_path: Path) -> 
 
 
 def command(server: Backend, *words: str, **env: str) -> tuple[int, str]:
-    """Run `upstage ...` beside a server, told its real ports; return status and what it said."""
+    """Run `upstage ...` beside a server, with its real ports; return the status and the output."""
     proxy = "haproxy:" if server.env["UPSTAGE_STAGE_ENDPOINT"].startswith("haproxy") else ""
     ports = {
         "UPSTAGE_WEB_ENDPOINT": f"tcp:{server.web_port}:interface=127.0.0.1",

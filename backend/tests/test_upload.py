@@ -1,4 +1,4 @@
-"""Uploads over a real socket: limits, what is not taken, and what is left behind: nothing."""
+"""Uploads over a real socket: limits, rejected files, and no left-over files."""
 
 import socket
 import tempfile

@@ -1,4 +1,4 @@
-"""The web site, asked over a real socket: every URL, caches, bad hosts, big bodies, odd paths."""
+"""The web site over a real socket: every URL, caching, invalid hosts, large bodies, odd paths."""
 
 import re
 import socket

@@ -29,7 +29,7 @@ class Camera:
         new.replace(self.folder / name)
 
     def ask(self, viewer: str, name: str = "ann.jpg") -> list[float]:
-        """Ask for a frame; the list is empty until it has come, then it tells when."""
+        """Request a frame; the list is empty until it has come, then it has the time."""
         came: list[float] = []
         began = self.clock.seconds()
         ready = self.frames.next(name, viewer)

@@ -79,7 +79,7 @@ def test_all_other_ftp_commands_are_rejected(listener: WebcamListener, command: 
     client = listener.login()
     with pytest.raises(ftplib.error_perm):
         client.sendcmd(command)
-    assert store(client).startswith("226 ")  # nobody minds
+    assert store(client).startswith("226 ")  # the connection still works
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_invalid_pictures_are_rejected(listener: WebcamListener, name: str, data
     with pytest.raises((ftplib.error_perm, ConnectionError)):
         store(client, name, data)
     assert list(listener.folder.iterdir()) == []
-    time.sleep(0.05)  # for a client that was cut while sending, the answer is still to be read
+    time.sleep(0.05)  # a client that was cut while sending still reads the reply
     assert store(listener.login()).startswith("226 ")
     assert listener.stop() == "[('rejected', 1), ('stored', 1)]\n"
 

@@ -1,4 +1,4 @@
-"""Webcam pictures: whose they are, what they are, and how often they come."""
+"""Webcam pictures: who may write them, their format, and their interval."""
 
 from pathlib import Path
 

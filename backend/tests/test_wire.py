@@ -1,4 +1,4 @@
-"""wire: any bytes in, never an exception but BadFrame; what encode writes, decode reads."""
+"""wire: any bytes decode or raise BadFrame; decode reads what encode writes."""
 
 from itertools import pairwise
 

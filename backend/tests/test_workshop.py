@@ -1,4 +1,4 @@
-"""The workshop over a real socket, with the real pages: editors, administrators, and everybody else."""
+"""The workshop over a real socket, with the real pages: players with and without rights."""
 
 import re
 from pathlib import Path

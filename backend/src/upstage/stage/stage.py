@@ -50,7 +50,7 @@ class Member:
 
 
 class Host(Protocol):
-    """What a stage needs of the server it belongs to; `stages.Stages` is the only one."""
+    """The server, as a stage sees it; `stages.Stages` implements it."""
 
     def clock(self) -> float:
         """Seconds, monotonic."""
