@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import threading
@@ -35,6 +36,28 @@ def test_every_service_is_healthy(stack: Stack) -> None:
         lines = [line for line in status.splitlines() if line.startswith(service)]
         assert any("healthy" in line for line in lines), status
         assert not any("unhealthy" in line or "NOT" in line for line in lines), status
+
+
+def test_logs_follow_every_service(stack: Stack) -> None:
+    with subprocess.Popen(
+        ["make", "logs"],
+        cwd=REPO,
+        env=stack.environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as logs:
+        assert logs.stdout
+        missing = {"nginx", "varnish", "backend", "policyd", "locust"}
+        deadline = threading.Timer(30, os.killpg, (logs.pid, signal.SIGKILL))
+        deadline.start()
+        for line in logs.stdout:
+            missing = {service for service in missing if service not in line}
+            if not missing:
+                break
+        deadline.cancel()
+        os.killpg(logs.pid, signal.SIGINT)  # Ctrl-C
+    assert not missing
 
 
 def test_up_again_changes_nothing_and_says_the_same(stack: Stack) -> None:
