@@ -112,8 +112,9 @@ def test_classic_has_the_hundred_connections_of_the_article(release: threading.E
 )
 def test_guessing_passwords_is_slow(server: NginxServer, number: int, path: str) -> None:
     source = f"127.0.2.{number + 1}"
-    guesses = [server.request(path, "nginx.localhost", "POST", source=source).status for _ in range(8)]
-    assert guesses == [200] * 4 + [429] * 4
+    guesses = [server.request(path, "nginx.localhost", "POST", source=source) for _ in range(8)]
+    assert [guess.status for guess in guesses] == [200] * 4 + [429] * 4
+    assert "There is a queue at the door" in guesses[-1].text
     assert server.request(path, source=source).status == 200
     assert server.request("/admin/", method="POST", source=source).status == 200
     free = [server.request(path, method="POST", port=server.load, source=source).status for _ in range(8)]
