@@ -40,9 +40,9 @@ class Tool:
 
     def measure(self, stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
         cell, warm = settings["number"], settings["warm"]
+        self.stack.seconds += 0.5
         self.act(cell, warm)
         self.asked.append((cell, warm))
-        self.stack.seconds += 0.5
         return {"rps": float(cell), "seconds": 2.0, "requests": 100}
 
     @property
