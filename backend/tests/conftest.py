@@ -1,4 +1,4 @@
-"""Fixtures; what they are made of is in `theatre`."""
+"""Fixtures; `running_backend` and `demo_stage` have their parts."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A company of players and an audience in one house, without a network: who is sent what."""
+"""Clients of the stages without a network: they collect the frames that they are sent."""
 
 from upstage.stage.players import Player
 from upstage.stage.stage import Member
@@ -6,12 +6,12 @@ from upstage.stage.stages import Stages
 
 
 def split(frames: bytes) -> list[bytes]:
-    """What is sent at once, frame by frame, each with its NUL."""
+    """The frames of one send, each with its NUL."""
     return [frame + b"\0" for frame in frames.split(b"\0")[:-1]]
 
 
 class FakeClient:
-    """One connection; `frames` are what it has been sent and nobody has asked for yet, as text."""
+    """One connection; `heard` returns the frames sent since the last call."""
 
     def __init__(self, stages: Stages, player: Player | None = None, stage: str = "demo") -> None:
         self.stages = stages
@@ -27,7 +27,7 @@ class FakeClient:
             self.stages.receive(self.member, frame.encode())
 
     def heard(self) -> list[str]:
-        """What came since the last time, without the NUL bytes."""
+        """The frames since the last call, without the NUL bytes."""
         frames = b"".join(self.sent).decode().split("\0")[:-1]
         self.sent.clear()
         return frames

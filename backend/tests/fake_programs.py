@@ -1,4 +1,4 @@
-"""A reactor that starts programs which run, and end, as a test says."""
+"""A reactor with fake processes, which run until the test ends them."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from twisted.python.failure import Failure
 class Process:
     """One program, ended by the test."""
 
-    pid = 1 << 30  # more than Linux ever gives out
+    pid = 1 << 30  # above every process ID of Linux
 
     def __init__(self, protocol: Any, arguments: list[str]) -> None:
         self.protocol = protocol
@@ -52,7 +52,7 @@ class Machine(Clock):
         return [process for process in self.processes if not process.ended]
 
     def finish(self, content: bytes = b"mp3") -> None:
-        """End the two programs that have run longest, with a file."""
+        """End the two oldest programs, with a file."""
         packer, speaker = self.running()[:2]
         Path(packer.arguments[-1]).write_bytes(content)
         speaker.end(ProcessDone(0))

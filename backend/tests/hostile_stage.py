@@ -28,7 +28,7 @@ sys.path.append(str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[2] / "tests"))
 from running_backend import PASSWORD, Backend
 
-HONEST, HOSTILE = "192.0.2.1", "198.51.100.1"  # their addresses, unless a proxy sets others
+NORMAL, HOSTILE = "192.0.2.1", "198.51.100.1"  # their addresses, unless a proxy sets others
 LINE_EVERY, HEALTH_EVERY = 0.025, 0.25  # seconds
 HEALTH_TIMEOUT = 2.0  # seconds, as Varnish's probe
 CHUNK = 64 * 1024
@@ -60,7 +60,7 @@ def many(frame: bytes) -> bytes:
 
 
 BEGIN = message(TEXT, b"x", final=False)  # the first fragment of a message
-# By kind: what a WebSocket sends first, and then again and again.
+# By kind: the first bytes of a WebSocket client, and the bytes that it repeats.
 WEBSOCKET = {
     "ping0": (b"", many(message(PING))),
     "pong0": (b"", many(message(PONG))),
@@ -146,8 +146,8 @@ def attackers(
     asyncio.run(run())
 
 
-class Honest:
-    """Two clients that chat, and one that asks for /health; `lines` and `health` are in seconds."""
+class NormalClients:
+    """Two clients that chat, and one that requests /health; `lines` and `health` are in seconds."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -157,7 +157,7 @@ class Honest:
         self._sent: dict[bytes, float] = {}
 
     async def run(self, seconds: float) -> None:
-        talker, listener = [await open_websocket(self._target, HONEST) for _ in range(2)]
+        talker, listener = [await open_websocket(self._target, NORMAL) for _ in range(2)]
         join = message(TEXT, f"stage_ID={self._target.stage_id}&mode=JOIN".encode())
         for _, writer in (talker, listener):
             writer.write(join)
@@ -165,7 +165,7 @@ class Honest:
         tasks = [asyncio.create_task(self._listen(listener[0])), asyncio.create_task(discard(talker[0]))]
         until = time.monotonic() + seconds
         await asyncio.gather(self._repeat(until, HEALTH_EVERY, self._ask), self._talk(talker[1], until))
-        await asyncio.sleep(1)  # what is late is late, and not lost
+        await asyncio.sleep(1)  # late lines count as late, not as lost
         for task in tasks:
             task.cancel()
         self.lines += [seconds] * len(self._sent)
@@ -176,16 +176,16 @@ class Honest:
         async def say() -> None:
             nonlocal number
             number += 1
-            self._sent[b"honest-%d" % number] = time.perf_counter()
-            writer.write(message(TEXT, b"msg=honest-%d&mode=TEXT" % number))
+            self._sent[b"normal-%d" % number] = time.perf_counter()
+            writer.write(message(TEXT, b"msg=normal-%d&mode=TEXT" % number))
 
         await self._repeat(until, LINE_EVERY, say)
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         while True:
-            await reader.readuntil(b"text=honest-")
+            await reader.readuntil(b"text=normal-")
             number = (await reader.readuntil(b"&"))[:-1]
-            began = self._sent.pop(b"honest-" + number, None)
+            began = self._sent.pop(b"normal-" + number, None)
             if began is not None:
                 self.lines.append(time.perf_counter() - began)
 
@@ -217,7 +217,7 @@ def quantile(values: list[float], part: float) -> float:
 
 
 def counters(target: Target) -> dict[str, float]:
-    """The server's own figures: processor seconds, and how often its reactor was how late."""
+    """The server's own figures: CPU seconds and the histogram of its reactor lag."""
     if not target.metrics:
         return {}
     with urlopen(f"http://{target.host}:{target.metrics}/metrics") as answer:
@@ -227,7 +227,7 @@ def counters(target: Target) -> dict[str, float]:
 
 
 def server_figures(before: dict[str, float], after: dict[str, float], seconds: float) -> dict[str, object]:
-    """Processor time in percent, and the upper bound of the worst lag."""
+    """CPU time in percent, and the upper bound of the worst lag."""
     if not before:
         return {}
     grown = {name: after[name] - before[name] for name in after}
@@ -244,8 +244,8 @@ def measure(target: Target, kind: str, connections: int, seconds: float) -> dict
     process = multiprocessing.Process(target=attackers, args=(target, kind, connections, seconds + 1, result))
     if connections:
         process.start()
-    honest = Honest(target)
-    asyncio.run(honest.run(seconds))
+    normal = NormalClients(target)
+    asyncio.run(normal.run(seconds))
     figures = server_figures(before, counters(target), time.monotonic() - began)
     disconnected = result.get(timeout=seconds + 10) if connections else 0
     if connections:
@@ -253,10 +253,10 @@ def measure(target: Target, kind: str, connections: int, seconds: float) -> dict
     return {
         "kind": kind if connections else "none",
         "connections": connections,
-        "p50_ms": quantile(honest.lines, 0.5),
-        "p99_ms": quantile(honest.lines, 0.99),
-        "health_p99_ms": quantile(honest.health, 0.99),
-        "health_failures": honest.failures,
+        "p50_ms": quantile(normal.lines, 0.5),
+        "p99_ms": quantile(normal.lines, 0.99),
+        "health_p99_ms": quantile(normal.health, 0.99),
+        "health_failures": normal.failures,
         "disconnected": disconnected,
         **figures,
     }

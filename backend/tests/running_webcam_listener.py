@@ -1,4 +1,4 @@
-"""The FTP door for webcam pictures and the frames' URL, as a process of their own."""
+"""A process with the webcam's FTP listener and the URL of the frames."""
 
 import ftplib
 import io
@@ -32,11 +32,11 @@ async def check(name, password, address):
 
 pictures = webcam.Pictures(folder)
 first, last = map(int, ports.split("-"))
-door = webcam.WebcamFactory(check, pictures, reactor, range(first, last + 1))
+factory = webcam.WebcamFactory(check, pictures, reactor, range(first, last + 1))
 pages = Pages(Path(site))
 root = Node(pages)
 root.putChild(b"video", WebcamFolder(pages, Frames(folder, reactor)))
-ftp = reactor.listenTCP(0, door, interface="127.0.0.1")
+ftp = reactor.listenTCP(0, factory, interface="127.0.0.1")
 web = reactor.listenTCP(0, Site(root, pages), interface="127.0.0.1")
 reactor.callWhenRunning(lambda: print(ftp.getHost().port, web.getHost().port, flush=True))
 reactor.run()
@@ -44,8 +44,8 @@ print(sorted(pictures.outcomes.items()))
 """
 
 
-class Door:
-    """A process with the FTP door and the frames' URL."""
+class WebcamListener:
+    """A process with the FTP listener and the URL of the frames."""
 
     def __init__(self, folder: Path, ports: str = "0-0", limit: float = 20) -> None:
         self.folder = folder / "video"
@@ -78,7 +78,7 @@ class Door:
         return answer.status, answer.headers, answer.body
 
     def stop(self) -> str:
-        """Return what it has counted; it must have complained about nothing."""
+        """Stop; return the counts. Nothing may be on standard error."""
         self.process.terminate()
         out, errors = self.process.communicate(timeout=10)
         assert errors == b""

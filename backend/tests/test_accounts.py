@@ -1,4 +1,4 @@
-"""accounts, tokens and settings: nothing kept too long, nothing guessed for ever, errors that help."""
+"""accounts, tokens and settings: sessions, expiry, and the messages for wrong settings."""
 
 from pathlib import Path
 from typing import TypeVar, cast
@@ -45,7 +45,7 @@ async def matches(hash: str, password: str) -> bool:
 
 
 def sign_in(accounts: Accounts, name: str, password: str, address: str) -> str | None:
-    """Sign in; nothing here has to wait, so the coroutine runs to its end at once."""
+    """Sign in; nothing waits here, so the coroutine ends at once."""
     return done(Deferred.fromCoroutine(accounts.sign_in(name, password, address)))
 
 
@@ -70,7 +70,7 @@ def test_signing_in() -> None:
     assert accounts.player(token) is AUDIENCE
 
 
-def test_a_player_who_is_changed_or_removed_is_signed_out() -> None:
+def test_a_changed_or_removed_player_is_signed_out() -> None:
     accounts = Accounts("söze", matches)
     ann, bob = Account("Ann", "a", frozenset({"act"})), Account("bob", "b", frozenset())
     accounts.replace_players({"Ann": ann, "bob": bob})

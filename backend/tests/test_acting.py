@@ -1,4 +1,4 @@
-"""acting and drawing: who holds what, who loses it when, and what late joiners see of it."""
+"""acting and drawing: holding and releasing avatars, props and layers, and what late joiners see."""
 
 import pytest
 
@@ -26,9 +26,7 @@ def quiet(client: FakeClient) -> FakeClient:
     return client
 
 
-def test_a_held_avatar_cannot_be_taken_and_nobody_loses_one_by_trying(
-    ann: FakeClient, bob: FakeClient
-) -> None:
+def test_a_held_avatar_cannot_be_taken_and_trying_costs_nothing(ann: FakeClient, bob: FakeClient) -> None:
     ann.send("ID=1&mode=AV")
     bob.send("ID=2&mode=AV")
     ann.heard(), bob.heard()
@@ -38,7 +36,7 @@ def test_a_held_avatar_cannot_be_taken_and_nobody_loses_one_by_trying(
     assert bob.heard() == ["ID=2&X=5.0&Y=6.0&Z=0&mode=AV_POS"]
 
 
-def test_a_late_joiner_sees_who_is_free_and_where_everything_is(stages: Stages, ann: FakeClient) -> None:
+def test_a_late_joiner_sees_places_and_free_avatars(stages: Stages, ann: FakeClient) -> None:
     ann.send("ID=2&mode=AV", "X=7&Y=8&Z=2&mode=MOVE", "frameNumber=3&mode=FRAME", "name=Cy&mode=RENAME")
     ann.send("ID=2&show_name=hide&mode=AVPROPERTIES", "ID=2&newlayer=10010&mode=AVLAYER", "ID=1&mode=PROP")
     ann.send("ID=2&mode=BACKDROP", "frameNumber=2&mode=BACKDROP_FRAME")
@@ -62,7 +60,7 @@ def test_a_late_joiner_sees_who_is_free_and_where_everything_is(stages: Stages, 
     ]
 
 
-def test_a_prop_goes_from_hand_to_hand_and_falls_when_its_holder_is_put_away(
+def test_a_prop_changes_holders_and_is_released_when_its_holder_is_put_away(
     stage: Stage, ann: FakeClient, bob: FakeClient
 ) -> None:
     ann.send("ID=1&mode=AV", "ID=1&mode=PROP")
@@ -74,7 +72,7 @@ def test_a_prop_goes_from_hand_to_hand_and_falls_when_its_holder_is_put_away(
     assert not stage.avatars[1].placed
 
 
-def test_a_connection_that_closes_leaves_its_avatar_standing_and_its_layer_free(
+def test_a_closed_connection_leaves_its_avatar_in_place_and_its_layer_free(
     stage: Stage, ann: FakeClient, bob: FakeClient
 ) -> None:
     bob.send("ID=1&mode=AV", "layer=0&mode=DRAW_LAYER", "ID=2&mode=BACKDROP")
@@ -107,7 +105,7 @@ def test_a_double_login(stages: Stages, stage: Stage, ann: FakeClient, bob: Fake
     assert stage.players == 2
 
 
-def test_a_player_on_two_stages_and_many_in_the_audience_are_no_double_login(stages: Stages) -> None:
+def test_two_stages_or_a_large_audience_are_not_a_double_login(stages: Stages) -> None:
     stage = stages.by_id["demo"]
     stages.add(Stage(stages, "other", "Other", "Hi", stage.colours))
     first, second = (
@@ -118,7 +116,7 @@ def test_a_player_on_two_stages_and_many_in_the_audience_are_no_double_login(sta
     assert not [client for client in (first, second, *visitors) if "ERR_DOUBLE_LOGIN" in client.modes()]
 
 
-def test_going_to_another_stage_gives_back_what_one_held(
+def test_going_to_another_stage_releases_what_the_member_held(
     stages: Stages, stage: Stage, ann: FakeClient
 ) -> None:
     stages.add(Stage(stages, "other", "Other", "Hi", stage.colours))
@@ -127,7 +125,7 @@ def test_going_to_another_stage_gives_back_what_one_held(
     assert ann.modes()[-1] == "ANONTEXT"
 
 
-def test_another_player_on_the_same_socket_gives_back_what_the_first_held(
+def test_another_player_on_the_same_socket_releases_what_the_first_held(
     stage: Stage, ann: FakeClient
 ) -> None:
     ann.send("ID=1&mode=AV", "MD5=unknown&mode=IDENT")
@@ -145,7 +143,7 @@ def test_a_stage_that_closes_and_one_that_reloads(stages: Stages, stage: Stage, 
     assert ann.modes() == ["ERR_DOUBLE_LOGIN"]
 
 
-def test_a_layer_goes_to_who_asks_for_it_and_the_drawing_stays(
+def test_a_layer_changes_hands_and_its_drawing_stays(
     stages: Stages, ann: FakeClient, bob: FakeClient
 ) -> None:
     ann.send("colour=255&thickness=5&alpha=50&mode=DRAW_STYLE", "layer=1&mode=DRAW_LAYER")
@@ -166,7 +164,7 @@ def test_a_layer_goes_to_who_asks_for_it_and_the_drawing_stays(
     assert set_up[-2] == "L1=bob&mode=DRAW_LAYER_STATE"
 
 
-def test_a_full_layer_forgets_its_oldest_marks_and_goes_on_where_they_ended() -> None:
+def test_a_full_layer_drops_its_oldest_marks_and_continues_where_they_ended() -> None:
     layer = Layer(0)
     layer.style(Pen(1, "2", "3"))
     layer.point("DRAW_MOVE", "0", "0")
@@ -186,7 +184,9 @@ def test_a_full_layer_forgets_its_oldest_marks_and_goes_on_where_they_ended() ->
     ]
 
 
-def test_everybody_is_sent_the_same_prepared_drawing(stages: Stages, stage: Stage, ann: FakeClient) -> None:
+def test_all_members_are_sent_the_same_prepared_drawing(
+    stages: Stages, stage: Stage, ann: FakeClient
+) -> None:
     ann.send("layer=1&mode=DRAW_LAYER", "x=1&y=2&mode=DRAW_LINE")
     layer = stage.layers[1]
     first, second = FakeClient(stages), FakeClient(stages)
@@ -204,7 +204,7 @@ def test_everybody_is_sent_the_same_prepared_drawing(stages: Stages, stage: Stag
         assert layer.prepared() == b"".join(layer.replay())
 
 
-def test_four_full_layers_are_less_than_a_joiner_may_be_behind() -> None:
+def test_four_full_layers_stay_below_the_limit_for_slow_clients() -> None:
     from upstage.net.connection import MAX_UNREAD
 
     layer = Layer(0)

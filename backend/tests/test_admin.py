@@ -1,4 +1,4 @@
-"""Signing in and out over a real socket: sessions, tokens in forms, guessing, forms from elsewhere."""
+"""Signing in and out over a real socket: sessions, form tokens, wrong passwords, forms from other sites."""
 
 import re
 from urllib.parse import parse_qs, urlencode
@@ -15,7 +15,7 @@ def sign_in(server: Backend, password: str = PASSWORD, **headers: str) -> Respon
     return ask(server, "/admin/login", "POST", body, **FORM, **headers)
 
 
-def test_a_visit_to_the_workshop(server: Backend) -> None:
+def test_a_session_in_the_workshop(server: Backend) -> None:
     answer = sign_in(server, Host="stage.example.org:8080")
     assert answer.status == 302
     assert answer.headers["location"] == f"http://stage.example.org:{server.web_port}/admin/"
@@ -28,7 +28,7 @@ def test_a_visit_to_the_workshop(server: Backend) -> None:
     identity = parse_qs(ask(server, "/admin/id", Cookie=cookie).body.decode())
     key = identity.pop("key")[0]
     assert identity == {"player": ["admin"], "canAct": ["True"], "canAdmin": ["True"], "canSu": ["True"]}
-    with server.connect().socket:  # another visitor, who must not be taken for the admin
+    with server.connect().socket:  # another client, which must not be taken for the admin
         client = server.connect()
         assert join(client, key.encode())[-1].startswith(b"pCount=1&")
         client.close()
@@ -63,7 +63,7 @@ def test_a_wrong_password_and_too_many_of_them(server: Backend) -> None:
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "http://localhost.evil.example", "http://[::"]
 )
-def test_a_form_from_elsewhere_is_refused(server: Backend, origin: str) -> None:
+def test_a_form_from_another_site_is_rejected(server: Backend, origin: str) -> None:
     assert sign_in(server, Host="localhost:8080", Origin=origin).status == 403
 
 
@@ -87,7 +87,7 @@ def test_a_browser_needs_the_token_of_the_form(server: Backend) -> None:
     )
 
 
-def test_a_refused_form_comes_back_with_a_token_that_works(server: Backend) -> None:
+def test_a_rejected_form_comes_back_with_a_valid_token(server: Backend) -> None:
     page = sign_in(server, **OURS)
     cookie = page.headers["set-cookie"].partition(";")[0]
     fields = {"username": "admin", "password": PASSWORD, "csrf": token_in(page.body)}

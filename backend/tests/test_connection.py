@@ -1,4 +1,4 @@
-"""The TCP door on a transport without a network: cuts, limits, and readers who do not read."""
+"""TCP connections on a transport without a network: cuts, limits, and clients that do not read."""
 
 import pytest
 from twisted.internet.defer import Deferred
@@ -23,7 +23,7 @@ def clock_of(connections: Connections) -> Clock:
 
 
 def turn(connections: Connections) -> None:
-    """What the reactor does until nobody's turn is due."""
+    """Run the reactor until the queue of turns is empty."""
     while len(connections.shared.turns):
         clock_of(connections).advance(0)
 
@@ -52,7 +52,7 @@ class Client:
         self.protocol.connectionLost(Failure(ConnectionError()))
 
 
-def test_the_first_frame_comes_unasked(connections: Connections) -> None:
+def test_the_first_frame_is_sent_at_once(connections: Connections) -> None:
     assert Client(connections).received() == [b"ID=sock_1&mode=SET"]
 
 
@@ -66,7 +66,7 @@ def test_two_clients_chat(connections: Connections) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
-def test_frames_may_come_in_any_pieces(connections: Connections, size: int) -> None:
+def test_frames_may_be_split_anywhere(connections: Connections, size: int) -> None:
     client = Client(connections)
     stream = b"MD5=x&mode=IDENT\0stage_ID=demo&mode=JOIN\0\0msg=a&mode=TEXT\0msg=b&mode=TEXT\0"
     client.transport.clear()
@@ -76,7 +76,7 @@ def test_frames_may_come_in_any_pieces(connections: Connections, size: int) -> N
     assert client.received()[-2:] == [b"text=a&mode=ANONTEXT", b"text=b&mode=ANONTEXT"]
 
 
-def test_empty_frames_are_survived(connections: Connections) -> None:
+def test_empty_frames_are_ignored(connections: Connections) -> None:
     client = Client(connections)
     assert client.send(b"\0" * 10 + b"stage_ID=demo&mode=JOIN\0")[-1].endswith(b"JOINED")
     assert not client.transport.disconnecting
@@ -89,13 +89,13 @@ def test_an_overlong_frame_is_dropped_and_the_second_one_disconnects(connections
     frames = client.send(b"msg=" + b"x" * 3000 + b"&mode=TEXT\0msg=short&mode=TEXT\0")
     assert frames == [b"text=short&mode=ANONTEXT"]
     assert not client.transport.disconnected
-    client.send(b"y" * 3000)  # no NUL yet: it is long enough to know
+    client.send(b"y" * 3000)  # no NUL yet, but it is too long already
     assert client.transport.disconnected
     assert connections.stages.counts["overlong_frames"] == 2
     assert connections.stages.counts["cut_overlong"] == 1
 
 
-def test_after_the_cut_nothing_is_done(connections: Connections) -> None:
+def test_input_after_a_cut_is_ignored(connections: Connections) -> None:
     client = Client(connections)
     client.send(b"stage_ID=demo&mode=JOIN\0" + b"x" * 3000 + b"\0" + b"x" * 3000 + b"\0")
     assert client.send(b"msg=still%20here&mode=TEXT\0") == []
@@ -111,7 +111,7 @@ def test_a_lost_client_leaves_the_stage(connections: Connections) -> None:
     assert len(connections.all) == 1
 
 
-def test_a_client_that_does_not_read_is_not_heard_and_then_cut(connections: Connections) -> None:
+def test_a_client_that_does_not_read_is_not_read_from_and_then_cut(connections: Connections) -> None:
     slow, quick = Client(connections), Client(connections)
     for client in (slow, quick):
         client.send(b"stage_ID=demo&mode=JOIN\0")
@@ -124,7 +124,7 @@ def test_a_client_that_does_not_read_is_not_heard_and_then_cut(connections: Conn
     assert connections.stages.counts["cut_laggard"] == 1
 
 
-def test_a_client_that_catches_up_starts_afresh(connections: Connections) -> None:
+def test_a_client_that_catches_up_is_no_longer_behind(connections: Connections) -> None:
     slow, quick = Client(connections), Client(connections)
     for client in (slow, quick):
         client.send(b"stage_ID=demo&mode=JOIN\0")
@@ -136,8 +136,8 @@ def test_a_client_that_catches_up_starts_afresh(connections: Connections) -> Non
     assert slow.transport.producerState == "producing"
 
 
-def test_a_connection_that_is_closing_while_its_client_is_behind_is_let_go(connections: Connections) -> None:
-    """A WebSocket's farewell, right behind a JOIN with a long replay; found by fuzz.py."""
+def test_a_closing_connection_of_a_slow_client_is_unregistered(connections: Connections) -> None:
+    """A WebSocket's close frame right after a JOIN with a long replay; found by test_fuzz."""
     client = Client(connections)
     client.protocol._connection.pauseProducing()
     client.transport.loseConnection()
@@ -145,7 +145,7 @@ def test_a_connection_that_is_closing_while_its_client_is_behind_is_let_go(conne
     assert client.transport.producer is None
 
 
-def test_a_write_that_fails_is_one_clients_trouble(connections: Connections) -> None:
+def test_a_failed_write_affects_one_client_only(connections: Connections) -> None:
     broken, well = Client(connections), Client(connections)
     for client in (broken, well):
         client.send(b"stage_ID=demo&mode=JOIN\0")
@@ -158,7 +158,7 @@ def test_a_write_that_fails_is_one_clients_trouble(connections: Connections) -> 
     assert broken.transport.disconnected
 
 
-def test_closing_waits_for_those_who_read_and_cuts_the_others(connections: Connections) -> None:
+def test_closing_waits_for_clients_that_read_and_cuts_the_others(connections: Connections) -> None:
     quick, slow = Client(connections), Client(connections)
     slow.protocol._connection.pauseProducing()
     clock = clock_of(connections)
@@ -176,7 +176,7 @@ def test_closing_waits_for_those_who_read_and_cuts_the_others(connections: Conne
     assert connections.stages.counts["cut_stop"] == 1
 
 
-def test_an_address_has_only_so_many_connections(stages: Stages) -> None:
+def test_connections_per_address_are_limited(stages: Stages) -> None:
     connections = Connections(stages, Clock(), max_per_address=2)
     clients = [Client(connections) for _ in range(3)]
     for client in clients:
@@ -189,14 +189,14 @@ def test_an_address_has_only_so_many_connections(stages: Stages) -> None:
     assert Client(connections).send(b"stage_ID=demo&mode=JOIN\0")
 
 
-def test_those_who_never_say_anything_are_counted_at_the_heartbeat(stages: Stages) -> None:
+def test_silent_connections_count_from_the_heartbeat_on(stages: Stages) -> None:
     connections = Connections(stages, Clock(), max_per_address=2)
     clients = [Client(connections) for _ in range(3)]
     connections.beat()
     assert sum(client.transport.disconnected for client in clients) == 1
 
 
-def test_the_heartbeat_cuts_who_has_not_read_since_the_last_one(connections: Connections) -> None:
+def test_the_heartbeat_cuts_a_client_that_has_not_read_since_the_last_one(connections: Connections) -> None:
     quiet, stalled = Client(connections), Client(connections)
     stalled.protocol._connection.pauseProducing()
     quiet.transport.clear()

@@ -1,4 +1,4 @@
-"""The database: what is written is there, what is refused changes nothing, others' changes are noticed."""
+"""The database: writes persist, rejected changes change nothing, other processes' changes are noticed."""
 
 import sqlite3
 from dataclasses import replace
@@ -21,7 +21,7 @@ def database(tmp_path: Path) -> Database:
     return Database(tmp_path)
 
 
-def test_what_is_written_is_there_when_it_is_opened_again(database: Database, tmp_path: Path) -> None:
+def test_data_are_there_after_reopening(database: Database, tmp_path: Path) -> None:
     ann = Account("Ann", "$argon2id$x", frozenset({"act", "su"}))
     bell = Medium("audio/bell.mp3", "audio", "Bell", "ann", "2026-01-01", 10)
     fox = Medium("fox.svg", "avatar", "Fox", "ann", "2026-01-01", 10)
@@ -42,7 +42,7 @@ def test_what_is_written_is_there_when_it_is_opened_again(database: Database, tm
     assert again.chat("demo") == [" one", "<Ann> two"]
 
 
-def test_ids_of_things_are_counted_for_each_kind_and_not_given_twice(database: Database) -> None:
+def test_thing_ids_are_counted_for_each_kind_and_not_reused(database: Database) -> None:
     database.add_stage(STAGE)
     database.put_medium(HAT)
     for _ in range(3):
@@ -69,7 +69,7 @@ def test_replaced_media_stay_on_stage_and_removed_ones_go(database: Database) ->
     assert (snapshot.media, snapshot.stages) == ({}, {"demo": STAGE})
 
 
-def test_what_cannot_be_done_is_said_and_changes_nothing(database: Database) -> None:
+def test_invalid_changes_are_reported_and_change_nothing(database: Database) -> None:
     database.add_stage(STAGE)
     database.add_player(Account("Ann", "x", frozenset()))
     before = database.snapshot()
@@ -106,7 +106,7 @@ def test_chat_is_bounded_for_each_stage(database: Database) -> None:
     assert database.chat("demo") == []
 
 
-def test_only_changes_of_others_are_noticed(database: Database, tmp_path: Path) -> None:
+def test_only_changes_by_other_processes_are_noticed(database: Database, tmp_path: Path) -> None:
     other = Database(tmp_path)
     database.add_stage(STAGE)
     assert not database.changed_by_others()
@@ -132,11 +132,11 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
         Database(tmp_path)
 
 
-def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("hello " * 1000)
     with pytest.raises(sqlite3.DatabaseError):
         Database(tmp_path)
 
 
-def test_statements_are_cut_where_they_end() -> None:
+def test_scripts_are_split_at_the_ends_of_statements() -> None:
     assert list(statements("A;\nB (  -- not; here\n';'\n);\n\n")) == ["A;\n", "B (  -- not; here\n';'\n);\n"]

@@ -55,7 +55,7 @@ def test_assets_refer_to_assets_of_their_own_release(path: str) -> None:
         assert "url(" not in text
 
 
-def test_the_stage_page_names_what_a_browser_will_load(server: Backend) -> None:
+def test_the_stage_page_lists_the_files_that_a_browser_will_load(server: Backend) -> None:
     page = ask(server, "/stages/demo").body.decode().replace("&#39;", "'")
     for url, kind in (("/media/ann.svg", "image"), ("/media/audio/bell.mp3", "audio")):
         assert f"{{'url': '{url}', 'kind': '{kind}'}}" in page

@@ -192,8 +192,8 @@ def chat(server: Backend, number: int) -> None:
     """A well-behaved client is served meanwhile."""
     client = server.connect()
     join(client)
-    client.send_frames(b"msg=honest%d&mode=TEXT" % number)
-    client.frames_until(b"text=honest%d&mode=ANONTEXT" % number)
+    client.send_frames(b"msg=normal%d&mode=TEXT" % number)
+    client.frames_until(b"text=normal%d&mode=ANONTEXT" % number)
     client.close()
 
 
@@ -222,16 +222,16 @@ def fuzz(seconds: float, seed: int, folder: Path) -> dict[str, int]:
     threads = [threading.Thread(target=attack, args=(kind,)) for kind in (0, 1, 2)]
     for thread in threads:
         thread.start()
-    warm, honest = 0, 0
+    warm, normal = 0, 0
     while time.monotonic() - began < seconds:
-        chat(server, honest)
-        honest += 1
+        chat(server, normal)
+        normal += 1
         if time.monotonic() - began > seconds / 2:
             warm = warm or resident(server)
         time.sleep(0.1)
     for thread in threads:
         thread.join()
-    chat(server, honest)
+    chat(server, normal)
     assert min(thrown) > 10, "an attacker has stopped"
     end = resident(server)
     assert server.stop() == 0
@@ -243,7 +243,7 @@ def fuzz(seconds: float, seed: int, folder: Path) -> dict[str, int]:
         "tcp": thrown[0],
         "websocket": thrown[1],
         "uploads": thrown[2],
-        "honest": honest,
+        "normal": normal,
         "cut": cut,
         "warm_kB": warm,
         "end_kB": end,

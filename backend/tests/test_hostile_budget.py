@@ -1,4 +1,4 @@
-"""What a hostile client costs, on transports without a network that stop reading when they are told to."""
+"""The cost of hostile clients, on transports without a network that stop reading when told to."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -23,7 +23,7 @@ JOIN_FRAME = b"stage_ID=demo&mode=JOIN\0"
 
 
 class Reactor(Clock):
-    """A clock that can do one turn, as the reactor does: what is asked for meanwhile comes in the next."""
+    """A clock that can run one turn, like the reactor: calls made meanwhile run in the next turn."""
 
     def turn(self) -> None:
         due = [call for call in self.calls if call.getTime() <= self.seconds()]
@@ -34,7 +34,7 @@ class Reactor(Clock):
 
 
 class Room:
-    """A house whose reactor and clock are ours."""
+    """The stages with a reactor and a clock of the test."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -47,7 +47,7 @@ class Room:
 
 
 class Client:
-    """One client; `sent` is how many bytes were read from it."""
+    """One client; `sent` is the number of bytes that were read from it."""
 
     def __init__(self, room: Room, websocket: bool = False, address: str = "198.51.100.1") -> None:
         self.room = room
@@ -71,7 +71,7 @@ class Client:
         self.protocol.dataReceived(data)
 
     def press(self, stream: Iterator[bytes], seconds: float) -> None:
-        """Send as much as is read in so many seconds."""
+        """Send as much as the server reads in this many seconds."""
         for _ in range(round(seconds / 0.05)):
             while self.is_read:
                 self.send(next(stream))
@@ -106,10 +106,10 @@ attacks = pytest.mark.parametrize(
 
 
 @attacks
-def test_what_is_over_the_budget_is_not_read(room: Room, websocket: bool, first: bytes, again: bytes) -> None:
+def test_input_over_the_budget_is_not_read(room: Room, websocket: bool, first: bytes, again: bytes) -> None:
     client = Client(room, websocket)
     client.press(hostile(first, again), 5)
-    # Every byte has its price, and what was read last may be one read too much.
+    # Every byte costs tokens, and the last read may be one too many.
     assert client.sent <= (BURST + 5 * RATE) * BYTES + 2 * READ_SIZE
     assert not client.is_read
     assert not client.transport.disconnected  # a client that only lagged has time to recover
@@ -117,7 +117,9 @@ def test_what_is_over_the_budget_is_not_read(room: Room, websocket: bool, first:
 
 
 @attacks
-def test_whoever_goes_on_is_disconnected(room: Room, websocket: bool, first: bytes, again: bytes) -> None:
+def test_a_client_that_stays_over_the_budget_is_disconnected(
+    room: Room, websocket: bool, first: bytes, again: bytes
+) -> None:
     client = Client(room, websocket)
     client.press(hostile(first, again), GRACE + 10)
     assert client.transport.disconnected
@@ -137,13 +139,13 @@ def test_control_frames_and_fragments_are_counted_like_lines(room: Room, frame: 
     assert client.is_read  # all of them were taken, in their time
 
 
-def test_a_drip_of_single_bytes_is_counted_by_the_read(room: Room) -> None:
+def test_single_bytes_cost_a_token_for_each_read(room: Room) -> None:
     client = Client(room)
     client.press((b"x" for _ in count()), 5)
     assert client.sent <= BURST + 5 * RATE + 10
 
 
-def test_what_comes_too_fast_is_late_and_not_lost(room: Room) -> None:
+def test_frames_that_come_too_fast_are_delayed_not_lost(room: Room) -> None:
     client = Client(room)
     client.send(JOIN_FRAME)
     room.wait(0.05)
@@ -157,7 +159,7 @@ def test_what_comes_too_fast_is_late_and_not_lost(room: Room) -> None:
 
 
 @pytest.mark.parametrize("websocket", [False, True])
-def test_an_honest_client_is_always_read(room: Room, websocket: bool) -> None:
+def test_a_normal_client_is_always_read(room: Room, websocket: bool) -> None:
     def frame(text: bytes) -> bytes:
         return message(1, text) if websocket else text + b"\0"
 
@@ -186,7 +188,7 @@ def test_frames_are_taken_in_turn(room: Room) -> None:
     assert len(heard) == 101
 
 
-def test_joining_again_and_again_is_dear(room: Room) -> None:
+def test_repeated_joins_are_expensive(room: Room) -> None:
     client = Client(room)
     client.press((JOIN_FRAME for _ in count()), 10)
     joins = sum(frame.endswith(b"STAGE_NAME") for frame in client.frames())
@@ -194,12 +196,12 @@ def test_joining_again_and_again_is_dear(room: Room) -> None:
 
 
 def ticking() -> Callable[[], float]:
-    """A stop-watch: whenever it is looked at, half a millisecond has gone by."""
+    """A clock that advances half a millisecond at each call."""
     ticks = count()
     return lambda: next(ticks) * 0.0005
 
 
-def test_a_school_joins_at_once_and_the_chat_goes_on(room: Room) -> None:
+def test_the_chat_goes_on_while_a_school_joins_at_once(room: Room) -> None:
     room.connections.shared = replace(room.connections.shared, turns=Turns(room.reactor, ticking()))
     talker = Client(room, address="192.0.2.1")
     talker.send(JOIN_FRAME)
@@ -215,11 +217,11 @@ def test_a_school_joins_at_once_and_the_chat_goes_on(room: Room) -> None:
         assert talker.frames()[-1] == b"text=%d&mode=ANONTEXT" % turns
     assert turns > 500 * 0.0005 / SLICE / 2
     assert room.stage.audience == 501
-    assert room.reactor.seconds() < 0.1  # nobody had to wait for tokens
+    assert room.reactor.seconds() < 0.1  # no client had to wait for tokens
     assert not any(pupil.transport.disconnected for pupil in school)
 
 
-def test_connecting_again_and_again_has_its_price_too(room: Room) -> None:
+def test_repeated_connections_are_expensive(room: Room) -> None:
     """A new connection has a full bucket of its own, so that of its address counts."""
     rate, burst = 100.0, 6000 * 30
     room.connections.addresses._rate = rate
@@ -251,7 +253,7 @@ def test_a_client_that_leaves_while_it_waits_leaves_nothing_behind(room: Room) -
     assert room.stage.audience == 0
 
 
-def test_pings_that_are_held_when_the_server_stops_are_not_answered(room: Room) -> None:
+def test_pings_held_at_a_stop_are_not_answered(room: Room) -> None:
     client = Client(room, websocket=True)
     client.send(message(9) * 20)
     assert client.transport.value().count(b"\x8a\0") == AT_ONCE
@@ -260,7 +262,7 @@ def test_pings_that_are_held_when_the_server_stops_are_not_answered(room: Room) 
     assert client.transport.value().count(b"\x8a\0") == AT_ONCE
 
 
-def test_a_turn_is_short_and_an_error_ends_only_itself() -> None:
+def test_a_turn_is_short_and_an_error_stops_no_other_work() -> None:
     reactor = Reactor()
     turns = Turns(reactor, ticking())
     done: list[int] = []

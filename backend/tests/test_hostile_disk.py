@@ -1,4 +1,4 @@
-"""A full disk: whoever wanted to write is told so, and nothing is lost."""
+"""A full disk: the client is told, and nothing is lost."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +10,8 @@ from upstage.state.database import Database
 from upstage.state.records import NoRoom, new_stage
 from upstage.state.store import Store
 
-# While the file named on the command line is there, the database may not grow: SQLite says what it says on a
-# full disk.
+# While the file named on the command line is there, the database may not grow: SQLite reports the same error
+# as on a full disk.
 RUN = """
 import sys
 from contextlib import contextmanager
@@ -56,7 +56,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 
 
 def until_full(editor: Editor, prefix: str) -> int:
-    """Make stages until there is no room; return how many."""
+    """Add stages until there is no room; return how many."""
     for number in range(200):
         answer = editor.post("/admin/workshop/stages", action="make", id=f"{prefix}{number}", name="x" * 100)
         if answer.status != 302:
@@ -66,7 +66,7 @@ def until_full(editor: Editor, prefix: str) -> int:
     raise AssertionError("the disk is never full")
 
 
-def test_the_workshop_says_so_and_keeps_what_there_is(disk: Disk) -> None:
+def test_the_workshop_reports_a_full_disk_and_keeps_its_data(disk: Disk) -> None:
     editor = Editor(disk.server)
     disk.fill()
     made = until_full(editor, "a")
@@ -96,7 +96,7 @@ def test_the_workshop_says_so_and_keeps_what_there_is(disk: Disk) -> None:
     assert disk.server.logged("the disk is full")
 
 
-def test_what_is_said_on_a_full_disk_is_heard_and_written_down_later(disk: Disk, tmp_path: Path) -> None:
+def test_chat_on_a_full_disk_is_sent_and_written_later(disk: Disk, tmp_path: Path) -> None:
     client = disk.server.connect()
     join(client)
     disk.fill()
@@ -130,7 +130,7 @@ def test_a_full_database_changes_nothing(tmp_path: Path) -> None:
     database.close()
 
 
-def test_lines_come_in_the_order_in_which_they_were_said(tmp_path: Path) -> None:
+def test_lines_keep_their_order_after_a_full_disk(tmp_path: Path) -> None:
     written: list[tuple[str, str]] = []
     full = True
 
@@ -164,7 +164,7 @@ def test_a_form_of_thousands_of_fields(server: Backend) -> None:
     assert b"any other form may have 20 fields" in answer.body
 
 
-def test_an_upload_of_somebody_who_is_not_signed_in_any_more(workshop: Backend) -> None:
+def test_an_upload_after_the_session_has_ended(workshop: Backend) -> None:
     body = b"x" * 100_000
     answer = ask(
         workshop, "/admin/workshop/media", "POST", body, Content_Type="multipart/form-data; boundary=x"

@@ -1,4 +1,4 @@
-"""The brake on guessing: wrong passwords are counted, on both ways in, and nobody else pays for them."""
+"""The limit on wrong passwords: on the login page and over FTP, without an effect on other clients."""
 
 import ftplib
 from collections.abc import Coroutine
@@ -38,25 +38,25 @@ class Clock:
 
 
 def begin(coroutine: Coroutine[Deferred[Any], Any, T]) -> list[T | Failure]:
-    """Run as far as nothing has to be waited for; the result comes into the list when it is there."""
+    """Run until something has to wait; the list gets the result when it is there."""
     result: list[T | Failure] = []
     Deferred.fromCoroutine(coroutine).addBoth(result.append)
     return result
 
 
-class Door:
-    """Accounts whose passwords are their names, judged at once or when the test says so."""
+class Login:
+    """Accounts whose passwords are their names, checked at once or when the test says so."""
 
     def __init__(self) -> None:
         self.clock = Clock()
         self.accounts = Accounts("admin", self._matches, self.clock)
         self.accounts.replace_players({name: Account(name, name, frozenset()) for name in CLASS})
         self.slow = False
-        self.judged = 0
+        self.checked = 0
         self.pending: list[tuple[Deferred[bool], bool]] = []
 
     async def _matches(self, hash: str, password: str) -> bool:
-        self.judged += 1
+        self.checked += 1
         if self.slow:
             self.pending.append((Deferred(), hash == password))
             return await self.pending[-1][0]
@@ -66,13 +66,13 @@ class Door:
         return begin(self.accounts.sign_in(name, password, address))
 
     def try_it(self, name: str, password: str, address: str) -> bool:
-        """Whether it was right; raise TooManyFailures."""
+        """Return whether the password was right; raise TooManyFailures."""
         [result] = self.begin(name, password, address)
         if isinstance(result, Failure):
             result.raiseException()
         return result is not None
 
-    def judge_all(self) -> None:
+    def check_all(self) -> None:
         while self.pending:
             pending, self.pending = self.pending, []
             for deferred, right in pending:
@@ -80,109 +80,109 @@ class Door:
 
 
 @pytest.fixture
-def door() -> Door:
-    return Door()
+def login() -> Login:
+    return Login()
 
 
-def test_right_ones_are_not_counted(door: Door) -> None:
+def test_right_passwords_are_not_counted(login: Login) -> None:
     for _ in range(5):
-        assert all(door.try_it(name, name, SCHOOL) for name in CLASS)
+        assert all(login.try_it(name, name, SCHOOL) for name in CLASS)
 
 
-def test_a_class_signs_in_at_once(door: Door) -> None:
-    door.slow = True
-    results = [door.begin(name, name, SCHOOL) for name in [*CLASS, *CLASS, *CLASS]]
-    assert len(door.pending) == ADDRESS[0]  # the others wait
-    door.judge_all()
+def test_a_class_signs_in_at_once(login: Login) -> None:
+    login.slow = True
+    results = [login.begin(name, name, SCHOOL) for name in [*CLASS, *CLASS, *CLASS]]
+    assert len(login.pending) == ADDRESS[0]  # the others wait
+    login.check_all()
     assert all(isinstance(result, str) for [result] in results)
 
 
-def test_guesses_in_flight_do_not_slip_past_the_limit(door: Door) -> None:
-    door.slow = True
-    results = [door.begin("admin", "wrong", GUESSER) for _ in range(300)]
-    assert door.judged == HERE[0]
+def test_simultaneous_guesses_do_not_exceed_the_limit(login: Login) -> None:
+    login.slow = True
+    results = [login.begin("admin", "wrong", GUESSER) for _ in range(300)]
+    assert login.checked == HERE[0]
     assert sum(isinstance(result[0], Failure) for result in results if result) == 300 - HERE[0] - MAX_WAITING
-    door.judge_all()
-    assert door.judged == HERE[0]
+    login.check_all()
+    assert login.checked == HERE[0]
     errors = [result.type for [result] in results if isinstance(result, Failure)]
     assert errors.count(TooManyFailures) == MAX_WAITING
     assert errors.count(TooManyWaiting) == 300 - HERE[0] - MAX_WAITING
 
 
-def fail(door: Door, name: str, address: str, times: int) -> None:
+def fail(login: Login, name: str, address: str, times: int) -> None:
     for _ in range(times):
-        assert not door.try_it(name, "wrong", address)
+        assert not login.try_it(name, "wrong", address)
 
 
-def test_a_locked_address_hears_when_and_the_others_sign_in(door: Door) -> None:
-    fail(door, "admin", GUESSER, HERE[0])
-    door.clock.now += 20.5
+def test_a_locked_address_is_told_when_to_retry_and_others_sign_in(login: Login) -> None:
+    fail(login, "admin", GUESSER, HERE[0])
+    login.clock.now += 20.5
     with pytest.raises(TooManyFailures) as locked:
-        door.try_it("admin", "admin", GUESSER)
+        login.try_it("admin", "admin", GUESSER)
     assert locked.value.seconds == 40
-    assert door.try_it("admin", "admin", HOME)
-    door.clock.now += 39.5
-    assert door.try_it("admin", "admin", GUESSER)
+    assert login.try_it("admin", "admin", HOME)
+    login.clock.now += 39.5
+    assert login.try_it("admin", "admin", GUESSER)
 
 
-def test_ones_own_sign_in_forgives_only_ones_own_failures(door: Door) -> None:
-    """Between guesses at others the guesser signs in under a name of his own."""
+def test_a_login_forgives_only_the_failures_of_its_account(login: Login) -> None:
+    """Between guesses, the attacker signs in to an account of its own."""
     for turn in range(HERE[0]):
-        fail(door, "pupil0", GUESSER, 3)
-        assert door.try_it("pupil0", "pupil0", GUESSER)
-        fail(door, "admin", GUESSER, 1)
-        assert door.judged == 5 * (turn + 1)
+        fail(login, "pupil0", GUESSER, 3)
+        assert login.try_it("pupil0", "pupil0", GUESSER)
+        fail(login, "admin", GUESSER, 1)
+        assert login.checked == 5 * (turn + 1)
     with pytest.raises(TooManyFailures):
-        door.try_it("admin", "wrong", GUESSER)
+        login.try_it("admin", "wrong", GUESSER)
 
 
-def test_guessing_at_many_accounts_locks_the_address(door: Door) -> None:
+def test_guessing_at_many_accounts_locks_the_address(login: Login) -> None:
     for turn in range(ADDRESS[0]):
-        assert door.try_it("pupil29", "pupil29", GUESSER)
-        fail(door, CLASS[turn % 20], GUESSER, 1)
+        assert login.try_it("pupil29", "pupil29", GUESSER)
+        fail(login, CLASS[turn % 20], GUESSER, 1)
     for name in ("pupil25", "nobody"):
         with pytest.raises(TooManyFailures):
-            door.try_it(name, name, GUESSER)
-    assert door.try_it("pupil25", "pupil25", HOME)
+            login.try_it(name, name, GUESSER)
+    assert login.try_it("pupil25", "pupil25", HOME)
 
 
-def test_guessing_from_many_addresses_is_slowed_and_does_not_lock_the_owner_out(door: Door) -> None:
-    assert door.try_it("admin", "admin", HOME)
+def test_guessing_from_many_addresses_is_slowed_and_does_not_lock_the_owner_out(login: Login) -> None:
+    assert login.try_it("admin", "admin", HOME)
     for number in range(EVERYWHERE[0]):
-        fail(door, "ADMIN"[: 5 * (number % 2)] or "admin", f"198.51.100.{number}", 1)
+        fail(login, "ADMIN"[: 5 * (number % 2)] or "admin", f"198.51.100.{number}", 1)
     with pytest.raises(TooManyFailures):
-        door.try_it("admin", "admin", "198.51.100.250")
-    assert door.try_it("admin", "admin", HOME)
-    door.clock.now += EVERYWHERE[1]
-    assert door.try_it("admin", "admin", "198.51.100.250")
+        login.try_it("admin", "admin", "198.51.100.250")
+    assert login.try_it("admin", "admin", HOME)
+    login.clock.now += EVERYWHERE[1]
+    assert login.try_it("admin", "admin", "198.51.100.250")
 
 
-def test_an_ipv6_client_has_a_whole_network_of_addresses(door: Door) -> None:
+def test_an_ipv6_client_has_a_whole_network_of_addresses(login: Login) -> None:
     for number in range(HERE[0]):
-        fail(door, "admin", f"2001:db8:1:2::{number:x}", 1)
+        fail(login, "admin", f"2001:db8:1:2::{number:x}", 1)
     with pytest.raises(TooManyFailures):
-        door.try_it("admin", "admin", "2001:db8:1:2:ffff::1")
+        login.try_it("admin", "admin", "2001:db8:1:2:ffff::1")
 
 
-def test_remembering_is_bounded(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tables_are_bounded(login: Login, monkeypatch: pytest.MonkeyPatch) -> None:
     assert REMEMBERED == 10_000
     monkeypatch.setattr(guessing, "REMEMBERED", 100)
     for number in range(500):
-        fail(door, f"name{number}" * 1000, str(number), 1)
-        assert door.try_it("pupil0", "pupil0", str(number))
-    kept = door.accounts._guessing
+        fail(login, f"name{number}" * 1000, str(number), 1)
+        assert login.try_it("pupil0", "pupil0", str(number))
+    kept = login.accounts._guessing
     assert len(kept._here) == len(kept._addresses) == len(kept._everywhere) == 100
     assert len(kept._owners) == 100
 
 
-def test_a_password_that_could_not_be_judged_is_no_failure(door: Door) -> None:
+def test_a_failed_check_does_not_count_as_a_wrong_password(login: Login) -> None:
     async def broken(hash: str, password: str) -> bool:
         raise RuntimeError
 
-    door.accounts._matches = broken
+    login.accounts._matches = broken
     for _ in range(3 * HERE[0]):
         with pytest.raises(RuntimeError):
-            door.try_it("admin", "x", HOME)
+            login.try_it("admin", "x", HOME)
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def server(tmp_path: Path) -> "Backend":
     return Backend(tmp_path, ["-m", "upstage", "serve"], UPSTAGE_ADMIN_PASSWORD=PASSWORD, **ftp)
 
 
-def test_both_ways_in_have_one_brake(server: Backend) -> None:
+def test_the_login_page_and_ftp_share_the_limit(server: Backend) -> None:
     def sign_in(password: str, address: str) -> tuple[int, str | None]:
         body = urlencode({"username": "admin", "password": password}).encode()
         answer = ask(server, "/admin/login", "POST", body, X_Real_IP=address, **FORM)

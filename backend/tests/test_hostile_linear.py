@@ -1,4 +1,4 @@
-"""Checking what comes from outside takes time in proportion to its size, whatever is in it."""
+"""Parsing untrusted input takes time proportional to its size, whatever it contains."""
 
 import time
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from upstage.stage.wire import Splitter
 from upstage.web.upload import SU_LIMIT
 
 SIZE = 100_000  # bytes; and then four times as many
-NOISE = 0.003  # seconds: what is faster is not measured, but swayed by what else the machine does
+NOISE = 0.003  # seconds: shorter times depend on the machine's other work
 
 
 def seconds(act: Callable[[], object]) -> float:
@@ -91,7 +91,7 @@ def test_entities(tmp_path: Path) -> None:
     assert_linear(make)
 
 
-def test_a_drawing_that_takes_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drawing_that_takes_too_long_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "big.svg"
     path.write_text("<svg xmlns='http://www.w3.org/2000/svg'>" + "<g/>" * 10_000 + "</svg>")
     assert path.stat().st_size < SU_LIMIT
@@ -128,7 +128,7 @@ def test_the_stream_of_a_websocket(frame: bytes) -> None:
     assert_linear(make)
 
 
-def test_a_whisper_to_many_names_looks_at_everybody_once(
+def test_a_whisper_to_many_names_lists_the_members_once(
     stages: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann, *others = [FakeClient(stages, acting_player(name)) for name in ("ann", "bob", "eve")]

@@ -92,7 +92,7 @@ def date(headers: dict[str, str], name: str) -> datetime:
 
 
 def check_caching(answer: Response) -> None:
-    """What is said about keeping it does not contradict itself; nothing personal may be kept."""
+    """The caching headers do not contradict each other; personal responses are not cacheable."""
     directives = [part.strip() for part in answer.headers["cache-control"].split(",")]
     names = {part.partition("=")[0] for part in directives}
     assert len(names) == len(directives)
@@ -130,7 +130,7 @@ def check_redirect(answer: Response) -> None:
 
 
 def check_unchanged(answer: Response) -> None:
-    """All that a 200 would say that a cache has to know (RFC 9110, 15.4.5)."""
+    """The header fields of a 200 that a cache needs (RFC 9110, 15.4.5)."""
     assert answer.body == b""
     assert not set(answer.headers) & {"content-length", "content-range"}
     assert {"date", "etag", "cache-control"} <= set(answer.headers)
@@ -199,7 +199,7 @@ def check_head(get: Response, head: Response) -> None:
         ({"X_Real_IP": "192.0.2.1\xff"}, "127.0.0.1"),
     ],
 )
-def test_who_is_the_client(server: Backend, headers: dict[str, str], client: str) -> None:
+def test_the_client_address(server: Backend, headers: dict[str, str], client: str) -> None:
     path = f"/robots.txt?{time.monotonic_ns()}"
     ask(server, path, **headers)
     server.wait_for(lambda: any(line["path"] == path for line in server.logged("request")))

@@ -1,4 +1,4 @@
-"""limits: the token bucket and the count by address, on a clock of our own."""
+"""limits: the token bucket and the count by address, on a fake clock."""
 
 import pytest
 
@@ -37,9 +37,11 @@ def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
     clock.now += 0.1  # three seconds for the debt, half a second for the burst
     bucket.spend(0)
     assert bucket.since_full() == 0
+    clock.now += 3600
+    assert [bucket.spend(5), bucket.spend(1)] == [0, pytest.approx(0.1)]  # no more than the burst
 
 
-def test_a_drawing_mouse_is_never_too_fast() -> None:
+def test_drawing_with_a_mouse_is_within_the_rate() -> None:
     clock = Clock()
     bucket = Bucket(clock, RATE, BURST)
     for _ in range(31 * 60):  # a minute at 31 frames a second
@@ -58,7 +60,7 @@ def test_addresses() -> None:
     assert not addresses._open
 
 
-def test_an_address_takes_its_debts_along() -> None:
+def test_an_address_keeps_its_debts() -> None:
     clock = Clock()
     addresses = Addresses(clock, most=2, rate=10)
     bucket = addresses.enter("192.0.2.1")
@@ -70,7 +72,7 @@ def test_an_address_takes_its_debts_along() -> None:
     assert addresses.enter("192.0.2.1") is bucket
 
 
-def test_a_school_behind_one_address_comes_in_at_once() -> None:
+def test_a_school_behind_one_address_connects_at_once() -> None:
     addresses = Addresses(Clock())
     for _ in range(MAX_PER_ADDRESS):
         bucket = addresses.enter("192.0.2.1")
@@ -78,7 +80,7 @@ def test_a_school_behind_one_address_comes_in_at_once() -> None:
         assert bucket.spend(JOIN) == 0
 
 
-def test_no_more_addresses_are_remembered_than_there_is_room_for() -> None:
+def test_remembered_addresses_are_bounded() -> None:
     addresses = Addresses(Clock())
     for number in range(REMEMBERED + 5):
         addresses.enter(str(number))
@@ -96,7 +98,7 @@ def test_no_more_addresses_are_remembered_than_there_is_room_for() -> None:
         ("", ""),
     ],
 )
-def test_whose_address_it_is(address: str, client: str) -> None:
+def test_the_key_of_a_client_address(address: str, client: str) -> None:
     assert client_of(address) == client
 
 

@@ -1,4 +1,4 @@
-"""The doors as Unix sockets: what comes in, what a killed process leaves, what is in the way."""
+"""Unix sockets: connections, the path of a killed process, and a path in use."""
 
 import os
 import signal
@@ -15,6 +15,7 @@ import websocket
 
 from running_backend import FORM, PASSWORD, SRC, Backend
 from support.http import connect, request
+from support.ports import free_ports
 from support.stage_client import StageClient
 from upstage.settings import SettingsError, Sockets, from_environment
 
@@ -44,35 +45,33 @@ def backend(tmp_path: Path, folder: Path) -> Iterator[Backend]:
 
 
 def test_the_site_through_its_socket(backend: Backend, folder: Path) -> None:
-    door = folder / "backend.sock"
-    assert stat.S_IMODE(door.stat().st_mode) == 0o666  # nginx and Varnish are other users
-    assert request(door, "/health").status == 200
-    assert request(door, "/media/fox.svg").headers["content-type"] == "image/svg+xml"
+    path = folder / "backend.sock"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666  # nginx and Varnish are other users
+    assert request(path, "/health").status == 200
+    assert request(path, "/media/fox.svg").headers["content-type"] == "image/svg+xml"
     wrong = b"username=admin&password=wrong"
     for client, times in (("192.0.2.7", 10), ("192.0.2.8", 1)):
         for _ in range(times):
             assert (
-                request(door, "/admin/login", method="POST", body=wrong, X_Real_IP=client, **FORM).status
+                request(path, "/admin/login", method="POST", body=wrong, X_Real_IP=client, **FORM).status
                 == 401
             )
     assert (
-        request(door, "/admin/login", method="POST", body=wrong, X_Real_IP="192.0.2.7", **FORM).status == 429
+        request(path, "/admin/login", method="POST", body=wrong, X_Real_IP="192.0.2.7", **FORM).status == 429
     )
-    assert request(door, "/stages/?mine", X_Real_IP="192.0.2.7").status == 200
-    assert request(door, "/stages/?nobodys").status == 200
+    assert request(path, "/stages/?mine", X_Real_IP="192.0.2.7").status == 200
+    assert request(path, "/stages/?direct").status == 200
 
     def clients() -> dict[object, object]:
         return {line["path"]: line["client"] for line in backend.logged("request")}
 
-    backend.wait_for(lambda: "/stages/?nobodys" in clients())
+    backend.wait_for(lambda: "/stages/?direct" in clients())
     assert clients()["/stages/?mine"] == "192.0.2.7"
-    assert clients()["/stages/?nobodys"] == "unknown"
+    assert clients()["/stages/?direct"] == "unknown"
 
 
 def test_a_redirect_names_the_web_endpoints_port(tmp_path: Path, folder: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    [port] = free_ports(1)
     endpoint = f"tcp:{port}:interface=127.0.0.1"
     server = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/b", UPSTAGE_WEB_ENDPOINT=endpoint)
     answer = request(folder / "b.sock", "/stages", host="stage.example.org")
@@ -81,9 +80,9 @@ def test_a_redirect_names_the_web_endpoints_port(tmp_path: Path, folder: Path) -
 
 
 def test_the_stage_through_its_socket(backend: Backend, folder: Path) -> None:
-    door = folder / "backend-stage.sock"
-    assert stat.S_IMODE(door.stat().st_mode) == 0o666
-    first, second, other = (StageClient(door, timeout=5) for _ in range(3))
+    path = folder / "backend-stage.sock"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666
+    first, second, other = (StageClient(path, timeout=5) for _ in range(3))
     for client, address in ((first, b"192.0.2.1"), (second, b"192.0.2.1"), (other, b"192.0.2.2")):
         client.socket.sendall(KNOCK % address)
         client.send_frames(b"stage_ID=demo&mode=JOIN")
@@ -92,10 +91,10 @@ def test_the_stage_through_its_socket(backend: Backend, folder: Path) -> None:
                 client.frames_until(b"&mode=JOINED")
         else:
             client.frames_until(b"&mode=JOINED")
-    nobody = StageClient(door, timeout=5)
-    nobody.send_frames(b"stage_ID=demo&mode=JOIN")  # without a PROXY header
+    direct = StageClient(path, timeout=5)
+    direct.send_frames(b"stage_ID=demo&mode=JOIN")  # without a PROXY header
     with pytest.raises((EOFError, ConnectionError)):
-        nobody.frames_until(b"&mode=JOINED")
+        direct.frames_until(b"&mode=JOINED")
 
 
 def test_a_websocket_through_the_sites_socket(backend: Backend, folder: Path) -> None:
@@ -134,16 +133,16 @@ def healthcheck(backend: Backend) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("name", ["backend.sock", "backend-stage.sock"])
-def test_the_health_check_asks_there_too(backend: Backend, folder: Path, name: str) -> None:
+def test_the_health_check_covers_unix_sockets(backend: Backend, folder: Path) -> None:
     assert healthcheck(backend).returncode == 0
-    (folder / name).unlink()  # and the server stops all the same: see the fixture
-    done = healthcheck(backend)
-    assert done.returncode == 1
-    assert str(folder / name) in done.stderr
+    for name in ("backend-stage.sock", "backend.sock"):  # the server must stop without them: see the fixture
+        (folder / name).unlink()
+        done = healthcheck(backend)
+        assert done.returncode == 1
+        assert str(folder / name) in done.stderr
 
 
-def test_what_a_killed_server_leaves_is_replaced(tmp_path: Path, folder: Path) -> None:
+def test_the_sockets_of_a_killed_server_are_replaced(tmp_path: Path, folder: Path) -> None:
     server = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/backend")
     server.process.send_signal(signal.SIGKILL)
     server.process.wait(10)
@@ -154,8 +153,8 @@ def test_what_a_killed_server_leaves_is_replaced(tmp_path: Path, folder: Path) -
     assert list(folder.iterdir()) == []
 
 
-def refused(tmp_path: Path, sockets: str) -> str:
-    """Start a server that must not start; return what it says."""
+def start_error(tmp_path: Path, sockets: str) -> str:
+    """Start a server that must fail to start; return its standard error."""
     free = dict.fromkeys(("WEB", "STAGE", "METRICS"), "tcp:0:interface=127.0.0.1")
     done = subprocess.run(
         [sys.executable, *SERVE],
@@ -172,25 +171,25 @@ def refused(tmp_path: Path, sockets: str) -> str:
     return done.stderr
 
 
-def test_what_is_in_the_way_is_left_alone(tmp_path: Path, folder: Path) -> None:
-    assert refused(tmp_path, f"{folder}/away/b").endswith("away/b.sock: there is no such folder.\n")
+def test_a_path_in_use_is_left_alone(tmp_path: Path, folder: Path) -> None:
+    assert start_error(tmp_path, f"{folder}/away/b").endswith("away/b.sock: there is no such folder.\n")
     (folder / "b.sock").write_text("a diary")
-    assert "b.sock: the path exists and is not a socket" in refused(tmp_path, f"{folder}/b")
+    assert "b.sock: the path exists and is not a socket" in start_error(tmp_path, f"{folder}/b")
     assert (folder / "b.sock").read_text() == "a diary"
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(folder / "c.sock"))
         other.listen()
-        assert "c.sock: another process is listening on it" in refused(tmp_path, f"{folder}/c")
+        assert "c.sock: another process is listening on it" in start_error(tmp_path, f"{folder}/c")
         connect(folder / "c.sock").close()
 
 
 @pytest.mark.parametrize("text", ["run/backend", "/" + "x" * 96])
-def test_where_no_socket_can_be(text: str) -> None:
+def test_invalid_socket_paths(text: str) -> None:
     with pytest.raises(SettingsError, match=r"UPSTAGE_SOCKETS=.*: expected the beginning of two absolute"):
         from_environment({"UPSTAGE_SOCKETS": text})
 
 
-def test_where_sockets_are() -> None:
+def test_socket_paths() -> None:
     assert from_environment({"UPSTAGE_SOCKETS": ""}).sockets is None
     assert from_environment({"UPSTAGE_SOCKETS": "/" + "x" * 95}).sockets
     sockets = Sockets(Path("/run/proscenium/backend"))

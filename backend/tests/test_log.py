@@ -1,4 +1,4 @@
-"""The journal: one JSON line per event, whatever the event holds."""
+"""The log: one JSON line per event, whatever the event contains."""
 
 import json
 

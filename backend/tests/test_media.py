@@ -1,4 +1,4 @@
-"""media and svg: files are known by their content; broken, dangerous and misnamed ones are refused."""
+"""media.files and media.svg: the content decides; damaged, dangerous and misnamed files are rejected."""
 
 import os
 import time
@@ -60,7 +60,7 @@ def path(tmp_path: Path) -> Path:
         (b"\xff\xfb\x90\x00" + b"\0" * 400, MP3),
     ],
 )
-def test_what_is_taken(path: Path, data: bytes, format: Format) -> None:
+def test_accepted_files(path: Path, data: bytes, format: Format) -> None:
     path.write_bytes(data)
     assert format_of(path) is format
 
@@ -81,7 +81,7 @@ def test_what_is_taken(path: Path, data: bytes, format: Format) -> None:
         (b"ID3\x04\0\0\0\0\x7f\x7f" + b"\0" * 50, "MP3 file is damaged"),
     ],
 )
-def test_what_is_not_taken(path: Path, data: bytes, message: str) -> None:
+def test_rejected_files(path: Path, data: bytes, message: str) -> None:
     path.write_bytes(data)
     with pytest.raises(BadMedia, match=message):
         format_of(path)
@@ -118,7 +118,7 @@ def test_what_is_not_taken(path: Path, data: bytes, message: str) -> None:
         ("<g>", "damaged"),
     ],
 )
-def test_drawings_that_are_more_than_drawings(path: Path, inside: str, message: str) -> None:
+def test_drawings_with_active_content_are_rejected(path: Path, inside: str, message: str) -> None:
     path.write_text(f"<svg {NS}>{inside}</svg>")
     with pytest.raises(BadMedia, match=message):
         format_of(path)
@@ -138,7 +138,7 @@ def test_drawings_with_a_document_type(path: Path, start: str) -> None:
         format_of(path)
 
 
-def test_drawings_with_everything_a_drawing_may_have(path: Path) -> None:
+def test_harmless_drawings_are_accepted(path: Path) -> None:
     path.write_text(
         f"""<?xml version="1.0"?><svg {NS} viewBox="0 0 9 9" style="color: red">
         <defs><linearGradient id="a"><stop offset="0" stop-color="#fff"/></linearGradient></defs>
@@ -150,7 +150,7 @@ def test_drawings_with_everything_a_drawing_may_have(path: Path) -> None:
     assert format_of(path) is SVG
 
 
-def test_publishing_gives_a_new_name_that_says_what_it_is(path: Path, tmp_path: Path) -> None:
+def test_publishing_gives_a_new_name_with_the_right_suffix(path: Path, tmp_path: Path) -> None:
     path.write_bytes(PNG_FILE)
     path.chmod(0o600)
     medium = publish(path, check(path, "prop", None), tmp_path, "prop", "Hat", "ann", None)
@@ -165,7 +165,7 @@ def test_publishing_gives_a_new_name_that_says_what_it_is(path: Path, tmp_path: 
     )
 
 
-def test_publishing_what_does_not_fit(path: Path, tmp_path: Path) -> None:
+def test_publishing_a_file_of_the_wrong_kind(path: Path, tmp_path: Path) -> None:
     old = Medium("hat.svg", "prop", "Hat", "ann", "", 1)
     path.write_bytes(PNG_FILE)
     with pytest.raises(BadMedia, match="This PNG file is a picture"):
@@ -177,7 +177,7 @@ def test_publishing_what_does_not_fit(path: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_old_enough_to_be_nobodys(tmp_path: Path) -> None:
+def test_sweep_spares_recent_files(tmp_path: Path) -> None:
     ages = {"fresh": 0, "younger": 50, "older": 70, "from tomorrow": -86400}
     for name, age in ages.items():
         (tmp_path / f".upload-{name}").touch()

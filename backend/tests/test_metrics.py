@@ -1,4 +1,4 @@
-"""metrics: what is measured, and one evening on a real server, from a spoken line to its number."""
+"""metrics: the measurements, and the values of a real server, from a spoken line to its counter."""
 
 import ftplib
 import io
@@ -43,12 +43,12 @@ JPEG = b"\xff\xd8\xff\xe0" + b"picture" * 100 + b"\xff\xd9"
         ("/ws", "websocket"),
     ],
 )
-def test_few_classes_of_paths(path: str, name: str) -> None:
+def test_path_classes(path: str, name: str) -> None:
     assert class_of(path) == name
 
 
 class Meter:
-    """Metrics of a house of their own, under a fake clock."""
+    """Metrics with stages of their own, under a fake clock."""
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -71,7 +71,7 @@ def meter() -> Meter:
     return Meter()
 
 
-def test_what_the_server_counts_is_read_when_asked_for(meter: Meter) -> None:
+def test_counters_are_read_at_the_scrape(meter: Meter) -> None:
     sent: list[bytes] = []
     member = meter.stages.connect(sent.append)
     for frame in (b"stage_ID=demo&mode=JOIN", b"mode=NONSENSE", b"", b"%zz"):
@@ -91,7 +91,7 @@ def test_what_the_server_counts_is_read_when_asked_for(meter: Meter) -> None:
     assert meter.value("clients", transport="tcp", role="player") == 0
 
 
-def test_how_late_the_reactor_is(meter: Meter) -> None:
+def test_the_reactor_lag(meter: Meter) -> None:
     meter.metrics.startService()
     for _ in range(8):
         meter.clock.advance(LAG_INTERVAL)
@@ -150,8 +150,8 @@ def admin_key(server: Backend) -> str:
     return parse_qs(ask(server, "/admin/id", Cookie=cookie).body.decode())["key"][0]
 
 
-def test_one_evening(backend: Backend) -> None:
-    """The admin speaks and sends a picture; the audience hears and sees it; the numbers tell."""
+def test_the_metrics_of_a_running_server(backend: Backend) -> None:
+    """The admin speaks and sends a picture; the audience gets both; the metrics count them."""
     player, audience = backend.connect(), backend.connect()
     join(player, admin_key(backend).encode())
     join(audience)
@@ -197,8 +197,8 @@ def test_one_evening(backend: Backend) -> None:
         client.close()
 
 
-def test_a_stop_in_the_middle_of_everything(tmp_path: Path) -> None:
-    """A line being recorded, listeners who wait for it, one who has left, a reader who does not read."""
+def test_a_stop_while_work_is_in_progress(tmp_path: Path) -> None:
+    """A line being recorded, requests that wait for it, one that has gone, a client that does not read."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in speech.PROGRAMS:
@@ -235,7 +235,7 @@ def test_a_stop_in_the_middle_of_everything(tmp_path: Path) -> None:
         connection.close()
 
 
-def test_a_machine_without_voices(tmp_path: Path) -> None:
+def test_a_machine_without_the_speech_programs(tmp_path: Path) -> None:
     site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
     server = Backend(
         tmp_path,
@@ -256,7 +256,7 @@ def test_a_machine_without_voices(tmp_path: Path) -> None:
     assert [line["missing"] for line in told] == [list(speech.PROGRAMS)]
 
 
-def test_nothing_else_behind_the_metrics_door(backend: Backend) -> None:
+def test_the_metrics_listener_serves_nothing_else(backend: Backend) -> None:
     connection = HTTPConnection("127.0.0.1", port_of(backend, "MetricsSite"), timeout=5)
     connection.request("GET", "/admin/")
     assert connection.getresponse().status == 404
@@ -274,12 +274,12 @@ def test_nothing_else_behind_the_metrics_door(backend: Backend) -> None:
         ("UPSTAGE_FTP_ADDRESS", "stage.example.org", "expected an IPv4 address"),
     ],
 )
-def test_settings_that_are_wrong_say_so(name: str, value: str, message: str) -> None:
+def test_wrong_settings_are_reported(name: str, value: str, message: str) -> None:
     with pytest.raises(SettingsError, match=rf"^{name}={value}: {message}"):
         from_environment({name: value})
 
 
-def test_settings_of_the_webcam_door() -> None:
+def test_settings_of_the_webcam_listener() -> None:
     assert from_environment({"UPSTAGE_FTP_ENDPOINT": ""}).ftp is None
     settings = from_environment({"UPSTAGE_FTP_ENDPOINT": "tcp:2121", "UPSTAGE_FTP_PASSIVE": "3000-3001"})
     assert settings.ftp

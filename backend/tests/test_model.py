@@ -1,7 +1,7 @@
-"""A model test: whatever a company does, in any order, the stage keeps its promises.
+"""A model test: whatever clients do, in any order, the stage's invariants hold.
 
-A `Screen` is what a client makes of the frames it gets. The promise that counts most: somebody who joins
-late has the same screen as those who saw it all. The second: nobody touches what is in another's hands.
+A `Screen` is a client's state after the frames that it got. The main invariant: a late joiner has the same
+screen as the clients that saw everything. The second: no client changes what another one holds.
 """
 
 from copy import deepcopy
@@ -25,7 +25,7 @@ IDS = st.sampled_from(["1", "2", "3", "1", "2", "0", "x"])
 LAYERS = st.sampled_from(["0", "1", "2", "3", "0", "1", "4"])
 PLACES = st.integers(-10, 400).map(str)
 NUMBERS = st.one_of(PLACES, PLACES, st.floats(width=16).map(str), st.sampled_from(["nan", "", "x"]))
-# For each mode what its fields may be: sense and nonsense.
+# The values of each mode's fields, valid and invalid.
 MODES: dict[str, dict[str, st.SearchStrategy[str]]] = {
     "AV": {"ID": IDS},
     "EXIT": {"ID": IDS},
@@ -56,7 +56,7 @@ ACTING = ["MOVE", "MOVETOWARD", "RENAME", "AVPROPERTIES", "FRAME"]
 STAGING = ["BACKDROP", "BACKDROP", "BACKDROP_FRAME", "APPLAUSE", "NOAPPLAUSE"]
 HANDLING = ["AV", "EXIT", "PROP", "PROP", "AVLAYER"]
 DRAWING = ["DRAW_LAYER", "DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE", "DRAW_LINE", "DRAW_VIS", "DRAW_CLEAR"]
-STROKES = ["DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE"]  # for one's own layer only
+STROKES = ["DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE"]  # for the member's own layer only
 
 
 @st.composite
@@ -70,7 +70,7 @@ def some(modes: list[str]) -> st.SearchStrategy[list[str]]:
 
 
 class Screen:
-    """What a client shows: things by ID, drawn strokes with their pens, the counts, the buttons."""
+    """A client's screen: things by ID, strokes with their pens, the counts, the buttons."""
 
     def __init__(self) -> None:
         self.avatars: dict[str, dict[str, str]] = {}
@@ -180,7 +180,7 @@ class Screen:
 
 
 class Viewer(FakeClient):
-    """A client who looks at what it gets."""
+    """A client with a screen."""
 
     def __init__(self, stages: Stages, name: str) -> None:
         super().__init__(stages, acting_player(name) if name else None)
@@ -194,14 +194,14 @@ class Viewer(FakeClient):
 
 
 def state(thing: Thing) -> object:
-    """What is compared of a thing; any player may change an avatar's depth and show or hide its name."""
+    """The compared part of a thing; any player may change an avatar's depth and show or hide its name."""
     if isinstance(thing, Layer):
         return list(thing.replay())
     return {name: value for name, value in vars(thing).items() if name not in ("layer", "show_name")}
 
 
-class Theatre(RuleBasedStateMachine):
-    """Three players and an audience come, go, and do everything there is to do."""
+class StagesMachine(RuleBasedStateMachine):
+    """Three players and an audience connect, leave, and use every mode."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -256,7 +256,7 @@ class Theatre(RuleBasedStateMachine):
 
     @rule()
     def clear_up(self) -> None:
-        """Whoever has a layer takes another pen and wipes it; whoever has an avatar leads it off."""
+        """Each member with a layer changes its pen and clears it; each avatar is put away."""
         for viewer in self.here.values():
             if layer := self.stage.drawn_by(viewer.member):
                 viewer.send("colour=7&thickness=7&alpha=7&mode=DRAW_STYLE")
@@ -276,12 +276,12 @@ class Theatre(RuleBasedStateMachine):
 
     @rule(id=st.sampled_from("123"), mode=st.sampled_from(["AV", "EXIT"]))
     def quarrel(self, id: str, mode: str) -> None:
-        """Everybody wants the same avatar, or wants it gone."""
+        """All want the same avatar, or want it off the stage."""
         for viewer in self.here.values():
             self.do(viewer, f"ID={id}&mode={mode}")
 
     def do(self, viewer: Viewer, wish: str) -> None:
-        """Send a player's frame, and see that it changes nothing that is not in the player's hands."""
+        """Send a player's frame, and check that it changes nothing that another member holds."""
         mode = wish.rpartition("mode=")[2]
         others = self.out_of_reach(viewer.member, mode)
         before = [state(thing) for thing in others]
@@ -291,10 +291,10 @@ class Theatre(RuleBasedStateMachine):
             assert self.stage.applause == (mode == "APPLAUSE")
 
     def out_of_reach(self, member: Member, mode: str) -> list[Thing]:
-        """What a member cannot change with a frame of this mode, because it is not in its hands."""
+        """The state that a frame of this mode must not change, because another member holds it."""
         avatars = [avatar for avatar in self.stage.avatars if avatar.holder is not member]
         if mode in ("AV", "EXIT"):
-            avatars = [avatar for avatar in avatars if avatar.holder]  # the others are anybody's
+            avatars = [avatar for avatar in avatars if avatar.holder]  # the others are free
         layers = [layer for layer in self.stage.layers if layer.user is not member and mode in STROKES]
         backdrops = self.stage.backdrops if self.stage.backdrop_by is not member else []
         return [*avatars, *layers, *backdrops]
@@ -334,12 +334,12 @@ class Theatre(RuleBasedStateMachine):
             assert screen == mine
 
 
-Theatre.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
-TestTheatre = Theatre.TestCase
+StagesMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+TestStages = StagesMachine.TestCase
 
 
-def test_a_layer_that_was_full_is_empty_when_it_is_wiped() -> None:
-    """The company above never draws that much."""
+def test_a_full_layer_is_empty_after_a_clear() -> None:
+    """The clients above never draw that much."""
     layer = Layer(0)
     for x in range(MAX_MARKS + 1):
         layer.point("DRAW_LINE", str(x), "0")

@@ -12,7 +12,7 @@ DRAW = "layer=2&mode=DRAW_LAYER"
 PEN = "colour=255&thickness=5&alpha=50&mode=DRAW_STYLE"
 URL = "%2Fmedia%2Faudio%2Fbell.mp3"
 
-# (what the player did before, its frame, what everybody gets)
+# (what the player did before, its frame, what all members get)
 TO_ALL = [
     # talk
     ([], "msg=hi%20%3Cb%3E&mode=TEXT", ["text=hi+%26lt%3Bb%26gt%3B&mode=ANONTEXT"]),
@@ -154,17 +154,17 @@ def stages() -> Stages:
 
 
 def play(stages: Stages, before: list[str], frame: str) -> list[list[str]]:
-    """What ann, who sends, bob, a player, and somebody in the audience get."""
-    company = [
+    """The frames for ann, who sends, for bob, a player, and for the audience."""
+    clients = [
         FakeClient(stages, acting_player("ann")),
         FakeClient(stages, acting_player("bob")),
         FakeClient(stages),
     ]
-    company[0].send(*before)
-    for client in company:
+    clients[0].send(*before)
+    for client in clients:
         client.heard()
-    company[0].send(frame)
-    return [client.heard() for client in company]
+    clients[0].send(frame)
+    return [client.heard() for client in clients]
 
 
 @pytest.mark.parametrize(("before", "frame", "frames"), TO_ALL)
@@ -184,18 +184,18 @@ def test_to_the_sender(stages: Stages, before: list[str], frame: str, frames: li
     assert play(stages, before, frame) == [frames, [], []]
 
 
-def test_no_mode_is_left_out() -> None:
+def test_every_mode_is_tested() -> None:
     tables = [frame for _, frame, *_ in [*TO_ALL, *TO_PLAYERS, *TO_SENDER]]
     told = {frame.rpartition("mode=")[2] for frame in tables}
-    elsewhere = {"IDENT", "JOIN", "LOADED", "INFO", "WHISPER"}  # test_house, test_stage, test_talk
+    elsewhere = {"IDENT", "JOIN", "LOADED", "INFO", "WHISPER"}  # test_stages, test_stage, test_talk
     assert told - {"av"} | elsewhere == {*modes.COMMON_MODES, *modes.PLAYER_MODES}
 
 
 @pytest.mark.parametrize("mode", sorted(modes.PLAYER_MODES.keys() - modes.AUDIENCE_MODES.keys()))
-def test_what_only_players_may_do(stages: Stages, mode: str) -> None:
+def test_modes_for_players_only(stages: Stages, mode: str) -> None:
     player, audience = FakeClient(stages, acting_player("ann")), FakeClient(stages)
     player.heard(), audience.heard()
-    # All fields that any mode needs: only who says it is wrong.
+    # All fields that any mode needs: only the role is wrong.
     audience.send(
         "ID=1&layer=1&x=1&y=1&X=1&Y=1&name=n&show_name=hide&newlayer=1&frameNumber=1&colour=1&thickness=1&alpha=1"
         f"&visible=1&file=bell.mp3&url=bell.mp3&array=a&type=t&volume=1&msg=*%3Dx&shout=S&thought=t&mode={mode}"

@@ -1,4 +1,4 @@
-"""purge: a cache that is away costs a editor two tries; the purge is said until the cache has heard it."""
+"""purge: an unreachable cache costs a player two attempts; the purge is repeated until it succeeds."""
 
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from upstage.net.purge import AGAIN, MAX_QUEUE, RETRY, STOP_TIME, TIMEOUT, Purge
 OK, NO = 200, 503
 
 
-class Stage(Purger):
-    """A purger whose cache is played by the test: `answer` is what it says, None if it is silent."""
+class FakePurger(Purger):
+    """A purger with a fake cache: `answer` is its status, None if it does not answer."""
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -31,11 +31,11 @@ class Stage(Purger):
             return await self.thinking
         return self.answer
 
-    def say(self, tag: str) -> None:
+    def purge_soon(self, tag: str) -> None:
         Deferred.fromCoroutine(self.purge(tag)).addCallback(self.results.append)
 
     def wait(self, seconds: float) -> list[tuple[float, str]]:
-        """Let time pass; return what was asked in it."""
+        """Let time pass; return the purges in it."""
         before = len(self.asked)
         for _ in range(round(seconds * 16)):
             self.clock.advance(1 / 16)
@@ -43,8 +43,8 @@ class Stage(Purger):
 
 
 @pytest.fixture
-def purger() -> Stage:
-    return Stage()
+def purger() -> FakePurger:
+    return FakePurger()
 
 
 def test_without_a_cache_there_is_nothing_to_do() -> None:
@@ -56,9 +56,9 @@ def test_without_a_cache_there_is_nothing_to_do() -> None:
     assert purger.queued == 0
 
 
-def test_a_silent_cache_is_given_up(purger: Stage) -> None:
+def test_a_silent_cache_is_given_up(purger: FakePurger) -> None:
     purger.answer = None
-    purger.say("x")
+    purger.purge_soon("x")
     assert purger.asked == [(0.0, "x")]
     purger.clock.advance(TIMEOUT)
     assert purger.asked == [(0.0, "x"), (TIMEOUT, "x")]
@@ -67,55 +67,53 @@ def test_a_silent_cache_is_given_up(purger: Stage) -> None:
     assert purger.results == [False]
 
 
-def test_a_purge_is_said_again_a_moment_later_and_no_more(purger: Stage) -> None:
-    purger.say("x")
+def test_a_purge_is_repeated_once_a_moment_later(purger: FakePurger) -> None:
+    purger.purge_soon("x")
     assert purger.results == [True]
     assert purger.wait(0.25) == []
-    purger.say("y")
+    purger.purge_soon("y")
     purger.asked.clear()
     assert purger.wait(60) == [(AGAIN, "x"), (0.25 + AGAIN, "y")]
     assert (purger.queued, purger.outcomes) == (0, {"purged": 4, "failed": 0, "lost": 0})
     assert purger.clock.getDelayedCalls() == []
 
 
-def test_the_moment_counts_from_the_last_change(purger: Stage) -> None:
-    purger.say("x")
-    purger.say("y")
+def test_the_repetition_counts_from_the_last_change(purger: FakePurger) -> None:
+    purger.purge_soon("x")
+    purger.purge_soon("y")
     purger.wait(0.375)
-    purger.say("x")
+    purger.purge_soon("x")
     assert purger.wait(60) == [(AGAIN, "y"), (0.375 + AGAIN, "x")]
 
 
-def test_a_change_while_its_purge_is_being_said(purger: Stage) -> None:
-    purger.say("x")
+def test_a_change_during_its_purge(purger: FakePurger) -> None:
+    purger.purge_soon("x")
     purger.answer = None
-    assert purger.wait(AGAIN) == [(AGAIN, "x")]  # and the cache thinks about it
+    assert purger.wait(AGAIN) == [(AGAIN, "x")]  # and the cache has not answered yet
     purger.answer = OK
-    purger.say("x")
+    purger.purge_soon("x")
     purger.thinking.callback(OK)
     assert purger.wait(60) == [(2 * AGAIN, "x")]
     assert purger.queued == 0
 
 
-def test_one_at_a_time_is_said_again(purger: Stage) -> None:
-    purger.say("x")
+def test_purges_are_repeated_one_at_a_time(purger: FakePurger) -> None:
+    purger.purge_soon("x")
     purger.answer = None
-    assert purger.wait(AGAIN) == [(AGAIN, "x")]  # and the cache thinks about it
+    assert purger.wait(AGAIN) == [(AGAIN, "x")]  # and the cache has not answered yet
     purger.answer = OK
-    purger.say("y")
+    purger.purge_soon("y")
     assert purger.wait(AGAIN) == []
     purger.thinking.callback(OK)
     assert [tag for _, tag in purger.wait(60)] == ["y"]
 
 
-def test_a_cache_that_was_away_hears_everything_when_it_is_back(purger: Stage) -> None:
+def test_an_unreachable_cache_gets_all_purges_later(purger: FakePurger) -> None:
     purger.answer = NO
     for tag in "xyz":
-        purger.say(tag)
+        purger.purge_soon(tag)
     assert purger.results == [False] * 3
-    assert purger.wait(AGAIN + 2 * RETRY) == [
-        (AGAIN + n * RETRY, "x") for n in range(3)
-    ]  # one at a time: it is left in peace
+    assert purger.wait(AGAIN + 2 * RETRY) == [(AGAIN + n * RETRY, "x") for n in range(3)]  # one at a time
     assert purger.queued == 3
     purger.answer = OK
     assert [tag for _, tag in purger.wait(RETRY)] == ["x", "y", "z"]
@@ -123,10 +121,10 @@ def test_a_cache_that_was_away_hears_everything_when_it_is_back(purger: Stage) -
     assert purger.outcomes == {"purged": 3, "failed": 6 + 3, "lost": 0}
 
 
-def test_the_queue_is_bounded_and_what_is_lost_is_counted(purger: Stage) -> None:
+def test_the_queue_is_bounded_and_lost_purges_are_counted(purger: FakePurger) -> None:
     purger.answer = NO
     for number in range(MAX_QUEUE + 3):
-        purger.say(f"x{number}")
+        purger.purge_soon(f"x{number}")
     assert (purger.queued, purger.outcomes["lost"]) == (MAX_QUEUE, 3)
     purger.answer = OK
     heard = [tag for _, tag in purger.wait(RETRY)]
@@ -134,11 +132,11 @@ def test_the_queue_is_bounded_and_what_is_lost_is_counted(purger: Stage) -> None
 
 
 @pytest.mark.parametrize(("answer", "said", "lost"), [(OK, ["x", "y"], 0), (NO, ["x"], 2), (None, ["x"], 2)])
-def test_a_server_that_stops_says_what_is_queued(
-    purger: Stage, answer: int | None, said: list[str], lost: int
+def test_a_stop_sends_the_queued_purges(
+    purger: FakePurger, answer: int | None, said: list[str], lost: int
 ) -> None:
-    purger.say("x")
-    purger.say("y")
+    purger.purge_soon("x")
+    purger.purge_soon("y")
     purger.answer = answer
     purger.asked.clear()
     stopped: list[None] = []
@@ -150,9 +148,9 @@ def test_a_server_that_stops_says_what_is_queued(
     assert purger.clock.getDelayedCalls() == []
 
 
-def test_a_slow_cache_does_not_hold_up_the_end(purger: Stage) -> None:
+def test_a_slow_cache_does_not_delay_the_stop(purger: FakePurger) -> None:
     for number in range(5):
-        purger.say(f"x{number}")
+        purger.purge_soon(f"x{number}")
 
     async def slow(tag: str) -> int:
         purger.clock.advance(0.9 * TIMEOUT)
@@ -182,7 +180,7 @@ class RacingCache(PurgedCache):
         return super().purge(request)
 
 
-def test_the_old_picture_is_nowhere_after_a_second(tmp_path: Path) -> None:
+def test_a_second_purge_removes_a_copy_stored_during_the_first(tmp_path: Path) -> None:
     cache = RacingCache()
     server = Backend(
         tmp_path,

@@ -1,4 +1,4 @@
-"""furnish: what is wrong in content/ is named; measuring files are the same everywhere."""
+"""seed: errors in content/ are named; the files for measurements are the same everywhere."""
 
 import gzip
 import hashlib
@@ -16,7 +16,7 @@ from upstage.state.records import Thing
 from upstage.state.seed import ContentError, load_stage, measuring_files, seed
 
 
-def test_the_stage_as_written(content: Path) -> None:
+def test_a_stage_is_read_as_written(content: Path) -> None:
     stage = load_stage(content / "demo")
     assert (stage.id, stage.name, stage.splash) == ("demo", "Demo Stage", "Welcome & enjoy")
     assert (stage.colours.page, stage.colours.chat) == ("0x112233", "0xAABBCC")
@@ -47,7 +47,7 @@ def test_the_stage_as_written(content: Path) -> None:
         ('splash = "Welcome', 'spalsh = "x"\nsplash = "Welcome', "stage.toml: spalsh is not a known key"),
     ],
 )
-def test_mistakes_are_named(content: Path, old: str, new: str, message: str) -> None:
+def test_errors_in_the_content_are_named(content: Path, old: str, new: str, message: str) -> None:
     path = content / "demo" / "stage.toml"
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new, 1))
@@ -76,7 +76,7 @@ def test_media_are_copied_once_and_readable_by_all(content: Path, tmp_path: Path
     assert (ann.stat().st_mtime_ns, ann.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
 
 
-def test_what_makers_have_done_is_left_alone(content: Path, tmp_path: Path, database: Database) -> None:
+def test_edited_stages_are_left_alone(content: Path, tmp_path: Path, database: Database) -> None:
     media = tmp_path / "media"
     seed(content, media, database)
     stage = database.snapshot().stages["demo"]
@@ -98,7 +98,9 @@ def test_what_makers_have_done_is_left_alone(content: Path, tmp_path: Path, data
     assert database.snapshot().stages == {}
 
 
-def test_two_stages_with_one_name_for_two_files(content: Path, tmp_path: Path, database: Database) -> None:
+def test_two_stages_with_different_files_of_one_name(
+    content: Path, tmp_path: Path, database: Database
+) -> None:
     other = content / "other"
     shutil.copytree(content / "demo", other)
     seed(content, tmp_path / "media", database)
@@ -122,7 +124,7 @@ def test_measuring_files_are_the_same_on_every_machine() -> None:
     assert files["bench/tiny.html"].isascii()
 
 
-def test_our_own_content_is_in_order(tmp_path: Path, database: Database) -> None:
+def test_the_shipped_content_is_valid(tmp_path: Path, database: Database) -> None:
     seed(PACKAGE / "content", tmp_path, database)
     stages = database.snapshot().stages
     demo = stages["demo"]
@@ -133,5 +135,5 @@ def test_our_own_content_is_in_order(tmp_path: Path, database: Database) -> None
 
 
 @pytest.mark.parametrize("drawing", sorted((PACKAGE / "content").rglob("*.svg")), ids=lambda path: path.name)
-def test_our_own_drawings_could_be_uploaded(drawing: Path) -> None:
+def test_the_shipped_drawings_pass_the_upload_check(drawing: Path) -> None:
     svg.check(drawing)

@@ -1,4 +1,4 @@
-"""The house lights tell from Server-Timing who served a file: nginx, Varnish, UpStage; in a real browser."""
+"""served.js finds out from Server-Timing who served a file, in a real browser."""
 
 import shutil
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def page() -> Iterator[Page]:
 @pytest.mark.parametrize(
     ("said", "station"),
     [
-        ({"varnish": "hit", "nginx": "hit"}, "nginx"),  # nginx keeps what Varnish has said then
+        ({"varnish": "hit", "nginx": "hit"}, "nginx"),  # nginx's copy has Varnish's earlier outcome
         ({"varnish": "miss", "nginx": "hit"}, "nginx"),
         ({"nginx": "self"}, "nginx"),
         ({"varnish": "hit", "nginx": "miss"}, "varnish"),

@@ -36,7 +36,7 @@ def number(url: str | None) -> int:
     return int(url.removeprefix("/speech/utter-").removesuffix(".mp3"))
 
 
-def test_who_asks_before_the_file_is_there_waits_for_it(speaker: Speaker, machine: Machine) -> None:
+def test_a_request_before_the_file_exists_waits(speaker: Speaker, machine: Machine) -> None:
     url = speaker.speak("default", "Guten Abend, Bühne")
     heard: list[Path] = []
     for _ in range(3):
@@ -51,7 +51,7 @@ def test_who_asks_before_the_file_is_there_waits_for_it(speaker: Speaker, machin
     assert speaker.outcomes["spoken"] == 1
 
 
-def test_the_text_goes_in_on_standard_input_only(speaker: Speaker, machine: Machine) -> None:
+def test_the_text_goes_to_standard_input_only(speaker: Speaker, machine: Machine) -> None:
     text = "--help; $(reboot) `x` ä"
     speaker.speak("bass", text)
     packer, program = machine.processes
@@ -89,7 +89,7 @@ def test_the_limit_kills_and_the_next_line_gets_the_core(speaker: Speaker, machi
     fresh = speaker.speak("default", "a fresh line")
     machine.advance(0.2)
     assert [path.exists() for path in heard] == [False]
-    assert speaker.outcomes["late"] == 3  # two killed, one too late before it began
+    assert speaker.outcomes["late"] == 3  # two killed, one that was late before it began
     assert len(machine.running()) == 2
     machine.finish()
     speaker.file(number(fresh)).addCallback(heard.append)
@@ -97,7 +97,7 @@ def test_the_limit_kills_and_the_next_line_gets_the_core(speaker: Speaker, machi
 
 
 @pytest.mark.parametrize("broken", [0, 1])
-def test_half_a_line_is_none(speaker: Speaker, machine: Machine, broken: int) -> None:
+def test_an_incomplete_recording_is_not_published(speaker: Speaker, machine: Machine, broken: int) -> None:
     url = speaker.speak("default", "hello")
     packer, program = machine.processes
     Path(packer.arguments[-1]).write_bytes(b"half")
@@ -147,7 +147,7 @@ def test_a_stop_leaves_nothing(speaker: Speaker, machine: Machine, tmp_path: Pat
     assert speaker.speak("default", "too late") is None
 
 
-def test_who_leaves_does_not_wait(speaker: Speaker, machine: Machine) -> None:
+def test_a_disconnected_client_does_not_wait(speaker: Speaker, machine: Machine) -> None:
     url = speaker.speak("default", "hello")
     waiting = speaker.file(number(url))
     waiting.addErrback(lambda _: None)
@@ -156,9 +156,7 @@ def test_who_leaves_does_not_wait(speaker: Speaker, machine: Machine) -> None:
     machine.finish()
 
 
-def test_nothing_to_say_and_nothing_to_say_it_with(
-    speaker: Speaker, tmp_path: Path, machine: Machine
-) -> None:
+def test_blank_text_and_missing_programs(speaker: Speaker, tmp_path: Path, machine: Machine) -> None:
     assert speaker.speak("default", " \n") is None
     silent = Speaker(tmp_path / "speech", machine, path=str(tmp_path))
     silent.startService()
@@ -166,27 +164,27 @@ def test_nothing_to_say_and_nothing_to_say_it_with(
     assert machine.processes == []
 
 
-def test_a_full_disk_stops_no_play(speaker: Speaker, tmp_path: Path) -> None:
+def test_a_full_disk_does_not_stop_the_chat(speaker: Speaker, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "speech")
     assert speaker.speak("default", "hello") is None
     assert speaker.outcomes["failed"] == 1
 
 
-def test_what_an_earlier_run_left_is_removed(tmp_path: Path, machine: Machine) -> None:
+def test_files_of_an_earlier_run_are_removed(tmp_path: Path, machine: Machine) -> None:
     for name in ("utter-7.mp3", "utter-8.part"):
         (tmp_path / name).touch()
     Speaker(tmp_path, machine).startService()
     assert not list(tmp_path.glob("utter-*"))
 
 
-def test_a_number_never_comes_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_number_is_never_used_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_800_000_000.0
     monkeypatch.setattr("time.time", lambda: now)
     counter = tmp_path / "next-number"
     taken = [Numbers(counter).take() for _ in range(3)]  # three starts within a second
     one_start = Numbers(counter)
     taken += [one_start.take() for _ in range(2500)]
-    now -= 86400  # the clock is put back
+    now -= 86400  # the clock is set back
     taken.append(Numbers(counter).take())
     counter.write_text("")  # a power failure
     now += 2 * 86400

@@ -46,7 +46,7 @@ reactor.run()
 
 
 class RealSpeaker:
-    """A process that says one line in every voice."""
+    """A process that records one line in every voice."""
 
     def __init__(self, folder: Path, path: str = "", limit: float = 15) -> None:
         site = make_site(folder / "site")
@@ -79,7 +79,7 @@ def real(tmp_path: Path) -> Iterator[RealSpeaker]:
     speaker.stop()
 
 
-def test_every_voice_is_really_heard(real: RealSpeaker) -> None:
+def test_every_voice_is_really_recorded(real: RealSpeaker) -> None:
     sounds = {}
     for voice, url in real.urls.items():
         status, headers, sounds[voice] = real.get(url)
@@ -93,7 +93,7 @@ def test_every_voice_is_really_heard(real: RealSpeaker) -> None:
 
 
 @pytest.mark.parametrize("name", ["utter-1.mp3", "utter-01.mp3", "utter-.mp3", "next-number", "", "../x"])
-def test_what_was_not_spoken_is_not_there(real: RealSpeaker, name: str) -> None:
+def test_unknown_speech_files_are_404(real: RealSpeaker, name: str) -> None:
     status, headers, _ = real.get(f"/speech/{name}")
     assert (status, headers["cache-control"]) == (404, "no-store")
 
@@ -110,7 +110,7 @@ def test_programs_that_hang_are_killed(tmp_path: Path) -> None:
             answers = sorted(
                 status for status, *_ in listeners.map(speaker.get, [speaker.urls["default"]] * 3)
             )
-        assert answers == [404, 404, 503]  # as many as may wait, and one more
+        assert answers == [404, 404, 503]  # two may wait, the third is rejected
         assert speaker.get(speaker.urls["maori"])[0] == 404
     finally:
         speaker.stop()

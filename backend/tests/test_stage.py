@@ -30,7 +30,7 @@ class FakeMember:
 
 
 def say(stage: Stage, text: str) -> None:
-    """Somebody in the audience says something."""
+    """A member of the audience sends a line."""
     talk.text(stage, FakeMember().member, Message("TEXT", {"msg": text}))
 
 
@@ -88,7 +88,7 @@ def test_loaded_places_the_avatars_that_are_on_stage(stage: Stage) -> None:
     ]
 
 
-def test_everybody_is_told_who_comes_and_goes(stage: Stage) -> None:
+def test_all_members_are_told_the_counts(stage: Stage) -> None:
     first, second, third = FakeMember(), FakeMember(PLAYER), FakeMember()
     for fake in (first, second, third):
         stage.join(fake.member)
@@ -106,7 +106,7 @@ def test_a_player_counts_as_what_it_was_when_it_joined(stage: Stage) -> None:
     assert (stage.players, stage.audience) == (0, 1)
 
 
-def test_text_goes_to_everybody_and_to_those_who_come_later(stage: Stage) -> None:
+def test_text_goes_to_all_members_and_to_late_joiners(stage: Stage) -> None:
     first, second, late = FakeMember(), FakeMember(), FakeMember()
     stage.join(first.member)
     stage.join(second.member)
@@ -124,7 +124,7 @@ def test_a_line_break_does_not_forge_a_line(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t"])
-def test_nothing_said_is_nothing_sent(stage: Stage, text: str) -> None:
+def test_blank_text_is_not_sent(stage: Stage, text: str) -> None:
     fake = FakeMember()
     stage.join(fake.member)
     say(stage, text)

@@ -1,4 +1,4 @@
-"""house: who may send what, keys, and frames that make no sense."""
+"""stages: the modes of each role, keys, and invalid frames."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ class Visitor:
         self.member: Member = stages.connect(lambda frames: self.frames.extend(split(frames)))
 
     def send(self, frame: bytes) -> list[str]:
-        """Send a frame; return the modes of what comes back."""
+        """Send a frame; return the modes of the replies."""
         self.frames.clear()
         self.stages.receive(self.member, frame)
         return [decode(answer[:-1]).mode for answer in self.frames]
@@ -58,7 +58,7 @@ def test_a_key_is_gone_with_its_connection(stages: Stages) -> None:
     assert stages.keys.get(key) is None
 
 
-def test_visitors_keys_take_no_room(stages: Stages) -> None:
+def test_audience_keys_are_not_stored(stages: Stages) -> None:
     admin = stages.key_for(ADMIN)
     keys = {stages.key_for(AUDIENCE) for _ in range(2000)}
     assert len(keys) == 2000
@@ -104,7 +104,7 @@ def test_an_unknown_stage(stages: Stages) -> None:
     ],
 )
 def test_modes(stages: Stages, frame: bytes, before_join: object, after_join: object) -> None:
-    """A list is the answer; a text names the counter of what was ignored."""
+    """A list has the modes of the replies; a text names the counter of the ignored frame."""
     visitor = Visitor(stages)
     for expected in (before_join, after_join):
         ignored = {name: count for name, count in stages.counts.items() if name != "frames"}
@@ -126,7 +126,7 @@ def test_loaded_is_confirmed(stages: Stages) -> None:
 
 
 def test_a_crowd_is_counted_once() -> None:
-    """All who come in the same moment cost one JOINED for each, not one for each pair."""
+    """n simultaneous joins cost n JOINED frames, not n²."""
     moments: list[Callable[[], None]] = []
     stages = with_demo(Stages(later=moments.append))
     heard: list[list[bytes]] = [[] for _ in range(3)]

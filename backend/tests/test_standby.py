@@ -1,4 +1,4 @@
-"""Two servers over the same folders: neither is in the other's way, and each knows what the other does."""
+"""Two servers over the same folders: neither disturbs the other, and each follows the other's changes."""
 
 import os
 import signal
@@ -25,8 +25,8 @@ from upstage.state.standby import Presence, locked
 SERVE = ["-m", "upstage", "serve"]
 
 
-def open_house(folder: Path, name: str, **env: str) -> Backend:
-    """Start a server that has a journal of its own, but its data and media in `folder`."""
+def start(folder: Path, name: str, **env: str) -> Backend:
+    """Start a server with a log of its own, and its data and media in `folder`."""
     (folder / name).mkdir(exist_ok=True)
     folders = {"UPSTAGE_DATA": str(folder / "data"), "UPSTAGE_MEDIA": str(folder / "media")}
     return Backend(folder / name, SERVE, **folders, **env)
@@ -41,12 +41,10 @@ def cache() -> Iterator[PurgedCache]:
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory, cache: PurgedCache) -> Iterator[tuple[Backend, Backend]]:
-    """Two servers that open a new house at the same moment; the password is theirs to choose."""
+    """Two servers that start on empty folders at the same time, with a generated password."""
     folder = tmp_path_factory.mktemp("pair")
     with ThreadPoolExecutor() as pool:
-        starts = [
-            pool.submit(open_house, folder, name, UPSTAGE_PURGE=cache.address) for name in ("one", "two")
-        ]
+        starts = [pool.submit(start, folder, name, UPSTAGE_PURGE=cache.address) for name in ("one", "two")]
     one, two = (start.result() for start in starts)
     yield one, two
     for server in (one, two):
@@ -60,13 +58,13 @@ def password_of(server: Backend) -> str:
     return (Path(server.env["UPSTAGE_DATA"]) / "admin-password").read_text().strip()
 
 
-def test_both_open_a_new_house_at_the_same_moment(pair: tuple[Backend, Backend]) -> None:
+def test_two_servers_start_on_empty_folders_at_the_same_time(pair: tuple[Backend, Backend]) -> None:
     for server in pair:
         assert b"Demo" in Editor(server, password=password_of(server)).get("/stages/").body
         assert ask(server, "/media/fox.svg").status == 200
 
 
-def test_what_is_changed_in_one_is_so_in_the_other(pair: tuple[Backend, Backend], cache: PurgedCache) -> None:
+def test_changes_in_one_server_reach_the_other(pair: tuple[Backend, Backend], cache: PurgedCache) -> None:
     one, two = pair
     editor = Editor(one, password=password_of(one))
     cup = editor.bring("Cup")
@@ -95,12 +93,12 @@ def log_of(server: Backend) -> list[str]:
     return [f"line {n}" for n in range(40) for _ in range(page.count(f"line {n}<"))]
 
 
-def test_what_is_said_in_one_is_remembered_by_both(pair: tuple[Backend, Backend]) -> None:
+def test_chat_in_one_server_is_in_both_logs(pair: tuple[Backend, Backend]) -> None:
     clients = [server.connect() for server in pair]
     for client in clients:
         client.send_frames(b"stage_ID=rehearsal&mode=JOIN")
         client.frames_until(b"&mode=JOINED")
-    for number in range(40):  # turn by turn, while both look what the other has
+    for number in range(40):  # in turn, while both servers check for changes
         clients[number % 2].send_frames(b"msg=line %d&mode=TEXT" % number)
         clients[number % 2].frames_until(b"&mode=ANONTEXT")
         time.sleep(0.05)
@@ -109,7 +107,7 @@ def test_what_is_said_in_one_is_remembered_by_both(pair: tuple[Backend, Backend]
     for server in pair:
         server.wait_for(lambda server=server: log_of(server) == everything)  # type: ignore[misc]
     assert time.monotonic() - began < 2
-    time.sleep(1.2)  # once more: nothing comes twice
+    time.sleep(1.2)  # one more check: no line twice
     for server in pair:
         assert log_of(server) == everything
         late = server.connect()
@@ -123,29 +121,29 @@ def test_what_is_said_in_one_is_remembered_by_both(pair: tuple[Backend, Backend]
         client.close()
 
 
-def test_a_start_beside_another_removes_only_what_is_old(tmp_path: Path) -> None:
+def test_a_start_beside_another_server_removes_only_old_files(tmp_path: Path) -> None:
     env = {"UPSTAGE_ADMIN_PASSWORD": PASSWORD}
-    one = open_house(tmp_path, "one", **env)
+    one = start(tmp_path, "one", **env)
     places = [tmp_path / "media" / ".upload-abc", tmp_path / "data" / "speech" / "utter-7.mp3"]
     left = [path.with_name(path.name.replace("7", "8").replace("abc", "xyz")) for path in places]
     for path in places + left:
         path.write_bytes(b"half of it")
     for path in left:
         os.utime(path, (0, time.time() - 3600))
-    two = open_house(tmp_path, "two", **env)
+    two = start(tmp_path, "two", **env)
     assert [path.exists() for path in places + left] == [True, True, False, False]
-    assert ask(two, "/speech/utter-7.mp3").body == b"half of it"  # what one speaks, both can send
+    assert ask(two, "/speech/utter-7.mp3").body == b"half of it"  # both servers serve the files of either
     assert two.stop() == 0
     one.process.send_signal(signal.SIGKILL)
     one.process.wait(10)
-    three = open_house(tmp_path, "one", **env)  # alone
+    three = start(tmp_path, "one", **env)  # alone
     assert [path.exists() for path in places] == [False, False]
     assert three.stop() == 0
 
 
-def test_the_other_plays_on_when_one_is_killed(tmp_path: Path) -> None:
+def test_the_stand_by_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
     env = {"UPSTAGE_ADMIN_PASSWORD": PASSWORD}
-    one, two = (open_house(tmp_path, name, **env) for name in ("one", "two"))
+    one, two = (start(tmp_path, name, **env) for name in ("one", "two"))
     client = one.connect()
     join(client)
     client.send_frames(b"msg=the last words&mode=TEXT")
@@ -158,14 +156,14 @@ def test_the_other_plays_on_when_one_is_killed(tmp_path: Path) -> None:
     assert any(b"the+last+words" in frame for frame in join(client))
     client.send_frames(b"msg=and the first&mode=TEXT")
     client.frames_until(b"&mode=ANONTEXT")
-    one = open_house(tmp_path, "one", **env)
+    one = start(tmp_path, "one", **env)
     page = ask(one, "/stages/demo/log").body
     assert page.index(b"the last words") < page.index(b"and the first")
     assert page.count(b"and the first") == 1
     assert one.stop() == two.stop() == 0
 
 
-def test_both_never_take_the_same_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_servers_never_use_the_same_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speech, "NUMBERS_AT_ONCE", 2)
 
     def take() -> list[int]:
@@ -186,7 +184,7 @@ def test_presence(tmp_path: Path) -> None:
     assert Presence(tmp_path).alone
 
 
-def test_whose_chat_is_whose(tmp_path: Path) -> None:
+def test_own_lines_are_told_from_other_processes_lines(tmp_path: Path) -> None:
     ours, theirs = Database(tmp_path), Database(tmp_path)
     ours.add_stage(new_stage("a", "A"))
     ours.add_stage(new_stage("b", "B"))
@@ -204,12 +202,12 @@ def test_whose_chat_is_whose(tmp_path: Path) -> None:
     theirs.remove_stage("a")
     ours.add_stage(new_stage("c", "C"))
     assert ours.chats([]) == theirs.chats([]) == ({}, [])
-    theirs.add_chat([("c", "7")])  # numbers of lines that are gone come again
+    theirs.add_chat([("c", "7")])  # SQLite reuses the numbers of deleted lines
     assert ours.chats([]) == ({}, [("c", "7")])
 
 
 class AtOnce:
-    """In place of a thread."""
+    """A store without a thread."""
 
     def start(self) -> None: ...
 
@@ -217,7 +215,7 @@ class AtOnce:
         return succeed(work(*args))
 
 
-def test_a_line_that_comes_in_the_middle_of_a_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_arrives_during_a_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = Database(tmp_path), Database(tmp_path)
     ours.add_stage(new_stage("a", "A"))
     clock, stages = Clock(), Stages()
@@ -229,11 +227,11 @@ def test_a_line_that_comes_in_the_middle_of_a_look(tmp_path: Path, monkeypatch: 
     assert list(stages.by_id["a"].chat) == ["now"]
 
 
-def test_who_starts_waits_for_who_is_starting(tmp_path: Path) -> None:
+def test_a_start_waits_for_another_start(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     with ThreadPoolExecutor() as pool:
         with locked(tmp_path / "data" / ".starting"):
-            start = pool.submit(open_house, tmp_path, "one")
+            starting = pool.submit(start, tmp_path, "one")
             time.sleep(2)
             assert [path.name for path in (tmp_path / "data").iterdir()] == [".starting"]
-        assert start.result().stop() == 0
+        assert starting.result().stop() == 0

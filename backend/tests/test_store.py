@@ -1,4 +1,4 @@
-"""What outlasts the server: a kill -9, a restart, and changes from a shell while it runs."""
+"""Data that survive a kill -9 and a restart, and changes from a shell while the server runs."""
 
 import os
 import signal
@@ -66,7 +66,7 @@ def upstage(server: Backend, *arguments: str, stdin: str = "") -> tuple[int, str
     return ended.returncode, ended.stdout, ended.stderr
 
 
-def test_nothing_that_was_called_done_is_lost_by_a_kill(restarted: RestartedBackend) -> None:
+def test_confirmed_changes_survive_a_kill(restarted: RestartedBackend) -> None:
     server = restarted.open()
     editor = Editor(server)
     assert editor.post("/admin/workshop/stages", action="make", id="mine", name="Mine").status == 302
@@ -86,20 +86,20 @@ def test_nothing_that_was_called_done_is_lost_by_a_kill(restarted: RestartedBack
     Editor(server, "ann", "12345678")
 
 
-def test_chat_outlasts_a_kill_and_a_stop(restarted: RestartedBackend) -> None:
+def test_chat_survives_a_kill_and_a_stop(restarted: RestartedBackend) -> None:
     server = restarted.open()
     client = server.connect()
     join(client)
     for number in range(100):
         client.send_frames(f"msg=line%20{number}&mode=TEXT".encode())
-    client.frames_until(b"text=line+99&mode=ANONTEXT")  # who has heard it will find it in the log
+    client.frames_until(b"text=line+99&mode=ANONTEXT")  # a line that was sent is in the log
     restarted.kill()
     server = restarted.open()
     log = ask(server, "/stages/demo/log").body
     assert [log.count(f"<li> line {number}</li>".encode()) for number in range(100)] == [1] * 100
     client = server.connect()
     assert any(b"line+99" in frame and b"mode=LOAD_CHAT" in frame for frame in join(client))
-    for number in range(100, 150):  # and then at once SIGTERM: what has been said is written first
+    for number in range(100, 150):  # and then SIGTERM at once: sent lines are written first
         client.send_frames(f"msg=line%20{number}&mode=TEXT".encode())
     client.frames_until(b"text=line+149&mode=ANONTEXT")
     restarted.stop()
@@ -107,7 +107,7 @@ def test_chat_outlasts_a_kill_and_a_stop(restarted: RestartedBackend) -> None:
     assert b"line 149</li>" in ask(server, "/stages/demo/log").body
 
 
-def test_what_was_arriving_at_a_kill_is_swept_up(restarted: RestartedBackend) -> None:
+def test_incomplete_uploads_are_removed_after_a_kill(restarted: RestartedBackend) -> None:
     (restarted.folder / "media").mkdir()
     left = restarted.folder / "media" / ".upload-abc"
     left.write_bytes(b"half a file")
@@ -184,7 +184,7 @@ def test_stages_from_a_shell_while_the_server_runs(restarted: RestartedBackend) 
         (("stage", "remove", "x"), "", "There is no stage x"),
     ],
 )
-def test_mistakes_in_a_shell_are_named(
+def test_errors_in_a_shell_are_named(
     seeded: Backend, arguments: tuple[str, ...], stdin: str, message: str
 ) -> None:
     status, out, error = upstage(seeded, *arguments, stdin=stdin)
@@ -250,7 +250,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     return Disk(lambda disk: Store(disk, None), monkeypatch)  # type: ignore[arg-type]
 
 
-def test_a_line_is_said_when_it_is_on_the_disk_and_in_order(disk: Disk) -> None:
+def test_a_line_is_sent_in_order_when_it_is_on_the_disk(disk: Disk) -> None:
     for line in ("one", "two", "three"):
         disk.hear(line)
     assert (disk.said, disk.written) == ([], [])
@@ -265,13 +265,13 @@ def test_a_line_is_said_when_it_is_on_the_disk_and_in_order(disk: Disk) -> None:
     assert disk.waiting == []
 
 
-def test_a_disk_that_is_full_makes_nobody_silent(disk: Disk) -> None:
+def test_a_full_disk_does_not_stop_the_chat(disk: Disk) -> None:
     disk.full = True
     disk.hear("lost")
-    with capturedLogs() as journal:
+    with capturedLogs() as logged:
         disk.turn()
     assert disk.said == ["lost"]
-    assert [event["log_format"] for event in journal] == ["chat could not be written"]
+    assert [event["log_format"] for event in logged] == ["chat could not be written"]
     disk.full = False
     disk.hear("kept")
     disk.turn()

@@ -1,4 +1,4 @@
-"""talk: the log's line forms, what is written down and spoken, and whispers across stages."""
+"""talk: the log's line forms, the written and the spoken lines, and whispers across stages."""
 
 from collections.abc import Callable
 
@@ -28,9 +28,9 @@ def test_the_forms_of_a_line_in_the_log() -> None:
     stages = with_demo(Stages(keep=keep, speak=lambda voice, text: spoken.append((voice, text))))
     ann, stage = FakeClient(stages, acting_player("ann")), stages.by_id["demo"]
     stage.avatars[0].voice = "robot"
-    ann.send("msg=house&mode=TEXT", "ID=1&mode=AV", "msg=a%20%3C%20b&mode=TEXT", "thought=t&mode=THOUGHT")
+    ann.send("msg=hello&mode=TEXT", "ID=1&mode=AV", "msg=a%20%3C%20b&mode=TEXT", "thought=t&mode=THOUGHT")
     ann.send("shout=S&mode=SHOUT", "pmessage=p&mode=PMESSAGE")
-    lines = [" house", "<Ann> a < b", "[Ann] {t}", "<Ann>! S", "<Ann># p"]
+    lines = [" hello", "<Ann> a < b", "[Ann] {t}", "<Ann>! S", "<Ann># p"]
     assert list(stage.chat) == lines
     assert written == [("demo", line) for line in lines]
     assert spoken == [("robot", "a < b"), ("robot", "S")]
@@ -60,6 +60,8 @@ def test_a_whisper_finds_players_on_all_stages(stages: Stages) -> None:
         "message=No+player+here+is+called+nobody.&mode=MSG",
     ]
     assert not stages.by_id["demo"].chat
+    ann.send("msg=nobody%3Dhi&mode=WHISPER")
+    assert ann.heard() == ["message=No+player+here+is+called+nobody.&mode=MSG"]
 
 
 def test_a_whisper_to_all_stays_on_the_stage(stages: Stages) -> None:
@@ -77,7 +79,7 @@ def test_a_whisper_to_all_stays_on_the_stage(stages: Stages) -> None:
 
 
 @pytest.mark.parametrize("text", ["bob", "=x", "bob=", ", =x", ""])
-def test_a_whisper_that_is_none(stages: Stages, text: str) -> None:
+def test_invalid_whispers(stages: Stages, text: str) -> None:
     ann, bob = FakeClient(stages, acting_player("ann")), FakeClient(stages, acting_player("bob"))
     ann.heard(), bob.heard()
     ann.send(f"msg={text.replace('=', '%3D')}&mode=WHISPER")
@@ -85,7 +87,7 @@ def test_a_whisper_that_is_none(stages: Stages, text: str) -> None:
     assert bob.heard() == []
 
 
-def test_the_buttons_are_there_for_late_joiners(stages: Stages) -> None:
+def test_late_joiners_see_the_buttons(stages: Stages) -> None:
     ann = FakeClient(stages, acting_player("ann"))
     ann.send("mode=APPLAUSE", "mode=VOLUNTEER")
     late = FakeClient(stages)

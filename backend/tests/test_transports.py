@@ -1,4 +1,4 @@
-"""Both stage doors of a real server, and the commands: serve, healthcheck, admin-password."""
+"""Both stage transports of a real server, and the commands serve, healthcheck and admin-password."""
 
 import os
 import socket
@@ -13,6 +13,7 @@ import websocket
 from running_backend import SRC, Backend, join
 
 JOIN = "stage_ID=demo&mode=JOIN"
+SMALL_WINDOW = (socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # so that the kernel buffers little
 
 
 def open_websocket(server: Backend, **options: object) -> websocket.WebSocket:
@@ -28,13 +29,12 @@ def until(socket: websocket.WebSocket, ending: str) -> list[str]:
 
 
 def test_chat_between_tcp_and_websocket(server: Backend) -> None:
-    flash, browser = server.connect(), open_websocket(server)
+    flash, browser = server.connect(), server.connect_web()
     assert flash.receive_frame().endswith(b"&mode=SET")
-    assert browser.recv().endswith("&mode=SET")
+    assert browser.receive_frame().endswith(b"&mode=SET")
     join(flash)
-    browser.send(JOIN)
-    # The same frames through both doors, without the NUL on this one.
-    assert [message.rpartition("mode=")[2] for message in until(browser, "&mode=JOINED")] == [
+    # The same frames over both transports, without the NUL over WebSocket.
+    assert [frame.rpartition(b"mode=")[2].decode() for frame in join(browser)] == [
         "STAGE_NAME",
         "PAGE_COLOUR",
         "TOOLS_COLOUR",
@@ -54,15 +54,15 @@ def test_chat_between_tcp_and_websocket(server: Backend) -> None:
     ]
     flash.frames_until(b"aCount=2&mode=JOINED")
     flash.send_frames("msg=von der Bühne&mode=TEXT".encode())
-    assert until(browser, "ANONTEXT")[-1] == "text=von+der+B%C3%BChne&mode=ANONTEXT"
-    browser.send("msg=aus%20dem%20Saal&mode=TEXT")
+    assert browser.frames_until(b"ANONTEXT")[-1] == b"text=von+der+B%C3%BChne&mode=ANONTEXT"
+    browser.send_frames(b"msg=aus%20dem%20Saal&mode=TEXT")
     assert flash.frames_until(b"text=aus+dem+Saal&mode=ANONTEXT")
     browser.close()
     flash.frames_until(b"aCount=1&mode=JOINED")
     flash.close()
 
 
-def test_binary_messages_are_the_stream_of_the_other_door(server: Backend) -> None:
+def test_binary_messages_are_the_tcp_stream(server: Backend) -> None:
     client = open_websocket(server)
     client.recv()
     client.send_binary(b"stage_ID=de")
@@ -74,15 +74,15 @@ def test_binary_messages_are_the_stream_of_the_other_door(server: Backend) -> No
     client.close()
 
 
-def test_a_message_that_never_ends_is_cut_off(server: Backend) -> None:
+def test_an_endless_message_is_cut_off(server: Backend) -> None:
     client = open_websocket(server)
     client.recv()
     before = len(server.logged("cut off"))
-    client.send("x" * 3000)  # the first one is forgiven
+    client.send("x" * 3000)  # the first one is tolerated
     client.send(JOIN)
     until(client, "&mode=JOINED")
     client.send_frame(websocket.ABNF(0, 0, 0, 0, websocket.ABNF.OPCODE_TEXT, 1, "x" * 1000))
-    for _ in range(2):  # no end in sight, but three pieces are enough
+    for _ in range(2):  # without an end: three fragments are enough
         client.send_frame(websocket.ABNF(0, 0, 0, 0, websocket.ABNF.OPCODE_CONT, 1, "x" * 1000))
     server.wait_for(lambda: len(server.logged("cut off")) > before)
     assert server.logged("cut off")[-1]["reason"] == "overlong"
@@ -103,7 +103,7 @@ def test_the_origin_of_a_websocket(server: Backend, origin: str, status: int) ->
     assert got == status
 
 
-def test_no_websocket_at_the_websockets_address(server: Backend) -> None:
+def test_plain_requests_to_the_websocket_address(server: Backend) -> None:
     for method in (b"GET", b"POST", b"HEAD"):
         with socket.create_connection(("127.0.0.1", server.web_port), 5) as connection:
             connection.sendall(method + b" /ws HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -114,17 +114,18 @@ def test_no_websocket_at_the_websockets_address(server: Backend) -> None:
         assert connection.recv(65536).startswith(b"HTTP/1.1 400 ")
 
 
-@pytest.mark.parametrize("door", ["tcp", "websocket"])
-def test_a_reader_who_does_not_read_is_cut_and_costs_nobody_a_frame(server: Backend, door: str) -> None:
+@pytest.mark.parametrize("transport", ["tcp", "websocket"])
+def test_a_client_that_does_not_read_is_cut_and_delays_no_other(server: Backend, transport: str) -> None:
     before = len(server.logged("cut off"))
     talker = server.connect()
     join(talker)
     slow: object
-    if door == "tcp":
+    if transport == "tcp":
         slow = stalled = server.connect()
+        stalled.socket.setsockopt(*SMALL_WINDOW)
         stalled.send_frames(JOIN.encode())
     else:
-        slow = browser = open_websocket(server)
+        slow = browser = open_websocket(server, sockopt=(SMALL_WINDOW,))
         browser.send(JOIN)
     talker.frames_until(b"aCount=2&mode=JOINED")
     line = b"msg=" + b"<" * 2000 + b"&mode=TEXT"  # 2 kB in, 16 kB out
@@ -139,7 +140,7 @@ def test_a_reader_who_does_not_read_is_cut_and_costs_nobody_a_frame(server: Back
     del slow
 
 
-def test_a_proxy_header_comes_first_where_one_is_expected(tmp_path: Path) -> None:
+def test_a_proxy_header_sets_the_client_address(tmp_path: Path) -> None:
     endpoint = "haproxy:tcp:0:interface=127.0.0.1:backlog=16"
     server = Backend(tmp_path, ["-m", "upstage", "serve"], endpoint, UPSTAGE_CONNECTIONS_PER_ADDRESS="1")
     try:
@@ -183,7 +184,7 @@ def test_a_heartbeat_keeps_quiet_clients_and_finds_dead_ones(tmp_path: Path) -> 
 
 
 def command(server: Backend, *words: str, **env: str) -> tuple[int, str]:
-    """Run `upstage ...` beside a server, told its real ports; return status and what it said."""
+    """Run `upstage ...` beside a server, with its real ports; return the status and the output."""
     proxy = "haproxy:" if server.env["UPSTAGE_STAGE_ENDPOINT"].startswith("haproxy") else ""
     ports = {
         "UPSTAGE_WEB_ENDPOINT": f"tcp:{server.web_port}:interface=127.0.0.1",
@@ -199,21 +200,21 @@ def command(server: Backend, *words: str, **env: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_the_health_check_says_which_door_is_shut(server: Backend) -> None:
+def test_the_health_check_names_the_failed_listener(server: Backend) -> None:
     assert command(server, "healthcheck") == (0, "")
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        shut = f"tcp:{listener.getsockname()[1]}:interface=127.0.0.1"  # bound, but nobody listens
-        status, text = command(server, "healthcheck", UPSTAGE_WEB_ENDPOINT=shut)
+        closed = f"tcp:{listener.getsockname()[1]}:interface=127.0.0.1"  # bound, but not listening
+        status, text = command(server, "healthcheck", UPSTAGE_WEB_ENDPOINT=closed)
         assert status == 1
         assert text.startswith("upstage: web 127.0.0.1:")
-        status, text = command(server, "healthcheck", UPSTAGE_STAGE_ENDPOINT=shut)
+        status, text = command(server, "healthcheck", UPSTAGE_STAGE_ENDPOINT=closed)
         assert status == 1
         assert text.startswith("upstage: stage 127.0.0.1:")
 
 
-def test_one_life_of_a_server(tmp_path: Path) -> None:
-    """Our own site and content; a password that stays; a polite end with clients connected."""
+def test_start_stop_and_a_generated_password(tmp_path: Path) -> None:
+    """The shipped site and content, a password that stays, and a stop with clients connected."""
     server = Backend(tmp_path, ["-m", "upstage", "serve"])
     status, password = command(server, "admin-password")
     assert (status, password) == (0, (server.data / "admin-password").read_text())

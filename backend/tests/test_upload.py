@@ -1,4 +1,4 @@
-"""Uploads over a real socket: limits, what is not taken, and what is left behind: nothing."""
+"""Uploads over a real socket: limits, rejected files, and no left-over files."""
 
 import socket
 import tempfile
@@ -26,7 +26,7 @@ def padded(size: int) -> bytes:
     return PNG + b"x" * (size - len(PNG) - 8) + b"IEND\xaeB`\x82"
 
 
-def test_how_big_a_file_may_be_depends_on_the_role(backend: Backend, editor: Editor, admin: Editor) -> None:
+def test_the_size_limit_depends_on_the_role(backend: Backend, editor: Editor, admin: Editor) -> None:
     editor.bring("Just", "backdrop", padded(1_000_000))
     admin.bring("Big", "backdrop", padded(2_000_000))
     for who, size in ((editor, 1_000_001), (admin, 2_000_001), (editor, 5_000_000)):
@@ -48,7 +48,7 @@ def test_how_big_a_file_may_be_depends_on_the_role(backend: Backend, editor: Edi
         (DRAWING, {"name": "x" * 2000}, 400, b"form is not valid"),
     ],
 )
-def test_files_that_are_not_taken(
+def test_rejected_uploads(
     backend: Backend, editor: Editor, data: bytes, fields: dict[str, str], status: int, message: bytes
 ) -> None:
     before = sorted(backend.media.rglob("*"))
@@ -58,7 +58,7 @@ def test_files_that_are_not_taken(
     assert sorted(backend.media.rglob("*")) == before
 
 
-def test_an_upload_that_breaks_off_leaves_nothing(backend: Backend, editor: Editor) -> None:
+def test_an_incomplete_upload_leaves_nothing(backend: Backend, editor: Editor) -> None:
     whole = multipart({"csrf": editor.csrf, "name": "X", "kind": "prop"}, b"x" * 500_000)
     head = (
         f"POST {MEDIA} HTTP/1.1\r\nHost: localhost\r\nCookie: {editor.cookie}\r\n"
@@ -84,13 +84,13 @@ def test_an_upload_that_breaks_off_leaves_nothing(backend: Backend, editor: Edit
         multipart({}, DRAWING)[:-20],
     ],
 )
-def test_bodies_that_make_no_sense(backend: Backend, editor: Editor, body: bytes) -> None:
+def test_invalid_bodies(backend: Backend, editor: Editor, body: bytes) -> None:
     answer = ask(backend, MEDIA, "POST", body, Cookie=editor.cookie, Content_Type=MULTIPART)
     assert answer.status in (400, 403)
     assert not list(backend.media.glob(".upload-*"))
 
 
-def test_nobody_else_gets_a_byte_onto_the_disk(backend: Backend, admin: Editor) -> None:
+def test_uploads_without_the_right_write_nothing(backend: Backend, admin: Editor) -> None:
     before = sorted(backend.media.rglob("*"))
     body = multipart({"csrf": admin.csrf}, padded(500_000))
     evil = {"Cookie": admin.cookie, "Origin": "http://evil.example"}

@@ -1,4 +1,4 @@
-"""The web site, asked over a real socket: every URL, caches, bad hosts, big bodies, odd paths."""
+"""The web site over a real socket: every URL, caching, invalid hosts, large bodies, odd paths."""
 
 import re
 import socket
@@ -51,7 +51,7 @@ PRIVATE = "no-store"
         ),
     ],
 )
-def test_what_is_there(server: Backend, path: str, kind: str, cache: str, body: bytes) -> None:
+def test_existing_pages(server: Backend, path: str, kind: str, cache: str, body: bytes) -> None:
     answer = ask(server, path)
     assert answer.status == 200
     assert answer.headers["content-type"] == kind
@@ -97,7 +97,7 @@ def test_what_is_there(server: Backend, path: str, kind: str, cache: str, body: 
         "/templates/index.html",
     ],
 )
-def test_what_is_not_there(server: Backend, path: str) -> None:
+def test_missing_pages(server: Backend, path: str) -> None:
     for method in ("GET", "HEAD"):
         answer = ask(server, path, method)
         assert answer.status == 404
@@ -154,7 +154,7 @@ def test_methods(server: Backend, path: str, method: str, status: int, allow: st
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_big_body_is_refused_without_being_kept(server: Backend, chunked: bool) -> None:
+def test_a_large_body_is_rejected_without_being_kept(server: Backend, chunked: bool) -> None:
     peak = rss(server)
     size = 16 << 20
     connection = HTTPConnection("127.0.0.1", server.web_port, timeout=10)
@@ -176,7 +176,7 @@ def rss(server: Backend) -> int:
     "name",
     ["Host", "Origin", "Cookie", "Range", "If_None_Match", "If_Modified_Since", "Content_Type", "X_Real_IP"],
 )
-def test_bytes_that_are_no_text_in_a_header(server: Backend, name: str) -> None:
+def test_invalid_bytes_in_a_header(server: Backend, name: str) -> None:
     for path, method in (("/media/ann.svg", "GET"), ("/admin/login", "POST"), ("/admin", "GET")):
         assert ask(server, path, method, **{name: "\xff\xfe"}).status < 500
 
@@ -191,7 +191,7 @@ def test_odd_requests_do_no_harm(server: Backend) -> None:
     assert raw(server, b"\x16\x03\x01 hello\r\n\r\n").startswith(b"HTTP/1.1 400")
 
 
-def test_an_error_of_ours_shows_no_traceback(tmp_path: Path) -> None:
+def test_an_internal_error_shows_no_traceback(tmp_path: Path) -> None:
     site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
     (site / "templates" / "index.html").write_text("{{ nobody_knows_me }}")
     server = Backend(tmp_path, ["-c", RUN, str(site), str(content)])
@@ -205,7 +205,7 @@ def test_an_error_of_ours_shows_no_traceback(tmp_path: Path) -> None:
     assert server.stop() == 0
 
 
-def test_each_request_is_one_line_of_the_journal(server: Backend) -> None:
+def test_each_request_is_one_log_line(server: Backend) -> None:
     headers = {"X_Request_Id": "0123456789abcdef-test", "X_Real_IP": "192.0.2.9"}
     ask(server, "/media/ann.svg?line=1", **headers)
     ask(server, "/stages/?line=2", X_Request_Id="too short", X_Forwarded_For="not an address")

@@ -1,4 +1,4 @@
-"""Webcam frames: who is held, and for how long, under a fake clock."""
+"""Webcam frames: which requests wait, and how long, under a fake clock."""
 
 import os
 from pathlib import Path
@@ -29,7 +29,7 @@ class Camera:
         new.replace(self.folder / name)
 
     def ask(self, viewer: str, name: str = "ann.jpg") -> list[float]:
-        """Ask for a frame; the list is empty until it has come, then it tells when."""
+        """Request a frame; the list is empty until it has come, then it has the time."""
         came: list[float] = []
         began = self.clock.seconds()
         ready = self.frames.next(name, viewer)
@@ -48,7 +48,7 @@ def camera(tmp_path: Path) -> Camera:
     return camera
 
 
-def test_at_once_without_a_viewer_for_a_new_one_and_for_a_missing_frame(camera: Camera) -> None:
+def test_no_wait_without_a_viewer_for_a_new_one_or_without_a_frame(camera: Camera) -> None:
     for _ in range(2):
         assert camera.ask("") == [0]
         assert camera.ask("v", "nobody.jpg") == [0]
@@ -57,7 +57,7 @@ def test_at_once_without_a_viewer_for_a_new_one_and_for_a_missing_frame(camera: 
     assert camera.frames.waiting == 0
 
 
-def test_held_until_the_frame_changes(camera: Camera) -> None:
+def test_a_request_waits_until_the_frame_changes(camera: Camera) -> None:
     camera.ask("one")
     came = camera.ask("one")
     camera.wait(3)
@@ -68,24 +68,24 @@ def test_held_until_the_frame_changes(camera: Camera) -> None:
     assert camera.frames.waiting == 0
 
 
-def test_held_until_the_frame_is_30_seconds_old(camera: Camera) -> None:
+def test_a_request_waits_until_the_frame_is_30_seconds_old(camera: Camera) -> None:
     camera.ask("one")
     came = camera.ask("one")
     camera.wait(30)
     assert came == []
     camera.wait(EXAMINE)
     assert 30 < came[0] <= 30 + EXAMINE
-    assert camera.ask("one") == [0]  # and now nobody is held
+    assert camera.ask("one") == [0]  # and now no request waits
 
 
-def test_at_once_if_it_changed_in_between(camera: Camera) -> None:
+def test_no_wait_if_the_frame_has_changed_in_between(camera: Camera) -> None:
     camera.ask("one")
     camera.shoot()  # within the same tick: only the inode tells
     assert camera.ask("one") == [0]
     assert camera.ask("one") == []
 
 
-def test_a_file_that_disappears_holds_nobody(camera: Camera) -> None:
+def test_a_removed_file_ends_the_wait(camera: Camera) -> None:
     camera.ask("one")
     came = camera.ask("one")
     (camera.folder / "ann.jpg").unlink()
@@ -93,7 +93,7 @@ def test_a_file_that_disappears_holds_nobody(camera: Camera) -> None:
     assert len(came) == 1
 
 
-def test_who_leaves_is_not_held(camera: Camera) -> None:
+def test_a_disconnected_viewer_does_not_wait(camera: Camera) -> None:
     camera.ask("one")
     waiting = camera.frames.next("ann.jpg", "one")
     waiting.addErrback(lambda _: None)

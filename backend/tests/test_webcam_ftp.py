@@ -1,4 +1,4 @@
-"""The FTP door with a real client: from the camera to the page, and what is refused on the way."""
+"""The webcam listener with a real FTP client: from the camera to the page, and what is rejected."""
 
 import ftplib
 import socket
@@ -9,55 +9,57 @@ from pathlib import Path
 
 import pytest
 
-from running_webcam_listener import JPEG, Door, store
+from running_webcam_listener import JPEG, WebcamListener, store
 from upstage.net import webcam
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Iterator[Door]:
-    door = Door(tmp_path)
-    yield door
-    if door.process.returncode is None:
-        door.stop()
+def listener(tmp_path: Path) -> Iterator[WebcamListener]:
+    listener = WebcamListener(tmp_path)
+    yield listener
+    if listener.process.returncode is None:
+        listener.stop()
 
 
-def test_from_the_camera_to_the_page(door: Door) -> None:
-    assert door.get("/video/ann.jpg")[0] == 404
-    client = door.login()
+def test_from_the_camera_to_the_page(listener: WebcamListener) -> None:
+    assert listener.get("/video/ann.jpg")[0] == 404
+    client = listener.login()
     client.cwd("/")
     assert store(client).startswith("226 ")
-    status, headers, body = door.get("/video/ann.jpg?s=1&u=1")
+    status, headers, body = listener.get("/video/ann.jpg?s=1&u=1")
     assert (status, headers["content-type"], headers["cache-control"]) == (200, "image/jpeg", "no-store")
     assert body == JPEG
     fresh = JPEG.replace(b"picture", b"PICTURE")
     timer = threading.Timer(1, store, [client, "/ann.jpg", fresh])
     timer.start()
     began = time.monotonic()
-    assert door.get("/video/ann.jpg?s=1&u=2")[2] == fresh
+    assert listener.get("/video/ann.jpg?s=1&u=2")[2] == fresh
     assert time.monotonic() - began > 0.9
     timer.join()
     assert client.quit().startswith("221 ")
-    assert [path.name for path in door.folder.iterdir()] == ["ann.jpg"]
-    assert door.stop() == "[('rejected', 0), ('stored', 2)]\n"
+    assert [path.name for path in listener.folder.iterdir()] == ["ann.jpg"]
+    assert listener.stop() == "[('rejected', 0), ('stored', 2)]\n"
 
 
 @pytest.mark.parametrize(
     ("path", "status"),
     [("ann.png", 403), ("ann", 403), ("", 404), ("../x.jpg", 404), (".ann.jpg", 404), ("a/b.jpg", 404)],
 )
-def test_only_jpegs_are_served(door: Door, path: str, status: int) -> None:
-    assert door.get(f"/video/{path}")[0] == status
+def test_only_jpegs_are_served(listener: WebcamListener, path: str, status: int) -> None:
+    assert listener.get(f"/video/{path}")[0] == status
 
 
 @pytest.mark.parametrize(("name", "password"), [("ann", "wrong"), ("bob", "sesame"), ("eve", "sesame")])
-def test_who_may_not_act_may_not_sign_in(door: Door, name: str, password: str) -> None:
+def test_players_without_the_right_to_act_may_not_sign_in(
+    listener: WebcamListener, name: str, password: str
+) -> None:
     with pytest.raises(ftplib.error_perm, match=r"^530 "):
-        door.login(name, password)
+        listener.login(name, password)
 
 
-def test_guessing_ends_the_connection(door: Door) -> None:
+def test_guessing_ends_the_connection(listener: WebcamListener) -> None:
     client = ftplib.FTP()
-    client.connect("127.0.0.1", door.port, 5)
+    client.connect("127.0.0.1", listener.port, 5)
     for _ in range(webcam.MAX_FAILURES):
         with pytest.raises(ftplib.error_perm, match=r"^530 "):
             client.login("ann", "wrong")
@@ -73,11 +75,11 @@ def test_guessing_ends_the_connection(door: Door) -> None:
         "SITE CHMOD 777 ann.jpg", "STOU", "CWD ..x", "CWD /etc", "STOR ann.jpg", "CDUP",
     ],
 )  # fmt: skip
-def test_everything_else_of_ftp_is_refused(door: Door, command: str) -> None:
-    client = door.login()
+def test_all_other_ftp_commands_are_rejected(listener: WebcamListener, command: str) -> None:
+    client = listener.login()
     with pytest.raises(ftplib.error_perm):
         client.sendcmd(command)
-    assert store(client).startswith("226 ")  # nobody minds
+    assert store(client).startswith("226 ")  # the connection still works
 
 
 @pytest.mark.parametrize(
@@ -91,38 +93,38 @@ def test_everything_else_of_ftp_is_refused(door: Door, command: str) -> None:
         ("ann.jpg", JPEG[:4] + b"x" * webcam.MAX_SIZE * 4 + JPEG[-2:]),
     ],
 )
-def test_what_is_no_picture_is_rejected(door: Door, name: str, data: bytes) -> None:
-    client = door.login()
+def test_invalid_pictures_are_rejected(listener: WebcamListener, name: str, data: bytes) -> None:
+    client = listener.login()
     with pytest.raises((ftplib.error_perm, ConnectionError)):
         store(client, name, data)
-    assert list(door.folder.iterdir()) == []
-    time.sleep(0.05)  # for a client that was cut while sending, the answer is still to be read
-    assert store(door.login()).startswith("226 ")
-    assert door.stop() == "[('rejected', 1), ('stored', 1)]\n"
+    assert list(listener.folder.iterdir()) == []
+    time.sleep(0.05)  # a client that was cut while sending still reads the reply
+    assert store(listener.login()).startswith("226 ")
+    assert listener.stop() == "[('rejected', 1), ('stored', 1)]\n"
 
 
-def test_two_pictures_at_once_are_one_too_many(door: Door) -> None:
-    client = door.login()
+def test_two_pictures_at_once_are_one_too_many(listener: WebcamListener) -> None:
+    client = listener.login()
     store(client)
     with pytest.raises(ftplib.error_perm, match="enough"):
         store(client)
 
 
-def test_half_a_picture_is_never_seen(door: Door) -> None:
-    client = door.login()
+def test_an_incomplete_picture_is_never_served(listener: WebcamListener) -> None:
+    client = listener.login()
     data = client.transfercmd("STOR ann.jpg")
     data.sendall(JPEG[:300])
     time.sleep(0.1)
-    assert door.get("/video/ann.jpg")[0] == 404
+    assert listener.get("/video/ann.jpg")[0] == 404
     client.close()  # the camera is unplugged
     data.close()
     time.sleep(0.1)
-    assert list(door.folder.iterdir()) == []
+    assert list(listener.folder.iterdir()) == []
 
 
 def test_a_picture_that_does_not_come(tmp_path: Path) -> None:
-    door = Door(tmp_path, limit=0.3)
-    client = door.login()
+    listener = WebcamListener(tmp_path, limit=0.3)
+    client = listener.login()
     data = client.transfercmd("STOR ann.jpg")
     data.sendall(JPEG[:300])
     with pytest.raises(ftplib.error_perm, match="did not arrive"):
@@ -132,11 +134,11 @@ def test_a_picture_that_does_not_come(tmp_path: Path) -> None:
     assert client.sendcmd("STOR ann.jpg").startswith("150 ")
     with pytest.raises(ftplib.error_perm, match="did not arrive"):
         client.voidresp()
-    door.stop()
+    listener.stop()
 
 
-def test_nothing_is_read_before_it_is_asked_for(door: Door) -> None:
-    client = door.login()
+def test_nothing_is_read_before_stor(listener: WebcamListener) -> None:
+    client = listener.login()
     host, port = client.makepasv()
     with socket.create_connection((host, port), 5) as data:
         data.settimeout(0.5)
@@ -149,9 +151,9 @@ def test_ports_that_are_all_in_use(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        door = Door(tmp_path, f"{port}-{port}")
-        client = door.login()
+        listener = WebcamListener(tmp_path, f"{port}-{port}")
+        client = listener.login()
         with pytest.raises(ftplib.error_perm, match="in use"):
             client.makepasv()
     assert store(client).startswith("226 ")
-    door.stop()
+    listener.stop()

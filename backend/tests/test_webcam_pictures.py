@@ -1,4 +1,4 @@
-"""Webcam pictures: whose they are, what they are, and how often they come."""
+"""Webcam pictures: who may write them, their format, and their interval."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from upstage.net.webcam import Pictures, Rejected
 from upstage.stage.players import Player
 
 
-def test_whose_picture_it_is(tmp_path: Path) -> None:
+def test_a_player_may_write_only_its_own_picture(tmp_path: Path) -> None:
     now = 0.0
     pictures = Pictures(tmp_path, lambda: now)
     ann = Player("ann", can_act=True)

@@ -1,4 +1,4 @@
-"""wire: any bytes in, never an exception but BadFrame; what encode writes, decode reads."""
+"""wire: any bytes decode or raise BadFrame; decode reads what encode writes."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upstage.stage.wire import MAX_FRAME, BadFrame, Message, Splitter, decode, encode
+from upstage.stage.wire import MAX_FIELDS, MAX_FRAME, BadFrame, Message, Splitter, decode, encode
 
 NAMES = st.text(min_size=1).filter(lambda name: name != "mode")
 
@@ -29,7 +29,7 @@ def test_decode_is_the_inverse_of_encode(mode: str, fields: dict[str, str]) -> N
 
 
 @given(st.text())
-def test_encoded_text_is_made_of_harmless_characters(text: str) -> None:
+def test_encoded_text_has_only_safe_characters(text: str) -> None:
     assert set(encode("X", a=text)[:-1].decode()) <= set(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-+%&="
     )
@@ -55,6 +55,7 @@ def test_the_form_on_the_wire(frame: bytes, expected: bytes) -> None:
         (b"mode=TEXT;msg=a+b", Message("TEXT", {"msg": "a b"})),
         (b"a=1&a=2&mode=X", Message("X", {"a": "2"})),
         (b"a=&mode=X", Message("X", {"a": ""})),
+        (b"mode=X" + b"&a=1" * (MAX_FIELDS - 1), Message("X", {"a": "1"})),
         ("msg=é&mode=X".encode(), Message("X", {"msg": "é"})),
         (b"msg=\xff%ff%zz&mode=X", Message("X", {"msg": "\ufffd\ufffd%zz"})),
     ],
@@ -73,7 +74,7 @@ def test_decoding(frame: bytes, message: Message) -> None:
         b"mode=A&mode=B",
         b"mode=A&x",
         b"<policy-file-request/>",
-        b"&".join([b"a=1"] * 40),
+        b"mode=X" + b"&a=1" * MAX_FIELDS,
     ],
 )
 def test_bad_frames(frame: bytes) -> None:
@@ -87,7 +88,7 @@ def test_a_field_that_is_needed() -> None:
 
 
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200)), st.integers(1, 12))
-def test_splitter_finds_the_same_frames_however_the_stream_is_cut(
+def test_the_splitter_finds_the_same_frames_however_the_stream_is_split(
     stream: bytes, cuts: list[int], limit: int
 ) -> None:
     splitter = Splitter(limit)

@@ -1,4 +1,4 @@
-"""The workshop over a real socket, with the real pages: editors, administrators, and everybody else."""
+"""The workshop over a real socket, with the real pages: players with and without rights."""
 
 import re
 from pathlib import Path
@@ -23,7 +23,7 @@ def backend(workshop: Backend) -> Backend:
     return workshop
 
 
-def test_pages_are_for_those_who_may(backend: Backend, admin: Editor, editor: Editor) -> None:
+def test_pages_require_rights(backend: Backend, admin: Editor, editor: Editor) -> None:
     admin.post(PLAYERS, action="add", name="pat", password="12345678", act="yes")
     player = Editor(backend, "pat", "12345678")
     assert b"Media" not in player.get("/admin/").body
@@ -109,7 +109,7 @@ def test_the_life_of_a_stage(backend: Backend, editor: Editor) -> None:
         ({"action": "take", "kind": "prop", "id": "x"}, b"no longer on the stage"),
     ],
 )
-def test_mistakes_are_shown_on_the_page(editor: Editor, fields: dict[str, str], message: bytes) -> None:
+def test_errors_are_shown_on_the_page(editor: Editor, fields: dict[str, str], message: bytes) -> None:
     answer = editor.post(f"{STAGES}/rehearsal", **fields)
     assert answer.status == 400
     assert message in answer.body
@@ -190,7 +190,7 @@ def test_players(backend: Backend, admin: Editor) -> None:
     assert b"kim" not in admin.get(PLAYERS).body
 
 
-def test_a_removed_players_key_is_worth_nothing(backend: Backend, admin: Editor) -> None:
+def test_a_removed_players_key_is_invalid(backend: Backend, admin: Editor) -> None:
     admin.post(PLAYERS, action="add", name="zoe", password="12345678", act="yes")
     key = re.search(rb"key=([0-9a-f]+)", Editor(backend, "zoe", "12345678").get("/admin/id").body)
     assert key
@@ -221,7 +221,7 @@ def test_signing_up(backend: Backend) -> None:
     assert ask(backend, "/signup", "POST", b"username=a&password=12345678").status == 415
 
 
-def test_signing_up_is_closed_unless_the_house_says_otherwise(tmp_path: Path) -> None:
+def test_sign_up_is_closed_by_default(tmp_path: Path) -> None:
     server = Backend(tmp_path, ["-m", "upstage", "serve"])
     page = ask(server, "/signup")
     assert page.status == 200

@@ -1,7 +1,7 @@
 """The command `upstage`. Settings come from the environment, see `settings`.
 
 `upstage player ...` and `upstage stage ...` write to the same database that a running server reads; it
-notices the change within a second. What a task needs is imported inside it: the health check runs every few
+notices the change within a second. Tasks import their modules themselves: the health check runs every few
 seconds and must load neither Twisted nor the database.
 """
 

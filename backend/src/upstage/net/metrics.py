@@ -91,14 +91,14 @@ class Numbers(Collector):
         """Called for each scrape."""
         connections = self._sources.connections
         counts = connections.stages.counts
-        everybody = list(connections.all)
-        clients = Counter((one.kind, one.role) for one in everybody)
+        clients_now = list(connections.all)
+        clients = Counter((one.kind, one.role) for one in clients_now)
         family = GaugeMetricFamily("upstage_clients", "Clients connected", labels=("transport", "role"))
         for transport in ("tcp", "websocket"):
             for role in ("player", "audience", "unjoined"):
                 family.add_metric((transport, role), clients[transport, role])
         yield family
-        behind = [client.unread for client in everybody if client.unread]
+        behind = [client.unread for client in clients_now if client.unread]
         yield GaugeMetricFamily("upstage_clients_behind", "Clients that read too slowly", len(behind))
         yield GaugeMetricFamily(
             "upstage_unread_bytes", "Bytes sent to them since they fell behind", sum(behind)

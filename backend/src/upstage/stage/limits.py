@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 RATE = 60.0  # tokens a second: a mouse that draws sends 31 frames, and its owner chats and moves besides
-BURST = (
-    300.0  # tokens at once: clearing the stage sends a frame for each avatar, a client that lagged sends many
-)
+# Tokens at once: clearing the stage sends a frame for each avatar, and a client that lagged sends many.
+BURST = 300.0
 GRACE = 20.0  # seconds within which a connection in debt must have paid everything back
 ADDRESS_RATE = 6000.0  # tokens a second of one address: a hundred constantly busy connections
 MAX_PER_ADDRESS = 6000  # connections: a school behind one address, or a load test with 5,000 clients

@@ -15,9 +15,7 @@ from upstage.stage.players import AUDIENCE, Pen, Player
 from upstage.stage.things import Audio, Avatar, Backdrop, Picture, Prop
 from upstage.stage.wire import encode
 
-CHAT_KEPT = (
-    2000  # lines of each stage in memory, in the database and on the log page; UpStage's figure for that page
-)
+CHAT_KEPT = 2000  # lines of a stage in memory and in the database; UpStage's figure for its log page
 CHAT_REPLAY = 50  # lines a late joiner gets, as on UpStage
 CHAT_REPLAY_SIZE = 20_000  # characters of them at most: joining must not cost a hundred kilobytes
 
@@ -52,7 +50,7 @@ class Member:
 
 
 class Host(Protocol):
-    """What a stage needs of the server it belongs to; `stages.Stages` is the only one."""
+    """The server, as a stage sees it; `stages.Stages` implements it."""
 
     def clock(self) -> float:
         """Seconds, monotonic."""

@@ -20,9 +20,8 @@ from upstage.state.records import NoRoom
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MAX_QUEUE = (
-    20_000  # chat lines that wait for the disk; further lines are sent, counted as lost and not written
-)
+# Chat lines that wait for the disk; further lines are sent and counted as lost, but not written.
+MAX_QUEUE = 20_000
 
 log = Logger()
 

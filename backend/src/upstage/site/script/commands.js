@@ -49,7 +49,7 @@ const COMMANDS = {
     words: "NAME",
     does: "gives the avatar another name",
     needs: "avatar",
-    run: (rest) => (rest ? frame("RENAME", { name: rest }) : notes("A name, please: /nick NAME")),
+    run: (rest) => (rest ? frame("RENAME", { name: rest }) : notes("Please add a name: /nick NAME")),
   },
   exit: { does: "leaves the stage", needs: "avatar", run: (_, { me }) => frame("EXIT", { ID: me.avatar }) },
 };

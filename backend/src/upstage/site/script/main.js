@@ -139,7 +139,7 @@ new ServedPanel({
 const STATES = {
   connecting: { body: "loading", says: "Connecting" },
   connected: { body: "loading", says: "Connected" },
-  reconnecting: { body: "offline", says: "Reconnecting", splash: "The line to the stage is broken. Trying again." },
+  reconnecting: { body: "offline", says: "Reconnecting", splash: "The connection to the stage is lost. Reconnecting." },
   closed: { body: "offline", says: "Closed" },
 };
 

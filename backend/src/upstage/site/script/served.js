@@ -37,7 +37,7 @@ export function served(entry) {
 }
 
 function outcome({ transferSize, decodedBodySize, serverTiming, responseStatus }) {
-  if (transferSize === 0 && decodedBodySize > 0) return ["browser", "its own cache: nobody was asked"];
+  if (transferSize === 0 && decodedBodySize > 0) return ["browser", "its own cache, no request"];
   const said = Object.fromEntries(serverTiming.map(({ name, description }) => [name, description]));
   if (said.nginx in NGINX) return NGINX[said.nginx]; // nginx's copy still has Varnish's earlier outcome
   if (said.varnish in VARNISH) {
