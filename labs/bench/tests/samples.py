@@ -117,7 +117,7 @@ def everything(folder: Path) -> tuple[Path, Path]:
     """All our labs, one of them half measured and one not at all, and a file that holds no results."""
     for place in sorted((REPO / "labs").glob("*/lab.toml")):
         name, published = place.parent.name, place.with_name("published.toml")
-        results = real(name, "full" if name == "chat-under-load" else "quick")
+        results = real(name, "full" if name in ("chat-under-load", "fan-out") else "quick")
         if name == "chat-under-load":
             results["cells"][-1] = waiting(results["cells"][-1]["key"])
             results |= {"finished": None, "mode": "quick"}
