@@ -236,7 +236,7 @@ REGISTRY = """#!/bin/sh
 for last; do :; done
 case "$*" in
 *" config") echo "image: ${NGINX_IMAGE:-nginx:1}" && echo "PYTHON_IMAGE: ${PYTHON_IMAGE:-python:3}" ;;
-"image inspect proscenium/base"*) ;;
+"image inspect proscenium/"*) ;;
 "image inspect -f {{.Id}}"*) echo base ;;
 "image inspect -f"*) cat "built-${last##*/}" ;;
 "build --label "*) echo "${3#content=}" >"built-${9##*/}" ;;
@@ -245,11 +245,11 @@ esac
 """
 
 
-def choose_images(bare: Path) -> str:
+def choose_images(bare: Path, **images: str) -> str:
     done = subprocess.run(
         ["bash", "-c", ". bin/lib/common.sh; . offline/images.sh; choose_images; echo ${NGINX_IMAGE:-}"],
         cwd=bare,
-        env={"PATH": f"{bare.parent / 'bin'}:{os.environ['PATH']}"},
+        env={"PATH": f"{bare.parent / 'bin'}:{os.environ['PATH']}", **images},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -297,6 +297,9 @@ def test_plain_compose_hears_of_the_offline_images(bare: Path) -> None:
     for _ in range(2):
         assert choose_images(bare).endswith("proscenium/nginx:offline\n")
         assert override.resolve() == bare / "offline" / "compose.yaml"
+    # Names that the user has set say nothing about the official images.
+    choose_images(bare, NGINX_IMAGE="proscenium/nginx:newest", PYTHON_IMAGE="proscenium/python:newest")
+    assert override.is_symlink()
     (bare / "registry").touch()
     assert choose_images(bare) == "\n"
     assert not override.is_symlink()

@@ -66,7 +66,7 @@ def newest() -> dict[str, str]:
 
 def passes(newest: dict[str, str], *selection: str) -> None:
     """Run other tests of this folder with the newest images."""
-    done = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *selection, **newest)
+    done = run(sys.executable, "-m", "pytest", "-q", "--maxfail=5", *selection, **newest)
     assert done.returncode == 0, done.stdout[-20_000:]
 
 

@@ -2,5 +2,9 @@
 # Varnish's access log: for each request the browser's address (nginx's would be the same in all lines), how Varnish
 # handled it, how long that took, and the id under which the other logs have it. Health checks are left out.
 # https://varnish-cache.org/docs/7.1/reference/varnishncsa.html
+case $(varnishncsa -V 2>&1) in
+*vinyl*) product=Vinyl ;; # Vinyl Cache names its own fields after itself
+*) product=Varnish ;;
+esac
 exec varnishncsa -n "${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}" -q 'ReqURL ne "/.varnish/health"' -F \
-    '%{X-Forwarded-For}i "%r" %{Host}i %s %b %{Varnish:handling}x %{Varnish:time_firstbyte}xs id=%{X-Request-Id}i'
+    "%{X-Forwarded-For}i \"%r\" %{Host}i %s %b %{$product:handling}x %{$product:time_firstbyte}xs id=%{X-Request-Id}i"

@@ -1,4 +1,4 @@
-"""python -m bench lab NAME... [--full] [--fresh]: what `make lab` and `make bench` run."""
+"""python -m bench [NAME...] [--full] [--fresh]: measures labs and writes the report; `make lab` runs it."""
 
 import argparse
 import fcntl
@@ -27,8 +27,9 @@ def main() -> int:
     The other labs are measured even if one fails.
     """
     parser = argparse.ArgumentParser(prog="bench", description="Repeat what the articles measured.")
-    parser.add_argument("command", choices=["lab"])
-    parser.add_argument("labs", nargs="+", metavar="NAME", help="a folder of labs/")
+    parser.add_argument(
+        "labs", nargs="*", metavar="NAME", help="a folder of labs/; none: only write the report"
+    )
     parser.add_argument("--full", action="store_true", help="every cell, for as long as in the article")
     parser.add_argument("--fresh", action="store_true", help="start over, even if a run was interrupted")
     options = parser.parse_args()
@@ -44,6 +45,8 @@ def main() -> int:
                 "[red]Another run is measuring on this machine: the figures of both would be wrong.[/]"
             )
             return 2
+        if not options.labs:
+            report(console)
         for name in options.labs:
             try:
                 rejected = measure(LABS / name, MODES[options.full], options.fresh, console)

@@ -119,7 +119,7 @@ def test_a_lab_from_beginning_to_end(
     monkeypatch.setattr(command, "LABS", tmp_path)
     monkeypatch.setattr(command, "RESULTS", tmp_path)
     monkeypatch.setattr(command, "REPO", tmp_path)
-    monkeypatch.setattr("sys.argv", ["bench", "lab", "smallest"])
+    monkeypatch.setattr("sys.argv", ["bench", "smallest"])
     assert command.main() == 1, capsys.readouterr().out
     results = Results.read(tmp_path / "smallest.json")
     assert results is not None

@@ -1,7 +1,6 @@
 """The backend's own metrics, requested once a second during a run, through the load port.
 
-Only the load port serves `/.nginx/backend`. Without it the figures are absent, with the reason; the run goes
-on.
+Only the load port serves `/.nginx/backend`. Without it the figures are absent, and the run continues.
 
 The backend also counts requests that no user sees: Varnish refreshes a stale copy in the background.
 """
@@ -30,8 +29,7 @@ SETTLE = 0.5  # seconds after the last user stopped, for requests still on their
 class Watch:
     """What the backend has reported about the current run.
 
-    `asked`: requests of this run by the backend's classes of paths. `settled`: no further report of this run
-    comes.
+    `asked`: requests of this run by the backend's classes of paths. `settled`: no further report will come.
     """
 
     def __init__(self) -> None:

@@ -2,7 +2,7 @@
 
 Every process counts for itself. A worker sends its counts with each report and starts again at 0; the master
 adds them up. So the counts of the whole run are on the master, or in the only process.
-https://docs.locust.io/en/stable/extending-locust.html
+https://docs.locust.io/en/stable/api.html#locust.event.Events.report_to_master
 """
 
 from collections import Counter

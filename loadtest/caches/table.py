@@ -14,8 +14,7 @@ NO_BREAK = "\u00a0"
 BACKEND = f"(backend{NO_BREAK}now)"
 REFRESHES = "(refreshes)"
 REST = "(unseen)"
-# Requests that no response to our users reports: a copy refreshed in the background, a WebSocket, other
-# clients.
+# Requests that no user's response reports: a copy refreshed in the background, a WebSocket, other clients.
 UNREPORTED = ("refresh", "websocket", "unseen")
 # The backend's classes of paths, in its metrics; the first match counts.
 CLASSES = (

@@ -1,6 +1,6 @@
 """Locust runs in this process, as a library: https://docs.locust.io/en/stable/use-as-lib.html
 
-Without its monkey patching, which would slow down or break the servers and tests that share the process.
+It runs without its monkey patching, which would change the sockets and threads of all tests in the process.
 """
 
 import os

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from locust.env import Environment
 from locust.event import Events
 
 from caches import counters
@@ -64,15 +65,8 @@ def test_the_number_of_rows_is_limited_over_all_workers() -> None:
     assert counts.total() == 3 * MAX_ROWS
 
 
-class Environment:
-    """What `register` needs of Locust's."""
-
-    def __init__(self) -> None:
-        self.events = Events()
-
-
 def test_a_run_and_a_reset_start_at_0_and_reports_carry_the_counts() -> None:
-    environment: Any = Environment()
+    environment = Environment(events=Events())
     counters.register(environment)
     for event in (environment.events.test_start, environment.events.reset_stats):
         count("/", "")

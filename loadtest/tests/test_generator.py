@@ -4,6 +4,7 @@ from typing import Any
 
 import gevent
 import pytest
+from locust.env import Environment
 from locust.event import Events
 
 from locust_library import until
@@ -11,21 +12,14 @@ from verdict import generator
 from verdict.generator import KEY, Watch
 
 
-class Environment:
-    """What `register` needs of Locust's."""
-
-    def __init__(self) -> None:
-        self.events = Events()
-
-
 @pytest.fixture
 def events(monkeypatch: pytest.MonkeyPatch) -> Events:
     """The events of a Locust whose process is watched, in short intervals."""
     monkeypatch.setattr(generator, "watch", Watch())
     monkeypatch.setattr(generator, "INTERVAL", 0.1)
-    environment: Any = Environment()
+    environment = Environment(events=Events())
     generator.register(environment)
-    return environment.events  # type: ignore[no-any-return]
+    return environment.events
 
 
 def test_only_a_run_is_measured(events: Events) -> None:

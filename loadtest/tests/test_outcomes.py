@@ -18,8 +18,7 @@ from caches.cache_status import parse
             "varnish; fwd=uri-miss; stored; ttl=43200, nginx; fwd=stale",
             {"client": "miss", "nginx": "miss", "varnish": "miss", "backend": "miss"},
         ),
-        # A copy in nginx contains what Varnish reported when it was stored; this request did not reach
-        # Varnish.
+        # A copy in nginx repeats what Varnish reported when it was stored; Varnish saw no request now.
         ("varnish; fwd=uri-miss; stored; ttl=1, nginx; hit", {"client": "hit", "nginx": "hit"}),
         (
             "varnish; fwd=miss; detail=hit-for-miss",

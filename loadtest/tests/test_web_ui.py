@@ -3,8 +3,10 @@
 import csv
 from pathlib import Path
 
+import gevent
 import pytest
 
+from caches import backend
 from fake_site import FakeSite
 from locust_library import CLASSES, WebUI, until
 from support.origin import response
@@ -115,11 +117,15 @@ def test_the_tab_caches_fills_and_can_be_downloaded(site: FakeSite, ui: WebUI) -
     assert ui.caches()["(all)"]["answers"] == 0
 
 
-def test_the_tab_caches_adds_what_only_the_backend_reports(site: FakeSite, ui: WebUI) -> None:
+def test_the_tab_caches_adds_what_only_the_backend_reports(
+    site: FakeSite, ui: WebUI, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def requests(websockets: int) -> bytes:
         line = b'upstage_http_request_seconds_count{path="websocket"} %d\n' % websockets
         return response(METRICS + line)
 
+    runner = ui.environment.runner
+    assert runner
     site.instead["/.nginx/backend"] = requests(3)
     ui.start()
     until(lambda: ui.caches().get("/media/*.svg", {}).get("answers", 0) >= 4)
@@ -129,11 +135,19 @@ def test_the_tab_caches_adds_what_only_the_backend_reports(site: FakeSite, ui: W
     ui.post("/stats/reset")
     assert "/ws" not in ui.caches()
     # The last report comes after the last user has stopped.
+    monkeypatch.setattr(backend, "SETTLE", 0.5)
     site.instead["/.nginx/backend"] = requests(12)
-    ui.stop()
-    until(lambda: ui.stats()["state"] == "stopped")
+    stopping = gevent.spawn(runner.stop)
+    until(lambda: runner.state == "stopped")
+    assert ui.stats()["state"] == "running"
+    stopping.join()
+    until(lambda: ui.stats()["state"] == "stopped")  # Locust repeats its statistics for two seconds
     assert ui.caches()["/ws"]["backend"] == "websocket\u00a02"
     assert "websocket" in ui.get("/caches/csv").get_data(as_text=True)
+    # A new run starts at 0.
+    ui.start()
+    until(lambda: ui.caches()["(all)"]["answers"] in range(1, 9))
+    assert "/ws" not in ui.caches()
 
 
 def test_the_tab_verdict_uses_the_numbers_of_the_form(site: FakeSite, ui: WebUI) -> None:

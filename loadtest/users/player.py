@@ -37,8 +37,7 @@ def has_account(given: Namespace) -> bool:
 def register(environment: Environment) -> None:
     """Leave players out of a run without an account; the other classes share their place.
 
-    Locust asks for its dispatcher when a run starts and the form has been read, on the process that leads the
-    run.
+    The process that leads the run creates the dispatcher at the start, after it has read the form.
     """
 
     def dispatcher(worker_nodes: list[WorkerNode], user_classes: list[type[User]]) -> UsersDispatcher:

@@ -3,8 +3,7 @@
 Both are means over some seconds. On a shared machine a process can starve although it uses little CPU; then
 its timers are late, and everything it measures is late by as much.
 
-Locust checks its own CPU every ten seconds and ignores the first check: too seldom for a run of twenty
-seconds.
+Locust checks its own CPU every ten seconds and ignores the first check: too seldom for a short run.
 """
 
 import time
@@ -13,8 +12,7 @@ from typing import Any
 import gevent
 from locust.env import Environment
 
-# Seconds; about as often as workers report. A shorter interval would take the arrival of all users for a
-# limit.
+# Seconds, as often as workers report. A shorter interval would take the arrival of all users for a limit.
 INTERVAL = 3.0
 TICK = 0.05  # seconds
 KEY = "generator"  # in the reports of workers

@@ -1,7 +1,7 @@
 """A login for Locust's web UI where other machines can reach it; `web_password` has the account.
 
 Locust has the page; checking name and password is left to the locustfile.
-https://docs.locust.io/en/stable/extending-locust.html#authentication
+https://docs.locust.io/en/stable/extending-locust.html
 """
 
 import hmac

@@ -1,8 +1,7 @@
 """Additional tabs in Locust's web UI, by its extension points.
 
-A tab with a table is declared in the page's arguments; the rows are added to the statistics that the page
-polls.
-https://github.com/locustio/locust/blob/master/examples/extend_web_ui.py
+A tab with a table is declared in the page's arguments; its rows are added to the statistics the page polls.
+https://docs.locust.io/en/stable/extending-locust.html
 """
 
 from collections.abc import Callable

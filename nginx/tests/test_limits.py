@@ -1,6 +1,7 @@
 """Limits for one client, on the public ports. Each test is a client with an address of its own."""
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 
@@ -20,11 +21,13 @@ SETTINGS = {
 
 
 def test_a_burst_goes_through_and_what_follows_is_rejected(server: NginxServer) -> None:
-    answers = [server.request(f"/{number}", source="127.0.0.10") for number in range(70)]
-    statuses = [answer.status for answer in answers]
-    assert statuses[:51] == [200] * 51  # ten times the rate, and the one that fills it
-    assert statuses[-10:] == [429] * 10
-    rejected = answers[-1]
+    started = time.monotonic()
+    answers = [server.request(f"/{number}", source="127.0.0.10") for number in range(100)]
+    statuses = Counter(answer.status for answer in answers)
+    # Ten times the rate, the one that fills it, and what the rate has allowed since.
+    assert 51 <= statuses[200] <= 51 + 5 * (time.monotonic() - started)
+    assert {answer.status for answer in answers[:51]} == {200}
+    rejected = next(answer for answer in answers if answer.status == 429)
     assert rejected.headers["retry-after"] == "5"
     assert rejected.headers["cache-control"] == "no-store"
     assert rejected.headers["cache-status"] == "nginx; detail=synth"
@@ -37,29 +40,29 @@ def test_a_burst_goes_through_and_what_follows_is_rejected(server: NginxServer) 
 
 
 def test_a_forged_address_does_not_evade_the_limit(server: NginxServer) -> None:
-    statuses = Counter(
+    statuses = {
         server.request("/", source="127.0.0.12", x_forwarded_for=f"192.0.2.{number}").status
-        for number in range(70)
-    )
-    assert statuses[429] >= 10
+        for number in range(100)
+    }
+    assert 429 in statuses
 
 
 @pytest.fixture
-def held(server: NginxServer) -> Iterator[threading.Event]:
+def release(server: NginxServer) -> Iterator[threading.Event]:
     """Until the event is set, no origin answers."""
-    go = threading.Event()
+    event = threading.Event()
 
     def answer(_: Request) -> bytes:
-        go.wait(10)
+        event.wait(10)
         return response("x")
 
     server.answer_all(answer)
-    yield go
-    go.set()
+    yield event
+    event.set()
 
 
 def crowd(
-    server: NginxServer, go: threading.Event, count: int, served: int, host: str, source: str, port: int
+    server: NginxServer, release: threading.Event, count: int, served: int, host: str, source: str, port: int
 ) -> Counter[int]:
     """Send requests at once, release the answers when `served` have arrived; return the statuses."""
     answers: list[Response] = []
@@ -70,9 +73,9 @@ def crowd(
     threads = [threading.Thread(target=ask) for _ in range(count)]
     for thread in threads:
         thread.start()
-    wait_until(lambda: sum(len(origin.requests) for origin in server.origins) == served)
+    wait_until(lambda: len(server.requests) == served)
     wait_until(lambda: len(answers) == count - served)
-    go.set()
+    release.set()
     for thread in threads:
         thread.join()
     return Counter(answer.status for answer in answers)
@@ -88,18 +91,18 @@ def crowd(
     ],
 )
 def test_requests_of_one_client_in_progress_are_limited(
-    server: NginxServer, held: threading.Event, host: str, port: str, count: int, served: int
+    server: NginxServer, release: threading.Event, host: str, port: str, count: int, served: int
 ) -> None:
     source = f"127.0.1.{count + len(host)}"
-    ended = crowd(server, held, count, served, host, source, getattr(server, port))
+    ended = crowd(server, release, count, served, host, source, getattr(server, port))
     assert ended == Counter({200: served, 429: count - served})
 
 
-def test_classic_has_the_hundred_connections_of_the_article(held: threading.Event) -> None:
+def test_classic_has_the_hundred_connections_of_the_article(release: threading.Event) -> None:
     with NginxServer() as server:
         server.start()
-        server.varnish_tcp.answer = lambda _: response("x") if held.wait(10) else b""
-        ended = crowd(server, held, 110, 100, "classic.localhost", "127.0.0.1", server.public)
+        server.varnish_tcp.answer = lambda _: response("x") if release.wait(10) else b""
+        ended = crowd(server, release, 110, 100, "classic.localhost", "127.0.0.1", server.public)
     assert ended == Counter({200: 100, 429: 10})
 
 

@@ -33,9 +33,10 @@ def begin_a_second() -> None:
 
 def test_a_crowd_is_one_request(server: NginxServer) -> None:
     begin_a_second()
+    second = int(time.time())
     answers = [server.request("/stages/demo") for _ in range(50)]
-    assert len(server.varnish.requests) == 1
-    assert len({answer.text for answer in answers}) == 1
+    seconds = int(time.time()) - second + 1  # more than one on a busy machine
+    assert len({answer.text for answer in answers}) == len(server.varnish.requests) <= seconds < 25
     assert [answer.headers["cache-status"] for answer in answers[:2]] == [
         "varnish; hit; ttl=9, nginx; fwd=uri-miss",
         "varnish; hit; ttl=9, nginx; hit",
@@ -59,26 +60,25 @@ def test_no_answer_is_ever_older_than_a_second(server: NginxServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "headers", "kept"),
+    ("path", "headers"),
     [
-        ("/page", {"cookie": "who=me"}, False),
-        ("/page", {"authorization": "Basic eDp5"}, False),
-        ("/media/a.png", {"cookie": "who=me"}, False),
-        ("/admin/", {}, False),
-        ("/media/a.png", {"range": "bytes=0-9"}, False),
+        ("/page", {"cookie": "who=me"}),
+        ("/page", {"authorization": "Basic eDp5"}),
+        ("/media/a.png", {"cookie": "who=me"}),
+        ("/media/a.png", {"range": "bytes=0-9"}),
+        ("/admin/", {}),
     ],
 )
-def test_requests_with_credentials_or_a_range_bypass_the_cache(
-    server: NginxServer, path: str, headers: dict[str, str], kept: bool
+def test_credentials_a_range_and_the_workshop_bypass_the_cache(
+    server: NginxServer, path: str, headers: dict[str, str]
 ) -> None:
     begin_a_second()
     server.request(path)  # another client
     for _ in range(2):
         answer = server.request(path, **headers)  # type: ignore[arg-type]
-    assert len(server.varnish.requests) == (1 if kept else 3)
-    assert answer.headers["cache-status"].endswith("nginx; hit" if kept else "nginx; fwd=bypass")
-    if not kept:
-        assert headers.items() <= server.varnish.requests[-1].headers.items()
+    assert len(server.varnish.requests) == 3
+    assert answer.headers["cache-status"].endswith("nginx; fwd=bypass")
+    assert headers.items() <= server.varnish.requests[-1].headers.items()
 
 
 def test_only_get_is_cached(server: NginxServer) -> None:

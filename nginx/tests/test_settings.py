@@ -120,7 +120,7 @@ def test_the_readme_names_every_file() -> None:
     tree = dict(re.findall(r"^([\w.]+)/? +(.*)$", (NGINX / "README.md").read_text().split("```")[1], re.M))
     for path in sorted(NGINX.glob("**/*.*")):
         folder, *rest = path.relative_to(NGINX).parts
-        if folder not in ("tests", "webcam", "README.md"):
+        if folder not in ("tests", "README.md"):
             assert folder in tree, path
             assert (
                 not rest or folder in ("mirror", "second", "sites") or rest[0].split(".")[0] in tree[folder]

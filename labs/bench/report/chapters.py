@@ -47,7 +47,7 @@ def chapter(lab: Lab) -> Chapter:
     """Draw a lab. One that has not been run has only its published figures."""
     if not lab.results:
         return Chapter(lab, published=tables.published(lab))
-    exhibits = [Exhibits(lab, wanted).exhibit() for wanted in lab.exhibits]
+    exhibits = [Drawing(lab, wanted).exhibit() for wanted in lab.exhibits]
     waiting = sum(not cell.median and not cell.problem for cell in lab.cells)
     missing = f"{waiting} of {words.plural(len(lab.cells), 'cell')}" if waiting else "repetitions"
     unfinished = [] if lab.results.finished else [f"Half measured, still to come: {missing}."]
@@ -62,7 +62,7 @@ def chapter(lab: Lab) -> Chapter:
 
 
 @dataclass(frozen=True)
-class Exhibits:
+class Drawing:
     """Draws one declared exhibit of a lab."""
 
     lab: Lab
@@ -71,8 +71,6 @@ class Exhibits:
     def exhibit(self) -> Exhibit:
         """The exhibit; without tables if the run has no figures for it."""
         kinds = {"bars": self._bars, "lines": self._lines, "steps": self._steps, "limits": self._limits}
-        if self.wanted.kind not in kinds:
-            raise ValueError(f"no kind of exhibit: {self.wanted.kind}")
         return kinds[self.wanted.kind]()
 
     @property

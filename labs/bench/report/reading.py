@@ -11,6 +11,7 @@ from bench.results import Measured, Results
 from bench.words import is_number
 
 Key = Mapping[str, Scalar]
+KINDS = ("bars", "lines", "steps", "limits")
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,12 @@ class Wanted:
     over: str = ""
     logarithmic: Sequence[str] = ()
     diagonal: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or (self.kind == "lines") != bool(self.over):
+            raise ValueError(
+                f"exhibit {self.title!r}: kind is one of {', '.join(KINDS)}; lines alone have `over`"
+            )
 
     def shows(self, key: Key) -> bool:
         """Whether a cell with this key belongs to the exhibit."""

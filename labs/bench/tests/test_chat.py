@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, cast
@@ -67,6 +68,7 @@ class Stage(Origin):
             elif mode == "LOADED":
                 connection.sendall(b"mode=CONFIRM_LOADED\0")
             elif mode == "TEXT" and not self.lost:
+                time.sleep(self.delay)
                 line = frame.removeprefix("msg=").partition("&")[0]
                 for client in self.clients:
                     client.sendall(f"text={line}&mode=ANONTEXT\0".encode())
@@ -154,8 +156,12 @@ def test_a_chunked_page_is_read(site: Site) -> None:
     [
         (response(status="503 Service Unavailable"), "/media/castle.svg was answered with 503"),
         (b"HTTP/1.1 200 OK\r\n\r\n", "/media/castle.svg was answered with no length"),
+        (
+            b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\nhalf",
+            "4 bytes read on a total of 9 expected bytes",
+        ),
     ],
-    ids=["status", "length"],
+    ids=["status", "length", "half"],
 )
 def test_a_page_load_that_misses_a_file_has_failed(site: Site, bad: bytes, reason: str) -> None:
     site.responses["/media/castle.svg"] = bad
@@ -176,7 +182,9 @@ def test_the_speakers_talk_on_schedule_while_pages_load(site: Site, stage: Stage
 
 
 def test_without_a_proxy_the_speakers_announce_their_address(site: Site, stage: Stage) -> None:
+    stage.delay = 0.05
     report = json.loads(talk(site, stage, proxied=False).stdout)
+    assert min(report["milliseconds"]) >= 50, "the stage's delay is measured"
     assert report["page_loads"] is None
     assert not site.requests
     joins = [frame for frame in stage.frames if frame.endswith("mode=JOIN")]

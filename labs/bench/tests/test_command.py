@@ -1,7 +1,8 @@
-"""`python -m bench lab`: its output and exit code, with a fake stack and tool."""
+"""`python -m bench NAME`: its output and exit code, with a fake stack and tool."""
 
 import fcntl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,167 +27,164 @@ prepare_in = "nginx"
 [[cells]]
 way = ["slow", "fast"]
 """
+Bench = Callable[..., tuple[int, str]]
 
 
 class Fake:
-    """What the fake stack and tool do, and what was done with them."""
+    """A stack and a tool in one, with their calls; `act` and `prepare` may raise."""
 
-    def __init__(self) -> None:
-        self.started = 0
-        self.prepared: list[tuple[str, ...]] = []
-        self.measured: list[str] = []
-        self.breaks_at = -1  # Ctrl-C at this measurement
-        self.rejects = ""
-        self.prepare_fails = False
-        self.cpu = "one"
+    def __init__(self, lab: Path, services: Sequence[str]) -> None:
+        assert (lab.name, services) == ("mine", ["nginx", "generator"])
+
+    running = 0
+    prepared: list[tuple[str, ...]]
+    measured: list[str]
+    act: Callable[[str], None]
+    prepare: Callable[[], None]
+
+    def __enter__(self) -> Self:
+        Fake.running += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        Fake.running -= 1
+
+    def run(self, service: str, *words: str) -> str:
+        Fake.prepare()
+        self.prepared.append((service, *words))
+        return ""
+
+    def usage(self, services: Sequence[str]) -> dict[str, Usage]:
+        return dict.fromkeys(services, Usage(0.0, 0, 1))
+
+    @staticmethod
+    def measure(stack: object, settings: Mapping[str, Any]) -> dict[str, float]:
+        Fake.act(settings["way"])
+        Fake.measured.append(settings["way"])
+        return {"rps": 100.0 if settings["way"] == "slow" else 250.0}
 
 
 @pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
-    fake = Fake()
-
-    class LabStack:
-        def __init__(self, lab: Path, services: Sequence[str]) -> None:
-            assert (lab, services) == (tmp_path / "labs" / "mine", ["nginx", "generator"])
-
-        def __enter__(self) -> Self:
-            fake.started += 1
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            fake.started -= 1
-
-        def run(self, service: str, *words: str) -> str:
-            if fake.prepare_fails:
-                raise Problem("disk full")
-            fake.prepared.append((service, *words))
-            return ""
-
-        def usage(self, services: Sequence[str]) -> dict[str, Usage]:
-            return dict.fromkeys(services, Usage(0.0, 0, 1))
-
-    def measure(lab: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-        if len(fake.measured) == fake.breaks_at:
-            fake.breaks_at = -1
-            raise KeyboardInterrupt
-        fake.measured.append(settings["way"])
-        if settings["way"] == fake.rejects:
-            raise Problem("502")
-        return {"rps": 100.0 if settings["way"] == "slow" else 250.0}
-
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Bench:
+    """Runs the command with these words; returns the exit code and what it printed, in one line."""
+    Fake.prepared, Fake.measured = [], []
+    Fake.act, Fake.prepare = staticmethod(lambda way: None), staticmethod(lambda: None)
     (tmp_path / "labs" / "mine").mkdir(parents=True)
     (tmp_path / "labs" / "mine" / "lab.toml").write_text(LAB)
     for where, name, value in (
         (command, "REPO", tmp_path),
         (command, "LABS", tmp_path / "labs"),
         (command, "RESULTS", tmp_path / "results"),
-        (command, "LabStack", LabStack),
-        (command, "report", lambda console: None),
-        (machine, "describe", lambda stack: {"cpu": fake.cpu}),
+        (command, "LabStack", Fake),
+        (command, "report", lambda console: console.print("The report")),
+        (machine, "describe", lambda stack: {"cpu": "one"}),
         (machine, "versions", lambda stack, experiment: {}),
         (machine, "configuration", lambda stack, experiment: {}),
         (runner, "calibrate", lambda: 10.0),
-        (ab, "measure", measure),
+        (ab, "measure", Fake.measure),
     ):
         monkeypatch.setattr(where, name, value)
-    return fake
+
+    def run(*words: str) -> tuple[int, str]:
+        monkeypatch.setattr("sys.argv", ["bench", *words])
+        code = command.main()
+        assert Fake.running == 0, "whatever happens, the containers are removed"
+        return code, " ".join(capsys.readouterr().out.split())
+
+    return run
 
 
-def bench(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr("sys.argv", ["bench", "lab", "mine", *words])
-    return command.main()
+def fail(error: BaseException, after: int = 0) -> Callable[..., None]:
+    """Raises the error once, after so many calls."""
+    calls = iter([*[None] * after, error])
+
+    def act(*_: object) -> None:
+        if problem := next(calls, None):
+            raise problem
+
+    return staticmethod(act)
 
 
-def test_a_run_prints_its_figures_and_writes_its_results(
-    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert bench(monkeypatch) == 0
-    assert (fake.started, fake.prepared) == (0, [("nginx", "touch", "/tmp/it")])
+def test_a_run_prints_its_figures_and_writes_its_results(bench: Bench, tmp_path: Path) -> None:
+    code, printed = bench("mine")
+    assert code == 0
+    assert Fake.prepared == [("nginx", "touch", "/tmp/it")]
     results = Results.read(tmp_path / "results" / "mine.json")
-    assert results is not None
-    assert results.finished is not None
+    assert results
+    assert results.finished
     assert results.mode == "quick"
-    assert "2.5" in capsys.readouterr().out.split("fast")[-1].splitlines()[0]
+    assert "fast │ 250 │ 250 │ 250 │ 2.50 │" in printed
+    assert printed.endswith("The report")
 
 
-def test_a_rejected_cell_sets_the_exit_code(
-    fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fake.rejects = "fast"
-    assert bench(monkeypatch) == 1
-    said = capsys.readouterr().out
-    assert "502" in said
-    assert "rejected" in said
+def test_without_a_lab_the_report_is_written(bench: Bench) -> None:
+    assert bench() == (0, "The report")
+    assert Fake.measured == []
 
 
-def test_an_interrupted_run_continues(
-    fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fake.breaks_at = 3  # two warm-ups and a sample are there
-    assert bench(monkeypatch) == 130
-    assert fake.started == 0
-    fake.measured.clear()
-    assert bench(monkeypatch) == 0
-    assert fake.measured == ["slow", "fast", "fast", "slow", "fast"]
-    assert "Continuing an interrupted run" in capsys.readouterr().out
+def test_a_rejected_cell_sets_the_exit_code(bench: Bench) -> None:
+    Fake.act = fail(Problem("502"), after=1)
+    code, printed = bench("mine")
+    assert code == 1
+    assert "rejected: fast: 502" in printed
+    assert "fast │ rejected │" in printed
+
+
+def test_an_interrupted_run_continues(bench: Bench) -> None:
+    Fake.act = fail(KeyboardInterrupt(), after=3)  # two warm-ups and a sample
+    assert bench("mine")[0] == 130
+    Fake.measured.clear()
+    code, printed = bench("mine")
+    assert code == 0
+    assert Fake.measured == ["slow", "fast", "fast", "slow", "fast"]
+    assert "Continuing an interrupted run" in printed
     # A finished run does not continue: the next one starts over.
-    fake.measured.clear()
-    assert bench(monkeypatch) == 0
-    assert len(fake.measured) == 6
+    Fake.measured.clear()
+    bench("mine")
+    assert len(Fake.measured) == 6
 
 
-@pytest.mark.parametrize("reason", ["--fresh", "another machine"])
+@pytest.mark.parametrize(("words", "cpu"), [(["mine", "--fresh"], "one"), (["mine"], "another")])
 def test_an_interrupted_run_starts_over_if_told_so_or_if_a_condition_has_changed(
-    fake: Fake, reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    bench: Bench, words: list[str], cpu: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake.breaks_at = 3
-    bench(monkeypatch)
-    fake.measured.clear()
-    if reason == "--fresh":
-        assert bench(monkeypatch, "--fresh") == 0
-    else:
-        fake.cpu = "another"
-        assert bench(monkeypatch) == 0
-        assert "have changed: machine." in " ".join(capsys.readouterr().out.split())
-    assert len(fake.measured) == 6
+    Fake.act = fail(KeyboardInterrupt(), after=3)
+    bench("mine")
+    Fake.measured.clear()
+    monkeypatch.setattr(machine, "describe", lambda stack: {"cpu": cpu})
+    code, printed = bench(*words)
+    assert code == 0
+    assert len(Fake.measured) == 6
+    assert ("have changed: machine." in printed) == (cpu == "another")
 
 
-def test_a_mistake_in_lab_toml_is_printed(
-    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "labs" / "mine" / "lab.toml").write_text(LAB.replace("title", "titel"))
-    assert bench(monkeypatch) == 2
-    assert "title: missing" in capsys.readouterr().out
+@pytest.mark.parametrize("toml", ["", LAB.replace("title", "titel")])
+def test_the_other_labs_are_measured_if_one_fails(bench: Bench, tmp_path: Path, toml: str) -> None:
+    (tmp_path / "labs" / "bad").mkdir()
+    if toml:
+        (tmp_path / "labs" / "bad" / "lab.toml").write_text(toml)
+    code, printed = bench("bad", "mine")
+    assert code == 2
+    assert ("title: missing" if toml else "No such file") in printed
+    assert len(Fake.measured) == 6
 
 
-def test_the_other_labs_are_measured_if_one_fails(
-    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["bench", "lab", "missing", "mine"])
-    assert command.main() == 2
-    assert "missing" in capsys.readouterr().out
-    assert Results.read(tmp_path / "results" / "mine.json")
+def test_a_failed_preparation_ends_the_lab(bench: Bench) -> None:
+    Fake.prepare = fail(Problem("disk full"))
+    code, printed = bench("mine")
+    assert code == 2
+    assert "disk full" in printed
+    assert Fake.measured == []
 
 
-def test_a_second_run_at_the_same_time_is_rejected(
-    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_second_run_at_the_same_time_is_rejected(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     with (tmp_path / "results" / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert bench(monkeypatch) == 2
-    assert "Another run" in capsys.readouterr().out
-    assert fake.measured == []
-    assert bench(monkeypatch) == 0
-
-
-def test_a_failed_preparation_ends_the_lab(
-    fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fake.prepare_fails = True
-    assert bench(monkeypatch) == 2
-    assert "disk full" in capsys.readouterr().out
-    assert (fake.started, fake.measured) == (0, [])
+        code, printed = bench("mine")
+    assert code == 2
+    assert "Another run" in printed
+    assert Fake.measured == []
 
 
 def test_cells_with_different_keys_share_a_table() -> None:
@@ -195,11 +193,10 @@ def test_cells_with_different_keys_share_a_table() -> None:
         cell.add({"rps": 1.0})
     results = Results("x", "X", "quick", "rps", {}, {}, {}, {}, "2026-11-21T10:00:00Z", None, {}, cells)
     columns = {str(column.header): list(column.cells) for column in command.table(results).columns}
-    assert columns["rate"] == ["500", ""]
-    assert columns["connections"] == ["", "10"]
+    assert (columns["rate"], columns["connections"]) == (["500", ""], ["", "10"])
 
 
-def test_the_digest_covers_names_and_contents_of_what_decides_about_figures(
+def test_the_digest_covers_names_and_contents_but_no_markdown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bench.machine.REPO", tmp_path)
@@ -212,12 +209,10 @@ def test_the_digest_covers_names_and_contents_of_what_decides_about_figures(
     assert machine.digest([folder]) == before
     (folder / "a.conf").write_text("b")
     changed = machine.digest([folder])
-    assert changed != before
     (folder / "a.conf").rename(folder / "b.conf")
-    assert machine.digest([folder]) not in (before, changed)
+    assert len({before, changed, machine.digest([folder])}) == 3
 
 
 def test_every_part_of_the_configuration_exists() -> None:
-    for paths in machine.CONFIGURATION.values():
-        for path in paths:
-            assert (REPO / path).exists(), path
+    for path in chain.from_iterable(machine.CONFIGURATION.values()):
+        assert (REPO / path).exists(), path

@@ -77,9 +77,11 @@ def test_labs_come_in_the_order_that_they_declare(tmp_path: Path) -> None:
 def test_an_unreadable_file_is_named_and_hides_no_other_lab(tmp_path: Path) -> None:
     results, labs = samples.everything(tmp_path)
     (labs / "static" / "published.toml").write_text("cell = 3")
+    (labs / "ladder" / "lab.toml").write_text("[[exhibits]]\nkind = 'lines'\ntitle = 'x'\nseries = ['step']")
     found = {lab.name: lab for lab in read(results, labs)}
     assert found["broken"].problem == "broken.json holds no results of a run."
     assert "labs/static cannot be read" in found["static"].problem
+    assert "lines alone have `over`" in found["ladder"].problem
     assert found["upstage"].cells
 
 

@@ -70,6 +70,9 @@ def test_the_page_can_be_heard_and_its_links_lead_somewhere(page: Page, report: 
     assert page.locator("figure").count() == page.locator("svg.plot").count() > 20
     assert page.locator(".exhibit:has(figure):not(:has(details table))").count() == 0
     assert page.locator("table:not(:has(th[scope=col]))").count() == 0
+    assert page.locator(".sheet:not([tabindex='0'])").count() == 0, "a keyboard can scroll it"
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(each => each.id)")
+    assert len(ids) == len(set(ids))
     targets = page.evaluate("[...document.querySelectorAll('a')].map(each => each.getAttribute('href'))")
     assert len(targets) > 8
     for target in targets:

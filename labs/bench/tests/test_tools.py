@@ -1,5 +1,6 @@
 """What the tools read from the reports of ab, wrk and httperf, and which measurements they reject."""
 
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,6 +38,15 @@ class Generator:
 def test_a_percentile_is_the_value_that_so_many_values_do_not_exceed(percent: int, expected: float) -> None:
     assert percentile([float(value) for value in range(100, -1, -1)], percent) == expected
     assert percentile([7.0], percent) == 7
+
+
+def test_the_programs_that_the_tools_start_exist() -> None:
+    """They are started by name, inside a container."""
+    folder = Path(ab.__file__).parents[1]
+    sources = "".join(file.read_text() for file in folder.glob("tools/*.py"))
+    named = set(re.findall(r"programs[./](\w+)\b", sources))
+    assert named >= {"hold_connections", "fan_out", "chat"}
+    assert all((folder / "programs" / f"{name}.py").exists() for name in named)
 
 
 # --- ab

@@ -3,8 +3,6 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,35 +11,19 @@ from varnish_server import PATH, VARNISH
 
 VTCS = sorted((VARNISH / "tests").glob("*.vtc"))
 
-Run = subprocess.CompletedProcess[str]
-# Several threads start programs here. A child that borrows its parent's memory for that (vfork) was seen to
-# find it changed under its feet: EFAULT.
-subprocess._USE_VFORK = False  # type: ignore[misc]
 
-
-def run(name: str, *arguments: str | Path) -> Run:
-    """Run one of Varnish's programs."""
-    program = shutil.which(name, path=PATH)
-    if program is None:
-        pytest.fail(f"{name} is missing, and no rule is proven without it: sudo apt-get install varnish")
-    return subprocess.run(
-        [program, *arguments], text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-
-
-@pytest.fixture(scope="session")
-def runs(request: pytest.FixtureRequest) -> Iterator[dict[Path, Future[Run]]]:
-    """All chosen VTCs, four at a time: most of their time is spent waiting for an object to grow old."""
-    params = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
-    chosen = [p["vtc"] for p in params if "vtc" in p]
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        yield {vtc: pool.submit(run, "varnishtest", "-t", "60", vtc) for vtc in chosen}
-        pool.shutdown(cancel_futures=True)
-
-
+# Much of a VTC's time is spent waiting for an object to expire: pytest -n 4 runs four at once.
 @pytest.mark.parametrize("vtc", VTCS, ids=lambda vtc: vtc.stem)
-def test_rule(vtc: Path, runs: dict[Path, Future[Run]]) -> None:
-    done = runs[vtc].result()
+def test_rule(vtc: Path) -> None:
+    program = shutil.which("varnishtest", path=PATH)
+    assert program, "varnishtest is missing, and no rule is proven without it: sudo apt-get install varnish"
+    done = subprocess.run(
+        [program, "-t", "60", vtc],
+        text=True,
+        errors="replace",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     if done.returncode != 0:
         # What failed is on a line with four dashes; the shared memory log before it says why.
         reason = re.findall(r"^---- .*", done.stdout, flags=re.M)
