@@ -22,7 +22,7 @@ from upstage.web.templates import Pages
 from upstage.web.request import Node, Site
 from upstage.web.webcam import Frames, WebcamFolder
 site, folder, ports, limit = sys.argv[1:]
-webcam.UPLOAD_TIME = float(limit)
+webcam.PICTURE_TIME = float(limit)
 folder = Path(folder)
 
 async def check(name, password, address):

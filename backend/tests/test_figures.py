@@ -15,7 +15,7 @@ from upstage.stage.wire import MAX_FIELDS, MAX_FRAME
 from upstage.web.forms import MAX_FIELDS as MAX_FORM_FIELDS
 from upstage.web.request import MAX_FORM
 from upstage.web.templates import MESSAGES
-from upstage.web.upload import LIMIT, SU_LIMIT
+from upstage.web.upload import MAX_FILE, MAX_SU_FILE
 
 PROTOCOL = (Path(__file__).parents[2] / "docs" / "wire-protocol.md").read_text()
 SITE = SRC / "upstage" / "site"
@@ -56,7 +56,6 @@ def test_the_scripts_use_the_stages_size() -> None:
 
 
 def test_the_page_for_413_has_the_limits_of_the_code() -> None:
-    assert (
-        f"files of {LIMIT // 1_000_000} MB, an administrator of {SU_LIMIT // 1_000_000} MB" in MESSAGES[413]
-    )
+    player, admin = MAX_FILE // 1_000_000, MAX_SU_FILE // 1_000_000
+    assert f"files of {player} MB, an administrator of {admin} MB" in MESSAGES[413]
     assert f"{MAX_FORM_FIELDS} fields and {MAX_FORM // 1024} kB" in MESSAGES[413]

@@ -16,7 +16,7 @@ from upstage.net.websocket import Messages
 from upstage.stage import talk
 from upstage.stage.stages import Stages
 from upstage.stage.wire import Splitter
-from upstage.web.upload import SU_LIMIT
+from upstage.web.upload import MAX_SU_FILE
 
 SIZE = 100_000  # bytes; and then four times as many
 NOISE = 0.003  # seconds: shorter times depend on the machine's other work
@@ -94,7 +94,7 @@ def test_entities(tmp_path: Path) -> None:
 def test_a_drawing_that_takes_too_long_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "big.svg"
     path.write_text("<svg xmlns='http://www.w3.org/2000/svg'>" + "<g/>" * 10_000 + "</svg>")
-    assert path.stat().st_size < SU_LIMIT
+    assert path.stat().st_size < MAX_SU_FILE
     monkeypatch.setattr(svg, "MAX_SECONDS", 0.0)
     with pytest.raises(svg.BadSvg, match="too complicated"):
         svg.check(path)

@@ -84,7 +84,7 @@ def test_the_limit_kills_and_the_next_line_gets_the_core(speaker: Speaker, machi
     urls = [speaker.speak("default", f"line {n}") for n in range(3)]
     heard: list[Path] = []
     speaker.file(number(urls[0])).addCallback(heard.append)
-    machine.advance(speech.LIMIT - 0.1)
+    machine.advance(speech.TIME_LIMIT - 0.1)
     assert len(machine.running()) == 4
     fresh = speaker.speak("default", "a fresh line")
     machine.advance(0.2)

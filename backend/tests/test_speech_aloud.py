@@ -28,7 +28,7 @@ from upstage.web.request import Node, Site
 from upstage.web import speech as speech_page
 from upstage.web.speech import SpeechFolder
 site, folder, path, limit = sys.argv[1:]
-speech.LIMIT = float(limit)
+speech.TIME_LIMIT = float(limit)
 speech_page.MAX_WAITING = 2
 folder = Path(folder)
 folder.mkdir(exist_ok=True)

@@ -157,3 +157,14 @@ def test_ports_that_are_all_in_use(tmp_path: Path) -> None:
             client.makepasv()
     assert store(client).startswith("226 ")
     listener.stop()
+
+
+def test_a_picture_comes_from_the_address_of_the_command_connection(listener: WebcamListener) -> None:
+    client = listener.login()
+    address = client.makepasv()
+    with socket.create_connection(address, 5, ("127.0.0.9", 0)) as other:
+        assert other.recv(1) == b""
+    with socket.create_connection(address, 5) as camera:
+        assert client.sendcmd("STOR ann.jpg").startswith("150 ")
+        camera.sendall(JPEG)
+    assert client.getresp().startswith("226 ")

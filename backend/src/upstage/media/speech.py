@@ -22,7 +22,7 @@ from upstage.media.voices import VOICES, Recording, Voice
 from upstage.state.standby import locked
 
 PROGRAMS = ("espeak-ng", "lame")
-LIMIT = 15.0  # seconds from the line to its file, including the wait for a core
+TIME_LIMIT = 15.0  # seconds from the line to its file, including the wait for a core
 LIFETIME = 90.0  # seconds from the line until its file is removed
 MAX_WAITING = 32  # lines that wait for a core
 MAX_KEPT = 200  # files; above that the oldest are removed early
@@ -118,7 +118,7 @@ class Speaker(Service):
         path = self._folder / f"utter-{number}.mp3"
         utterance = Utterance(VOICES.get(voice, VOICES["default"]), text[:MAX_TEXT], path)
         utterance.timers = [
-            self._reactor.callLater(LIMIT, self._too_late, utterance),
+            self._reactor.callLater(TIME_LIMIT, self._too_late, utterance),
             self._reactor.callLater(LIFETIME, self._forget, number),
         ]
         self._kept[number] = utterance

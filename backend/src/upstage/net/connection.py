@@ -119,7 +119,7 @@ class Connection:
 
     @property
     def kind(self) -> str:
-        """The metrics' label `transport`; only a WebSocket can be pinged."""
+        """The metrics' label `transport`. Only a WebSocket can be pinged."""
         return "tcp" if self._ping is None else "websocket"
 
     @property

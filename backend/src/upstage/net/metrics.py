@@ -81,7 +81,7 @@ class Sources:
     outcomes: Mapping[str, Counter[str]]  # of chat lines, speech, webcam pictures
 
 
-class Numbers(Collector):
+class ServerCollector(Collector):
     """All values that are read, not measured."""
 
     def __init__(self, sources: Sources) -> None:
@@ -147,7 +147,7 @@ class Metrics(Service):
 
     def __init__(self, sources: Sources, stages: MeasuredStages, reactor: Any) -> None:
         self.registry = CollectorRegistry()
-        self.registry.register(Numbers(sources))
+        self.registry.register(ServerCollector(sources))
         ProcessCollector(registry=self.registry)  # memory, CPU, open files
         frames = Histogram(
             "upstage_frame_seconds",

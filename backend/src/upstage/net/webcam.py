@@ -22,7 +22,7 @@ from upstage.stage.players import Player
 
 MAX_SIZE = 300_000  # bytes of a picture
 MIN_INTERVAL = 0.5  # seconds between two pictures of a player; clients get at most three in two seconds
-UPLOAD_TIME = 20.0  # seconds for one picture
+PICTURE_TIME = 20.0  # seconds for one picture
 IDLE_TIME = 120  # seconds without a command; slow cameras send a picture a minute
 MAX_SESSIONS = 20
 MAX_FAILURES = 3  # wrong passwords before the connection is closed
@@ -90,7 +90,7 @@ def is_jpeg(data: bytes | bytearray) -> bool:
     return data.startswith(JPEG_START) and data.rstrip(b"\0").endswith(JPEG_END)
 
 
-class Upload(Protocol):
+class PictureUpload(Protocol):
     """The data connection: takes one picture, and reads nothing before STOR."""
 
     transport: Any
@@ -140,7 +140,7 @@ class UploadListener(Factory):
 
     def __init__(self, reactor: Any, ports: Iterable[int], interface: str, peer: str) -> None:
         """Listen on the first of `ports` that is free; raise Rejected."""
-        self.upload = Upload()
+        self.upload = PictureUpload()
         self._peer = peer
         self._taken = self._is_shut = False
         for port in ports:
@@ -157,7 +157,7 @@ class UploadListener(Factory):
         number: int = self._listening.getHost().port
         return number
 
-    def buildProtocol(self, addr: IAddress | None) -> Upload | None:
+    def buildProtocol(self, addr: IAddress | None) -> PictureUpload | None:
         """Accept the first connection."""
         if self._taken or getattr(addr, "host", None) != self._peer:
             return None
@@ -274,11 +274,11 @@ class Session(ftp.FTP):
         try:
             pictures.allow(self.player, name)
             self.reply(ftp.FILE_STATUS_OK_OPEN_DATA_CNX)
-            data = await self._listener.upload.receive().addTimeout(UPLOAD_TIME, self.factory.reactor)
+            data = await self._listener.upload.receive().addTimeout(PICTURE_TIME, self.factory.reactor)
             pictures.take(self.player, name, data)
             outcome = "stored"
         except TimeoutError as error:
-            raise Rejected(f"the picture did not arrive within {UPLOAD_TIME:.0f} s") from error
+            raise Rejected(f"the picture did not arrive within {PICTURE_TIME:.0f} s") from error
         finally:
             pictures.outcomes[outcome] += 1
             self._close_listener()

@@ -67,8 +67,8 @@ class Tally:
             ready.callback(None)
 
 
-class Table:
-    """Tallies by key, at most REMEMBERED."""
+class Tallies:
+    """At most REMEMBERED tallies, by key."""
 
     def __init__(self, most: int, window: float) -> None:
         self._most = most
@@ -92,9 +92,9 @@ class Guessing:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._here = Table(*HERE)
-        self._addresses = Table(*ADDRESS)
-        self._everywhere = Table(*EVERYWHERE)
+        self._here = Tallies(*HERE)
+        self._addresses = Tallies(*ADDRESS)
+        self._everywhere = Tallies(*EVERYWHERE)
         # Name and address of successful logins.
         self._owners: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._waiting = 0

@@ -36,7 +36,7 @@ class ContentError(ValueError):
     """An error in content/; the message names the file and the key."""
 
 
-class Table:
+class TomlTable:
     """A TOML table, read key by key; missing and unknown keys are errors."""
 
     def __init__(self, where: str, values: object) -> None:
@@ -71,12 +71,12 @@ class Table:
             raise self.error(key, "must be a number")
         return float(value)
 
-    def tables(self, key: str) -> list["Table"]:
+    def tables(self, key: str) -> list["TomlTable"]:
         """Return the tables of a list `[[key]]`, an empty list without one."""
         values = self._values.pop(key, [])
         if not isinstance(values, list):
             raise self.error(key, f"must be written as [[{key}]]")
-        return [Table(f"{self._where}: {key} {n}", value) for n, value in enumerate(values, 1)]
+        return [TomlTable(f"{self._where}: {key} {n}", value) for n, value in enumerate(values, 1)]
 
     def end(self) -> None:
         """Raise ContentError if a key has not been read."""
@@ -88,8 +88,8 @@ def load_stage(folder: Path) -> StageRecord:
     """Read one stage from its folder, whose name is its ID; raise ContentError."""
     path = folder / "stage.toml"
     try:
-        top = Table(str(path), tomllib.loads(path.read_text("utf-8")))
-        colours = Table(f"{path}: colours", top.take("colours"))
+        top = TomlTable(str(path), tomllib.loads(path.read_text("utf-8")))
+        colours = TomlTable(f"{path}: colours", top.take("colours"))
         stage = StageRecord(
             id=folder.name,
             name=top.text("name"),
@@ -109,7 +109,7 @@ def load_stage(folder: Path) -> StageRecord:
     return stage
 
 
-def _things(folder: Path, top: Table) -> Iterator[Thing]:
+def _things(folder: Path, top: TomlTable) -> Iterator[Thing]:
     for kind in KINDS:
         subfolder = "audio/" if kind == "audio" else ""
         for number, table in enumerate(top.tables(kind), 1):

@@ -47,7 +47,7 @@ class Body(Protocol):
         """The request is over: remove what is left."""
 
 
-class Intake(Protocol):
+class BodyRouter(Protocol):
     """Decides which bodies are not kept in memory."""
 
     def begin(self, request: "SiteRequest", path: bytes, length: int | None) -> Body | None:
@@ -70,9 +70,9 @@ class SiteRequest(server.Request):
         self.began = time.monotonic()
         self.content = BytesIO()
         # Twisted sets the request's own site and path only when the body is complete.
-        intake: Intake | None = self.channel.site.intake  # type: ignore[attr-defined]
-        if intake:
-            self.body = intake.begin(self, self.channel._path.partition(b"?")[0], length)
+        bodies: BodyRouter | None = self.channel.site.bodies  # type: ignore[attr-defined]
+        if bodies:
+            self.body = bodies.begin(self, self.channel._path.partition(b"?")[0], length)
 
     def handleContentChunk(self, data: bytes) -> None:
         """Keep or drop a piece of the body: 16 MB sent to a login form cost no memory."""
@@ -191,12 +191,12 @@ class SiteRequest(server.Request):
 class Site(server.Site):
     """The web site: adds the headers of every response, and logs it."""
 
-    def __init__(self, root: Resource, pages: Pages, intake: Intake | None = None, port: int = 0) -> None:
+    def __init__(self, root: Resource, pages: Pages, bodies: BodyRouter | None = None, port: int = 0) -> None:
         super().__init__(
             root, requestFactory=SiteRequest, parsePOSTFormSubmission=False, timeout=IDLE_TIMEOUT
         )
         self.pages = pages
-        self.intake = intake
+        self.bodies = bodies
         self.port = port
 
     def getResourceFor(self, request: SiteRequest) -> IResource:

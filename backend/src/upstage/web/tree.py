@@ -18,7 +18,7 @@ from upstage.web.webcam import Frames, WebcamFolder
 from upstage.web.websocket import WebSocketEndpoint
 from upstage.web.workshop_media import MediaPage
 from upstage.web.workshop_players import PlayersPage
-from upstage.web.workshop_stages import StagesPage as StageEditors
+from upstage.web.workshop_stages import StagesEditor
 
 ROBOTS = b"User-agent: *\nDisallow: /admin/\n"
 # No permission for Flash content of other sites; our own needs none.
@@ -45,7 +45,7 @@ def build_site(
     root.putChild(b"admin", admin)
     workshop = Node(pages)
     admin.putChild(b"workshop", workshop)
-    workshop.putChild(b"stages", StageEditors(pages, context))
+    workshop.putChild(b"stages", StagesEditor(pages, context))
     workshop.putChild(b"media", MediaPage(pages, context))
     workshop.putChild(b"players", PlayersPage(pages, context))
     media = Overlay(pages, MediaFolder(pages, context.media))

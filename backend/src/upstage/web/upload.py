@@ -17,8 +17,8 @@ from upstage.web.headers import header, same_origin
 from upstage.web.request import SiteRequest
 
 PATH = b"/admin/workshop/media"
-LIMIT = 1_000_000  # bytes of a player's file; UpStage's figures
-SU_LIMIT = 2_000_000  # an administrator's
+MAX_FILE = 1_000_000  # bytes of a player's file; UpStage's figures
+MAX_SU_FILE = 2_000_000  # an administrator's
 FORM_ROOM = 16 * 1024  # bytes of a body for the form's other fields
 MAX_FIELD = 1000  # bytes of another field
 MAX_FIELDS = 10
@@ -159,7 +159,7 @@ class Upload:
 
 
 class Uploads:
-    """The site's Intake: multipart forms for the media page, only from players who may edit stages."""
+    """The site's BodyRouter: multipart forms for the media page, only from players who may edit stages."""
 
     def __init__(self, context: SiteContext) -> None:
         self._context = context
@@ -181,7 +181,7 @@ class Uploads:
         upload = Upload(
             options[b"boundary"],
             self._context.media,
-            SU_LIMIT if player.can_su else LIMIT,
+            MAX_SU_FILE if player.can_su else MAX_FILE,
             lambda token: self._context.tokens.accept(request, token),
             self._end,
         )

@@ -15,7 +15,7 @@ from upstage.state.records import KINDS, Medium, NoRoom, RecordError
 from upstage.web.admin import Later, SiteContext
 from upstage.web.request import ErrorPage, SiteRequest
 from upstage.web.templates import Pages
-from upstage.web.upload import LIMIT, SU_LIMIT, Upload
+from upstage.web.upload import MAX_FILE, MAX_SU_FILE, Upload
 from upstage.web.workshop import Rejected, WorkshopNode
 
 HERE = "/admin/workshop/media"
@@ -69,7 +69,7 @@ class UploadNode(WorkshopNode):
 
     def rejection(self, request: SiteRequest, upload: Upload) -> Rejected:
         """Return the reason why an upload is rejected."""
-        limit = SU_LIMIT if self.player(request).can_su else LIMIT
+        limit = MAX_SU_FILE if self.player(request).can_su else MAX_FILE
         reasons = {
             200: "Choose a file first. If you did, it is empty or did not arrive completely.",
             403: "This form has expired. Please try again.",

@@ -19,7 +19,7 @@ MAX_STAGES = 200
 MAX_THINGS = 200  # on one stage: each is a frame and a file for every client that joins
 
 
-class StagesPage(WorkshopNode):
+class StagesEditor(WorkshopNode):
     """All stages, and a form for a new one."""
 
     actions = ("make",)
@@ -28,7 +28,7 @@ class StagesPage(WorkshopNode):
         """One stage."""
         id = path.decode("utf-8", "replace")
         if id in self.context.state.now.stages:
-            return StagePage(self.pages, self.context, id)
+            return StageEditor(self.pages, self.context, id)
         return ErrorPage(self.pages, 404)
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
@@ -47,7 +47,7 @@ class StagesPage(WorkshopNode):
         return f"{HERE}/{stage.id}", "made"
 
 
-class StagePage(WorkshopNode):
+class StageEditor(WorkshopNode):
     """One stage: its name, its look, its things."""
 
     actions = ("save", "remove", "put", "change", "take")
