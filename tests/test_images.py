@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from stack import REPO
-from test_static import check, third_party_imports
+from support.checks import check
+from test_dependencies import third_party_imports
 
 pytestmark = pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here")
 

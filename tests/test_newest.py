@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stack import PROJECT, REPO
-from test_static import check
+from support.checks import check
 
 pytestmark = [
     pytest.mark.slow,

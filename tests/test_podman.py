@@ -14,8 +14,8 @@ import pytest
 import requests
 
 from stack import PROJECT, REPO, Stack
+from support.checks import check
 from support.wait import wait_until
-from test_static import check
 
 pytestmark = [
     pytest.mark.slow,

@@ -9,7 +9,7 @@ from bench.experiment import load
 from bench.lab_stack import LabStack
 from bench.tests.running_lab import needs_engine
 from stack import REPO
-from test_static import check
+from support.checks import check
 
 LABS = [path.parent for path in sorted((REPO / "labs").glob("*/lab.toml"))]
 NAMES = [lab.name for lab in LABS]

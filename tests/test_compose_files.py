@@ -1,116 +1,15 @@
-"""What can be said about the files without running them."""
+"""compose.yaml and extras/: hardening, images, ports and settings, read without starting anything."""
 
-import ast
 import json
 import os
 import re
-import shutil
-import subprocess
-import sys
-from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 from typing import Any
 
 import pytest
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from stack import REPO
-
-BIN = Path(sys.executable).parent
-
-
-def tracked(*patterns: str) -> list[str]:
-    """The files of this checkout that git knows or would add."""
-    listed = subprocess.check_output(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns],
-        cwd=REPO,
-        text=True,
-    )
-    return [name for name in listed.splitlines() if (REPO / name).exists()]
-
-
-def check(*command: str | Path, **kwargs: object) -> str:
-    """Run a checker; its whole output when it is not content."""
-    done = subprocess.run(
-        command,
-        cwd=REPO,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        **kwargs,  # type: ignore[call-overload]
-    )
-    assert done.returncode == 0, done.stdout
-    return str(done.stdout)
-
-
-def test_ruff() -> None:
-    check(BIN / "ruff", "check", ".")
-    check(BIN / "ruff", "format", "--check", ".")
-
-
-@pytest.mark.parametrize(
-    "part",
-    ["policyd/src", "backend/src", "loadtest", "varnish/tests", "nginx/tests", "tests", "native", "labs"],
-)
-def test_mypy(part: str) -> None:
-    check(BIN / "mypy", part)
-
-
-def test_shellcheck() -> None:
-    # A bash library is checked where the commands in bin/ source it.
-    scripts = [
-        name
-        for name in tracked(":(glob)bin/*", "*.sh", ".ci/run")
-        if not (REPO / name).read_text().startswith("# shellcheck shell=bash")
-    ]
-    assert len(scripts) > 6
-    check("shellcheck", *scripts)
-
-
-def test_hadolint() -> None:
-    files = tracked("*Dockerfile")
-    assert len(files) == 6
-    check(BIN / "hadolint", *files)
-
-
-def rendered_nginx_config(folder: Path) -> Path:
-    """The configuration as start.sh writes it; `folder` is its prefix, too."""
-    settings = {
-        "PATH": os.environ["PATH"] + ":/usr/sbin",
-        "GENERATED_FOLDER": str(folder),
-        "CERTIFICATE_FOLDER": str(folder),
-        "PREFIX": str(folder),
-    }
-    check("sh", "-c", '. "$(dirname "$0")/scripts/render.sh"', REPO / "nginx" / "start.sh", env=settings)
-    return folder / "nginx.conf"
-
-
-def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
-    nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
-    assert nginx, "nginx is missing; make test installs it as root"
-    assert "successful" in check(
-        nginx, "-t", "-e", "stderr", "-p", tmp_path, "-c", rendered_nginx_config(tmp_path)
-    )
-
-
-def test_gixy(tmp_path: Path) -> None:
-    # default_server_flag: the server for unknown names is read first, and says so.
-    # proxy_pass_normalized: a URL is to go on in one spelling (sites/default.conf.template).
-    skipped = "default_server_flag,proxy_pass_normalized"
-    command: list[str | Path] = [
-        BIN / "gixy",
-        "--format",
-        "json",
-        "--skips",
-        skipped,
-        rendered_nginx_config(tmp_path),
-    ]
-    found = json.loads(subprocess.run(command, capture_output=True, check=False).stdout)
-    # nginx escapes what a rewrite has decoded; test_a_url_goes_on_in_one_spelling tries it with a line break.
-    unexpected = [problem for problem in found if "rewrite ^ $uri break;" not in problem["config"]]
-    assert not unexpected, unexpected
-
+from support.checks import check, tracked
 
 EXTRAS = tuple(tracked("extras/*/compose.yaml"))
 
@@ -268,60 +167,3 @@ def test_native_mode_sets_every_address() -> None:
     native = names(r"^([A-Z_]+)=", "native/addresses.env", *tracked("extras/*/native.env"))
     assert len(settings - for_people) > 20
     assert settings - for_people <= native
-
-
-def test_locks_hold_together() -> None:
-    """One virtual environment holds all of them, so a package has one version, or one for each Python."""
-    found: dict[str, set[frozenset[str]]] = {}
-    for lock in tracked("*requirements.lock"):
-        pins: dict[str, set[str]] = {}
-        for name, version in re.findall(r"^([\w.-]+)==(\S+)", (REPO / lock).read_text(), re.M):
-            pins.setdefault(name, set()).add(version)
-        for name, versions in pins.items():
-            found.setdefault(name, set()).add(frozenset(versions))
-    assert found
-    assert {name: versions for name, versions in found.items() if len(versions) > 1} == {}
-
-
-def requirements(distribution: str) -> set[str]:
-    """What it needs to be installed here, without extras."""
-    needed = [Requirement(line) for line in requires(distribution) or []]
-    return {
-        canonicalize_name(each.name)
-        for each in needed
-        if each.marker is None or each.marker.evaluate({"extra": ""})
-    }
-
-
-def third_party_imports() -> set[str]:
-    """The modules that the load test imports and neither it nor Python brings."""
-    loadtest = REPO / "loadtest"
-    parts = [part for part in loadtest.rglob("*.py") if "tests" not in part.parts]
-    imported = set()
-    for part in parts:
-        for node in ast.walk(ast.parse(part.read_text())):
-            if isinstance(node, ast.Import):
-                imported |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                imported.add(node.module.split(".")[0])
-    return imported - sys.stdlib_module_names - {path.stem for path in loadtest.iterdir()}
-
-
-def test_the_official_locust_image_brings_what_the_load_test_imports() -> None:
-    """Our lock is not in that image: it has Locust, and what Locust needs."""
-    of = packages_distributions()
-    used = {canonicalize_name(of[name][0]) for name in third_party_imports()}
-
-    brought, new = {"locust"}, {"locust"}
-    while new:
-        new = set[str]().union(*(requirements(name) for name in new)) - brought
-        brought |= new
-    assert used <= brought
-    # Only by way of engineio and simple-websocket; if that changes, the image must get it from us.
-    assert used - requirements("locust") - {"locust"} == {"wsproto"}
-
-
-def test_the_files_have_unix_line_ends() -> None:
-    for name in tracked():
-        content = (REPO / name).read_bytes()
-        assert b"\0" in content or b"\r\n" not in content, name

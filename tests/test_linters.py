@@ -1,0 +1,89 @@
+"""The linters: Python, shell, Dockerfiles, nginx, and line ends."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stack import REPO
+from support.checks import check, tracked
+
+BIN = Path(sys.executable).parent
+
+
+def test_ruff() -> None:
+    check(BIN / "ruff", "check", ".")
+    check(BIN / "ruff", "format", "--check", ".")
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["policyd/src", "backend/src", "loadtest", "varnish/tests", "nginx/tests", "tests", "native", "labs"],
+)
+def test_mypy(part: str) -> None:
+    check(BIN / "mypy", part)
+
+
+def test_shellcheck() -> None:
+    # A bash library is checked where the commands in bin/ source it.
+    scripts = [
+        name
+        for name in tracked(":(glob)bin/*", "*.sh", ".ci/run")
+        if not (REPO / name).read_text().startswith("# shellcheck shell=bash")
+    ]
+    assert len(scripts) > 6
+    check("shellcheck", *scripts)
+
+
+def test_hadolint() -> None:
+    files = tracked("*Dockerfile")
+    assert len(files) == 6
+    check(BIN / "hadolint", *files)
+
+
+def rendered_nginx_config(folder: Path) -> Path:
+    """The configuration as start.sh writes it; `folder` is its prefix, too."""
+    settings = {
+        "PATH": os.environ["PATH"] + ":/usr/sbin",
+        "GENERATED_FOLDER": str(folder),
+        "CERTIFICATE_FOLDER": str(folder),
+        "PREFIX": str(folder),
+    }
+    check("sh", "-c", '. "$(dirname "$0")/scripts/render.sh"', REPO / "nginx" / "start.sh", env=settings)
+    return folder / "nginx.conf"
+
+
+def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
+    nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
+    assert nginx, "nginx is missing; make test installs it as root"
+    assert "successful" in check(
+        nginx, "-t", "-e", "stderr", "-p", tmp_path, "-c", rendered_nginx_config(tmp_path)
+    )
+
+
+def test_gixy(tmp_path: Path) -> None:
+    # default_server_flag: the server for unknown names is read first, and says so.
+    # proxy_pass_normalized: a URL is to go on in one spelling (sites/default.conf.template).
+    skipped = "default_server_flag,proxy_pass_normalized"
+    command: list[str | Path] = [
+        BIN / "gixy",
+        "--format",
+        "json",
+        "--skips",
+        skipped,
+        rendered_nginx_config(tmp_path),
+    ]
+    found = json.loads(subprocess.run(command, capture_output=True, check=False).stdout)
+    # nginx escapes what a rewrite has decoded; test_a_url_goes_on_in_one_spelling tries it with a line break.
+    unexpected = [problem for problem in found if "rewrite ^ $uri break;" not in problem["config"]]
+    assert not unexpected, unexpected
+
+
+def test_the_files_have_unix_line_ends() -> None:
+    for name in tracked():
+        content = (REPO / name).read_bytes()
+        assert b"\0" in content or b"\r\n" not in content, name
