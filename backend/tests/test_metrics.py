@@ -3,7 +3,6 @@
 import ftplib
 import io
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -123,14 +122,9 @@ def backend(tmp_path: Path) -> Iterator[Backend]:
     assert not server.logged("a request failed")
 
 
-def port_of(server: Backend, door: str) -> int:
-    text = (server.folder / "log").read_text()
-    return int(re.findall(rf"{door}.* starting on (\d+)", text)[0])
-
-
 def scrape(server: Backend) -> dict[str, float]:
     """Return all numbers by name and labels."""
-    connection = HTTPConnection("127.0.0.1", port_of(server, "MetricsSite"), timeout=5)
+    connection = HTTPConnection("127.0.0.1", server.port_of("MetricsSite"), timeout=5)
     connection.request("GET", "/metrics")
     response = connection.getresponse()
     text = response.read().decode()
@@ -171,7 +165,7 @@ def test_the_metrics_of_a_running_server(backend: Backend) -> None:
 
     assert ask(backend, "/media/video/admin.jpg").status == 404
     with ftplib.FTP() as camera:
-        camera.sock = socket.create_connection(("127.0.0.1", port_of(backend, "WebcamFactory")), 5)
+        camera.sock = socket.create_connection(("127.0.0.1", backend.port_of("WebcamFactory")), 5)
         camera.sock.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 4711 2121\r\n")
         camera.host, camera.af, camera.file = "127.0.0.1", socket.AF_INET, camera.sock.makefile("r")
         assert camera.getresp() == "220 UpStage webcam upload"
@@ -257,7 +251,7 @@ def test_a_machine_without_the_speech_programs(tmp_path: Path) -> None:
 
 
 def test_the_metrics_listener_serves_nothing_else(backend: Backend) -> None:
-    connection = HTTPConnection("127.0.0.1", port_of(backend, "MetricsSite"), timeout=5)
+    connection = HTTPConnection("127.0.0.1", backend.port_of("MetricsSite"), timeout=5)
     connection.request("GET", "/admin/")
     assert connection.getresponse().status == 404
     connection.close()

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -173,9 +174,18 @@ def test_few_descriptors_lower_the_cap(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         env=ENVIRONMENT,
     ) as child:
-        assert child.stdout
-        assert "only 24 connections" in json.loads(child.stdout.readline())["warning"]
-        child.terminate()
+        try:
+            assert child.stdout
+            assert "only 24 connections" in json.loads(child.stdout.readline())["warning"]
+            address = json.loads(child.stdout.readline())["addresses"][0]
+            port = int(address.rpartition(":")[2])
+            with ExitStack() as stack:
+                for _ in range(40):
+                    stack.enter_context(socket.create_connection(("127.0.0.1", port), 5))
+                # Closed at once, instead of waiting in the backlog for want of descriptors.
+                assert json.loads(child.stdout.readline())["outcome"] == "refused-total"
+        finally:
+            child.terminate()
 
 
 def test_bad_policy_at_the_start(tmp_path: Path) -> None:

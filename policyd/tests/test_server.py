@@ -142,6 +142,8 @@ def test_the_log_is_bounded_and_counts_everything(start: Start) -> None:
     daemon.log.tick()
     assert daemon.lines[-1]["event"] == "summary"
     assert daemon.lines[-1]["outcomes"] == {"closed-early": 190}
+    daemon.log.tick()
+    assert len(daemon.lines) == 11  # summed up once
     assert hostile.honest(daemon.host, daemon.port) == "answer"
     assert daemon.has_counted(served=1)
     assert daemon.lines[-1]["outcome"] == "served"
