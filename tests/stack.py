@@ -5,6 +5,7 @@ import random
 import subprocess
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -115,9 +116,19 @@ class Stack:
     def restart(self, service: str) -> None:
         """Restart a service; wait until every tier has noticed."""
         self.control("restart", service)
-        # Varnish needs a few good probes before it uses a backend again.
-        wait_until(lambda: self.get("/admin/id").status_code == 200, within=60)
+        self.wait_until_ready()
         wait_for_quiet_network()
+
+    def wait_until_ready(self) -> None:
+        """Wait until the backend answers on every site.
+
+        Varnish needs a few good probes before it uses a backend again; each of its VCLs has probes of its own.
+        """
+        for host in ("localhost", "classic.localhost", "nginx.localhost", "static.localhost"):
+            wait_until(partial(self._answers, host), within=60)
+
+    def _answers(self, host: str) -> bool:
+        return self.get("/admin/id", host).status_code == 200
 
     def url(self, path: str, host: str = "localhost") -> str:
         """The URL of a path, as typed into a browser on this machine."""

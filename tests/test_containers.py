@@ -131,7 +131,7 @@ def test_a_frozen_service_does_not_make_clients_wait(stack: Stack, frozen: str) 
                 assert answer.headers["Retry-After"] == "5"
     finally:
         stack.compose("unpause", frozen)
-        wait_until(lambda: stack.get("/admin/id").status_code == 200, within=60)
+        stack.wait_until_ready()
         # Until its health check has passed again, the engine starts no service that depends on it.
         wait_until(lambda: inspect(stack, frozen)["State"]["Health"]["Status"] == "healthy", within=60)
 
@@ -192,7 +192,10 @@ def squat(network: str, address: str, image: str) -> list[str]:
     raise AssertionError(f"{address} is not free on {network}")
 
 
-@pytest.mark.parametrize("service", ["nginx", "varnish", "backend", "policyd"])
+@pytest.mark.parametrize(
+    "service",
+    ["nginx", "backend", *(pytest.param(name, marks=pytest.mark.slow) for name in ("varnish", "policyd"))],
+)
 def test_a_recreated_container_is_found_under_its_new_address(stack: Stack, service: str) -> None:
     others = {name: inspect(stack, name)["State"]["StartedAt"] for name in SERVICES if name != service}
     before = inspect(stack, service)["NetworkSettings"]["Networks"]

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import pytest
 
 from stack import REPO, Stack
-from support.wait import wait_until
 
 PAGES = [
     str(page.relative_to(REPO))
@@ -135,4 +134,4 @@ def test_block(stack: Stack, block: Block) -> None:
             pattern = fnmatch.translate(re.sub(r"([\[*?])", r"[\1]", line.strip()).replace("…", "*"))
             assert any(re.match(pattern, each.strip()) for each in printed), (line, done.stdout)
     finally:
-        wait_until(lambda: stack.get("/admin/id").status_code == 200, within=60)
+        stack.wait_until_ready()

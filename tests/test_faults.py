@@ -9,7 +9,6 @@ import pytest
 
 from stack import Stack
 from support.http import exchange
-from support.wait import wait_until
 
 CACHED = ("localhost", "classic.localhost")
 HEADER_TIMEOUT = 10  # seconds that nginx gives a client for its headers
@@ -17,12 +16,13 @@ HEADER_TIMEOUT = 10  # seconds that nginx gives a client for its headers
 
 def test_cached_media_are_served_while_the_backend_is_down(stack: Stack) -> None:
     known = "/media/bench/tiny.html"
-    bodies = {host: stack.get(known, host).content for host in CACHED}
+    copies = {host: stack.get(known, host) for host in CACHED}
+    assert [copy.status_code for copy in copies.values()] == [200, 200]
     stack.control("stop", "backend")
     try:
         for host in CACHED:
             copy = stack.get(known, host)
-            assert (copy.status_code, copy.content) == (200, bodies[host])
+            assert (copy.status_code, copy.content) == (200, copies[host].content)
 
             missing = stack.get(f"/stages/{uuid.uuid4().hex}", host)
             assert missing.status_code == 503
@@ -34,8 +34,7 @@ def test_cached_media_are_served_while_the_backend_is_down(stack: Stack) -> None
         assert stack.get(known, "nginx.localhost").status_code == 503
     finally:
         stack.control("start", "backend")
-        wait_until(lambda: stack.get("/admin/id", "nginx.localhost").status_code == 200, within=30)
-    wait_until(lambda: stack.get(f"/stages/?{uuid.uuid4().hex}").status_code == 200, within=10)
+        stack.wait_until_ready()
 
 
 @pytest.mark.slow

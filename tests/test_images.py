@@ -13,7 +13,10 @@ from stack import REPO
 from support.checks import check
 from test_dependencies import third_party_imports
 
-pytestmark = pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here")
+pytestmark = [
+    pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here"),
+    pytest.mark.slow,  # images change less often than what runs on them; ONLY=images runs it at any time
+]
 
 CONTRACT: dict[str, dict[str, Any]] = tomllib.loads((REPO / "offline" / "contract.toml").read_text())
 ACCEPTED = [(name, script) for name, terms in CONTRACT.items() for script in terms["accepts"]]

@@ -48,7 +48,7 @@ def test_without_a_backend_the_run_fails_with_the_reason(stack: Stack) -> None:
         assert re.search(r"^(FAILED|NOT MEASURED) +samples of stage join", verdict, re.MULTILINE), verdict
     finally:
         stack.control("start", "backend")
-        wait_until(lambda: stack.get("/admin/id").status_code == 200, within=60)
+        stack.wait_until_ready()
 
 
 @pytest.mark.slow  # likewise
@@ -119,6 +119,7 @@ def requests_since(stack: Stack, moment: str) -> int:
     return sum(line["time"] >= moment for line in lines)
 
 
+@pytest.mark.slow
 def test_a_shape_starts_at_the_first_click_and_the_tab_accounts_for_every_request(
     stack: Stack, browser: Browser
 ) -> None:
@@ -158,6 +159,7 @@ def test_the_chat_of_a_load_test_is_readable(stack: Stack) -> None:
     assert not re.search(r"\d{6}", chat), chat
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
 def test_four_workers_join_the_master(stack: Stack) -> None:
     settings = {
@@ -180,6 +182,7 @@ def test_four_workers_join_the_master(stack: Stack) -> None:
         stack.compose("up", "-d", "--wait", "--no-deps", "locust")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
 def test_where_other_machines_reach_it_the_web_ui_requires_a_password_that_is_kept(stack: Stack) -> None:
     address = f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}"

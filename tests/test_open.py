@@ -15,7 +15,6 @@ import requests
 
 from stack import REPO, Stack
 from support.ports import free_ports
-from support.wait import wait_until
 
 OPERATIONS = REPO / "docs" / "operations.md"
 
@@ -160,7 +159,7 @@ def test_the_backend_may_be_restarted(stack: Stack) -> None:
     stack.get("/media/bench/tiny.html")
     stack.control("restart", "backend")
     assert stack.get("/media/bench/tiny.html").status_code == 200
-    wait_until(lambda: stack.get("/admin/id").status_code == 200, within=60)
+    stack.wait_until_ready()
 
 
 def test_reload_drops_no_request(stack: Stack) -> None:
@@ -192,21 +191,3 @@ def test_reload_drops_no_request(stack: Stack) -> None:
     stage.send("TEXT", msg="still here")  # the connection has survived both reloads
     stage.until("ANONTEXT")
     stage.close()
-
-
-def test_trace_follows_a_request(stack: Stack) -> None:
-    path = f"/media/bench/tiny.html?{uuid.uuid4().hex}"
-    fetched = stack.make("trace", f"URL={path}")
-    assert "varnish; fwd=uri-miss; stored" in fetched
-    for line in ("may be in the cache", "the backend is asked", "kept for 43200 s"):
-        assert line in fetched, fetched
-    assert fetched.split("backend\n")[-1].count(path) == 1, fetched
-    copied = stack.make("trace", f"URL=http://classic.localhost:{stack.ports['HTTP_PORT']}{path}")
-    assert "another VCL" in copied, copied
-    for _ in range(2):
-        copied = stack.make("trace", f"URL={path}")
-    assert "was not asked" in copied.split("backend\n")[-1], copied
-    private = stack.make("trace", "URL=/stages/", "HEADER=Cookie: who=me")
-    assert "recv -> pass" in private, private
-    with pytest.raises(AssertionError, match="Say which request"):
-        stack.make("trace", "URL=nonsense")

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 from browsing import PICTURES, Visit, on_stage, point, say, sign_in, standing_at
 from stack import Stack
 
-PLAYERS = {"ann": "break a leg, ann", "bob": "break a leg, bob"}
+PLAYERS = {"amy": "break a leg, amy", "bob": "break a leg, bob"}
 HARLEQUIN, DIVA = '.avatar[data-id="1"]', '.avatar[data-id="3"]'
 Enter = Callable[[str], Page]
 
@@ -43,7 +43,7 @@ def players(browser: Browser, stack: Stack) -> None:
 
 @pytest.fixture
 def enter(visit: Visit, stack: Stack) -> Enter:
-    """enter("ann") is a page on the stage with ann signed in; enter("") is a page of the audience."""
+    """enter("amy") is a page on the stage with amy signed in; enter("") is a page of the audience."""
 
     def open_stage(name: str) -> Page:
         page = visit("/robots.txt")
@@ -86,12 +86,12 @@ def draw_a_roof(page: Page) -> None:
 
 
 def test_a_scene(stack: Stack, enter: Enter, complaints: list[str]) -> None:
-    ann, bob, visitor = enter("ann"), enter("bob"), enter("")
-    pages = (ann, bob, visitor)
+    amy, bob, visitor = enter("amy"), enter("bob"), enter("")
+    pages = (amy, bob, visitor)
     expect(visitor.locator("#player-tools")).to_be_hidden()
     visitor.locator("#sound-switch").click()
 
-    take(ann, "Harlequin")
+    take(amy, "Harlequin")
     take(bob, "Diva")
     held = bob.locator("#avatar-tray .thing", has_text="Harlequin")
     expect(held).to_have_attribute("aria-disabled", "true")
@@ -102,14 +102,14 @@ def test_a_scene(stack: Stack, enter: Enter, complaints: list[str]) -> None:
     for page in pages:
         expect(page.locator(DIVA)).to_have_attribute("style", re.compile("--x: 280"))
         expect(page.locator(f"{DIVA}.walking")).to_have_count(0)
-    drag(ann, 60, 120)
-    place = ann.locator(HARLEQUIN)
+    drag(amy, 60, 120)
+    place = amy.locator(HARLEQUIN)
     expect(place).not_to_have_attribute("style", standing_at(44, 176))
     for page in pages:
         expect(page.locator(HARLEQUIN)).to_have_attribute("style", place.get_attribute("style") or "")
 
-    ann.locator("#tab-props").click()
-    ann.locator("#prop-tray .thing", has_text="Lantern").click()
+    amy.locator("#tab-props").click()
+    amy.locator("#prop-tray .thing", has_text="Lantern").click()
     bob.locator("#tab-backdrops").click()
     bob.locator("#backdrop-tray .thing", has_text="Harbour").click()
     for page in pages:
@@ -117,7 +117,7 @@ def test_a_scene(stack: Stack, enter: Enter, complaints: list[str]) -> None:
         expect(page.locator(".backdrop[alt='Harbour at dusk']")).to_be_visible()
         expect(page.locator(".backdrop:visible")).to_have_count(1)
 
-    say(ann, "Good evening, everybody.")
+    say(amy, "Good evening, everybody.")
     say(bob, ":who is that")
     for page in pages:
         expect(page.locator(f"{HARLEQUIN} .bubble.speech")).to_have_text("Good evening, everybody.")
@@ -127,17 +127,17 @@ def test_a_scene(stack: Stack, enter: Enter, complaints: list[str]) -> None:
         expect(page.locator(f"{DIVA} .bubble.shout")).to_have_text("WHO IS THAT")
     expect(visitor.locator("html")).to_have_attribute("data-heard", re.compile("/speech/utter-.*mp3"))
 
-    draw_a_roof(ann)
-    ann.locator("#tab-calls").click()
-    ann.locator("#ask-applause").click()
+    draw_a_roof(amy)
+    amy.locator("#tab-calls").click()
+    amy.locator("#ask-applause").click()
     visitor.locator("#applaud").click()
     for page in pages:
         expect(page.locator("#audience-row.clapping")).to_be_visible()
-    say(ann, "/nick The Clown")
+    say(amy, "/nick The Clown")
     for page in pages:
         expect(page.locator(f"{HARLEQUIN} .name")).to_have_text("The Clown")
     visitor.screenshot(path=PICTURES / f"scene-{stack.mode}.png")
-    ann.screenshot(path=PICTURES / f"player-{stack.mode}.png")
+    amy.screenshot(path=PICTURES / f"player-{stack.mode}.png")
 
     # A client that joins late sees the same stage.
     late = enter("")
@@ -155,57 +155,57 @@ def test_a_scene(stack: Stack, enter: Enter, complaints: list[str]) -> None:
     expect(late.locator("#applaud")).to_be_visible()
     late.screenshot(path=PICTURES / f"late-{stack.mode}.png")
 
-    ann.set_viewport_size({"width": 390, "height": 844})
-    wider = ann.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    amy.set_viewport_size({"width": 390, "height": 844})
+    wider = amy.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert wider <= 0
-    ann.screenshot(path=PICTURES / f"player-{stack.mode}-390.png")
+    amy.screenshot(path=PICTURES / f"player-{stack.mode}-390.png")
     assert complaints == []
 
 
 def test_acting_with_the_keyboard_alone(enter: Enter, complaints: list[str]) -> None:
     """Take an avatar, walk, draw and speak without a pointer."""
-    ann, visitor = enter("ann"), enter("")
+    amy, visitor = enter("amy"), enter("")
 
     def tab_to(selector: str) -> None:
         for _ in range(60):
-            if ann.evaluate("selector => document.activeElement.matches(selector)", selector):
+            if amy.evaluate("selector => document.activeElement.matches(selector)", selector):
                 return
-            ann.keyboard.press("Tab")
+            amy.keyboard.press("Tab")
         raise AssertionError(f"Tab never reaches {selector}")
 
     tab_to("#tab-avatars")
     tab_to('#avatar-tray .thing[data-id="1"]')
-    ann.keyboard.press("Enter")
-    expect(ann.locator(".avatar.mine")).to_be_visible()
+    amy.keyboard.press("Enter")
+    expect(amy.locator(".avatar.mine")).to_be_visible()
     before = visitor.locator(HARLEQUIN).get_attribute("style") or ""
     tab_to(".avatar.mine")
     for _ in range(3):
-        ann.keyboard.press("ArrowRight")
+        amy.keyboard.press("ArrowRight")
     expect(visitor.locator(HARLEQUIN)).not_to_have_attribute("style", before)
 
     tab_to("#tab-avatars")
     for _ in range(3):
-        ann.keyboard.press("ArrowRight")
-    expect(ann.locator("#tab-draw")).to_be_focused()
+        amy.keyboard.press("ArrowRight")
+    expect(amy.locator("#tab-draw")).to_be_focused()
     tab_to("#draw-clear")
-    ann.keyboard.press("Enter")
+    amy.keyboard.press("Enter")
     layer = visitor.locator("canvas.layer").nth(2)
     tab_to("#draw")
-    ann.keyboard.press("Enter")
-    expect(ann.locator("#stage")).to_be_focused()
+    amy.keyboard.press("Enter")
+    expect(amy.locator("#stage")).to_be_focused()
     for key in (" ", *["ArrowDown"] * 5, " "):
-        ann.keyboard.press(key)
+        amy.keyboard.press(key)
     tab_to("#chat-input")
-    ann.keyboard.type("!done")
-    ann.keyboard.press("Enter")
+    amy.keyboard.type("!done")
+    amy.keyboard.press("Enter")
     expect(visitor.locator(f"{HARLEQUIN} .bubble.shout")).to_have_text("DONE")
     assert layer.evaluate(PAINTED) > 500  # frames come in order: the line was before the shout
 
     tab_to("#served-switch")
-    ann.keyboard.press("Enter")
-    expect(ann.locator("#served-panel")).to_be_visible()
-    ann.keyboard.press("Escape")
-    expect(ann.locator("#served-panel")).to_be_hidden()
+    amy.keyboard.press("Enter")
+    expect(amy.locator("#served-panel")).to_be_visible()
+    amy.keyboard.press("Escape")
+    expect(amy.locator("#served-panel")).to_be_hidden()
     assert complaints == []
 
 
@@ -229,7 +229,7 @@ def test_house_lights_shows_which_server_answered(stack: Stack, visit: Visit, co
 
 
 def test_a_second_session_of_a_player_ends_the_first(enter: Enter, visit: Visit) -> None:
-    first = enter("ann")
+    first = enter("amy")
     second = first.context.new_page()
     second.goto(first.url)
     on_stage(second)
@@ -245,37 +245,37 @@ def test_a_player_whose_connection_broke(enter: Enter) -> None:
         connection.connect_to_server()
         connections.append(connection)
 
-    ann, visitor = enter("ann"), enter("")
-    ann.route_web_socket("**/ws", pass_on)
-    ann.reload()
-    on_stage(ann)
-    take(ann, "Captain")
-    with ann.expect_request("**/admin/id"):
+    amy, visitor = enter("amy"), enter("")
+    amy.route_web_socket("**/ws", pass_on)
+    amy.reload()
+    on_stage(amy)
+    take(amy, "Captain")
+    with amy.expect_request("**/admin/id"):
         connections[-1].close()
-    expect(ann.locator("#connection-status")).to_have_attribute("data-state", "connected")
-    on_stage(ann)
-    expect(ann.locator(".avatar.mine .name")).to_have_text("The Captain")
-    expect(ann.locator(".avatar[data-id]")).to_have_count(4)
-    say(ann, "I tripped.")
+    expect(amy.locator("#connection-status")).to_have_attribute("data-state", "connected")
+    on_stage(amy)
+    expect(amy.locator(".avatar.mine .name")).to_have_text("The Captain")
+    expect(amy.locator(".avatar[data-id]")).to_have_count(4)
+    say(amy, "I tripped.")
     expect(visitor.locator('.avatar[data-id="2"] .bubble')).to_have_text("I tripped.")
 
 
 def test_stage_and_chat_survive_a_restart_of_the_backend(stack: Stack, enter: Enter) -> None:
-    ann, visitor = enter("ann"), enter("")
-    take(ann, "Fox")
-    say(ann, "We will be back in a minute.")
+    amy, visitor = enter("amy"), enter("")
+    take(amy, "Fox")
+    say(amy, "We will be back in a minute.")
     expect(visitor.locator("#chat-log")).to_contain_text("We will be back in a minute.")
 
-    for page in (ann, visitor):
+    for page in (amy, visitor):
         page.evaluate("document.querySelector('.avatar').classList.add('before-the-restart')")
     stack.restart("backend")
-    for page in (ann, visitor):
+    for page in (amy, visitor):
         expect(page.locator(".before-the-restart")).to_have_count(0)
         on_stage(page)
         expect(page.locator("#chat-log")).to_contain_text("We will be back in a minute.")
         expect(page.locator(".avatar[data-id]")).to_have_count(4)
         expect(page.locator("canvas.layer")).to_have_count(4)
-    expect(ann.locator("#sign-in-link")).to_have_text("Sign in again")
-    say(ann, "Here we are again.")
+    expect(amy.locator("#sign-in-link")).to_have_text("Sign in again")
+    say(amy, "Here we are again.")
     expect(visitor.locator("#chat-log")).to_contain_text("Here we are again.")
     visitor.screenshot(path=PICTURES / f"restarted-{stack.mode}.png")

@@ -59,13 +59,25 @@ def test_a_backend_that_is_down() -> None:
 
 
 def test_on_the_running_stack(stack: Stack) -> None:
+    path = f"/media/bench/tiny.html?{uuid.uuid4().hex}"
+    fetched = stack.make("trace", f"URL={path}")
+    assert "varnish; fwd=uri-miss; stored" in fetched
+    for line in ("may be in the cache", "the backend is asked", "kept for 43200 s"):
+        assert line in fetched, fetched
+    assert fetched.split("backend\n")[-1].count(path) == 1, fetched
+    classic = stack.make("trace", f"URL=http://classic.localhost:{stack.ports['HTTP_PORT']}{path}")
+    assert "another VCL" in classic, classic
+    cached = stack.make("trace", f"URL={path}")
+    assert "was not asked" in cached.split("backend\n")[-1], cached
+
     passed = stack.make("trace", "URL=/stages/", "HEADER=Cookie: who=me")
+    assert "recv -> pass" in passed, passed
     assert "not stored: it is a pass" in passed, passed
     missing = stack.make("trace", f"URL=/media/{uuid.uuid4().hex}.svg")
     assert "hit-for-miss" in missing, missing
     assert "kept for" not in missing, missing
 
-    # The page is fresh for a second and served stale for ten more.
+    # A page is fresh for a second and served stale for ten more.
     page = f"/stages/demo?{uuid.uuid4().hex}"
     stored = stack.make("trace", f"URL={page}")
     assert "kept for 1 s" in stored, stored
@@ -74,3 +86,8 @@ def test_on_the_running_stack(stack: Stack) -> None:
     assert "detail=stale" in stale, stale
     assert "s ago: served at once, while one request fetches" in stale, stale
     assert stale.index("on its way") < stale.index("in the background"), stale
+
+
+def test_a_url_that_is_none_is_rejected(stack: Stack) -> None:
+    with pytest.raises(AssertionError, match="Say which request"):
+        stack.make("trace", "URL=nonsense")
