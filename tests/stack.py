@@ -122,7 +122,7 @@ class Stack:
     def wait_until_ready(self) -> None:
         """Wait until the backend answers on every site.
 
-        Varnish needs a few good probes before it uses a backend again; each of its VCLs has probes of its own.
+        Varnish needs a few good probes before it uses a backend again, and each of its VCLs has its own.
         """
         for host in ("localhost", "classic.localhost", "nginx.localhost", "static.localhost"):
             wait_until(partial(self._answers, host), within=60)
