@@ -39,7 +39,7 @@ def test_cached_media_are_served_while_the_backend_is_down(stack: Stack) -> None
 
 @pytest.mark.slow
 def test_five_hundred_clients_that_dribble_their_headers_are_cut(stack: Stack) -> None:
-    """The limit itself is tested in nginx/tests/test_slow.py; here others are served meanwhile."""
+    """The limit itself is tested in nginx/tests/test_timeouts.py; here others are served meanwhile."""
     address = ("127.0.0.1", stack.ports["HTTP_PORT"])
     clients = [socket.create_connection(address) for _ in range(500)]
     opened = time.monotonic()
