@@ -20,9 +20,13 @@ OPERATIONS = REPO / "docs" / "operations.md"
 
 @pytest.mark.smoke
 def test_up_prints_addresses_and_password(stack: Stack) -> None:
-    assert "Proscenium is running." in stack.printed
-    assert f"http://localhost:{stack.ports['HTTP_PORT']}/stages/demo" in stack.printed
-    assert f"http://localhost:{stack.ports['LOCUST_PORT']}/" in stack.printed
+    """As the README shows it, with this stack's ports and password."""
+    [promised] = re.findall(r"```text\n(Proscenium is running.*?)```", (REPO / "README.md").read_text(), re.S)
+    defaults = {"8080": "HTTP_PORT", "8443": "HTTPS_PORT", "8089": "LOCUST_PORT", "7230": "SWF_PORT"}
+    defaults["3000"] = "POLICY_FILE_PORT"
+    for line in promised.splitlines():
+        expected = re.sub(r"(?<=localhost:)\d+", lambda port: str(stack.ports[defaults[port[0]]]), line)
+        assert expected.replace("…", stack.admin_password) in stack.printed
     assert len(stack.admin_password) >= 12
 
 
