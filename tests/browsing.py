@@ -1,7 +1,6 @@
 """Helpers of the tests that use a real browser."""
 
 import re
-import shlex
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
@@ -11,10 +10,6 @@ from stack import REPO, Stack
 Visit = Callable[..., Page]
 PICTURES = REPO / "test-results"
 expect.set_options(timeout=30_000)  # milliseconds, for busy machines
-QUIET = shlex.split("""
-    --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
-    --disable-component-update --disable-sync
-""")
 
 UNLABELLED = """() => [...document.querySelectorAll("input:not([type=hidden]), select, textarea")]
     .filter(field => !field.labels.length && !field.ariaLabel).map(field => field.outerHTML)"""

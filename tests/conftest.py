@@ -5,14 +5,14 @@ are marked `slow` here, so that `make test-all` runs them.
 """
 
 import os
-import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-from browsing import PICTURES, QUIET, Visit
+from browsing import PICTURES, Visit
 from stack import PROJECT, REPO, Stack
+from support.chromium import chromium
 from support.ports import free_ports
 
 STACKS = {"containers": PROJECT, "native": PROJECT + "-native"}
@@ -57,13 +57,9 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A headless Chromium."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert chromium, "chromium is missing; make test installs it as root"
     PICTURES.mkdir(exist_ok=True)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,13 +1,13 @@
-"""served.js finds out from Server-Timing who served a file, in a real browser."""
+"""served.js finds out from Server-Timing which server sent a file, in a real browser."""
 
-import shutil
 from collections.abc import Iterator
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from running_backend import SRC
+from support.chromium import chromium
 
 SCRIPT = SRC / "upstage/site/script/served.js"
 ASK = """
@@ -21,12 +21,8 @@ ASK = """
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert chromium, "chromium is missing; make test installs it as root"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--headless", "--no-sandbox"])
+    with chromium() as browser:
         yield browser.new_page()
-        browser.close()
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,12 @@
 """labs/bakeoff: the same site on five servers; they run on the engine."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any
 
 import pytest
 
-from bench.experiment import load
 from bench.lab_stack import LabStack
-from bench.tests.running_lab import Received, ask, needs_engine, running
+from bench.tests.running_lab import Received, ask, check_cells, needs_engine, running
 from stack import REPO
 
 SITE = REPO / "labs" / "bakeoff" / "www" / "site"
@@ -26,20 +24,7 @@ def lab() -> Iterator[LabStack]:
 @pytest.mark.slow
 class TestServers:
     def test_every_cell_can_be_measured(self, lab: LabStack) -> None:
-        """The URL of each cell in lab.toml has the length that it says."""
-        cells = load(REPO / "labs" / "bakeoff", "full").cells
-        assert len(cells) > 10
-        for cell in cells:
-            settings: Mapping[str, Any] = cell.settings
-            server = settings["url"].removeprefix("http://").removesuffix(":8080")
-            headers = dict(line.split(": ", 1) for line in settings.get("headers", []))
-            if "host" in settings:
-                headers["Host"] = settings["host"]
-            received = ask(lab, server, settings["path"], **headers)
-            assert received.status == 200, cell
-            assert received.length == settings.get("bytes", received.length), cell
-            # HTTP/1.0, which ab speaks, keeps no connection without it.
-            assert int(received.headers["content-length"]) == received.length, cell
+        check_cells(lab, "bakeoff")
 
     @pytest.mark.parametrize("server", SERVERS)
     def test_each_server_has_the_file(self, lab: LabStack, server: str) -> None:

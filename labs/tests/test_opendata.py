@@ -2,15 +2,14 @@
 
 import importlib.util
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from bench.experiment import load
 from bench.lab_stack import LabStack
-from bench.tests.running_lab import NETWORK, ask, needs_engine, running
+from bench.tests.running_lab import NETWORK, ask, check_cells, needs_engine, running
 from stack import REPO
 from support.wait import wait_until
 
@@ -25,20 +24,7 @@ def lab() -> Iterator[LabStack]:
 @pytest.mark.slow
 class TestServers:
     def test_every_cell_can_be_measured(self, lab: LabStack) -> None:
-        """The URL of each cell in lab.toml has the length that it says."""
-        cells = load(REPO / "labs" / "opendata", "full").cells
-        assert len(cells) > 10
-        for cell in cells:
-            settings: Mapping[str, Any] = cell.settings
-            server = settings["url"].removeprefix("http://").removesuffix(":8080")
-            headers = dict(line.split(": ", 1) for line in settings.get("headers", []))
-            if "host" in settings:
-                headers["Host"] = settings["host"]
-            received = ask(lab, server, settings["path"], **headers)
-            assert received.status == 200, cell
-            assert received.length == settings.get("bytes", received.length), cell
-            # HTTP/1.0, which ab speaks, keeps no connection without it.
-            assert int(received.headers["content-length"]) == received.length, cell
+        check_cells(lab, "opendata")
 
     def seen(self, lab: LabStack, what: str) -> list[str]:
         """The lines of Apache's log with this text; they may follow the response after a moment."""

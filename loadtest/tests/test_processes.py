@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,11 +12,12 @@ from typing import Any
 
 import pytest
 import requests
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
 import health
 from fake_site import ASSETS, FakeSite
 from locust_library import LOADTEST, template_arguments
+from support.chromium import chromium
 from support.origin import response
 from support.ports import free_ports
 from support.wait import wait_until
@@ -138,12 +138,8 @@ def started(site: FakeSite | None = None, **variables: str) -> Iterator[None]:
 @pytest.fixture
 def page() -> Iterator[Page]:
     """A page in Chromium."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert chromium, "chromium is missing; make test installs it as root"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+    with chromium() as browser:
         yield browser.new_page()
-        browser.close()
 
 
 def press(page: Page, name: str) -> None:

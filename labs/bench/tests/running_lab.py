@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -75,3 +76,20 @@ def running(name: str) -> Iterator[LabStack]:
             if experiment.prepare:
                 stack.run(experiment.prepare_in, *experiment.prepare)
             yield stack
+
+
+def check_cells(stack: LabStack, name: str) -> None:
+    """Request the URL of every cell in a lab's lab.toml; it must have the length that the cell says."""
+    cells = load(REPO / "labs" / name, "full").cells
+    assert len(cells) > 10
+    for cell in cells:
+        settings: Mapping[str, Any] = cell.settings
+        server = settings["url"].removeprefix("http://").removesuffix(":8080")
+        headers = dict(line.split(": ", 1) for line in settings.get("headers", []))
+        if "host" in settings:
+            headers["Host"] = settings["host"]
+        received = ask(stack, server, settings["path"], **headers)
+        assert received.status == 200, cell
+        assert received.length == settings.get("bytes", received.length), cell
+        # HTTP/1.0, which ab speaks, keeps no connection without it.
+        assert int(received.headers["content-length"]) == received.length, cell

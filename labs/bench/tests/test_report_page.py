@@ -1,16 +1,16 @@
 """The report in a real browser: desktop, dark, phone and paper."""
 
-import shutil
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from bench.report import write
 from bench.tests import samples
-from browsing import FAINT, QUIET
+from browsing import FAINT
+from support.chromium import chromium
 
 # Letters outside of their plot are cut off; letters of 10 pixels and more can be read.
 BAD_LETTERS = """() => [...document.querySelectorAll("svg.plot text")].filter(text => {
@@ -25,12 +25,8 @@ WIDER = "document.documentElement.scrollWidth - document.documentElement.clientW
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert chromium, "chromium is missing; make test installs it as root"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from upstage.stage.wire import Splitter
 
 
 def limit_reads(transport: Any) -> None:
-    """Read at most READ_SIZE bytes at once: no more than that is kept while a client must wait."""
+    """Read at most READ_SIZE bytes at once: the most that is kept while a client must wait."""
     while isinstance(transport, ProtocolWrapper):  # such as the one that reads the PROXY header
         transport = transport.transport
     transport.bufferSize = READ_SIZE

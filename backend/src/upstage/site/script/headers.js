@@ -1,4 +1,4 @@
-// The front page's buttons: request a file and show the response headers about who served it.
+// The front page's buttons: request a file and show the response headers that name the server.
 
 const LONGEST_LIST = 6;
 const list = document.getElementById("answers");
