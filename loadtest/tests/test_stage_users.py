@@ -132,7 +132,7 @@ def test_a_cut_connection_fails_with_its_reason(site: FakeSite, mode: str, row: 
 
 def test_a_stage_that_loses_every_tenth_frame_fails(site: FakeSite) -> None:
     site.stage.drop_every = 10
-    result = run(site, Audience, arguments=(STAYS, "--chat-rate=600"), until_rows={"stage heard": 150})
+    result = run(site, Audience, arguments=(STAYS, "--chat-rate=600"), until_rows={"stage heard": 300})
     assert reported(result, "stage heard: the line before this one was lost, or came twice")
 
 
