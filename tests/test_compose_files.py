@@ -93,7 +93,7 @@ def test_nginx_is_stopped_by_sigterm(composed: dict) -> None:  # type: ignore[ty
 
 
 def test_only_tmp_is_a_tmpfs_and_it_has_no_owner(composed: dict) -> None:  # type: ignore[type-arg]
-    """Podman refuses an owner (`unknown mount option "uid=101"`). runc before 1.1.8 gives a mount the mode of
+    """Podman rejects an owner (`unknown mount option "uid=101"`). runc before 1.1.8 gives a mount the mode of
     the folder below it when a container is started again (runc#3911); every image has /tmp open to all."""
     for name, service in composed["services"].items():
         for mount in service.get("tmpfs", []):
