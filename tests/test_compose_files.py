@@ -127,7 +127,7 @@ def test_every_image_and_host_port_is_a_setting_and_documented() -> None:
     for name, default in re.findall(r"\$\{(\w+):-([^}]*)}", source):
         default = re.sub(r"/dev/null|\$.*", "", default)  # how a mount says "none"; what Compose works out
         if name.endswith("_IMAGE"):
-            default = ""  # the version stands in compose.yaml only
+            default = ""  # only compose.yaml has the version
         if (name, default) == ("LOADTEST_WORKERS", "1"):
             continue  # `replicas` must be a number; empty means one
         assert re.search(rf"^#?{name}={re.escape(default)}$", example, re.M), (
