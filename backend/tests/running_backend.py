@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
 
+from forked import SRC, Forked, run_upstage
 from support import http
 from support.http import Response
 from support.origin import Origin, Request, response
@@ -18,7 +19,6 @@ from support.wait import wait_until
 
 PASSWORD = "open sesame"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-SRC = Path(__file__).parents[1] / "src"
 RUN = """
 import os, sys
 from dataclasses import replace
@@ -88,10 +88,18 @@ def make_site(folder: Path) -> Path:
 
 
 class Backend:
-    """A backend process and its log; `command` is what comes after `python`."""
+    """A backend process and its log; `command` is what comes after `python`.
+
+    It is `forked`, or a new interpreter as an operator starts it.
+    """
 
     def __init__(
-        self, folder: Path, command: list[str], stage_endpoint: str = "tcp:0:interface=127.0.0.1", **env: str
+        self,
+        folder: Path,
+        command: list[str],
+        stage_endpoint: str = "tcp:0:interface=127.0.0.1",
+        forked: bool = True,
+        **env: str,
     ) -> None:
         self.folder = folder
         self.media = folder / "media"
@@ -106,10 +114,14 @@ class Backend:
             **env,
         }
         self.log = folder / "log"
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, *command], env=self.env, stdout=log, stderr=subprocess.STDOUT
-            )
+        self.process: Forked | subprocess.Popen[bytes]
+        if forked:
+            self.process = Forked(command, self.env, self.log)
+        else:
+            with self.log.open("wb") as log:
+                self.process = subprocess.Popen(
+                    [sys.executable, *command], env=self.env, stdout=log, stderr=subprocess.STDOUT
+                )
         self.wait_for(lambda: '"event": "ready"' in self.log.read_text())
         self.web_port = self.port_of("Site")
         self.stage_port = self.port_of("StageSocketFactory")
@@ -137,6 +149,15 @@ class Backend:
 
     def connect_web(self) -> WebStageClient:
         return WebStageClient(self.web_port, timeout=5)
+
+    def upstage(self, *words: str, stdin: str = "", **env: str) -> tuple[int, str, str]:
+        """Run `upstage WORDS` beside the server, with its real ports; return status, output and errors."""
+        proxy = "haproxy:" if self.env["UPSTAGE_STAGE_ENDPOINT"].startswith("haproxy") else ""
+        ports = {
+            "UPSTAGE_WEB_ENDPOINT": f"tcp:{self.web_port}:interface=127.0.0.1",
+            "UPSTAGE_STAGE_ENDPOINT": f"{proxy}tcp:{self.stage_port}",
+        }
+        return run_upstage(*words, env=self.env | ports | env, stdin=stdin)
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)

@@ -18,7 +18,8 @@ import pytest
 from twisted.internet.task import Clock
 
 from demo_stage import with_demo
-from running_backend import FORM, PASSWORD, RUN, SRC, Backend, ask, join, make_content, make_site
+from forked import SRC
+from running_backend import FORM, PASSWORD, RUN, Backend, ask, join, make_content, make_site
 from upstage.media import speech
 from upstage.net.connection import Connections
 from upstage.net.metrics import LAG_INTERVAL, MeasuredStages, Metrics, Sources, class_of
