@@ -3,18 +3,15 @@
 import json
 import os
 import re
-import signal
-import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
 
 from support import http
 from support.http import Response
 from support.origin import Origin, Request, response
+from support.program import Program
 from support.stage_client import StageClient, WebStageClient
-from support.wait import wait_until
 
 PASSWORD = "open sesame"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -86,7 +83,7 @@ def make_site(folder: Path) -> Path:
     return folder
 
 
-class Backend:
+class Backend(Program):
     """A backend process and its log; `command` is what comes after `python`."""
 
     def __init__(
@@ -104,11 +101,7 @@ class Backend:
             "UPSTAGE_METRICS_ENDPOINT": "tcp:0:interface=127.0.0.1",
             **env,
         }
-        self.log = folder / "log"
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, *command], env=self.env, stdout=log, stderr=subprocess.STDOUT
-            )
+        super().__init__([sys.executable, *command], self.env, folder / "log")
         self.wait_for(lambda: '"event": "ready"' in self.log.read_text())
         self.web_port = self.port_of("Site")
         self.stage_port = self.port_of("StageSocketFactory")
@@ -123,23 +116,11 @@ class Backend:
     def logged(self, event: str) -> list[dict[str, object]]:
         return [line for line in self.lines() if line["event"] == event]
 
-    def wait_for(self, condition: Callable[[], bool]) -> None:
-        def check() -> bool:
-            if self.process.poll() is not None:
-                raise RuntimeError(self.log.read_text())
-            return condition()
-
-        wait_until(check, every=0.02, report=self.log.read_text)
-
     def connect(self) -> StageClient:
         return StageClient(("127.0.0.1", self.stage_port), timeout=5)
 
     def connect_web(self) -> WebStageClient:
         return WebStageClient(self.web_port, timeout=5)
-
-    def stop(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(10)
 
 
 def ask(backend: Backend, path: str, method: str = "GET", body: bytes = b"", **headers: str) -> Response:
