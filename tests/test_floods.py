@@ -2,7 +2,8 @@
 
 import pytest
 
-from floods import FLOODS, Sizes, flood
+from flood_clients import FLOODS, Sizes
+from floods import flood
 from stack import Stack
 
 pytestmark = pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
