@@ -116,6 +116,12 @@ class Backend(Program):
     def logged(self, event: str) -> list[dict[str, object]]:
         return [line for line in self.lines() if line["event"] == event]
 
+    def end(self) -> None:
+        """Stop; nothing may have failed that the server did not expect."""
+        assert self.stop() == 0
+        assert not self.logged("Unhandled Error")
+        assert not self.logged("a request failed")
+
     def connect(self) -> StageClient:
         return StageClient(("127.0.0.1", self.stage_port), timeout=5)
 

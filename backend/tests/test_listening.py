@@ -1,7 +1,6 @@
 """Unix sockets: connections, the path of a killed process, and a path in use."""
 
 import os
-import signal
 import socket
 import stat
 import subprocess
@@ -144,8 +143,7 @@ def test_the_health_check_covers_unix_sockets(backend: Backend, folder: Path) ->
 
 def test_the_sockets_of_a_killed_server_are_replaced(tmp_path: Path, folder: Path) -> None:
     server = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/backend")
-    server.process.send_signal(signal.SIGKILL)
-    server.process.wait(10)
+    server.kill()
     assert len(list(folder.iterdir())) == 2
     again = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/backend")
     assert request(folder / "backend.sock", "/health").status == 200

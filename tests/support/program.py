@@ -39,6 +39,11 @@ class Program:
         self.process.terminate()
         return self.process.wait(20)
 
+    def kill(self) -> None:
+        """Kill the process, and wait for its end."""
+        self.process.kill()
+        self.process.wait(20)
+
 
 class Service:
     """A folder, the origins and, from `start` on, the program that start.sh becomes.
