@@ -2,17 +2,17 @@
 
 import difflib
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bench.experiment import load
 from bench.lab_stack import LabStack
-from bench.tests.running_lab import ask_often, needs_engine, running
+from bench.tests.running_lab import ask_often, needs_engine
 from stack import REPO
 
-LADDER = REPO / "labs" / "ladder"
+LAB = "ladder"
+LADDER = REPO / "labs" / LAB
 SITES = sorted((LADDER / "sites").iterdir(), key=lambda site: int(site.name.partition("-")[0]))
 STEPS = [site.stem.partition("-")[2] for site in SITES]
 HOSTS = [f"step-{number}.localhost" for number in range(len(SITES))]
@@ -116,13 +116,6 @@ def test_every_step_is_measured_on_its_own_host() -> None:
 
 
 # --- On the running stack
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[LabStack]:
-    with running("ladder") as stack:
-        yield stack
-
 
 Answer = tuple[str, int, dict[str, str]]
 
