@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 
 from demo_stage import with_demo
-from running_backend import PASSWORD, RUN, Backend, Editor, PurgedCache, make_content, make_site
+from running_backend import PASSWORD, Backend, Editor, PurgedCache, demo_backend, make_content
 from upstage.stage.stage import Stage
 from upstage.stage.stages import Stages
 
@@ -32,9 +32,7 @@ def stage(stages: Stages) -> Stage:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
-    folder = tmp_path_factory.mktemp("server")
-    site, content = make_site(folder / "site"), make_content(folder / "content")
-    server = Backend(folder, ["-c", RUN, str(site), str(content)], UPSTAGE_ADMIN_PASSWORD=PASSWORD)
+    server = demo_backend(tmp_path_factory.mktemp("server"))
     yield server
     server.end()
 
@@ -50,7 +48,6 @@ def cache() -> Iterator[PurgedCache]:
 def workshop(tmp_path_factory: pytest.TempPathFactory, cache: PurgedCache) -> Iterator[Backend]:
     server = Backend(
         tmp_path_factory.mktemp("workshop"),
-        ["-m", "upstage", "serve"],
         UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         UPSTAGE_PURGE=cache.address,
         UPSTAGE_SIGNUP="open",

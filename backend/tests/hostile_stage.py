@@ -286,8 +286,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         server = Backend(
             Path(scratch),
-            ["-m", "upstage", "serve"],
-            "haproxy:tcp:0:interface=127.0.0.1:backlog=1024",
+            stage_endpoint="haproxy:tcp:0:interface=127.0.0.1:backlog=1024",
             UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         )
         try:

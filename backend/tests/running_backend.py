@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -16,6 +17,7 @@ from support.stage_client import StageClient, WebStageClient
 PASSWORD = "open sesame"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 SRC = Path(__file__).parents[1] / "src"
+SERVE = ("-m", "upstage", "serve")
 RUN = """
 import os, sys
 from dataclasses import replace
@@ -87,7 +89,11 @@ class Backend(Program):
     """A backend process and its log; `command` is what comes after `python`."""
 
     def __init__(
-        self, folder: Path, command: list[str], stage_endpoint: str = "tcp:0:interface=127.0.0.1", **env: str
+        self,
+        folder: Path,
+        command: Sequence[str] = SERVE,
+        stage_endpoint: str = "tcp:0:interface=127.0.0.1",
+        **env: str,
     ) -> None:
         self.folder = folder
         self.media = folder / "media"
@@ -127,6 +133,13 @@ class Backend(Program):
 
     def connect_web(self) -> WebStageClient:
         return WebStageClient(self.web_port, timeout=5)
+
+
+def demo_backend(folder: Path, **env: str) -> Backend:
+    """A backend with the small site and content."""
+    site, content = make_site(folder / "site"), make_content(folder / "content")
+    command = ["-c", RUN, str(site), str(content)]
+    return Backend(folder, command, UPSTAGE_ADMIN_PASSWORD=PASSWORD, **env)
 
 
 def ask(backend: Backend, path: str, method: str = "GET", body: bytes = b"", **headers: str) -> Response:

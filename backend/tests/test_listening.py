@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 import websocket
 
-from running_backend import FORM, PASSWORD, SRC, Backend
+from running_backend import FORM, PASSWORD, SERVE, SRC, Backend
 from support.http import connect, request
 from support.ports import free_ports
 from support.stage_client import StageClient
 from upstage.settings import SettingsError, Sockets, from_environment
 
-SERVE = ["-m", "upstage", "serve"]
 KNOCK = b"PROXY TCP4 %s 192.0.2.9 4711 7230\r\n"
 
 
@@ -32,7 +31,6 @@ def folder() -> Iterator[Path]:
 def backend(tmp_path: Path, folder: Path) -> Iterator[Backend]:
     server = Backend(
         tmp_path,
-        SERVE,
         UPSTAGE_SOCKETS=f"{folder}/backend",
         UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         UPSTAGE_CONNECTIONS_PER_ADDRESS="1",
@@ -72,7 +70,7 @@ def test_the_site_through_its_socket(backend: Backend, folder: Path) -> None:
 def test_a_redirect_names_the_web_endpoints_port(tmp_path: Path, folder: Path) -> None:
     [port] = free_ports(1)
     endpoint = f"tcp:{port}:interface=127.0.0.1"
-    server = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/b", UPSTAGE_WEB_ENDPOINT=endpoint)
+    server = Backend(tmp_path, UPSTAGE_SOCKETS=f"{folder}/b", UPSTAGE_WEB_ENDPOINT=endpoint)
     answer = request(folder / "b.sock", "/stages", host="stage.example.org")
     assert server.stop() == 0
     assert (answer.status, answer.headers["location"]) == (302, f"http://stage.example.org:{port}/stages/")
@@ -142,10 +140,10 @@ def test_the_health_check_covers_unix_sockets(backend: Backend, folder: Path) ->
 
 
 def test_the_sockets_of_a_killed_server_are_replaced(tmp_path: Path, folder: Path) -> None:
-    server = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/backend")
+    server = Backend(tmp_path, UPSTAGE_SOCKETS=f"{folder}/backend")
     server.kill()
     assert len(list(folder.iterdir())) == 2
-    again = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/backend")
+    again = Backend(tmp_path, UPSTAGE_SOCKETS=f"{folder}/backend")
     assert request(folder / "backend.sock", "/health").status == 200
     assert again.stop() == 0
     assert list(folder.iterdir()) == []

@@ -18,7 +18,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from demo_stage import with_demo
-from running_backend import FORM, PASSWORD, RUN, SRC, Backend, ask, join, make_content, make_site
+from running_backend import FORM, PASSWORD, SRC, Backend, ask, demo_backend, join
 from upstage.media import speech
 from upstage.net.connection import Connections
 from upstage.net.metrics import LAG_INTERVAL, MeasuredStages, Metrics, Sources, class_of
@@ -107,11 +107,8 @@ def test_the_reactor_lag(meter: Meter) -> None:
 
 @pytest.fixture
 def backend(tmp_path: Path) -> Iterator[Backend]:
-    site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
-    server = Backend(
+    server = demo_backend(
         tmp_path,
-        ["-c", RUN, str(site), str(content)],
-        UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         UPSTAGE_FTP_ENDPOINT="haproxy:tcp:0:interface=127.0.0.1",
         UPSTAGE_FTP_PASSIVE="0-0",
         UPSTAGE_FTP_ADDRESS="127.0.0.1",
@@ -196,13 +193,7 @@ def test_a_stop_while_work_is_in_progress(tmp_path: Path) -> None:
     for name in speech.PROGRAMS:
         (programs / name).write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/started\nexec /bin/sleep 1000\n")
         (programs / name).chmod(0o755)
-    site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
-    server = Backend(
-        tmp_path,
-        ["-c", RUN, str(site), str(content)],
-        UPSTAGE_ADMIN_PASSWORD=PASSWORD,
-        PATH=f"{programs}:{os.environ['PATH']}",
-    )
+    server = demo_backend(tmp_path, PATH=f"{programs}:{os.environ['PATH']}")
     player, stalled = server.connect(), server.connect()
     join(player, admin_key(server).encode())
     stalled.send_frames(b"stage_ID=demo&mode=JOIN")
@@ -228,13 +219,7 @@ def test_a_stop_while_work_is_in_progress(tmp_path: Path) -> None:
 
 
 def test_a_machine_without_the_speech_programs(tmp_path: Path) -> None:
-    site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
-    server = Backend(
-        tmp_path,
-        ["-c", RUN, str(site), str(content)],
-        UPSTAGE_ADMIN_PASSWORD=PASSWORD,
-        PATH=str(tmp_path),
-    )
+    server = demo_backend(tmp_path, PATH=str(tmp_path))
     player = server.connect()
     join(player, admin_key(server).encode())
     player.send_frames(b"ID=1&mode=AV", b"msg=Is anybody there&mode=TEXT", b"msg=Hello&mode=TEXT")

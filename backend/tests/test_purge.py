@@ -182,12 +182,7 @@ class RacingCache(PurgedCache):
 
 def test_a_second_purge_removes_a_copy_stored_during_the_first(tmp_path: Path) -> None:
     cache = RacingCache()
-    server = Backend(
-        tmp_path,
-        ["-m", "upstage", "serve"],
-        UPSTAGE_ADMIN_PASSWORD="open sesame",
-        UPSTAGE_PURGE=cache.address,
-    )
+    server = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD="open sesame", UPSTAGE_PURGE=cache.address)
     editor = Editor(server)
     cup = editor.bring("Cup")
     assert editor.upload(f"/admin/workshop/media/{cup}", DRAWING % b"new").status == 302

@@ -21,14 +21,12 @@ from upstage.state.live import POLL, LiveState
 from upstage.state.records import new_stage
 from upstage.state.standby import Presence, locked
 
-SERVE = ["-m", "upstage", "serve"]
-
 
 def start(folder: Path, name: str, **env: str) -> Backend:
     """Start a server with a log of its own, and its data and media in `folder`."""
     (folder / name).mkdir(exist_ok=True)
     folders = {"UPSTAGE_DATA": str(folder / "data"), "UPSTAGE_MEDIA": str(folder / "media")}
-    return Backend(folder / name, SERVE, **folders, **env)
+    return Backend(folder / name, **folders, **env)
 
 
 @pytest.fixture(scope="module")

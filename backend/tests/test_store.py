@@ -17,8 +17,6 @@ from running_backend import Backend, Editor, ask, join
 from upstage.state.records import NoRoom
 from upstage.state.store import MAX_QUEUE, Store
 
-SERVE = ["-m", "upstage", "serve"]
-
 
 class RestartedBackend:
     """A real server with a folder that outlasts it."""
@@ -29,7 +27,7 @@ class RestartedBackend:
 
     def open(self, **environment: str) -> Backend:
         environment = {"UPSTAGE_ADMIN_PASSWORD": "open sesame", **environment}
-        self.server = Backend(self.folder, SERVE, **environment)
+        self.server = Backend(self.folder, **environment)
         return self.server
 
     def kill(self) -> None:
@@ -192,7 +190,7 @@ def test_errors_in_a_shell_are_named(
 
 @pytest.fixture(scope="module")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Backend:
-    server = Backend(tmp_path_factory.mktemp("seeded"), SERVE)
+    server = Backend(tmp_path_factory.mktemp("seeded"))
     assert server.stop() == 0
     return server
 

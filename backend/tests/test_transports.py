@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import websocket
 
-from running_backend import SRC, Backend, join
+from running_backend import SERVE, SRC, Backend, join
 
 JOIN = "stage_ID=demo&mode=JOIN"
 SMALL_WINDOW = (socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # so that the kernel buffers little
@@ -142,7 +142,7 @@ def test_a_client_that_does_not_read_is_cut_and_delays_no_other(server: Backend,
 
 def test_a_proxy_header_sets_the_client_address(tmp_path: Path) -> None:
     endpoint = "haproxy:tcp:0:interface=127.0.0.1:backlog=16"
-    server = Backend(tmp_path, ["-m", "upstage", "serve"], endpoint, UPSTAGE_CONNECTIONS_PER_ADDRESS="1")
+    server = Backend(tmp_path, stage_endpoint=endpoint, UPSTAGE_CONNECTIONS_PER_ADDRESS="1")
     try:
         client = server.connect()
         client.socket.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 4711 7230\r\nstage_ID=demo&mo")
@@ -215,7 +215,7 @@ def test_the_health_check_names_the_failed_listener(server: Backend) -> None:
 
 def test_start_stop_and_a_generated_password(tmp_path: Path) -> None:
     """The shipped site and content, a password that stays, and a stop with clients connected."""
-    server = Backend(tmp_path, ["-m", "upstage", "serve"])
+    server = Backend(tmp_path)
     status, password = command(server, "admin-password")
     assert (status, password) == (0, (server.data / "admin-password").read_text())
     assert command(server, "admin-password", UPSTAGE_ADMIN_PASSWORD="mine") == (0, "mine\n")
@@ -229,7 +229,7 @@ def test_start_stop_and_a_generated_password(tmp_path: Path) -> None:
         clients[0].frames_until(b"no such frame")
     browser.recv_data_frame()
     assert not server.logged("Unhandled Error")
-    again = Backend(tmp_path, ["-m", "upstage", "serve"])
+    again = Backend(tmp_path)
     assert command(again, "admin-password") == (0, password)
     assert again.stop() == 0
 
@@ -249,7 +249,7 @@ def test_a_start_that_fails_says_why(
     filled = {name: value.format(taken=taken) for name, value in env.items()}
     folders = {"UPSTAGE_DATA": str(tmp_path / "data"), "UPSTAGE_MEDIA": str(tmp_path / "media")}
     done = subprocess.run(
-        [sys.executable, "-m", "upstage", "serve"],
+        [sys.executable, *SERVE],
         env=os.environ | {"PYTHONPATH": str(SRC)} | folders | filled,
         capture_output=True,
         text=True,

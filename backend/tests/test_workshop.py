@@ -222,7 +222,7 @@ def test_signing_up(backend: Backend) -> None:
 
 
 def test_sign_up_is_closed_by_default(tmp_path: Path) -> None:
-    server = Backend(tmp_path, ["-m", "upstage", "serve"])
+    server = Backend(tmp_path)
     page = ask(server, "/signup")
     assert page.status == 200
     assert b"upstage player add" in page.body

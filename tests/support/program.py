@@ -21,7 +21,7 @@ class Program:
     def __init__(self, command: Sequence[str | Path], environment: Mapping[str, str], log: Path) -> None:
         self.log = log
         log.unlink(missing_ok=True)  # of the process before
-        with log.open("ab") as output:  # nginx opens it once more: only appending keeps the lines of both
+        with log.open("ab") as output:  # nginx opens /dev/stdout again: appending keeps all lines
             self.process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
 
     def wait_for(self, condition: Callable[[], bool]) -> None:
