@@ -168,19 +168,23 @@ def play(stages: Stages, before: list[str], frame: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("before", "frame", "frames"), TO_ALL)
-def test_to_all(stages: Stages, before: list[str], frame: str, frames: list[str]) -> None:
+def test_frames_that_all_members_get(
+    stages: Stages, before: list[str], frame: str, frames: list[str]
+) -> None:
     assert play(stages, before, frame) == [frames] * 3
 
 
 @pytest.mark.parametrize(("before", "frame", "players", "audience"), TO_PLAYERS)
-def test_to_players(
+def test_frames_that_only_players_get(
     stages: Stages, before: list[str], frame: str, players: list[str], audience: list[str]
 ) -> None:
     assert play(stages, before, frame) == [players, players, audience]
 
 
 @pytest.mark.parametrize(("before", "frame", "frames"), TO_SENDER)
-def test_to_the_sender(stages: Stages, before: list[str], frame: str, frames: list[str]) -> None:
+def test_replies_that_only_the_sender_gets(
+    stages: Stages, before: list[str], frame: str, frames: list[str]
+) -> None:
     assert play(stages, before, frame) == [frames, [], []]
 
 
@@ -192,7 +196,7 @@ def test_every_mode_is_tested() -> None:
 
 
 @pytest.mark.parametrize("mode", sorted(modes.PLAYER_MODES.keys() - modes.AUDIENCE_MODES.keys()))
-def test_modes_for_players_only(stages: Stages, mode: str) -> None:
+def test_the_audience_cannot_use_the_modes_of_players(stages: Stages, mode: str) -> None:
     player, audience = FakeClient(stages, acting_player("ann")), FakeClient(stages)
     player.heard(), audience.heard()
     # All fields that any mode needs: only the role is wrong.

@@ -110,7 +110,7 @@ def _check_element(tag: str, attributes: dict[str, str], text: str) -> None:
 
 
 def _check_style(text: str) -> None:
-    """Reject whatever would load a file: url() to other files, @import, and escapes that hide either."""
+    """Reject anything that would load a file: url() to other files, @import, and escapes that hide either."""
     lowered = text.lower()
     if "\\" in text or "@import" in lowered or "javascript:" in lowered or "image-set" in lowered:
         raise BadSvg("This drawing's style contains something that is not allowed.")

@@ -46,7 +46,7 @@ VOICES = {
 
 
 class Recording:
-    """Both programs at work on one line; `done` fires with whether `path` was made.
+    """Runs both programs for one line; `done` fires with whether `path` was written.
 
     A pipe connects the two, so the sound never passes through the reactor. The text goes to standard input:
     on a command line every user of the machine could read it, and it could be taken for an option.

@@ -26,7 +26,7 @@ from upstage.net.connection import Connections
 from upstage.stage.stage import Member
 from upstage.stage.stages import Stages
 
-# Path prefixes, the first match counts. A fixed list, so that requests cannot create new label values.
+# Path prefixes; the first match counts. A fixed list, so that requests cannot create new label values.
 CLASSES = (
     ("webcam", "/media/video/"),
     ("media", "/media/"),

@@ -19,7 +19,7 @@ class Turns:
         self._due = False
 
     def __len__(self) -> int:
-        """How many pieces wait."""
+        """The number of pieces that wait."""
         return len(self._queue)
 
     def add(self, act: Callable[[], None]) -> None:

@@ -1,8 +1,8 @@
 """Rate limits for one connection, and for all connections of one address together. Pure.
 
 Input costs tokens: one for each frame, WebSocket control frame and fragment of a message, one for each KiB,
-more for expensive work. Nothing is dropped for lack of tokens: a connection in debt is not read from until
-the debt is paid, so that TCP makes the client wait.
+more for expensive work. Nothing is dropped for lack of tokens: the server does not read from a connection in
+debt until the debt is paid, so TCP makes the client wait.
 """
 
 import ipaddress
@@ -73,9 +73,8 @@ class Addresses:
         self._rate = rate
         self._burst = max(rate, most * (CONNECT + JOIN))
         self._open: dict[str, Place] = {}
-        self._left: OrderedDict[str, Bucket] = (
-            OrderedDict()
-        )  # kept, or a new connection would start without the old debts
+        # Addresses without connections: a new connection must not start without the old debts.
+        self._left: OrderedDict[str, Bucket] = OrderedDict()
 
     def enter(self, address: str) -> Bucket | None:
         """Count one more connection and return the bucket of its address; None if there are too many."""
@@ -93,7 +92,7 @@ class Addresses:
         return place.bucket
 
     def leave(self, address: str) -> None:
-        """Count one less."""
+        """Count one connection less."""
         place = self._open[address]
         place.connections -= 1
         if not place.connections:

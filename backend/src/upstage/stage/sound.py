@@ -1,7 +1,7 @@
 """Sounds and music: one function for each mode. Pure.
 
-Every client fetches the files that these frames name, so they may name only the stage's own. The words in
-`type` and `array` belong to the clients; the server only bounds them.
+Every client fetches the files that these frames name, so they may name only the stage's own. Only clients
+interpret the words in `type` and `array`; the server bounds their length.
 """
 
 import re

@@ -20,7 +20,7 @@ SAID = {
     "made": "Added.",
     "removed": "Removed.",
     "replaced": "Replaced. Everyone sees the new version now.",
-    "not-purged": "Done, but the cache could not be purged yet. Until then it may serve the old version.",
+    "not-purged": "Done, but the cache could not be purged yet. It may serve the old version for a while.",
     "player": "Saved. The change applies from now on.",
 }
 

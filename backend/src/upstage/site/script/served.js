@@ -13,17 +13,17 @@ export const STATIONS = {
 
 // All other outcomes of nginx mean that it has asked an upstream.
 const NGINX = {
-  hit: ["nginx", "hit: a copy of this second"],
+  hit: ["nginx", "hit: a copy less than a second old"],
   self: ["nginx", "its own file, or its own page"],
 };
 
 const VARNISH = {
   hit: ["varnish", "hit: a copy from its memory"],
   stale: ["varnish", "hit: an older copy, while a new one is fetched"],
-  synth: ["varnish", "its own answer"],
+  synth: ["varnish", "its own response"],
   error: ["varnish", "its own page: UpStage did not answer"],
   miss: ["upstage", "miss: Varnish had no copy and asked"],
-  "hit-for-miss": ["upstage", "may not be kept, so Varnish asked"],
+  "hit-for-miss": ["upstage", "hit-for-miss: it may not be stored, so Varnish asked"],
   pass: ["upstage", "pass: not for the cache"],
 };
 
