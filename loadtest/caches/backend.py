@@ -58,7 +58,7 @@ class Watch:
             self.settled = False
 
     def stop(self, **_: Any) -> None:
-        """The run has ended: request the metrics once more, then leave the backend alone."""
+        """Request the metrics once more at the end of the run."""
         if self._kill():
             try:
                 gevent.sleep(SETTLE)

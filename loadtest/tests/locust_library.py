@@ -106,7 +106,7 @@ class WebUI:
         return {row["what"]: (row["verdict"], row["allowed"], row["why"]) for row in self.table("verdict")}
 
     def arguments(self) -> dict[str, Any]:
-        """What the page is told to show."""
+        """The template arguments of the page."""
         return template_arguments(self.get("/").get_data(as_text=True))
 
 

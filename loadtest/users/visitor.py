@@ -22,7 +22,7 @@ class StageVisitor(Browser):
             attend(self.session(), self.identity["key"], self.patience() if seconds is None else seconds)
 
     def patience(self) -> float:
-        """Seconds to stay: a few, or the length of an act."""
+        """Seconds to stay: a few, or 5 to 10 minutes."""
         return random.uniform(3, 10) if self.options.audience == "reloads" else random.uniform(300, 600)
 
     def session(self) -> StageSession:

@@ -1,4 +1,4 @@
-"""Which requests Locust's web UI accepts: those of its own pages, for the target it was started with.
+"""Restricts Locust's web UI to requests of its own pages, for the target that it was started with.
 
 By itself Locust accepts requests from any page in the operator's browser, and starts a load on any host.
 
