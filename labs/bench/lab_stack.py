@@ -1,7 +1,7 @@
 """The containers of a lab: a Compose project that publishes no port, started and removed by the runner.
 
-Compose creates them. The engine's API starts them, runs commands inside and reports what they use, whichever
-version of cgroups the machine has.
+Compose creates them. The engine's API starts them, runs commands inside and reports their CPU time and
+memory, with either version of cgroups.
 """
 
 import json
@@ -27,7 +27,7 @@ HEALTHY_WITHIN = 120  # seconds, each service
 
 
 class Problem(Exception):
-    """Why a measurement is rejected, in words for the report."""
+    """A rejected measurement; the message, for the report, says why."""
 
 
 @dataclass(frozen=True)

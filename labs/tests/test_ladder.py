@@ -151,7 +151,7 @@ def seen_by_varnish(lab: LabStack) -> dict[str, tuple[str, ...]]:
 
 @needs_engine
 @pytest.mark.slow
-def test_how_each_step_speaks_to_varnish(lab: LabStack) -> None:
+def test_each_step_connects_to_varnish_in_its_own_way(lab: LabStack) -> None:
     times = 12
     said = ask(lab, f"{SMALL}?n=NUMBER", times, "classic.localhost", *HOSTS, "upstage.localhost")
     assert {status for _, status, _ in said} == {200}

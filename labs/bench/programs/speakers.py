@@ -1,4 +1,4 @@
-"""Clients of a stage that speak on schedule and measure how long each waits for its own line."""
+"""Clients of a stage that send lines on schedule and measure how long each line takes to come back."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What the report is made of: each lab's results, its published figures, and what its lab.toml declares."""
+"""The input of the report: each lab's results, its published figures, and what its lab.toml declares."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
