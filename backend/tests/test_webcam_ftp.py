@@ -1,4 +1,4 @@
-"""The webcam listener with a real FTP client: from the camera to the page, and what is rejected."""
+"""The webcam listener with a real FTP client: pictures that reach the page, and rejected ones."""
 
 import ftplib
 import socket

@@ -140,7 +140,7 @@ def _port(text: str) -> int:
 
 
 def _listening_port(text: str) -> int:
-    return 0 if text == "0" else _port(text)  # 0: the kernel chooses, the log says which
+    return 0 if text == "0" else _port(text)  # 0: the kernel chooses one; the log has its number
 
 
 def _seconds(text: str) -> float:

@@ -1,4 +1,4 @@
-"""The policy file: what it may contain and what it grants. Pure, but for `load`.
+"""The policy file: its rules and its grants. Pure, except for `load`.
 
 Flash reports no error about a policy it cannot use: it opens no socket. So everything that Flash would
 ignore or misread is an error here, with the file and the line. The rules are those of Adobe's
@@ -204,7 +204,7 @@ class _Reader:
             self._fail(f"<{name}> is not an element of a socket policy")
 
     def _check_attributes(self, name: str, attributes: Mapping[str, str]) -> None:
-        # Behind a DOCTYPE expat drops references it does not know: "a&x;b" would read "ab".
+        # After a DOCTYPE expat drops unknown references: "a&x;b" would read "ab".
         begin = self._parser.CurrentByteIndex
         if b"&" in self._data[begin : self._data.index(b">", begin)]:
             self._fail(f"<{name}>: no & references in attributes, nothing here needs them")

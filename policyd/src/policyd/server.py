@@ -16,7 +16,7 @@ BACKLOG = 1024
 """Connections that the kernel queues while the server is busy; the kernel caps it at somaxconn."""
 
 ACCEPT_PAUSE = 0.2
-"""Seconds to wait when accept fails, e.g. for want of descriptors; connections stay in the backlog."""
+"""Seconds to wait when accept fails, e.g. without a free descriptor; connections stay in the backlog."""
 
 STOP_PATIENCE = 1.0
 """Seconds that open connections get to finish when the server stops; one round trip is enough."""

@@ -43,7 +43,7 @@ class BadSvg(ValueError):
 
 
 class _Pieces(BytesIO):
-    """A file that is read in large pieces, regardless of the size asked for.
+    """A file that is read in large pieces, whatever size the parser requests.
 
     At each piece, Expat before 2.6 parses an unfinished attribute or comment again from its beginning.
     """

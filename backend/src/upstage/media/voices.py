@@ -93,7 +93,7 @@ class Recording:
                 process.signalProcess("KILL")
 
     def failed_with(self, data: bytes) -> None:
-        """Keep what a program has written to standard error."""
+        """Keep a program's messages on standard error."""
         self.errors = (self.errors + data)[:MAX_COMPLAINTS]
 
     def ended(self, succeeded: bool) -> None:

@@ -40,5 +40,5 @@ class Turns:
                 self._queue.popleft()()
                 if self._clock() >= end:
                     break
-        finally:  # the reactor logs what a piece raises; the rest of the queue still runs
+        finally:  # the reactor logs exceptions; the rest of the queue still runs
             self._schedule()

@@ -92,12 +92,12 @@ class Stage:
 
     @property
     def players(self) -> int:
-        """How many members count as players."""
+        """The number of members that count as players."""
         return sum(member.acts for member in self.members)
 
     @property
     def audience(self) -> int:
-        """How many members do not count as players."""
+        """The number of members that do not count as players."""
         return len(self.members) - self.players
 
     @property

@@ -127,10 +127,10 @@ def _ident(stages: Stages, member: Member, message: Message) -> None:
 
 def _join(stages: Stages, member: Member, message: Message) -> None:
     """JOIN sends a whole stage, so it runs in turn: it must not delay the frames of other members."""
-    member.in_turn(partial(_come_in, stages, member, message.need("stage_ID")))
+    member.in_turn(partial(_join_stage, stages, member, message.need("stage_ID")))
 
 
-def _come_in(stages: Stages, member: Member, stage_id: str) -> None:
+def _join_stage(stages: Stages, member: Member, stage_id: str) -> None:
     stage = stages.by_id.get(stage_id)
     if stage is None:
         member.send(encode("ERR_DOUBLE_LOGIN", msg="There is no such stage."))

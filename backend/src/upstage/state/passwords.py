@@ -48,7 +48,7 @@ class Passwords:
 
     @property
     def queued(self) -> int:
-        """How many passwords are being checked or hashed."""
+        """The number of passwords being checked or hashed."""
         return self._waiting
 
     def start(self) -> None:

@@ -48,7 +48,7 @@ class Store:
         self._thread.start()
 
     async def stop(self) -> None:
-        """Write what is queued, close the database and end the thread."""
+        """Write queued chat lines, close the database and end the thread."""
         while self._writing:
             await self.run(lambda: None)  # the thread runs this after the lines that are being written
         if self._unwritten:

@@ -44,7 +44,7 @@ class Body(Protocol):
         """Take or drop a piece; never raise."""
 
     def discard(self) -> None:
-        """Remove what is left; called at the end of the request."""
+        """Remove the data; called at the end of the request."""
 
 
 class BodyRouter(Protocol):
@@ -84,7 +84,7 @@ class SiteRequest(server.Request):
             self.content.write(data)
 
     def setResponseCode(self, code: int, message: bytes | None = None) -> None:
-        """Set the status, with the standard's phrase even where Twisted does not know it."""
+        """Set the status with the standard's phrase, also for statuses that Twisted lacks."""
         super().setResponseCode(code, message or HTTPStatus(code).phrase.encode())
 
     def process(self) -> None:

@@ -36,9 +36,8 @@ class Rejected(Exception):
 class WorkshopNode(PrivateNode):
     """A page of the workshop. A subclass renders it and implements its actions."""
 
-    actions: tuple[
-        str, ...
-    ] = ()  # the method of `put` is `do_put`; it returns the next URL and a key of SAID
+    # The method of `put` is `do_put`; it returns the next URL and a key of SAID.
+    actions: tuple[str, ...] = ()
 
     def may(self, player: Player) -> bool:
         """Return whether a player may see this page."""
