@@ -1,6 +1,6 @@
 """The load test: six classes of users with their weights, and five load shapes.
 
-The classes say what a user does; `users/` has how. The web UI offers every class and shape of this file.
+The classes list a user's tasks; `users/` implements them. The web UI offers all classes and shapes.
 """
 
 import random
@@ -32,7 +32,7 @@ SHAPES = (CurtainUp, Slashdot, Interval, LongRun, Step)
 
 
 class Audience(StageVisitor):
-    """A browser: loads the stage and all files it names, joins over the raw socket, chats, then reloads."""
+    """A browser: loads the stage and all files it names, joins over the stage socket, chats, then reloads."""
 
     weight = 10
     wait_time = between(2, 5)
@@ -56,7 +56,7 @@ class WebAudience(WebSocketVisitor, Audience):
 
 
 class FlashClient(User):
-    """A Flash player without its page: fetches the socket policy, joins over the raw socket, chats."""
+    """A Flash player without its page: fetches the socket policy, joins over the stage socket, chats."""
 
     weight = 2
     wait_time = between(1, 3)

@@ -101,7 +101,7 @@ def _choose(environment: Environment) -> None:
 def _keep_user_count_editable(environment: Environment) -> None:
     """Tell the page that every shape reads the number of users, as all of ours do.
 
-    Locust's page asks only the shape of the last run. Without one it disables the field and sends 0.
+    Locust's page checks only the shape of the last run. Without one it disables the field and sends 0.
     """
     assert environment.web_ui
     app = environment.web_ui.app

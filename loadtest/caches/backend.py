@@ -27,7 +27,7 @@ SETTLE = 0.5  # seconds after the last user stopped, for requests still on their
 
 
 class Watch:
-    """What the backend has reported about the current run.
+    """The backend's reports about the current run.
 
     `asked`: requests of this run by the backend's classes of paths. `settled`: no further report will come.
     """

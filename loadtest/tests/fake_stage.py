@@ -1,6 +1,6 @@
 """A stage on loopback: enough of the protocol to join and chat, with faults to choose.
 
-It listens for the raw socket and for the policy; `/ws` of the fake site leads here, too.
+It listens for the stage socket and for the policy; `/ws` of the fake site leads here, too.
 """
 
 import itertools
@@ -124,7 +124,7 @@ class FakeStage:
 
 
 class StageSocket(Origin):
-    """The raw socket."""
+    """The stage socket."""
 
     def __init__(self, stage: FakeStage) -> None:
         self.stage = stage

@@ -1,4 +1,4 @@
-"""What a Cache-Status says about each tier."""
+"""The outcome at each tier, from a Cache-Status."""
 
 import pytest
 

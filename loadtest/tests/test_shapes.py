@@ -15,7 +15,7 @@ from shapes import Interval, Part, Timetable
 def ticks(
     shape: type[Timetable], monkeypatch: pytest.MonkeyPatch, run_time: int | None = None, users: int = 200
 ) -> list[tuple[int, float] | None]:
-    """What a shape asks for in each of 400 seconds; the form sends `users` and has offered 20."""
+    """A shape's number of users in each of 400 seconds; the form sends `users` and has offered 20."""
     monkeypatch.setattr(Timetable, "users", 20)
     options = SimpleNamespace(num_users=users, run_time=run_time)
     timetable: Any = shape()

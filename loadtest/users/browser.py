@@ -1,4 +1,4 @@
-"""What all users with a browser have in common: HTTP requests, each checked and reported."""
+"""The base class of all users with a browser: HTTP requests, each checked and reported."""
 
 from argparse import Namespace
 from collections.abc import Callable
@@ -101,7 +101,7 @@ class Browser(FastHttpUser):
         return "key" in self.identity
 
     def read_page(self, html: str) -> str | None:
-        """Store what the stage page names; return its fault, if any."""
+        """Store the files that the stage page names; return its fault, if any."""
         self.assets = page.assets(html, self.stage_url)
         return checks.stage_fault(self.assets)
 

@@ -1,4 +1,4 @@
-"""A connection to the stage under gevent: frames over the raw socket or the WebSocket.
+"""A connection to the stage under gevent: frames over the stage socket or the WebSocket.
 
 Knows nothing of Locust, so it can be tested, and used, without it:
 

@@ -91,7 +91,7 @@ class StageSession:
             self._connection.close()
 
     def actions(self) -> Iterator[float]:
-        """What this user does: yields pauses in seconds, and acts between them."""
+        """Act, and yield the pauses between two actions, in seconds."""
         while self.options.chat_rate > 0:
             yield random.expovariate(self.options.chat_rate / 60)
             if self.applause and random.random() < 0.5:

@@ -11,7 +11,7 @@ from users.session import StageSession
 
 
 class StageVisitor(Browser):
-    """Loads the stage, joins it over the raw socket, stays and leaves."""
+    """Loads the stage, joins it over the stage socket, stays and leaves."""
 
     abstract = True
     row_type = "stage"

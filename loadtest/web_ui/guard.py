@@ -64,7 +64,7 @@ def is_ours(host: str, names: list[str]) -> bool:
 
 
 def from_another_page() -> bool:
-    """Whether a page of another origin sent this request; browsers tell by these headers."""
+    """Whether a page of another origin sent this request; browsers send these headers."""
     if site := request.headers.get("Sec-Fetch-Site"):
         return site not in ("same-origin", "none")
     origin = request.headers.get("Origin")
