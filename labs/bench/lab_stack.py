@@ -32,7 +32,7 @@ class Problem(Exception):
 
 @dataclass(frozen=True)
 class Usage:
-    """What a service uses: CPU seconds since its start, bytes of memory now, and its memory limit."""
+    """The use of a service: CPU seconds since its start, bytes of memory now, and its memory limit."""
 
     cpu_seconds: float
     memory_bytes: int
@@ -102,7 +102,7 @@ class LabStack:
         return out
 
     def usage(self, services: Sequence[str]) -> dict[str, Usage]:
-        """What each service uses. Takes up to a second where the engine samples once a second."""
+        """The use of each service. Takes up to a second with an engine that samples once a second."""
         with ThreadPoolExecutor(len(services)) as pool:
             return dict(zip(services, pool.map(self._usage, services), strict=True))
 
