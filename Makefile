@@ -33,7 +33,7 @@ reload: ## load the changed nginx and Varnish files without dropping a request
 	@bin/stack reload
 
 ##@ Measure
-load: ## load the running stack for 30 seconds; judge the run by loadtest/verdict/thresholds.toml
+load: ## load the running stack for 30 seconds and judge the run by loadtest/verdict/thresholds.toml
 	@bin/stack load
 
 lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them)
@@ -43,11 +43,11 @@ bench: ## run every lab and write a report (FULL=1: as long as in the articles, 
 	@bin/bench
 
 ##@ Develop
-test: ## what a change can break, on a stack of its own (ONLY=static, unit, vtc, images, containers, native, browser, labs)
+test: ## run the tests that a change can break, on a stack of their own (ONLY=static, unit, vtc, images, containers, native, browser, labs)
 	@bin/test
 
-test-all: ## the rest: native mode in full, every lab, newest versions, fuzzing
+test-all: ## run the rest: native mode in full, every lab, newest versions, fuzzing
 	@bin/test slow
 
-lock: ## resolve the Python requirements anew
+lock: ## update the Python lock files
 	@bin/lock

@@ -1,4 +1,4 @@
-"""Exit 0 when the URL given answers 2xx within 3 seconds, 1 when not."""
+"""Exit 0 if the given URL answers 2xx within 3 seconds, otherwise 1."""
 
 import sys
 import urllib.error

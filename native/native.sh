@@ -9,7 +9,7 @@ NATIVE_RUN=/tmp/proscenium-$(id -u)/$COMPOSE_PROJECT_NAME
 export NATIVE_NET NATIVE_DATA NATIVE_RUN
 PATH=$PATH:/usr/sbin
 
-# Exports the addresses. Only in native mode: Compose would take SERVER_NAMES for the user's.
+# Exports the addresses, in native mode only: Compose would take SERVER_NAMES for the user's.
 native_environment() {
     local file
     set -a
@@ -82,7 +82,7 @@ native_up() {
     prepare_native_folders
     .venv/bin/supervisord -c native/supervisord.conf
     for service in "${native_services[@]}"; do
-        supervisorctl start "$service" >/dev/null & # always takes a second; the health check is quicker
+        supervisorctl start "$service" >/dev/null & # takes at least a second; the health check is quicker
         wait_for_native_health "$service"
     done
     wait
@@ -124,7 +124,7 @@ native_down() {
 native_clean() { native_down && rm -rf "$NATIVE_DATA" "$NATIVE_RUN"; }
 native_status() {
     local service
-    supervisorctl status || true # its exit code tells of stopped programs, as the table does
+    supervisorctl status || true # it fails if a program has stopped, which the table shows too
     for service in "${native_services[@]}"; do
         if native_health "$service"; then say "$service healthy"; else say "$service NOT healthy"; fi
     done

@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh SERVICE: becomes that service's program, as supervisord starts it. compose.yaml says the same for containers;
-# the addresses are those of addresses.env.
+# run.sh SERVICE: runs that service's program for supervisord, as compose.yaml does in a container. The addresses come
+# from addresses.env.
 set -eu
 
 # backend NAME ADDRESS: an UpStage server with sockets and an address of its own.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Gives the running nginx the files and settings as they are now, without losing a request. nginx names a mistake with
+# Loads the current files and settings into the running nginx without losing a request. nginx reports a mistake with
 # file and line, and keeps its old configuration.
 . "$(dirname "$0")/scripts/render.sh"
 nginx -t -q -e stderr -p "$PREFIX" -c "$configuration"

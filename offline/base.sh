@@ -5,7 +5,7 @@ image=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The mirror that this machine installs from is the one known to answer.
+# Use the mirror that this machine installs from: it is known to answer.
 # shellcheck disable=SC2016  # apt expands these names
 read -r origin mirror < <(apt-get indextargets --format '$(ORIGIN) $(COMPONENT) $(REPO_URI)' |
     awk '($1 == "Debian" || $1 == "Ubuntu") && $2 == "main" && $3 !~ /security/ { print $1, $3; exit }')

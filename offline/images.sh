@@ -51,14 +51,14 @@ offline_content() {
 
 ensure_base() {
     if here proscenium/base:trixie; then return; fi
-    may_install || die "Without a registry the images are built from Debian packages, which takes root on Debian or Ubuntu. Type: sudo make up, or make up MODE=native"
+    may_install || die "Without a registry the images are built from Debian packages, which needs root on Debian or Ubuntu. Type: sudo make up, or make up MODE=native"
     has debootstrap || { step "Installing debootstrap"; install_packages debootstrap; }
     step "Making the offline base image (debootstrap, about half a minute)"
     quietly debootstrap offline/base.sh proscenium/base:trixie
 }
 
-# --- Plain Compose commands. Compose reads compose.override.yaml by itself, so a link to offline/compose.yaml tells it
-# the names of the offline images. The user may have another file there, which stays.
+# --- Plain Compose commands. Compose reads compose.override.yaml by itself, so a link to offline/compose.yaml gives it
+# the names of the offline images. A file of the user's under that name stays.
 
 override=compose.override.yaml
 override_is_ours() { [ "$(readlink $override)" = offline/compose.yaml ]; }

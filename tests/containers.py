@@ -51,14 +51,14 @@ class Containers:
         return self._docker("compose", "-p", self.project, "ps", "-q", service).strip()
 
     def picture(self) -> None:
-        """Give the backend a new picture of a webcam."""
+        """Give the backend a new webcam picture."""
         folder = "/srv/media/video"
         write = f"head -c 20000 /dev/urandom >{folder}/new && mv {folder}/new {folder}/flood.jpg"
         script = f"mkdir -p {folder} && {write}"
         self._docker("exec", self.container("backend"), "sh", "-c", script)
 
     def killed(self, since: float) -> list[str]:
-        """Lines of the logs since then that tell of a process that did not end by itself."""
+        """Log lines since then about processes that were killed."""
         found = []
         for service in SERVICES:
             log = self._docker("logs", "--since", f"{since:.3f}", self.container(service), errors=True)

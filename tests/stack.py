@@ -43,7 +43,7 @@ class Stack:
     )
     printed: str = ""  # by the first `make up`
     settings: dict[str, str] = field(default_factory=dict)  # any other line of .env
-    # All of 127.0.0.0/8 is loopback; a user would choose a network below 64.
+    # All of 127.0.0.0/8 is loopback; networks from 64 on do not collide with one that a user chooses.
     native_net: str = field(default_factory=lambda: f"127.{random.randint(64, 254)}.{random.randint(0, 254)}")
 
     @property
@@ -114,7 +114,7 @@ class Stack:
             self._run(ctl, "-s", f"unix://{control}", action, service)
 
     def restart(self, service: str) -> None:
-        """Restart a service; wait until every tier has noticed."""
+        """Restart a service; wait until every service has noticed."""
         self.control("restart", service)
         self.wait_until_ready()
         wait_for_quiet_network()

@@ -37,7 +37,7 @@ def test_two_browsers_and_a_raw_socket_chat(stack: Stack, visit: Visit, complain
     first.locator("#chat-input").press("Enter")
     for page in (first, second):
         expect(page.locator("#chat-log")).to_contain_text("a line from a browser")
-    # On the wire no line is ever markup: an old client would have drawn it as such.
+    # No line is sent as markup, which an old client would render.
     assert raw.until("ANONTEXT")[-1]["text"] == "a line from the raw socket &lt;b&gt;& more&lt;/b&gt;"
     assert raw.until("ANONTEXT")[-1]["text"] == "a line from a browser"
 

@@ -1,4 +1,4 @@
-"""The commands on machines without an engine, images or programs, simulated by a PATH of our choosing."""
+"""The commands on machines without an engine, images or programs, simulated by a PATH of the test's own."""
 
 import os
 import re
@@ -297,7 +297,7 @@ def test_plain_compose_hears_of_the_offline_images(bare: Path) -> None:
     for _ in range(2):
         assert choose_images(bare).endswith("proscenium/nginx:offline\n")
         assert override.resolve() == bare / "offline" / "compose.yaml"
-    # Names that the user has set say nothing about the official images.
+    # Images that the user has named say nothing about the official ones.
     choose_images(bare, NGINX_IMAGE="proscenium/nginx:newest", PYTHON_IMAGE="proscenium/python:newest")
     assert override.is_symlink()
     (bare / "registry").touch()

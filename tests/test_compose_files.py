@@ -93,7 +93,7 @@ def test_nginx_is_stopped_by_sigterm(composed: dict) -> None:  # type: ignore[ty
 
 
 def test_only_tmp_is_a_tmpfs_and_it_has_no_owner(composed: dict) -> None:  # type: ignore[type-arg]
-    """Podman refuses an owner (`unknown mount option "uid=101"`). runc before 1.1.8 gives a mount the mode of
+    """Podman rejects an owner (`unknown mount option "uid=101"`). runc before 1.1.8 gives a mount the mode of
     the folder below it when a container is started again (runc#3911); every image has /tmp open to all."""
     for name, service in composed["services"].items():
         for mount in service.get("tmpfs", []):
@@ -127,7 +127,7 @@ def test_every_image_and_host_port_is_a_setting_and_documented() -> None:
     for name, default in re.findall(r"\$\{(\w+):-([^}]*)}", source):
         default = re.sub(r"/dev/null|\$.*", "", default)  # how a mount says "none"; what Compose works out
         if name.endswith("_IMAGE"):
-            default = ""  # the version stands in compose.yaml only
+            default = ""  # only compose.yaml has the version
         if (name, default) == ("LOADTEST_WORKERS", "1"):
             continue  # `replicas` must be a number; empty means one
         assert re.search(rf"^#?{name}={re.escape(default)}$", example, re.M), (

@@ -150,7 +150,7 @@ def test_without_varnish_nginx_sends_our_503_page(stack: Stack) -> None:
 
 
 def test_nginx_stops_while_a_stage_socket_is_open(stack: Stack) -> None:
-    """With the image's own signal nginx waits for the socket until the engine kills it after 10 s."""
+    """With the image's own signal nginx would wait for the socket until the engine kills nginx after 10 s."""
     container = inspect(stack, "nginx")
     image = subprocess.check_output(["docker", "image", "inspect", container["Image"]], text=True)
     assert json.loads(image)[0]["Config"]["StopSignal"] == "SIGQUIT"

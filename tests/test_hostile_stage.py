@@ -25,5 +25,5 @@ def test_forty_hostile_clients_do_not_stop_the_stage(stack: Stack, kind: str) ->
     assert done.returncode == 0, done.stderr
     quiet, attacked = map(json.loads, done.stdout.splitlines())
     assert attacked["health_failures"] == 0
-    # Without a budget for each client it was seconds; the margin is for busy machines.
+    # Without a budget for each client it took seconds; the margin is for busy machines.
     assert attacked["p50_ms"] < quiet["p50_ms"] + 250

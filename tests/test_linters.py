@@ -1,4 +1,4 @@
-"""The linters: Python, shell, Dockerfiles, nginx, and line ends."""
+"""The linters: Python, shell, Dockerfiles, nginx, and line endings."""
 
 import json
 import os

@@ -51,7 +51,7 @@ def test_without_a_backend_the_run_fails_with_the_reason(stack: Stack) -> None:
         stack.wait_until_ready()
 
 
-@pytest.mark.slow  # likewise
+@pytest.mark.slow  # the same holds here
 @pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
 def test_without_a_cache_the_run_fails_with_the_reason(stack: Stack) -> None:
     options = "--headless -u 6 -r 6 -t 20s --thresholds verdict/thresholds.toml --topology nginx.localhost"

@@ -63,7 +63,7 @@ def test_every_tool_follows_the_table(path: str) -> None:
 
 
 def test_no_tool_has_more_endings_than_the_table() -> None:
-    """What a sample of paths could not show."""
+    """An ending that no sample above has would go unnoticed."""
     (listed,) = re.findall(r"\\\.\((.*?)\)", (REPO / "varnish" / "media.vcl").read_text())
     assert sorted(listed.replace("jpe?g", "jpg|jpeg").split("|")) == sorted(ENDINGS["cached"])
     for file in (REPO / "nginx").glob("**/*.conf*"):

@@ -80,7 +80,7 @@ def test_the_whole_stack_runs_on_podman(podman: tuple[Stack, str]) -> None:
     services = set(stack.compose("config", "--services").split())
     assert set(stack.compose("ps", "--services").split()) == services
 
-    # classic goes by name, looked up anew every 2 s, at one of two name servers.
+    # classic reaches Varnish by name, which nginx looks up every 2 s at one of two name servers.
     for _ in range(3):
         for host in HOSTS:
             url = f"http://{address}:{stack.ports['HTTP_PORT']}/admin/id?{uuid.uuid4().hex}"

@@ -32,20 +32,20 @@ def test_a_404_is_not_stored(name: str) -> None:
     assert "not stored; for 120 s requests for this do not wait for each other (hit-for-miss)" in text
     assert "kept for" not in text
     assert "Cache-Control: no-store" in text
-    assert ("the last answer could not be kept" in text) == (name == "not-found-again")
+    assert ("the last response could not be stored" in text) == (name == "not-found-again")
 
 
 def test_a_stale_copy_is_served_while_one_request_fetches() -> None:
     assert explained("stale").splitlines()[2:] == [
         "a copy that expired 5 s ago: served at once, while one request fetches",
         "hit -> deliver found",
-        "deliver -> deliver on its way",
+        "deliver -> deliver sent",
         "done after 2.2 ms",
         "in the background a fetch for later requests",
         "backend_fetch -> fetch the backend is asked",
         "over a connection that was open to upstage",
         "answered 200 after 0.1 ms, Cache-Control: max-age=0, s-maxage=1",
-        "backend_response -> deliver its answer is taken",
+        "backend_response -> deliver its response is accepted",
         "kept for 1 s, and for another 86400 s in case the backend fails",
     ]
 
@@ -85,7 +85,7 @@ def test_on_the_running_stack(stack: Stack) -> None:
     stale = stack.make("trace", f"URL={page}")
     assert "detail=stale" in stale, stale
     assert "s ago: served at once, while one request fetches" in stale, stale
-    assert stale.index("on its way") < stale.index("in the background"), stale
+    assert stale.index("deliver -> deliver") < stale.index("in the background"), stale
 
 
 def test_a_url_that_is_none_is_rejected(stack: Stack) -> None:

@@ -3,7 +3,7 @@
 # are passed or rejected.
 
 sub vcl_recv {
-    # The cache key is one host and one path. Varnish before 9.0 accepts "https://elsewhere/" as a path.
+    # The cache key is one host and one path. Varnish before 9.0 accepts "https://other.example/" as a path.
     if (req.url !~ "^/" || req.http.Host !~ "^[0-9A-Za-z._:\[\]-]*$") {
         return (synth(400));
     }
@@ -15,7 +15,7 @@ sub vcl_recv {
 }
 
 sub vcl_req_method {
-    # Emptying the cache is not for the public.
+    # Clients may not purge; purge.vcl answers the backend.
     if (req.method == "PURGE" || req.method == "BAN") {
         return (synth(405));
     }

@@ -1,7 +1,7 @@
-# The VCL of classic.localhost: that of 2011, rule by rule and in its order, in today's language.
+# The VCL of classic.localhost: the rules of 2011, in their order, in VCL 4.1.
 #
-# Some rules need no line any longer, because the built-in VCL has them now, or a file that the default host reads too;
-# the comment in their place says which. docs/vcl-2011-to-4.1.md has the old lines beside the new ones.
+# Some rules no longer need a line, because the built-in VCL has them now, or a file that the default host uses too; the
+# comment in their place says which. docs/vcl-2011-to-4.1.md has the old lines beside the new ones.
 
 vcl 4.1;
 
@@ -13,7 +13,7 @@ backend default none;
 # The backend "upstage"; its limits are in limits.vcl, to be tuned.
 include "backends.vcl";
 
-# Not in the article: one spelling, clean addresses.
+# Not in the article: one spelling for each request, clean client addresses.
 include "normalise.vcl";
 
 # "Set the backend for domain": several UpStages behind one Varnish would be several of these.
@@ -23,19 +23,19 @@ sub vcl_recv {
     }
 }
 
-# Not in the article: replaced pictures withdrawn, no purging from outside, an old copy rather than an error.
+# Not in the article: the backend purges replaced pictures, clients cannot purge, an old copy replaces an error.
 include "purge.vcl";
 include "checks.vcl";
 include "stale.vcl";
 
-# "Allow purging of cache using shift + reload": the object is fetched anew, for every client.
+# "Allow purging of cache using shift + reload": the object is fetched again, for every client.
 # https://varnish-cache.org/docs/7.1/reference/vcl-var.html (req.hash_always_miss)
 sub vcl_recv {
     # Not on the second attempt (stale.vcl), which wants the old copy.
     set req.hash_always_miss = (req.restarts == 0 && req.http.Cache-Control ~ "no-cache");
 }
 
-# "Do not cache /admin/ or /swf/". Nor webcam frames: in 2011 they would have stood still for 12 hours.
+# "Do not cache /admin/ or /swf/". Nor webcam pictures, which the rule for media would keep for 12 hours.
 include "passed.vcl";
 
 # "Unset any cookies and authorization data for static media", "cache images for 12 hours".

@@ -1,8 +1,8 @@
 # The VCL of the default host: it serves whatever the backend has already produced.
 #
 # The files below are one program, read in the order a request meets them. Where two files define the same subroutine,
-# Varnish runs both, one after the other, and then its own built-in VCL. No file replaces that built-in code (which
-# knows, for one, that a request with a cookie is private); they add to its hooks: vcl_req_cookie, vcl_beresp_control ...
+# Varnish runs both, one after the other, and then its own built-in VCL. No file replaces that built-in code (which, for
+# example, passes requests with a cookie); they add to its hooks: vcl_req_cookie, vcl_beresp_control ...
 # https://varnish-cache.org/docs/7.1/users-guide/vcl-built-in-subs.html
 #
 # README.md lists the rules with the test of each.
@@ -11,18 +11,18 @@ vcl 4.1;
 
 import std;
 
-include "backends.vcl";     # where the backend is: written by start.sh
+include "backends.vcl";     # the backend and its address: written by start.sh
 include "normalise.vcl";    # one spelling for each request, and no trusted header from a client
-include "extras.vcl";       # what this deployment adds: written by start.sh, empty here
-include "purge.vcl";        # how the backend withdraws a replaced picture
+include "extras.vcl";       # additions of this deployment: written by start.sh, empty here
+include "purge.vcl";        # how the backend purges a replaced picture
 include "checks.vcl";       # malformed and unsupported requests: 400, 405, 414, 501
 include "routes.vcl";       # the health check and WebSockets
-include "passed.vcl";       # what never meets the cache: /admin, /swf, /ws, /media/video
-include "media.vcl";        # what is the same for every client: cached for 12 hours
+include "passed.vcl";       # paths that bypass the cache: /admin, /swf, /ws, /media/video
+include "media.vcl";        # files that are the same for every client: cached for 12 hours
 include "stale.vcl";        # expired copies, and a backend that does not answer
 include "store.vcl";        # what may be stored, and for how long
 include "gzip.vcl";         # text is compressed once, when it is stored
 include "pages.vcl";        # the pages that Varnish writes itself
 include "report.vcl";       # Cache-Status and Server-Timing: every response says what happened
-include "large_media.vcl";  # which files nginx sends from the disk
-include "microcache.vcl";   # what nginx may cache until the end of the second
+include "large_media.vcl";  # files that nginx sends from the disk
+include "microcache.vcl";   # responses that nginx may cache until the end of the second

@@ -1,5 +1,6 @@
-# Compresses text once, when it is stored. Varnish sends it compressed to every client that accepts that, and unpacks it
-# for the others. (nginx would compress anew for every response. On classic.localhost it does, after the article.)
+# Compresses text once, when it is stored. Varnish sends it compressed to every client that accepts that, and
+# decompresses it for the others. (nginx would compress every response again. On classic.localhost it does, as in the
+# article.)
 #
 # Pictures and sounds are compressed formats already, and below the size of a packet there is nothing to gain. Varnish
 # itself sets Vary, and makes a strong ETag a weak one, because the bytes are no longer the backend's.

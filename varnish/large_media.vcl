@@ -1,6 +1,6 @@
-# Large media stay on the disk. If nginx has announced the disk (X-Accel-Media), the backend answers with the name of the
-# file in X-Accel-Redirect; other clients get the body. The two responses are variants, by Vary. Of the first, Varnish
-# stores the headers; nginx takes the file from the disk and serves ranges and 304 by itself.
+# Large media stay on the disk. If nginx says that it can read the disk (X-Accel-Media), the backend answers with the
+# name of the file in X-Accel-Redirect; other clients get the body. The two responses are variants, by Vary. Varnish
+# stores the headers of the first; nginx reads the file from the disk and serves ranges and 304 by itself.
 
 sub vcl_deliver {
     if (resp.http.X-Accel-Redirect) {

@@ -1,4 +1,4 @@
-# How long, and how often, a backend may be kept busy. Included inside a backend { }.
+# Time and connection limits of a backend. Included inside a backend { }.
 # https://varnish-cache.org/docs/7.1/reference/vcl-backend.html
 
 .connect_timeout = 1s;          # nearby: it accepts within a millisecond or not at all

@@ -1,5 +1,5 @@
-# What is the same for every client: pictures, sounds, scripts, styles. Cached for 12 hours, whatever the backend's headers
-# say; those go on to the browser unchanged.
+# Files that are the same for every client: pictures, sounds, scripts, styles. Cached for 12 hours, whatever the
+# backend's headers say; the browser gets those headers unchanged.
 
 sub vcl_recv {
     if (req.url ~ "^/(media|speech)/" ||
@@ -8,7 +8,7 @@ sub vcl_recv {
     }
 }
 
-# Without a cookie the backend cannot answer for one user only. So even a page whose URL pretends to be a picture
+# Without a cookie the backend cannot tailor a response to one user. So even a page whose URL pretends to be a picture
 # (/private.html/x.png) is safe to cache: it was fetched without credentials.
 sub vcl_req_cookie {
     if (req.http.X-Media) {

@@ -1,15 +1,15 @@
-# What nginx may cache until the end of the second, so that a crowd causes one request to Varnish for each file and
-# second.
+# Responses that nginx may cache until the end of the second, so that a crowd causes one request to Varnish for each
+# file and second.
 #
-# Varnish decides, because only Varnish knows the origin of a response: a fresh copy, the same for every client, and
-# small enough for nginx's memory. (Only a copy, so that nginx repeats a true report: a hit.) nginx connects to the
-# listener "unix", and stores nothing without this header.
+# Varnish decides, because only Varnish knows how it got a response. It must be a fresh copy, the same for every client,
+# and small enough for nginx's memory. (Only a copy, because nginx repeats its Cache-Status, "hit".) nginx connects to
+# the listener "unix", and stores nothing without this header.
 #
-# "@" and a time: valid until the end of that second. A plain "1" could last for almost two, and an object that the backend
-# has purged must be gone after one. https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_valid
+# "@" and a time: valid until the end of that second. A plain "1" could last for almost two, and an object that the
+# backend has purged must be gone after one. https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_valid
 
-# The length, while it is known: after compression Varnish no longer states one, but the object is no longer than
-# before. A response of unknown length is too long.
+# Check the length before compression: afterwards Varnish states none, but the object is no longer than before. A
+# response of unknown length counts as too long.
 sub vcl_backend_response {
     unset beresp.http.X-Small;
     if (std.integer(beresp.http.Content-Length, 81921) <= 81920) {

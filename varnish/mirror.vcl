@@ -1,6 +1,6 @@
-# The backend "mirror" (MIRROR_ADDRESS; start.sh declares it): a stand-by with the same content, as the article had one
-# at the festival. Varnish asks it while the first backend is sick, and returns to the first one when the probe finds
-# that healthy again. https://varnish-cache.org/docs/7.1/reference/vmod_directors.html
+# The backend "mirror" (MIRROR_ADDRESS; start.sh declares it): a standby with the same content, as the article had at
+# the festival. Varnish uses it while the first backend is sick, and returns to the first when the probe finds it
+# healthy again. https://varnish-cache.org/docs/7.1/reference/vmod_directors.html
 
 import directors;
 

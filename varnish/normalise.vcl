@@ -1,7 +1,7 @@
-# One spelling for each request, so that one object serves it; and no header that later rules trust comes from a client.
+# Gives each request one spelling, so that one object serves it, and replaces or checks headers that later rules trust.
 
 sub vcl_recv {
-    # A restarted request (stale.vcl) has been normalised before.
+    # A restarted request (stale.vcl) is already normalised.
     if (req.restarts == 0) {
         call normalise_host;
         call normalise_client;
@@ -49,7 +49,7 @@ sub normalise_client {
     unset req.http.Proxy;
 }
 
-# VCL has no variables: a note from one subroutine to the next is a request header. A client must not set our notes.
+# VCL has no variables: one subroutine passes notes to the next in request headers, which a client must not set.
 sub drop_private_notes {
     unset req.http.X-Media;         # media.vcl
     unset req.http.X-Outcome;       # report.vcl

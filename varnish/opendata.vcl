@@ -7,7 +7,7 @@
 
 sub vcl_recv {
     # The client's address for the application's log: Apache's mod_remoteip (in 2014: mod_rpaf) reads it from here. No
-    # proxy stands before this Varnish, so an incoming value is only a claim.
+    # proxy is in front of this Varnish, so an incoming value is only a claim.
     set req.http.X-Forwarded-For = client.ip;
 
     if (req.url !~ "^/search") {

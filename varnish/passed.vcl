@@ -1,4 +1,4 @@
-# What never meets the cache: the workshop, the Flash client, WebSockets, webcam frames.
+# Paths that bypass the cache: the workshop, the Flash client, WebSockets, webcam pictures.
 
 sub vcl_recv {
     # The pattern ends at a slash: /admin/ is the workshop, /administrator is an ordinary page.

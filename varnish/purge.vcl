@@ -1,4 +1,4 @@
-# Withdraws one file from the cache, when the backend has replaced or deleted it, or everything with a certain tag.
+# Purges a file that the backend has replaced or deleted, or everything with a certain tag.
 #
 #   PURGE /media/x.png            this path, on every host, with every query
 #   PURGE /  and  X-Tag: demo     every object with this word among its X-Cache-Tags, which the backend sets
@@ -13,7 +13,7 @@ sub vcl_recv {
             return (synth(405));
         }
         # A purge would drop the object of one host, but the same file is cached for each. A ban drops them all. It
-        # tests the object only (obj., not req.), so that Varnish can work it off in the background and forget it.
+        # tests the object only (obj., not req.), so that Varnish can apply it in the background and then drop it.
         set req.http.X-Ban = "obj.http.X-Path == " + regsub(req.url, "\?.*", "");
         if (req.http.X-Tag) {
             # The tag becomes part of a regular expression, so it must not contain special characters.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Loads the VCL anew into the running varnishd: no request is dropped and the cache stays full. varnishd names a file
-# that does not compile, with the line, and keeps the old version.
+# Reloads the VCL of the running varnishd: no request is dropped and the cache stays full. If a file does not compile,
+# varnishd reports file and line and keeps the old version.
 set -eu
 . "$(dirname "$0")/settings.sh"
 
@@ -16,7 +16,7 @@ cli vcl.load "$default" default.vcl || {
 cli vcl.label classic "$classic"
 cli vcl.use "$default"
 
-# The versions before. A request in progress keeps its version until the end of the response.
+# Discard the older versions. A request in progress keeps its version until the end of the response.
 for name in $(cli vcl.list); do
     case $name in
     "$classic" | "$default") ;;

@@ -1,4 +1,5 @@
-# Every response says what happened, in Cache-Status (RFC 9211) and, for a browser's developer tools, in Server-Timing.
+# Every response says how it was handled, in Cache-Status (RFC 9211) and, for a browser's developer tools, in
+# Server-Timing.
 #
 #   outcome        Cache-Status: varnish; ...           what happened
 #   hit            hit; ttl=43190                       a fresh copy
@@ -9,8 +10,8 @@
 #   error          fwd=...; detail=error                the backend failed: our 503 page
 #   synth          detail=synth                         Varnish's own page; the backend was not asked
 #
-# "uri-miss" also covers a copy that was too old to use: VCL cannot tell the two apart. An open WebSocket (pipe) has no
-# report: after "pipe" the bytes are the backend's.
+# "uri-miss" also covers a copy that was too old to use: VCL cannot tell the two apart. A WebSocket (pipe) has no report,
+# because VCL does not see its response.
 
 sub vcl_hit {
     set req.http.X-Outcome = "hit";
@@ -37,7 +38,7 @@ sub vcl_pass {
     }
 }
 
-# These notes are not for the backend. (X-Media goes along: vcl_backend_response can read only what was sent.)
+# These notes are not for the backend. (X-Media is sent: vcl_backend_response can read only the headers that were.)
 sub vcl_backend_fetch {
     unset bereq.http.X-Outcome;
     unset bereq.http.Cache-Status;

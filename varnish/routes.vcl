@@ -1,7 +1,7 @@
 # The health check and WebSockets.
 
 sub vcl_recv {
-    # The container's health check: Varnish answers by itself, whatever state the backend is in.
+    # The container's health check: Varnish answers it, whatever state the backend is in.
     if (req.url == "/.varnish/health") {
         return (synth(200));
     }
@@ -11,7 +11,7 @@ sub vcl_recv {
     }
 }
 
-# Varnish drops both headers, because they concern one connection only; without either there is no WebSocket.
+# Varnish does not forward these two headers, because they concern one connection only; a WebSocket needs both.
 # https://varnish-cache.org/docs/7.1/users-guide/vcl-example-websockets.html
 sub vcl_pipe {
     set bereq.http.Upgrade = req.http.Upgrade;

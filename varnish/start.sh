@@ -7,7 +7,7 @@ set -eu
 write_vcl
 (umask 077 && head -c 32 /dev/urandom | base64 >"$secret")
 
-# What varnishd runs before it opens its ports. The label must exist before the VCL that names it.
+# CLI commands that varnishd runs before it opens its ports. The label must exist before the VCL that names it.
 # https://varnish-cache.org/docs/7.1/reference/varnishd.html (-I)
 cat >"$generated/first.cli" <<END
 vcl.load $classic classic.vcl
@@ -21,11 +21,11 @@ END
 #             objects make room. A small object takes twice its size in all: compose.yaml has the sum
 # Transient:  responses that pass through without being stored; unlimited by default, which could exhaust the memory
 # nuke_limit: how many objects one new object may evict. The default, 50, makes room for 16 kB if all are small, and
-#             cuts the response off there; this is more than there can be
+#             cuts the response off there; this is more than the storage can hold
 # default_*:  a response without a stated lifetime is not stored; an expired copy may be revalidated by a 304 for an hour
-# critbit_cooloff: how long the index keeps the place of a deleted URL; three minutes of a flood of URLs would be 100 MB
+# critbit_cooloff: how long the index keeps a deleted URL's entry; with the default, 180 s, a flood of URLs takes 100 MB
 # http_max_hdr: header lines of one message; nginx's limit is 32 kB, whatever their number
-# vsl_space:  the log that varnishlog reads, in shared memory
+# vsl_space:  size of the log that varnishlog reads, in shared memory
 # thread_*:   a request in progress is a thread. 2 pools of at most 200 stay within the container's pids_limit
 # timeout_idle: longer than nginx keeps an idle connection, so that nginx is the one to close it
 # https://varnish-cache.org/docs/7.1/reference/varnishd.html#list-of-parameters

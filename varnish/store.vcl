@@ -1,7 +1,7 @@
-# What may be stored, and for how long.
+# Decides what may be stored, and for how long.
 
 sub vcl_backend_response {
-    # Only complete, successful responses. (A 5xx has left already, in stale.vcl. A 304 has become the 200 that it
+    # Only complete, successful responses. (stale.vcl has dealt with a 5xx. A 304 has become the 200 that it
     # confirms. A 206 answers a range, but Varnish requests whole objects and cuts ranges itself.)
     if (beresp.status != 200) {
         call vcl_beresp_hitmiss;

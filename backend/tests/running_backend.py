@@ -23,10 +23,11 @@ RUN = """
 import os, sys
 from dataclasses import replace
 from pathlib import Path
-from upstage.service import serve
+from upstage import service
 from upstage.settings import from_environment
+service.HEARTBEAT = 3600  # seconds; tests read frame by frame
 settings = from_environment(os.environ)
-sys.exit(serve(replace(settings, site=Path(sys.argv[1]), content=Path(sys.argv[2]))))
+sys.exit(service.serve(replace(settings, site=Path(sys.argv[1]), content=Path(sys.argv[2]))))
 """
 STAGE_TOML = """
 name = "Demo Stage"

@@ -43,8 +43,8 @@ export BIND_ADDR=${BIND_ADDR:-127.0.0.1}
 ports_in() { sed -n 's/^ *- "${BIND_ADDR:-127.0.0.1}:${\([A-Z_]*\):-\([0-9-]*\)}:.*/\1 \2/p' "$@"; }
 while read -r name default; do export "$name=${!name:-$default}"; done < <(ports_in compose.yaml extras/*/compose.yaml)
 
-# EXTRAS chooses Compose files, unless the user has set COMPOSE_FILE. The user's override comes last and so has the last
-# word. The link to offline/compose.yaml is left out: it is for plain Compose commands, `make` exports the image names.
+# EXTRAS chooses Compose files, unless the user has set COMPOSE_FILE. The user's override comes last, so it wins. The
+# link to offline/compose.yaml is left out: it is for plain Compose commands, `make` exports the image names.
 if [ -z "${COMPOSE_FILE:-}" ]; then
     COMPOSE_FILE=compose.yaml extras=${EXTRAS:-}
     for extra in ${extras//,/ }; do
@@ -63,12 +63,12 @@ fi
 # chosen FILE: succeeds if FILE is one of the Compose files in use.
 chosen() { [[ :$COMPOSE_FILE: == *:"$1":* ]]; }
 
-# What this copy of the stack remembers between commands.
+# The state of this copy of the stack between commands.
 state=.run/$COMPOSE_PROJECT_NAME
 started_mode() { cat "$state/mode" 2>/dev/null || true; } # containers, native or nothing
 remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 
-# The load of `make load`, in either mode.
+# Locust's options for `make load`, in either mode.
 # shellcheck disable=SC2034  # used by containers.sh and native/native.sh
 load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --chat-rate 20 --thresholds verdict/thresholds.toml)
 
@@ -83,7 +83,7 @@ published_ports() {
     done
 }
 
-# other_ports VARIABLE: the setting to type when one of its ports is taken; its numbers are a thousand higher.
+# other_ports VARIABLE: the setting to type if one of its ports is taken: a thousand higher.
 other_ports() {
     local now=${!1}
     if [[ $now == *-* ]]; then echo "$1=$((${now%-*} + 1000))-$((${now#*-} + 1000))"; else echo "$1=$((now + 1000))"; fi

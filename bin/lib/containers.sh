@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The stack in containers: what each command does there.
+# Each command for a stack in containers.
 
 containers_up() {
     local running=
@@ -19,7 +19,7 @@ containers_up() {
 }
 
 containers_down() { quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans; }
-# With every extra, because one that is no longer chosen may have left a volume.
+# Names every extra, because one that is no longer chosen may have left a volume.
 containers_clean() (
     for file in extras/*/compose.yaml; do chosen "$file" || COMPOSE_FILE+=:$file; done
     quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans --volumes

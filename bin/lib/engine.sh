@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The container engine and Compose: uses the ones that answer; installs and starts them where it may.
+# The container engine and Compose: uses those that answer; otherwise installs and starts them, if this user may.
 # A function that fails sets $engine_reason.
 engine_reason=
 

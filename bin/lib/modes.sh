@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Whether the containers can read this checkout: its folders are mounted into them, and each service runs as another
-# user. A umask of 077 or 027 makes a checkout that only its owner, or the owner's group, can read.
+# Checks that the containers can read this checkout: its folders are mounted into them, and each service runs as another
+# user. After a checkout with umask 077 or 027 only its owner, or the owner's group, can read it.
 
 mounted=(nginx varnish policyd loadtest labs extras)
 make_readable="chmod -R a+rX ${mounted[*]}"

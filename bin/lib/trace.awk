@@ -7,21 +7,21 @@ BEGIN {
     why["RECV vcl"] = "handed over to another VCL (handover.vcl)"
     why["HASH lookup"] = "looked up by host and URL"
     why["HIT deliver"] = "found"
-    why["MISS fetch"] = "not there, or too old to be used"
-    why["MISS synth"] = "not there, and the backend has failed"
-    why["PASS fetch"] = "the backend is asked, and the answer belongs to this client alone"
+    why["MISS fetch"] = "no copy, or one too old to use"
+    why["MISS synth"] = "no copy, and the backend has failed"
+    why["PASS fetch"] = "the backend is asked, and the response is for this client alone"
     why["BACKEND_FETCH fetch"] = "the backend is asked"
-    why["BACKEND_RESPONSE deliver"] = "its answer is taken"
-    why["BACKEND_RESPONSE error"] = "its answer is a failure"
-    why["BACKEND_RESPONSE abandon"] = "its answer is a failure: the old copy stays"
-    why["BACKEND_ERROR retry"] = "tried once more"
+    why["BACKEND_RESPONSE deliver"] = "its response is accepted"
+    why["BACKEND_RESPONSE error"] = "its response is an error"
+    why["BACKEND_RESPONSE abandon"] = "its response is an error: the old copy stays"
+    why["BACKEND_ERROR retry"] = "the request is repeated once"
     why["BACKEND_ERROR abandon"] = "the old copy stays"
     why["BACKEND_ERROR deliver"] = "there is no copy to serve"
-    why["DELIVER restart"] = "a failure: is there an old copy after all?"
-    why["DELIVER deliver"] = "on its way"
-    why["SYNTH deliver"] = "our own page"
+    why["DELIVER restart"] = "the fetch has failed: look for an old copy"
+    why["DELIVER deliver"] = "sent"
+    why["SYNTH deliver"] = "Varnish's own page"
 }
-# The log has a fetch after the request that caused it: what the request did afterwards is printed last.
+# The log has a fetch after the request that caused it: the later steps of the request are printed last.
 function tell(left, right,   line) {
     line = sprintf("  %-28s %s\n", left, right)
     if (waiting && $1 == "-") afterwards = afterwards line; else printf "%s", line
@@ -30,8 +30,8 @@ function tell(left, right,   line) {
 function ms(seconds) { return sprintf("%.1f ms", seconds * 1000) }
 function s(seconds) { return sprintf("%.0f s", seconds) }
 
-# What happens to the backend's answer. One that is not stored has a lifetime as well: until it ends, requests for it go
-# to the backend in parallel, because they could not share an answer.
+# How the backend's response is stored. One that is not stored has a lifetime too: until it ends, requests for it go to
+# the backend in parallel, because they could not share a response.
 function fate() {
     if (passed) return "not stored: it is a pass"
     if (storable == "cacheable") return "kept for " s(kept) ", and for another " s(grace) " in case the backend fails"
@@ -51,7 +51,7 @@ $2 == "VCL_return" {
 }
 $2 == "Hit" && $4 >= 0 { tell("", "a copy that stays fresh for " s($4)) }
 $2 == "Hit" && $4 < 0 { tell("", "a copy that expired " s(-$4) " ago: served at once, while one request fetches") }
-$2 == "HitMiss" { tell("", "the last answer could not be kept, so requests do not wait for each other") }
+$2 == "HitMiss" { tell("", "the last response could not be stored, so requests do not wait for each other") }
 $2 == "BackendOpen" { tell("", "over " ($NF == "reuse" ? "a connection that was open" : "a new connection") " to " $4) }
 $2 == "FetchError" { sub(/^-+ +FetchError +/, ""); tell("", "failed: " $0) }
 $2 == "BerespStatus" { status = $3; lifetime = "no Cache-Control" }

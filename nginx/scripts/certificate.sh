@@ -23,7 +23,7 @@ alternative_names() (
     done | sort -u | paste -s -d , -
 )
 
-# make_certificate NAMES: write a self-signed pair. It is no certificate authority, so a browser that accepts it trusts
+# make_certificate NAMES: writes a self-signed pair. It is no certificate authority, so a browser that accepts it trusts
 # these names and no others. openssl makes the key readable for its owner only.
 make_certificate() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 365 -config - \
@@ -59,7 +59,7 @@ else
     export CERTIFICATE="$own.pem" CERTIFICATE_KEY="$own.key"
     all_names=$(alternative_names "upstage.localhost localhost 127.0.0.1 [::1] classic.localhost nginx.localhost
         static.localhost second.localhost $SERVER_NAMES")
-    # Renew a pair that ends within a month, or that was made for other names.
+    # Renew a pair that expires within a month, or that was made for other names.
     if [ "$(cat "$own.names" 2>/dev/null)" != "$all_names" ] || ! usable_pair "$CERTIFICATE" "$CERTIFICATE_KEY" ||
         ! openssl x509 -in "$CERTIFICATE" -noout -checkend $((30 * 24 * 3600)) >/dev/null; then
         output=$(make_certificate "$all_names" 2>&1) ||

@@ -8,10 +8,10 @@ cd "$(dirname "$0")"
 . scripts/certificate.sh
 configuration=$GENERATED_FOLDER/nginx.conf
 
-# --- What the templates need beside the settings.
+# --- What the templates need besides the settings.
 
-# server ADDRESS: what an `upstream` block may hold. nginx looks a host name in there up once and does not start without
-# an answer, so an unused socket takes its place; the maps in upstreams/ send such a service past the block.
+# server ADDRESS: the `server` of an `upstream` block. nginx would resolve a host name there once, and would not start
+# if that failed, so an unused socket takes its place; the maps in upstreams/ bypass the block for host names.
 server() {
     case $1 in
     unix:*) echo "$1" ;;
@@ -65,5 +65,5 @@ done
 # Debian's list of modules names them relative to the prefix.
 ln -sfn /usr/lib/nginx/modules "$PREFIX/modules"
 
-# fingerprint: a checksum of all that nginx reads at a start or reload.
+# fingerprint: a checksum of everything that nginx reads at startup or reload.
 fingerprint() { { nginx -T -q -e stderr -p "$PREFIX" -c "$configuration" && cat "$CERTIFICATE" "$CERTIFICATE_KEY"; } | cksum; }

@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154  # eval assigns value
-# Every setting with its default; README.md explains them. Sourced by render.sh. A wrong value ends the script with one
-# line, before any file is written.
+# Every setting with its default; README.md explains them. Sourced by render.sh. An invalid value ends the script with
+# one line, before any file is written.
 
 die() {
     echo "$*" >&2

@@ -1,4 +1,4 @@
-"""A server behind the one under test: answers over TCP or a Unix socket and records what it was asked."""
+"""A server behind the one under test: answers over TCP or a Unix socket and records the requests."""
 
 import contextlib
 import socket
