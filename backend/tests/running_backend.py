@@ -88,7 +88,7 @@ def make_site(folder: Path) -> Path:
 
 
 class Backend:
-    """A backend process and its log; `command` are the arguments of `python`."""
+    """A backend process and its log; `command` is what comes after `python`."""
 
     def __init__(
         self, folder: Path, command: list[str], stage_endpoint: str = "tcp:0:interface=127.0.0.1", **env: str

@@ -157,7 +157,7 @@ def test_lines_keep_their_order_after_a_full_disk(tmp_path: Path) -> None:
     assert store.outcomes == {"kept": 3, "lost": 0}
 
 
-def test_a_form_of_thousands_of_fields_gets_413(server: Backend) -> None:
+def test_a_form_of_thousands_of_fields(server: Backend) -> None:
     body = b"&".join(b"a%d=1" % number for number in range(5000))
     answer = ask(server, "/admin/login", "POST", body, **FORM)
     assert answer.status == 413
