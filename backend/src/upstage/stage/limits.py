@@ -92,7 +92,7 @@ class Addresses:
         return use.bucket
 
     def leave(self, address: str) -> None:
-        """Count one connection less."""
+        """Count one connection fewer."""
         use = self._open[address]
         use.connections -= 1
         if not use.connections:

@@ -32,7 +32,7 @@ from upstage.web.request import Node, SiteRequest, redirect
 from upstage.web.templates import Pages
 
 PRIVATE = b"no-store"
-MAX_PLAYERS = 1000  # with so many accounts, sign-up ends
+MAX_PLAYERS = 1000  # sign-up is closed once there are this many accounts
 
 Later = Coroutine[Any, Any, bytes]  # a response that is not ready yet
 
