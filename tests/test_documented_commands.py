@@ -38,7 +38,7 @@ ELSEWHERE = {
     "make logs": "tests/test_open.py::test_logs_follow_every_service",
     "make reload": "tests/test_open.py::test_reload_drops_no_request",
     "make doctor": "tests/test_commands.py::test_doctor_names_what_is_missing_and_what_to_type",
-    "make trace URL=/media/fox.svg": "tests/test_trace.py::test_on_the_running_stack",
+    "make trace URL=/media/fox.svg": "tests/test_trace.py::test_a_miss_and_a_hit_of_the_running_stack",
     "make load": "tests/test_load.py::test_a_healthy_stack_passes",
     "make lab LAB=upstage": "labs/tests/test_lab_stack.py::test_a_lab_from_beginning_to_end",
     "make bench": "labs/tests/test_lab_stack.py::test_a_lab_from_beginning_to_end",
