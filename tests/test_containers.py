@@ -234,7 +234,7 @@ def answers(service: str, stack: Stack, host: str) -> bool:
     return who_answers(stack, host) == service
 
 
-@pytest.mark.slow  # varnish/tests/python/test_addresses.py and nginx/tests/test_addresses.py: each proxy alone
+@pytest.mark.slow  # test_addresses.py of nginx and of Varnish: each proxy alone
 def test_the_mirror_takes_over_gives_back_and_is_removed(stack: Stack) -> None:
     """Pages, stage and chat move to the mirror when the backend stops, and back when it starts.
 
