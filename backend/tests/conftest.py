@@ -1,4 +1,4 @@
-"""Fixtures; `running_backend` and `demo_stage` have their parts."""
+"""Fixtures, built from `running_backend` and `demo_stage`."""
 
 from collections.abc import Iterator
 from pathlib import Path

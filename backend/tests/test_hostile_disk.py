@@ -131,20 +131,20 @@ def test_a_form_of_thousands_of_fields(server: Backend) -> None:
     body = b"&".join(b"a%d=1" % number for number in range(5000))
     answer = ask(server, "/admin/login", "POST", body, **FORM)
     assert answer.status == 413
-    assert b"any other form may have 20 fields" in answer.body
+    assert b"Any other form may have 20 fields" in answer.body
 
 
-def test_an_upload_after_the_session_has_ended(workshop: Backend) -> None:
+def test_an_upload_without_a_session_gets_413(workshop: Backend) -> None:
     body = b"x" * 100_000
     answer = ask(
         workshop, "/admin/workshop/media", "POST", body, Content_Type="multipart/form-data; boundary=x"
     )
     assert answer.status == 413
     assert b"2 MB" in answer.body
-    assert b"signed-in" in answer.body
+    assert b"after signing in" in answer.body
 
 
-def test_signing_up_on_a_full_disk(disk: Disk) -> None:
+def test_signing_up_on_a_full_disk_gets_507(disk: Disk) -> None:
     page = ask(disk.server, "/signup")
     cookie = page.headers["set-cookie"].partition(";")[0]
     disk.fill()

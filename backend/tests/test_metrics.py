@@ -42,7 +42,7 @@ JPEG = b"\xff\xd8\xff\xe0" + b"picture" * 100 + b"\xff\xd9"
         ("/ws", "websocket"),
     ],
 )
-def test_path_classes(path: str, name: str) -> None:
+def test_a_path_has_a_class_from_a_fixed_list(path: str, name: str) -> None:
     assert class_of(path) == name
 
 
@@ -90,7 +90,7 @@ def test_counters_are_read_at_the_scrape(meter: Meter) -> None:
     assert meter.value("clients", transport="tcp", role="player") == 0
 
 
-def test_the_reactor_lag(meter: Meter) -> None:
+def test_the_reactor_lag_is_measured(meter: Meter) -> None:
     meter.metrics.startService()
     for _ in range(8):
         meter.clock.advance(LAG_INTERVAL)
@@ -139,7 +139,7 @@ def admin_key(server: Backend) -> str:
     return parse_qs(ask(server, "/admin/id", Cookie=cookie).body.decode())["key"][0]
 
 
-def test_the_metrics_of_a_running_server(backend: Backend) -> None:
+def test_a_running_server_counts_chat_speech_and_pictures(backend: Backend) -> None:
     """The admin speaks and sends a picture; the audience gets both; the metrics count them."""
     player, audience = backend.connect(), backend.connect()
     join(player, admin_key(backend).encode())
@@ -186,7 +186,7 @@ def test_the_metrics_of_a_running_server(backend: Backend) -> None:
         client.close()
 
 
-def test_a_stop_while_work_is_in_progress(tmp_path: Path) -> None:
+def test_a_stop_does_not_wait_for_work_in_progress(tmp_path: Path) -> None:
     """A line being recorded, requests that wait for it, one that has gone, a client that does not read."""
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -218,7 +218,7 @@ def test_a_stop_while_work_is_in_progress(tmp_path: Path) -> None:
         connection.close()
 
 
-def test_a_machine_without_the_speech_programs(tmp_path: Path) -> None:
+def test_without_the_speech_programs_chat_works_and_the_log_says_so(tmp_path: Path) -> None:
     server = demo_backend(tmp_path, PATH=str(tmp_path))
     player = server.connect()
     join(player, admin_key(server).encode())
@@ -256,7 +256,7 @@ def test_wrong_settings_are_reported(name: str, value: str, message: str) -> Non
         from_environment({name: value})
 
 
-def test_settings_of_the_webcam_listener() -> None:
+def test_the_webcam_listener_has_settings() -> None:
     assert from_environment({"UPSTAGE_FTP_ENDPOINT": ""}).ftp is None
     settings = from_environment({"UPSTAGE_FTP_ENDPOINT": "tcp:2121", "UPSTAGE_FTP_PASSIVE": "3000-3001"})
     assert settings.ftp

@@ -168,7 +168,7 @@ def test_two_servers_never_use_the_same_number(tmp_path: Path, monkeypatch: pyte
     assert len({number for numbers in taken for number in numbers}) == 1200
 
 
-def test_presence(tmp_path: Path) -> None:
+def test_only_a_server_without_others_is_alone(tmp_path: Path) -> None:
     first, second = Presence(tmp_path), Presence(tmp_path)
     third = Presence(tmp_path)
     assert [one.alone for one in (first, second, third)] == [True, False, False]
@@ -177,7 +177,7 @@ def test_presence(tmp_path: Path) -> None:
     assert Presence(tmp_path).alone
 
 
-def test_own_lines_are_told_from_other_processes_lines(tmp_path: Path) -> None:
+def test_own_chat_lines_differ_from_those_of_other_processes(tmp_path: Path) -> None:
     ours, theirs = Database(tmp_path), Database(tmp_path)
     ours.add_stage(new_stage("a", "A"))
     ours.add_stage(new_stage("b", "B"))
@@ -208,7 +208,9 @@ class AtOnce:
         return succeed(work(*args))
 
 
-def test_a_line_that_arrives_during_a_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_arrives_during_a_check_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours, theirs = Database(tmp_path), Database(tmp_path)
     ours.add_stage(new_stage("a", "A"))
     clock, stages = Clock(), Stages()

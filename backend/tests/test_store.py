@@ -122,7 +122,7 @@ def test_the_administrators_password_can_be_set_later(restarted: RestartedBacken
     Editor(restarted.open(UPSTAGE_ADMIN_PASSWORD=""), "admin", generated.strip())
 
 
-def test_players_from_a_shell_while_the_server_runs(restarted: RestartedBackend) -> None:
+def test_commands_change_players_while_the_server_runs(restarted: RestartedBackend) -> None:
     server = restarted.open()
     arguments = ("player", "add", "Ann", "--rights", "act,admin")
     assert upstage(server, *arguments, stdin="12345678\n") == (0, "", "")
@@ -150,7 +150,7 @@ def wait_for_login(server: Backend, name: str, password: str) -> None:
     server.wait_for(can)
 
 
-def test_stages_from_a_shell_while_the_server_runs(restarted: RestartedBackend) -> None:
+def test_commands_change_stages_while_the_server_runs(restarted: RestartedBackend) -> None:
     server = restarted.open()
     assert upstage(server, "stage", "add", "garden", "--name", "The garden") == (0, "", "")
     server.wait_for(lambda: ask(server, "/stages/garden").status == 200)
@@ -168,18 +168,18 @@ def test_stages_from_a_shell_while_the_server_runs(restarted: RestartedBackend) 
     ("arguments", "stdin", "message"),
     [
         (("player", "add", "ann", "--rights", "fly"), "12345678\n", "Unknown right: fly"),
-        (("player", "add", "a b"), "12345678\n", "A player's name has"),
-        (("player", "add", "ann"), "short\n", "A password has 8 to 200"),
-        (("player", "add", "ann"), "", "A password has 8 to 200"),
+        (("player", "add", "a b"), "12345678\n", "A player's name must have"),
+        (("player", "add", "ann"), "short\n", "A password must have 8 to 200"),
+        (("player", "add", "ann"), "", "A password must have 8 to 200"),
         (("player", "add", "Admin"), "12345678\n", "UPSTAGE_ADMIN_PASSWORD"),
         (("player", "passwd", "bob"), "12345678\n", "There is no player bob"),
         (("player", "remove", "bob"), "", "There is no player bob"),
         (("stage", "add", "demo"), "", "There is already a stage demo"),
-        (("stage", "add", "a/b"), "", "A stage's address has"),
+        (("stage", "add", "a/b"), "", "A stage's address must have"),
         (("stage", "remove", "x"), "", "There is no stage x"),
     ],
 )
-def test_errors_in_a_shell_are_named(
+def test_a_command_names_its_error(
     seeded: Backend, arguments: tuple[str, ...], stdin: str, message: str
 ) -> None:
     status, out, error = upstage(seeded, *arguments, stdin=stdin)
@@ -195,7 +195,7 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Backend:
     return server
 
 
-def test_a_shell_before_the_first_start(tmp_path: Path, seeded: Backend) -> None:
+def test_a_command_before_the_first_start_creates_nothing(tmp_path: Path, seeded: Backend) -> None:
     env = os.environ | seeded.env | {"UPSTAGE_DATA": str(tmp_path)}
     ended = subprocess.run(
         [sys.executable, "-m", "upstage", "player", "list"], env=env, capture_output=True, text=True

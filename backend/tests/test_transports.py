@@ -94,7 +94,7 @@ def test_an_endless_message_is_cut_off(server: Backend) -> None:
     ("origin", "status"),
     [("http://stage.example.org:8080", 101), ("http://evil.example", 403), ("null", 403)],
 )
-def test_the_origin_of_a_websocket(server: Backend, origin: str, status: int) -> None:
+def test_websockets_from_other_sites_are_rejected(server: Backend, origin: str, status: int) -> None:
     try:
         open_websocket(server, host="stage.example.org", origin=origin, suppress_origin=False).close()
         got = 101
@@ -103,7 +103,7 @@ def test_the_origin_of_a_websocket(server: Backend, origin: str, status: int) ->
     assert got == status
 
 
-def test_plain_requests_to_the_websocket_address(server: Backend) -> None:
+def test_requests_without_a_websocket_handshake_are_rejected(server: Backend) -> None:
     for method in (b"GET", b"POST", b"HEAD"):
         with socket.create_connection(("127.0.0.1", server.web_port), 5) as connection:
             connection.sendall(method + b" /ws HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -213,7 +213,7 @@ def test_the_health_check_names_the_failed_listener(server: Backend) -> None:
         assert text.startswith("upstage: stage 127.0.0.1:")
 
 
-def test_start_stop_and_a_generated_password(tmp_path: Path) -> None:
+def test_a_stop_with_clients_is_clean_and_the_generated_password_stays(tmp_path: Path) -> None:
     """The shipped site and content, a password that stays, and a stop with clients connected."""
     server = Backend(tmp_path)
     status, password = command(server, "admin-password")
@@ -260,7 +260,7 @@ def test_a_start_that_fails_says_why(
     assert "Traceback" not in done.stderr
 
 
-def test_no_password_before_the_first_start(tmp_path: Path) -> None:
+def test_there_is_no_password_before_the_first_start(tmp_path: Path) -> None:
     env = os.environ | {"PYTHONPATH": str(SRC), "UPSTAGE_DATA": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-m", "upstage", "admin-password"],

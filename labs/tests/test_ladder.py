@@ -73,7 +73,7 @@ def test_the_last_step_is_the_default_host() -> None:
     assert vcl_of(SITES[-1]) == "upstage"
 
 
-# What one step may change: directives that belong together.
+# Directives that one step may change together.
 CONCERNS = [
     r"proxy_pass \S+",
     r"proxy_http_version 1\.0",
@@ -144,7 +144,7 @@ def seen_by_varnish(lab: LabStack) -> dict[str, tuple[str, ...]]:
 
 @needs_engine
 @pytest.mark.slow
-def test_how_each_step_speaks_to_varnish(lab: LabStack) -> None:
+def test_each_step_connects_to_varnish_in_its_own_way(lab: LabStack) -> None:
     times = 12
     said = ask(lab, f"{SMALL}?n=NUMBER", times, "classic.localhost", *HOSTS, "upstage.localhost")
     assert {status for _, status, _ in said} == {200}
@@ -203,7 +203,7 @@ def test_each_step_compresses_text_in_nginx_or_in_varnish(lab: LabStack) -> None
     compressed = {host: headers for host, _, headers in ask(lab, TEXT, 3, *HOSTS)}  # the last response: a hit
     for step, host in zip(STEPS, HOSTS, strict=True):
         assert compressed[host]["content-encoding"] == "gzip", step
-        # Varnish knows the length of what it has stored; nginx compresses while it sends.
+        # Varnish knows the length of a stored object; nginx compresses while it sends.
         assert ("content-length" in compressed[host]) == (STEPS.index(step) >= STEPS.index("vcl")), step
 
 

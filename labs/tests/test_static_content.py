@@ -36,7 +36,7 @@ class TestServers:
                 lambda: f"?{service} " in lab.run(service, "sh", "-c", "cat /var/log/*/access.log"), within=60
             )
 
-    def test_the_process_models(self, lab: LabStack) -> None:
+    def test_each_server_has_its_process_model(self, lab: LabStack) -> None:
         processes = lab.containers["nginx-article"].top(ps_args="-eo pid,args")["Processes"]
         assert len([args for _, args in processes if "worker process" in args]) == 4
         said = {name: lab.run(name, "sh", "-c", ". /etc/apache2/envvars && apache2 -V") for name in APACHE}

@@ -153,7 +153,7 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
     services.addService(ConnectionCloser(connections))
     services.addService(speaker)
     services.addService(purger)
-    services.addService(state)  # near the end: all chat said until then is written to disk
+    services.addService(state)  # near the end, so that every chat line received until then is written to disk
     services.addService(presence)
     return services
 
@@ -174,7 +174,7 @@ def check_with(accounts: Accounts) -> Check:
 
 
 def writable(folder: Path) -> None:
-    """Create a folder if need be; raise OSError, with its name, if it cannot be written to."""
+    """Create a folder if it is missing; raise OSError with its name if it is not writable."""
     folder.mkdir(parents=True, exist_ok=True)
     probe = folder / ".writable"
     probe.touch()

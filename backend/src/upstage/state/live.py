@@ -67,7 +67,7 @@ class LiveState(Service):
         self._poll.start(POLL, now=False)
 
     def stopService(self) -> Deferred[None]:
-        """Write what is queued; fires when the database is closed."""
+        """Write queued chat lines; fires when the database is closed."""
         super().stopService()
         self._poll.stop()
         self._passwords.stop()

@@ -17,7 +17,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 class Presence(Service):
-    """Shows other servers over the same data folder that this one runs, until it stops or dies."""
+    """Tells other servers over the same data folder that this one is running, until it stops or dies."""
 
     def __init__(self, data: Path) -> None:
         """Register. The caller must hold a lock so that no other server starts meanwhile."""
