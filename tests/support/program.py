@@ -12,7 +12,8 @@ from typing import Self
 from support.origin import Origin
 from support.wait import wait_until
 
-PATH = f"{os.environ['PATH']}:/usr/sbin"  # where Debian keeps nginx and varnishd
+# As in native mode. Debian keeps nginx and varnishd in /usr/sbin.
+PATH = f"{Path(__file__).parents[2] / 'native' / 'bin'}:{os.environ['PATH']}:/usr/sbin"
 
 
 class Program:
