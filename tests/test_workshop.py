@@ -72,7 +72,7 @@ class Editor:
 
 
 def player_client(stack: Stack, name: str) -> StageClient:
-    """A player's raw socket, joined."""
+    """A player's stage socket, joined."""
     stage = stack.stage_client()
     stage.join(stack.player_key(name, PASSWORD))
     return stage

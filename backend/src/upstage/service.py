@@ -83,7 +83,7 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
     """Prepare the folders and the database and return the server's service; raise StartError."""
     try:
         settings.data.mkdir(parents=True, exist_ok=True)
-        with locked(settings.data / ".starting"):  # a stand-by may start at the same moment
+        with locked(settings.data / ".starting"):  # a standby may start at the same moment
             presence = Presence(settings.data)
             writable(settings.data)
             writable(settings.media)

@@ -218,7 +218,7 @@ class Numbers:
     def take(self) -> int:
         """Return a number; raise OSError if no more can be reserved."""
         if self._next == self._reserved:
-            with locked(self._path.with_suffix(".lock")):  # a stand-by uses the same file
+            with locked(self._path.with_suffix(".lock")):  # a standby uses the same file
                 try:
                     before = int(self._path.read_text())
                 except (FileNotFoundError, ValueError):

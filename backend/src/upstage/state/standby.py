@@ -1,4 +1,4 @@
-"""Two servers over the same folders, one of them a stand-by: the locks between them."""
+"""Two servers over the same folders, one of them a standby: the locks between them."""
 
 import fcntl
 from collections.abc import Iterator

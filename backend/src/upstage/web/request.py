@@ -29,7 +29,7 @@ HEADERS = {
     # Not no-referrer: with that, browsers hide the origin of our own forms, too.
     b"referrer-policy": b"same-origin",
 }
-# Longer than nginx and Varnish keep an idle connection (60 s), so that they never send a request on a
+# Longer than nginx (30 s) and Varnish (60 s) keep an idle connection, so that they never send a request on a
 # connection that is just being closed here.
 IDLE_TIMEOUT = 75
 REQUEST_ID = re.compile(r"[0-9a-zA-Z-]{16,64}")
