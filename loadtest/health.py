@@ -1,4 +1,4 @@
-"""Health check of the Locust container: exit code 0 if the web UI answers or the worker has a master, else 1.
+"""Health check of the Locust container: exit code 0 if the web UI answers, or the worker has a master.
 
 A worker listens on no port, but it keeps a connection to its master, and Locust ends a worker after a minute
 without messages. So the check looks for that connection among those of this container.
@@ -12,7 +12,7 @@ import psutil
 
 
 def main() -> str | None:
-    """The fault, or None."""
+    """The fault, or None if the container is healthy."""
     return worker() if os.environ.get("LOADTEST_MASTER") else web_ui()
 
 

@@ -1,6 +1,6 @@
 """The load test: six classes of users with their weights, and five load shapes.
 
-The classes say what a user does; `users/` has how. The web UI offers every class and shape of this file.
+The classes list a user's tasks; `users/` implements them. The web UI offers all classes and shapes.
 """
 
 import random
@@ -15,7 +15,7 @@ from caches import backend, counters
 from caches import tab as caches_tab
 from shapes import (
     CurtainUp,  # all users arrive within five seconds
-    Interval,  # all leave, and all return
+    Interval,  # all users leave and return
     LongRun,  # all users stay until the run is stopped
     Slashdot,  # a tenth of the users, then suddenly all of them
     Step,  # a tenth more every half minute
@@ -32,7 +32,7 @@ SHAPES = (CurtainUp, Slashdot, Interval, LongRun, Step)
 
 
 class Audience(StageVisitor):
-    """A browser: loads the stage and all files it names, joins over the raw socket, chats, then reloads."""
+    """A browser: loads the stage and all files it names, joins over the stage socket, chats, then reloads."""
 
     weight = 10
     wait_time = between(2, 5)
@@ -56,7 +56,7 @@ class WebAudience(WebSocketVisitor, Audience):
 
 
 class FlashClient(User):
-    """A Flash player without its page: fetches the socket policy, joins over the raw socket, chats."""
+    """A Flash player without its page: fetches the socket policy, joins over the stage socket, chats."""
 
     weight = 2
     wait_time = between(1, 3)
@@ -96,7 +96,7 @@ class SlowReader(User):
 class Player(SignedInVisitor):
     """Signs in, takes an avatar, walks, speaks and draws. Left out of the run without an account."""
 
-    fixed_count = 1  # one account has one place on a stage
+    fixed_count = 1  # an account can be on a stage only once
     wait_time = between(1, 3)
 
     @task
@@ -115,7 +115,7 @@ def add_options(parser: LocustArgumentParser) -> None:
 
 @events.init.add_listener
 def set_up(environment: Environment, **_: object) -> None:
-    """Let each module add its listeners to the run, or its part to the web UI, in this order."""
+    """Register the listeners of each module, then install the additions to the web UI, in this order."""
     for module in (shapes, browser, player, counters, backend, generator, report):
         module.register(environment)
     if environment.web_ui:

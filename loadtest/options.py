@@ -27,7 +27,7 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
         "topology",
         choices=TOPOLOGIES,
         default=TOPOLOGIES[0],
-        help="path through the stack: the Host header of every request",
+        help="path through the stack, chosen by the Host header of every request",
     )
     option("stage", default="demo", help="ID of the stage to visit")
     option(
@@ -40,7 +40,10 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
     option("player", default="", help="account for the class Player, which is left out without one")
     # No environment variable: the page's source contains the default of every field, a secret one included.
     parser.add_argument(
-        "--password", default="", is_secret=True, help="of the Player's account; empty: LOADTEST_PASSWORD"
+        "--password",
+        default="",
+        is_secret=True,
+        help="password of the Player's account; empty: LOADTEST_PASSWORD",
     )
     hidden: dict[str, Any] = {"include_in_web_ui": False}
     option("stage-port", type=int, default=17230, help="port of the stage socket (17230)", **hidden)
@@ -49,5 +52,5 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
 
 
 def fill_in(options: Namespace) -> None:
-    """Add what the form leaves open; workers get it from their master with the other options."""
+    """Add the password if the form has none; workers get it from their master with the other options."""
     options.password = options.password or os.environ.get("LOADTEST_PASSWORD", "")

@@ -62,7 +62,7 @@ class Slashdot(Timetable):
 
 
 class Interval(Timetable):
-    """All users leave, and all return."""
+    """All users leave and return."""
 
     parts = (Part(60, 1, ramp=30), Part(30, 0, ramp=10), Part(60, 1, ramp=10))
 
@@ -81,7 +81,7 @@ class Step(Timetable):
 
 def register(environment: Environment) -> None:
     """Choose the shape of this run, and let the web UI choose another one."""
-    # Locust counts the run time from its event loop's clock, which stopped before the imports, seconds ago.
+    # Locust takes the start of a run from its event loop's clock, which was last updated before the imports.
     get_hub().loop.update_now()
     _choose(environment)
     if environment.web_ui:
@@ -101,7 +101,7 @@ def _choose(environment: Environment) -> None:
 def _keep_user_count_editable(environment: Environment) -> None:
     """Tell the page that every shape reads the number of users, as all of ours do.
 
-    Locust's page asks only the shape of the last run. Without one it disables the field and sends 0.
+    Locust's page checks only the shape of the last run. Without one it disables the field and sends 0.
     """
     assert environment.web_ui
     app = environment.web_ui.app

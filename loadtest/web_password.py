@@ -39,7 +39,7 @@ def _kept() -> str:
     """The generated password, created at the first call. RuntimeError if the file is not ours."""
     path = Path(os.environ.get("LOCUST_WEB_PASSWORD_FILE") or KEPT_IN)
     try:
-        # Every user may write to /var/tmp, and so may place a password there that they know.
+        # Every user may write to /var/tmp, so another user could place a known password there.
         with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
             file.write(secrets.token_urlsafe(12))
     except FileExistsError:

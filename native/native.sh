@@ -30,7 +30,7 @@ native_running() { [ -S "$NATIVE_RUN/supervisor.sock" ] && supervisorctl pid >/d
 # The distribution packages that this machine lacks for native mode.
 missing_native_packages() {
     has nginx || echo nginx
-    [ -e /etc/nginx/modules-enabled/50-mod-stream.conf ] || nginx -V 2>&1 | grep -q -- '--with-stream ' || echo libnginx-mod-stream
+    [ -e /usr/lib/nginx/modules/ngx_stream_module.so ] || nginx -V 2>&1 | grep -q -- '--with-stream ' || echo libnginx-mod-stream
     has varnishd || echo varnish
     has envsubst || echo gettext-base
     python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
@@ -136,5 +136,5 @@ native_load() { (export LOADTEST_REPORTS=$PWD/$state/load && cd loadtest && ../.
 native_log() { tail -n 1000 "$NATIVE_RUN/log/$1.log"; }
 native_varnishlog() { varnishlog -n "$VARNISH_WORKDIR" "$@"; }
 native_reload() {
-    prepare_native_folders && sh "$NATIVE_RUN/varnish/reload.sh" && sh nginx/reload.sh
+    prepare_native_folders && sh "$NATIVE_RUN/varnish/reload.sh" && PATH=$PWD/native/bin:$PATH sh nginx/reload.sh
 }

@@ -24,6 +24,6 @@ policyd)
     exec .venv/bin/python -m policyd --host "$NATIVE_NET.4" --port 3000 --file policyd/flashpolicy.xml
     ;;
 varnish) exec sh "$NATIVE_RUN/varnish/start.sh" ;;
-nginx) exec sh nginx/start.sh ;;
+nginx) PATH=$PWD/native/bin:$PATH exec sh nginx/start.sh ;;
 locust) PATH=$PWD/.venv/bin:$PATH exec sh loadtest/start.sh ;;
 esac

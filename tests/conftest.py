@@ -73,8 +73,11 @@ def visit(browser: Browser, stack: Stack, complaints: list[str]) -> Iterator[Vis
     """visit(path, width=1280) opens a page in a browser context of its own."""
     contexts = []
 
-    def open_page(path: str, width: int = 1280, height: int = 800) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": height})
+    def open_page(path: str, width: int = 1280, height: int = 800, animated: bool = False) -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            reduced_motion="no-preference" if animated else "reduce",  # drawing them takes most of the time
+        )
         contexts.append(context)
         page = context.new_page()
         page.on(

@@ -12,7 +12,7 @@ SCREENS = ((1280, 800), (390, 844))  # a laptop and a phone
 @pytest.mark.smoke
 def test_the_stage_is_drawn(stack: Stack, visit: Visit, complaints: list[str]) -> None:
     for width, height in SCREENS:
-        page = on_stage(visit("/stages/demo", width, height))
+        page = on_stage(visit("/stages/demo", width, height, animated=True))
         assert page.locator(".avatar:visible").count() >= 3
         drawn = page.evaluate(
             "[...document.querySelectorAll('#stage img')].filter(i => i.checkVisibility())"

@@ -194,7 +194,7 @@ def squat(network: str, address: str, image: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "service",
-    ["nginx", "backend", *(pytest.param(name, marks=pytest.mark.slow) for name in ("varnish", "policyd"))],
+    ["backend", *(pytest.param(name, marks=pytest.mark.slow) for name in ("nginx", "varnish", "policyd"))],
 )
 def test_a_recreated_container_is_found_under_its_new_address(stack: Stack, service: str) -> None:
     others = {name: inspect(stack, name)["State"]["StartedAt"] for name in SERVICES if name != service}
@@ -234,6 +234,7 @@ def answers(service: str, stack: Stack, host: str) -> bool:
     return who_answers(stack, host) == service
 
 
+@pytest.mark.slow  # test_addresses.py of nginx and of Varnish: each proxy alone
 def test_the_mirror_takes_over_gives_back_and_is_removed(stack: Stack) -> None:
     """Pages, stage and chat move to the mirror when the backend stops, and back when it starts.
 

@@ -1,18 +1,23 @@
 """The commands in README.md, docs/ and extras/: run as printed, with the output that the page promises.
 
 A block marked `sh` is run by bash in the checkout; the `text` block after it is what it must print, with `…`
-for anything. Only the ports are those of the stack under test. Commands inside sentences and tables, and the
-blocks that cannot run here, are in ELSEWHERE with the test that runs them.
+for anything. Only the ports are those of the stack under test. Commands that start a stack are run on one of
+their own. The others inside sentences and tables, and the blocks that need preparation, are in ELSEWHERE with
+the test that runs them.
 """
 
 import fnmatch
+import os
 import re
+import signal
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
-from stack import REPO, Stack
+from stack import PROJECT, REPO, Stack
+from support.ports import free_ports
 
 PAGES = [
     str(page.relative_to(REPO))
@@ -22,13 +27,8 @@ PORTS = {"8080": "HTTP_PORT", "8443": "HTTPS_PORT", "7230": "SWF_PORT", "8089": 
 
 # Command: the test that runs it, as file::function below the repository's root.
 ELSEWHERE = {
-    "make up\nmake test": "tests/test_open.py::test_up_prints_addresses_and_password",
     "COMPOSE_PROJECT_NAME=second HTTP_PORT=9080 HTTPS_PORT=9443 SWF_PORT=9230 POLICY_FILE_PORT=9000"
     " LOCUST_PORT=9089 make up": "tests/test_open.py::test_a_second_copy_beside_the_first",
-    "make up": "tests/test_open.py::test_up_prints_addresses_and_password",
-    "make up MODE=native": "tests/test_open.py::test_up_prints_addresses_and_password",
-    "make up HTTP_PORT=9090": "tests/test_commands.py::test_the_environment_wins_over_the_env_file",
-    "make up EXTRAS=mirror,inspect": "tests/test_commands.py::test_extras_become_compose_files",
     "COMPOSE_FILE=compose.yaml:extras/mirror/compose.yaml:extras/inspect/compose.yaml": (
         "tests/test_commands.py::test_extras_become_compose_files"
     ),
@@ -38,11 +38,9 @@ ELSEWHERE = {
     "make logs": "tests/test_open.py::test_logs_follow_every_service",
     "make reload": "tests/test_open.py::test_reload_drops_no_request",
     "make doctor": "tests/test_commands.py::test_doctor_names_what_is_missing_and_what_to_type",
-    "make trace URL=/media/fox.svg": "tests/test_trace.py::test_on_the_running_stack",
+    "make trace URL=/media/fox.svg": "tests/test_trace.py::test_a_miss_and_a_hit_of_the_running_stack",
     "make load": "tests/test_load.py::test_a_healthy_stack_passes",
     "make lab LAB=upstage": "labs/tests/test_lab_stack.py::test_a_lab_from_beginning_to_end",
-    "make bench": "labs/tests/test_lab_stack.py::test_a_lab_from_beginning_to_end",
-    "docker compose up": "tests/test_containers.py::test_plain_compose_commands_work",
     "docker compose ps": "tests/test_containers.py::test_plain_compose_commands_work",
     "docker compose logs": "tests/test_containers.py::test_plain_compose_commands_work",
     """\
@@ -53,8 +51,11 @@ curl -T picture.jpg --user "ann:a password" ftp://localhost:2121/ann.jpg""": (
     ),
     "python tests/floods.py --plot floods.png": "tests/test_floods.py::test_no_response_is_cut_short",
 }
-# These run this test, or ask the package index.
-BY_HAND = {"make test", "make test-all", "make test ONLY=vtc", "make test ONLY=images", "make lock"}
+# These run this test, ask the package index, or take ten minutes.
+BY_HAND = {"make test", "make test-all", "make test ONLY=vtc", "make test ONLY=unit", "make test ONLY=images"}
+BY_HAND |= {"make up\nmake test", "make lock", "make bench"}
+# Commands that start a stack.
+START = re.compile(r"(make up|docker compose (-f \S+ )*up)\b[^\n]*")
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,10 @@ def inline_commands() -> set[str]:
 
 
 def proof(command: str) -> str:
-    """The test in ELSEWHERE that runs a command; any URL, extra or set of Compose files stands for all."""
+    """The test that runs a command; any URL or set of Compose files stands for all."""
+    if START.fullmatch(command):
+        return "tests/test_documented_commands.py::test_start"
     command = re.sub(r"URL=\S+( HEADER='.*')?", "URL=/media/fox.svg", command)
-    command = re.sub(r"EXTRAS=.*", "EXTRAS=mirror,inspect", command)
-    command = re.sub(r"compose (-f \S+ )*up.*", "compose up", command)
     command = re.sub(r"compose (-f \S+ )*logs.*", "compose logs", command)
     return ELSEWHERE.get(command, "")
 
@@ -114,8 +115,57 @@ def test_elsewhere_is_up_to_date() -> None:
     assert used >= set(ELSEWHERE.values())
 
 
+def starts() -> list[str]:
+    """The commands that start a stack: `make` first, because it builds the images, and native mode last."""
+    printed = inline_commands() | {block.commands for block in blocks()}
+    found = filter(START.fullmatch, printed)
+    return sorted(found, key=lambda command: ("native" in command, "docker" in command, command))
+
+
+@pytest.fixture(scope="module")
+def other() -> Iterator[Stack]:
+    """A stack for the commands that start one."""
+    other = Stack("auto", PROJECT + "-documented")
+    ftp, passive = free_ports(2)
+    other.settings = {
+        "FTP_PORT": str(ftp),
+        "FTP_PASSIVE_PORTS": f"{passive}-{passive}",
+        "HEALTH_INTERVAL": "1s",
+    }
+    yield other
+    other.make("clean")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", starts())
+def test_start(other: Stack, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The site answers, and so do the services of the extras in the command."""
+    if "native" in command:
+        other.make("clean")
+    if port := re.search(r"HTTP_PORT=(\d+)", command):
+        monkeypatch.setitem(other.ports, "HTTP_PORT", int(port[1]))
+    with subprocess.Popen(
+        ["bash", "-c", command], cwd=REPO, env=other.environment, start_new_session=True
+    ) as run:
+        attached = command == "docker compose up"
+        if not attached:
+            assert run.wait(300) == 0
+        other.wait_until_ready()
+        extras = re.findall(r"extras/(\w+)", command) + re.findall(r"EXTRAS=(\S+)", command)
+        if extras:
+            services = other.compose("ps", "--services", "--status", "running")
+            assert set(",".join(extras).split(",")) <= set(
+                services.replace("locust-worker", "workers").split()
+            )
+        if attached:
+            os.killpg(run.pid, signal.SIGINT)  # Ctrl-C
+            run.wait(60)
+
+
 @pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
-@pytest.mark.parametrize("block", [each for each in blocks() if not proof(each.commands)], ids=str)
+@pytest.mark.parametrize(
+    "block", [each for each in blocks() if each.commands not in BY_HAND and not proof(each.commands)], ids=str
+)
 def test_block(stack: Stack, block: Block) -> None:
     script = re.sub(r"(?<=localhost[:/])\d+", lambda port: str(stack.ports[PORTS[port[0]]]), block.commands)
     done = subprocess.run(

@@ -1,7 +1,6 @@
 """The linters: Python, shell, Dockerfiles, nginx, and line endings."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import pytest
 
 from stack import REPO
 from support.checks import check, tracked
+from support.program import PATH
 
 BIN = Path(sys.executable).parent
 
@@ -48,7 +48,7 @@ def test_hadolint() -> None:
 def rendered_nginx_config(folder: Path) -> Path:
     """The configuration as start.sh writes it; `folder` is its prefix, too."""
     settings = {
-        "PATH": os.environ["PATH"] + ":/usr/sbin",
+        "PATH": PATH,
         "GENERATED_FOLDER": str(folder),
         "CERTIFICATE_FOLDER": str(folder),
         "PREFIX": str(folder),
@@ -58,7 +58,7 @@ def rendered_nginx_config(folder: Path) -> Path:
 
 
 def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
-    nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
+    nginx = shutil.which("nginx", path=PATH)
     assert nginx, "nginx is missing; make test installs it as root"
     assert "successful" in check(
         nginx, "-t", "-e", "stderr", "-p", tmp_path, "-c", rendered_nginx_config(tmp_path)

@@ -70,6 +70,7 @@ def rows(page: Page) -> dict[str, int]:
     return found
 
 
+@pytest.mark.slow
 def test_the_web_ui_shows_requests_caches_and_verdict(stack: Stack, browser: Browser) -> None:
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     complaints: list[str] = []

@@ -88,6 +88,7 @@ def kept_data(stack: Stack) -> list[str]:
     return subprocess.check_output(["docker", "volume", "ls", "-q", "--filter", label], text=True).split()
 
 
+@pytest.mark.slow
 def test_a_second_copy_beside_the_first(stack: Stack) -> None:
     """Another project name and other ports are enough; down keeps the data, clean removes them."""
     second = second_copy(stack)
@@ -115,7 +116,6 @@ def test_a_second_copy_beside_the_first(stack: Stack) -> None:
     assert stack.get("/stages/demo").status_code == 200
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("stack", ["native"], indirect=True, scope="session")
 def test_without_an_engine_the_stack_runs_natively(stack: Stack, tmp_path: Path) -> None:
     """The engine is hidden behind programs that fail like one that cannot start.
@@ -182,15 +182,14 @@ def test_reload_drops_no_request(stack: Stack) -> None:
     for each in clients:
         each.start()
     try:
-        for _ in range(2):
-            assert "in use" in stack.make("reload")
-            time.sleep(1)
+        assert "in use" in stack.make("reload")
+        time.sleep(1)
     finally:
         done.set()
         for each in clients:
             each.join()
     assert len(answers) > 100
     assert set(answers) == {200}
-    stage.send("TEXT", msg="still here")  # the connection has survived both reloads
+    stage.send("TEXT", msg="still here")  # the connection has survived
     stage.until("ANONTEXT")
     stage.close()

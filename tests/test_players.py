@@ -260,6 +260,7 @@ def test_a_player_whose_connection_broke(enter: Enter) -> None:
     expect(visitor.locator('.avatar[data-id="2"] .bubble')).to_have_text("I tripped.")
 
 
+@pytest.mark.slow
 def test_stage_and_chat_survive_a_restart_of_the_backend(stack: Stack, enter: Enter) -> None:
     amy, visitor = enter("amy"), enter("")
     take(amy, "Fox")

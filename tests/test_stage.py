@@ -1,4 +1,4 @@
-"""The stage over both transports: the raw socket on 7230 and the WebSocket at /ws."""
+"""The stage over both transports: the stage socket on 7230 and the WebSocket at /ws."""
 
 import json
 

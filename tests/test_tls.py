@@ -9,6 +9,7 @@ from browsing import on_stage
 from stack import Stack
 
 
+@pytest.mark.slow
 def test_the_certificate_is_kept_over_a_restart(stack: Stack) -> None:
     address = ("127.0.0.1", stack.ports["HTTPS_PORT"])
     before = ssl.get_server_certificate(address)

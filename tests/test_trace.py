@@ -58,7 +58,7 @@ def test_a_backend_that_is_down() -> None:
     assert text.endswith("backend_error -> abandon the old copy stays")
 
 
-def test_on_the_running_stack(stack: Stack) -> None:
+def test_a_miss_and_a_hit_of_the_running_stack(stack: Stack) -> None:
     path = f"/media/bench/tiny.html?{uuid.uuid4().hex}"
     fetched = stack.make("trace", f"URL={path}")
     assert "varnish; fwd=uri-miss; stored" in fetched
@@ -70,6 +70,9 @@ def test_on_the_running_stack(stack: Stack) -> None:
     cached = stack.make("trace", f"URL={path}")
     assert "was not asked" in cached.split("backend\n")[-1], cached
 
+
+@pytest.mark.slow
+def test_passes_404s_and_stale_responses(stack: Stack) -> None:
     passed = stack.make("trace", "URL=/stages/", "HEADER=Cookie: who=me")
     assert "recv -> pass" in passed, passed
     assert "not stored: it is a pass" in passed, passed

@@ -72,7 +72,7 @@ class Editor:
 
 
 def player_client(stack: Stack, name: str) -> StageClient:
-    """A player's raw socket, joined."""
+    """A player's stage socket, joined."""
     stage = stack.stage_client()
     stage.join(stack.player_key(name, PASSWORD))
     return stage
@@ -150,6 +150,7 @@ def test_a_spoken_line_can_be_heard(stack: Stack, player: str) -> None:
     listener.close()
 
 
+@pytest.mark.slow  # backend/tests/test_store.py proves it for the backend alone
 def test_chat_survives_a_restart(stack: Stack) -> None:
     line = f"still here at {time.time():.0f}"
     stage = stack.stage_client()

@@ -1,4 +1,4 @@
-"""Fixtures; `running_backend` and `demo_stage` have their parts."""
+"""Fixtures, built from `running_backend` and `demo_stage`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 
 from demo_stage import with_demo
-from running_backend import PASSWORD, RUN, Backend, Editor, PurgedCache, make_content, make_site
+from running_backend import PASSWORD, Backend, Editor, PurgedCache, demo_backend, make_content
 from upstage.stage.stage import Stage
 from upstage.stage.stages import Stages
 
@@ -32,13 +32,9 @@ def stage(stages: Stages) -> Stage:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
-    folder = tmp_path_factory.mktemp("server")
-    site, content = make_site(folder / "site"), make_content(folder / "content")
-    server = Backend(folder, ["-c", RUN, str(site), str(content)], UPSTAGE_ADMIN_PASSWORD=PASSWORD)
+    server = demo_backend(tmp_path_factory.mktemp("server"))
     yield server
-    assert server.stop() == 0
-    assert not server.logged("Unhandled Error")
-    assert not server.logged("a request failed")
+    server.end()
 
 
 @pytest.fixture(scope="session")
@@ -52,15 +48,12 @@ def cache() -> Iterator[PurgedCache]:
 def workshop(tmp_path_factory: pytest.TempPathFactory, cache: PurgedCache) -> Iterator[Backend]:
     server = Backend(
         tmp_path_factory.mktemp("workshop"),
-        ["-m", "upstage", "serve"],
         UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         UPSTAGE_PURGE=cache.address,
         UPSTAGE_SIGNUP="open",
     )
     yield server
-    assert server.stop() == 0
-    assert not server.logged("Unhandled Error")
-    assert not server.logged("a request failed")
+    server.end()
     assert not list(server.media.glob(".upload-*"))
 
 

@@ -1,4 +1,4 @@
-"""The stage `demo` that most tests use: two of each thing, one avatar off stage."""
+"""The stage `demo` that most tests use; one of its two avatars is off stage."""
 
 from typing import TypeVar
 

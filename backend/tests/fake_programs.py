@@ -53,7 +53,7 @@ class Machine(Clock):
 
     def finish(self, content: bytes = b"mp3") -> None:
         """End the two oldest programs, with a file."""
-        packer, speaker = self.running()[:2]
-        Path(packer.arguments[-1]).write_bytes(content)
+        encoder, speaker = self.running()[:2]
+        Path(encoder.arguments[-1]).write_bytes(content)
         speaker.end(ProcessDone(0))
-        packer.end(ProcessDone(0))
+        encoder.end(ProcessDone(0))

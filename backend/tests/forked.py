@@ -6,11 +6,11 @@ Importing them takes most of a second of CPU time, and the tests start two hundr
 import multiprocessing
 import os
 import runpy
-import signal
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from multiprocessing import forkserver
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from unittest import mock
 
@@ -27,59 +27,53 @@ MODULES = [
     "upstage.web.tree",
 ]
 
-_context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(MODULES)
+multiprocessing.get_context("forkserver").set_forkserver_preload(MODULES)
 
 
-class Forked:
-    """A process that does what `python COMMAND` does; has what the tests use of `subprocess.Popen`."""
+class Forked(ForkServerProcess):
+    """A process that does what `python COMMAND` does; with those methods of Popen that the tests use."""
 
     def __init__(
         self,
-        command: list[str],
+        command: Sequence[str],
         env: Mapping[str, str],
         out: Path,
         errors: Path | None = None,
         stdin: Path | str = os.devnull,
     ) -> None:
+        super().__init__(daemon=True)  # ends with the tests
+        self._command, self._env = list(command), dict(env)
+        self._files = [stdin, out, errors or out]
+        for file in (out, errors or out):
+            file.write_bytes(b"")
         path = os.pathsep.join([str(SRC), str(Path(__file__).parent)])
         with mock.patch.dict(os.environ, PYTHONPATH=path):
             forkserver.ensure_running()
-        files = [str(file) for file in (stdin, out, errors or out)]
-        for file in files[1:]:
-            Path(file).write_bytes(b"")
-        self._process = _context.Process(target=_run, args=(command, dict(env), files), daemon=True)
-        self._process.start()
-        self.pid = self._process.pid or 0
+        self.start()
+
+    def run(self) -> None:
+        """In the new process."""
+        assert set(MODULES) <= set(sys.modules), "the fork server has not imported the backend"
+        assert "twisted.internet.reactor" not in sys.modules
+        for descriptor, file in enumerate(self._files):
+            os.dup2(os.open(file, os.O_RDWR | os.O_APPEND), descriptor)
+        sys.stdin = os.fdopen(0)
+        os.environ.clear()
+        os.environ.update(self._env)
+        option, program, *arguments = self._command
+        sys.argv = [option, *arguments]
+        if option == "-m":
+            runpy.run_module(program, run_name="__main__", alter_sys=True)
+        else:
+            exec(program, {"__name__": "__main__"})
 
     def poll(self) -> int | None:
-        return self._process.exitcode
-
-    def send_signal(self, number: signal.Signals) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, number)
+        return self.exitcode
 
     def wait(self, timeout: float) -> int:
-        self._process.join(timeout)
-        code = self.poll()
-        assert code is not None, f"still running after {timeout} s"
-        return code
-
-
-def _run(command: list[str], env: dict[str, str], files: list[str]) -> None:
-    assert set(MODULES) <= set(sys.modules), "the fork server has not imported the backend"
-    assert "twisted.internet.reactor" not in sys.modules
-    for descriptor, file in enumerate(files):
-        os.dup2(os.open(file, os.O_RDWR | os.O_APPEND), descriptor)
-    sys.stdin = os.fdopen(0)
-    os.environ.clear()
-    os.environ.update(env)
-    option, program, *arguments = command
-    sys.argv = [option, *arguments]
-    if option == "-m":
-        runpy.run_module(program, run_name="__main__", alter_sys=True)
-    else:
-        exec(program, {"__name__": "__main__"})
+        self.join(timeout)
+        assert self.exitcode is not None, f"still running after {timeout} s"
+        return self.exitcode
 
 
 def run_upstage(*words: str, env: Mapping[str, str], stdin: str = "") -> tuple[int, str, str]:

@@ -6,7 +6,7 @@
 Two clients chat over WebSocket, 40 lines a second, and a third requests /health four times a second.
 Meanwhile the attackers, in a process of their own, send as fast as the server reads, and connect again when
 they are disconnected. Without `--host` the tool starts a server and also reports its CPU time and reactor
-lag: on a busy machine they say more than the clients' clocks. Attack only your own servers.
+lag: on a busy machine these tell more than the clients' clocks. Attack only your own servers.
 """
 
 import argparse
@@ -286,8 +286,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         server = Backend(
             Path(scratch),
-            ["-m", "upstage", "serve"],
-            "haproxy:tcp:0:interface=127.0.0.1:backlog=1024",
+            stage_endpoint="haproxy:tcp:0:interface=127.0.0.1:backlog=1024",
             UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         )
         try:

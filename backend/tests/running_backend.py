@@ -3,10 +3,8 @@
 import json
 import os
 import re
-import signal
-import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -14,11 +12,12 @@ from forked import SRC, Forked, run_upstage
 from support import http
 from support.http import Response
 from support.origin import Origin, Request, response
+from support.program import Program
 from support.stage_client import StageClient, WebStageClient
-from support.wait import wait_until
 
 PASSWORD = "open sesame"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+SERVE = ("-m", "upstage", "serve")
 RUN = """
 import os, sys
 from dataclasses import replace
@@ -87,7 +86,7 @@ def make_site(folder: Path) -> Path:
     return folder
 
 
-class Backend:
+class Backend(Program):
     """A backend process and its log; `command` is what comes after `python`.
 
     It is `forked`, or a new interpreter as an operator starts it.
@@ -96,7 +95,7 @@ class Backend:
     def __init__(
         self,
         folder: Path,
-        command: list[str],
+        command: Sequence[str] = SERVE,
         stage_endpoint: str = "tcp:0:interface=127.0.0.1",
         forked: bool = True,
         **env: str,
@@ -113,15 +112,11 @@ class Backend:
             "UPSTAGE_METRICS_ENDPOINT": "tcp:0:interface=127.0.0.1",
             **env,
         }
-        self.log = folder / "log"
-        self.process: Forked | subprocess.Popen[bytes]
         if forked:
-            self.process = Forked(command, self.env, self.log)
+            self.log = folder / "log"
+            self.process = Forked(command, self.env, self.log)  # type: ignore[assignment]
         else:
-            with self.log.open("wb") as log:
-                self.process = subprocess.Popen(
-                    [sys.executable, *command], env=self.env, stdout=log, stderr=subprocess.STDOUT
-                )
+            super().__init__([sys.executable, *command], self.env, folder / "log")
         self.wait_for(lambda: '"event": "ready"' in self.log.read_text())
         self.web_port = self.port_of("Site")
         self.stage_port = self.port_of("StageSocketFactory")
@@ -136,13 +131,11 @@ class Backend:
     def logged(self, event: str) -> list[dict[str, object]]:
         return [line for line in self.lines() if line["event"] == event]
 
-    def wait_for(self, condition: Callable[[], bool]) -> None:
-        def check() -> bool:
-            if self.process.poll() is not None:
-                raise RuntimeError(self.log.read_text())
-            return condition()
-
-        wait_until(check, every=0.02, report=self.log.read_text)
+    def end(self) -> None:
+        """Stop; nothing may have failed that the server did not expect."""
+        assert self.stop() == 0
+        assert not self.logged("Unhandled Error")
+        assert not self.logged("a request failed")
 
     def connect(self) -> StageClient:
         return StageClient(("127.0.0.1", self.stage_port), timeout=5)
@@ -159,9 +152,12 @@ class Backend:
         }
         return run_upstage(*words, env=self.env | ports | env, stdin=stdin)
 
-    def stop(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(10)
+
+def demo_backend(folder: Path, **env: str) -> Backend:
+    """A backend with the small site and content."""
+    site, content = make_site(folder / "site"), make_content(folder / "content")
+    command = ["-c", RUN, str(site), str(content)]
+    return Backend(folder, command, UPSTAGE_ADMIN_PASSWORD=PASSWORD, **env)
 
 
 def ask(backend: Backend, path: str, method: str = "GET", body: bytes = b"", **headers: str) -> Response:

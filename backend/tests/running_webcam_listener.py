@@ -3,7 +3,6 @@
 import ftplib
 import io
 import os
-import signal
 from pathlib import Path
 
 from forked import Forked
@@ -69,7 +68,7 @@ class WebcamListener:
 
     def stop(self) -> str:
         """Stop; return the counts. Nothing may be on standard error."""
-        self.process.send_signal(signal.SIGTERM)
+        self.process.terminate()
         assert self.process.wait(10) == 0
         assert self._errors.read_text() == ""
         return self._out.read_text().partition("\n")[2]

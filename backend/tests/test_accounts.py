@@ -58,7 +58,7 @@ def done(deferred: Deferred[T]) -> T:
     return cast(T, value)
 
 
-def test_signing_in() -> None:
+def test_a_session_lasts_from_sign_in_to_sign_out() -> None:
     accounts = Accounts("söze", matches)
     assert sign_in(accounts, "admin", "wrong", "a") is None
     assert sign_in(accounts, "Admin", "söze", "a") is None
@@ -116,7 +116,7 @@ def settings(**environment: str) -> Settings:
     return from_environment({f"UPSTAGE_{name}": value for name, value in environment.items()})
 
 
-def test_defaults() -> None:
+def test_settings_have_defaults() -> None:
     default = settings(ADMIN_PASSWORD="")
     assert default.web.reachable_at == ("127.0.0.1", 8081)
     assert (default.stage.port, default.stage.proxied) == (7230, True)
@@ -137,7 +137,7 @@ def test_defaults() -> None:
         ("tcp6:80", False, ("::1", 80)),
     ],
 )
-def test_endpoints(text: str, proxied: bool, reachable_at: tuple[str, int]) -> None:
+def test_endpoints_are_parsed(text: str, proxied: bool, reachable_at: tuple[str, int]) -> None:
     endpoint = parse_endpoint("X", text)
     assert endpoint.description == text
     assert endpoint.proxied is proxied

@@ -26,7 +26,9 @@ def quiet(client: FakeClient) -> FakeClient:
     return client
 
 
-def test_a_held_avatar_cannot_be_taken_and_trying_costs_nothing(ann: FakeClient, bob: FakeClient) -> None:
+def test_a_held_avatar_cannot_be_taken_and_a_failed_attempt_changes_nothing(
+    ann: FakeClient, bob: FakeClient
+) -> None:
     ann.send("ID=1&mode=AV")
     bob.send("ID=2&mode=AV")
     ann.heard(), bob.heard()
@@ -87,7 +89,9 @@ def test_a_closed_connection_leaves_its_avatar_in_place_and_its_layer_free(
     assert stage.backdrop_by is None
 
 
-def test_a_double_login(stages: Stages, stage: Stage, ann: FakeClient, bob: FakeClient) -> None:
+def test_a_second_login_takes_the_first_client_off_the_stage(
+    stages: Stages, stage: Stage, ann: FakeClient, bob: FakeClient
+) -> None:
     ann.send("ID=1&mode=AV", "layer=1&mode=DRAW_LAYER")
     ann.heard(), bob.heard()
     again = FakeClient(stages, acting_player("ann"))
@@ -134,7 +138,9 @@ def test_another_player_on_the_same_socket_releases_what_the_first_held(
     assert stage.players == 1  # counted as it was when it joined
 
 
-def test_a_stage_that_closes_and_one_that_reloads(stages: Stages, stage: Stage, ann: FakeClient) -> None:
+def test_members_are_told_of_a_reload_and_of_the_end_of_a_stage(
+    stages: Stages, stage: Stage, ann: FakeClient
+) -> None:
     stage.reload()
     assert ann.heard() == ["mode=RELOAD"]
     stages.remove("demo")
@@ -213,7 +219,9 @@ def test_four_full_layers_stay_below_the_limit_for_slow_clients() -> None:
     assert 4 * sum(map(len, layer.replay())) < MAX_UNREAD * 3 / 4
 
 
-def test_a_sound_that_plays_has_a_position(stages: Stages, stage: Stage, ann: FakeClient) -> None:
+def test_late_joiners_get_the_position_of_a_playing_sound(
+    stages: Stages, stage: Stage, ann: FakeClient
+) -> None:
     now = 50.0
     stages.clock = lambda: now  # type: ignore[method-assign]
     ann.send("array=sounds&url=bell.mp3&mode=PLAY_CLIP")

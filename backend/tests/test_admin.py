@@ -15,7 +15,7 @@ def sign_in(server: Backend, password: str = PASSWORD, **headers: str) -> Respon
     return ask(server, "/admin/login", "POST", body, **FORM, **headers)
 
 
-def test_a_session_in_the_workshop(server: Backend) -> None:
+def test_a_session_opens_the_workshop_until_sign_out(server: Backend) -> None:
     answer = sign_in(server, Host="stage.example.org:8080")
     assert answer.status == 302
     assert answer.headers["location"] == f"http://stage.example.org:{server.web_port}/admin/"
@@ -28,7 +28,7 @@ def test_a_session_in_the_workshop(server: Backend) -> None:
     identity = parse_qs(ask(server, "/admin/id", Cookie=cookie).body.decode())
     key = identity.pop("key")[0]
     assert identity == {"player": ["admin"], "canAct": ["True"], "canAdmin": ["True"], "canSu": ["True"]}
-    with server.connect().socket:  # another client, which must not be taken for the admin
+    with server.connect().socket:  # another client: the key counts for its own connection only
         client = server.connect()
         assert join(client, key.encode())[-1].startswith(b"pCount=1&")
         client.close()
@@ -40,7 +40,7 @@ def test_a_session_in_the_workshop(server: Backend) -> None:
     assert ask(server, "/admin/", Cookie=cookie).body.startswith(b"login None")
 
 
-def test_a_visitors_identity(server: Backend) -> None:
+def test_a_visitor_gets_an_audience_key(server: Backend) -> None:
     answer = ask(server, "/admin/id")
     assert answer.headers["cache-control"] == PRIVATE
     assert re.fullmatch(
@@ -48,7 +48,7 @@ def test_a_visitors_identity(server: Backend) -> None:
     )
 
 
-def test_a_wrong_password_and_too_many_of_them(server: Backend) -> None:
+def test_too_many_wrong_passwords_lock_the_address(server: Backend) -> None:
     guesser = {"X_Real_IP": "192.0.2.7"}
     for _ in range(10):
         answer = sign_in(server, "wrong", **guesser)
@@ -95,7 +95,7 @@ def test_a_rejected_form_comes_back_with_a_valid_token(server: Backend) -> None:
     assert ask(server, "/admin/login", "POST", form, **FORM, **OURS, Cookie=cookie).status == 302
 
 
-def test_forms_of_another_kind(server: Backend) -> None:
+def test_a_login_must_be_a_small_url_encoded_form(server: Backend) -> None:
     assert ask(server, "/admin/login", "POST", b"{}", Content_Type="application/json").status == 415
     many = b"&".join(b"a%d=1" % n for n in range(100))
     assert ask(server, "/admin/login", "POST", many, **FORM).status == 413

@@ -21,7 +21,7 @@ def database(tmp_path: Path) -> Database:
     return Database(tmp_path)
 
 
-def test_data_are_there_after_reopening(database: Database, tmp_path: Path) -> None:
+def test_data_persist_when_the_file_is_reopened(database: Database, tmp_path: Path) -> None:
     ann = Account("Ann", "$argon2id$x", frozenset({"act", "su"}))
     bell = Medium("audio/bell.mp3", "audio", "Bell", "ann", "2026-01-01", 10)
     fox = Medium("fox.svg", "avatar", "Fox", "ann", "2026-01-01", 10)
@@ -57,7 +57,7 @@ def test_thing_ids_are_counted_for_each_kind_and_not_reused(database: Database) 
     ]
 
 
-def test_replaced_media_stay_on_stage_and_removed_ones_go(database: Database) -> None:
+def test_replaced_media_stay_on_stages_and_removed_ones_do_not(database: Database) -> None:
     database.add_stage(STAGE)
     database.put_medium(HAT)
     database.put_thing("demo", PROP)
@@ -132,7 +132,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
         Database(tmp_path)
 
 
-def test_a_file_that_is_not_a_database(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_an_error(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("hello " * 1000)
     with pytest.raises(sqlite3.DatabaseError):
         Database(tmp_path)

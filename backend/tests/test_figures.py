@@ -25,7 +25,7 @@ SITE = SRC / "upstage" / "site"
     "sentence",
     [
         f"A frame has at most {MAX_FRAME:,} bytes and {MAX_FIELDS} pairs.",
-        f"sends more than {RATE:.0f} tokens' worth a second, {BURST:.0f} at once",
+        f"sends more than {RATE:.0f} tokens' worth a second, or {BURST:.0f} at once",
         f"disconnects it after {GRACE:.0f} seconds of that",
         f"is {MAX_UNREAD >> 20} MiB behind",
         f"({MAX_PER_ADDRESS:,}: a school behind one address",
@@ -37,7 +37,7 @@ SITE = SRC / "upstage" / "site"
         f"heartbeat every {HEARTBEAT:.0f} seconds",
         f"at most {CHAT_REPLAY} chat lines and at most {CHAT_REPLAY_SIZE:,} characters",
         f"newest {MAX_MARKS:,} frames of each drawing layer",
-        f"keep {CHAT_KEPT:,} chat lines",
+        f"keeps {CHAT_KEPT:,} chat lines",
         f"1 to {WIDTH:.0f} and 1 to {HEIGHT:.0f}",
     ],
 )

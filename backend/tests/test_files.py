@@ -81,7 +81,9 @@ def test_the_stage_page_lists_the_files_that_a_browser_will_load(server: Backend
         ("bytes=\xff", 200, (0, 75000)),
     ],
 )
-def test_ranges(server: Backend, value: str, status: int, span: tuple[int, int]) -> None:
+def test_one_range_of_a_file_is_served(
+    server: Backend, value: str, status: int, span: tuple[int, int]
+) -> None:
     whole = (server.media / "bench" / "small.swf").read_bytes()
     answer = ask(server, "/media/bench/small.swf", Range=value)
     assert answer.status == status
@@ -118,14 +120,14 @@ def test_a_large_file_is_left_to_a_proxy_that_has_it(server: Backend) -> None:
         ("/style/main.css", "/disk/media"),
     ],
 )
-def test_any_other_file_is_sent(server: Backend, path: str, location: str) -> None:
+def test_any_other_file_is_sent_by_the_backend(server: Backend, path: str, location: str) -> None:
     answer = ask(server, path, X_Accel_Media=location)
     assert "x-accel-redirect" not in answer.headers
     assert int(answer.headers["content-length"]) == len(answer.body) > 0
     assert ("vary" in answer.headers) == path.endswith("big.swf")
 
 
-def test_validators(server: Backend) -> None:
+def test_validators_decide_between_200_206_and_304(server: Backend) -> None:
     path = "/media/bench/small.swf"
     first = ask(server, path)
     etag, modified = first.headers["etag"], first.headers["last-modified"]

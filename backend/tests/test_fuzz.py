@@ -149,7 +149,7 @@ class Noise:
 
 
 def throw(port: int, noise: Noise, greeting: bytes, stream: bytes) -> None:
-    """One client: sends its stream in pieces, reads now and then, and closes or resets."""
+    """One client: sends its stream in pieces, reads some of the replies, and closes or resets."""
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as client:  # or cut off
         if greeting:
             client.sendall(greeting)
@@ -165,7 +165,7 @@ def throw(port: int, noise: Noise, greeting: bytes, stream: bytes) -> None:
 
 
 def bring(server: Backend, noise: Noise, cookie: bytes, token: bytes) -> None:
-    """One form, sent in pieces; some never end."""
+    """One form, sent in pieces; some forms are never completed."""
     body = noise.form(token)
     head = (
         b"POST /admin/workshop/media HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\nConnection: close\r\n"
@@ -189,7 +189,7 @@ def resident(server: Backend) -> int:
 
 
 def chat(server: Backend, number: int) -> None:
-    """A well-behaved client is served meanwhile."""
+    """A well-behaved client joins and chats."""
     client = server.connect()
     join(client)
     client.send_frames(b"msg=normal%d&mode=TEXT" % number)
@@ -250,6 +250,10 @@ def fuzz(seconds: float, seed: int, folder: Path) -> dict[str, int]:
     }
 
 
-@pytest.mark.parametrize("seconds", [3, pytest.param(240, marks=pytest.mark.slow)])
+# Half of the long run each, so that the two run side by side.
+HALVES = [pytest.param(120, marks=pytest.mark.slow, id=name) for name in ("first half", "second half")]
+
+
+@pytest.mark.parametrize("seconds", [3, *HALVES])
 def test_random_input_breaks_nothing(tmp_path: Path, seconds: float) -> None:
     assert fuzz(seconds, random.randrange(1 << 32) if seconds > 60 else 1, tmp_path)["cut"]

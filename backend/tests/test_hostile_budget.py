@@ -33,8 +33,8 @@ class Reactor(Clock):
             call.func(*call.args, **call.kw)
 
 
-class Room:
-    """The stages with a reactor and a clock of the test."""
+class FakeServer:
+    """A server without a network: its stages and connections, on a clock that the test advances."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -49,17 +49,17 @@ class Room:
 class Client:
     """One client; `sent` is the number of bytes that were read from it."""
 
-    def __init__(self, room: Room, websocket: bool = False, address: str = "198.51.100.1") -> None:
-        self.room = room
+    def __init__(self, server: FakeServer, websocket: bool = False, address: str = "198.51.100.1") -> None:
+        self.server = server
         self.sent = 0
         self.transport = StringTransport()
         self.transport.getPeer = lambda: type("Peer", (), {"host": address})()  # type: ignore[method-assign]
         self.protocol: StageSocket | StageWebSocket
         if websocket:
             self.transport.registerProducer(object(), True)  # the HTTP channel
-            self.protocol = StageWebSocket(room.connections, WebSocket(ConnectionType.SERVER), b"", address)
+            self.protocol = StageWebSocket(server.connections, WebSocket(ConnectionType.SERVER), b"", address)
         else:
-            self.protocol = StageSocket(room.connections)
+            self.protocol = StageSocket(server.connections)
         self.protocol.makeConnection(self.transport)
 
     @property
@@ -75,7 +75,7 @@ class Client:
         for _ in range(round(seconds / 0.05)):
             while self.is_read:
                 self.send(next(stream))
-            self.room.wait(0.05)
+            self.server.wait(0.05)
             if self.transport.disconnected:
                 return
 
@@ -94,8 +94,8 @@ def hostile(first: bytes, again: bytes) -> Iterator[bytes]:
 
 
 @pytest.fixture
-def room(stage: Stage) -> Room:
-    return Room(stage)
+def server(stage: Stage) -> FakeServer:
+    return FakeServer(stage)
 
 
 ATTACKS = [(name, True, *parts) for name, parts in WEBSOCKET.items()]
@@ -106,90 +106,92 @@ attacks = pytest.mark.parametrize(
 
 
 @attacks
-def test_input_over_the_budget_is_not_read(room: Room, websocket: bool, first: bytes, again: bytes) -> None:
-    client = Client(room, websocket)
+def test_input_over_the_budget_is_not_read(
+    server: FakeServer, websocket: bool, first: bytes, again: bytes
+) -> None:
+    client = Client(server, websocket)
     client.press(hostile(first, again), 5)
     # Every byte costs tokens, and the last read may be one too many.
     assert client.sent <= (BURST + 5 * RATE) * BYTES + 2 * READ_SIZE
     assert not client.is_read
     assert not client.transport.disconnected  # a client that only lagged has time to recover
-    assert room.stages.counts["throttled"] < 5 * 5  # it is not woken for every frame
+    assert server.stages.counts["throttled"] < 5 * 5  # it is not woken for every frame
 
 
 @attacks
 def test_a_client_that_stays_over_the_budget_is_disconnected(
-    room: Room, websocket: bool, first: bytes, again: bytes
+    server: FakeServer, websocket: bool, first: bytes, again: bytes
 ) -> None:
-    client = Client(room, websocket)
+    client = Client(server, websocket)
     client.press(hostile(first, again), GRACE + 10)
     assert client.transport.disconnected
-    assert room.stages.counts["cut_flood"] == 1
-    assert room.reactor.getDelayedCalls() == []
+    assert server.stages.counts["cut_flood"] == 1
+    assert server.reactor.getDelayedCalls() == []
 
 
 @pytest.mark.parametrize("frame", [message(9), message(0, b"", False), message(0, b"x", False)])
-def test_control_frames_and_fragments_are_counted_like_lines(room: Room, frame: bytes) -> None:
-    client = Client(room, websocket=True)
+def test_control_frames_and_fragments_are_counted_like_lines(server: FakeServer, frame: bytes) -> None:
+    client = Client(server, websocket=True)
     client.send(message(1, b"x", False) + frame * 1000)
-    room.wait(5)
+    server.wait(5)
     pongs = client.transport.value().count(b"\x8a\0")
     assert pongs <= BURST + 5 * RATE
     assert not client.is_read
-    room.wait(10)
+    server.wait(10)
     assert client.is_read  # all of them were taken, in their time
 
 
-def test_single_bytes_cost_a_token_for_each_read(room: Room) -> None:
-    client = Client(room)
+def test_single_bytes_cost_a_token_for_each_read(server: FakeServer) -> None:
+    client = Client(server)
     client.press((b"x" for _ in count()), 5)
     assert client.sent <= BURST + 5 * RATE + 10
 
 
-def test_frames_that_come_too_fast_are_delayed_not_lost(room: Room) -> None:
-    client = Client(room)
+def test_frames_that_come_too_fast_are_delayed_not_lost(server: FakeServer) -> None:
+    client = Client(server)
     client.send(JOIN_FRAME)
-    room.wait(0.05)
+    server.wait(0.05)
     lines = [b"text=%d&mode=ANONTEXT" % number for number in range(600)]
     client.send(b"".join(b"msg=%d&mode=TEXT\0" % number for number in range(600)))
-    room.wait(1)
+    server.wait(1)
     assert lines[-1] not in client.frames()
-    room.wait(10)
+    server.wait(10)
     assert [frame for frame in client.frames() if frame.endswith(b"ANONTEXT")] == lines
     assert client.is_read
 
 
 @pytest.mark.parametrize("websocket", [False, True])
-def test_a_normal_client_is_always_read(room: Room, websocket: bool) -> None:
+def test_a_normal_client_is_always_read(server: FakeServer, websocket: bool) -> None:
     def frame(text: bytes) -> bytes:
         return message(1, text) if websocket else text + b"\0"
 
-    client = Client(room, websocket)
+    client = Client(server, websocket)
     client.send(frame(b"MD5=x&mode=IDENT") + frame(JOIN_FRAME[:-1]) + frame(b"mode=LOADED"))
-    room.wait(0.05)
+    server.wait(0.05)
     for number in range(31 * 60):  # a minute of drawing
         client.send(frame(b"layer=0&x=123.45&y=67.89&mode=DRAW_LINE"))
         if number % 31 == 0:
             client.send(frame(b"msg=look%20here&mode=TEXT"))
             if websocket:
                 client.send(message(10))
-        room.reactor.advance(1 / 31)
+        server.reactor.advance(1 / 31)
         assert client.is_read
-    assert room.stages.counts["throttled"] == 0
+    assert server.stages.counts["throttled"] == 0
 
 
-def test_frames_are_taken_in_turn(room: Room) -> None:
+def test_clients_frames_are_taken_in_turn(server: FakeServer) -> None:
     heard: list[str] = []
-    room.stages.receive = lambda member, frame: heard.append(member.id)  # type: ignore[method-assign]
-    loud, calm = Client(room), Client(room)
+    server.stages.receive = lambda member, frame: heard.append(member.id)  # type: ignore[method-assign]
+    loud, calm = Client(server), Client(server)
     loud.send(b"mode=NB\0" * 100)
     calm.send(b"mode=NB\0")
     assert heard == ["sock_1"] * AT_ONCE + ["sock_2"]
-    room.wait(0.05)
+    server.wait(0.05)
     assert len(heard) == 101
 
 
-def test_repeated_joins_are_expensive(room: Room) -> None:
-    client = Client(room)
+def test_repeated_joins_are_expensive(server: FakeServer) -> None:
+    client = Client(server)
     client.press((JOIN_FRAME for _ in count()), 10)
     joins = sum(frame.endswith(b"STAGE_NAME") for frame in client.frames())
     assert 10 < joins <= (BURST + 10 * RATE) / JOIN + 1
@@ -201,64 +203,64 @@ def ticking() -> Callable[[], float]:
     return lambda: next(ticks) * 0.0005
 
 
-def test_the_chat_goes_on_while_a_school_joins_at_once(room: Room) -> None:
-    room.connections.shared = replace(room.connections.shared, turns=Turns(room.reactor, ticking()))
-    talker = Client(room, address="192.0.2.1")
+def test_the_chat_goes_on_while_a_school_joins_at_once(server: FakeServer) -> None:
+    server.connections.shared = replace(server.connections.shared, turns=Turns(server.reactor, ticking()))
+    talker = Client(server, address="192.0.2.1")
     talker.send(JOIN_FRAME)
-    room.wait(0.05)
-    school = [Client(room) for _ in range(500)]
+    server.wait(0.05)
+    school = [Client(server) for _ in range(500)]
     for pupil in school:
         pupil.send(JOIN_FRAME)
     turns = 0
-    while len(room.connections.shared.turns):
-        room.reactor.turn()
+    while len(server.connections.shared.turns):
+        server.reactor.turn()
         turns += 1
         talker.send(b"msg=%d&mode=TEXT\0" % turns)
         assert talker.frames()[-1] == b"text=%d&mode=ANONTEXT" % turns
     assert turns > 500 * 0.0005 / SLICE / 2
-    assert room.stage.audience == 501
-    assert room.reactor.seconds() < 0.1  # no client had to wait for tokens
+    assert server.stage.audience == 501
+    assert server.reactor.seconds() < 0.1  # no client had to wait for tokens
     assert not any(pupil.transport.disconnected for pupil in school)
 
 
-def test_repeated_connections_are_expensive(room: Room) -> None:
+def test_repeated_connections_are_expensive(server: FakeServer) -> None:
     """A new connection has a full bucket of its own, so that of its address counts."""
     rate, burst = 100.0, 6000 * 30
-    room.connections.addresses._rate = rate
+    server.connections.addresses._rate = rate
     joined = refused = 0
     for _ in range(10_000):
-        client = Client(room)
+        client = Client(server)
         client.send(JOIN_FRAME)
-        room.reactor.advance(0.001)
+        server.reactor.advance(0.001)
         joined += client.frames()[-1].endswith(b"JOINED")
         refused += client.transport.disconnected
         client.protocol.connectionLost()
     assert joined <= (burst + 10 * rate) / (JOIN + 6) + 1
-    assert refused == room.stages.counts["cut_address"] > 3_000
-    neighbour = Client(room, address="192.0.2.1")
+    assert refused == server.stages.counts["cut_address"] > 3_000
+    neighbour = Client(server, address="192.0.2.1")
     neighbour.send(JOIN_FRAME)
-    room.wait(0.05)
+    server.wait(0.05)
     assert neighbour.frames()[-1].endswith(b"JOINED")
-    room.wait(MAX_WAIT + 1)
-    assert Client(room).is_read
+    server.wait(MAX_WAIT + 1)
+    assert Client(server).is_read
 
 
-def test_a_client_that_leaves_while_it_waits_leaves_nothing_behind(room: Room) -> None:
-    client = Client(room)
+def test_a_client_that_leaves_while_it_waits_leaves_nothing_behind(server: FakeServer) -> None:
+    client = Client(server)
     client.send(b"\0" * READ_SIZE + JOIN_FRAME)
-    room.wait(1)
+    server.wait(1)
     client.protocol.connectionLost()
-    room.wait(1)
-    assert room.reactor.getDelayedCalls() == []
-    assert room.stage.audience == 0
+    server.wait(1)
+    assert server.reactor.getDelayedCalls() == []
+    assert server.stage.audience == 0
 
 
-def test_pings_held_at_a_stop_are_not_answered(room: Room) -> None:
-    client = Client(room, websocket=True)
+def test_pings_held_at_a_stop_are_not_answered(server: FakeServer) -> None:
+    client = Client(server, websocket=True)
     client.send(message(9) * 20)
     assert client.transport.value().count(b"\x8a\0") == AT_ONCE
     client.protocol._connection.close()
-    room.wait(0.05)
+    server.wait(0.05)
     assert client.transport.value().count(b"\x8a\0") == AT_ONCE
 
 

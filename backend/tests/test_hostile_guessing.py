@@ -188,7 +188,7 @@ def test_a_failed_check_does_not_count_as_a_wrong_password(login: Login) -> None
 @pytest.fixture
 def server(tmp_path: Path) -> "Backend":
     ftp = {"UPSTAGE_FTP_ENDPOINT": "tcp:0:interface=127.0.0.1", "UPSTAGE_FTP_PASSIVE": "0-0"}
-    return Backend(tmp_path, ["-m", "upstage", "serve"], UPSTAGE_ADMIN_PASSWORD=PASSWORD, **ftp)
+    return Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD=PASSWORD, **ftp)
 
 
 def test_the_login_page_and_ftp_share_the_limit(server: Backend) -> None:

@@ -61,7 +61,7 @@ DRAWINGS: dict[str, Callable[[int], str]] = {
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
-def test_drawings(tmp_path: Path, name: str) -> None:
+def test_drawings_are_checked_in_linear_time(tmp_path: Path, name: str) -> None:
     def make(size: int) -> Callable[[], None]:
         path = tmp_path / str(size)
         path.write_text(f"<svg xmlns='http://www.w3.org/2000/svg'>{DRAWINGS[name](size)}</svg>")
@@ -75,7 +75,7 @@ def test_drawings(tmp_path: Path, name: str) -> None:
     assert_linear(make)
 
 
-def test_entities(tmp_path: Path) -> None:
+def test_entities_are_rejected_in_linear_time(tmp_path: Path) -> None:
     def make(size: int) -> Callable[[], None]:
         path = tmp_path / str(size)
         path.write_text("<!DOCTYPE svg [" + "<!ENTITY a 'b'>" * (size // 15) + "]><svg/>")
@@ -99,7 +99,7 @@ def test_a_drawing_that_takes_too_long_is_rejected(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("unit", [b"\0", b"x\0", b"x" * 3000 + b"\0"])
-def test_the_stream_of_the_stage_socket(unit: bytes) -> None:
+def test_the_stage_socket_is_split_in_linear_time(unit: bytes) -> None:
     def make(size: int) -> Callable[[], None]:
         def split() -> None:
             splitter = Splitter()
@@ -113,7 +113,7 @@ def test_the_stream_of_the_stage_socket(unit: bytes) -> None:
 
 
 @pytest.mark.parametrize("frame", [message(9), message(1, b"x"), message(2, b"\0" * 100)])
-def test_the_stream_of_a_websocket(frame: bytes) -> None:
+def test_a_websocket_is_split_in_linear_time(frame: bytes) -> None:
     def make(size: int) -> Callable[[], None]:
         def split() -> None:
             messages = Messages(WebSocket(ConnectionType.SERVER), lambda event: None)

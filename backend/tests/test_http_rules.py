@@ -76,7 +76,7 @@ def test_a_response_conforms(
 
 
 def check_fields(answer: Response) -> None:
-    """No field twice, printable values, and the right time."""
+    """Every field once, printable values, and the right time."""
     assert len(answer.fields) == len(answer.headers)
     assert all(re.fullmatch(r"[\x20-\x7e]*", value) for value in answer.headers.values())
     assert abs(time.time() - date(answer.headers, "date").timestamp()) < 5
@@ -199,7 +199,9 @@ def check_head(get: Response, head: Response) -> None:
         ({"X_Real_IP": "192.0.2.1\xff"}, "127.0.0.1"),
     ],
 )
-def test_the_client_address(server: Backend, headers: dict[str, str], client: str) -> None:
+def test_the_log_has_the_client_address_that_the_proxy_sends(
+    server: Backend, headers: dict[str, str], client: str
+) -> None:
     path = f"/robots.txt?{time.monotonic_ns()}"
     ask(server, path, **headers)
     server.wait_for(lambda: any(line["path"] == path for line in server.logged("request")))

@@ -1,4 +1,4 @@
-"""The packages of the backend import one way: web, then net and media, then state, then stage."""
+"""The packages of the backend import in one direction: web, then net and media, then state, then stage."""
 
 import ast
 import subprocess

@@ -49,7 +49,7 @@ def test_drawing_with_a_mouse_is_within_the_rate() -> None:
         assert bucket.spend(1) == 0
 
 
-def test_addresses() -> None:
+def test_connections_of_an_address_are_limited() -> None:
     addresses = Addresses(Clock(), 2)
     assert [addresses.enter("192.0.2.1") is None for _ in range(3)] == [False, False, True]
     assert addresses.enter("192.0.2.2")
@@ -98,11 +98,11 @@ def test_remembered_addresses_are_bounded() -> None:
         ("", ""),
     ],
 )
-def test_the_key_of_a_client_address(address: str, client: str) -> None:
+def test_a_client_is_its_ipv4_address_or_its_ipv6_network(address: str, client: str) -> None:
     assert client_of(address) == client
 
 
-def test_how_many_per_address_is_a_setting() -> None:
+def test_connections_per_address_are_a_setting() -> None:
     assert from_environment({"UPSTAGE_CONNECTIONS_PER_ADDRESS": "30"}).connections_per_address == 30
     for wrong in ("0", "-1", "many", "٣"):
         with pytest.raises(SettingsError, match=f"UPSTAGE_CONNECTIONS_PER_ADDRESS={wrong}: "):

@@ -1,7 +1,6 @@
 """Unix sockets: connections, the path of a killed process, and a path in use."""
 
 import os
-import signal
 import socket
 import stat
 import tempfile
@@ -18,8 +17,7 @@ from support.ports import free_ports
 from support.stage_client import StageClient
 from upstage.settings import SettingsError, Sockets, from_environment
 
-SERVE = ["-m", "upstage", "serve"]
-KNOCK = b"PROXY TCP4 %s 192.0.2.9 4711 7230\r\n"
+PROXY_HEADER = b"PROXY TCP4 %s 192.0.2.9 4711 7230\r\n"
 
 
 @pytest.fixture
@@ -32,7 +30,6 @@ def folder() -> Iterator[Path]:
 def backend(tmp_path: Path, folder: Path) -> Iterator[Backend]:
     server = Backend(
         tmp_path,
-        SERVE,
         UPSTAGE_SOCKETS=f"{folder}/backend",
         UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         UPSTAGE_CONNECTIONS_PER_ADDRESS="1",
@@ -43,7 +40,7 @@ def backend(tmp_path: Path, folder: Path) -> Iterator[Backend]:
     assert not server.logged("Unhandled error in Deferred:")
 
 
-def test_the_site_through_its_socket(backend: Backend, folder: Path) -> None:
+def test_the_site_is_served_on_a_unix_socket(backend: Backend, folder: Path) -> None:
     path = folder / "backend.sock"
     assert stat.S_IMODE(path.stat().st_mode) == 0o666  # nginx and Varnish are other users
     assert request(path, "/health").status == 200
@@ -72,18 +69,18 @@ def test_the_site_through_its_socket(backend: Backend, folder: Path) -> None:
 def test_a_redirect_names_the_web_endpoints_port(tmp_path: Path, folder: Path) -> None:
     [port] = free_ports(1)
     endpoint = f"tcp:{port}:interface=127.0.0.1"
-    server = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/b", UPSTAGE_WEB_ENDPOINT=endpoint)
+    server = Backend(tmp_path, UPSTAGE_SOCKETS=f"{folder}/b", UPSTAGE_WEB_ENDPOINT=endpoint)
     answer = request(folder / "b.sock", "/stages", host="stage.example.org")
     assert server.stop() == 0
     assert (answer.status, answer.headers["location"]) == (302, f"http://stage.example.org:{port}/stages/")
 
 
-def test_the_stage_through_its_socket(backend: Backend, folder: Path) -> None:
+def test_the_stage_is_served_on_a_unix_socket(backend: Backend, folder: Path) -> None:
     path = folder / "backend-stage.sock"
     assert stat.S_IMODE(path.stat().st_mode) == 0o666
     first, second, other = (StageClient(path, timeout=5) for _ in range(3))
     for client, address in ((first, b"192.0.2.1"), (second, b"192.0.2.1"), (other, b"192.0.2.2")):
-        client.socket.sendall(KNOCK % address)
+        client.socket.sendall(PROXY_HEADER % address)
         client.send_frames(b"stage_ID=demo&mode=JOIN")
         if client is second:  # an address may have one connection here
             with pytest.raises((EOFError, ConnectionError)):
@@ -96,8 +93,8 @@ def test_the_stage_through_its_socket(backend: Backend, folder: Path) -> None:
         direct.frames_until(b"&mode=JOINED")
 
 
-def test_a_websocket_through_the_sites_socket(backend: Backend, folder: Path) -> None:
-    def come_in() -> websocket.WebSocket:
+def test_websockets_are_served_on_a_unix_socket(backend: Backend, folder: Path) -> None:
+    def open_websocket() -> websocket.WebSocket:
         return websocket.create_connection(
             "ws://localhost/ws",
             timeout=5,
@@ -106,12 +103,12 @@ def test_a_websocket_through_the_sites_socket(backend: Backend, folder: Path) ->
             header=["X-Real-IP: 192.0.2.5"],
         )
 
-    browser = come_in()
+    browser = open_websocket()
     browser.send("stage_ID=demo&mode=JOIN")
     while not browser.recv().endswith("&mode=JOINED"):
         pass
     with pytest.raises((OSError, websocket.WebSocketException)):  # the same address again
-        come_in()
+        open_websocket()
     browser.send("msg=here&mode=TEXT")
     while "ANONTEXT" not in browser.recv():
         pass
@@ -128,11 +125,10 @@ def test_the_health_check_covers_unix_sockets(backend: Backend, folder: Path) ->
 
 
 def test_the_sockets_of_a_killed_server_are_replaced(tmp_path: Path, folder: Path) -> None:
-    server = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/backend")
-    server.process.send_signal(signal.SIGKILL)
-    server.process.wait(10)
+    server = Backend(tmp_path, UPSTAGE_SOCKETS=f"{folder}/backend")
+    server.kill()
     assert len(list(folder.iterdir())) == 2
-    again = Backend(tmp_path, SERVE, UPSTAGE_SOCKETS=f"{folder}/backend")
+    again = Backend(tmp_path, UPSTAGE_SOCKETS=f"{folder}/backend")
     assert request(folder / "backend.sock", "/health").status == 200
     assert again.stop() == 0
     assert list(folder.iterdir()) == []
@@ -149,11 +145,11 @@ def start_error(tmp_path: Path, sockets: str) -> str:
     return errors
 
 
-def test_a_path_in_use_is_left_alone(tmp_path: Path, folder: Path) -> None:
+def test_a_path_in_use_prevents_the_start_and_is_not_changed(tmp_path: Path, folder: Path) -> None:
     assert start_error(tmp_path, f"{folder}/away/b").endswith("away/b.sock: there is no such folder.\n")
-    (folder / "b.sock").write_text("a diary")
+    (folder / "b.sock").write_text("a file")
     assert "b.sock: the path exists and is not a socket" in start_error(tmp_path, f"{folder}/b")
-    assert (folder / "b.sock").read_text() == "a diary"
+    assert (folder / "b.sock").read_text() == "a file"
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(folder / "c.sock"))
         other.listen()
@@ -162,12 +158,12 @@ def test_a_path_in_use_is_left_alone(tmp_path: Path, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["run/backend", "/" + "x" * 96])
-def test_invalid_socket_paths(text: str) -> None:
+def test_invalid_socket_paths_are_rejected(text: str) -> None:
     with pytest.raises(SettingsError, match=r"UPSTAGE_SOCKETS=.*: expected the beginning of two absolute"):
         from_environment({"UPSTAGE_SOCKETS": text})
 
 
-def test_socket_paths() -> None:
+def test_both_socket_paths_have_one_prefix() -> None:
     assert from_environment({"UPSTAGE_SOCKETS": ""}).sockets is None
     assert from_environment({"UPSTAGE_SOCKETS": "/" + "x" * 95}).sockets
     sockets = Sockets(Path("/run/proscenium/backend"))

@@ -8,7 +8,7 @@ from twisted.python.failure import Failure
 from upstage.log import MAX_LINE, observer
 
 
-def test_lines() -> None:
+def test_an_event_is_one_line_of_json() -> None:
     lines: list[bytes] = []
     log = Logger(observer=observer(lines.append))
     log.info("request", fields={"path": "/\n\xff", "status": 200})

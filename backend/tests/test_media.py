@@ -60,7 +60,7 @@ def path(tmp_path: Path) -> Path:
         (b"\xff\xfb\x90\x00" + b"\0" * 400, MP3),
     ],
 )
-def test_accepted_files(path: Path, data: bytes, format: Format) -> None:
+def test_the_content_decides_the_format(path: Path, data: bytes, format: Format) -> None:
     path.write_bytes(data)
     assert format_of(path) is format
 
@@ -81,7 +81,7 @@ def test_accepted_files(path: Path, data: bytes, format: Format) -> None:
         (b"ID3\x04\0\0\0\0\x7f\x7f" + b"\0" * 50, "MP3 file is damaged"),
     ],
 )
-def test_rejected_files(path: Path, data: bytes, message: str) -> None:
+def test_damaged_and_unknown_files_are_rejected(path: Path, data: bytes, message: str) -> None:
     path.write_bytes(data)
     with pytest.raises(BadMedia, match=message):
         format_of(path)
@@ -132,7 +132,7 @@ def test_drawings_with_active_content_are_rejected(path: Path, inside: str, mess
         "<!DOCTYPE svg [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>",
     ],
 )
-def test_drawings_with_a_document_type(path: Path, start: str) -> None:
+def test_drawings_with_a_document_type_are_rejected(path: Path, start: str) -> None:
     path.write_text(f"{start}<svg {NS}/>")
     with pytest.raises(BadMedia, match="document type"):
         format_of(path)
@@ -165,7 +165,7 @@ def test_publishing_gives_a_new_name_with_the_right_suffix(path: Path, tmp_path:
     )
 
 
-def test_publishing_a_file_of_the_wrong_kind(path: Path, tmp_path: Path) -> None:
+def test_a_file_of_the_wrong_kind_is_rejected(path: Path, tmp_path: Path) -> None:
     old = Medium("hat.svg", "prop", "Hat", "ann", "", 1)
     path.write_bytes(PNG_FILE)
     with pytest.raises(BadMedia, match="This PNG file is a picture"):

@@ -19,7 +19,7 @@ from twisted.internet.task import Clock
 
 from demo_stage import with_demo
 from forked import SRC
-from running_backend import FORM, PASSWORD, RUN, Backend, ask, join, make_content, make_site
+from running_backend import FORM, PASSWORD, Backend, ask, demo_backend, join
 from upstage.media import speech
 from upstage.net.connection import Connections
 from upstage.net.metrics import LAG_INTERVAL, MeasuredStages, Metrics, Sources, class_of
@@ -43,7 +43,7 @@ JPEG = b"\xff\xd8\xff\xe0" + b"picture" * 100 + b"\xff\xd9"
         ("/ws", "websocket"),
     ],
 )
-def test_path_classes(path: str, name: str) -> None:
+def test_a_path_has_a_class_from_a_fixed_list(path: str, name: str) -> None:
     assert class_of(path) == name
 
 
@@ -91,7 +91,7 @@ def test_counters_are_read_at_the_scrape(meter: Meter) -> None:
     assert meter.value("clients", transport="tcp", role="player") == 0
 
 
-def test_the_reactor_lag(meter: Meter) -> None:
+def test_the_reactor_lag_is_measured(meter: Meter) -> None:
     meter.metrics.startService()
     for _ in range(8):
         meter.clock.advance(LAG_INTERVAL)
@@ -108,19 +108,14 @@ def test_the_reactor_lag(meter: Meter) -> None:
 
 @pytest.fixture
 def backend(tmp_path: Path) -> Iterator[Backend]:
-    site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
-    server = Backend(
+    server = demo_backend(
         tmp_path,
-        ["-c", RUN, str(site), str(content)],
-        UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         UPSTAGE_FTP_ENDPOINT="haproxy:tcp:0:interface=127.0.0.1",
         UPSTAGE_FTP_PASSIVE="0-0",
         UPSTAGE_FTP_ADDRESS="127.0.0.1",
     )
     yield server
-    assert server.stop() == 0
-    assert not server.logged("Unhandled Error")
-    assert not server.logged("a request failed")
+    server.end()
 
 
 def scrape(server: Backend) -> dict[str, float]:
@@ -145,7 +140,7 @@ def admin_key(server: Backend) -> str:
     return parse_qs(ask(server, "/admin/id", Cookie=cookie).body.decode())["key"][0]
 
 
-def test_the_metrics_of_a_running_server(backend: Backend) -> None:
+def test_a_running_server_counts_chat_speech_and_pictures(backend: Backend) -> None:
     """The admin speaks and sends a picture; the audience gets both; the metrics count them."""
     player, audience = backend.connect(), backend.connect()
     join(player, admin_key(backend).encode())
@@ -192,20 +187,14 @@ def test_the_metrics_of_a_running_server(backend: Backend) -> None:
         client.close()
 
 
-def test_a_stop_while_work_is_in_progress(tmp_path: Path) -> None:
+def test_a_stop_does_not_wait_for_work_in_progress(tmp_path: Path) -> None:
     """A line being recorded, requests that wait for it, one that has gone, a client that does not read."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in speech.PROGRAMS:
         (programs / name).write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/started\nexec /bin/sleep 1000\n")
         (programs / name).chmod(0o755)
-    site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
-    server = Backend(
-        tmp_path,
-        ["-c", RUN, str(site), str(content)],
-        UPSTAGE_ADMIN_PASSWORD=PASSWORD,
-        PATH=f"{programs}:{os.environ['PATH']}",
-    )
+    server = demo_backend(tmp_path, PATH=f"{programs}:{os.environ['PATH']}")
     player, stalled = server.connect(), server.connect()
     join(player, admin_key(server).encode())
     stalled.send_frames(b"stage_ID=demo&mode=JOIN")
@@ -230,14 +219,8 @@ def test_a_stop_while_work_is_in_progress(tmp_path: Path) -> None:
         connection.close()
 
 
-def test_a_machine_without_the_speech_programs(tmp_path: Path) -> None:
-    site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
-    server = Backend(
-        tmp_path,
-        ["-c", RUN, str(site), str(content)],
-        UPSTAGE_ADMIN_PASSWORD=PASSWORD,
-        PATH=str(tmp_path),
-    )
+def test_without_the_speech_programs_chat_works_and_the_log_says_so(tmp_path: Path) -> None:
+    server = demo_backend(tmp_path, PATH=str(tmp_path))
     player = server.connect()
     join(player, admin_key(server).encode())
     player.send_frames(b"ID=1&mode=AV", b"msg=Is anybody there&mode=TEXT", b"msg=Hello&mode=TEXT")
@@ -274,7 +257,7 @@ def test_wrong_settings_are_reported(name: str, value: str, message: str) -> Non
         from_environment({name: value})
 
 
-def test_settings_of_the_webcam_listener() -> None:
+def test_the_webcam_listener_has_settings() -> None:
     assert from_environment({"UPSTAGE_FTP_ENDPOINT": ""}).ftp is None
     settings = from_environment({"UPSTAGE_FTP_ENDPOINT": "tcp:2121", "UPSTAGE_FTP_PASSIVE": "3000-3001"})
     assert settings.ftp

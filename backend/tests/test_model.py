@@ -1,4 +1,4 @@
-"""A model test: whatever clients do, in any order, the stage's invariants hold.
+"""A model test: the stage's invariants hold, whatever clients send and in whatever order.
 
 A `Screen` is a client's state after the frames that it got. The main invariant: a late joiner has the same
 screen as the clients that saw everything. The second: no client changes what another one holds.
@@ -229,37 +229,37 @@ class StagesMachine(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         for name in NAMES:
-            self.come(name)
+            self.player_joins(name)
 
     @rule(name=st.sampled_from(NAMES))
-    def come(self, name: str) -> None:
-        """The same name again is a double login: the first is out, but still connected."""
+    def player_joins(self, name: str) -> None:
+        """The same name again is a double login: the first client leaves the stage but stays connected."""
         self.here[name] = Viewer(self.stages, name)
 
     @rule(name=st.sampled_from(NAMES))
-    def go(self, name: str) -> None:
+    def player_leaves(self, name: str) -> None:
         if viewer := self.here.pop(name, None):
             viewer.leave()
 
     @precondition(lambda self: len(self.visitors) < 3)
     @rule()
-    def visit(self) -> None:
+    def visitor_joins(self) -> None:
         self.visitors.append(Viewer(self.stages, ""))
 
     @precondition(lambda self: self.visitors)
     @rule()
-    def go_home(self) -> None:
+    def visitor_leaves(self) -> None:
         self.visitors.pop().leave()
 
     @rule(id=st.sampled_from("123"), layer=st.sampled_from("0123"))
-    def get_ready(self, id: str, layer: str) -> None:
+    def players_take_avatars_and_layers(self, id: str, layer: str) -> None:
         for viewer in self.here.values():
             viewer.send(f"ID={id}&mode=AV", "X=50&Y=150&mode=MOVE", "ID=2&mode=BACKDROP")
             viewer.send(f"layer={layer}&mode=DRAW_LAYER", "x=7&y=7&mode=DRAW_LINE")
             id, layer = str(int(id) % 3 + 1), str((int(layer) + 1) % 4)
 
     @rule()
-    def clear_up(self) -> None:
+    def players_put_everything_away(self) -> None:
         """Each member with a layer changes its pen and clears it; each avatar is put away."""
         for viewer in self.here.values():
             if layer := self.stage.drawn_by(viewer.member):
@@ -272,15 +272,15 @@ class StagesMachine(RuleBasedStateMachine):
         number=st.integers(0, 9),
         wishes=st.one_of(map(some, (ACTING, STAGING, HANDLING, DRAWING, sorted(MODES)))),
     )
-    def act(self, number: int, wishes: list[str]) -> None:
+    def player_sends_frames(self, number: int, wishes: list[str]) -> None:
         if self.here:
             viewer = list(self.here.values())[number % len(self.here)]
             for wish in wishes:
                 self.do(viewer, wish)
 
     @rule(id=st.sampled_from("123"), mode=st.sampled_from(["AV", "EXIT"]))
-    def quarrel(self, id: str, mode: str) -> None:
-        """All want the same avatar, or want it off the stage."""
+    def all_players_want_one_avatar(self, id: str, mode: str) -> None:
+        """Every player requests the same avatar, or takes it off the stage."""
         for viewer in self.here.values():
             self.do(viewer, f"ID={id}&mode={mode}")
 
@@ -305,7 +305,7 @@ class StagesMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.visitors)
     @rule(wishes=some(sorted(MODES)))
-    def heckle(self, wishes: list[str]) -> None:
+    def audience_sends_any_frame(self, wishes: list[str]) -> None:
         """The audience changes nothing but the chat."""
         before = deepcopy(self.visitors[0].look().everything())
         self.visitors[0].send(*wishes)

@@ -1,4 +1,4 @@
-"""Every mode with its frames: what the sender, another player and the audience get."""
+"""Every mode: the frames that the sender, another player and the audience get."""
 
 import pytest
 
@@ -12,7 +12,7 @@ DRAW = "layer=2&mode=DRAW_LAYER"
 PEN = "colour=255&thickness=5&alpha=50&mode=DRAW_STYLE"
 URL = "%2Fmedia%2Faudio%2Fbell.mp3"
 
-# (what the player did before, its frame, what all members get)
+# (the player's earlier frames, its frame, the frames that all members get)
 TO_ALL = [
     # talk
     ([], "msg=hi%20%3Cb%3E&mode=TEXT", ["text=hi+%26lt%3Bb%26gt%3B&mode=ANONTEXT"]),
@@ -108,7 +108,7 @@ TO_ALL = [
     ([], "ID=1&mode=av", []),
 ]
 
-# (what the player did before, its frame, what players get, what the audience gets besides)
+# (the player's earlier frames, its frame, the frames that players get, those that the audience gets)
 TO_PLAYERS = [
     ([], HOLD, ["client=sock_1&ID=1&mode=AV_CONNECT"], []),
     (
@@ -135,7 +135,7 @@ TO_PLAYERS = [
     ),
 ]
 
-# (what the player did before, its frame, the answer to it alone)
+# (the player's earlier frames, its frame, the reply to it alone)
 TO_SENDER = [
     ([], "ID=99&mode=AV", ["error=No+such+avatar+%2899%29&mode=ERR"]),
     ([HOLD], "ID=99&mode=AV", ["error=No+such+avatar+%2899%29&mode=ERR"]),
@@ -168,19 +168,23 @@ def play(stages: Stages, before: list[str], frame: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("before", "frame", "frames"), TO_ALL)
-def test_to_all(stages: Stages, before: list[str], frame: str, frames: list[str]) -> None:
+def test_frames_that_all_members_get(
+    stages: Stages, before: list[str], frame: str, frames: list[str]
+) -> None:
     assert play(stages, before, frame) == [frames] * 3
 
 
 @pytest.mark.parametrize(("before", "frame", "players", "audience"), TO_PLAYERS)
-def test_to_players(
+def test_frames_that_only_players_get(
     stages: Stages, before: list[str], frame: str, players: list[str], audience: list[str]
 ) -> None:
     assert play(stages, before, frame) == [players, players, audience]
 
 
 @pytest.mark.parametrize(("before", "frame", "frames"), TO_SENDER)
-def test_to_the_sender(stages: Stages, before: list[str], frame: str, frames: list[str]) -> None:
+def test_replies_that_only_the_sender_gets(
+    stages: Stages, before: list[str], frame: str, frames: list[str]
+) -> None:
     assert play(stages, before, frame) == [frames, [], []]
 
 
@@ -192,7 +196,7 @@ def test_every_mode_is_tested() -> None:
 
 
 @pytest.mark.parametrize("mode", sorted(modes.PLAYER_MODES.keys() - modes.AUDIENCE_MODES.keys()))
-def test_modes_for_players_only(stages: Stages, mode: str) -> None:
+def test_the_audience_cannot_use_the_modes_of_players(stages: Stages, mode: str) -> None:
     player, audience = FakeClient(stages, acting_player("ann")), FakeClient(stages)
     player.heard(), audience.heard()
     # All fields that any mode needs: only the role is wrong.

@@ -47,7 +47,7 @@ def purger() -> FakePurger:
     return FakePurger()
 
 
-def test_without_a_cache_there_is_nothing_to_do() -> None:
+def test_without_a_cache_a_purge_succeeds_at_once() -> None:
     results: list[bool] = []
     purger = Purger(Clock(), None)
     purger.startService()
@@ -56,7 +56,7 @@ def test_without_a_cache_there_is_nothing_to_do() -> None:
     assert purger.queued == 0
 
 
-def test_a_silent_cache_is_given_up(purger: FakePurger) -> None:
+def test_a_silent_cache_is_tried_twice(purger: FakePurger) -> None:
     purger.answer = None
     purger.purge_soon("x")
     assert purger.asked == [(0.0, "x")]
@@ -86,7 +86,7 @@ def test_the_repetition_counts_from_the_last_change(purger: FakePurger) -> None:
     assert purger.wait(60) == [(AGAIN, "y"), (0.375 + AGAIN, "x")]
 
 
-def test_a_change_during_its_purge(purger: FakePurger) -> None:
+def test_a_change_during_its_purge_is_purged_again(purger: FakePurger) -> None:
     purger.purge_soon("x")
     purger.answer = None
     assert purger.wait(AGAIN) == [(AGAIN, "x")]  # and the cache has not answered yet
@@ -163,7 +163,7 @@ def test_a_slow_cache_does_not_delay_the_stop(purger: FakePurger) -> None:
     assert purger.outcomes["lost"] == 3
 
 
-def test_tags_are_words() -> None:
+def test_a_tag_is_a_word_that_varnish_accepts() -> None:
     assert tag_of("fox.svg") == "medium-fox-svg"
     assert tag_of("audio/bell_2.mp3") == "medium-audio-bell_2-mp3"
     assert tag_of("x" * 200 + ".png") == "medium-" + "x" * 57
@@ -182,12 +182,7 @@ class RacingCache(PurgedCache):
 
 def test_a_second_purge_removes_a_copy_stored_during_the_first(tmp_path: Path) -> None:
     cache = RacingCache()
-    server = Backend(
-        tmp_path,
-        ["-m", "upstage", "serve"],
-        UPSTAGE_ADMIN_PASSWORD="open sesame",
-        UPSTAGE_PURGE=cache.address,
-    )
+    server = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD="open sesame", UPSTAGE_PURGE=cache.address)
     editor = Editor(server)
     cup = editor.bring("Cup")
     assert editor.upload(f"/admin/workshop/media/{cup}", DRAWING % b"new").status == 302

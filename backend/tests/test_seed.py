@@ -76,7 +76,9 @@ def test_media_are_copied_once_and_readable_by_all(content: Path, tmp_path: Path
     assert (ann.stat().st_mtime_ns, ann.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
 
 
-def test_edited_stages_are_left_alone(content: Path, tmp_path: Path, database: Database) -> None:
+def test_edited_and_removed_stages_are_not_seeded_again(
+    content: Path, tmp_path: Path, database: Database
+) -> None:
     media = tmp_path / "media"
     seed(content, media, database)
     stage = database.snapshot().stages["demo"]
@@ -98,7 +100,7 @@ def test_edited_stages_are_left_alone(content: Path, tmp_path: Path, database: D
     assert database.snapshot().stages == {}
 
 
-def test_two_stages_with_different_files_of_one_name(
+def test_two_stages_with_different_files_of_one_name_are_an_error(
     content: Path, tmp_path: Path, database: Database
 ) -> None:
     other = content / "other"

@@ -43,7 +43,7 @@ def page() -> Iterator[Page]:
         ({}, "upstage"),
     ],
 )
-def test_who_served_it(page: Page, said: dict[str, str], station: str) -> None:
+def test_server_timing_tells_which_server_sent_a_file(page: Page, said: dict[str, str], station: str) -> None:
     module = "data:text/javascript," + quote(SCRIPT.read_text())
     timing = [{"name": name, "description": text} for name, text in said.items()]
     assert page.evaluate(ASK, [module, timing, 100]) == station

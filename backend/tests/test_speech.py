@@ -54,9 +54,9 @@ def test_a_request_before_the_file_exists_waits(speaker: Speaker, machine: Machi
 def test_the_text_goes_to_standard_input_only(speaker: Speaker, machine: Machine) -> None:
     text = "--help; $(reboot) `x` ä"
     speaker.speak("bass", text)
-    packer, program = machine.processes
+    encoder, program = machine.processes
     assert program.text == text.encode()
-    assert not any("reboot" in word for word in program.arguments + packer.arguments)
+    assert not any("reboot" in word for word in program.arguments + encoder.arguments)
     voice = VOICES["bass"]
     assert [voice.variant, "-p", str(voice.pitch), "-s", str(voice.speed)] == program.arguments[-5:]
 
@@ -80,7 +80,7 @@ def test_one_recording_per_core_and_a_bounded_queue(speaker: Speaker, machine: M
     assert speaker.outcomes["spoken"] == 2 + speech.MAX_WAITING
 
 
-def test_the_limit_kills_and_the_next_line_gets_the_core(speaker: Speaker, machine: Machine) -> None:
+def test_the_time_limit_frees_the_core_for_the_next_line(speaker: Speaker, machine: Machine) -> None:
     urls = [speaker.speak("default", f"line {n}") for n in range(3)]
     heard: list[Path] = []
     speaker.file(number(urls[0])).addCallback(heard.append)
@@ -99,9 +99,9 @@ def test_the_limit_kills_and_the_next_line_gets_the_core(speaker: Speaker, machi
 @pytest.mark.parametrize("broken", [0, 1])
 def test_an_incomplete_recording_is_not_published(speaker: Speaker, machine: Machine, broken: int) -> None:
     url = speaker.speak("default", "hello")
-    packer, program = machine.processes
-    Path(packer.arguments[-1]).write_bytes(b"half")
-    for process in (packer, program):
+    encoder, program = machine.processes
+    Path(encoder.arguments[-1]).write_bytes(b"half")
+    for process in (encoder, program):
         bad = process is machine.processes[broken]
         process.end(ProcessTerminated(1) if bad else ProcessDone(0))
     heard: list[Path] = []
@@ -124,14 +124,14 @@ def test_a_file_lives_90_seconds_from_its_line(speaker: Speaker, machine: Machin
     assert machine.getDelayedCalls() == []
 
 
-def test_only_so_many_files_are_kept(speaker: Speaker, machine: Machine, tmp_path: Path) -> None:
+def test_the_number_of_files_is_bounded(speaker: Speaker, machine: Machine, tmp_path: Path) -> None:
     for _ in range(speech.MAX_KEPT + 10):
         assert speaker.speak("default", "hello")
         machine.finish()
     assert len(list((tmp_path / "speech").glob("*.mp3"))) == speech.MAX_KEPT
 
 
-def test_a_stop_leaves_nothing(speaker: Speaker, machine: Machine, tmp_path: Path) -> None:
+def test_a_stop_leaves_no_process_and_no_file(speaker: Speaker, machine: Machine, tmp_path: Path) -> None:
     urls = [speaker.speak("default", f"line {n}") for n in range(5)]
     heard: list[Path] = []
     for url in urls:
@@ -156,7 +156,9 @@ def test_a_disconnected_client_does_not_wait(speaker: Speaker, machine: Machine)
     machine.finish()
 
 
-def test_blank_text_and_missing_programs(speaker: Speaker, tmp_path: Path, machine: Machine) -> None:
+def test_without_text_or_programs_nothing_is_recorded(
+    speaker: Speaker, tmp_path: Path, machine: Machine
+) -> None:
     assert speaker.speak("default", " \n") is None
     silent = Speaker(tmp_path / "speech", machine, path=str(tmp_path))
     silent.startService()

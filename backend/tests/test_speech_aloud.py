@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -62,7 +61,7 @@ class RealSpeaker:
         return answer.status, answer.headers, answer.body
 
     def stop(self) -> None:
-        self.process.send_signal(signal.SIGTERM)
+        self.process.terminate()
         assert self.process.wait(10) == 0
 
 

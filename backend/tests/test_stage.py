@@ -12,7 +12,7 @@ PLAYER = Player("admin", can_act=True)
 
 
 class FakeMember:
-    """A member that remembers what it was sent."""
+    """A member that collects the frames sent to it."""
 
     def __init__(self, player: Player | None = None) -> None:
         self.frames: list[bytes] = []

@@ -35,7 +35,7 @@ def test_sockets_are_numbered_for_the_whole_process(stages: Stages) -> None:
     ]
 
 
-def test_ident_and_join_as_player(stages: Stages) -> None:
+def test_a_players_key_makes_the_client_a_player(stages: Stages) -> None:
     visitor = Visitor(stages)
     assert visitor.send(f"MD5={stages.key_for(ADMIN)}&mode=IDENT".encode()) == []
     assert visitor.send(b"stage_ID=demo&mode=JOIN")[-1] == "JOINED"
@@ -65,7 +65,7 @@ def test_audience_keys_are_not_stored(stages: Stages) -> None:
     assert stages.keys.get(admin) is ADMIN
 
 
-def test_leaving_a_stage_for_another(stages: Stages, stage: Stage) -> None:
+def test_joining_another_stage_leaves_the_first(stages: Stages, stage: Stage) -> None:
     stages.add(Stage(stages, "other", "Other", "Hi", stage.colours))
     visitor, neighbour = Visitor(stages), Visitor(stages)
     neighbour.send(b"stage_ID=demo&mode=JOIN")
@@ -77,7 +77,7 @@ def test_leaving_a_stage_for_another(stages: Stages, stage: Stage) -> None:
     assert stages.by_id["other"].audience == 0
 
 
-def test_an_unknown_stage(stages: Stages) -> None:
+def test_joining_an_unknown_stage_is_an_error(stages: Stages) -> None:
     visitor = Visitor(stages)
     assert visitor.send(b"stage_ID=nowhere&mode=JOIN") == ["ERR_DOUBLE_LOGIN"]
     visitor.send(b"stage_ID=demo&mode=JOIN")
@@ -103,7 +103,9 @@ def test_an_unknown_stage(stages: Stages) -> None:
         (b"\xff\xfe", "bad_frames", "bad_frames"),
     ],
 )
-def test_modes(stages: Stages, frame: bytes, before_join: object, after_join: object) -> None:
+def test_a_mode_is_acted_on_or_counted_as_ignored(
+    stages: Stages, frame: bytes, before_join: object, after_join: object
+) -> None:
     """A list has the modes of the replies; a text names the counter of the ignored frame."""
     visitor = Visitor(stages)
     for expected in (before_join, after_join):
@@ -125,7 +127,7 @@ def test_loaded_is_confirmed(stages: Stages) -> None:
     assert visitor.send(b"mode=LOADED")[-1] == "CONFIRM_LOADED"
 
 
-def test_a_crowd_is_counted_once() -> None:
+def test_counts_are_sent_once_for_many_joins() -> None:
     """n simultaneous joins cost n JOINED frames, not n²."""
     moments: list[Callable[[], None]] = []
     stages = with_demo(Stages(later=moments.append))

@@ -17,7 +17,7 @@ def stages() -> Stages:
     return stages
 
 
-def test_the_forms_of_a_line_in_the_log() -> None:
+def test_each_kind_of_line_has_its_form_in_the_log() -> None:
     written: list[tuple[str, str]] = []
     spoken: list[tuple[str, str]] = []
 
@@ -79,7 +79,7 @@ def test_a_whisper_to_all_stays_on_the_stage(stages: Stages) -> None:
 
 
 @pytest.mark.parametrize("text", ["bob", "=x", "bob=", ", =x", ""])
-def test_invalid_whispers(stages: Stages, text: str) -> None:
+def test_an_invalid_whisper_gets_the_usage(stages: Stages, text: str) -> None:
     ann, bob = FakeClient(stages, acting_player("ann")), FakeClient(stages, acting_player("bob"))
     ann.heard(), bob.heard()
     ann.send(f"msg={text.replace('=', '%3D')}&mode=WHISPER")

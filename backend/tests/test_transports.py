@@ -93,7 +93,7 @@ def test_an_endless_message_is_cut_off(server: Backend) -> None:
     ("origin", "status"),
     [("http://stage.example.org:8080", 101), ("http://evil.example", 403), ("null", 403)],
 )
-def test_the_origin_of_a_websocket(server: Backend, origin: str, status: int) -> None:
+def test_websockets_from_other_sites_are_rejected(server: Backend, origin: str, status: int) -> None:
     try:
         open_websocket(server, host="stage.example.org", origin=origin, suppress_origin=False).close()
         got = 101
@@ -102,7 +102,7 @@ def test_the_origin_of_a_websocket(server: Backend, origin: str, status: int) ->
     assert got == status
 
 
-def test_plain_requests_to_the_websocket_address(server: Backend) -> None:
+def test_requests_without_a_websocket_handshake_are_rejected(server: Backend) -> None:
     for method in (b"GET", b"POST", b"HEAD"):
         with socket.create_connection(("127.0.0.1", server.web_port), 5) as connection:
             connection.sendall(method + b" /ws HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -141,7 +141,7 @@ def test_a_client_that_does_not_read_is_cut_and_delays_no_other(server: Backend,
 
 def test_a_proxy_header_sets_the_client_address(tmp_path: Path) -> None:
     endpoint = "haproxy:tcp:0:interface=127.0.0.1:backlog=16"
-    server = Backend(tmp_path, ["-m", "upstage", "serve"], endpoint, UPSTAGE_CONNECTIONS_PER_ADDRESS="1")
+    server = Backend(tmp_path, stage_endpoint=endpoint, UPSTAGE_CONNECTIONS_PER_ADDRESS="1")
     try:
         client = server.connect()
         client.socket.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 4711 7230\r\nstage_ID=demo&mo")
@@ -195,9 +195,9 @@ def test_the_health_check_names_the_failed_listener(server: Backend) -> None:
         assert text.startswith("upstage: stage 127.0.0.1:")
 
 
-def test_start_stop_and_a_generated_password(tmp_path: Path) -> None:
+def test_a_stop_with_clients_is_clean_and_the_generated_password_stays(tmp_path: Path) -> None:
     """The shipped site and content, a password that stays, and a stop with clients connected."""
-    server = Backend(tmp_path, ["-m", "upstage", "serve"], forked=False)
+    server = Backend(tmp_path, forked=False)
     password = (server.data / "admin-password").read_text()
     assert server.upstage("admin-password") == (0, password, "")
     assert server.upstage("admin-password", UPSTAGE_ADMIN_PASSWORD="mine") == (0, "mine\n", "")
@@ -211,7 +211,7 @@ def test_start_stop_and_a_generated_password(tmp_path: Path) -> None:
         clients[0].frames_until(b"no such frame")
     browser.recv_data_frame()
     assert not server.logged("Unhandled Error")
-    again = Backend(tmp_path, ["-m", "upstage", "serve"])
+    again = Backend(tmp_path)
     assert again.upstage("admin-password") == (0, password, "")
     assert again.stop() == 0
 
@@ -236,7 +236,7 @@ def test_a_start_that_fails_says_why(
     assert "Traceback" not in errors
 
 
-def test_no_password_before_the_first_start(tmp_path: Path) -> None:
+def test_there_is_no_password_before_the_first_start(tmp_path: Path) -> None:
     env = dict(os.environ, UPSTAGE_DATA=str(tmp_path))
     status, out, errors = run_upstage("admin-password", env=env)
     assert (status, out) == (1, "")

@@ -43,12 +43,12 @@ def test_the_size_limit_depends_on_the_role(backend: Backend, editor: Editor, ad
         (b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>", {}, 415, b"&lt;script&gt;"),
         (b"", {}, 400, b"Choose a file first"),
         (DRAWING, {"kind": "audio"}, 415, b"SVG file is a picture"),
-        (DRAWING, {"kind": "spaceship"}, 400, b"The kind of a file is one of"),
-        (DRAWING, {"name": " "}, 400, b"The name of a file has"),
+        (DRAWING, {"kind": "spaceship"}, 400, b"The kind of a file must be one of"),
+        (DRAWING, {"name": " "}, 400, b"The name of a file must have"),
         (DRAWING, {"name": "x" * 2000}, 400, b"form is not valid"),
     ],
 )
-def test_rejected_uploads(
+def test_a_rejected_upload_says_why_and_leaves_nothing(
     backend: Backend, editor: Editor, data: bytes, fields: dict[str, str], status: int, message: bytes
 ) -> None:
     before = sorted(backend.media.rglob("*"))
@@ -84,7 +84,7 @@ def test_an_incomplete_upload_leaves_nothing(backend: Backend, editor: Editor) -
         multipart({}, DRAWING)[:-20],
     ],
 )
-def test_invalid_bodies(backend: Backend, editor: Editor, body: bytes) -> None:
+def test_invalid_bodies_are_rejected(backend: Backend, editor: Editor, body: bytes) -> None:
     answer = ask(backend, MEDIA, "POST", body, Cookie=editor.cookie, Content_Type=MULTIPART)
     assert answer.status in (400, 403)
     assert not list(backend.media.glob(".upload-*"))

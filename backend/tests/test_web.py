@@ -51,7 +51,9 @@ PRIVATE = "no-store"
         ),
     ],
 )
-def test_existing_pages(server: Backend, path: str, kind: str, cache: str, body: bytes) -> None:
+def test_every_page_has_its_type_and_caching_headers(
+    server: Backend, path: str, kind: str, cache: str, body: bytes
+) -> None:
     answer = ask(server, path)
     assert answer.status == 200
     assert answer.headers["content-type"] == kind
@@ -97,7 +99,7 @@ def test_existing_pages(server: Backend, path: str, kind: str, cache: str, body:
         "/templates/index.html",
     ],
 )
-def test_missing_pages(server: Backend, path: str) -> None:
+def test_missing_pages_get_404(server: Backend, path: str) -> None:
     for method in ("GET", "HEAD"):
         answer = ask(server, path, method)
         assert answer.status == 404
@@ -131,7 +133,7 @@ def test_an_invalid_host_gets_no_redirect(server: Backend, host: str) -> None:
     assert "location" not in answer.headers
 
 
-def test_a_request_without_host(server: Backend) -> None:
+def test_a_redirect_without_a_host_gets_400(server: Backend) -> None:
     assert raw(server, b"GET /admin HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 400")
 
 
@@ -147,7 +149,9 @@ def test_a_request_without_host(server: Backend) -> None:
         ("/", "BREW", 405, "GET, HEAD"),
     ],
 )
-def test_methods(server: Backend, path: str, method: str, status: int, allow: str | None) -> None:
+def test_unsupported_methods_are_rejected(
+    server: Backend, path: str, method: str, status: int, allow: str | None
+) -> None:
     answer = ask(server, path, method)
     assert answer.status == status
     assert answer.headers.get("allow") == allow
@@ -178,7 +182,7 @@ def peak_memory(server: Backend) -> int:
     "name",
     ["Host", "Origin", "Cookie", "Range", "If_None_Match", "If_Modified_Since", "Content_Type", "X_Real_IP"],
 )
-def test_invalid_bytes_in_a_header(server: Backend, name: str) -> None:
+def test_invalid_bytes_in_a_header_are_no_server_error(server: Backend, name: str) -> None:
     for path, method in (("/media/ann.svg", "GET"), ("/admin/login", "POST"), ("/admin", "GET")):
         assert ask(server, path, method, **{name: "\xff\xfe"}).status < 500
 
@@ -189,21 +193,21 @@ def test_odd_requests_do_no_harm(server: Backend) -> None:
         assert answer.split(b" ")[1] in (b"404", b"405", b"200")
         assert b"Twisted" not in answer
     with socket.create_connection(("127.0.0.1", server.web_port), 5) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nHos")  # and away
+        connection.sendall(b"GET / HTTP/1.1\r\nHos")  # and disconnects
     assert raw(server, b"\x16\x03\x01 hello\r\n\r\n").startswith(b"HTTP/1.1 400")
 
 
 def test_an_internal_error_shows_no_traceback(tmp_path: Path) -> None:
     site, content = make_site(tmp_path / "site"), make_content(tmp_path / "content")
-    (site / "templates" / "index.html").write_text("{{ nobody_knows_me }}")
+    (site / "templates" / "index.html").write_text("{{ no_such_variable }}")
     server = Backend(tmp_path, ["-c", RUN, str(site), str(content)])
     answer = ask(server, "/")
     assert (answer.status, answer.headers["cache-control"]) == (500, "no-store")
     assert answer.body.startswith(b"error 500 Internal Server Error")
-    assert b"nobody_knows_me" not in answer.body
+    assert b"no_such_variable" not in answer.body
     assert ask(server, "/", "HEAD").body == b""
     [line, _] = server.logged("a request failed")
-    assert "nobody_knows_me" in str(line["traceback"])
+    assert "no_such_variable" in str(line["traceback"])
     assert server.stop() == 0
 
 

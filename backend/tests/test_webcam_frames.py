@@ -103,7 +103,9 @@ def test_a_disconnected_viewer_does_not_wait(camera: Camera) -> None:
     assert camera.clock.getDelayedCalls() == []
 
 
-def test_bounds(camera: Camera, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_requests_and_remembered_viewers_are_bounded(
+    camera: Camera, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(webcam, "MAX_WAITING", 3)
     monkeypatch.setattr(webcam, "MAX_VIEWERS", 4)
     for viewer in "abcd":

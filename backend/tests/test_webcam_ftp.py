@@ -1,4 +1,4 @@
-"""The webcam listener with a real FTP client: from the camera to the page, and what is rejected."""
+"""The webcam listener with a real FTP client: pictures that reach the page, and rejected ones."""
 
 import ftplib
 import socket
@@ -17,7 +17,7 @@ from upstage.net import webcam
 def listener(tmp_path: Path) -> Iterator[WebcamListener]:
     listener = WebcamListener(tmp_path)
     yield listener
-    if listener.process.poll() is None:
+    if listener.process.exitcode is None:
         listener.stop()
 
 
@@ -29,7 +29,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebcamListener]
     listener.stop()
 
 
-def test_from_the_camera_to_the_page(listener: WebcamListener) -> None:
+def test_a_picture_gets_from_the_camera_to_the_page(listener: WebcamListener) -> None:
     assert listener.get("/video/ann.jpg")[0] == 404
     client = listener.login()
     client.cwd("/")
@@ -65,7 +65,7 @@ def test_players_without_the_right_to_act_may_not_sign_in(
         shared.login(name, password)
 
 
-def test_guessing_ends_the_connection(shared: WebcamListener) -> None:
+def test_three_wrong_passwords_end_the_connection(shared: WebcamListener) -> None:
     client = ftplib.FTP()
     client.connect("127.0.0.1", shared.port, 5)
     for _ in range(webcam.MAX_FAILURES):
@@ -111,7 +111,7 @@ def test_invalid_pictures_are_rejected(listener: WebcamListener, name: str, data
     assert listener.stop() == "[('rejected', 1), ('stored', 1)]\n"
 
 
-def test_two_pictures_at_once_are_one_too_many(listener: WebcamListener) -> None:
+def test_a_second_picture_within_half_a_second_is_rejected(listener: WebcamListener) -> None:
     client = listener.login()
     store(client)
     with pytest.raises(ftplib.error_perm, match="enough"):
@@ -130,7 +130,7 @@ def test_an_incomplete_picture_is_never_served(listener: WebcamListener) -> None
     assert list(listener.folder.iterdir()) == []
 
 
-def test_a_picture_that_does_not_come(tmp_path: Path) -> None:
+def test_a_picture_that_does_not_arrive_in_time_is_rejected(tmp_path: Path) -> None:
     listener = WebcamListener(tmp_path, limit=0.3)
     client = listener.login()
     data = client.transfercmd("STOR ann.jpg")
@@ -154,7 +154,7 @@ def test_nothing_is_read_before_stor(shared: WebcamListener) -> None:
             data.sendall(b"x" * 100_000_000)
 
 
-def test_ports_that_are_all_in_use(tmp_path: Path) -> None:
+def test_pasv_fails_while_all_ports_are_in_use(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -1,4 +1,4 @@
-"""Webcam pictures: who may write them, their format, and their interval."""
+"""Webcam pictures: write access, format and interval."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def test_a_player_may_write_only_its_own_picture(tmp_path: Path) -> None:
             pictures.allow(chief, name)
 
 
-def test_only_whole_jpegs_and_not_too_often(tmp_path: Path) -> None:
+def test_pictures_are_complete_jpegs_at_an_interval(tmp_path: Path) -> None:
     now = 0.0
     told: list[tuple[str, str, int]] = []
     pictures = Pictures(tmp_path, lambda: now, lambda *picture: told.append(picture))

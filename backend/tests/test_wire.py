@@ -44,7 +44,7 @@ def test_encoded_text_has_only_safe_characters(text: str) -> None:
         (encode("X", a="\ud800"), b"a=%3F&mode=X\0"),
     ],
 )
-def test_the_form_on_the_wire(frame: bytes, expected: bytes) -> None:
+def test_frames_are_encoded_as_upstage_encodes_them(frame: bytes, expected: bytes) -> None:
     assert frame == expected
 
 
@@ -60,7 +60,7 @@ def test_the_form_on_the_wire(frame: bytes, expected: bytes) -> None:
         (b"msg=\xff%ff%zz&mode=X", Message("X", {"msg": "\ufffd\ufffd%zz"})),
     ],
 )
-def test_decoding(frame: bytes, message: Message) -> None:
+def test_valid_frames_are_decoded(frame: bytes, message: Message) -> None:
     assert decode(frame) == message
 
 
@@ -77,12 +77,12 @@ def test_decoding(frame: bytes, message: Message) -> None:
         b"mode=X" + b"&a=1" * MAX_FIELDS,
     ],
 )
-def test_bad_frames(frame: bytes) -> None:
+def test_bad_frames_are_rejected(frame: bytes) -> None:
     with pytest.raises(BadFrame):
         decode(frame)
 
 
-def test_a_field_that_is_needed() -> None:
+def test_a_missing_field_is_named() -> None:
     with pytest.raises(BadFrame, match="JOIN needs the field stage_ID"):
         Message("JOIN", {}).need("stage_ID")
 
@@ -103,7 +103,7 @@ def test_the_splitter_finds_the_same_frames_however_the_stream_is_split(
     assert splitter.overlong == sum(len(frame) > limit for frame in [*whole, rest])
 
 
-def test_the_limit_of_upstage() -> None:
+def test_a_frame_may_have_2048_bytes() -> None:
     splitter = Splitter()
     splitter.feed(b"x" * MAX_FRAME + b"\0")
     splitter.feed(b"x" * (MAX_FRAME + 1) + b"\0after\0")

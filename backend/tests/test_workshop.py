@@ -54,7 +54,7 @@ def test_a_form_without_its_token_does_nothing(editor: Editor, admin: Editor) ->
     assert editor.post(STAGES, action="__class__").status == 400
 
 
-def test_the_life_of_a_stage(backend: Backend, editor: Editor) -> None:
+def test_a_stage_is_created_edited_and_removed(backend: Backend, editor: Editor) -> None:
     assert editor.post(STAGES, action="make", id="barn", name="The barn").status == 302
     client = backend.connect()
     client.send_frames(b"stage_ID=barn&mode=JOIN")
@@ -96,15 +96,18 @@ def test_the_life_of_a_stage(backend: Backend, editor: Editor) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"action": "save", "name": "", **LOOKS}, b"The name of a stage has"),
-        ({"action": "save", "name": "x" * 101, **LOOKS}, b"The name of a stage has"),
+        ({"action": "save", "name": "", **LOOKS}, b"The name of a stage must have"),
+        ({"action": "save", "name": "x" * 101, **LOOKS}, b"The name of a stage must have"),
         ({"action": "save", "name": "x", **LOOKS, "chat": "red"}, b"is not a colour"),
-        ({"action": "save", "name": "x", **LOOKS, "splash": " "}, b"The welcome text has"),
+        ({"action": "save", "name": "x", **LOOKS, "splash": " "}, b"The welcome text must have"),
         ({"action": "put", "file": "../x"}, b"Choose a file first"),
-        ({"action": "put", "file": "fox.svg", "x": "left"}, b"two numbers"),
-        ({"action": "put", "file": "fox.svg", "x": "nan"}, b"A position on the stage"),
-        ({"action": "put", "file": "fox.svg", "voice": "; rm"}, b"A voice is"),
-        ({"action": "put", "file": "audio/music-box.mp3", "type": "noise"}, b"The type of a sound is one of"),
+        ({"action": "put", "file": "fox.svg", "x": "left"}, b"must be two numbers"),
+        ({"action": "put", "file": "fox.svg", "x": "nan"}, b"A position on the stage must lie"),
+        ({"action": "put", "file": "fox.svg", "voice": "; rm"}, b"A voice must be"),
+        (
+            {"action": "put", "file": "audio/music-box.mp3", "type": "noise"},
+            b"The type of a sound must be one of",
+        ),
         ({"action": "change", "kind": "prop", "id": "99"}, b"no longer on the stage"),
         ({"action": "take", "kind": "prop", "id": "x"}, b"no longer on the stage"),
     ],
@@ -166,7 +169,7 @@ def test_a_cache_that_does_not_purge_is_reported(editor: Editor, cache: PurgedCa
     assert b"could not be purged" in editor.get(f"{MEDIA}/{cup}?said=not-purged").body
 
 
-def test_players(backend: Backend, admin: Editor) -> None:
+def test_an_administrator_manages_players(backend: Backend, admin: Editor) -> None:
     assert admin.post(PLAYERS, action="add", name="kim", password="12345678").status == 302
     kim = Editor(backend, "KIM", "12345678")
     assert b"canAct=False" in kim.get("/admin/id").body
@@ -178,7 +181,7 @@ def test_players(backend: Backend, admin: Editor) -> None:
     Editor(backend, "kim", "another one")
     for fields, message in (
         ({"action": "add", "name": "kim", "password": "12345678"}, b"There is already a player kim"),
-        ({"action": "add", "name": "lee", "password": "short"}, b"A password has 8 to 200"),
+        ({"action": "add", "name": "lee", "password": "short"}, b"A password must have 8 to 200"),
         ({"action": "add", "name": "admin", "password": "12345678"}, b"UPSTAGE_ADMIN_PASSWORD"),
         ({"action": "remove", "name": "lee"}, b"There is no player lee"),
         ({"action": "remove"}, b"Please name a player."),
@@ -204,7 +207,7 @@ def test_a_removed_players_key_is_invalid(backend: Backend, admin: Editor) -> No
     on_stage.close()
 
 
-def test_signing_up(backend: Backend) -> None:
+def test_signing_up_creates_a_player_and_is_limited(backend: Backend) -> None:
     def visit(address: str, name: str, password: str) -> int:
         page = ask(backend, "/signup")
         cookie, csrf = page.headers["set-cookie"].split(";")[0], re.findall(rb"[0-9a-f]{64}", page.body)[0]
@@ -222,7 +225,7 @@ def test_signing_up(backend: Backend) -> None:
 
 
 def test_sign_up_is_closed_by_default(tmp_path: Path) -> None:
-    server = Backend(tmp_path, ["-m", "upstage", "serve"])
+    server = Backend(tmp_path)
     page = ask(server, "/signup")
     assert page.status == 200
     assert b"upstage player add" in page.body

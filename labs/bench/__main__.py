@@ -22,13 +22,13 @@ RESULTS = REPO / "test-results" / "bench"
 
 
 def main() -> int:
-    """Exit code: 0, or 1 if a cell was rejected, 2 if a lab could not be measured, 130 after Ctrl-C.
+    """Return the exit code: 0, 1 if a cell was rejected, 2 if a lab could not be measured, 130 after Ctrl-C.
 
     The other labs are measured even if one fails.
     """
     parser = argparse.ArgumentParser(prog="bench", description="Repeat what the articles measured.")
     parser.add_argument(
-        "labs", nargs="*", metavar="NAME", help="a folder of labs/; none: only write the report"
+        "labs", nargs="*", metavar="NAME", help="a folder of labs/; without one, only the report is written"
     )
     parser.add_argument("--full", action="store_true", help="every cell, for as long as in the article")
     parser.add_argument("--fresh", action="store_true", help="start over, even if a run was interrupted")

@@ -1,4 +1,4 @@
-"""What a lab measures: labs/NAME/lab.toml, expanded into cells. labs/README.md explains the format."""
+"""The experiment of a lab: labs/NAME/lab.toml, expanded into cells. labs/README.md explains the format."""
 
 import itertools
 import tomllib

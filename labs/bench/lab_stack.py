@@ -1,7 +1,7 @@
 """The containers of a lab: a Compose project that publishes no port, started and removed by the runner.
 
-Compose creates them. The engine's API starts them, runs commands inside and reports what they use, whichever
-version of cgroups the machine has.
+Compose creates them. The engine's API starts them, runs commands inside and reports their CPU time and
+memory, with either version of cgroups.
 """
 
 import json
@@ -27,12 +27,12 @@ HEALTHY_WITHIN = 120  # seconds, each service
 
 
 class Problem(Exception):
-    """Why a measurement is rejected, in words for the report."""
+    """A rejected measurement; the message, for the report, says why."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What a service uses: CPU seconds since its start, bytes of memory now, and its memory limit."""
+    """The use of a service: CPU seconds since its start, bytes of memory now, and its memory limit."""
 
     cpu_seconds: float
     memory_bytes: int
@@ -102,7 +102,7 @@ class LabStack:
         return out
 
     def usage(self, services: Sequence[str]) -> dict[str, Usage]:
-        """What each service uses. Takes up to a second where the engine samples once a second."""
+        """The use of each service. Takes up to a second with an engine that samples once a second."""
         with ThreadPoolExecutor(len(services)) as pool:
             return dict(zip(services, pool.map(self._usage, services), strict=True))
 

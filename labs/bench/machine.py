@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.experiment import Experiment
 from bench.lab_stack import REPO, LabStack
 
-# How the services of the core stack print their version; lab.toml says it for a lab's own servers.
+# Commands that print the version of a service of the stack; lab.toml has those of a lab's own servers.
 VERSIONS = {
     "nginx": ["nginx", "-v"],
     "varnish": ["varnishd", "-V"],
@@ -16,7 +16,7 @@ VERSIONS = {
     "generator": ["ab", "-V"],
 }
 
-# Files and folders of the checkout that decide about the figures.
+# Files and folders of the checkout that affect the figures.
 CONFIGURATION = {
     "nginx": ["nginx"],
     "varnish": ["varnish"],
@@ -52,7 +52,7 @@ def versions(stack: LabStack, experiment: Experiment) -> dict[str, str]:
 
 
 def configuration(stack: LabStack, experiment: Experiment) -> dict[str, str]:
-    """Name -> SHA-256 of what decides about the figures; `compose` includes the user's settings."""
+    """Name -> SHA-256 of everything that affects the figures; `compose` includes the user's settings."""
     parts: Mapping[str, list[str]] = {**CONFIGURATION, "lab": [f"labs/{experiment.name}"]}
     return {
         "compose": hashlib.sha256(stack.description.replace(str(REPO), "").encode()).hexdigest(),

@@ -8,11 +8,11 @@ from typing import Self
 
 from bench.lab_stack import LabStack
 
-EVERY = 0.2  # seconds between an answer of the engine and the next question; an answer takes up to a second
+EVERY = 0.2  # seconds between a response of the engine and the next request; a response takes up to a second
 
 
 class Memory:
-    """A context: inside it, a service's memory is sampled as often as the engine answers, at least once."""
+    """A context in which a service's memory is sampled as often as the engine answers, at least once."""
 
     def __init__(self, stack: LabStack, service: str) -> None:
         self.stack, self.service = stack, service

@@ -1,4 +1,4 @@
-"""The one definition of a percentile here; the tools and their programs in the containers both import it."""
+"""The one definition of a percentile, for the tools and for their programs in the containers."""
 
 import statistics
 from collections.abc import Sequence

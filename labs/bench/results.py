@@ -34,7 +34,7 @@ class Measured:
         self.spread = {name: [min(column), max(column)] for name, column in values.items()}
 
     def reject(self, problem: str) -> None:
-        """Drop the figures of this cell, and say why."""
+        """Drop the figures of this cell and record the reason."""
         self.problem, self.median, self.spread = problem, {}, {}
 
 

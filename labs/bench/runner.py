@@ -1,6 +1,6 @@
 """Runs an experiment: warm-up, then interleaved repetitions; every sample is written at once.
 
-Each round measures every cell once, so a slow minute of the machine affects all cells and not three samples
+Each round measures every cell once, so a slow minute of the machine affects all cells instead of all samples
 of one. After each sample the same small calculation is timed, with the servers at rest: if it takes longer
 than usual, other programs are using the machine.
 """
@@ -50,7 +50,7 @@ def run(
     tools: Mapping[str, Tool],
     console: Console,
 ) -> None:
-    """Measure what the results lack; the file at `path` is rewritten after each sample."""
+    """Take the samples that the results lack; the file at `path` is rewritten after each."""
     total = experiment.repetitions * len(results.cells)
     left = sum(experiment.repetitions - len(cell.samples) for cell in results.cells if not cell.problem)
     columns = (
@@ -138,7 +138,7 @@ def calibrate() -> float:
 
 
 def noise(results: Results) -> dict[str, Any]:
-    """How quiet the machine was, as a figure and as sentences."""
+    """The noise of the machine, as a figure and as sentences."""
     calibrations, cells = results.noise["calibration_milliseconds"], len(results.cells)
     notes = []
     usual = statistics.median(calibrations)

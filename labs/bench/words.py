@@ -15,12 +15,12 @@ _ACRONYMS = {"cpu": "CPU", "keepalive": "keep-alive"}
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether it is a number; True and False are none."""
+    """Whether a value is a number; True and False are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def number(value: float) -> str:
-    """Three digits, more than short runs deserve: 9,029 · 13.5 · 0.46."""
+    """A rounded number: 9,029 · 13.5 · 0.46."""
     size = abs(value)
     if size >= 100 or value == int(value):
         return f"{value:,.0f}"
@@ -63,7 +63,7 @@ def with_unit(name: str, value: float | None) -> str:
 
 
 def spaced(name: str) -> str:
-    """A name of the results as people write it."""
+    """A name of the results with spaces and acronyms: cpu_percent -> CPU percent."""
     return " ".join(_ACRONYMS.get(word, word) for word in name.split("_"))
 
 

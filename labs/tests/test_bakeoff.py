@@ -1,30 +1,24 @@
 """labs/bakeoff: the same site on five servers; they run on the engine."""
 
-from collections.abc import Iterator
 from hashlib import sha256
 
 import pytest
 
 from bench.lab_stack import LabStack
-from bench.tests.running_lab import Received, ask, check_cells, needs_engine, running
+from bench.tests.running_lab import Received, ask, check_cells, needs_engine
 from stack import REPO
 
-SITE = REPO / "labs" / "bakeoff" / "www" / "site"
+LAB = "bakeoff"
+SITE = REPO / "labs" / LAB / "www" / "site"
 FRAME = 21_000  # bytes of a frame that movie.php makes
 SERVERS = ("prefork", "worker", "lighttpd", "nginx", "varnish")
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[LabStack]:
-    with running("bakeoff") as stack:
-        yield stack
 
 
 @needs_engine
 @pytest.mark.slow
 class TestServers:
     def test_every_cell_can_be_measured(self, lab: LabStack) -> None:
-        check_cells(lab, "bakeoff")
+        check_cells(lab, LAB)
 
     @pytest.mark.parametrize("server", SERVERS)
     def test_each_server_has_the_file(self, lab: LabStack, server: str) -> None:

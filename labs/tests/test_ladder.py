@@ -2,17 +2,17 @@
 
 import difflib
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bench.experiment import load
 from bench.lab_stack import LabStack
-from bench.tests.running_lab import ask_often, needs_engine, running
+from bench.tests.running_lab import ask_often, needs_engine
 from stack import REPO
 
-LADDER = REPO / "labs" / "ladder"
+LAB = "ladder"
+LADDER = REPO / "labs" / LAB
 SITES = sorted((LADDER / "sites").iterdir(), key=lambda site: int(site.name.partition("-")[0]))
 STEPS = [site.stem.partition("-")[2] for site in SITES]
 HOSTS = [f"step-{number}.localhost" for number in range(len(SITES))]
@@ -73,7 +73,7 @@ def test_the_last_step_is_the_default_host() -> None:
     assert vcl_of(SITES[-1]) == "upstage"
 
 
-# What one step may change: directives that belong together.
+# Directives that one step may change together.
 CONCERNS = [
     r"proxy_pass \S+",
     r"proxy_http_version 1\.0",
@@ -117,13 +117,6 @@ def test_every_step_is_measured_on_its_own_host() -> None:
 
 # --- On the running stack
 
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[LabStack]:
-    with running("ladder") as stack:
-        yield stack
-
-
 Answer = tuple[str, int, dict[str, str]]
 
 
@@ -151,7 +144,7 @@ def seen_by_varnish(lab: LabStack) -> dict[str, tuple[str, ...]]:
 
 @needs_engine
 @pytest.mark.slow
-def test_how_each_step_speaks_to_varnish(lab: LabStack) -> None:
+def test_each_step_connects_to_varnish_in_its_own_way(lab: LabStack) -> None:
     times = 12
     said = ask(lab, f"{SMALL}?n=NUMBER", times, "classic.localhost", *HOSTS, "upstage.localhost")
     assert {status for _, status, _ in said} == {200}
@@ -210,7 +203,7 @@ def test_each_step_compresses_text_in_nginx_or_in_varnish(lab: LabStack) -> None
     compressed = {host: headers for host, _, headers in ask(lab, TEXT, 3, *HOSTS)}  # the last response: a hit
     for step, host in zip(STEPS, HOSTS, strict=True):
         assert compressed[host]["content-encoding"] == "gzip", step
-        # Varnish knows the length of what it has stored; nginx compresses while it sends.
+        # Varnish knows the length of a stored object; nginx compresses while it sends.
         assert ("content-length" in compressed[host]) == (STEPS.index(step) >= STEPS.index("vcl")), step
 
 

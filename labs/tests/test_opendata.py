@@ -2,29 +2,24 @@
 
 import importlib.util
 import re
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 from bench.lab_stack import LabStack
-from bench.tests.running_lab import NETWORK, ask, check_cells, needs_engine, running
+from bench.tests.running_lab import NETWORK, ask, check_cells, needs_engine
 from stack import REPO
 from support.wait import wait_until
 
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[LabStack]:
-    with running("opendata") as stack:
-        yield stack
+LAB = "opendata"
 
 
 @needs_engine
 @pytest.mark.slow
 class TestServers:
     def test_every_cell_can_be_measured(self, lab: LabStack) -> None:
-        check_cells(lab, "opendata")
+        check_cells(lab, LAB)
 
     def seen(self, lab: LabStack, what: str) -> list[str]:
         """The lines of Apache's log with this text; they may follow the response after a moment."""

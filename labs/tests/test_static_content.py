@@ -1,28 +1,21 @@
 """labs/static: its file, and its five servers on the engine."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from bench.lab_stack import LabStack, Problem
-from bench.tests.running_lab import ask, needs_engine, running
+from bench.tests.running_lab import ask, needs_engine
 from bench.tools import hold, sweep
 from stack import REPO
 from support.wait import wait_until
 
-PAGE = REPO / "labs" / "static" / "www" / "page.html"
+LAB = "static"
+PAGE = REPO / "labs" / LAB / "www" / "page.html"
 NGINX = ["nginx-shipped", "nginx-article", "nginx-today"]
 APACHE = ["apache-event", "apache-prefork"]
 
 
 def test_the_file_has_5_kb() -> None:
     assert PAGE.stat().st_size == 5000
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[LabStack]:
-    with running("static") as stack:
-        yield stack
 
 
 def settings(service: str) -> dict[str, object]:
@@ -43,7 +36,7 @@ class TestServers:
                 lambda: f"?{service} " in lab.run(service, "sh", "-c", "cat /var/log/*/access.log"), within=60
             )
 
-    def test_the_process_models(self, lab: LabStack) -> None:
+    def test_each_server_has_its_process_model(self, lab: LabStack) -> None:
         processes = lab.containers["nginx-article"].top(ps_args="-eo pid,args")["Processes"]
         assert len([args for _, args in processes if "worker process" in args]) == 4
         said = {name: lab.run(name, "sh", "-c", ". /etc/apache2/envvars && apache2 -V") for name in APACHE}

@@ -1,1 +1,1 @@
-"""What the caches did with the requests of a run, counted; the tab "Caches" shows it."""
+"""Counts what the caches did with the requests of a run; the tab "Caches" shows it."""

@@ -27,7 +27,7 @@ SETTLE = 0.5  # seconds after the last user stopped, for requests still on their
 
 
 class Watch:
-    """What the backend has reported about the current run.
+    """The backend's reports about the current run.
 
     `asked`: requests of this run by the backend's classes of paths. `settled`: no further report will come.
     """
@@ -58,7 +58,7 @@ class Watch:
             self.settled = False
 
     def stop(self, **_: Any) -> None:
-        """The run has ended: request the metrics once more, then leave the backend alone."""
+        """Request the metrics once more at the end of the run."""
         if self._kill():
             try:
                 gevent.sleep(SETTLE)

@@ -25,7 +25,7 @@ COMMA = re.compile(r"[ \t]*,[ \t]*")
 
 @dataclass(frozen=True)
 class Member:
-    """What one cache reports about one response: its name, and its parameters as written.
+    """One cache's report about one response: its name, and its parameters as written.
 
     A parameter without a value is the Boolean true, `?1`; strings come without their quotes.
     """

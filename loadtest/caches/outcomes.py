@@ -1,4 +1,4 @@
-"""What a cache can do with one request, in the words of varnish/report.vcl and nginx's Cache-Status."""
+"""The outcomes of a request at a cache, in the words of varnish/report.vcl and nginx's Cache-Status."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ TIERS = ("client", "nginx", "varnish", "backend")
 
 
 def outcome(member: Member) -> str:
-    """What one cache did, one of OUTCOMES."""
+    """The outcome at one cache, one of OUTCOMES."""
     detail = member.parameters.get("detail", "")
     if member.hit:
         return "stale" if detail == "stale" or member.parameters.get("ttl", "").startswith("-") else "hit"

@@ -26,7 +26,7 @@ settings.load_profile("patient")
 
 @pytest.fixture(autouse=True)
 def as_locust(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a Locust just started: in its folder, no arguments, no variables, nothing counted."""
+    """The state of a Locust that has just started: its folder, no arguments, no variables, no counts."""
     counters.forget()
     generator.watch.forget()
     backend.watch.clear()

@@ -1,4 +1,4 @@
-"""A site on loopback: the stage page, the files it names, a login; it answers as if behind a cache."""
+"""A site on loopback: the stage page, its files and a login. It answers as if behind a cache."""
 
 import socket
 import threading
@@ -105,7 +105,7 @@ class FakeSite(Origin):
         with self._lock:
             self._in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self._in_flight)
-            # Stricter than a real cache, where all who wait for the same fetch get a hit.
+            # Stricter than a real cache, where all requests that wait for the same fetch are hits.
             cached = request.target in self.cached
         time.sleep(self.latency)
         answer = self._respond(request, cached)

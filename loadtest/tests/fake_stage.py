@@ -1,6 +1,6 @@
-"""A stage on loopback: enough of the protocol to be joined and spoken on, with faults to choose.
+"""A stage on loopback: enough of the protocol to join and chat, with faults to choose.
 
-It listens for the raw socket and for the policy; `/ws` of the fake site leads here, too.
+It listens for the stage socket and for the policy; `/ws` of the fake site leads here, too.
 """
 
 import itertools
@@ -31,7 +31,7 @@ class Client:
         self._frames = 0
 
     def send(self, mode: str, **fields: str) -> None:
-        """Send a frame, unless the stage is to lose this one."""
+        """Send a frame, unless the stage must lose it."""
         with self._lock:
             self._frames += 1
             every = self.stage.drop_every
@@ -71,7 +71,7 @@ class Client:
 
 
 class FakeStage:
-    """The faults it is to show, and what it has received."""
+    """The stage: the faults to show, and what it has received."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -124,7 +124,7 @@ class FakeStage:
 
 
 class StageSocket(Origin):
-    """The raw socket."""
+    """The stage socket."""
 
     def __init__(self, stage: FakeStage) -> None:
         self.stage = stage

@@ -89,7 +89,7 @@ class WebUI:
         self.post("/stop")
 
     def stats(self) -> dict[str, Any]:
-        """What the page polls."""
+        """The statistics that the page polls."""
         return dict(self.get("/stats/requests").get_json())
 
     def table(self, key: str) -> list[dict[str, Any]]:
@@ -106,7 +106,7 @@ class WebUI:
         return {row["what"]: (row["verdict"], row["allowed"], row["why"]) for row in self.table("verdict")}
 
     def arguments(self) -> dict[str, Any]:
-        """What the page is told to show."""
+        """The template arguments of the page."""
         return template_arguments(self.get("/").get_data(as_text=True))
 
 
@@ -116,7 +116,7 @@ def fields(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def template_arguments(page: str) -> dict[str, Any]:
-    """What a page of Locust shows, from the script in it."""
+    """The template arguments in the script of a page."""
     return dict(json.loads(page.partition("window.templateArgs = ")[2].partition("\n")[0].rstrip("; ")))
 
 

@@ -47,7 +47,7 @@ def test_rows_about_the_whole_run_come_first() -> None:
     assert names[:2] == [table.ALL, table.BACKEND]
 
 
-def test_before_the_first_answer() -> None:
+def test_the_table_of_no_responses_has_two_rows() -> None:
     rows = table.rows({}, "no figures: no run yet")
     assert [(row["name"], row["hits"]) for row in rows] == [(table.ALL, ""), (table.BACKEND, "")]
 

@@ -29,7 +29,7 @@ FORWARDED = "varnish; fwd=uri-miss; ttl=7; stored"
         replace(GOOD, path="/admin/id", cache_status="varnish; fwd=bypass"),
     ],
 )
-def test_a_response_that_the_stack_promises(answer: Answer) -> None:
+def test_a_promised_response_has_no_fault(answer: Answer) -> None:
     assert answer_fault(answer) is None
 
 
@@ -60,7 +60,7 @@ def test_a_response_that_the_stack_promises(answer: Answer) -> None:
         ),
     ],
 )
-def test_a_response_that_it_does_not_promise(answer: Answer, fault: str) -> None:
+def test_a_broken_promise_is_named(answer: Answer, fault: str) -> None:
     assert answer_fault(answer) == fault
 
 
@@ -93,7 +93,7 @@ def policy(domain: str, ports: str) -> bytes:
 
 @pytest.mark.parametrize("domain", ["*", "*.localhost", "upstage.localhost"])
 @pytest.mark.parametrize("ports", ["7230", "*", "80, 7000-8000", "7230-7230"])
-def test_a_policy_that_allows_the_stage(domain: str, ports: str) -> None:
+def test_a_policy_that_allows_the_stage_has_no_fault(domain: str, ports: str) -> None:
     assert policy_fault(policy(domain, ports), "upstage.localhost") is None
 
 
@@ -109,7 +109,7 @@ def test_a_policy_that_allows_the_stage(domain: str, ports: str) -> None:
         ("", "*"),
     ],
 )
-def test_a_policy_that_does_not_allow_the_stage(domain: str, ports: str) -> None:
+def test_a_policy_that_does_not_allow_the_stage_is_a_fault(domain: str, ports: str) -> None:
     fault = policy_fault(policy(domain, ports), "upstage.localhost")
     assert fault == "the policy does not allow upstage.localhost to connect to port 7230"
 

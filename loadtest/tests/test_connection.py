@@ -131,7 +131,7 @@ def test_a_reset_has_a_reason(serve: Callable[[Behave], int]) -> None:
 
 
 @pytest.mark.parametrize("end", [b"", b"\0"])
-def test_memory_is_limited(serve: Callable[[Behave], int], end: bytes) -> None:
+def test_a_frame_over_the_limit_ends_the_connection(serve: Callable[[Behave], int], end: bytes) -> None:
     def behave(connection: socket.socket) -> None:
         try:
             connection.sendall(b"x" * (MAX_FRAME + 1) + end)

@@ -1,4 +1,4 @@
-"""Which requests the web UI accepts: as a browser, a program or another page would send them."""
+"""Requests that the web UI accepts or rejects: from a browser, a program or another page."""
 
 import json
 import re
@@ -27,7 +27,7 @@ PATHS = [
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Host names of a class room."""
+    """Host names of a classroom."""
     monkeypatch.setenv("SERVER_NAMES", "class.example *.school.example")
 
 

@@ -1,4 +1,4 @@
-"""The judge: what fails a run, in which words, and that one more fault never makes a run better."""
+"""The judge: faults fail a run and are named, and one more fault never makes a run better."""
 
 import math
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ def bad(run: Run, thresholds: Mapping[str, Mapping[str, float]] = THRESHOLDS) ->
     return [line for line in judge(run, thresholds) if line.verdict != OK]
 
 
-def test_a_good_run() -> None:
+def test_a_good_run_holds_every_line() -> None:
     lines = judge(GOOD, THRESHOLDS)
     assert bad(GOOD) == []
     assert good(lines)
@@ -117,7 +117,7 @@ def test_a_good_run() -> None:
         ),
     ],
 )
-def test_what_fails_a_run(run: Run, what: str, why: str) -> None:
+def test_a_failed_line_says_why(run: Run, what: str, why: str) -> None:
     assert (what, FAILED, why) in [(line.what, line.verdict, line.why) for line in bad(run)]
     assert conclusion(bad(run)).verdict == FAILED
 
@@ -146,7 +146,7 @@ def test_a_run_that_lacks_a_measurement_is_not_good(run: Run, what: str, why: st
 
 
 def test_a_threshold_that_is_no_number_never_holds() -> None:
-    """The form accepts whatever Python parses as one."""
+    """The form accepts every text that Python parses as a number, such as nan."""
     asked = {table: dict.fromkeys(lines, math.nan) for table, lines in THRESHOLDS.items()}
     assert len(bad(GOOD, asked)) == sum(map(len, THRESHOLDS.values()))
 
@@ -180,7 +180,7 @@ def test_a_threshold_of_zero_still_requires_a_success() -> None:
         assert [line.verdict for line in bad(run, asked)] == [FAILED]
 
 
-def test_a_percentile_of_successful_samples() -> None:
+def test_a_percentile_counts_failures_as_infinitely_slow() -> None:
     row = Row("stage", "chat", samples=20, failures=0, times={10: 18, 30: 1, 70: 1})
     assert percentile(row, 0.90) == 10
     assert percentile(row, 0.95) == 30

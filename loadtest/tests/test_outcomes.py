@@ -1,4 +1,4 @@
-"""What a Cache-Status says about each tier."""
+"""The outcome at each tier, from a Cache-Status."""
 
 import pytest
 
@@ -39,7 +39,7 @@ from caches.cache_status import parse
         ("cdn; hit", {"client": "hit"}),
     ],
 )
-def test_what_each_tier_did(field: str, expected: dict[str, str]) -> None:
+def test_cache_status_tells_what_each_tier_did(field: str, expected: dict[str, str]) -> None:
     assert outcomes.by_tier(parse(field), from_disk=False) == expected
 
 

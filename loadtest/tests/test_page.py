@@ -7,7 +7,7 @@ def named(html: str) -> list[str]:
     return [url.removeprefix("http://upstage.localhost:8000") for url in assets(html, HOME)]
 
 
-def test_all_files_that_a_browser_fetches_in_order() -> None:
+def test_the_files_that_a_browser_fetches_are_found_in_order() -> None:
     html = """
     <LINK REL="preload stylesheet" HREF="/style/v/main.css">
     <link rel="shortcut icon" href="/favicon.ico"><link rel=modulepreload href=/script/v/a.js>
@@ -30,7 +30,7 @@ def test_all_files_that_a_browser_fetches_in_order() -> None:
     ]
 
 
-def test_links_that_a_browser_does_not_fetch() -> None:
+def test_links_that_a_browser_does_not_fetch_are_left_out() -> None:
     html = """
     <link rel="canonical" href="/x"><link href="/y"><link rel="stylesheet"><a href="/z">z</a>
     <script>let inline = '<img src="/in-a-script.svg">'</script><img><img src="">
@@ -44,7 +44,7 @@ def test_relative_and_escaped_addresses_are_resolved() -> None:
     assert named(html) == ["/media/a.svg", "/media/b.svg?x=1&y=2"]
 
 
-def test_each_address_once() -> None:
+def test_each_address_is_listed_once() -> None:
     html = '<link rel="preload" as="image" href="/media/a.svg"><img src="/media/a.svg#x">'
     assert named(html) == ["/media/a.svg"]
 

@@ -18,7 +18,7 @@ from users.paths import passed, row, stored
         "/image/v1/a.woff2",
     ],
 )
-def test_a_cache_must_answer_the_second_request(path: str) -> None:
+def test_files_are_stored(path: str) -> None:
     assert stored(path)
     assert not passed(path)
 
@@ -35,13 +35,13 @@ def test_a_cache_must_answer_the_second_request(path: str) -> None:
         "/media/video/1.jpg",
     ],
 )
-def test_no_cache_may_answer(path: str) -> None:
+def test_private_paths_are_passed(path: str) -> None:
     assert passed(path)
     assert not stored(path)
 
 
 @pytest.mark.parametrize("path", ["/", "/stages/demo", "/administrator", "/wsx", "/a.html", "/js"])
-def test_the_backend_decides(path: str) -> None:
+def test_other_paths_are_neither_stored_nor_passed(path: str) -> None:
     assert not stored(path)
     assert not passed(path)
 

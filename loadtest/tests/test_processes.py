@@ -1,4 +1,4 @@
-"""What only real Locust processes can prove: how they start and end, work together, and show in a browser."""
+"""Real Locust processes: their start and end, a master with workers, and the web UI in a browser."""
 
 import json
 import os

@@ -18,6 +18,6 @@ def test_the_table_of_classes_has_their_weights(readme: Path) -> None:
     assert {name: "one" if weight.startswith("one") else weight for name, weight in rows.items()} == weights
 
 
-def test_the_table_of_shapes_has_all() -> None:
+def test_the_table_of_shapes_has_all_shapes() -> None:
     section = OWN.read_text().partition("## Load shapes")[2].partition("\n## ")[0]
     assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == [shape.__name__ for shape in SHAPES]

@@ -1,4 +1,4 @@
-"""The verdict on runs against a site that is healthy or ill; Locust runs in this process."""
+"""The verdict on runs against a healthy or faulty site; Locust runs in this process."""
 
 import json
 import re
@@ -111,7 +111,7 @@ def test_a_healthy_site_passes(judged: Judged) -> None:
     assert "<html" in (judged.folder / "reports" / "report.html").read_text()
 
 
-def test_without_a_backend_it_fails(judged: Judged) -> None:
+def test_a_site_without_a_backend_fails(judged: Judged) -> None:
     for path in judged.site.pages:
         judged.site.instead[path] = response("later", "503 Service Unavailable")
     verdict = judged.run(Audience, until_rows={"/stages/demo": 6})
@@ -131,7 +131,7 @@ def test_a_cache_that_passes_everything_fails(judged: Judged) -> None:
     assert verdict.why("p99 of stage heard") == ""
 
 
-def test_lost_frames_fail(judged: Judged) -> None:
+def test_lost_frames_fail_a_run(judged: Judged) -> None:
     judged.site.stage.drop_every = 10
     # A lost line shows only when its speaker's next line comes, hence so many of them.
     verdict = judged.run(Audience, until_rows={"stage heard": 300}, arguments=("--chat-rate=600",))

@@ -1,4 +1,4 @@
-"""The load shapes: what they ask for, second by second, and that Locust follows them."""
+"""The load shapes: the number of users in each second, and that Locust follows it."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +15,7 @@ from shapes import Interval, Part, Timetable
 def ticks(
     shape: type[Timetable], monkeypatch: pytest.MonkeyPatch, run_time: int | None = None, users: int = 200
 ) -> list[tuple[int, float] | None]:
-    """What a shape asks for in each of 400 seconds; the form sends `users` and has offered 20."""
+    """A shape's number of users in each of 400 seconds; the form sends `users` and has offered 20."""
     monkeypatch.setattr(Timetable, "users", 20)
     options = SimpleNamespace(num_users=users, run_time=run_time)
     timetable: Any = shape()
@@ -74,9 +74,7 @@ def test_a_form_that_sends_no_users_gets_the_number_it_offers(monkeypatch: pytes
     assert ticks(Interval, monkeypatch, users=0) == ticks(Interval, monkeypatch, users=20)
 
 
-def test_locust_follows_it_and_all_users_leave_in_the_interval(
-    site: FakeSite, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_users_leave_in_the_interval_and_return(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = (Part(2, 1, ramp=1), Part(1.5, 0, ramp=1), Part(80, 1, ramp=1))
     monkeypatch.setattr(Interval, "parts", parts)
     rows = {"stage join": 8}

@@ -47,7 +47,7 @@ def test_chat_lines_come_back_and_every_other_user_receives_them(site: FakeSite)
     result = run(site, Audience, arguments=arguments, until_rows={"stage join": 5, "stage chat": 30})
     assert not result.failed
     lines = site.stage.lines
-    # People read them: nothing that only a machine can read.
+    # People read the lines, so they contain no IDs.
     assert not any(re.search(r"[\d_-]", line) for line in lines)
     # Four others; those who joined later or were stopped have missed some.
     assert len(lines) < result.requests["stage heard"] <= 4 * len(lines)

@@ -1,4 +1,4 @@
-"""Where the thresholds of a run come from: the shipped file, another one, the fields of the form."""
+"""The sources of a run's thresholds: the shipped file, another file, the fields of the form."""
 
 from pathlib import Path
 

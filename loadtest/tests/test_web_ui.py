@@ -167,7 +167,7 @@ def test_the_tab_verdict_uses_the_numbers_of_the_form(site: FakeSite, ui: WebUI)
     assert ui.verdict()["the run"][0] == FAILED
 
 
-def test_a_player_comes_if_the_form_names_an_account(site: FakeSite, ui: WebUI) -> None:
+def test_a_player_starts_if_the_form_names_an_account(site: FakeSite, ui: WebUI) -> None:
     everyone = {"user_classes": list(CLASSES), "user_count": "6", "spawn_rate": "6"}
     ui.client.post("/swarm", data={**everyone, "player": "ann", "password": site.password})
     until(lambda: site.asked["/admin/login"] == 1)

@@ -1,1 +1,1 @@
-"""How users behave: the base classes of locustfile.py, and what they have in common."""
+"""The behaviour of users: the base classes of locustfile.py, and what they share."""

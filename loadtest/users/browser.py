@@ -1,4 +1,4 @@
-"""What all users with a browser have in common: HTTP requests, each checked and reported."""
+"""The base class of all users with a browser: HTTP requests, each checked and reported."""
 
 from argparse import Namespace
 from collections.abc import Callable
@@ -16,8 +16,7 @@ from users import checks, page, paths
 from users.browser_cache import BrowserCache
 
 IDENTITY = "/admin/id"
-# As many as a browser opens to one server over HTTP/1.1.
-CONNECTIONS = 6
+CONNECTIONS = 6  # a browser's limit for one server over HTTP/1.1
 
 # URLs that any user of this process has received in this run. The first request may find a cold cache, and so
 # may those under way at that moment; every later one must not.
@@ -40,7 +39,7 @@ class Response(FastResponse):
 
 
 class Browser(FastHttpUser):
-    """Fetches as a browser does; a response that breaks a promise of the stack is a failed sample."""
+    """Fetches as a browser does; a response with a fault (see `checks`) is a failed sample."""
 
     abstract = True
     connection_timeout = 10.0
@@ -102,7 +101,7 @@ class Browser(FastHttpUser):
         return "key" in self.identity
 
     def read_page(self, html: str) -> str | None:
-        """Store what the stage page names; return its fault, if any."""
+        """Store the files that the stage page names; return its fault, if any."""
         self.assets = page.assets(html, self.stage_url)
         return checks.stage_fault(self.assets)
 

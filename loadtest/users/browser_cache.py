@@ -13,7 +13,7 @@ class _Copy:
 
 
 class BrowserCache:
-    """Which responses the browser has. Keeps their validators and lifetimes, not their bodies.
+    """The responses that the browser has: their validators and lifetimes, not their bodies.
 
     `clock` gives seconds. Headers are mappings from lower-case names.
     """

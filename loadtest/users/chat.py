@@ -1,4 +1,4 @@
-"""What users say, and how a listener knows the age of a chat line.
+"""Chat lines, and how a listener knows their age.
 
 People read the chat too, so a line is a plain sentence and carries no mark for a machine. Instead this
 process remembers which user sent it and when; its other users measure by that, with one clock. Lines of other

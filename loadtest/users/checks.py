@@ -1,4 +1,4 @@
-"""Checks of one sample: is this response what the stack promises? Without any network.
+"""Checks of one sample: whether a response is what the stack promises. Without a network.
 
 Every function returns the fault, or None. Equal faults get equal words, because Locust counts those together.
 """
@@ -17,7 +17,7 @@ STAGE_PORT = 7230  # the port that the page names to Flash, whichever port the l
 
 @dataclass(frozen=True)
 class Answer:
-    """What is checked of one response to a GET.
+    """The checked parts of one response to a GET.
 
     `length`: bytes of the body. `cache_status`: the whole field, empty without one. `conditional`: the
     request asked whether the browser's copy is still valid, so 304 is allowed. `warm`: the URL had been
@@ -33,7 +33,7 @@ class Answer:
 
 
 def answer_fault(answer: Answer) -> str | None:
-    """Check the status, the body and what the caches did."""
+    """Check the status, the body and the outcomes at the caches."""
     if answer.status not in ((200, 304) if answer.conditional else (200,)):
         return f"{answer.path}: status {answer.status}"
     if answer.status == 200 and not answer.length:
@@ -53,7 +53,7 @@ def answer_fault(answer: Answer) -> str | None:
 
 
 def stage_fault(assets: list[str]) -> str | None:
-    """Check what a stage page names: without media the stage is empty."""
+    """Check the files that a stage page names: without media the stage is empty."""
     if any(urlsplit(url).path.startswith("/media/") for url in assets):
         return None
     return "the stage page names no media"

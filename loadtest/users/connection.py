@@ -1,4 +1,4 @@
-"""A connection to the stage under gevent: frames over the raw socket or the WebSocket.
+"""A connection to the stage under gevent: frames over the stage socket or the WebSocket.
 
 Knows nothing of Locust, so it can be tested, and used, without it:
 
@@ -6,7 +6,7 @@ Knows nothing of Locust, so it can be tested, and used, without it:
     connection.send(b"stage_ID=demo&mode=JOIN")
     frame = connection.receive(time.monotonic() + 10)    # None: no frame came in time
 
-One greenlet uses a connection. Whatever ends it is a StageError, in equal words for equal faults.
+One greenlet uses a connection. Every fault that ends it is a StageError; equal faults have equal words.
 """
 
 import sys
@@ -21,7 +21,7 @@ try:
     from wsproto import events as ws
     from wsproto.connection import ConnectionState
     from wsproto.utilities import RemoteProtocolError
-except ModuleNotFoundError:  # in the official image it is only a dependency of a dependency
+except ModuleNotFoundError:  # the official image has it only as an indirect dependency
     sys.exit("This Locust image lacks wsproto, which the load test needs: pip install wsproto")
 
 MAX_FRAME = 1 << 20  # bytes; the longest frame of a stage is LOAD_CHAT, a quarter of that

@@ -15,7 +15,7 @@ REQUEST = b"<policy-file-request/>"
 
 
 def visit(user: User, seconds: float) -> None:
-    """Fetch the policy, then join the stage as audience for so long; stay away without permission."""
+    """Fetch the policy; if it allows the stage, join as audience for so many seconds."""
     assert user.environment.parsed_options
     options: Namespace = user.environment.parsed_options
     host = address(user)

@@ -1,4 +1,4 @@
-"""What a browser fetches because an HTML page names it."""
+"""The files that a browser fetches because an HTML page names them."""
 
 from html.parser import HTMLParser
 from urllib.parse import urldefrag, urljoin, urlsplit

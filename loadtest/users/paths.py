@@ -1,4 +1,4 @@
-"""What a path of the server means to the load test: its caching rule, and its row in Locust's table.
+"""Paths of the server: their caching rule, and their row in Locust's table.
 
 The rules are those of docs/caching-rules.md: what Varnish always stores, and what it never stores.
 """

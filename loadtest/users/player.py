@@ -35,7 +35,7 @@ def has_account(given: Namespace) -> bool:
 
 
 def register(environment: Environment) -> None:
-    """Leave players out of a run without an account; the other classes share their place.
+    """Leave players out of a run without an account; users of the other classes replace them.
 
     The process that leads the run creates the dispatcher at the start, after it has read the form.
     """
@@ -63,7 +63,7 @@ class SignedInVisitor(StageVisitor):
         self.signed_in = False
 
     def sign_in(self) -> bool:
-        """Sign in unless that is done; False if it failed. StopUser without an account.
+        """Sign in if necessary; False if it failed. StopUser without an account.
 
         A wrong password is tried once: after ten of them the backend locks this address out.
         """
@@ -71,7 +71,7 @@ class SignedInVisitor(StageVisitor):
             raise StopUser
         if self.signed_in:
             return True
-        # Without cookies, as a program sends the form: the backend asks for no token then.
+        # Without cookies, as a program sends the form: then the backend requires no token.
         self.client.cookiejar.clear()
         form = {"username": self.options.player, "password": self.options.password}
         headers = {"Host": self.options.topology, "Content-Type": "application/x-www-form-urlencoded"}

@@ -27,7 +27,7 @@ PATIENCE = 10.0  # seconds until a missing reply counts as lost
 MODE = re.compile(rb"(?:^|&)mode=([A-Z_]*)")
 CHAT = ("ANONTEXT", "TEXT")
 
-# A thousand sessions receive 20 lines a second as 20,000 frames. To read each frame at once would take more
+# A thousand sessions receive 20 lines a second as 20,000 frames. Reading each frame at once would take more
 # than one core, and Locust would measure itself. So this many sessions per process read at once and measure
 # `heard`; the others read once a second, unless they wait for a reply of their own.
 MEASURING = 20
@@ -36,7 +36,7 @@ measuring: set["StageSession"] = set()
 
 
 class StageSession:
-    """One session. `connect` opens the transport; what breaks it is reported, and raised as a StageError."""
+    """One session. `connect` opens the transport; a broken transport is reported and raised as StageError."""
 
     def __init__(self, samples: Samples, options: Namespace, connect: Callable[[], SocketConnection]) -> None:
         self.samples = samples
@@ -91,7 +91,7 @@ class StageSession:
             self._connection.close()
 
     def actions(self) -> Iterator[float]:
-        """What this user does: yields pauses in seconds, and acts between them."""
+        """Act, and yield the pauses between two actions, in seconds."""
         while self.options.chat_rate > 0:
             yield random.expovariate(self.options.chat_rate / 60)
             if self.applause and random.random() < 0.5:
@@ -116,7 +116,7 @@ class StageSession:
         self._awaited[what] = (row, time.monotonic())
 
     def came(self, *what: str) -> None:
-        """A frame has come that may be an expected reply."""
+        """Report the sample of an expected reply; ignore any other."""
         if what in self._awaited:
             row, since = self._awaited.pop(what)
             self.samples.record(row, (time.monotonic() - since) * 1000)
@@ -130,7 +130,7 @@ class StageSession:
         raise StageError(f"no {mode} within {PATIENCE:g} s")
 
     def received(self, mode: str, fields: dict[str, str]) -> None:
-        """A frame other than chat has come."""
+        """Handle a frame other than chat."""
         if mode == "ERR_DOUBLE_LOGIN":
             reason = fields.get("msg", "the account is in use")
             raise StageError(f"the server rejected the session: {reason}")
@@ -179,7 +179,7 @@ class StageSession:
         mode = found[1].decode() if found else ""
         listening = self in measuring or self._awaited
         if mode == "LOAD_CHAT" or (mode in CHAT and not listening):
-            return mode  # chat of the time before, or chat that this session does not measure
+            return mode  # chat from before the join, or chat that this session does not measure
         fields = dict(parse_qsl(frame.decode("utf-8", "replace"), keep_blank_values=True))
         if mode in CHAT:
             self._read_line(fields.get("text", ""), len(frame))

@@ -19,7 +19,7 @@ REQUESTS = 50
 
 
 def visit(user: User) -> None:
-    """Join and read nothing. Only the row `connect` is reported: to be cut off is the expected end."""
+    """Join and read nothing. Only the row `connect` is reported: being cut off is the expected end."""
     assert user.environment.parsed_options
     options: Namespace = user.environment.parsed_options
     try:
@@ -35,6 +35,6 @@ def visit(user: User) -> None:
                 connection.send(b"mode=INFO")
             sleep(1)
     except StageError:
-        pass  # cut off, or its requests are no longer read: as it should be
+        pass  # as expected: cut off, or its requests are no longer read
     finally:
         connection.close()

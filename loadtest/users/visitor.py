@@ -11,7 +11,7 @@ from users.session import StageSession
 
 
 class StageVisitor(Browser):
-    """Loads the stage, joins it over the raw socket, stays and leaves."""
+    """Loads the stage, joins it over the stage socket, stays and leaves."""
 
     abstract = True
     row_type = "stage"
@@ -22,7 +22,7 @@ class StageVisitor(Browser):
             attend(self.session(), self.identity["key"], self.patience() if seconds is None else seconds)
 
     def patience(self) -> float:
-        """Seconds to stay: a few, or the length of an act."""
+        """Seconds to stay: a few, or 5 to 10 minutes."""
         return random.uniform(3, 10) if self.options.audience == "reloads" else random.uniform(300, 600)
 
     def session(self) -> StageSession:

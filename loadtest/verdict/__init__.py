@@ -1,1 +1,1 @@
-"""Is a run good enough? Thresholds, the judge, the report of `make load`, and the tab "Verdict"."""
+"""The verdict on a run: thresholds, the judge, the report of `make load`, and the tab "Verdict"."""

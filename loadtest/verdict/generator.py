@@ -1,4 +1,4 @@
-"""Was Locust itself the limit? The highest CPU use and timer delay of its processes during a run.
+"""Whether Locust itself was the limit: the highest CPU use and timer delay of its processes during a run.
 
 Both are means over some seconds. On a shared machine a process can starve although it uses little CPU; then
 its timers are late, and everything it measures is late by as much.
@@ -26,13 +26,13 @@ class Watch:
         self._greenlet: gevent.Greenlet[..., None] | None = None
 
     def start(self, **_: Any) -> None:
-        """A run starts."""
+        """Start measuring with a run."""
         self.forget()
         self.stop()
         self._greenlet = gevent.spawn(self._observe)
 
     def stop(self, **_: Any) -> None:
-        """The run has ended; writing its reports is no part of it."""
+        """Stop measuring at the end of the run; writing its reports is not part of it."""
         if self._greenlet:
             self._greenlet.kill(block=False)
 

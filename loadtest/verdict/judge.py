@@ -155,7 +155,7 @@ def _matching(run: Run, pattern: str) -> list[Row]:
     return [row for row in run.rows if fnmatchcase(str(row), pattern)]
 
 
-# A number of the form can be "nan", and every comparison with that is false. So each condition below asks
+# A number of the form can be "nan", and every comparison with that is false. So each condition below tests
 # whether a threshold holds, never whether it is exceeded.
 
 

@@ -52,7 +52,7 @@ def verdict(environment: Environment) -> list[judge.Line]:
 
 
 def measured(runner: Runner) -> judge.Run:
-    """What the judge needs of the run."""
+    """The measurements of the run, for the judge."""
     return judge.Run(
         rows=[
             judge.Row(

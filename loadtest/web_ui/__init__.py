@@ -1,1 +1,1 @@
-"""Locust's web UI: which requests it accepts, its login, and how tabs of ours are added."""
+"""Additions to Locust's web UI: a check of its requests, a login, and tabs."""

@@ -1,4 +1,4 @@
-"""Which requests Locust's web UI accepts: those of its own pages, for the target it was started with.
+"""Restricts Locust's web UI to requests of its own pages, for the target that it was started with.
 
 By itself Locust accepts requests from any page in the operator's browser, and starts a load on any host.
 
@@ -64,7 +64,7 @@ def is_ours(host: str, names: list[str]) -> bool:
 
 
 def from_another_page() -> bool:
-    """Whether a page of another origin sent this request; browsers tell by these headers."""
+    """Whether a page of another origin sent this request; browsers send these headers."""
     if site := request.headers.get("Sec-Fetch-Site"):
         return site not in ("same-origin", "none")
     origin = request.headers.get("Origin")

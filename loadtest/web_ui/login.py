@@ -47,7 +47,7 @@ def install(environment: Environment, web_ui: WebUI) -> None:
     @blueprint.route("/login", methods=["POST"])
     def log_in() -> Response:
         given = [request.form.get(field, "").encode() for field in ("username", "password")]
-        # Compare both in constant time, so that the delay tells nothing about either.
+        # Compare both in constant time, so that the delay reveals nothing about either.
         right = [hmac.compare_digest(one, other.encode()) for one, other in zip(given, account, strict=True)]
         if all(right):
             login_user(Operator())

@@ -1,4 +1,4 @@
-"""Additional tabs in Locust's web UI, by its extension points.
+"""Additional tabs in Locust's web UI, through its extension points.
 
 A tab with a table is declared in the page's arguments; its rows are added to the statistics the page polls.
 https://docs.locust.io/en/stable/extending-locust.html
@@ -13,8 +13,8 @@ from locust.web import WebUI
 
 Rows = Callable[[], list[dict[str, Any]]]
 
-# The page polls only while a run is on. It takes these states for the end of it and would show them for ever,
-# so it is told "running" until the run has really ended.
+# The page polls only while a run is on. It takes these states for its end and would show them for ever, so it
+# is told "running" until the run has ended.
 NOT_YET_OVER = (STATE_CLEANUP, STATE_STOPPING)
 
 

@@ -62,8 +62,5 @@ for file in */*.template; do
     envsubst "$names" <"$file" >"$GENERATED_FOLDER/${file%.template}"
 done
 
-# Debian's list of modules names them relative to the prefix.
-ln -sfn /usr/lib/nginx/modules "$PREFIX/modules"
-
 # fingerprint: a checksum of everything that nginx reads at startup or reload.
 fingerprint() { { nginx -T -q -e stderr -p "$PREFIX" -c "$configuration" && cat "$CERTIFICATE" "$CERTIFICATE_KEY"; } | cksum; }

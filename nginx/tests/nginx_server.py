@@ -1,43 +1,34 @@
 """nginx with the deployed configuration: its environment names loopback ports and a test's origins."""
 
-import os
 import random
 import re
-import shutil
-import signal
 import socket
 import subprocess
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from support.http import Response, connect, exchange, message
 from support.origin import EchoServer, Origin, Request
 from support.ports import free_ports
-from support.wait import wait_until
+from support.program import Service
 
 NGINX = Path(__file__).resolve().parent.parent
-PATH = f"{os.environ['PATH']}:/usr/sbin"  # where Debian keeps nginx
 LISTENERS = (
     *("LISTEN_HTTP", "LISTEN_HTTPS", "LISTEN_LOAD", "LISTEN_STAGE", "LISTEN_LOAD_STAGE"),
     *("LISTEN_POLICY", "LISTEN_LOAD_POLICY", "LISTEN_LOCUST", "LISTEN_SECOND_STAGE"),
 )
 
 
-class NginxServer:
+class NginxServer(Service):
     """The origins and, from `start` on, a running nginx. `settings` are added to its environment."""
 
     def __init__(self, **settings: str) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="nginx-", dir="/tmp"))  # a socket's path must be short
+        super().__init__(NGINX)
         self.folder.chmod(0o755)  # nginx's workers run as another user
-        self.scripts = NGINX
         self.sockets, self.media = self.folder / "sockets", self.folder / "media"
         self.generated, self.certificates = self.folder / "generated", self.folder / "certificates"
         for folder in (self.sockets, self.media, self.generated, self.certificates):
             folder.mkdir()
-        self.log = self.folder / "log"
         self.varnish = Origin("varnish", self.sockets / "varnish.sock")
         self.varnish_tcp = Origin("varnish over TCP")
         self.backend = Origin("backend", self.sockets / "backend.sock")
@@ -45,7 +36,7 @@ class NginxServer:
         self.backend_stage = EchoServer("stage", self.sockets / "backend-stage.sock")
         self.policyd = EchoServer("policyd")
         self.locust = EchoServer("locust")
-        self.origins: list[Origin] = [
+        self.origins = [
             *(self.varnish, self.varnish_tcp, self.backend, self.metrics),
             *(self.backend_stage, self.policyd, self.locust),
         ]
@@ -69,67 +60,24 @@ class NginxServer:
             "PREFIX": str(self.folder),
             **settings,
         }
-        self.process: subprocess.Popen[bytes] | None = None
 
     def edit(self, name: str, old: str, new: str) -> None:
         """Replace a text in a file, which must have it; the scripts then run from a copy of nginx/."""
         if self.scripts == NGINX:
-            self.scripts = self.folder / "nginx"
-            shutil.copytree(NGINX, self.scripts, ignore=shutil.ignore_patterns("tests"))
+            self.copy_scripts()
         path = self.scripts / name
         text = path.read_text()
         assert old in text, f"{name} has no {old!r}"
         path.write_text(text.replace(old, new))
 
-    def run_script(self, name: str, **settings: str) -> subprocess.CompletedProcess[str]:
-        """Run one of the shell scripts to its end."""
-        return self._run(str(self.scripts / name), **settings)
-
     def render(self, **settings: str) -> subprocess.CompletedProcess[str]:
         """Fill the templates without running nginx."""
-        start = str(self.scripts / "start.sh")
-        return self._run("-c", '. "$(dirname "$0")/scripts/render.sh"', start, **settings)
-
-    def _run(self, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            ["sh", *arguments],
-            env={"PATH": PATH, **self.settings, **settings},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=20,
-        )
+        script = '. "$(dirname "$0")/scripts/render.sh"'
+        return self.run("sh", "-c", script, self.scripts / "start.sh", **settings)
 
     def start(self) -> None:
         """Run start.sh; wait until nginx answers."""
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                ["sh", self.scripts / "start.sh"],
-                env={"PATH": PATH, **self.settings},
-                stdout=log,
-                stderr=log,
-            )
-
-        def answers() -> bool:
-            assert self.process
-            if self.process.poll() is not None:
-                raise RuntimeError(f"nginx has ended: {self.log.read_text()}")
-            return self.request("/.nginx/health", port=self.load).status == 204
-
-        wait_until(answers, every=0.02)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.process:
-            self.process.send_signal(signal.SIGTERM)
-            self.process.wait(10)
-        for origin in self.origins:
-            origin.close()
-        shutil.rmtree(self.folder)
+        self.run_start(lambda: self.request("/.nginx/health", port=self.load).status == 204)
 
     def connect(self, port: int | None = None, source: str = "") -> socket.socket:
         """A TCP connection to one of nginx's ports, the public one by default; `source` is any 127.x.y.z."""
@@ -166,8 +114,8 @@ class NginxServer:
 
     def workers(self, title: bytes = b"nginx: worker process") -> set[int]:
         """The process numbers of nginx's workers, those that are shutting down included."""
-        assert self.process
-        master = self.process.pid
+        assert self.program
+        master = self.program.process.pid
         children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
         return {int(child) for child in children if title in Path(f"/proc/{child}/cmdline").read_bytes()}
 

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from nginx_server import NGINX, PATH, NginxServer
+from nginx_server import NGINX, NginxServer
+from support.program import PATH
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,13 @@
 """Hostile clients of a policy server, and a well-behaved one. Standard library only: import it by path.
 
-Each function plays one client against `(host, port)`; `deadline` is the server's own, in seconds.
-It returns one word for what happened to it:
+Each function runs one client against `(host, port)`; `deadline` is the server's, in seconds. It returns one
+word for the result:
 
     answer    the whole policy and one NUL came, then an orderly close, no reset
     nothing   the connection was closed (or reset) without a byte, in time
     left      the client closed the connection itself and expected nothing
 
-or, where it is none of these, a sentence that says what went wrong.
+or a sentence that says what went wrong.
 """
 
 import socket
@@ -30,7 +30,7 @@ class Hostile(NamedTuple):
 
 
 def honest(host: str, port: int, patience: float = SLACK) -> str:
-    """Ask as Flash does; `answer`, or what went wrong."""
+    """Request the policy as Flash does; `answer`, or what went wrong."""
     with _connect(host, port) as sock:
         sock.sendall(REQUEST)
         return _fate(sock, patience)
@@ -41,7 +41,7 @@ def _connect(host: str, port: int) -> socket.socket:
 
 
 def _fate(sock: socket.socket, patience: float) -> str:
-    """Read until the close and say what the client got."""
+    """Read until the close; return what the client got."""
     until = time.monotonic() + patience
     got = b""
     try:

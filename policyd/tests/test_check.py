@@ -41,7 +41,7 @@ def test_the_daemon_passes_its_own_check(daemon: Daemon) -> None:
 
 
 @pytest.mark.parametrize("packets", [[GOOD + b"\0"], [GOOD[:30], GOOD[30:], b"\0"]])
-def test_sends_the_request_and_takes_the_policy_however_it_is_cut(packets: list[bytes]) -> None:
+def test_the_policy_is_read_however_it_is_cut_into_packets(packets: list[bytes]) -> None:
     server = FakeDaemon(*packets)
     assert check("127.0.0.1", server.port, 5) == GOOD.decode()
     assert server.received == REQUEST
@@ -71,7 +71,7 @@ def test_a_server_may_leave_the_close_to_the_client() -> None:
         ([GOOD + b"\0"], "reset", "reset"),
     ],
 )
-def test_bad_answers(packets: list[bytes], end: str, reason: str) -> None:
+def test_a_bad_answer_is_named(packets: list[bytes], end: str, reason: str) -> None:
     port = FakeDaemon(*packets, end=end).port
     with pytest.raises(CheckError) as caught:
         check("127.0.0.1", port, 0.5)
@@ -79,7 +79,7 @@ def test_bad_answers(packets: list[bytes], end: str, reason: str) -> None:
     assert f"127.0.0.1:{port}" in str(caught.value)
 
 
-def test_no_server_and_no_such_host() -> None:
+def test_an_unreachable_server_is_named() -> None:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         with pytest.raises(CheckError, match="refused"):

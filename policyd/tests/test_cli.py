@@ -1,4 +1,4 @@
-"""The command as an operator meets it: a process, its signals, its log and its exit codes."""
+"""The command as a process: its signals, its log and its exit codes."""
 
 import json
 import os
@@ -79,7 +79,7 @@ def policyd(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *arguments], env=ENVIRONMENT, capture_output=True, text=True, timeout=20)
 
 
-def test_serves_both_families_by_default(run: Run) -> None:
+def test_the_daemon_listens_on_ipv4_and_ipv6_by_default(run: Run) -> None:
     process = run()
     assert process.ask() == SHIPPED.read_bytes() + b"\0"
     if len(process.addresses) == 1:
@@ -94,7 +94,7 @@ def test_hosts_can_be_chosen(run: Run) -> None:
     assert hostile.honest("127.0.0.5", process.port) == "answer"
 
 
-def test_reload_takes_a_good_policy_and_keeps_the_old_one_from_a_bad_one(run: Run) -> None:
+def test_a_reload_takes_a_good_policy_and_ignores_a_bad_one(run: Run) -> None:
     process = run()
     good = SHIPPED.read_bytes().replace(b'to-ports="7230"/>', b'to-ports="7230,80"/>', 1)
     process.file.write_bytes(good)
@@ -132,7 +132,7 @@ def test_counters_on_usr1_and_at_a_graceful_stop(run: Run, end: signal.Signals) 
     assert process.child.wait(10) == 0
 
 
-def test_port_can_be_taken_again_at_once(run: Run) -> None:
+def test_a_restarted_daemon_gets_its_port_at_once(run: Run) -> None:
     process = run("--host", "127.0.0.1")
     process.ask()
     process.child.terminate()
@@ -141,7 +141,7 @@ def test_port_can_be_taken_again_at_once(run: Run) -> None:
         pass
 
 
-def test_a_full_descriptor_table_neither_spins_nor_kills(run: Run) -> None:
+def test_a_full_descriptor_table_costs_no_cpu_and_the_daemon_recovers(run: Run) -> None:
     process = run("--host", "127.0.0.1", "--deadline", "1.5")
     used = len(os.listdir(f"/proc/{process.child.pid}/fd"))
     resource.prlimit(process.child.pid, resource.RLIMIT_NOFILE, (used + 3, used + 3))
@@ -188,7 +188,7 @@ def test_few_descriptors_lower_the_cap(tmp_path: Path) -> None:
             child.terminate()
 
 
-def test_bad_policy_at_the_start(tmp_path: Path) -> None:
+def test_a_bad_policy_prevents_the_start(tmp_path: Path) -> None:
     file = tmp_path / "bad.xml"
     file.write_text('<cross-domain-policy>\n\n<allow-access-from domain="a" to-ports="0"/>')
     result = policyd("--port", "0", "--file", str(file))
@@ -222,13 +222,13 @@ def test_an_address_that_cannot_be_bound_is_named() -> None:
         ["--unknown"],
     ],
 )
-def test_wrong_command_line(arguments: list[str]) -> None:
+def test_a_wrong_command_line_is_rejected(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main(arguments)
     assert caught.value.code == 2
 
 
-def test_check_command(run: Run) -> None:
+def test_the_check_prints_the_policy_or_the_reason(run: Run) -> None:
     process = run()
     result = policyd("check", "127.0.0.1", str(process.port))
     assert (result.returncode, result.stdout) == (0, SHIPPED.read_text() + "\n")
@@ -251,7 +251,7 @@ def without(family: socket.AddressFamily, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(socket, "socket", lacking)
 
 
-def test_machine_without_ipv6(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ipv6_the_daemon_listens_on_ipv4(monkeypatch: pytest.MonkeyPatch) -> None:
     without(socket.AF_INET6, monkeypatch)
     (only,) = server.open_listeners([], 0)
     with only:

@@ -1,4 +1,4 @@
-"""Which policies may be served: every mistake is named with its file and its line."""
+"""Policies that may be served, and errors that name the file and the line."""
 
 import os
 from pathlib import Path
@@ -28,7 +28,7 @@ def grant(ports: str = "7230", domain: str = "localhost", more: str = "") -> str
     return f'<allow-access-from domain="{domain}" to-ports="{ports}"{more}/>'
 
 
-def test_shipped_policy_grants_the_stage_socket_to_the_local_names_and_nothing_else() -> None:
+def test_the_shipped_policy_grants_the_stage_sockets_to_local_names_only() -> None:
     shipped = load(SHIPPED)
     assert shipped.site_control == "master-only"
     assert {item.domain for item in shipped.grants} == {"localhost", "*.localhost", "127.0.0.1"}
@@ -67,7 +67,7 @@ def test_the_policy_of_the_article_is_read() -> None:
         policy(grant()).ljust(MAX_BYTES),
     ],
 )
-def test_good_policy(data: bytes) -> None:
+def test_good_policies_are_accepted(data: bytes) -> None:
     assert parse(data, "p.xml").answer == data + b"\0"
 
 
@@ -139,7 +139,7 @@ def test_bad_policy_is_named_with_its_line(data: bytes, line: int, reason: str) 
         ("*", (range(1, 65536),)),
     ],
 )
-def test_ports(text: str, ports: tuple[range, ...]) -> None:
+def test_port_lists_are_parsed(text: str, ports: tuple[range, ...]) -> None:
     assert parse_ports(text) == ports
 
 
@@ -147,7 +147,7 @@ def test_ports(text: str, ports: tuple[range, ...]) -> None:
     "text",
     "|0|65536|99999999|1,|,1|1,,2|9-8|1-|-1|1-2-3|1, 2| 1|1;2|http|*,1|1-*|0x50|+80|٣".split("|"),  # noqa: SIM905
 )
-def test_bad_ports(text: str) -> None:
+def test_bad_port_lists_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"port|range"):
         parse_ports(text)
     with pytest.raises(PolicyError, match=r"^p\.xml:2: to-ports="):

@@ -186,7 +186,7 @@ def test_connections_in_the_backlog_are_served_in_turn() -> None:
         assert asyncio.run(serve(listener)).counts == {"served": 40}
 
 
-def test_ipv6(start: Start) -> None:
+def test_an_ipv6_client_is_served(start: Start) -> None:
     try:
         daemon = start(host="::1")
     except OSError:

@@ -1,4 +1,4 @@
-"""Clients of the stage: the raw socket (NUL-framed, as Flash spoke it) and the WebSocket at /ws."""
+"""Clients of the stage: the stage socket (NUL-framed, as Flash spoke it) and the WebSocket at /ws."""
 
 from urllib.parse import parse_qsl, urlencode
 
@@ -8,7 +8,7 @@ from support.http import Address, connect
 
 
 class StageClient:
-    """A client of the raw socket.
+    """A client of the stage socket.
 
     A frame is URL-encoded fields, `mode` last. The methods named `…frame…` take and return such bytes without
     their NUL; the others take and return the fields. EOFError: the server has closed the connection.

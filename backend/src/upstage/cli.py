@@ -100,7 +100,7 @@ def admin_password(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def database_task(task: DatabaseTask) -> Task:
-    """Return `task` as a command: opens the server's database and reports what is wrong with the request."""
+    """Return `task` as a command that opens the server's database and reports invalid requests."""
 
     def run(settings: Settings, options: argparse.Namespace) -> int:
         import sqlite3
@@ -183,7 +183,7 @@ def list_stages(database: "Database", options: argparse.Namespace) -> None:
 
 
 def password_line() -> str:
-    """Return a line of standard input: every user of the machine could see an argument."""
+    """Return a line of standard input: every user of the machine could see a command line argument."""
     if sys.stdin.isatty():
         print("Password: ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().rstrip("\r\n")

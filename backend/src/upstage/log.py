@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogBeginner
 from zope.interface import implementer
 
-MAX_LINE = 4096  # bytes: what a pipe that select calls writable takes without blocking (PIPE_BUF)
+MAX_LINE = 4096  # bytes (PIPE_BUF) that a pipe takes without blocking if select calls it writable
 
 
 def write_to_stdout(line: bytes) -> None:
-    """Write to standard output; drop the line if that would block, because a full pipe must stop nothing."""
+    """Write to standard output; drop the line if that would block, so that a full pipe stops nothing."""
     try:
         if select.select([], [1], [], 0)[1]:
             os.write(1, line)
@@ -22,7 +22,7 @@ def write_to_stdout(line: bytes) -> None:
 
 
 def start_logging(write: Callable[[bytes], None] = write_to_stdout) -> None:
-    """Send all events to `write` from now on, and warnings with them."""
+    """Send all events, Python's warnings included, to `write` from now on."""
     globalLogBeginner.beginLoggingTo([observer(write)], redirectStandardIO=False)
 
 

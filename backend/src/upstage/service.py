@@ -83,7 +83,7 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
     """Prepare the folders and the database and return the server's service; raise StartError."""
     try:
         settings.data.mkdir(parents=True, exist_ok=True)
-        with locked(settings.data / ".starting"):  # a stand-by may start at the same moment
+        with locked(settings.data / ".starting"):  # a standby may start at the same moment
             presence = Presence(settings.data)
             writable(settings.data)
             writable(settings.media)
@@ -153,7 +153,7 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
     services.addService(ConnectionCloser(connections))
     services.addService(speaker)
     services.addService(purger)
-    services.addService(state)  # near the end: all chat said until then is written to disk
+    services.addService(state)  # near the end, so that every chat line received until then is written to disk
     services.addService(presence)
     return services
 
@@ -174,7 +174,7 @@ def check_with(accounts: Accounts) -> Check:
 
 
 def writable(folder: Path) -> None:
-    """Create a folder if need be; raise OSError, with its name, if it cannot be written to."""
+    """Create a folder if it is missing; raise OSError with its name if it is not writable."""
     folder.mkdir(parents=True, exist_ok=True)
     probe = folder / ".writable"
     probe.touch()

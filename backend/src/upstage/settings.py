@@ -1,4 +1,4 @@
-"""Settings from the environment. It imports no Twisted: the health check starts every few seconds."""
+"""Settings from the environment. Imports no Twisted, because the health check starts every few seconds."""
 
 import ipaddress
 import re
@@ -65,17 +65,17 @@ class Sockets:
 
     @property
     def web(self) -> Path:
-        """Speaks HTTP."""
+        """The path of the web listener: HTTP."""
         return Path(f"{self.prefix}.sock")
 
     @property
     def stage(self) -> Path:
-        """Speaks as the stage endpoint does, after a PROXY header."""
+        """The path of the stage listener: the stage protocol, after a PROXY header."""
         return Path(f"{self.prefix}-stage.sock")
 
 
 def parse_sockets(text: str) -> Sockets | None:
-    """Parse the beginning of both paths; None if empty. Raise SettingsError."""
+    """Parse the common prefix of both paths; None if empty. Raise SettingsError."""
     if not text:
         return None
     sockets = Sockets(Path(text))

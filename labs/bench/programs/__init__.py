@@ -1,4 +1,4 @@
-"""The load generators of our own: they run inside the lab's containers, with /labs on Python's path.
+"""Our own load generators: they run inside the lab's containers, with /labs on Python's path.
 
 Each takes its settings as one argument in JSON and prints its report as one line of JSON.
 """

@@ -1,4 +1,4 @@
-"""As much of a browser as a server notices: six kept connections and an empty cache.
+"""A browser as a server sees it: six kept connections and an empty cache.
 
 Every page load requests the same URLs and checks nothing but the status and the length, so that the cost of
 the requests stays small beside the cost of the responses.
@@ -76,9 +76,8 @@ class Browser:
         """The page; then the visitor's key and the page's files, over six connections."""
         with closing(await self._connect()) as first:
             await first.get(self._page)
-            wanted = iter(
-                ["/admin/id", *self.files]
-            )  # one list: each connection takes the next path when it is idle
+            # One list: each connection takes the next path when it is idle.
+            wanted = iter(["/admin/id", *self.files])
             async with asyncio.TaskGroup() as connections:
                 connections.create_task(fetch(first, wanted))
                 for _ in range(CONNECTIONS - 1):

@@ -1,4 +1,4 @@
-"""Many listeners on one stage: the delay of a line to each, and what a listener costs the server.
+"""Many listeners on one stage: the delay of a line to each, and the cost of a listener to the server.
 
     python -m bench.programs.fan_out '{"listeners": 1000, "stalled": 0, "seconds": 10}'
 
@@ -148,7 +148,7 @@ async def delays(port: int, listeners: list[Client], seconds: float) -> list[flo
 
 
 def stall(port: int) -> Client:
-    """One more client, which never reads, after so much talk that the kernel buffers no more for it."""
+    """One more client, which never reads, after enough chat lines to fill the kernel's buffers for it."""
     stalled = Client(port, receive_buffer=1024)
     stalled.join()
     speakers = audience(port, 20)  # several, because the server limits the rate of each

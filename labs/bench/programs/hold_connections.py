@@ -1,18 +1,17 @@
 """Open many connections to one server, hold them, and request a file over each of them again and again.
 
-    python3 -m bench.programs.hold_connections '{"host": "nginx", "port": 8080, "path": "/file", "bytes":
-    5000,
-        "response_timeout": 20, "connections": 10000, "pause": 2, "every": 2.5, "rounds": 2}'
+    python3 -m bench.programs.hold_connections '{"host": "nginx", "port": 8080, "path": "/file",
+        "bytes": 5000, "response_timeout": 20, "connections": 10000, "pause": 2, "every": 2.5, "rounds": 2}'
 
 First, every client connects and sends one request: its response proves that the server has accepted the
-connection, which otherwise could be waiting in the kernel's queue. Then all rest for `pause` seconds. Then
+connection, which otherwise could be waiting in the kernel's queue. After `pause` seconds without a request,
 each client sends one request in `every` seconds, `rounds` times, evenly spread over time and independent of
 earlier responses (an open loop): the time of a response counts from when its request was due, which avoids
 coordinated omission.
 
 A connection fails if it is refused, if the server closes it, or if the response is not a 200 of `bytes` bytes
-within `response_timeout` seconds. The first failure ends the opening: the server holds that many connections
-and no more.
+within `response_timeout` seconds. The first failure ends the opening: the server holds only that many
+connections.
 """
 
 import errno

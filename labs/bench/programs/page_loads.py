@@ -7,7 +7,7 @@ Page loads start when they are due, whether or not earlier ones have finished (a
 falls behind has more and more to do at once, as at the beginning of a performance. With "at_once": 12 instead
 of the rate, twelve page loads always run (a closed loop): the most that the server can do.
 
-uvloop, because on this one machine the visitors take their CPU from the servers.
+It uses uvloop, because the page loads take their CPU time from servers on the same machine.
 
 Reports the milliseconds of each page load, the failures, the median delay of the starts, and this program's
 CPU.

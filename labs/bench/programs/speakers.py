@@ -1,4 +1,4 @@
-"""Clients of a stage that speak on schedule and measure how long each waits for its own line."""
+"""Clients of a stage that send lines on schedule and measure how long each line takes to come back."""
 
 import asyncio
 import time
@@ -6,8 +6,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-# How a proxy passes the client's address on (docs/wire-protocol.md); without a proxy the client sends it
-# itself.
+# The header with which a proxy passes on the client's address (docs/wire-protocol.md); without a proxy the
+# client sends it itself.
 PROXY = b"PROXY TCP4 127.0.0.1 127.0.0.1 1 1\r\n"
 TIMEOUT = 10.0  # seconds for all to join, and for the last line to arrive
 

@@ -15,7 +15,7 @@ PUBLISHED = Mark("published in the article", "ink", "◇")
 STEPS = [Mark("so far", "plum"), Mark("gain", "green"), Mark("loss", "red"), Mark("may be noise", "grey")]
 REST = Mark(tables.REST, "muted", "□", "logs, the kernel's own work, other programs")
 LIMITS = (
-    "What the CPU computes for a request, by service. The limit is the rate at which the fullest resource "
+    "The CPU time of a request, by service. The limit is the rate at which the fullest resource "
     "would be full: all cores, or the one core of a program with one thread."
 )
 

@@ -1,4 +1,4 @@
-"""What the figures were measured with: machine, versions, mode, day, and how quiet the machine was."""
+"""The conditions of the measurements: machine, versions, mode, day, and how quiet the machine was."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

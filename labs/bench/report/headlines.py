@@ -1,4 +1,4 @@
-"""The top of the page: the headline figures of all labs, and how near the limit they were measured."""
+"""The top of the page: the headline figures of all labs, and how near this machine's limit they are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How near a configuration came to what this machine can do, from figures that the run itself measured."""
+"""How near a configuration came to the limit of this machine, from figures that the run itself measured."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ RATES = ("requests_per_second", "replies_per_second")
 
 @dataclass(frozen=True)
 class Use:
-    """What a measured cell used of the machine.
+    """The part of the machine that a measured cell used.
 
     `full` is the resource nearest to its end and `share` how much of it was used, 0 to 1. `rate` is the
     metric of requests a second, if there is one, and `limit` the rate at which that resource would be full.
-    `services` is the CPU time of one request by service, in microseconds, and `rest` what the machine
-    computed beside them: the engine, which writes the logs, the kernel's own work, other programs.
+    `services` is the CPU time of one request by service, in microseconds, and `rest` that of everything
+    else: the engine, which writes the logs, the kernel's own work, other programs.
     """
 
     full: str

@@ -17,7 +17,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-# In units of the SVG. The page shows a plot 330 to 500 pixels wide, so its letters are 11 to 17 pixels high.
+# In units of the SVG. The page shows a plot 330 to 500 pixels wide, so its text is 11 to 17 pixels high.
 WIDTH = 360
 LETTER = 12
 

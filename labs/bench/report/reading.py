@@ -1,4 +1,4 @@
-"""What the report is made of: each lab's results, its published figures, and what its lab.toml declares."""
+"""The input of the report: each lab's results, its published figures, and what its lab.toml declares."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ KINDS = ("bars", "lines", "steps", "limits")
 
 @dataclass(frozen=True)
 class Published:
-    """What an article gives for a cell. A figure may be a text: "<1"."""
+    """An article's figures for a cell. A figure may be a text: "<1"."""
 
     key: Key
     figures: Mapping[str, Scalar]
@@ -109,7 +109,7 @@ class Lab:
         return None if not self.results or is_baseline else self.results.factor(cell)
 
     def article(self, key: Key) -> Published | None:
-        """What was published for a cell."""
+        """The published figures of a cell."""
         return next((entry for entry in self.published if entry.key == key), None)
 
     def published_factor(self, entry: Published) -> float | None:

@@ -13,7 +13,7 @@ REJECTED, NOT_YET, REST = "rejected", "not yet", "everything else"
 
 @dataclass(frozen=True)
 class Table:
-    """A table. The first `labels` columns say what a row is about, the others are figures."""
+    """A table. The first `labels` columns identify a row, the others are figures."""
 
     caption: str
     head: Sequence[str]
@@ -122,7 +122,7 @@ def direction(before: Step, step: Step) -> int:
 
 
 def limits(caption: str, name: str, found: Mapping[str, Use]) -> Table:
-    """How near the limit each series came, and the CPU time of a request where there is a rate."""
+    """Each series' share of the limit, and the CPU time of a request if there is a rate."""
     rates = distinct(it.rate for it in found.values() if it.rate)
     services = distinct(service for it in found.values() for service in it.services or ())
     head = [name, *services, *([REST, "sum"] if services else [])]

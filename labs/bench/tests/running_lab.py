@@ -1,15 +1,13 @@
-"""A lab's containers for tests: started as for a run, with requests from the generator."""
+"""Requests to the containers of a running lab, sent by its generator."""
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from bench import lab_stack
 from bench.experiment import load
 from bench.lab_stack import LabStack
 from stack import REPO
@@ -62,20 +60,6 @@ def ask(stack: LabStack, server: str, path: str, **headers: str) -> Received:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     [received] = ask_often(stack, server, 8080, [(path, named)], kept=22_000)
     return received
-
-
-@contextmanager
-def running(name: str) -> Iterator[LabStack]:
-    """A lab's containers, prepared as for a run, under a project name that no run uses."""
-    lab = REPO / "labs" / name
-    experiment = load(lab, "full")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lab_stack, "PROJECT", f"{PROJECT}-{name}")
-        patch.setenv("OPENDATA_NETWORK", NETWORK)
-        with LabStack(lab, experiment.services) as stack:
-            if experiment.prepare:
-                stack.run(experiment.prepare_in, *experiment.prepare)
-            yield stack
 
 
 def check_cells(stack: LabStack, name: str) -> None:

@@ -69,7 +69,7 @@ def metrics(printed: str, expected: int | None) -> dict[str, float]:
         **{
             f"p{per_cent}_milliseconds": number(rf"^{per_cent},([\d.]+)", measured)
             for per_cent in (50, 95, 99)
-            # With fewer requests ab reads past the end of its array and prints what it finds there.
+            # With fewer requests ab reads past the end of its array and prints meaningless figures.
             if int(0.5 + complete * per_cent / 100) < complete
         },
         "bytes_per_second": number(r"Total transferred: +(\d+)", measured) / seconds,

@@ -8,9 +8,9 @@ tick, and excludes the connection from the time of a request. httperf spreads th
 is late, and measures from the first packet of a connection to the end of the response.
 
 Its limits: it never sleeps, so its CPU time does not say how busy it is. It can hold 1,022 connections; one
-more is an error. The longest burst, the connections that were due when httperf next looked, tells whose fault
-that is: if it is too long, httperf was the bottleneck and the measurement is rejected. The times are of
-answered connections: where there are errors, the longest waits are missing.
+more is an error. The longest burst, the connections that were due when httperf next looked, shows the cause:
+if it is too long, httperf was the bottleneck and the measurement is rejected. Only answered connections have
+times: if there are errors, the longest waits are missing.
 
 Settings: `host`, `port`, `path`; `service`, whose memory is measured; `bytes`, the required length of a
 response; `rate`, per second; `seconds`; `timeout`, seconds until a connection is given up.

@@ -1,7 +1,7 @@
 """The portal: a catalogue of open data, as a WSGI application about as slow as the one of 2014.
 
 Nothing here sleeps. Each request counts the whole catalogue again, because the application does not keep the
-sums. So the size of the catalogue, OPENDATA_RECORDS, decides what a page costs.
+sums. So the size of the catalogue, OPENDATA_RECORDS, determines the cost of a page.
 """
 
 import html

@@ -1,4 +1,4 @@
-"""The check: asks for a policy as Flash does, and is stricter than Flash about the answer."""
+"""The check: requests a policy as Flash does, and accepts only a perfect answer."""
 
 import socket
 import time
@@ -10,7 +10,7 @@ CLOSE_PATIENCE = 1.0
 
 
 class CheckError(Exception):
-    """The policy would not reach a Flash client, or would not be understood; the text says why."""
+    """A Flash client would not receive the policy, or not understand it; the text says why."""
 
 
 def check(host: str, port: int, timeout: float) -> str:

@@ -84,7 +84,7 @@ async def _tick(log: Log) -> None:
 
 
 def _fit_descriptors(limits: Limits, log: Log) -> Limits:
-    """Lower the total to what the process may open: closing a connection at once beats letting it hang."""
+    """Lower the cap to what the process may open: better close a connection at once than let it hang."""
     room = max(1, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - DESCRIPTORS_OF_OUR_OWN)
     if limits.max_connections <= room:
         return limits
@@ -101,23 +101,30 @@ def _parser() -> argparse.ArgumentParser:
     usual = Limits()
     parser = argparse.ArgumentParser(prog="policyd", description="Flash socket policy daemon")
     parser.add_argument(
-        "--port", type=_listening_port, default=3000, help="3000; Flash itself asks on 843 first"
+        "--port",
+        type=_listening_port,
+        default=3000,
+        help="port to listen on (%(default)s); 0: chosen by the kernel",
     )
     parser.add_argument("--file", type=Path, default=Path("flashpolicy.xml"), help="the policy (%(default)s)")
     parser.add_argument("--host", action="append", default=[], help="address, repeatable (all IPv4 and IPv6)")
-    parser.add_argument("--deadline", type=_seconds, default=usual.deadline, help="seconds (%(default)s)")
-    parser.add_argument("--max-connections", type=_count, default=usual.max_connections, help="%(default)s")
+    parser.add_argument(
+        "--deadline", type=_seconds, default=usual.deadline, help="seconds per connection (%(default)s)"
+    )
+    parser.add_argument(
+        "--max-connections", type=_count, default=usual.max_connections, help="open at once (%(default)s)"
+    )
     parser.add_argument(
         "--max-per-address",
         type=_count,
         default=usual.max_per_address,
-        help="%(default)s, chosen for a proxy in front; without one, 10 is plenty",
+        help="open at once from one address (%(default)s, for a proxy; without one, 10 is plenty)",
     )
     parser.add_argument(
         "--log-lines", type=_count, default=20, help="connection lines per second (%(default)s)"
     )
 
-    commands = parser.add_subparsers(dest="command", title="instead of serving")
+    commands = parser.add_subparsers(dest="command", title="commands")
     checking = commands.add_parser("check", help="ask for a policy as Flash does, validate and print it")
     checking.add_argument("host")
     checking.add_argument("port", type=_port)
@@ -133,7 +140,7 @@ def _port(text: str) -> int:
 
 
 def _listening_port(text: str) -> int:
-    return 0 if text == "0" else _port(text)  # 0: the kernel chooses, the log says which
+    return 0 if text == "0" else _port(text)  # 0: the kernel chooses one; the log has its number
 
 
 def _seconds(text: str) -> float:

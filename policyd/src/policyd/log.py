@@ -1,7 +1,7 @@
-"""The log: one JSON line per connection, counted always, written within bounds.
+"""The log: one JSON line per connection. Every connection is counted; the lines per second are limited.
 
-An attack must be able neither to fill the disk nor to stop the daemon through its own log: above a
-number of lines per second, connections are only counted, and summed up when the second is over.
+An attack must neither fill the disk nor stop the daemon through its log: connections above the limit are
+summed up in one line at the end of the second.
 """
 
 import json
@@ -18,7 +18,7 @@ REQUEST_CAP = 64
 
 
 class Outcome(StrEnum):
-    """How a connection ended: the words of the log and of the counters."""
+    """How a connection ended, as named in the log and in the counters."""
 
     SERVED = "served"
     BAD_REQUEST = "bad-request"
@@ -38,7 +38,7 @@ Write = Callable[[bytes], None]
 
 
 def write_to_stdout(line: bytes) -> None:
-    """Write to standard output; drop the line if that would block, because a full pipe must stop nothing."""
+    """Write to standard output; drop the line if that would block, so that a full pipe stops nothing."""
     # A pipe that select calls writable has room for PIPE_BUF (4096) bytes: more than a line.
     fd = 1
     try:
@@ -59,7 +59,7 @@ class Log:
         self._unwritten: Counter[str] = Counter()
 
     def event(self, name: str, **fields: Any) -> None:
-        """Write an operator's event, such as a start or a reload. These are rare, so they are not bounded."""
+        """Write an operator's event, such as a start or a reload. These are rare, so they are not limited."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._write(json.dumps({"time": now, "event": name, **fields}).encode() + b"\n")
 
@@ -72,7 +72,7 @@ class Log:
         received: bytes = b"",
         detail: str | None = None,
     ) -> None:
-        """Count a connection and, within the bound, write its line; `seconds` since accept."""
+        """Count a connection and, within the limit, write its line; `seconds` since accept."""
         fields: dict[str, Any] = {"outcome": outcome, "address": address, "port": port}
         fields |= {"seconds": round(seconds, 4), "received": len(received)}
         if outcome in SHOW_REQUEST_OF:
@@ -82,7 +82,7 @@ class Log:
         self._bounded(outcome, "connection", fields)
 
     def accept_failed(self, detail: str) -> None:
-        """Count and, within the bound, write that a connection could not be accepted."""
+        """Count a connection that could not be accepted and, within the limit, write it."""
         self._bounded("accept-failed", "accept-failed", {"detail": detail})
 
     def tick(self) -> None:

@@ -1,7 +1,7 @@
-"""The policy file: what it may contain and what it grants. Pure, but for `load`.
+"""The policy file: its rules and its grants. Pure, except for `load`.
 
-Flash reports no error about a policy it cannot use: it just refuses the socket. So everything that Flash
-would ignore or misread is an error here, with the file and the line. The rules are those of Adobe's
+Flash reports no error about a policy it cannot use: it opens no socket. So everything that Flash would
+ignore or misread is an error here, with the file and the line. The rules are those of Adobe's
 cross-domain policy specification for socket policies.
 """
 
@@ -83,7 +83,7 @@ class Policy:
 def load(path: Path) -> Policy:
     """Read and check a policy file. Raises `PolicyError`, which always names the file."""
     try:
-        # Not for its own sake: opening a pipe would wait for a writer, and a reload must never wait.
+        # Checked before opening, because opening a pipe would wait for a writer.
         if not path.is_file():
             raise PolicyError(f"{path}: no such file" if not path.exists() else f"{path}: not a regular file")
         with path.open("rb") as file:
@@ -137,7 +137,7 @@ def parse_ports(text: str) -> tuple[range, ...]:
 
 
 class _Reader:
-    """One pass of expat over one policy. Expat knows the line of everything and fetches nothing."""
+    """One pass of expat over one policy. Expat reports the line of every event and fetches nothing."""
 
     def __init__(self, data: bytes, source: str) -> None:
         self._data = data
@@ -163,7 +163,7 @@ class _Reader:
         return Policy(self._source, self._data + NUL, self._site_control, tuple(self._grants))
 
     def _fail(self, reason: str) -> NoReturn:
-        # A quoted value may be long, a log line must not be.
+        # A value that is quoted may be long; a log line must not be.
         raise PolicyError(f"{self._source}:{self._parser.CurrentLineNumber}: {reason[:300]}")
 
     def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
@@ -204,7 +204,7 @@ class _Reader:
             self._fail(f"<{name}> is not an element of a socket policy")
 
     def _check_attributes(self, name: str, attributes: Mapping[str, str]) -> None:
-        # Behind a DOCTYPE expat drops references it does not know: "a&x;b" would read "ab".
+        # After a DOCTYPE expat drops unknown references: "a&x;b" would read "ab".
         begin = self._parser.CurrentByteIndex
         if b"&" in self._data[begin : self._data.index(b">", begin)]:
             self._fail(f"<{name}>: no & references in attributes, nothing here needs them")

@@ -16,7 +16,7 @@ BACKLOG = 1024
 """Connections that the kernel queues while the server is busy; the kernel caps it at somaxconn."""
 
 ACCEPT_PAUSE = 0.2
-"""Seconds to wait when accept fails, e.g. for want of descriptors; connections stay in the backlog."""
+"""Seconds to wait when accept fails, e.g. without a free descriptor; connections stay in the backlog."""
 
 STOP_PATIENCE = 1.0
 """Seconds that open connections get to finish when the server stops; one round trip is enough."""
@@ -30,17 +30,18 @@ NO_SUCH_FAMILY = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL, errno.EPROTONOSUPPORT
 class Limits:
     """Limits of one connection, of one address and of all together. Times in seconds."""
 
-    deadline: float = 5.0  # from accept to the last byte of the answer, however busy a client is
-    linger: float = 1.0  # after the answer: for how long, and
-    linger_bytes: int = 65_536  # how many bytes, to read on, so that the close is not a reset
+    deadline: float = 5.0  # from accept to the last byte of the answer, however much a client sends
+    # For how long, and how many bytes, to read on after the answer, so that the close is not a reset.
+    linger: float = 1.0
+    linger_bytes: int = 65_536
     max_connections: int = 512
-    # Behind nginx every client has nginx's address, so by default this is no limit per client:
-    # nginx sets that. Below the total, it keeps room for the health check, from another address.
+    # Behind nginx every client has nginx's address, so nginx must limit each client. Below the total, so
+    # that there is room for the health check, which comes from another address.
     max_per_address: int = 400
 
 
 def judge(received: bytes) -> Outcome | None:
-    """Return the outcome of the bytes received so far; None while they may still become the request.
+    """Return the outcome of the bytes received so far; None while they are the beginning of a request.
 
     The first wrong byte decides, so an HTTP or TLS client is disconnected at once instead of holding a
     connection until the deadline. Bytes after a complete request are ignored.
@@ -102,14 +103,14 @@ class PolicyServer:
             refusal = Outcome.REFUSED_PER_ADDRESS
         else:
             self._per_address[address] += 1
-            attending = asyncio.create_task(self._attend(sock, address, port))
-            self._open.add(attending)
-            attending.add_done_callback(self._open.discard)
+            serving = asyncio.create_task(self._serve(sock, address, port))
+            self._open.add(serving)
+            serving.add_done_callback(self._open.discard)
             return
         sock.close()
         self._log.connection(refusal, address, port)
 
-    async def _attend(self, sock: socket.socket, address: str, port: int) -> None:
+    async def _serve(self, sock: socket.socket, address: str, port: int) -> None:
         loop = asyncio.get_running_loop()
         begin = loop.time()
         received = bytearray()
@@ -125,7 +126,7 @@ class PolicyServer:
                     outcome = Outcome.RESET
                 except asyncio.CancelledError:
                     outcome = Outcome.STOPPED
-                except Exception as problem:  # one connection's trouble stays its own
+                except Exception as problem:  # an error ends only its own connection
                     outcome, detail = Outcome.ERROR, repr(problem)
                 seconds = loop.time() - begin
                 self._log.connection(outcome, address, port, seconds, bytes(received), detail)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from varnish_server import PATH, VarnishServer
+from support.program import PATH
+from varnish_server import VarnishServer
 
 
 def pytest_report_header() -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from varnish_server import PATH, VARNISH
+from support.program import PATH
+from varnish_server import VARNISH
 
 VTCS = sorted((VARNISH / "tests").glob("*.vtc"))
 

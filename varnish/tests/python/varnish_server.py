@@ -1,22 +1,15 @@
 """varnishd with the deployed start.sh and VCL: its environment names loopback ports and a test's backend."""
 
-import os
-import shutil
 import subprocess
-import tempfile
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from support.http import Address, Response, request
 from support.origin import Origin, response
 from support.origin import Request as BackendRequest
 from support.ports import free_ports
-from support.wait import wait_until
+from support.program import Service
 
 VARNISH = Path(__file__).parent.parent.parent
-# Debian keeps varnishd where an ordinary user's PATH does not look.
-PATH = f"{os.environ['PATH']}:/usr/sbin:/usr/bin"
 
 
 class Backend(Origin):
@@ -40,17 +33,16 @@ class Backend(Origin):
         return response(b"x" * int(size) if sized else self.name, **headers)
 
 
-class VarnishServer:
+class VarnishServer(Service):
     """The backend and, from `start` on, a running varnishd. `settings` are added to its environment."""
 
     def __init__(self, **settings: str) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="varnish-", dir="/tmp"))  # a socket's path must be short
-        self.scripts = VARNISH
+        super().__init__(VARNISH)
         self.socket = self.folder / "varnish.sock"
         self.generated = self.folder / "generated"
         self.workdir = self.folder / "workdir"
-        self.log = self.folder / "log"
         self.backend = Backend("backend", self.folder / "backend.sock")
+        self.origins = [self.backend]
         self.port, self.purge_port, self.admin_port = free_ports(3)
         self.settings = {
             "VARNISH_LISTEN": f"127.0.0.1:{self.port}",
@@ -63,42 +55,11 @@ class VarnishServer:
             "BACKEND_ADDRESS": self.backend.address,
             **settings,
         }
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def copy_scripts(self) -> None:
-        """Run the scripts from a copy of varnish/, whose files a test may change."""
-        self.scripts = self.folder / "varnish"
-        shutil.copytree(VARNISH, self.scripts, ignore=shutil.ignore_patterns("tests"))
 
     def start(self) -> None:
         """Run start.sh; wait until varnishd answers."""
         # No jail: the compiler would run as a user who may not look into these folders.
-        command = ["sh", str(self.scripts / "start.sh"), "-j", "none"]
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, env=self._environment(), stdout=log, stderr=log)
-
-        def answers() -> bool:
-            assert self.process
-            if self.process.poll() is not None:
-                raise RuntimeError(f"varnishd has ended: {self.log.read_text()}")
-            return self.request("/.varnish/health").status == 200
-
-        wait_until(answers, within=20, report=self.log.read_text)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.process:
-            self.process.terminate()
-            self.process.wait(20)
-        self.backend.close()
-        shutil.rmtree(self.folder)
-
-    def _environment(self, **settings: str) -> dict[str, str]:
-        return {"PATH": PATH, **self.settings, **settings}
+        self.run_start(lambda: self.request("/.varnish/health").status == 200, "-j", "none")
 
     def request(
         self,
@@ -111,23 +72,12 @@ class VarnishServer:
         """One request over TCP, or over the Unix socket with `address=server.socket`."""
         return request(address or ("127.0.0.1", self.port), path, host, method, b"", "", **headers)
 
-    def run_script(self, name: str, **settings: str) -> subprocess.CompletedProcess[str]:
-        """Run one of the shell scripts to its end."""
-        return subprocess.run(
-            ["sh", self.scripts / name],
-            env=self._environment(**settings),
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=60,
-        )
-
     def cli(self, *command: str) -> str:
         """What varnishd answers to a command; the secret is the one that start.sh made."""
         address = ["-T", self.settings["VARNISH_LISTEN_ADMIN"], "-S", str(self.generated / "secret")]
-        return subprocess.check_output(["varnishadm", *address, *command], env=self._environment(), text=True)
+        return subprocess.check_output(["varnishadm", *address, *command], env=self.environment(), text=True)
 
     def counter(self, name: str) -> int:
         """One of varnishd's counters."""
         command = ["varnishstat", "-n", str(self.workdir), "-1", "-f", name]
-        return int(subprocess.check_output(command, env=self._environment(), text=True).split()[1])
+        return int(subprocess.check_output(command, env=self.environment(), text=True).split()[1])

@@ -1,4 +1,4 @@
-"""Uploaded files: the format is found from the content, never from the name. Blocks; run it in a thread."""
+"""Uploaded files: the content decides the format, never the name. Functions block: run them in a thread."""
 
 import os
 import secrets
@@ -38,7 +38,7 @@ OGG = Format("OGG", ".ogg", True)
 
 
 def format_of(path: Path) -> Format:
-    """Return the format of a file that is complete and harmless; raise BadMedia."""
+    """Return the format of a complete and harmless file; raise BadMedia for any other."""
     size = path.stat().st_size
     with path.open("rb") as file:
         head = file.read(4096)
@@ -82,7 +82,7 @@ def _is_mpeg_frame(data: bytes) -> bool:
 
 
 def _has_mpeg_frames(path: Path, head: bytes) -> bool:
-    """Return whether a sound frame follows the ID3 tag, if there is one."""
+    """Return whether the file has a sound frame, after an ID3 tag if there is one."""
     start = 0
     if head.startswith(b"ID3") and len(head) >= 10:
         length = 0
@@ -111,7 +111,7 @@ def check(arrived: Path, kind: str, old: Medium | None) -> Format:
 def publish(
     arrived: Path, format: Format, media: Path, kind: str, name: str, uploader: str, old: Medium | None
 ) -> Medium:
-    """Move a checked file to where it is served: under a new name, or in the place of `old`."""
+    """Move a checked file into the media folder: under a new name, or in place of `old`."""
     if old is None:
         folder = "audio/" if format.is_sound else ""
         file = f"{folder}{secrets.token_hex(4)}{format.suffix}"

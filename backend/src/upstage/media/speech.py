@@ -47,7 +47,7 @@ class Utterance:
 
 
 class Speaker(Service):
-    """Records the lines of all stages of a server; without its two programs it is off, and logs that once."""
+    """Records the lines of all stages of a server. Without its two programs it is off and logs that once."""
 
     def __init__(
         self, folder: Path, reactor: Any, cores: int = 0, path: str | None = None, spare: float = 0
@@ -129,9 +129,9 @@ class Speaker(Service):
         return f"/speech/{path.name}"
 
     def file(self, number: int) -> Deferred[Path]:
-        """Fire with the path of an utterance as soon as its file is complete, or never will be.
+        """Fire with the path of an utterance once its file is complete, or will never exist.
 
-        Cancel it when the request is gone.
+        Cancel it when the client disconnects.
         """
         utterance = self._kept.get(number)
         if utterance is None or utterance.done:
@@ -173,7 +173,7 @@ class Speaker(Service):
             self._silence.callback(None)
 
     def _too_late(self, utterance: Utterance) -> None:
-        """The time limit: a later line would no longer match the chat."""
+        """Enforce the time limit: a later line would no longer match the chat."""
         utterance.late = True
         if utterance.recording:
             utterance.recording.kill()
@@ -218,7 +218,7 @@ class Numbers:
     def take(self) -> int:
         """Return a number; raise OSError if no more can be reserved."""
         if self._next == self._reserved:
-            with locked(self._path.with_suffix(".lock")):  # a stand-by uses the same file
+            with locked(self._path.with_suffix(".lock")):  # a standby uses the same file
                 try:
                     before = int(self._path.read_text())
                 except (FileNotFoundError, ValueError):

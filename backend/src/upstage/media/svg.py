@@ -43,7 +43,7 @@ class BadSvg(ValueError):
 
 
 class _Pieces(BytesIO):
-    """A file that is read in large pieces, regardless of the size asked for.
+    """A file that is read in large pieces, whatever size the parser requests.
 
     At each piece, Expat before 2.6 parses an unfinished attribute or comment again from its beginning.
     """
@@ -110,7 +110,7 @@ def _check_element(tag: str, attributes: dict[str, str], text: str) -> None:
 
 
 def _check_style(text: str) -> None:
-    """Reject whatever would load a file: url() to other files, @import, and escapes that hide either."""
+    """Reject anything that would load a file: url() to other files, @import, and escapes that hide either."""
     lowered = text.lower()
     if "\\" in text or "@import" in lowered or "javascript:" in lowered or "image-set" in lowered:
         raise BadSvg("This drawing's style contains something that is not allowed.")

@@ -46,7 +46,7 @@ VOICES = {
 
 
 class Recording:
-    """Both programs at work on one line; `done` fires with whether `path` was made.
+    """Runs both programs for one line; `done` fires with whether `path` was written.
 
     A pipe connects the two, so the sound never passes through the reactor. The text goes to standard input:
     on a command line every user of the machine could read it, and it could be taken for an option.
@@ -93,7 +93,7 @@ class Recording:
                 process.signalProcess("KILL")
 
     def failed_with(self, data: bytes) -> None:
-        """Keep what a program has written to standard error."""
+        """Keep a program's messages on standard error."""
         self.errors = (self.errors + data)[:MAX_COMPLAINTS]
 
     def ended(self, succeeded: bool) -> None:

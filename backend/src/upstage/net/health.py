@@ -1,4 +1,4 @@
-"""The health check: asks each listener what a client would ask. Standard library only: it must start fast."""
+"""The health check: sends each listener a client's request. Standard library only: it must start fast."""
 
 import http.client
 import socket

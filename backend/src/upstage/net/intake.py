@@ -1,7 +1,7 @@
-"""A client's input: split into frames, paid for with tokens (see `stage.limits`), acted on a few at a time.
+"""A client's input: split into frames, paid for with tokens (see `stage.limits`), a few frames at a time.
 
-While frames or debts are left, the client is not read from: TCP makes it wait, and it costs the server
-neither time nor memory.
+While frames or debts are left, the server does not read from the client: TCP makes the client wait, and it
+costs neither time nor memory.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from upstage.stage.limits import Bucket
 MAX_OVERLONG = 2  # the second over-long frame disconnects
 READ_SIZE = 8 * 1024  # bytes read at once
 AT_ONCE = 4  # frames acted on before other clients have their turn
-# Seconds that a client in debt waits at least: a timer for each frame would cost more than the frame.
+# Shortest wait of a client in debt, in seconds: a timer for each frame would cost more than the frame.
 PAUSE = 0.25
 
 
@@ -80,7 +80,7 @@ class Intake:
         self._stopped = False
 
     def share(self, bucket: Bucket) -> None:
-        """From now on the address's bucket pays too; it may have debts already."""
+        """From now on also charge the bucket of the address, which may have debts already."""
         self._address = bucket
         self._spend(0)
 

@@ -26,7 +26,7 @@ from upstage.net.connection import Connections
 from upstage.stage.stage import Member
 from upstage.stage.stages import Stages
 
-# Path prefixes, the first match counts. A fixed list, so that requests cannot create new label values.
+# Path prefixes; the first match counts. A fixed list, so that requests cannot create new label values.
 CLASSES = (
     ("webcam", "/media/video/"),
     ("media", "/media/"),
@@ -40,22 +40,8 @@ CLASSES = (
 )
 LAG_INTERVAL = 0.25  # seconds between two measurements of the reactor's delay
 FAST = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
-SLOW = (
-    0.001,
-    0.0025,
-    0.005,
-    0.01,
-    0.025,
-    0.05,
-    0.1,
-    0.25,
-    0.5,
-    1.0,
-    2.5,
-    5.0,
-    15.0,
-    30.0,
-)  # speech requests wait
+# Up to 30 s, because requests for speech and webcam pictures wait.
+SLOW = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 30.0)
 IGNORED = ("empty_frames", "unknown_modes", "bad_frames", "overlong_frames")
 
 

@@ -54,7 +54,7 @@ class Purger(Service):
         return len(self._due)
 
     async def purge(self, tag: str) -> bool:
-        """Purge all responses with `tag`; return whether that succeeded within two attempts.
+        """Purge all responses with `tag`; return whether one of two attempts succeeded.
 
         A failed purge is retried until it succeeds.
         """
@@ -114,7 +114,7 @@ class Purger(Service):
         log.warn("a purge was lost: the cache may serve an old file", fields={"tag": tag})
 
     async def _tell(self, tag: str) -> bool:
-        """Purge once; return whether the cache did."""
+        """Send one purge; return whether the cache accepted it."""
         try:
             asked = Deferred.fromCoroutine(self._ask(tag)).addTimeout(self._timeout, self._reactor)
             problem: object = await asked

@@ -19,7 +19,7 @@ class Turns:
         self._due = False
 
     def __len__(self) -> int:
-        """How many pieces wait."""
+        """The number of pieces that wait."""
         return len(self._queue)
 
     def add(self, act: Callable[[], None]) -> None:
@@ -40,5 +40,5 @@ class Turns:
                 self._queue.popleft()()
                 if self._clock() >= end:
                     break
-        finally:  # the reactor logs what a piece raises; the rest of the queue still runs
+        finally:  # the reactor logs exceptions; the rest of the queue still runs
             self._schedule()

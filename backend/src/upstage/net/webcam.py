@@ -29,8 +29,7 @@ MAX_FAILURES = 3  # wrong passwords before the connection is closed
 PICTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\.jpg")  # the file name of a player's picture
 JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
 
-# Returns the player of a name and password, or None; the last argument is the client's address. May raise
-# Rejected.
+# (name, password, client address) -> the player, or None. May raise Rejected.
 Check = Callable[[str, str, str], Awaitable[Player | None]]
 
 
@@ -244,7 +243,7 @@ class Session(ftp.FTP):
         return (ftp.REQ_FILE_ACTN_COMPLETED_OK,)
 
     def ftp_PASV(self) -> tuple[str, str]:
-        """Open a port and announce it, with the address that clients use for this machine."""
+        """Open a port; announce it with the address that clients use for this machine."""
         port = self._open_listener().port
         return ftp.ENTERING_PASV_MODE, ftp.encodeHostPort(self.factory.address or self._here, port)
 
@@ -299,7 +298,7 @@ class WebcamFactory(ftp.FTPFactory):
     ) -> None:
         """Data connections use one of `ports`, at `address` (empty: that of the command connection)."""
         super().__init__()
-        self.connectionLimit = MAX_SESSIONS  # type: ignore[assignment]  # Twisted says None is all it can be
+        self.connectionLimit = MAX_SESSIONS  # type: ignore[assignment]  # Twisted declares it as None
         self.check = check
         self.pictures = pictures
         self.reactor = reactor

@@ -1,8 +1,8 @@
 """Rate limits for one connection, and for all connections of one address together. Pure.
 
 Input costs tokens: one for each frame, WebSocket control frame and fragment of a message, one for each KiB,
-more for expensive work. Nothing is dropped for lack of tokens: a connection in debt is not read from until
-the debt is paid, so that TCP makes the client wait.
+more for expensive work. Nothing is dropped for lack of tokens: the server does not read from a connection in
+debt until the debt is paid, so TCP makes the client wait.
 """
 
 import ipaddress
@@ -52,8 +52,8 @@ class Bucket:
 
 
 @dataclass
-class Place:
-    """An address with connections: their number, and the bucket that they share."""
+class AddressUse:
+    """The connections of one address: their number, and the bucket that they share."""
 
     bucket: Bucket
     connections: int = 0
@@ -72,33 +72,32 @@ class Addresses:
         self._most = most
         self._rate = rate
         self._burst = max(rate, most * (CONNECT + JOIN))
-        self._open: dict[str, Place] = {}
-        self._left: OrderedDict[str, Bucket] = (
-            OrderedDict()
-        )  # kept, or a new connection would start without the old debts
+        self._open: dict[str, AddressUse] = {}
+        # Addresses without connections: a new connection must not start without the old debts.
+        self._left: OrderedDict[str, Bucket] = OrderedDict()
 
     def enter(self, address: str) -> Bucket | None:
         """Count one more connection and return the bucket of its address; None if there are too many."""
-        place = self._open.get(address)
-        if place is None:
+        use = self._open.get(address)
+        if use is None:
             new = Bucket(self._clock, self._rate, self._burst)
-            place = Place(self._left.pop(address, new))
-        if place.connections >= self._most or place.bucket.spend(0) > MAX_WAIT:
-            if not place.connections:
-                self._leave(address, place.bucket)
+            use = AddressUse(self._left.pop(address, new))
+        if use.connections >= self._most or use.bucket.spend(0) > MAX_WAIT:
+            if not use.connections:
+                self._leave(address, use.bucket)
             return None
-        place.bucket.spend(CONNECT)
-        place.connections += 1
-        self._open[address] = place
-        return place.bucket
+        use.bucket.spend(CONNECT)
+        use.connections += 1
+        self._open[address] = use
+        return use.bucket
 
     def leave(self, address: str) -> None:
-        """Count one less."""
-        place = self._open[address]
-        place.connections -= 1
-        if not place.connections:
+        """Count one connection fewer."""
+        use = self._open[address]
+        use.connections -= 1
+        if not use.connections:
             del self._open[address]
-            self._leave(address, place.bucket)
+            self._leave(address, use.bucket)
 
     def _leave(self, address: str, bucket: Bucket) -> None:
         self._left[address] = bucket

@@ -1,4 +1,4 @@
-"""Players and the audience, as all parts of the server know them. Pure."""
+"""Players and the audience. Pure."""
 
 from dataclasses import dataclass
 from typing import Protocol

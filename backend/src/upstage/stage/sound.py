@@ -1,7 +1,7 @@
 """Sounds and music: one function for each mode. Pure.
 
-Every client fetches the files that these frames name, so they may name only the stage's own. The words in
-`type` and `array` belong to the clients; the server only bounds them.
+Every client fetches the files that these frames name, so they may name only the stage's own. Only clients
+interpret the words in `type` and `array`; the server bounds their length.
 """
 
 import re
@@ -10,7 +10,7 @@ from upstage.stage.stage import Member, Stage
 from upstage.stage.things import Audio
 from upstage.stage.wire import BadFrame, Message, encode
 
-APPLAUSE = "applause.mp3"  # every client's applause button asks for it
+APPLAUSE = "applause.mp3"  # the file that every client's applause button names
 
 _WORD = re.compile(r"[A-Za-z_]{0,20}")
 _SPEECH = re.compile(r"/speech/utter-[A-Za-z0-9-]{1,64}\.mp3")

@@ -1,7 +1,7 @@
 """One stage: its members, its things and its chat. Pure state, no reactor.
 
 A stage writes to its members through `Member.send`, which never blocks and never raises. This module has
-joining, leaving and sending; what the modes do is in `acting`, `drawing`, `sound` and `talk`.
+joining, leaving and sending; the modes are in `acting`, `drawing`, `sound` and `talk`.
 """
 
 from collections import deque
@@ -92,12 +92,12 @@ class Stage:
 
     @property
     def players(self) -> int:
-        """How many members count as players."""
+        """The number of members that count as players."""
         return sum(member.acts for member in self.members)
 
     @property
     def audience(self) -> int:
-        """How many members do not count as players."""
+        """The number of members that do not count as players."""
         return len(self.members) - self.players
 
     @property
@@ -159,11 +159,11 @@ class Stage:
         member.send(encode("CONFIRM_LOADED"))
 
     def reload(self) -> None:
-        """Its things have changed: all clients load the page again. Chat, drawing and places stay."""
+        """Tell all clients to reload, because things have changed. Chat, drawing and places stay."""
         self.broadcast(encode("RELOAD"))
 
     def close(self) -> None:
-        """The stage has been removed: tell all members and remove them."""
+        """Tell all members that the stage is closed, and remove them."""
         for member in list(self.members):
             member.send(encode("ERR_DOUBLE_LOGIN", msg="This stage has been closed."))
             member.stage = None
@@ -181,7 +181,7 @@ class Stage:
             member.send(frame)
 
     def say(self, line: str, *frames: bytes) -> None:
-        """Write a line to the chat log, then send it to all: a line that was seen is never lost."""
+        """Write a line to the chat log, then send its frames to all: a line that was shown is never lost."""
 
         def kept() -> None:
             self.chat.append(line)

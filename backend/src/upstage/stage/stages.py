@@ -23,16 +23,16 @@ CREDITS = f"""\
 This stage is run by Proscenium's backend, version {__version__}.
 It speaks the protocol of UpStage 2.4.2, a stage for cyberformance,
 and shares no code with it.
-UpStage was made by artists and programmers since 2003: thank you.
-Avatars, backdrops, props and sounds of the demo stage are our own."""
+UpStage has been made by artists and programmers since 2003: thank you.
+The avatars, backdrops, props and sounds of the demo stage are our own."""
 
 
 class Stages:
-    """All stages by ID, keys from /admin/id, and counters of what was ignored (fixed names only).
+    """All stages by ID, the keys from /admin/id, and counters under fixed names.
 
-    It is every stage's host. `keep(stage_id, line, kept)` writes a line of a chat log to disk and then calls
-    `kept`; `speak(voice, text)` returns at once where the spoken line can be fetched, or None if there is no
-    speech; `later(act)` calls `act` soon.
+    It is the host of every stage. `keep(stage_id, line, kept)` writes a line of a chat log to disk, then
+    calls `kept`; `speak(voice, text)` returns the URL of the spoken line at once, or None without speech;
+    `later(act)` calls `act` soon.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Stages:
 
     @property
     def by_id(self) -> Mapping[str, Stage]:
-        """All stages, to read; `add` and `remove` change them."""
+        """All stages, read-only; `add` and `remove` change them."""
         return self._by_id
 
     def members(self) -> list[Member]:
@@ -121,16 +121,16 @@ def _ident(stages: Stages, member: Member, message: Message) -> None:
     member.key = message.need("MD5")
     player = stages.keys.get(member.key) or AUDIENCE
     if member.stage and player != member.player:
-        member.stage.let_go(member)  # or no member could ever release what this player held
+        member.stage.let_go(member)  # or what this player held could never be released
     member.player = player
 
 
 def _join(stages: Stages, member: Member, message: Message) -> None:
-    """JOIN sends a whole stage, so members join one after the other while other frames go on."""
-    member.in_turn(partial(_come_in, stages, member, message.need("stage_ID")))
+    """JOIN sends a whole stage, so it runs in turn: it must not delay the frames of other members."""
+    member.in_turn(partial(_join_stage, stages, member, message.need("stage_ID")))
 
 
-def _come_in(stages: Stages, member: Member, stage_id: str) -> None:
+def _join_stage(stages: Stages, member: Member, stage_id: str) -> None:
     stage = stages.by_id.get(stage_id)
     if stage is None:
         member.send(encode("ERR_DOUBLE_LOGIN", msg="There is no such stage."))
@@ -141,7 +141,7 @@ def _come_in(stages: Stages, member: Member, stage_id: str) -> None:
 
 
 def _nothing(where: object, member: Member, message: Message) -> None:
-    """NB and DEBUG are a client's own notes. They are not logged: any client could fill the log."""
+    """NB and DEBUG are notes of the client. They are not logged: any client could fill the log."""
 
 
 def _loaded(stage: Stage, member: Member, message: Message) -> None:

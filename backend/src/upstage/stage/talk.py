@@ -58,7 +58,7 @@ def persistent(stage: Stage, member: Member, message: Message) -> None:
 
 
 def _aloud(stage: Stage, avatar: Avatar, words: str) -> list[bytes]:
-    """The frame that says where the words can be heard, if they can."""
+    """The WAVE frame with the URL of the spoken words; empty if they are not spoken."""
     url = stage.host.speak(avatar.voice, words)
     return [encode("WAVE", url=url)] if url else []
 

@@ -119,7 +119,7 @@ class Prop:
             name=self.name,
             url=self.url,
             thumbnail=self.thumbnail,
-            show=False,  # a held prop is shown by BINDPROP, which follows
+            show=False,  # BINDPROP, which follows, shows a held prop
         )
 
     def bind(self) -> bytes:

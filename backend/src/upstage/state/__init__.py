@@ -1,6 +1,6 @@
 """The persistent state: players, media, stages and chat, in one SQLite file and in memory.
 
 Read in this order: `records` (the values), `database` (SQLite), `store` (its thread), `live` (the state in
-memory and the stages that follow it), `seed` (what a release brings), then `passwords`, `guessing` and
+memory and the stages that follow it), `seed` (the content of a release), then `passwords`, `guessing` and
 `accounts`.
 """

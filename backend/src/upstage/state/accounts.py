@@ -13,7 +13,7 @@ from upstage.state.records import RIGHTS, Account, RecordError
 ADMIN = Player("admin", can_act=True, can_admin=True, can_su=True)
 MAX_SIGN_UPS = 5  # new accounts from one address ...
 SIGN_UP_WINDOW = 3600.0  # ... in so many seconds
-MAX_ADDRESSES = 1000  # addresses that are remembered
+MAX_ADDRESSES = 1000  # addresses remembered
 
 
 class AddressLimit:
@@ -26,7 +26,7 @@ class AddressLimit:
         self._taken: OrderedDict[str, deque[float]] = OrderedDict()  # by address, oldest first
 
     def take(self, address: str) -> bool:
-        """Count one more time; return False, without counting, if there were too many."""
+        """Count one action; return False, without counting it, if there were too many."""
         times = self._taken.setdefault(address, deque(maxlen=self._most))
         if len(times) == self._most and self._clock() - times[0] < self._window:
             return False
@@ -87,7 +87,7 @@ class Accounts:
         account = self._find(name)
 
         async def is_right() -> bool:
-            # Rejecting an unknown name takes as long as rejecting a known one, so the time tells nothing.
+            # Rejecting an unknown name takes as long as rejecting a known one: the time reveals no names.
             right = await self._matches((account or self._admin).password, password)
             return right and account is not None and self._find(name) == account
 
@@ -95,9 +95,9 @@ class Accounts:
 
 
 def check_name(name: str) -> None:
-    """Raise RecordError for a name that no player may have."""
+    """Raise RecordError for the administrator's name."""
     if name.lower() == ADMIN.name:
         raise RecordError(
-            "The administrator's password is in UPSTAGE_ADMIN_PASSWORD, or the one that "
+            "The name admin is reserved. Its password is UPSTAGE_ADMIN_PASSWORD, or the one that "
             "`upstage admin-password` prints."
         )

@@ -1,4 +1,4 @@
-"""The administrator's generated password, for when no password is set: made once, kept in the data folder."""
+"""The administrator's password if no setting has one: generated once, kept in the data folder."""
 
 import os
 import secrets

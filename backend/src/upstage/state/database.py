@@ -1,4 +1,4 @@
-"""The database: players, stages, media and chat in one SQLite file. Everything in here blocks.
+"""The database: players, stages, media and chat in one SQLite file. All methods block.
 
 The server uses it in a thread of its own (`store`), the command `upstage` directly; both may do so at once:
 with WAL, readers do not wait for a writer, and one writer waits for another
@@ -79,7 +79,7 @@ OWN_CHAT = """
 
 
 class Database:
-    """One connection. Methods that write have written when they return, or raise and change nothing."""
+    """One connection. A method that writes has written when it returns, or raises and changes nothing."""
 
     def __init__(self, folder: Path) -> None:
         """Open the file in `folder`, created and migrated as needed; raise sqlite3.Error, RecordError."""
@@ -243,7 +243,7 @@ class Database:
         )
 
     def remove_stage(self, id: str) -> None:
-        """Remove a stage with its things and its chat; media stay."""
+        """Remove a stage with its things and its chat. Media stay."""
         self._change("DELETE FROM stage WHERE id = ?", (id,), f"stage {id}")
 
     def put_thing(self, stage: str, thing: Thing) -> None:

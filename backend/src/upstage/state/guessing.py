@@ -60,7 +60,7 @@ class Tally:
         self.failures = deque(failure for failure in self.failures if failure[1] != name)
 
     def done(self) -> None:
-        """A check is done: all that wait try again."""
+        """Count the end of a check; all waiting checks try again."""
         self.checking -= 1
         waiting, self.waiting = self.waiting, deque()
         for ready in waiting:

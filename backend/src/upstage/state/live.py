@@ -1,6 +1,6 @@
 """The state in memory, which follows the database: accounts, media and live stages.
 
-The site's pages write through `change`; changes by other processes (the command `upstage`, a stand-by) are
+The site's pages write through `change`; changes by other processes (the command `upstage`, a standby) are
 noticed within a second. Either way, the clients of a changed stage are told to reload.
 """
 
@@ -67,7 +67,7 @@ class LiveState(Service):
         self._poll.start(POLL, now=False)
 
     def stopService(self) -> Deferred[None]:
-        """Write what is queued; fires when the database is closed."""
+        """Write queued chat lines; fires when the database is closed."""
         super().stopService()
         self._poll.stop()
         self._passwords.stop()
@@ -139,7 +139,7 @@ class LiveState(Service):
         self._append_chat(said)
 
     def _append_chat(self, said: Iterable[tuple[str, str]]) -> None:
-        """Append lines that came in over another server, such as a stand-by, to the stages' logs."""
+        """Append lines that came in over another server, such as a standby, to the stages' logs."""
         for id, line in said:
             if id in self._stages.by_id:
                 self._stages.by_id[id].chat.append(line)

@@ -20,13 +20,13 @@ class Busy(Exception):
 
 
 class PasswordError(ValueError):
-    """A password that may not be chosen; the message says why."""
+    """An invalid new password; the message says why."""
 
 
 def choose(password: str) -> str:
     """Return the hash of a new password. Blocks for about 20 ms."""
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
-        raise PasswordError(f"A password has {MIN_LENGTH} to {MAX_LENGTH} characters.")
+        raise PasswordError(f"A password must have {MIN_LENGTH} to {MAX_LENGTH} characters.")
     return HASHER.hash(password)
 
 
@@ -48,7 +48,7 @@ class Passwords:
 
     @property
     def queued(self) -> int:
-        """How many passwords are being checked or hashed."""
+        """The number of passwords being checked or hashed."""
         return self._waiting
 
     def start(self) -> None:

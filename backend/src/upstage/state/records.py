@@ -38,7 +38,9 @@ class Account:
 
     def __post_init__(self) -> None:
         if not PLAYER_NAME.fullmatch(self.name):
-            raise RecordError("A player's name has 1 to 40 letters, digits, dots, hyphens or underscores.")
+            raise RecordError(
+                "A player's name must have 1 to 40 letters, digits, dots, hyphens or underscores."
+            )
         if unknown := self.rights - set(RIGHTS):
             raise RecordError(f"Unknown right: {', '.join(sorted(unknown))}; valid are {', '.join(RIGHTS)}.")
 
@@ -62,7 +64,7 @@ class Medium:
     def __post_init__(self) -> None:
         require_name("The name of a file", self.name)
         if self.kind not in KINDS:
-            raise RecordError(f"The kind of a file is one of {', '.join(KINDS)}.")
+            raise RecordError(f"The kind of a file must be one of {', '.join(KINDS)}.")
 
     @property
     def url(self) -> str:
@@ -86,11 +88,11 @@ class Thing:
     def __post_init__(self) -> None:
         require_name("The name of a thing", self.name)
         if not VOICE.fullmatch(self.voice):
-            raise RecordError("A voice is a word of lower-case letters and digits, such as default.")
+            raise RecordError("A voice must be a word of lower-case letters and digits, such as default.")
         if not (0 <= self.x <= WIDTH and 0 <= self.y <= HEIGHT):  # false for NaN too
-            raise RecordError(f"A position on the stage lies between 0, 0 and {WIDTH:.0f}, {HEIGHT:.0f}.")
+            raise RecordError(f"A position on the stage must lie between 0, 0 and {WIDTH:.0f}, {HEIGHT:.0f}.")
         if self.kind == "audio" and self.type not in SOUND_TYPES:
-            raise RecordError(f"The type of a sound is one of {', '.join(SOUND_TYPES)}.")
+            raise RecordError(f"The type of a sound must be one of {', '.join(SOUND_TYPES)}.")
 
     @property
     def url(self) -> str:
@@ -100,7 +102,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class StageRecord:
-    """A stage as it is when the server starts."""
+    """A stage in its state at the start of the server."""
 
     id: str
     name: str
@@ -110,10 +112,10 @@ class StageRecord:
 
     def __post_init__(self) -> None:
         if not STAGE_ID.fullmatch(self.id):
-            raise RecordError("A stage's address has 1 to 64 letters, digits, hyphens or underscores.")
+            raise RecordError("A stage's address must have 1 to 64 letters, digits, hyphens or underscores.")
         require_name("The name of a stage", self.name)
         if not self.splash.strip() or len(self.splash) > MAX_SPLASH:
-            raise RecordError(f"The welcome text has 1 to {MAX_SPLASH} characters.")
+            raise RecordError(f"The welcome text must have 1 to {MAX_SPLASH} characters.")
         colours = self.colours
         for colour in (colours.page, colours.tools, colours.backdrop_and_prop, colours.chat):
             if not COLOUR.fullmatch(colour):
@@ -132,7 +134,7 @@ def new_stage(id: str, name: str) -> StageRecord:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The database's content at one moment, by name, file and ID; without the chat."""
+    """The content of the database at one moment, without the chat; by name, file and ID."""
 
     accounts: dict[str, Account]
     media: dict[str, Medium]
@@ -145,4 +147,4 @@ EMPTY = Snapshot({}, {}, {})
 def require_name(what: str, name: str) -> None:
     """Raise RecordError unless a name is one line of 1 to MAX_NAME characters."""
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
-        raise RecordError(f"{what} has 1 to {MAX_NAME} characters, on one line.")
+        raise RecordError(f"{what} must have 1 to {MAX_NAME} characters, on one line.")

@@ -1,4 +1,4 @@
-"""Two servers over the same folders, one of them a stand-by: the locks between them."""
+"""Two servers over the same folders, one of them a standby: the locks between them."""
 
 import fcntl
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 class Presence(Service):
-    """Shows other servers over the same data folder that this one runs, until it stops or dies."""
+    """Tells other servers over the same data folder that this one is running, until it stops or dies."""
 
     def __init__(self, data: Path) -> None:
         """Register. The caller must hold a lock so that no other server starts meanwhile."""

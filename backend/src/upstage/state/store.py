@@ -48,7 +48,7 @@ class Store:
         self._thread.start()
 
     async def stop(self) -> None:
-        """Write what is queued, close the database and end the thread."""
+        """Write queued chat lines, close the database and end the thread."""
         while self._writing:
             await self.run(lambda: None)  # the thread runs this after the lines that are being written
         if self._unwritten:
@@ -81,7 +81,7 @@ class Store:
         self._writing = False
 
     async def _add(self, lines: list[tuple[str, str]]) -> None:
-        """Write lines, after those for which the disk had no room before. Never raise."""
+        """Write lines, after those that did not fit on the disk before. Never raise."""
         lines = [*self._unwritten, *lines]
         try:
             await self.run(self._database.add_chat, lines)

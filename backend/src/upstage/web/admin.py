@@ -32,9 +32,9 @@ from upstage.web.request import Node, SiteRequest, redirect
 from upstage.web.templates import Pages
 
 PRIVATE = b"no-store"
-MAX_PLAYERS = 1000  # accounts in all that sign-up may reach
+MAX_PLAYERS = 1000  # sign-up is closed once there are this many accounts
 
-Later = Coroutine[Any, Any, bytes]  # a response that is not ready at once
+Later = Coroutine[Any, Any, bytes]  # a response that is not ready yet
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ MAX_FIELDS = 20  # in a form
 
 
 def read_form(request: SiteRequest) -> dict[str, str] | int:
-    """Return a url-encoded form's fields, or the status for a body that has too many or is not a form."""
+    """Return the fields of a url-encoded form; else the status: 415 for another type, 413 for too many."""
     kind = header(request, b"content-type").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         return 415

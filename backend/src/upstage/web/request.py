@@ -29,7 +29,7 @@ HEADERS = {
     # Not no-referrer: with that, browsers hide the origin of our own forms, too.
     b"referrer-policy": b"same-origin",
 }
-# Longer than nginx and Varnish keep an idle connection (60 s), so that they never send a request on a
+# Longer than nginx (30 s) and Varnish (60 s) keep an idle connection, so that they never send a request on a
 # connection that is just being closed here.
 IDLE_TIMEOUT = 75
 REQUEST_ID = re.compile(r"[0-9a-zA-Z-]{16,64}")
@@ -44,7 +44,7 @@ class Body(Protocol):
         """Take or drop a piece; never raise."""
 
     def discard(self) -> None:
-        """The request is over: remove what is left."""
+        """Remove the data; called at the end of the request."""
 
 
 class BodyRouter(Protocol):
@@ -75,7 +75,7 @@ class SiteRequest(server.Request):
             self.body = bodies.begin(self, self.channel._path.partition(b"?")[0], length)
 
     def handleContentChunk(self, data: bytes) -> None:
-        """Keep or drop a piece of the body: 16 MB sent to a login form cost no memory."""
+        """Keep a piece of the body, or drop it: 16 MB sent to a login form must cost no memory."""
         if self.body:
             self.body.write(data)
             return
@@ -84,11 +84,11 @@ class SiteRequest(server.Request):
             self.content.write(data)
 
     def setResponseCode(self, code: int, message: bytes | None = None) -> None:
-        """Set the status, with the standard's phrase even where Twisted does not know it."""
+        """Set the status with the standard's phrase, also for statuses that Twisted lacks."""
         super().setResponseCode(code, message or HTTPStatus(code).phrase.encode())
 
     def process(self) -> None:
-        """The request is complete: serve it. `OPTIONS *` is treated like any other path."""
+        """Serve the complete request. `OPTIONS *` is treated like any other path."""
         if self.path == b"*":
             self.path = b"/*"
         super().process()
@@ -124,7 +124,7 @@ class SiteRequest(server.Request):
         self.finish()
 
     def processingFailed(self, reason: Failure) -> Failure:
-        """A resource raised: write the traceback to the log, send the client an error page."""
+        """Handle an exception of a resource: traceback to the log, error page to the client."""
         if reason.check(NoRoom):
             log.warn("the disk is full", fields={"path": self.uri.decode("latin-1")})
             self.answer(self.site.pages.error(self, 507))

@@ -17,13 +17,13 @@ MESSAGES = {
     403: "You are not allowed to do this, or the form has expired or was sent from another site.",
     404: "There is no page at this address.",
     405: "This address does not support that method.",
-    413: "This upload is too large. A signed-in player may upload files of 1 MB, an administrator of 2 MB; "
-    "any other form may have 20 fields and 64 kB.",
+    413: "This request is too large. A player who may edit stages can upload files of 1 MB, an administrator "
+    "of 2 MB, after signing in. Any other form may have 20 fields and 64 kB.",
     415: "This form's encoding is not supported.",
     429: "Too many requests. Please wait a moment.",
     500: "Something went wrong on our side. The error has been logged.",
     503: "The server is too busy at the moment. Please try again in a minute.",
-    507: "The server's disk is full. Nothing was changed, and nothing is lost. Please tell the operator.",
+    507: "The server's disk is full. Your change was not saved. Please tell the operator.",
 }
 
 

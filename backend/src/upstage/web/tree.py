@@ -21,7 +21,7 @@ from upstage.web.workshop_players import PlayersPage
 from upstage.web.workshop_stages import StagesEditor
 
 ROBOTS = b"User-agent: *\nDisallow: /admin/\n"
-# No permission for Flash content of other sites; our own needs none.
+# Grants nothing to Flash content of other sites; content of this site needs no grant.
 CROSSDOMAIN = b"""\
 <?xml version="1.0"?>
 <cross-domain-policy>

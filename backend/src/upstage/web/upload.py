@@ -24,7 +24,7 @@ MAX_FIELD = 1000  # bytes of another field
 MAX_FIELDS = 10
 MAX_UPLOADS = 20  # at once
 
-# The client is told what is wrong with a body; the library would print it on standard error too.
+# The response names the fault of a body; the library would print it on standard error too.
 logging.getLogger("python_multipart").addHandler(logging.NullHandler())
 
 

@@ -66,7 +66,7 @@ class Frames:
         del self._waiting[ready]
 
     def _examine(self) -> None:
-        """Answer the requests that need not wait any longer."""
+        """Answer the requests that are due."""
         for ready, (name, viewer) in list(self._waiting.items()):
             if ready in self._waiting and self._due(name, viewer):
                 del self._waiting[ready]

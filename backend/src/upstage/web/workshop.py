@@ -20,7 +20,7 @@ SAID = {
     "made": "Added.",
     "removed": "Removed.",
     "replaced": "Replaced. Everyone sees the new version now.",
-    "not-purged": "Done, but the cache could not be purged yet. Until then it may serve the old version.",
+    "not-purged": "Done, but the cache could not be purged yet. It may serve the old version for a while.",
     "player": "Saved. The change applies from now on.",
 }
 
@@ -36,9 +36,8 @@ class Rejected(Exception):
 class WorkshopNode(PrivateNode):
     """A page of the workshop. A subclass renders it and implements its actions."""
 
-    actions: tuple[
-        str, ...
-    ] = ()  # the method of `put` is `do_put`; it returns the next URL and a key of SAID
+    # The method of `put` is `do_put`; it returns the next URL and a key of SAID.
+    actions: tuple[str, ...] = ()
 
     def may(self, player: Player) -> bool:
         """Return whether a player may see this page."""

@@ -135,7 +135,7 @@ def _thing(kind: str, id: int, file: str, form: Mapping[str, str], name: str) ->
     try:
         x, y = float(form.get("x") or 0), float(form.get("y") or 0)
     except ValueError:
-        raise RecordError("A position on the stage is two numbers.") from None
+        raise RecordError("A position on the stage must be two numbers.") from None
     return Thing(
         kind,
         id,

@@ -1,6 +1,6 @@
 <?php
 // A page that starts PHP and makes it work a little. Filled up to a fixed length, which it also announces: PHP inside
-// Apache has more to tell than PHP-FPM, and without a length ab, which speaks HTTP/1.0, could not keep its connections.
+// Apache prints more than PHP-FPM does, and without a length ab, which speaks HTTP/1.0, could not keep its connections.
 ob_start();
 phpinfo();
 $page = str_pad(ob_get_clean(), 100_000);

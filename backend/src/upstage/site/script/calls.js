@@ -1,4 +1,4 @@
-// Applause and volunteers: players show the buttons, the audience presses them, the audience's row shows it.
+// Applause and volunteers: players show the buttons, the audience presses them, the row of heads claps.
 
 const CLAPPING = 2_600; // milliseconds
 const FLOWERS = 9;
@@ -40,7 +40,7 @@ export class Calls {
     VOLUNTEER: () => this.#open("volunteer", "askVolunteers", true),
     NO_VOLUNTEER: () => this.#open("volunteer", "askVolunteers", false),
 
-    // Applause sounds the same from ten clients and from a hundred: play one clip at a time.
+    // Ten clients or a hundred may applaud: play one clip at a time.
     APPLAUSE_PLAY: ({ url = "" }) => {
       if (this.#timer) return;
       this.#clap(true);

@@ -48,7 +48,7 @@ export class Chat {
   }
 
   on = {
-    // The server's lines are authoritative, also after a reconnect, so they replace the log.
+    // The lines from the server replace the log, also after a reconnect.
     LOAD_CHAT: ({ chat = "" }) => {
       const lines = chat.split("\n").filter((text) => text.trim());
       this.#log.replaceChildren(...lines.map((text) => replayed(spokenText(text))));

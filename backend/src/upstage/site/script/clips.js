@@ -1,5 +1,5 @@
-// Sounds and music that a player starts for all. A clip plays on, muted, while the sound switch is off, so that
-// it is at the same place on all clients when the switch is turned on.
+// Sounds and music that a player starts for all. While the sound switch is off, a clip plays muted, so that it is
+// at the same place on all clients when the switch is turned on.
 
 import { between } from "./geometry.js";
 

@@ -1,11 +1,11 @@
 // Parses a typed line: UpStage's slash commands, `:` for a thought and `!` for a shout.
 //
 // interpret("/nick Ann", {me, catalogue}) -> {mode: "RENAME", fields: {name: "Ann"}}, or {notes: [...]} to be shown to
-// the writer alone. The server decides what is allowed; the notes explain it to the player.
+// the writer alone. The server enforces the rights; the notes explain them to the player.
 
 const COMMANDS = {
   help: { does: "shows this list", run: (_, { me }) => ({ notes: help(me) }) },
-  info: { does: "tells what this server is", run: () => frame("INFO") },
+  info: { does: "says what this server is", run: () => frame("INFO") },
   applause: {
     words: "[off]",
     does: "claps; a player opens or closes the audience's applause button",
@@ -20,7 +20,7 @@ const COMMANDS = {
     needs: "player",
     run: (rest) => (rest === "off" ? frame("NOVOLUNTEER", { novolunteer: "" }) : frame("VOLUNTEER", { volunteer: "" })),
   },
-  details: { does: "tells who is here", needs: "player", run: () => frame("DETAILS") },
+  details: { does: "lists the players and counts the audience", needs: "player", run: () => frame("DETAILS") },
   wh: {
     words: "NAME, NAME = TEXT",
     does: "whispers to players (* for all of them)",
@@ -41,13 +41,13 @@ const COMMANDS = {
   },
   p: {
     words: "NAME",
-    does: "takes a prop, or lays it down",
+    does: "takes a prop, or puts it down",
     needs: "avatar",
     run: (rest, { catalogue }) => named("PROP", "prop", rest, catalogue),
   },
   nick: {
     words: "NAME",
-    does: "gives the avatar another name",
+    does: "renames the avatar",
     needs: "avatar",
     run: (rest) => (rest ? frame("RENAME", { name: rest }) : notes("Please add a name: /nick NAME")),
   },
@@ -76,7 +76,7 @@ export function interpret(text, { me, catalogue, manner = "say" }) {
 function command(line, context) {
   const [, word, rest] = /^(\S*)\s*(.*)$/s.exec(line);
   const found = Object.hasOwn(COMMANDS, word.toLowerCase()) && COMMANDS[word.toLowerCase()];
-  if (!found) return notes(`There is no command /${word}. /help lists them.`);
+  if (!found) return notes(`There is no command /${word}. /help lists all commands.`);
   if (found.needs && !may(found, context.me)) return notes(NEEDS[context.me.acts ? found.needs : "player"]);
   return found.run(rest.trim(), context);
 }

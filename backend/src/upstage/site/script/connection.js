@@ -5,7 +5,7 @@ import { decode, encode } from "./wire.js";
 const KEY_TIMEOUT = 10_000;
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 10_000;
-// After a connection of at least this length, the waits between attempts start short again.
+// After a connection of at least this length, the waits between attempts are short again.
 const STEADY = 10_000;
 
 export class Connection {

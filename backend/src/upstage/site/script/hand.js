@@ -64,7 +64,7 @@ export class Hand {
     if (mine) {
       figure.element.tabIndex = 0;
       figure.element.role = "application"; // or a screen reader would keep the arrow keys
-      figure.element.ariaLabel = `${figure.name}, your avatar. The arrow keys walk it.`;
+      figure.element.ariaLabel = `${figure.name}, your avatar. Move it with the arrow keys.`;
     } else for (const name of ["tabindex", "role", "aria-label"]) figure.element.removeAttribute(name);
   }
 

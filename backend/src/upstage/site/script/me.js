@@ -4,7 +4,7 @@ export class Me {
   name = "";
   acts = false;
   avatar = ""; // ID of the avatar I hold, empty: none
-  drawing = false; // a pointer on the stage draws and does not move the avatar
+  drawing = false; // a pointer on the stage draws instead of moving the avatar
   #send;
   #socket = "";
   #lost = "";

@@ -14,7 +14,7 @@ export class Pen {
   #send;
   #cursor;
   #at = { x: WIDTH / 2, y: HEIGHT / 2 };
-  #sent = ""; // the style that the server knows
+  #sent = ""; // the style that the server has
   #down = false;
   #timer = 0;
 

@@ -34,7 +34,7 @@ export class Preload {
 
   async watch(image) {
     await settled(image);
-    // The stage was cleared meanwhile: this picture belongs to the connection before.
+    // The stage was cleared meanwhile: this picture belongs to the previous connection.
     if (!image.isConnected) return;
     this.#settled += 1;
     this.#update();

@@ -1,4 +1,4 @@
-// Who served a file, and how: read from an entry of the Performance API, without another request.
+// Finds the server that sent a file, and how, in an entry of the Performance API, without another request.
 //
 // Varnish and nginx write their outcomes into Server-Timing (the tables are in varnish/report.vcl and
 // nginx/logging/outcome.conf). A file from the browser's own cache has transferSize 0,
@@ -11,19 +11,19 @@ export const STATIONS = {
   upstage: "UpStage",
 };
 
-// All other outcomes of nginx mean that it has asked an upstream.
+// With any other outcome nginx has sent the request to an upstream.
 const NGINX = {
-  hit: ["nginx", "hit: a copy of this second"],
+  hit: ["nginx", "hit: a copy less than a second old"],
   self: ["nginx", "its own file, or its own page"],
 };
 
 const VARNISH = {
   hit: ["varnish", "hit: a copy from its memory"],
   stale: ["varnish", "hit: an older copy, while a new one is fetched"],
-  synth: ["varnish", "its own answer"],
+  synth: ["varnish", "its own response"],
   error: ["varnish", "its own page: UpStage did not answer"],
   miss: ["upstage", "miss: Varnish had no copy and asked"],
-  "hit-for-miss": ["upstage", "may not be kept, so Varnish asked"],
+  "hit-for-miss": ["upstage", "hit-for-miss: it may not be stored, so Varnish asked"],
   pass: ["upstage", "pass: not for the cache"],
 };
 

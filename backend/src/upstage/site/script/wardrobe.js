@@ -1,4 +1,4 @@
-// The held avatar's other tools: show its name, rename it, move it before or behind others.
+// The held avatar's other tools: show its name, rename it, move it in front of or behind others.
 
 export class Wardrobe {
   #root;

@@ -1,4 +1,4 @@
-// A webcam avatar: its picture is fetched by long polls; the server answers when there is a newer one. The
+// A webcam avatar: its picture is fetched by long polls, which the server answers when there is a newer one. The
 // intervals are UpStage's.
 
 const EVERY = 1500; // milliseconds from one picture to the next

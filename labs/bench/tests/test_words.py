@@ -1,0 +1,43 @@
+"""Numbers, metrics and keys as the results say them."""
+
+import pytest
+
+from bench import words
+from bench.report.reading import Key
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (9029.4, "9,029"),
+        (650, "650"),
+        (91.83, "91.8"),
+        (1.5, "1.50"),
+        (0.412, "0.41"),
+        (0.0123, "0.012"),
+        (0, "0"),
+    ],
+)
+def test_numbers_have_three_digits(value: float, text: str) -> None:
+    assert words.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "with_unit"),
+    [
+        ("requests_per_second", "requests/s", "12.0 requests/s"),
+        ("milliseconds", "ms", "12.0 ms"),
+        ("p99_milliseconds", "p99, ms", "p99 12.0 ms"),
+        ("cpu_percent.backend", "CPU of backend, %", "CPU of backend 12.0 %"),
+        ("bytes_per_connection", "bytes per connection", "12.0 bytes per connection"),
+    ],
+)
+def test_metrics_have_names_with_units(name: str, text: str, with_unit: str) -> None:
+    assert words.metric(name) == text
+    assert words.with_unit(name, 12.04) == with_unit
+
+
+def test_a_key_is_said_in_words() -> None:
+    key: Key = {"file": "small", "clients": 1, "keepalive": False, "load": 60, "rate": 30000}
+    assert words.key(key) == "small · 1 client · no keep-alive · 60 % load · 30,000/s"
+    assert words.key(key, ["file", "rate", "load"]) == "1 client · no keep-alive"
