@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
+from forked import SRC, Forked, run_upstage
 from support import http
 from support.http import Response
 from support.origin import Origin, Request, response
@@ -16,7 +17,6 @@ from support.stage_client import StageClient, WebStageClient
 
 PASSWORD = "open sesame"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-SRC = Path(__file__).parents[1] / "src"
 SERVE = ("-m", "upstage", "serve")
 RUN = """
 import os, sys
@@ -87,13 +87,17 @@ def make_site(folder: Path) -> Path:
 
 
 class Backend(Program):
-    """A backend process and its log; `command` is what comes after `python`."""
+    """A backend process and its log; `command` is what comes after `python`.
+
+    It is `forked`, or a new interpreter as an operator starts it.
+    """
 
     def __init__(
         self,
         folder: Path,
         command: Sequence[str] = SERVE,
         stage_endpoint: str = "tcp:0:interface=127.0.0.1",
+        forked: bool = True,
         **env: str,
     ) -> None:
         self.folder = folder
@@ -108,7 +112,11 @@ class Backend(Program):
             "UPSTAGE_METRICS_ENDPOINT": "tcp:0:interface=127.0.0.1",
             **env,
         }
-        super().__init__([sys.executable, *command], self.env, folder / "log")
+        if forked:
+            self.log = folder / "log"
+            self.process = Forked(command, self.env, self.log)
+        else:
+            super().__init__([sys.executable, *command], self.env, folder / "log")
         self.wait_for(lambda: '"event": "ready"' in self.log.read_text())
         self.web_port = self.port_of("Site")
         self.stage_port = self.port_of("StageSocketFactory")
@@ -134,6 +142,15 @@ class Backend(Program):
 
     def connect_web(self) -> WebStageClient:
         return WebStageClient(self.web_port, timeout=5)
+
+    def upstage(self, *words: str, stdin: str = "", **env: str) -> tuple[int, str, str]:
+        """Run `upstage WORDS` beside the server, with its real ports; return status, output and errors."""
+        proxy = "haproxy:" if self.env["UPSTAGE_STAGE_ENDPOINT"].startswith("haproxy") else ""
+        ports = {
+            "UPSTAGE_WEB_ENDPOINT": f"tcp:{self.web_port}:interface=127.0.0.1",
+            "UPSTAGE_STAGE_ENDPOINT": f"{proxy}tcp:{self.stage_port}",
+        }
+        return run_upstage(*words, env=self.env | ports | env, stdin=stdin)
 
 
 def demo_backend(folder: Path, **env: str) -> Backend:

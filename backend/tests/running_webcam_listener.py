@@ -3,12 +3,13 @@
 import ftplib
 import io
 import os
-import subprocess
-import sys
+import signal
 from pathlib import Path
 
-from running_backend import SRC, make_site
+from forked import Forked
+from running_backend import make_site
 from support.http import request
+from support.wait import wait_until
 
 JPEG = b"\xff\xd8\xff\xe0" + b"picture" * 100 + b"\xff\xd9"
 
@@ -50,22 +51,11 @@ class WebcamListener:
     def __init__(self, folder: Path, ports: str = "0-0", limit: float = 20) -> None:
         self.folder = folder / "video"
         self.folder.mkdir()
-        self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                SERVER,
-                str(make_site(folder / "site")),
-                str(self.folder),
-                ports,
-                str(limit),
-            ],
-            env=os.environ | {"PYTHONPATH": str(SRC)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        assert self.process.stdout
-        self.port, self.web_port = map(int, self.process.stdout.readline().split())
+        self._out, self._errors = folder / "stdout", folder / "stderr"
+        command = ["-c", SERVER, str(make_site(folder / "site")), str(self.folder), ports, str(limit)]
+        self.process = Forked(command, os.environ, self._out, self._errors)
+        line = wait_until(lambda: self._out.read_text().partition("\n")[0], every=0.02)
+        self.port, self.web_port = map(int, line.split())
 
     def login(self, name: str = "ann", password: str = "sesame") -> ftplib.FTP:
         client = ftplib.FTP()
@@ -79,10 +69,10 @@ class WebcamListener:
 
     def stop(self) -> str:
         """Stop; return the counts. Nothing may be on standard error."""
-        self.process.terminate()
-        out, errors = self.process.communicate(timeout=10)
-        assert errors == b""
-        return out.decode()
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(10) == 0
+        assert self._errors.read_text() == ""
+        return self._out.read_text().partition("\n")[2]
 
 
 def store(client: ftplib.FTP, name: str = "ann.jpg", data: bytes = JPEG) -> str:

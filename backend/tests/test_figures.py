@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from running_backend import SRC
+from forked import SRC
 from upstage.net.connection import HEARTBEAT, MAX_UNREAD
 from upstage.stage.layers import MAX_MARKS
 from upstage.stage.limits import ADDRESS_RATE, BURST, CONNECT, GRACE, JOIN, MAX_PER_ADDRESS, MAX_WAIT, RATE

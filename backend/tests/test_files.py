@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from running_backend import SRC, Backend, ask, make_site
+from forked import SRC
+from running_backend import Backend, ask, make_site
 from upstage.web.templates import Pages
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from running_backend import SRC
+from forked import SRC
 
 MAY_IMPORT = {
     "stage": set(),

@@ -3,8 +3,6 @@
 import os
 import socket
 import stat
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +10,8 @@ from pathlib import Path
 import pytest
 import websocket
 
-from running_backend import FORM, PASSWORD, SERVE, SRC, Backend
+from forked import run_upstage
+from running_backend import FORM, PASSWORD, Backend
 from support.http import connect, request
 from support.ports import free_ports
 from support.stage_client import StageClient
@@ -116,27 +115,13 @@ def test_websockets_are_served_on_a_unix_socket(backend: Backend, folder: Path) 
     browser.close()
 
 
-def healthcheck(backend: Backend) -> subprocess.CompletedProcess[str]:
-    ports = {
-        "UPSTAGE_WEB_ENDPOINT": f"tcp:{backend.web_port}:interface=127.0.0.1",
-        "UPSTAGE_STAGE_ENDPOINT": f"tcp:{backend.stage_port}",
-    }
-    return subprocess.run(
-        [sys.executable, "-m", "upstage", "healthcheck"],
-        env=backend.env | ports,
-        capture_output=True,
-        text=True,
-        timeout=20,
-    )
-
-
 def test_the_health_check_covers_unix_sockets(backend: Backend, folder: Path) -> None:
-    assert healthcheck(backend).returncode == 0
+    assert backend.upstage("healthcheck") == (0, "", "")
     for name in ("backend-stage.sock", "backend.sock"):  # the server must stop without them: see the fixture
         (folder / name).unlink()
-        done = healthcheck(backend)
-        assert done.returncode == 1
-        assert str(folder / name) in done.stderr
+        status, _, errors = backend.upstage("healthcheck")
+        assert status == 1
+        assert str(folder / name) in errors
 
 
 def test_the_sockets_of_a_killed_server_are_replaced(tmp_path: Path, folder: Path) -> None:
@@ -151,20 +136,13 @@ def test_the_sockets_of_a_killed_server_are_replaced(tmp_path: Path, folder: Pat
 
 def start_error(tmp_path: Path, sockets: str) -> str:
     """Start a server that must fail to start; return its standard error."""
-    free = dict.fromkeys(("WEB", "STAGE", "METRICS"), "tcp:0:interface=127.0.0.1")
-    done = subprocess.run(
-        [sys.executable, *SERVE],
-        env=os.environ
-        | {f"UPSTAGE_{name}_ENDPOINT": text for name, text in free.items()}
-        | {"PYTHONPATH": str(SRC), "UPSTAGE_SOCKETS": sockets}
-        | {"UPSTAGE_DATA": str(tmp_path / "data"), "UPSTAGE_MEDIA": str(tmp_path / "media")},
-        capture_output=True,
-        text=True,
-        timeout=20,
-    )
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    return done.stderr
+    env = dict(os.environ, UPSTAGE_SOCKETS=sockets)
+    env |= {f"UPSTAGE_{name}_ENDPOINT": "tcp:0:interface=127.0.0.1" for name in ("WEB", "STAGE", "METRICS")}
+    env |= {"UPSTAGE_DATA": str(tmp_path / "data"), "UPSTAGE_MEDIA": str(tmp_path / "media")}
+    status, _, errors = run_upstage("serve", env=env)
+    assert status == 1
+    assert errors.count("\n") == 1
+    return errors
 
 
 def test_a_path_in_use_prevents_the_start_and_is_not_changed(tmp_path: Path, folder: Path) -> None:

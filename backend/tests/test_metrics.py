@@ -18,7 +18,8 @@ import pytest
 from twisted.internet.task import Clock
 
 from demo_stage import with_demo
-from running_backend import FORM, PASSWORD, SRC, Backend, ask, demo_backend, join
+from forked import SRC
+from running_backend import FORM, PASSWORD, Backend, ask, demo_backend, join
 from upstage.media import speech
 from upstage.net.connection import Connections
 from upstage.net.metrics import LAG_INTERVAL, MeasuredStages, Metrics, Sources, class_of

@@ -5,6 +5,7 @@ screen as the clients that saw everything. The second: no client changes what an
 """
 
 from copy import deepcopy
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -69,6 +70,9 @@ def some(modes: list[str]) -> st.SearchStrategy[list[str]]:
     return st.lists(frames(modes), min_size=1, max_size=10)
 
 
+pairs_of = lru_cache(10_000)(parse_qsl)  # all clients get the same frames
+
+
 class Screen:
     """A client's screen: things by ID, strokes with their pens, the counts, the buttons."""
 
@@ -87,7 +91,7 @@ class Screen:
         self.chat: list[str] = []
 
     def take(self, frame: str) -> None:
-        fields = dict(parse_qsl(frame, keep_blank_values=True))
+        fields = dict(pairs_of(frame, keep_blank_values=True))
         getattr(self, f"on_{fields.pop('mode')}", lambda f: None)(fields)
 
     def on_LOAD_AV(self, f: dict[str, str]) -> None:

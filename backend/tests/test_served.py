@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page
 
-from running_backend import SRC
+from forked import SRC
 from support.chromium import chromium
 
 SCRIPT = SRC / "upstage/site/script/served.js"

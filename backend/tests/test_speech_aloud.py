@@ -3,16 +3,17 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from running_backend import SRC, make_site
+from forked import Forked
+from running_backend import make_site
 from support.http import request
+from support.wait import wait_until
 from upstage.media import speech
 from upstage.media.voices import VOICES
 
@@ -51,23 +52,18 @@ class RealSpeaker:
     def __init__(self, folder: Path, path: str = "", limit: float = 15) -> None:
         site = make_site(folder / "site")
         self.folder = folder / "speech"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", SERVER, str(site), str(self.folder), path, str(limit)],
-            env=os.environ | {"PYTHONPATH": str(SRC)},
-            stdout=subprocess.PIPE,
-        )
-        assert self.process.stdout
-        self.port, self.urls = json.loads(self.process.stdout.readline())
+        command = ["-c", SERVER, str(site), str(self.folder), path, str(limit)]
+        self.process = Forked(command, os.environ, folder / "stdout", folder / "stderr")
+        line = wait_until((folder / "stdout").read_text, every=0.02)
+        self.port, self.urls = json.loads(line)
 
     def get(self, path: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
         answer = request(("127.0.0.1", self.port), path, method=method)
         return answer.status, answer.headers, answer.body
 
     def stop(self) -> None:
-        self.process.terminate()
+        self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(10) == 0
-        assert self.process.stdout
-        self.process.stdout.close()
 
 
 @pytest.fixture

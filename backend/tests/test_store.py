@@ -1,9 +1,6 @@
 """Data that survive a kill -9 and a restart, and changes from a shell while the server runs."""
 
-import os
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -47,18 +44,6 @@ def restarted(tmp_path: Path) -> Iterator[RestartedBackend]:
     yield restarted
     if restarted.server:
         restarted.stop()
-
-
-def upstage(server: Backend, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
-    ended = subprocess.run(
-        [sys.executable, "-m", "upstage", *arguments],
-        env=server.env,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=20,
-    )
-    return ended.returncode, ended.stdout, ended.stderr
 
 
 def test_confirmed_changes_survive_a_kill(restarted: RestartedBackend) -> None:
@@ -112,7 +97,7 @@ def test_incomplete_uploads_are_removed_after_a_kill(restarted: RestartedBackend
 
 def test_the_administrators_password_can_be_set_later(restarted: RestartedBackend) -> None:
     server = restarted.open(UPSTAGE_ADMIN_PASSWORD="")
-    status, generated, _ = upstage(server, "admin-password")
+    status, generated, _ = server.upstage("admin-password")
     assert status == 0
     Editor(server, "admin", generated.strip())
     restarted.stop()
@@ -125,17 +110,17 @@ def test_the_administrators_password_can_be_set_later(restarted: RestartedBacken
 def test_commands_change_players_while_the_server_runs(restarted: RestartedBackend) -> None:
     server = restarted.open()
     arguments = ("player", "add", "Ann", "--rights", "act,admin")
-    assert upstage(server, *arguments, stdin="12345678\n") == (0, "", "")
-    assert upstage(server, "player", "list") == (0, "Ann\tact,admin\n", "")
+    assert server.upstage(*arguments, stdin="12345678\n") == (0, "", "")
+    assert server.upstage("player", "list") == (0, "Ann\tact,admin\n", "")
     wait_for_login(server, "ann", "12345678")
     ann = Editor(server, "Ann", "12345678")
     assert ann.get("/admin/workshop/stages").status == 200
     assert ann.get("/admin/workshop/players").status == 403
-    assert upstage(server, "player", "passwd", "Ann", stdin="87654321\n") == (0, "", "")
+    assert server.upstage("player", "passwd", "Ann", stdin="87654321\n") == (0, "", "")
     wait_for_login(server, "Ann", "87654321")
     assert ann.get("/admin/workshop/stages").status == 302  # a new password ends old sessions
-    assert upstage(server, "player", "remove", "ann") == (0, "", "")
-    assert upstage(server, "player", "list") == (0, "", "")
+    assert server.upstage("player", "remove", "ann") == (0, "", "")
+    assert server.upstage("player", "list") == (0, "", "")
 
 
 def wait_for_login(server: Backend, name: str, password: str) -> None:
@@ -152,14 +137,14 @@ def wait_for_login(server: Backend, name: str, password: str) -> None:
 
 def test_commands_change_stages_while_the_server_runs(restarted: RestartedBackend) -> None:
     server = restarted.open()
-    assert upstage(server, "stage", "add", "garden", "--name", "The garden") == (0, "", "")
+    assert server.upstage("stage", "add", "garden", "--name", "The garden") == (0, "", "")
     server.wait_for(lambda: ask(server, "/stages/garden").status == 200)
-    _, stages, _ = upstage(server, "stage", "list")
+    _, stages, _ = server.upstage("stage", "list")
     assert "garden\tThe garden\n" in stages
     client = server.connect()
     client.send_frames(b"stage_ID=garden&mode=JOIN")
     client.frames_until(b"&mode=JOINED")
-    assert upstage(server, "stage", "remove", "garden") == (0, "", "")
+    assert server.upstage("stage", "remove", "garden") == (0, "", "")
     assert client.receive_frame().startswith(b"msg=This+stage+has+been+closed")
     assert ask(server, "/stages/garden").status == 404
 
@@ -182,7 +167,7 @@ def test_commands_change_stages_while_the_server_runs(restarted: RestartedBacken
 def test_a_command_names_its_error(
     seeded: Backend, arguments: tuple[str, ...], stdin: str, message: str
 ) -> None:
-    status, out, error = upstage(seeded, *arguments, stdin=stdin)
+    status, out, error = seeded.upstage(*arguments, stdin=stdin)
     assert (status, out) == (1, "")
     assert error.startswith("upstage: ")
     assert message in error
@@ -196,12 +181,9 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Backend:
 
 
 def test_a_command_before_the_first_start_creates_nothing(tmp_path: Path, seeded: Backend) -> None:
-    env = os.environ | seeded.env | {"UPSTAGE_DATA": str(tmp_path)}
-    ended = subprocess.run(
-        [sys.executable, "-m", "upstage", "player", "list"], env=env, capture_output=True, text=True
-    )
-    assert ended.returncode == 1
-    assert "it is created when the server starts" in ended.stderr
+    status, _, error = seeded.upstage("player", "list", UPSTAGE_DATA=str(tmp_path))
+    assert status == 1
+    assert "it is created when the server starts" in error
     assert list(tmp_path.iterdir()) == []
 
 

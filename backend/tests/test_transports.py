@@ -2,15 +2,14 @@
 
 import os
 import socket
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import websocket
 
-from running_backend import SERVE, SRC, Backend, join
+from forked import run_upstage
+from running_backend import Backend, join
 
 JOIN = "stage_ID=demo&mode=JOIN"
 SMALL_WINDOW = (socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # so that the kernel buffers little
@@ -157,7 +156,7 @@ def test_a_proxy_header_sets_the_client_address(tmp_path: Path) -> None:
         stranger.send_frames(b"stage_ID=demo&mode=JOIN")
         with pytest.raises((EOFError, ConnectionError)):
             stranger.frames_until(b"&mode=JOINED")
-        assert command(server, "healthcheck") == (0, "")
+        assert server.upstage("healthcheck") == (0, "", "")
     finally:
         assert server.stop() == 0
 
@@ -183,42 +182,25 @@ def test_a_heartbeat_keeps_quiet_clients_and_finds_dead_ones(tmp_path: Path) -> 
         assert server.stop() == 0
 
 
-def command(server: Backend, *words: str, **env: str) -> tuple[int, str]:
-    """Run `upstage ...` beside a server, with its real ports; return the status and the output."""
-    proxy = "haproxy:" if server.env["UPSTAGE_STAGE_ENDPOINT"].startswith("haproxy") else ""
-    ports = {
-        "UPSTAGE_WEB_ENDPOINT": f"tcp:{server.web_port}:interface=127.0.0.1",
-        "UPSTAGE_STAGE_ENDPOINT": f"{proxy}tcp:{server.stage_port}",
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "upstage", *words],
-        env=server.env | ports | env,
-        capture_output=True,
-        text=True,
-        timeout=20,
-    )
-    return done.returncode, done.stdout + done.stderr
-
-
 def test_the_health_check_names_the_failed_listener(server: Backend) -> None:
-    assert command(server, "healthcheck") == (0, "")
+    assert server.upstage("healthcheck") == (0, "", "")
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         closed = f"tcp:{listener.getsockname()[1]}:interface=127.0.0.1"  # bound, but not listening
-        status, text = command(server, "healthcheck", UPSTAGE_WEB_ENDPOINT=closed)
+        status, _, text = server.upstage("healthcheck", UPSTAGE_WEB_ENDPOINT=closed)
         assert status == 1
         assert text.startswith("upstage: web 127.0.0.1:")
-        status, text = command(server, "healthcheck", UPSTAGE_STAGE_ENDPOINT=closed)
+        status, _, text = server.upstage("healthcheck", UPSTAGE_STAGE_ENDPOINT=closed)
         assert status == 1
         assert text.startswith("upstage: stage 127.0.0.1:")
 
 
 def test_a_stop_with_clients_is_clean_and_the_generated_password_stays(tmp_path: Path) -> None:
     """The shipped site and content, a password that stays, and a stop with clients connected."""
-    server = Backend(tmp_path)
-    status, password = command(server, "admin-password")
-    assert (status, password) == (0, (server.data / "admin-password").read_text())
-    assert command(server, "admin-password", UPSTAGE_ADMIN_PASSWORD="mine") == (0, "mine\n")
+    server = Backend(tmp_path, forked=False)
+    password = (server.data / "admin-password").read_text()
+    assert server.upstage("admin-password") == (0, password, "")
+    assert server.upstage("admin-password", UPSTAGE_ADMIN_PASSWORD="mine") == (0, "mine\n", "")
     clients = [server.connect() for _ in range(5)]
     for client in clients:
         join(client)
@@ -230,7 +212,7 @@ def test_a_stop_with_clients_is_clean_and_the_generated_password_stays(tmp_path:
     browser.recv_data_frame()
     assert not server.logged("Unhandled Error")
     again = Backend(tmp_path)
-    assert command(again, "admin-password") == (0, password)
+    assert again.upstage("admin-password") == (0, password, "")
     assert again.stop() == 0
 
 
@@ -248,26 +230,14 @@ def test_a_start_that_fails_says_why(
     taken = f"tcp:{server.web_port}:interface=127.0.0.1"
     filled = {name: value.format(taken=taken) for name, value in env.items()}
     folders = {"UPSTAGE_DATA": str(tmp_path / "data"), "UPSTAGE_MEDIA": str(tmp_path / "media")}
-    done = subprocess.run(
-        [sys.executable, *SERVE],
-        env=os.environ | {"PYTHONPATH": str(SRC)} | folders | filled,
-        capture_output=True,
-        text=True,
-        timeout=20,
-    )
-    assert done.returncode == 1
-    assert done.stderr.startswith(message)
-    assert "Traceback" not in done.stderr
+    status, _, errors = run_upstage("serve", env=os.environ | folders | filled)
+    assert status == 1
+    assert errors.startswith(message)
+    assert "Traceback" not in errors
 
 
 def test_there_is_no_password_before_the_first_start(tmp_path: Path) -> None:
-    env = os.environ | {"PYTHONPATH": str(SRC), "UPSTAGE_DATA": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-m", "upstage", "admin-password"],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=20,
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "no password yet" in done.stderr
+    env = dict(os.environ, UPSTAGE_DATA=str(tmp_path))
+    status, out, errors = run_upstage("admin-password", env=env)
+    assert (status, out) == (1, "")
+    assert "no password yet" in errors

@@ -17,8 +17,16 @@ from upstage.net import webcam
 def listener(tmp_path: Path) -> Iterator[WebcamListener]:
     listener = WebcamListener(tmp_path)
     yield listener
-    if listener.process.returncode is None:
+    if listener.process.poll() is None:
         listener.stop()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebcamListener]:
+    """For tests that store no picture."""
+    listener = WebcamListener(tmp_path_factory.mktemp("shared"))
+    yield listener
+    listener.stop()
 
 
 def test_a_picture_gets_from_the_camera_to_the_page(listener: WebcamListener) -> None:
@@ -45,21 +53,21 @@ def test_a_picture_gets_from_the_camera_to_the_page(listener: WebcamListener) ->
     ("path", "status"),
     [("ann.png", 403), ("ann", 403), ("", 404), ("../x.jpg", 404), (".ann.jpg", 404), ("a/b.jpg", 404)],
 )
-def test_only_jpegs_are_served(listener: WebcamListener, path: str, status: int) -> None:
-    assert listener.get(f"/video/{path}")[0] == status
+def test_only_jpegs_are_served(shared: WebcamListener, path: str, status: int) -> None:
+    assert shared.get(f"/video/{path}")[0] == status
 
 
 @pytest.mark.parametrize(("name", "password"), [("ann", "wrong"), ("bob", "sesame"), ("eve", "sesame")])
 def test_players_without_the_right_to_act_may_not_sign_in(
-    listener: WebcamListener, name: str, password: str
+    shared: WebcamListener, name: str, password: str
 ) -> None:
     with pytest.raises(ftplib.error_perm, match=r"^530 "):
-        listener.login(name, password)
+        shared.login(name, password)
 
 
-def test_three_wrong_passwords_end_the_connection(listener: WebcamListener) -> None:
+def test_three_wrong_passwords_end_the_connection(shared: WebcamListener) -> None:
     client = ftplib.FTP()
-    client.connect("127.0.0.1", listener.port, 5)
+    client.connect("127.0.0.1", shared.port, 5)
     for _ in range(webcam.MAX_FAILURES):
         with pytest.raises(ftplib.error_perm, match=r"^530 "):
             client.login("ann", "wrong")
@@ -137,8 +145,8 @@ def test_a_picture_that_does_not_arrive_in_time_is_rejected(tmp_path: Path) -> N
     listener.stop()
 
 
-def test_nothing_is_read_before_stor(listener: WebcamListener) -> None:
-    client = listener.login()
+def test_nothing_is_read_before_stor(shared: WebcamListener) -> None:
+    client = shared.login()
     host, port = client.makepasv()
     with socket.create_connection((host, port), 5) as data:
         data.settimeout(0.5)

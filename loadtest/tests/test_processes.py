@@ -129,7 +129,7 @@ def started(site: FakeSite | None = None, **variables: str) -> Iterator[None]:
             return is_healthy(**variables).returncode == 0
 
         try:
-            wait_until(ready, within=60, every=0.2)
+            wait_until(ready, within=60, every=0.5)  # the check is a process of its own
             yield
         finally:
             locust.terminate()
