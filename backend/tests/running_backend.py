@@ -114,7 +114,7 @@ class Backend(Program):
         }
         if forked:
             self.log = folder / "log"
-            self.process = Forked(command, self.env, self.log)  # type: ignore[assignment]
+            self.process = Forked(command, self.env, self.log)
         else:
             super().__init__([sys.executable, *command], self.env, folder / "log")
         self.wait_for(lambda: '"event": "ready"' in self.log.read_text())

@@ -17,7 +17,7 @@ from upstage.net import webcam
 def listener(tmp_path: Path) -> Iterator[WebcamListener]:
     listener = WebcamListener(tmp_path)
     yield listener
-    if listener.process.exitcode is None:
+    if listener.process.poll() is None:
         listener.stop()
 
 

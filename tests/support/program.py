@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from support.origin import Origin
 from support.wait import wait_until
@@ -16,8 +16,21 @@ from support.wait import wait_until
 PATH = f"{Path(__file__).parents[2] / 'native' / 'bin'}:{os.environ['PATH']}:/usr/sbin"
 
 
+class Process(Protocol):
+    """What is used of `subprocess.Popen`."""
+
+    pid: int
+
+    def poll(self) -> int | None: ...
+    def terminate(self) -> None: ...
+    def kill(self) -> None: ...
+    def wait(self, timeout: float) -> int: ...
+
+
 class Program:
     """A process; its output goes to a log of its own."""
+
+    process: Process
 
     def __init__(self, command: Sequence[str | Path], environment: Mapping[str, str], log: Path) -> None:
         self.log = log
