@@ -192,10 +192,8 @@ def squat(network: str, address: str, image: str) -> list[str]:
     raise AssertionError(f"{address} is not free on {network}")
 
 
-@pytest.mark.parametrize(
-    "service",
-    ["backend", *(pytest.param(name, marks=pytest.mark.slow) for name in ("nginx", "varnish", "policyd"))],
-)
+@pytest.mark.slow  # nginx/tests/test_addresses.py: a name that is resolved again
+@pytest.mark.parametrize("service", ["nginx", "varnish", "backend", "policyd"])
 def test_a_recreated_container_is_found_under_its_new_address(stack: Stack, service: str) -> None:
     others = {name: inspect(stack, name)["State"]["StartedAt"] for name in SERVICES if name != service}
     before = inspect(stack, service)["NetworkSettings"]["Networks"]

@@ -8,7 +8,7 @@ from stack import Stack
 
 pytestmark = pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
 SIZES = Sizes(files=150, slow=600, seconds=8, crowd=150, crowd_seconds=3, urls=5000, viewer_seconds=6)
-QUICK = ("files", "crowd")
+QUICK = ("files",)
 
 
 @pytest.mark.parametrize(

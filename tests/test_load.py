@@ -18,6 +18,7 @@ from support.wait import wait_until
 ROWS = ("GET /stages/demo", "stage join", "stage chat", "stage heard", "ws join", "ws heard", "policy policy")
 
 
+@pytest.mark.slow  # half a minute
 def test_a_healthy_stack_passes(stack: Stack) -> None:
     reports = REPO / ".run" / stack.project / "load"
     # Left by an earlier run; the globs below must not find it.
@@ -70,7 +71,6 @@ def rows(page: Page) -> dict[str, int]:
     return found
 
 
-@pytest.mark.slow
 def test_the_web_ui_shows_requests_caches_and_verdict(stack: Stack, browser: Browser) -> None:
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     complaints: list[str] = []

@@ -62,6 +62,7 @@ def test_logs_follow_every_service(stack: Stack) -> None:
     assert not missing
 
 
+@pytest.mark.slow
 def test_up_again_changes_nothing_and_says_the_same(stack: Stack) -> None:
     started = time.monotonic()
     again = stack.make("up")

@@ -96,11 +96,11 @@ def test_a_scene(stack: Stack, enter: Enter, complaints: list[str]) -> None:
     held = bob.locator("#avatar-tray .thing", has_text="Harlequin")
     expect(held).to_have_attribute("aria-disabled", "true")
 
-    bob.mouse.click(*point(bob, 280, 150))
+    bob.mouse.click(*point(bob, 190, 150))  # near: she walks
     for page in pages:
         expect(page.locator(f"{DIVA}.walking")).to_be_visible()
     for page in pages:
-        expect(page.locator(DIVA)).to_have_attribute("style", re.compile("--x: 280"))
+        expect(page.locator(DIVA)).to_have_attribute("style", re.compile("--x: 190"))
         expect(page.locator(f"{DIVA}.walking")).to_have_count(0)
     drag(amy, 60, 120)
     place = amy.locator(HARLEQUIN)

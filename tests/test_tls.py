@@ -17,7 +17,6 @@ def test_the_certificate_is_kept_over_a_restart(stack: Stack) -> None:
     assert ssl.get_server_certificate(address) == before
 
 
-@pytest.mark.smoke
 def test_the_stage_works_over_https(stack: Stack, browser: Browser) -> None:
     context = browser.new_context(ignore_https_errors=True)
     page = context.new_page()
