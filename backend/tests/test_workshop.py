@@ -165,7 +165,8 @@ def test_a_cache_that_does_not_purge_is_reported(editor: Editor, cache: PurgedCa
         assert editor.upload(f"{MEDIA}/{cup}", DRAWING).headers["location"].endswith("?said=not-purged")
     finally:
         cache.status = "200 Purged"
-    assert len(cache.tags) == before + 2
+    # Two attempts; changes of other files may be repeated at any time.
+    assert cache.tags[before:].count(tag_of(cup)) == 2
     assert b"could not be purged" in editor.get(f"{MEDIA}/{cup}?said=not-purged").body
 
 
