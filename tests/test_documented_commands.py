@@ -11,13 +11,16 @@ import os
 import re
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from stack import PROJECT, REPO, Stack
 from support.ports import free_ports
+from support.wait import wait_until
 
 PAGES = [
     str(page.relative_to(REPO))
@@ -140,23 +143,38 @@ def other() -> Iterator[Stack]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", starts())
-def test_start(other: Stack, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start(other: Stack, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The site answers, and so do the services of the extras in the command."""
     if "native" in command:
         other.make("clean")
     if port := re.search(r"HTTP_PORT=(\d+)", command):
         monkeypatch.setitem(other.ports, "HTTP_PORT", int(port[1]))
-    with subprocess.Popen(
-        ["bash", "-c", command], cwd=REPO, env=other.environment, start_new_session=True
-    ) as run:
-        attached = command == "docker compose up"
+    log = tmp_path / "log"
+    attached = command == "docker compose up"
+    with (
+        log.open("w") as output,
+        subprocess.Popen(
+            ["bash", "-c", command],
+            cwd=REPO,
+            env=other.environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as run,
+    ):
         try:
-            if not attached:
-                assert run.wait(300) == 0
+            if attached:
+                wait_until(lambda: "Attaching to" in log.read_text(), within=120)
+            else:
+                assert run.wait(300) == 0, log.read_text()
             other.wait_until_ready()
         finally:
             if attached:
                 os.killpg(run.pid, signal.SIGINT)  # Ctrl-C
+                killer = threading.Timer(60, os.killpg, (run.pid, signal.SIGKILL))
+                killer.start()
+                run.wait()
+                killer.cancel()
     extras = re.findall(r"extras/(\w+)", command) + re.findall(r"EXTRAS=(\S+)", command)
     if extras:
         services = other.compose("ps", "--services", "--status", "running")
