@@ -172,6 +172,12 @@ class Stack:
         """The admin's password as `make up` printed it."""
         return self.printed.split("password: ")[1].split()[0]
 
+    def log_of(self, service: str) -> str:
+        """All that a service has printed."""
+        if self.mode == "containers":
+            return self.compose("logs", "--no-log-prefix", "--no-color", service)
+        return Path(f"/tmp/proscenium-{os.getuid()}", self.project, "log", f"{service}.log").read_text()
+
     def log(self) -> str:
         """The end of every service's log."""
         if self.mode == "containers":

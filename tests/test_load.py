@@ -1,11 +1,9 @@
 """Locust in the stack: the verdict of `make load`, and the web UI in a browser."""
 
 import json
-import os
 import re
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 import requests
@@ -112,10 +110,7 @@ def test_the_web_ui_shows_requests_caches_and_verdict(stack: Stack, browser: Bro
 
 def requests_since(stack: Stack, moment: str) -> int:
     """The number of requests in the backend's log since that moment, written like the log's timestamps."""
-    if stack.mode == "containers":
-        log = stack.compose("logs", "--no-log-prefix", "--no-color", "backend")
-    else:
-        log = Path(f"/tmp/proscenium-{os.getuid()}", stack.project, "log", "backend.log").read_text()
+    log = stack.log_of("backend")
     lines = [json.loads(line) for line in log.splitlines() if '"event": "request"' in line]
     return sum(line["time"] >= moment for line in lines)
 
