@@ -190,7 +190,7 @@ def test_a_webcam_is_an_avatar(stack: Stack, player: str, visit: Visit, complain
     answer = stack.get(f"/media/video/{player}.jpg")
     assert answer.content == red
     assert "hit" not in answer.headers["Cache-Status"].split(";")[1]
-    assert stack.get("/media/video/nobody.jpg").status_code == 404
+    assert stack.get("/media/video/unknown.jpg").status_code == 404
 
     stage = "/admin/workshop/stages/rehearsal"
     answered = Editor(stack, player).post(

@@ -49,7 +49,7 @@ TABLE = [
     ("/nothing", "GET", {}, 404),
     ("/media/nothing.png", "GET", {}, 404),
     ("/speech/utter-1.mp3", "GET", {}, 404),
-    ("/media/video/nobody.jpg", "GET", {}, 404),
+    ("/media/video/unknown.jpg", "GET", {}, 404),
     ("/script/0123456789ab/main.js", "GET", {}, 404),
     ("/", "POST", {}, 405),
     (FILE, "PUT", {}, 405),

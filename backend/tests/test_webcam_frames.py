@@ -51,7 +51,7 @@ def camera(tmp_path: Path) -> Camera:
 def test_no_wait_without_a_viewer_for_a_new_one_or_without_a_frame(camera: Camera) -> None:
     for _ in range(2):
         assert camera.ask("") == [0]
-        assert camera.ask("v", "nobody.jpg") == [0]
+        assert camera.ask("v", "unknown.jpg") == [0]
     assert camera.ask("one") == [0]
     assert camera.ask("two") == [0]
     assert camera.frames.waiting == 0

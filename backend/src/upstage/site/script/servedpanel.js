@@ -1,4 +1,4 @@
-// The panel "House lights": shows which server sent each file of this page, and how long it took.
+// The panel of responses: which server sent each file of this page, and how long it took.
 
 import { STATIONS, served } from "./served.js";
 
