@@ -18,7 +18,7 @@ from support.wait import wait_until
 REPO = Path(__file__).resolve().parent.parent
 # Two checkouts can be tested at the same time under two project names.
 PROJECT = os.environ.get("COMPOSE_PROJECT_NAME", "proscenium") + "-test"
-PORTS = ("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "SECOND_SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")
+PORTS = ("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "SECOND_SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT", "WEB_PORT")
 
 # Variables that `make test` itself has set, or that a test sets.
 NOT_INHERITED = {

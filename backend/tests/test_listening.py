@@ -117,7 +117,11 @@ def test_websockets_are_served_on_a_unix_socket(backend: Backend, folder: Path) 
 
 def test_the_health_check_covers_unix_sockets(backend: Backend, folder: Path) -> None:
     assert backend.upstage("healthcheck") == (0, "", "")
-    for name in ("backend-stage.sock", "backend.sock"):  # the server must stop without them: see the fixture
+    for name in (
+        "backend-direct.sock",
+        "backend-stage.sock",
+        "backend.sock",
+    ):  # the server must stop without them: see the fixture
         (folder / name).unlink()
         status, _, errors = backend.upstage("healthcheck")
         assert status == 1
@@ -127,7 +131,7 @@ def test_the_health_check_covers_unix_sockets(backend: Backend, folder: Path) ->
 def test_the_sockets_of_a_killed_server_are_replaced(tmp_path: Path, folder: Path) -> None:
     server = Backend(tmp_path, UPSTAGE_SOCKETS=f"{folder}/backend")
     server.kill()
-    assert len(list(folder.iterdir())) == 2
+    assert len(list(folder.iterdir())) == 3
     again = Backend(tmp_path, UPSTAGE_SOCKETS=f"{folder}/backend")
     assert request(folder / "backend.sock", "/health").status == 200
     assert again.stop() == 0
@@ -157,15 +161,16 @@ def test_a_path_in_use_prevents_the_start_and_is_not_changed(tmp_path: Path, fol
         connect(folder / "c.sock").close()
 
 
-@pytest.mark.parametrize("text", ["run/backend", "/" + "x" * 96])
+@pytest.mark.parametrize("text", ["run/backend", "/" + "x" * 95])
 def test_invalid_socket_paths_are_rejected(text: str) -> None:
-    with pytest.raises(SettingsError, match=r"UPSTAGE_SOCKETS=.*: expected the beginning of two absolute"):
+    with pytest.raises(SettingsError, match=r"UPSTAGE_SOCKETS=.*: expected the beginning of absolute"):
         from_environment({"UPSTAGE_SOCKETS": text})
 
 
-def test_both_socket_paths_have_one_prefix() -> None:
+def test_all_socket_paths_have_one_prefix() -> None:
     assert from_environment({"UPSTAGE_SOCKETS": ""}).sockets is None
-    assert from_environment({"UPSTAGE_SOCKETS": "/" + "x" * 95}).sockets
+    assert from_environment({"UPSTAGE_SOCKETS": "/" + "x" * 94}).sockets
     sockets = Sockets(Path("/run/proscenium/backend"))
     assert str(sockets.web) == "/run/proscenium/backend.sock"
     assert str(sockets.stage) == "/run/proscenium/backend-stage.sock"
+    assert str(sockets.direct) == "/run/proscenium/backend-direct.sock"

@@ -24,12 +24,14 @@ set -a
 VARNISH_SERVER=$(server "$VARNISH_ADDRESS")
 BACKEND_SERVER=$(server "$BACKEND_ADDRESS")
 BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")
+BACKEND_DIRECT_SERVER=$(server "$BACKEND_DIRECT_ADDRESS")
 MIRROR_SERVER=$(server "$MIRROR_ADDRESS")
 MIRROR_STAGE_SERVER=$(server "$MIRROR_STAGE_ADDRESS")
 SECOND_SERVER=$(server "$SECOND_ADDRESS")
 SECOND_STAGE_SERVER=$(server "$SECOND_STAGE_ADDRESS")
 
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
+DIRECT_LISTENERS=$(printf 'listen %s; ' $LISTEN_DIRECT)
 
 # The name servers of this machine or container: Docker's is 127.0.0.11, Podman has one for each network. nginx wants an
 # IPv6 address in brackets and knows no zone (fe80::1%eth0).

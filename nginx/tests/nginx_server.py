@@ -15,7 +15,7 @@ from support.program import Service
 NGINX = Path(__file__).resolve().parent.parent
 LISTENERS = (
     *("LISTEN_HTTP", "LISTEN_HTTPS", "LISTEN_LOAD", "LISTEN_STAGE", "LISTEN_LOAD_STAGE"),
-    *("LISTEN_POLICY", "LISTEN_LOAD_POLICY", "LISTEN_LOCUST", "LISTEN_SECOND_STAGE"),
+    *("LISTEN_POLICY", "LISTEN_LOAD_POLICY", "LISTEN_LOCUST", "LISTEN_DIRECT", "LISTEN_SECOND_STAGE"),
 )
 
 
@@ -34,23 +34,25 @@ class NginxServer(Service):
         self.backend = Origin("backend", self.sockets / "backend.sock")
         self.metrics = Origin("metrics")
         self.backend_stage = EchoServer("stage", self.sockets / "backend-stage.sock")
+        self.backend_direct = EchoServer("direct", self.sockets / "backend-direct.sock")
         self.policyd = EchoServer("policyd")
         self.locust = EchoServer("locust")
         self.origins = [
             *(self.varnish, self.varnish_tcp, self.backend, self.metrics),
-            *(self.backend_stage, self.policyd, self.locust),
+            *(self.backend_stage, self.backend_direct, self.policyd, self.locust),
         ]
         # All of 127.0.0.0/8 is loopback. On an address of its own, no client's connection has the port.
         self.address = f"127.{random.randint(64, 254)}.{random.randint(1, 254)}.{random.randint(1, 254)}"
         ports = free_ports(len(LISTENERS), self.address)
         self.public, self.https, self.load, self.stage, self.load_stage = ports[:5]
-        self.policy, self.load_policy, self.locust_page, self.second_stage = ports[5:]
+        self.policy, self.load_policy, self.locust_page, self.direct, self.second_stage = ports[5:]
         self.settings = {
             **{name: f"{self.address}:{port}" for name, port in zip(LISTENERS, ports, strict=True)},
             "VARNISH_ADDRESS": self.varnish.address,
             "VARNISH_TCP_ADDRESS": self.varnish_tcp.address,
             "BACKEND_ADDRESS": self.backend.address,
             "BACKEND_STAGE_ADDRESS": self.backend_stage.address,
+            "BACKEND_DIRECT_ADDRESS": self.backend_direct.address,
             "BACKEND_METRICS_ADDRESS": self.metrics.address,
             "POLICYD_ADDRESS": self.policyd.address,
             "LOCUST_ADDRESS": self.locust.address,

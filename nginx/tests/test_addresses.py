@@ -17,6 +17,7 @@ def over_tcp(fresh: NginxServer) -> Iterator[dict[str, Origin]]:
         "VARNISH_ADDRESS": Origin("varnish"),
         "BACKEND_ADDRESS": Origin("backend"),
         "BACKEND_STAGE_ADDRESS": EchoServer("stage"),
+        "BACKEND_DIRECT_ADDRESS": EchoServer("direct"),
         "MIRROR_ADDRESS": Origin("mirror"),
         "MIRROR_STAGE_ADDRESS": EchoServer("mirror's stage"),
         "SECOND_ADDRESS": Origin("second"),
@@ -48,7 +49,7 @@ def everything_answers(server: NginxServer) -> bool:
         assert server.request("/ws", host).text == expected
     assert server.request("/media/video/a.jpg", "second.localhost").text == "second"
     assert server.request("/.nginx/backend", port=server.load).text == "metrics"
-    for port in (server.stage, server.second_stage):
+    for port in (server.stage, server.second_stage, server.direct):
         assert first_line(server, port).startswith(b"PROXY TCP4 ")
     for port in (server.policy, server.locust_page):
         with server.connect(port) as connection:

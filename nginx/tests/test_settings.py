@@ -24,6 +24,8 @@ from support.program import PATH
         ("SERVER_NAMES", "a.example\nb.example"),
         ("LISTEN_HTTP", "all"),
         ("LISTEN_STAGE", "localhost:7230"),
+        ("LISTEN_DIRECT", "8081,8181"),
+        ("LISTEN_DIRECT", "8081 8181; proxy_pass x"),
         ("VARNISH_ADDRESS", "/run/varnish.sock"),
         ("BACKEND_ADDRESS", "backend"),
         ("BACKEND_STAGE_ADDRESS", "unix:/run/x;error_log"),

@@ -5,6 +5,7 @@ import re
 import socket
 
 from nginx_server import NginxServer
+from support.ports import free_ports
 from support.wait import wait_until
 
 SETTINGS = {"CLIENT_STAGE_CONNECTIONS": "350"}
@@ -18,6 +19,35 @@ def test_the_stage_gets_the_clients_address_and_then_every_byte(server: NginxSer
         assert stream.read(12) == b"MODE=JOIN\0\xff\0"
     (line,) = wait_until(lambda: server.log_lines(f"stream:{server.stage} 200 "))
     assert re.match(r"127\.0\.0\.1 .*in=12 ", line)
+
+
+def test_direct_is_bytes_after_the_clients_address(server: NginxServer) -> None:
+    """Whatever the bytes are: nginx neither reads nor adds a header, and does not look at the Host."""
+    sent = b"GET /%61dmin HTTP/1.1\r\nhost: nobody.example\r\nx-real-ip: 192.0.2.66\r\n\r\n"
+    with server.connect(server.direct) as connection, connection.makefile("rb") as stream:
+        own = connection.getsockname()[1]
+        assert (
+            stream.readline() == f"PROXY TCP4 127.0.0.1 {server.address} {own} {server.direct}\r\n".encode()
+        )
+        connection.sendall(sent)
+        assert stream.read(len(sent)) == sent.upper()
+    assert wait_until(lambda: server.log_lines(f"stream:{server.direct} 200 "))
+
+
+def test_direct_on_two_ports_and_never_with_all_of_nginxs_connections(fresh: NginxServer) -> None:
+    [other] = free_ports(1, fresh.address)
+    fresh.settings["LISTEN_DIRECT"] += f" {fresh.address}:{other}"
+    fresh.edit("streams/direct.conf.template", "limit_conn direct 2000;", "limit_conn direct 20;")
+    fresh.start()
+    assert hold(fresh, other, 15) == 15
+    assert wait_until(lambda: hold(fresh, fresh.direct, 30) == 20)
+
+
+def test_direct_is_no_site_of_the_other_ports(server: NginxServer) -> None:
+    answer = server.request("/", "direct.localhost")
+    assert answer.status == 421
+    assert "make up EXTRAS=direct" in answer.text
+    assert not server.requests
 
 
 def test_the_policy_answers_a_half_closed_connection(server: NginxServer) -> None:

@@ -37,6 +37,7 @@ from upstage.state.seed import ContentError, seed
 from upstage.state.standby import Presence, locked
 from upstage.state.store import Store
 from upstage.web.admin import SiteContext
+from upstage.web.place import Published
 from upstage.web.tree import build_site
 from upstage.web.webcam import Frames
 
@@ -115,7 +116,9 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
     connections = Connections(stages, reactor, max_per_address=settings.connections_per_address)
     frames = Frames(settings.media / "video", reactor)
     pictures = Pictures(settings.media / "video", arrived=state.add_webcam)
-    site = build_site(connections, context, speaker, frames, settings.site, settings.web.port)
+    published = Published(settings.http_port, settings.locust_port, settings.web_port, settings.theatres)
+    site = build_site(connections, context, speaker, frames, settings.site, settings.web.port, published)
+    direct = site.without_proxy(settings.web_port or settings.web.port)
     sources = Sources(
         connections,
         queues={
@@ -142,6 +145,9 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
         services.addService(
             UnixListener(settings.sockets.stage, StageSocketFactory(connections), reactor, proxied=True)
         )
+        services.addService(UnixListener(settings.sockets.direct, direct, reactor, proxied=True))
+    if settings.direct:
+        services.addService(listener(settings.direct.description, direct, reactor))
     if settings.ftp:
         webcams = WebcamFactory(
             check_with(accounts), pictures, reactor, settings.ftp_ports, settings.ftp_address

@@ -56,7 +56,7 @@ def parse_endpoint(variable: str, text: str) -> Endpoint:
 
 @dataclass(frozen=True)
 class Sockets:
-    """The web and the stage listener as Unix sockets, for proxies on the same machine.
+    """The listeners as Unix sockets, for proxies on the same machine.
 
     A path, unlike an address, stays valid when a container is recreated.
     """
@@ -73,16 +73,21 @@ class Sockets:
         """The path of the stage listener: the stage protocol, after a PROXY header."""
         return Path(f"{self.prefix}-stage.sock")
 
+    @property
+    def direct(self) -> Path:
+        """The path of the direct listener: HTTP as the client sent it, after a PROXY header."""
+        return Path(f"{self.prefix}-direct.sock")
+
 
 def parse_sockets(text: str) -> Sockets | None:
-    """Parse the common prefix of both paths; None if empty. Raise SettingsError."""
+    """Parse the common prefix of the paths; None if empty. Raise SettingsError."""
     if not text:
         return None
     sockets = Sockets(Path(text))
-    if not sockets.prefix.is_absolute() or len(bytes(sockets.stage)) > MAX_SOCKET_PATH:
+    if not sockets.prefix.is_absolute() or len(bytes(sockets.direct)) > MAX_SOCKET_PATH:
         raise SettingsError(
-            f"UPSTAGE_SOCKETS={text}: expected the beginning of two absolute paths, such as /run/upstage "
-            f"for /run/upstage.sock and /run/upstage-stage.sock, at most {MAX_SOCKET_PATH} bytes long"
+            f"UPSTAGE_SOCKETS={text}: expected the beginning of absolute paths, such as /run/upstage for "
+            f"/run/upstage.sock and /run/upstage-direct.sock, at most {MAX_SOCKET_PATH} bytes long"
         )
     return sockets
 
@@ -120,6 +125,22 @@ def parse_signup(text: str) -> bool:
     return text == "open"
 
 
+def parse_port(variable: str, text: str) -> int:
+    """Parse a port; raise SettingsError."""
+    port = parse_count(variable, text)
+    if port > 65535:
+        raise SettingsError(f"{variable}={text}: there is no port above 65535")
+    return port
+
+
+def parse_theatres(text: str) -> tuple[str, ...]:
+    """Parse the names of other UpStages, separated by spaces; raise SettingsError."""
+    names = tuple(text.split())
+    if not all(re.fullmatch("[a-z0-9-]{1,63}", name) for name in names):
+        raise SettingsError(f"UPSTAGE_THEATRES={text}: expected names of a-z, 0-9 and -")
+    return names
+
+
 def parse_count(variable: str, text: str) -> int:
     """Parse a number, 1 or more; raise SettingsError."""
     if not re.fullmatch("[0-9]{1,9}", text) or int(text) < 1:
@@ -140,7 +161,13 @@ class Settings:
     purge: tuple[str, int] | None = None  # host and port where the cache in front listens for PURGE
     signup: bool = False  # whether any visitor may create a player account
     connections_per_address: int = MAX_PER_ADDRESS  # of stage clients, over TCP and WebSocket together
-    sockets: Sockets | None = None  # Unix sockets for the web and stage listeners; None: TCP only
+    sockets: Sockets | None = None  # Unix sockets; None: TCP only
+    direct: Endpoint | None = None  # HTTP from clients themselves, whose headers claim nothing; None: no TCP
+    # Where browsers reach the stack that this server is part of, for the links of its pages.
+    http_port: int = 8080  # nginx
+    locust_port: int = 8089
+    web_port: int | None = None  # the direct listener; None: not published
+    theatres: tuple[str, ...] = ()  # other UpStages: `second` for second.localhost
     ftp: Endpoint | None = None  # for webcam programs; None: off
     ftp_ports: range = range(2122, 2132)  # for FTP data connections
     ftp_address: str = ""  # announced for those ports; empty: the address that the client connected to
@@ -176,6 +203,11 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         purge=parse_purge(value("UPSTAGE_PURGE", "")),
         signup=parse_signup(value("UPSTAGE_SIGNUP", "closed")),
         sockets=parse_sockets(value("UPSTAGE_SOCKETS", "")),
+        direct=endpoint("UPSTAGE_DIRECT_ENDPOINT", "") if value("UPSTAGE_DIRECT_ENDPOINT", "") else None,
+        http_port=parse_port("UPSTAGE_HTTP_PORT", value("UPSTAGE_HTTP_PORT", "8080")),
+        locust_port=parse_port("UPSTAGE_LOCUST_PORT", value("UPSTAGE_LOCUST_PORT", "8089")),
+        web_port=parse_port("UPSTAGE_WEB_PORT", port) if (port := value("UPSTAGE_WEB_PORT", "")) else None,
+        theatres=parse_theatres(value("UPSTAGE_THEATRES", "")),
         ftp=endpoint("UPSTAGE_FTP_ENDPOINT", "") if value("UPSTAGE_FTP_ENDPOINT", "") else None,
         ftp_ports=parse_ports("UPSTAGE_FTP_PASSIVE", value("UPSTAGE_FTP_PASSIVE", "2122-2131")),
         ftp_address=parse_ipv4("UPSTAGE_FTP_ADDRESS", value("UPSTAGE_FTP_ADDRESS", "")),

@@ -7,6 +7,8 @@ from pathlib import Path
 from upstage.settings import Settings
 
 TIMEOUT = 3.0  # seconds for each listener
+# Not the shorter UNKNOWN: Twisted 26.10 closes the connection on it.
+PROXY_HEADER = b"PROXY TCP4 127.0.0.1 127.0.0.1 1 1\r\n"
 
 Address = tuple[str, int] | Path  # host and port, or a Unix socket
 
@@ -22,13 +24,16 @@ def check(settings: Settings) -> None:
     if settings.sockets:
         check_web(settings.sockets.web)
         check_stage(settings.sockets.stage, proxied=True)
+        check_web(settings.sockets.direct, proxied=True)
 
 
-def check_web(address: Address) -> None:
+def check_web(address: Address, proxied: bool = False) -> None:
     """GET /health must answer 200."""
     connection = http.client.HTTPConnection("localhost")
     try:
         connection.sock = connect(address)
+        if proxied:
+            connection.sock.sendall(PROXY_HEADER)
         connection.request("GET", "/health")
         status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as error:
@@ -45,8 +50,7 @@ def check_stage(address: Address, proxied: bool) -> None:
     try:
         with connect(address) as connection:
             if proxied:
-                # Not the shorter UNKNOWN: Twisted 26.10 closes the connection on it.
-                connection.sendall(b"PROXY TCP4 127.0.0.1 127.0.0.1 1 1\r\n")
+                connection.sendall(PROXY_HEADER)
             while b"\0" not in greeting and len(greeting) < 100:
                 piece = connection.recv(100)
                 if not piece:

@@ -3,6 +3,7 @@
 import inspect
 import ipaddress
 import re
+import secrets
 import time
 from collections.abc import Coroutine
 from http import HTTPStatus
@@ -32,6 +33,8 @@ HEADERS = {
 # Longer than nginx (30 s) and Varnish (60 s) keep an idle connection, so that they never send a request on a
 # connection that is just being closed here.
 IDLE_TIMEOUT = 75
+# What nginx and Varnish tell this server about a request. From a client it would be a claim.
+FROM_PROXIES = (b"x-real-ip", b"x-forwarded-for", b"x-forwarded-proto", b"x-accel-media", b"x-request-id")
 REQUEST_ID = re.compile(r"[0-9a-zA-Z-]{16,64}")
 
 log = Logger()
@@ -70,9 +73,19 @@ class SiteRequest(server.Request):
         self.began = time.monotonic()
         self.content = BytesIO()
         # Twisted sets the request's own site and path only when the body is complete.
-        bodies: BodyRouter | None = self.channel.site.bodies  # type: ignore[attr-defined]
-        if bodies:
-            self.body = bodies.begin(self, self.channel._path.partition(b"?")[0], length)
+        site: Site = self.channel.site  # type: ignore[attr-defined]
+        if site.direct:
+            self._forget_claims()
+        if site.bodies:
+            self.body = site.bodies.begin(self, self.channel._path.partition(b"?")[0], length)
+
+    def _forget_claims(self) -> None:
+        """Drop the headers of proxies, and name the request as nginx would have done."""
+        for name in FROM_PROXIES:
+            self.requestHeaders.removeHeader(name)
+        request_id = [secrets.token_hex(16).encode()]
+        self.requestHeaders.setRawHeaders(b"x-request-id", request_id)
+        self.responseHeaders.setRawHeaders(b"x-request-id", request_id)
 
     def handleContentChunk(self, data: bytes) -> None:
         """Keep a piece of the body, or drop it: 16 MB sent to a login form must cost no memory."""
@@ -156,8 +169,7 @@ class SiteRequest(server.Request):
         """The client's address as seen by nginx or Varnish; without a proxy, the connection's peer.
 
         Of X-Forwarded-For the last address counts: the proxy in front has added it, the client may have sent
-        the others. A client that bypasses the proxies can forge both, so only the proxies may reach this
-        port.
+        the others. A client could forge both: it may reach the direct listener only.
         """
         claimed = header(self, b"x-real-ip") or header(self, b"x-forwarded-for").rpartition(",")[2].strip()
         try:
@@ -167,8 +179,8 @@ class SiteRequest(server.Request):
 
     @property
     def port(self) -> int:
-        """The port that this request came to; on a Unix socket, the web endpoint's."""
-        return int(getattr(self.getHost(), "port", self.site.port))
+        """The port that this request came to; on a Unix socket or the direct listener, the site's."""
+        return self.site.port if self.site.direct else int(getattr(self.getHost(), "port", self.site.port))
 
     def log_line(self, status: int, aborted: bool = False) -> None:
         """Write this request's log line; nginx and Varnish log the same request ID."""
@@ -189,15 +201,30 @@ class SiteRequest(server.Request):
 
 
 class Site(server.Site):
-    """The web site: adds the headers of every response, and logs it."""
+    """The web site: adds the headers of every response, and logs it.
 
-    def __init__(self, root: Resource, pages: Pages, bodies: BodyRouter | None = None, port: int = 0) -> None:
+    `direct`: clients reach it without a proxy that speaks HTTP, so no header of a request is trusted.
+    """
+
+    def __init__(
+        self,
+        root: Resource,
+        pages: Pages,
+        bodies: BodyRouter | None = None,
+        port: int = 0,
+        direct: bool = False,
+    ) -> None:
         super().__init__(
             root, requestFactory=SiteRequest, parsePOSTFormSubmission=False, timeout=IDLE_TIMEOUT
         )
         self.pages = pages
         self.bodies = bodies
         self.port = port
+        self.direct = direct
+
+    def without_proxy(self, port: int) -> "Site":
+        """Return the same site for a listener that clients reach themselves; redirects name `port`."""
+        return Site(self.resource, self.pages, self.bodies, port, direct=True)
 
     def getResourceFor(self, request: SiteRequest) -> IResource:
         """Find the resource for a request; called first for each request."""

@@ -8,6 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from twisted.web.server import Request
 
 from upstage.web.headers import PAGE_CSP
+from upstage.web.place import Place, Published
 
 ASSET_FOLDERS = ("style", "script", "image")
 
@@ -30,7 +31,8 @@ MESSAGES = {
 class Pages:
     """Templates from `site/templates`; assets from `site/style`, `site/script` and `site/image`."""
 
-    def __init__(self, site: Path) -> None:
+    def __init__(self, site: Path, published: Published | None = None) -> None:
+        self._published = published or Published()
         self.version = _version_of(site)
         # All scripts, for preloading.
         scripts = sorted((site / "script").rglob("*.js"))
@@ -51,7 +53,8 @@ class Pages:
     def render(self, request: Request, template: str, **variables: object) -> bytes:
         """Render a template as HTML."""
         request.setHeader(b"content-type", b"text/html; charset=utf-8")
-        return self._templates.get_template(template).render(**variables).encode()
+        place = Place(request, self._published)
+        return self._templates.get_template(template).render(place=place, **variables).encode()
 
     def error(self, request: Request, status: int) -> bytes:
         """Set the status and return its page, which no cache may store."""

@@ -10,6 +10,7 @@ from upstage.net.connection import Connections
 from upstage.web.admin import AdminFolder, Signup, SiteContext
 from upstage.web.files import AssetFolder, MediaFolder, OneFile
 from upstage.web.pages import StagesFolder, StagesPage
+from upstage.web.place import Published
 from upstage.web.request import Node, Site
 from upstage.web.speech import SpeechFolder
 from upstage.web.templates import ASSET_FOLDERS, Pages
@@ -31,11 +32,17 @@ CROSSDOMAIN = b"""\
 
 
 def build_site(
-    connections: Connections, context: SiteContext, speaker: Speaker, frames: Frames, site: Path, port: int
+    connections: Connections,
+    context: SiteContext,
+    speaker: Speaker,
+    frames: Frames,
+    site: Path,
+    port: int,
+    published: Published,
 ) -> Site:
     """Return the web site; `site` has templates and page assets, redirects name `port`."""
     stages = connections.stages
-    pages = Pages(site)
+    pages = Pages(site, published)
     root = Node(pages)
     for name in (b"", b"home"):
         root.putChild(name, StagesPage(pages, stages, "index.html"))

@@ -1,4 +1,5 @@
-// The front page's buttons: request a file and show the response headers that name the server.
+// The front page: its buttons request a file and show the response headers that name the server; its commands name the
+// address in the address bar.
 
 const LONGEST_LIST = 6;
 const list = document.getElementById("answers");
@@ -7,17 +8,28 @@ for (const button of document.querySelectorAll("[data-ask]")) {
   button.addEventListener("click", () => ask(button.dataset.ask));
 }
 
+// UpStage cannot know whether a browser reached nginx over TLS or through a tunnel.
+for (const commands of document.querySelectorAll("[data-origin]")) {
+  const text = commands.textContent.replaceAll(commands.dataset.origin, location.origin);
+  // -k: nginx's own certificate is signed by no authority.
+  commands.textContent = location.protocol === "https:" ? text.replaceAll("curl -I", "curl -kI") : text;
+}
+
 async function ask(url) {
   const started = performance.now();
   try {
     // HEAD fetches the headers only. No cache option: "reload" and "no-store" would send Cache-Control: no-cache,
     // which makes the classic site's Varnish fetch the file again.
     const answer = await fetch(url, { method: "HEAD" });
-    const cache = answer.headers.get("Cache-Status") ?? "no cache on the way: the backend itself";
-    show(url, `${answer.status}`, cache, performance.now() - started);
+    show(url, `${answer.status}`, outcome(answer.headers), performance.now() - started);
   } catch {
     show(url, "–", "no answer", performance.now() - started);
   }
+}
+
+function outcome(headers) {
+  const read = headers.get("Server-Timing")?.includes('nginx;desc="self"');
+  return headers.get("Cache-Status") ?? `no cache on the way: ${read ? "nginx read the file" : "UpStage itself"}`;
 }
 
 function show(url, status, cache, milliseconds) {

@@ -62,15 +62,15 @@ export class ServedPanel {
   #count(files) {
     const counts = Object.fromEntries(Object.keys(STATIONS).map((station) => [station, 0]));
     for (const { station } of files) counts[station] += 1;
-    for (const [station, count] of Object.entries(counts)) {
-      const box = this.#parts.stations.querySelector(`[data-station=${station}]`);
+    for (const box of this.#parts.stations.children) {
+      const count = counts[box.dataset.station];
       box.querySelector("b").textContent = count;
       box.style.setProperty("--share", files.length ? count / files.length : 0);
     }
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    const relieved = this.#dialog.dataset.relieved.replace("{}", counts.nginx + counts.varnish);
     this.#parts.summary.textContent =
-      `${files.length} files, ${size(bytes)} over the network. nginx and Varnish answered ` +
-      `${counts.nginx + counts.varnish} from memory, UpStage had to work for ${counts.upstage}.`;
+      `${files.length} files, ${size(bytes)} over the network. ${relieved}UpStage had to work for ${counts.upstage}.`;
   }
 }
 

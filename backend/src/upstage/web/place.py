@@ -1,0 +1,67 @@
+"""The path that a page took to its client, and the addresses of the same pages over the other paths.
+
+Pages are cached by Host name. So what they say about their path depends on the Host name alone; only the
+direct listener, which has no cache in front, overrides it.
+"""
+
+import ipaddress
+from dataclasses import dataclass
+
+from twisted.web.server import Request
+
+from upstage.web.headers import host_name
+
+SITES = ("classic", "nginx", "static")  # of nginx, each with a path of its own; other names are the default
+
+
+@dataclass(frozen=True)
+class Published:
+    """Where browsers reach the stack that this server is part of."""
+
+    http: int = 8080  # nginx: its sites
+    locust: int = 8089
+    web: int | None = None  # the direct listener; None: not published
+    theatres: tuple[str, ...] = ()  # other UpStages: `second` for second.localhost
+
+
+class Place:
+    """What a template may say about one request's path: `topology` is `default`, `direct` or one of SITES."""
+
+    def __init__(self, request: Request, published: Published) -> None:
+        self.name = host_name(request) or "localhost"
+        self.published = published
+        site, _, domain = self.name.partition(".")
+        self.topology = site if domain == "localhost" and site in SITES else "default"
+        if request.channel.site.direct:  # type: ignore[attr-defined]
+            self.topology = "direct"
+        # On the machine itself; elsewhere, names that end in .localhost mean the reader's own machine.
+        self.local = f".{self.name}".endswith(".localhost") or _is_loopback(self.name)
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port of this page; nginx tells no server behind it whether that was HTTPS."""
+        port = self.published.web if self.topology == "direct" else self.published.http
+        return f"http://{self.name}:{port or self.published.http}"
+
+    def site(self, name: str) -> str:
+        """The front page of one of nginx's sites, for a reader on this machine."""
+        return f"http://{name}:{self.published.http}/"
+
+    @property
+    def direct(self) -> str | None:
+        """The front page of this server itself; None if its port is not published."""
+        if self.published.web is None:
+            return None
+        return f"http://{'direct.localhost' if self.local else self.name}:{self.published.web}/"
+
+    @property
+    def locust(self) -> str:
+        """Locust's page."""
+        return f"http://{'localhost' if self.local else self.name}:{self.published.locust}/"
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False
