@@ -18,7 +18,15 @@ from support.wait import wait_until
 REPO = Path(__file__).resolve().parent.parent
 # Two checkouts can be tested at the same time under two project names.
 PROJECT = os.environ.get("COMPOSE_PROJECT_NAME", "proscenium") + "-test"
-PORTS = ("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "SECOND_SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT", "WEB_PORT")
+PORTS = (
+    "HTTP_PORT",
+    "HTTPS_PORT",
+    "SWF_PORT",
+    "SECOND_SWF_PORT",
+    "POLICY_FILE_PORT",
+    "LOCUST_PORT",
+    "WEB_PORT",
+)
 
 # Variables that `make test` itself has set, or that a test sets.
 NOT_INHERITED = {
@@ -130,9 +138,13 @@ class Stack:
     def _answers(self, host: str) -> bool:
         return self.get("/admin/id", host).status_code == 200
 
+    def port(self, host: str) -> int:
+        """The port on which a host name is served."""
+        return self.ports["WEB_PORT" if host == "direct.localhost" else "HTTP_PORT"]
+
     def url(self, path: str, host: str = "localhost") -> str:
         """The URL of a path, as typed into a browser on this machine."""
-        return f"http://{host}:{self.ports['HTTP_PORT']}{path}"
+        return f"http://{host}:{self.port(host)}{path}"
 
     def get(
         self,
@@ -146,8 +158,8 @@ class Stack:
         `host`; the connection goes to 127.0.0.1, because not every resolver knows *.localhost."""
         return requests.request(
             method,
-            f"http://127.0.0.1:{self.ports['HTTP_PORT']}{path}",
-            headers={"Host": f"{host}:{self.ports['HTTP_PORT']}", **(headers or {})},
+            f"http://127.0.0.1:{self.port(host)}{path}",
+            headers={"Host": f"{host}:{self.port(host)}", **(headers or {})},
             data=data,
             allow_redirects=False,
             timeout=20,
@@ -159,7 +171,7 @@ class Stack:
 
     def web_stage_client(self, host: str = "localhost") -> WebStageClient:
         """A WebSocket to /ws of that host."""
-        return WebStageClient(self.ports["HTTP_PORT"], host)
+        return WebStageClient(self.port(host), host)
 
     def player_key(self, name: str, password: str) -> str:
         """Sign in; return what a player's socket has to send, as /admin/id tells it."""

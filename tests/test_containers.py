@@ -84,6 +84,7 @@ except OSError:
     ("source", "host", "port", "reached"),
     [
         ("locust", "nginx", 8000, True),
+        ("locust", "direct.localhost", 8081, True),
         ("locust", "backend", 8081, False),
         ("locust", "varnish", 8080, False),
         ("locust", "policyd", 3000, False),

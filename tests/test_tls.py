@@ -3,7 +3,7 @@
 import ssl
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from browsing import on_stage
 from stack import Stack
@@ -26,5 +26,8 @@ def test_the_stage_works_over_https(stack: Stack, browser: Browser) -> None:
     on_stage(page)
     protocol = page.evaluate("performance.getEntriesByType('navigation')[0].nextHopProtocol")
     assert protocol == "h2"
+    page.goto(f"https://localhost:{stack.ports['HTTPS_PORT']}/")
+    command = f"curl -kI https://localhost:{stack.ports['HTTPS_PORT']}/media/bench/small.swf"
+    expect(page.locator("[data-origin]")).to_have_text(f"{command}\n{command}")
     assert complaints == []
     context.close()

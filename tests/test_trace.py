@@ -1,6 +1,7 @@
 """`make trace` explains Varnish's log: recorded ones of varnishlog 7.7, then those of the running stack."""
 
 import subprocess
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from stack import REPO, Stack
+from support.ports import free_ports
+from support.wait import wait_until
 
 CAPTURED = Path(__file__).parent / "captured"
 
@@ -89,6 +92,50 @@ def test_passes_404s_and_stale_responses(stack: Stack) -> None:
     assert "detail=stale" in stale, stale
     assert "s ago: served at once, while one request fetches" in stale, stale
     assert stale.index("deliver -> deliver") < stale.index("in the background"), stale
+
+
+def test_a_request_past_nginx_and_varnish(stack: Stack) -> None:
+    path = f"/media/bench/tiny.html?{uuid.uuid4().hex}"
+    straight = stack.make("trace", f"URL={stack.url(path, 'direct.localhost')}")
+    assert "copied the bytes" in straight
+    assert "was not asked: there is no cache on this site" in straight
+    assert straight.split("backend\n")[-1].count(path) == 1, straight
+    [free] = free_ports(1)
+    with pytest.raises(AssertionError, match=r"which is closed\. Type: make up EXTRAS=direct"):
+        stack.make("trace", f"URL={stack.url(path, 'direct.localhost')}", f"WEB_PORT={free}")
+
+
+@pytest.mark.slow
+def test_a_request_that_varnish_never_sees(stack: Stack) -> None:
+    """The reason, for each of them."""
+    by_itself = "answered by itself: with a file from the disk, or a page of its own"
+    no_cache, not_sent = "there is no cache on this site", "nginx did not send it the request"
+    for url, did, why in (
+        (stack.url("/stages/demo", "nginx.localhost"), "", no_cache),
+        (stack.url("/media/fox.svg", "static.localhost"), by_itself, no_cache),
+        (stack.url("/media/video/unknown.jpg"), "", not_sent),
+        (stack.url("/", "nobody.example"), by_itself, not_sent),
+    ):
+        text = stack.make("trace", f"URL={url}")
+        assert f"varnish\n  was not asked: {why}\n" in text, text
+        assert did in text
+
+    # nginx's copies last until the end of the second, so another client has to ask, too. (Of a file that is sent
+    # to every client alike: `make trace` and this client accept different encodings.)
+    done = threading.Event()
+
+    def ask() -> None:
+        while not done.is_set():
+            stack.get("/media/bench/small.swf")
+
+    other = threading.Thread(target=ask)
+    other.start()
+    try:
+        copied = "was not asked: nginx had a copy"
+        assert wait_until(lambda: copied in stack.make("trace", "URL=/media/bench/small.swf"), within=60)
+    finally:
+        done.set()
+        other.join()
 
 
 def test_a_url_that_is_none_is_rejected(stack: Stack) -> None:

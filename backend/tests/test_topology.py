@@ -102,7 +102,7 @@ def test_the_front_page_lists_every_way_and_how_to_open_the_absent_ones(workshop
         "The setup of 2011 nginx → Varnish → UpStage [classic.localhost:8080](http://classic.localhost:8080/)",
         "nginx, no cache nginx → UpStage you are here",
         "Files from nginx nginx → UpStage [static.localhost:8080](http://static.localhost:8080/)",
-        "UpStage alone UpStage make up EXTRAS=direct",
+        "UpStage alone UpStage, as installed in 2011 make up EXTRAS=direct",
         'More theatres beside this one make up THEATRES="second third"',
         "A full house Locust, the load test [localhost:8089](http://localhost:8089/)",
     ]

@@ -1,7 +1,8 @@
-# Explains one request from the output of varnishlog: each step of the VCL, and the reason for it.
+# Explains one request from the output of varnishlog: each step of the VCL, and the reason for it. `unasked` says why
+# there may be no such request.
 BEGIN {
     why["RECV hash"] = "may be in the cache"
-    why["RECV pass"] = "never cached: another method, a private path (routes.vcl), a cookie or Authorization"
+    why["RECV pass"] = "never cached: another method, a private path (passed.vcl), a cookie or Authorization"
     why["RECV pipe"] = "a WebSocket: bytes are copied from here on"
     why["RECV synth"] = "answered by Varnish itself"
     why["RECV vcl"] = "handed over to another VCL (handover.vcl)"
@@ -13,12 +14,13 @@ BEGIN {
     why["BACKEND_FETCH fetch"] = "the backend is asked"
     why["BACKEND_RESPONSE deliver"] = "its response is accepted"
     why["BACKEND_RESPONSE error"] = "its response is an error"
-    why["BACKEND_RESPONSE abandon"] = "its response is an error: the old copy stays"
     why["BACKEND_ERROR retry"] = "the request is repeated once"
     why["BACKEND_ERROR abandon"] = "the old copy stays"
-    why["BACKEND_ERROR deliver"] = "there is no copy to serve"
+    why["BACKEND_ERROR deliver"] = "given up"
     why["DELIVER restart"] = "the fetch has failed: look for an old copy"
+    why["DELIVER synth"] = "the fetch has failed, and a pass has no copy"
     why["DELIVER deliver"] = "sent"
+    why["PIPE pipe"] = "connected to the backend"
     why["SYNTH deliver"] = "Varnish's own page"
 }
 # The log has a fetch after the request that caused it: the later steps of the request are printed last.
@@ -34,6 +36,7 @@ function s(seconds) { return sprintf("%.0f s", seconds) }
 # the backend in parallel, because they could not share a response.
 function fate() {
     if (passed) return "not stored: it is a pass"
+    if (storable == "cacheable" && grace == 0) return "kept for " s(kept) ", and no longer: it must be revalidated"
     if (storable == "cacheable") return "kept for " s(kept) ", and for another " s(grace) " in case the backend fails"
     return "not stored; for " s(kept) " requests for this do not wait for each other (hit-for-miss)"
 }
@@ -45,7 +48,9 @@ $2 == "Begin" && $3 == "bereq" {
     if ($NF == "bgfetch") tell("in the background", "a fetch for later requests")
 }
 $2 == "VCL_call" { step = $3 }
-$2 == "VCL_return" {
+# Varnish computes the key even if it does not look anything up.
+$2 == "VCL_return" && step == "RECV" { cacheable = ($3 == "hash") }
+$2 == "VCL_return" && (step != "HASH" || cacheable) {
     tell(tolower(step) " -> " $3, why[step " " $3])
     if (step == "BACKEND_RESPONSE" && $3 == "deliver") tell("", fate())
 }
@@ -62,5 +67,5 @@ $2 == "TTL" { kept = $4; grace = $5; storable = $NF }
 $2 == "Timestamp" && $3 == "Resp:" { tell("", "done after " ms($5)) }
 END {
     printf "%s", afterwards
-    if (!seen) print "  was not asked"
+    if (!seen) print "  was not asked" (unasked ? ": " unasked : "")
 }

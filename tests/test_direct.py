@@ -1,0 +1,103 @@
+"""direct.localhost, UpStage as installed in 2011, and the badge that says which way a page came."""
+
+import re
+import uuid
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from browsing import PICTURES, on_stage
+from stack import Stack
+from support.wait import wait_until
+
+DIRECT = "direct.localhost"
+BADGES = {
+    "localhost": "default",
+    "upstage.localhost": "default",
+    "127.0.0.1": "default",
+    "classic.localhost": "classic",
+    "nginx.localhost": "nginx",
+    "static.localhost": "static",
+    DIRECT: "direct",
+}
+
+
+@pytest.mark.smoke
+def test_no_response_has_met_a_cache(stack: Stack) -> None:
+    for path in ("/", "/stages/demo", "/media/fox.svg", "/media/bench/big.swf"):
+        responses = [stack.get(path, DIRECT) for _ in range(2)]
+        for response in responses:
+            assert response.status_code == 200
+            assert response.headers["Server"] == "UpStage"
+            assert not response.headers.keys() & {"Cache-Status", "Server-Timing", "Age"}
+    assert responses[0].content == stack.get("/media/bench/big.swf").content
+
+
+@pytest.mark.smoke
+def test_a_player_signs_in_on_upstages_own_port(stack: Stack) -> None:
+    form = {"username": "admin", "password": stack.admin_password}
+    signed_in = stack.get("/admin/login", DIRECT, "POST", data=form)
+    assert signed_in.status_code == 302
+    assert signed_in.headers["Location"] == stack.url("/admin/", DIRECT)
+    session = {"Cookie": signed_in.headers["Set-Cookie"].split(";")[0]}
+    assert "canAdmin=True" in stack.get("/admin/id", DIRECT, headers=session).text
+
+
+def test_one_chat_on_both_sides_of_nginx(stack: Stack) -> None:
+    alone, through = stack.web_stage_client(DIRECT), stack.web_stage_client()
+    for client in (alone, through):
+        client.join()
+    line = uuid.uuid4().hex
+    alone.send("TEXT", msg=line)
+    while through.until("ANONTEXT")[-1]["text"] != line:
+        pass
+    for client in (alone, through):
+        client.close()
+
+
+def test_a_client_is_known_by_its_own_address(stack: Stack) -> None:
+    path = f"/nowhere-{uuid.uuid4().hex}"
+    forged = {"X-Forwarded-For": "192.0.2.66", "X-Real-IP": "192.0.2.66", "X-Request-Id": "f" * 32}
+    request_id = stack.get(path, DIRECT, headers=forged).headers["X-Request-Id"]
+
+    def lines() -> list[str]:
+        return [line for line in stack.log().splitlines() if path in line]
+
+    [line] = wait_until(lines)
+    assert request_id in line
+    assert "192.0.2.66" not in line
+    assert "f" * 32 not in line
+
+
+def test_no_cache_mixes_the_badges(stack: Stack) -> None:
+    """The same pages under every name, often enough to come from every cache."""
+    for _ in range(3):
+        for path in ("/", "/stages/", "/stages/demo"):
+            for host, topology in BADGES.items():
+                page = stack.get(path, host).text
+                assert re.findall(r'data-topology="(\w+)"', page) == [topology], (host, path)
+
+
+def test_the_front_page_leads_to_every_site(stack: Stack) -> None:
+    links = set(re.findall(r'href="(http://[^"]+)"', stack.get("/").text))
+    hosts = ("classic.localhost", "nginx.localhost", "static.localhost", DIRECT)
+    assert links == {stack.url("/", host) for host in hosts} | {
+        f"http://localhost:{stack.ports['LOCUST_PORT']}/"
+    }
+    assert f"curl -I {stack.url('/media/bench/small.swf')}" in stack.get("/").text
+
+
+def test_the_stage_shows_that_upstage_does_it_all(stack: Stack, browser: Browser) -> None:
+    page = browser.new_page(reduced_motion="reduce")
+    page.goto(stack.url("/stages/demo", DIRECT))
+    on_stage(page)
+    page.locator(".badge summary").click()
+    expect(page.locator(".badge")).to_contain_text("This page came straight from the theatre")
+    page.screenshot(path=PICTURES / f"direct-{stack.mode}.png")
+    page.locator(".badge summary").click()
+    page.locator("#served-switch").click()
+    expect(page.locator("#served-stations li")).to_have_count(2)
+    expect(page.locator("#served-summary")).to_have_text(
+        re.compile(r"^(\d+) files, .* over the network\. UpStage had to work for \1\.$")
+    )
+    page.close()
