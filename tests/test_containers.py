@@ -170,7 +170,7 @@ def test_nginx_stops_while_a_stage_socket_is_open(stack: Stack) -> None:
 
 def every_listener_answers(stack: Stack) -> bool:
     """Whether every site answers from the backend, and both stage transports and the policy port answer."""
-    for host in ("localhost", "classic.localhost", "nginx.localhost", "static.localhost"):
+    for host in ("localhost", "classic.localhost", "nginx.localhost", "static.localhost", "direct.localhost"):
         assert stack.get(f"/admin/id?{uuid.uuid4().hex}", host).status_code == 200, host
     for stage in (stack.stage_client(), stack.web_stage_client()):
         stage.join()
@@ -179,6 +179,18 @@ def every_listener_answers(stack: Stack) -> bool:
         policy.sendall(b"<policy-file-request/>\0")
         assert b"cross-domain-policy" in policy.recv(4096)
     return True
+
+
+@pytest.mark.slow
+def test_containers_may_come_back_in_any_order(stack: Stack) -> None:
+    """As after a reboot, when the engine starts them and knows nothing of their dependencies."""
+    services = ("locust", "nginx", "varnish", "policyd", "backend")  # each before what it depends on
+    containers = [inspect(stack, service)["Id"] for service in services]
+    subprocess.run(["docker", "stop", *containers], check=True, stdout=subprocess.DEVNULL)
+    for container in containers:
+        subprocess.run(["docker", "start", container], check=True, stdout=subprocess.DEVNULL)
+        time.sleep(1)
+    wait_until(lambda: every_listener_answers(stack), within=60)
 
 
 def squat(network: str, address: str, image: str) -> list[str]:

@@ -120,8 +120,8 @@ def test_a_request_that_varnish_never_sees(stack: Stack) -> None:
         assert f"varnish\n  was not asked: {why}\n" in text, text
         assert did in text
 
-    # nginx's copies last until the end of the second, so another client has to ask, too. (Of a file that is sent
-    # to every client alike: `make trace` and this client accept different encodings.)
+    # nginx's copies last until the end of the second, so another client has to ask, too. (A file that all
+    # clients get alike: `make trace` and this client accept different encodings.)
     done = threading.Event()
 
     def ask() -> None:

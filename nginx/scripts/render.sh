@@ -31,6 +31,7 @@ SECOND_SERVER=$(server "$SECOND_ADDRESS")
 SECOND_STAGE_SERVER=$(server "$SECOND_STAGE_ADDRESS")
 
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
+# shellcheck disable=SC2086  # several, separated by spaces
 DIRECT_LISTENERS=$(printf 'listen %s; ' $LISTEN_DIRECT)
 
 # The name servers of this machine or container: Docker's is 127.0.0.11, Podman has one for each network. nginx wants an
