@@ -78,6 +78,16 @@ def test_wrong_passwords_count_against_the_address_that_sent_them(backend: Backe
     assert ask(folder / "b-direct.sock", wrong, "192.0.2.8", "POST").status == 401
 
 
+def test_a_client_may_leave_before_its_page_is_rendered(backend: Backend, folder: Path) -> None:
+    """The password is checked meanwhile; then there is no connection to ask which way the page goes."""
+    wrong = message("/admin/login?left", "x", "POST", b"username=nobody&password=wrong", **FORM)
+    with connect(folder / "b-direct.sock") as connection:
+        connection.sendall(b"PROXY TCP4 192.0.2.3 192.0.2.1 4711 8081\r\n" + wrong)
+    wait_until(lambda: any(line.get("aborted") for line in backend.logged("request")))
+    assert ask(folder / "b-direct.sock", wrong, "192.0.2.3", "POST").status == 401  # checked after the first
+    assert not backend.logged("a request failed")
+
+
 def test_redirects_name_the_published_port_as_in_2011(backend: Backend, folder: Path) -> None:
     for host in ("direct.localhost", "stage.example.org:81"):
         moved = direct(folder, "/admin", host)

@@ -32,7 +32,7 @@ class Place:
         self.published = published
         site, _, domain = self.name.partition(".")
         self.topology = site if domain == "localhost" and site in SITES else "default"
-        if request.channel.site.direct:  # type: ignore[attr-defined]
+        if request.site.direct:  # type: ignore[union-attr]
             self.topology = "direct"
         # On the machine itself; elsewhere, names that end in .localhost mean the reader's own machine.
         self.local = f".{self.name}".endswith(".localhost") or _is_loopback(self.name)
