@@ -87,6 +87,19 @@ def test_the_front_page_leads_to_every_site(stack: Stack) -> None:
     assert f"curl -I {stack.url('/media/bench/small.swf')}" in stack.get("/").text
 
 
+def test_the_buttons_of_the_front_page_name_the_server(stack: Stack, browser: Browser) -> None:
+    page = browser.new_page()
+    for host, answer in (
+        ("localhost", re.compile("varnish; ")),
+        ("static.localhost", "no cache on the way: nginx read the file"),
+        (DIRECT, "no cache on the way: UpStage itself"),
+    ):
+        page.goto(stack.url("/", host))
+        page.locator("[data-ask='/media/bench/tiny.html']").click()
+        expect(page.locator("#answers .cache")).to_have_text(answer)
+    page.close()
+
+
 def test_the_stage_shows_that_upstage_does_it_all(stack: Stack, browser: Browser) -> None:
     page = browser.new_page(reduced_motion="reduce")
     page.goto(stack.url("/stages/demo", DIRECT))

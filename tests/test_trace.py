@@ -101,7 +101,7 @@ def test_a_request_past_nginx_and_varnish(stack: Stack) -> None:
     assert "was not asked: there is no cache on this site" in straight
     assert straight.split("backend\n")[-1].count(path) == 1, straight
     [free] = free_ports(1)
-    with pytest.raises(AssertionError, match=r"which is closed\. Type: make up EXTRAS=direct"):
+    with pytest.raises(AssertionError, match=rf"{free}, which is closed\. Type: make up EXTRAS=direct"):
         stack.make("trace", f"URL={stack.url(path, 'direct.localhost')}", f"WEB_PORT={free}")
 
 
@@ -111,6 +111,7 @@ def test_a_request_that_varnish_never_sees(stack: Stack) -> None:
     by_itself = "answered by itself: with a file from the disk, or a page of its own"
     no_cache, not_sent = "there is no cache on this site", "nginx did not send it the request"
     for url, did, why in (
+        (f"http://localhost:{stack.ports['WEB_PORT']}/media/fox.svg", "copied the bytes", no_cache),
         (stack.url("/stages/demo", "nginx.localhost"), "", no_cache),
         (stack.url("/media/fox.svg", "static.localhost"), by_itself, no_cache),
         (stack.url("/media/video/unknown.jpg"), "", not_sent),
