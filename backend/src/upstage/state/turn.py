@@ -21,9 +21,9 @@ class Turn(Service):
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             print(
-                f"upstage: another server serves {data}; this one waits until that one has ended. Two processes "
-                "cannot share a stage. For another UpStage: make up THEATRES=second. For a standby: make up "
-                "EXTRAS=mirror",
+                f"upstage: another server serves {data}; this one waits until that one has ended. "
+                "Two processes cannot share a stage. For another UpStage: make up THEATRES=second. "
+                "For a standby: make up EXTRAS=mirror",
                 file=sys.stderr,
                 flush=True,
             )
