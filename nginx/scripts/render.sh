@@ -49,6 +49,7 @@ MIRROR_STAGE_SERVER=$(server "$MIRROR_STAGE_ADDRESS")
 # sites/default.conf.template, for the stack's own UpStage.
 SITE_NAMES="upstage.localhost localhost 127.0.0.1 [::1] $(other_names | paste -s -d ' ' -)"
 SITE_BACKEND=$(upstream backend "$BACKEND_ADDRESS")
+SITE_METRICS=$BACKEND_METRICS_ADDRESS
 SITE_MEDIA=$MEDIA_FOLDER
 
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
@@ -95,6 +96,7 @@ for name in $THEATRES; do
     THEATRE_LISTEN_LOAD_STAGE=$(listener "$LISTEN_THEATRES_LOAD_STAGE" $number)
     SITE_NAMES=$(theatre_names "$name" | paste -s -d ' ' -)
     SITE_BACKEND=$(upstream "$name" "$(place "$THEATRES_ADDRESS" "$name")")
+    SITE_METRICS=$(place "$THEATRES_METRICS_ADDRESS" "$name")
     SITE_MEDIA=$(place "$THEATRES_MEDIA_FOLDER" "$name")
     set +a
     mkdir -p "$GENERATED_FOLDER/theatres/$name"

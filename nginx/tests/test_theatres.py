@@ -160,11 +160,13 @@ def test_the_users_names_that_begin_with_a_theatres_name_are_its_own(fresh: Ngin
 
 def test_host_names_instead_of_sockets_need_not_be_known_at_the_start(fresh: NginxServer) -> None:
     name_server, site, stage = NameServer(), Origin("second"), EchoServer("stage")
+    metrics = Origin("second's metrics")
     fresh.settings |= {
         "NAME_SERVERS": name_server.address,
         "THEATRES": "second",
         "THEATRES_ADDRESS": f"*.test:{site.port}",
         "THEATRES_STAGE_ADDRESS": f"*.test:{stage.port}",
+        "THEATRES_METRICS_ADDRESS": f"*.test:{metrics.port}",
     }
     try:
         fresh.start()
@@ -172,8 +174,13 @@ def test_host_names_instead_of_sockets_need_not_be_known_at_the_start(fresh: Ngi
         name_server.names = {"second.test": "127.0.0.1"}
         wait_until(lambda: fresh.request("/ws", "second.localhost").text == "second")
         assert stage_of(fresh, fresh.theatres_stage, {"stage": stage}) == "stage"
+        assert (
+            fresh.request("/.nginx/backend", "second.localhost", port=fresh.load).text == "second's metrics"
+        )
+        assert fresh.request("/.nginx/backend", port=fresh.load).text == "metrics"
+        assert fresh.request("/.nginx/backend", "second.localhost").status == 404
     finally:
-        for each in (name_server, site, stage):
+        for each in (name_server, site, stage, metrics):
             each.close()
 
 
