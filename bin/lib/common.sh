@@ -54,6 +54,7 @@ remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 # link to offline/compose.yaml is left out: it is for plain Compose commands, `make` exports the image names.
 users_files=${COMPOSE_FILE:-}
 choose_files() {
+    [ -z "$users_files" ] || return 0
     local extra extras=${EXTRAS:-} known
     COMPOSE_FILE=compose.yaml
     for extra in ${extras//,/ }; do
@@ -68,7 +69,6 @@ choose_files() {
     if [ -e compose.override.yaml ] && [ "$(readlink compose.override.yaml)" != offline/compose.yaml ]; then
         COMPOSE_FILE+=:compose.override.yaml
     fi
-    COMPOSE_FILE=${users_files:-$COMPOSE_FILE}
     export COMPOSE_FILE
 }
 choose_files

@@ -8,7 +8,7 @@ containers_up() {
     quietly "build-$COMPOSE_PROJECT_NAME" docker compose build
     step "Starting the services in the order of their health; missing images are pulled first"
     # --remove-orphans: also removes the containers of extras that are no longer chosen.
-    if ! docker compose up -d --remove-orphans --wait --wait-timeout 120 >".run/logs/up-$COMPOSE_PROJECT_NAME.log" 2>&1; then
+    if ! docker compose up -d --remove-orphans --wait --wait-timeout $((120 + 10 * ${#theatres[@]})) >".run/logs/up-$COMPOSE_PROJECT_NAME.log" 2>&1; then
         tail -n 5 ".run/logs/up-$COMPOSE_PROJECT_NAME.log"
         docker compose ps -a
         docker compose logs --tail 20
