@@ -6,7 +6,7 @@ help: ## print this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Start and stop
-up: ## start the stack and print its addresses (EXTRAS=mirror,...: extras/; MODE=native: without containers)
+up: ## start the stack and print its addresses (EXTRAS=mirror,... THEATRES="second ...": extras/; MODE=native: no containers)
 	@bin/up
 
 down: ## stop it, keep its data

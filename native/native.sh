@@ -11,7 +11,7 @@ PATH=$PATH:/usr/sbin
 
 # Exports the addresses, in native mode only: Compose would take SERVER_NAMES for the user's.
 native_environment() {
-    local file
+    local file theatre
     set -a
     . native/addresses.env
     for file in extras/*/native.env; do
@@ -19,8 +19,11 @@ native_environment() {
         if chosen "${file%/*}/compose.yaml"; then . "$file"; fi
     done
     set +a
+    declare -gA theatre_addresses=()
+    for theatre in $THEATRES; do theatre_addresses[$theatre]=$NATIVE_NET.$((11 + ${#theatre_addresses[@]})); done
     # In the order of their start.
-    native_services=(backend ${MIRROR_ADDRESS:+mirror} ${SECOND_ADDRESS:+second} policyd varnish nginx locust)
+    # shellcheck disable=SC2206  # names without white space
+    native_services=(backend ${MIRROR_ADDRESS:+mirror} $THEATRES policyd varnish nginx locust)
 }
 
 supervisorctl() { .venv/bin/supervisorctl -c native/supervisord.conf "$@"; }
@@ -80,6 +83,8 @@ native_up() {
     if native_running; then native_down; fi
     rm -rf "$GENERATED_FOLDER" "$NATIVE_SOCKETS"
     prepare_native_folders
+    theatre_programs >"$NATIVE_RUN/theatres.conf"
+    published_ports | cut -d ' ' -f 2 >"$NATIVE_RUN/ports"
     .venv/bin/supervisord -c native/supervisord.conf
     for service in "${native_services[@]}"; do
         supervisorctl start "$service" >/dev/null & # takes at least a second; the health check is quicker
@@ -88,16 +93,33 @@ native_up() {
     wait
 }
 
+# The theatres' part of supervisord.conf.
+theatre_programs() {
+    local theatre
+    for theatre in $THEATRES; do
+        cat <<END
+[program:$theatre]
+command=sh native/run.sh %(program_name)s ${theatre_addresses[$theatre]}
+autostart=false
+redirect_stderr=true
+stdout_logfile=%(ENV_NATIVE_RUN)s/log/%(program_name)s.log
+stdout_logfile_maxbytes=5MB
+stdout_logfile_backups=1
+
+END
+    done
+}
+
 # The containers' health checks, for processes.
 native_health() {
     case $1 in
     backend) answers "http://$NATIVE_NET.3:8081/health" ;;
     mirror) answers "http://$NATIVE_NET.5:8081/health" ;;
-    second) answers "http://$NATIVE_NET.6:8081/health" ;;
     policyd) PYTHONPATH=policyd/src .venv/bin/python -m policyd check "$NATIVE_NET.4" 3000 ;;
     varnish) answers "http://$VARNISH_LISTEN/.varnish/health" ;;
     nginx) answers "http://$LISTEN_LOAD/.nginx/health" ;;
     locust) answers "http://$LOCUST_ADDRESS/" ;;
+    *) answers "http://${theatre_addresses[$1]}:8081/health" ;;
     esac >/dev/null 2>&1
 }
 answers() { .venv/bin/python native/health.py "$1"; }
@@ -130,7 +152,12 @@ native_status() {
     done
 }
 native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
-native_password() { PYTHONPATH=backend/src .venv/bin/python -m upstage admin-password; }
+# The ports of this machine that the stack has.
+native_ports() { if native_running; then cat "$NATIVE_RUN/ports"; fi; }
+native_password() (
+    if [ "$1" != backend ]; then export UPSTAGE_DATA="$NATIVE_DATA/$1-upstage"; fi
+    PYTHONPATH=backend/src .venv/bin/python -m upstage admin-password
+)
 native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
 native_load() { (export LOADTEST_REPORTS=$PWD/$state/load && cd loadtest && ../.venv/bin/locust "${load_run[@]}"); }
 native_log() { tail -n 1000 "$NATIVE_RUN/log/$1.log"; }

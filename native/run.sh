@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh SERVICE: runs that service's program for supervisord, as compose.yaml does in a container. The addresses come
-# from addresses.env.
+# from addresses.env. A theatre has its loopback address as a second argument.
 set -eu
 
 # backend NAME ADDRESS: an UpStage server with sockets and an address of its own.
@@ -15,10 +15,6 @@ backend() {
 case $1 in
 backend) backend backend "$NATIVE_NET.3" ;;
 mirror) backend mirror "$NATIVE_NET.5" ;;
-second)
-    export UPSTAGE_DATA="$NATIVE_DATA/second-upstage" UPSTAGE_MEDIA="$NATIVE_DATA/second-media"
-    backend second "$NATIVE_NET.6"
-    ;;
 policyd)
     export PYTHONPATH=policyd/src
     exec .venv/bin/python -m policyd --host "$NATIVE_NET.4" --port 3000 --file policyd/flashpolicy.xml
@@ -26,4 +22,8 @@ policyd)
 varnish) exec sh "$NATIVE_RUN/varnish/start.sh" ;;
 nginx) PATH=$PWD/native/bin:$PATH exec sh nginx/start.sh ;;
 locust) PATH=$PWD/.venv/bin:$PATH exec sh loadtest/start.sh ;;
+*)
+    export UPSTAGE_DATA="$NATIVE_DATA/$1-upstage" UPSTAGE_MEDIA="$NATIVE_DATA/$1-media"
+    backend "$1" "$2"
+    ;;
 esac

@@ -35,7 +35,8 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
     stack = Stack(mode, STACKS[mode])
     ftp, passive = free_ports(2)
     stack.settings |= {
-        "EXTRAS": "direct,webcam,second,inspect",
+        "EXTRAS": "direct,webcam,inspect",
+        "THEATRES": "second",
         "HEALTH_INTERVAL": "1s",  # services start in the order of their health: less waiting
         "FTP_PORT": str(ftp),
         "FTP_PASSIVE_PORTS": f"{passive}-{passive}",

@@ -19,13 +19,8 @@ REPO = Path(__file__).resolve().parent.parent
 # Two checkouts can be tested at the same time under two project names.
 PROJECT = os.environ.get("COMPOSE_PROJECT_NAME", "proscenium") + "-test"
 PORTS = (
-    "HTTP_PORT",
-    "HTTPS_PORT",
-    "SWF_PORT",
-    "SECOND_SWF_PORT",
-    "POLICY_FILE_PORT",
-    "LOCUST_PORT",
-    "WEB_PORT",
+    *("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT", "WEB_PORT"),
+    "THEATRES_SWF_PORT",  # drawn with its neighbour, for a second theatre
 )
 
 # Variables that `make test` itself has set, or that a test sets.
@@ -47,7 +42,7 @@ class Stack:
     mode: str  # "containers" or "native"
     project: str
     ports: dict[str, int] = field(
-        default_factory=lambda: dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
+        default_factory=lambda: dict(zip(PORTS, free_ports(len(PORTS) + 1), strict=False))
     )
     printed: str = ""  # by the first `make up`
     settings: dict[str, str] = field(default_factory=dict)  # any other line of .env
@@ -64,14 +59,16 @@ class Stack:
             "COMPOSE_PROJECT_NAME": self.project,
             "NATIVE_NET": self.native_net,
             "EXTRAS": "",
+            "THEATRES": "",
             **self.settings,
         }
 
     @property
     def compose_files(self) -> list[str]:
-        """What plain Compose commands need in place of EXTRAS."""
+        """What plain Compose commands need in place of EXTRAS and THEATRES."""
         extras = self.settings.get("EXTRAS", "").split(",")
-        return ["compose.yaml", *(f"extras/{extra}/compose.yaml" for extra in extras if extra)]
+        theatres = [f".run/{self.project}/theatres.yaml"] if self.settings.get("THEATRES") else []
+        return ["compose.yaml", *(f"extras/{extra}/compose.yaml" for extra in extras if extra), *theatres]
 
     def make(self, target: str, *settings: str) -> str:
         """Run `make TARGET [NAME=value]`; return what it printed. AssertionError with that on failure."""
@@ -165,9 +162,10 @@ class Stack:
             timeout=20,
         )
 
-    def stage_client(self, port: str = "SWF_PORT") -> StageClient:
-        """A connection to the stage socket; `port` names the published port."""
-        return StageClient(("127.0.0.1", self.ports[port]))
+    def stage_client(self, theatre: int | None = None) -> StageClient:
+        """A connection to the stage socket, or to that of a theatre, by its place in the list, from 0."""
+        port = self.ports["SWF_PORT"] if theatre is None else self.ports["THEATRES_SWF_PORT"] + theatre
+        return StageClient(("127.0.0.1", port))
 
     def web_stage_client(self, host: str = "localhost") -> WebStageClient:
         """A WebSocket to /ws of that host."""

@@ -16,7 +16,7 @@ from support.ports import free_ports
 # The programs that the scripts may expect on any system.
 BASICS = shlex.split("""
     bash sh env id dirname readlink cat grep sed awk find mkdir timeout sleep rm df printf tail date uname
-    cksum tr
+    cksum tr xargs
 """)
 
 
@@ -207,23 +207,24 @@ def test_an_unknown_extra_is_rejected_with_the_known_ones(bare: Path) -> None:
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
     assert "'curtain'" in line
-    assert line.endswith(" inspect mirror second webcam workers.")
+    assert line.endswith(" inspect mirror webcam workers.")
 
 
-def test_the_ports_of_chosen_extras_are_checked(bare: Path) -> None:
+def test_the_ports_of_chosen_extras_and_theatres_are_checked(bare: Path) -> None:
     stage, ftp, passive = free_ports(3)
     settings = {
-        "SECOND_SWF_PORT": str(stage),
+        "THEATRES_SWF_PORT": str(stage - 1),
         "FTP_PORT": str(ftp),
         "FTP_PASSIVE_PORTS": f"{passive}-{passive + 1}",
     }
     with socket.create_server(("127.0.0.1", stage)), socket.create_server(("127.0.0.1", passive)):
         without = run(bare, "doctor", user=None, **settings).stdout
-        report = run(bare, "doctor", user=None, EXTRAS="second,webcam", **settings).stdout.splitlines()
-    assert "SECOND_SWF_PORT" not in without
+        chosen = {"EXTRAS": "webcam", "THEATRES": "second third"}
+        report = run(bare, "doctor", user=None, **chosen, **settings).stdout.splitlines()
+    assert "THEATRES_SWF_PORT" not in without
     assert "FTP" not in without
     moved = f"make up FTP_PASSIVE_PORTS={passive + 1000}-{passive + 1001}"
-    for port, remedy in ((stage, f"make up SECOND_SWF_PORT={stage + 1000}"), (passive, moved)):
+    for port, remedy in ((stage, f"make up THEATRES_SWF_PORT={stage + 999}"), (passive, moved)):
         [line] = [line for line in report if f" {port} " in line]
         assert "taken by another program" in line
         assert line.split("Type: ")[1] == remedy

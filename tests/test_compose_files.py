@@ -12,6 +12,7 @@ from stack import REPO
 from support.checks import check, tracked
 
 EXTRAS = tuple(tracked("extras/*/compose.yaml"))
+THEATRES = "extras/theatres/example.yaml"  # what `make up THEATRES="second third"` writes
 
 
 def merged(environment: dict[str, str], *files: str) -> dict[str, Any]:
@@ -26,10 +27,10 @@ def composed() -> dict:  # type: ignore[type-arg]
     if os.environ.get("ENGINE") == "no":
         pytest.skip("Compose comes with the engine, and none can run here")
     names = {"COMPOSE_PROJECT_NAME": "x", "BACKEND_IMAGE": "", "POLICYD_IMAGE": ""}
-    return merged({**os.environ, **names}, "compose.yaml", *EXTRAS)
+    return merged({**os.environ, **names}, "compose.yaml", *EXTRAS, THEATRES)
 
 
-@pytest.mark.parametrize("extra", ["", *EXTRAS])
+@pytest.mark.parametrize("extra", ["", *EXTRAS, THEATRES])
 def test_compose_accepts_each_extra_without_a_warning(extra: str) -> None:
     if os.environ.get("ENGINE") == "no":
         pytest.skip("Compose comes with the engine, and none can run here")
@@ -68,15 +69,15 @@ def test_both_files_with_the_offline_names_agree() -> None:
         return merged(environment, "compose.yaml", *files)["services"]  # type: ignore[no-any-return]
 
     assert services(ours | offline) == services(ours, "offline/compose.yaml")
-    official = services(ours, *EXTRAS)
-    for name, service in services(ours | offline, *EXTRAS).items():
+    official = services(ours, *EXTRAS, THEATRES)
+    for name, service in services(ours | offline, *EXTRAS, THEATRES).items():
         assert "build" in service or service["image"] != official[name]["image"], name
         assert "build" not in service or service["build"]["args"] != official[name]["build"]["args"], name
 
 
 def test_each_copy_of_the_stack_has_images_of_its_own(composed: dict) -> None:  # type: ignore[type-arg]
     built = {name: service["image"] for name, service in composed["services"].items() if "build" in service}
-    backends = dict.fromkeys(("backend", "mirror", "second"), "x-backend")
+    backends = dict.fromkeys(("backend", "mirror", "second", "third"), "x-backend")
     assert built == {**backends, "policyd": "x-policyd"}
 
 
@@ -114,6 +115,52 @@ def test_no_engines_name_server_is_written_down() -> None:
     for name in tracked("*.conf", "*.sh", "*.vcl", "*compose.yaml"):
         for line in (REPO / name).read_text().splitlines():
             assert "127.0.0.11" not in line.split("#")[0], name
+
+
+def test_theatres_have_data_of_their_own_and_the_proxies_know_them(composed: dict) -> None:  # type: ignore[type-arg]
+    services = composed["services"]
+
+    def mounted(service: str) -> dict[str, str]:
+        return {mount["target"]: mount["source"] for mount in services[service]["volumes"]}
+
+    for name in ("second", "third"):
+        assert mounted(name)["/var/lib/upstage"] == f"{name}-data"
+        assert mounted(name)["/srv/media"] == mounted("nginx")[f"/srv/theatres/{name}"] == f"{name}-media"
+        assert services[name]["environment"]["UPSTAGE_SOCKETS"] == f"/run/proscenium/{name}"
+        assert f"{name}.localhost" in services["nginx"]["networks"]["load"]["aliases"]
+    for service, variable in (
+        ("nginx", "THEATRES"),
+        ("varnish", "THEATRES"),
+        ("locust", "LOADTEST_THEATRES"),
+    ):
+        assert services[service]["environment"][variable] == "second third"
+    published = {port["published"]: port["target"] for port in services["nginx"]["ports"]}
+    assert {"7231": 7231, "7232": 7232}.items() <= published.items()
+
+
+def test_the_memory_limits_add_up_to_what_the_pages_say(composed: dict) -> None:  # type: ignore[type-arg]
+    """In GB, rounded to a tenth."""
+    services = composed["services"]
+
+    def limits(*names: str) -> str:
+        return f"{sum(int(services[name]['mem_limit']) for name in names) / 1e9:.1f} GB"
+
+    assert limits("second") == "0.5 GB"
+    core = limits("nginx", "varnish", "backend", "policyd", "locust")
+    assert f"the containers together are limited to {core}" in (REPO / "README.md").read_text()
+    page = (REPO / "extras" / "theatres" / "README.md").read_text()
+    assert "limited to 0.5 GB" in page
+    assert f"the core's {core}" in page
+
+
+def test_no_theatre_can_take_the_name_of_a_service_or_a_site(composed: dict) -> None:  # type: ignore[type-arg]
+    script = (REPO / "nginx" / "scripts" / "theatres.sh").read_text()
+    [reserved] = re.findall(r"^ +(upstage \|.*?)\)", script, re.M | re.S)
+    sites = "".join(path.read_text() for path in (REPO / "nginx" / "sites").iterdir())
+    sites += (REPO / "nginx" / "scripts" / "render.sh").read_text()
+    taken = {*composed["services"], *re.findall(r"([a-z]+)\.localhost", sites)} - {"second", "third"}
+    assert len(taken) > 8
+    assert taken <= set(re.findall(r"[\w-]+", reserved))
 
 
 def test_every_image_and_host_port_is_a_setting_and_documented() -> None:

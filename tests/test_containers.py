@@ -231,7 +231,8 @@ def who_answers(stack: Stack, host: str = "localhost") -> str:
     marker = f"/nowhere-{uuid.uuid4().hex}"
     assert stack.get(marker, host).status_code == 404
     for _ in range(20):
-        for service in ("backend", *({"mirror", "second"} & set(stack.settings["EXTRAS"].split(",")))):
+        mirror = {"mirror"} & set(stack.settings["EXTRAS"].split(","))
+        for service in ("backend", *mirror, *stack.settings["THEATRES"].split()):
             if marker in stack.compose("logs", "--tail", "50", service):
                 return service
         time.sleep(0.1)
@@ -294,17 +295,25 @@ def test_the_mirror_takes_over_gives_back_and_is_removed(stack: Stack) -> None:
     assert {"second", "webcam", "inspect"} <= set(stack.compose("ps", "--services").split())
 
 
-def test_the_second_backend_has_stages_of_its_own(stack: Stack) -> None:
+def test_a_theatre_has_stages_of_its_own(stack: Stack) -> None:
     stack.compose("exec", "-T", "second", "upstage", "stage", "add", "elsinore", "--name", "Elsinore")
     wait_until(lambda: stack.get("/stages/elsinore", "second.localhost").status_code == 200, within=5)
     assert stack.get("/stages/elsinore").status_code == 404
     assert who_answers(stack, "second.localhost") == "second"
     assert who_answers(stack) == "backend"
     assert stack.get("/media/bench/tiny.html", "second.localhost").status_code == 200
-    # Only the second backend has this stage.
-    for client in (stack.web_stage_client("second.localhost"), stack.stage_client("SECOND_SWF_PORT")):
+    # No other backend has this stage.
+    for client in (stack.web_stage_client("second.localhost"), stack.stage_client(theatre=0)):
         client.join(stage="elsinore")
         client.close()
+
+
+def test_large_media_of_a_theatre_come_from_its_own_volume(stack: Stack) -> None:
+    stack.compose("exec", "-T", "second", "sh", "-c", "head -c 200000 /dev/zero >/srv/media/large.swf")
+    answer = stack.get("/media/large.swf", "second.localhost")
+    assert (answer.status_code, len(answer.content)) == (200, 200_000)
+    assert "nginx; fwd=uri-miss; detail=disk" in answer.headers["Cache-Status"]
+    assert stack.get("/media/large.swf").status_code == 404
 
 
 def test_the_log_of_the_inspector_names_the_real_client(stack: Stack) -> None:

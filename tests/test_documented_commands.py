@@ -26,8 +26,14 @@ PAGES = [
     str(page.relative_to(REPO))
     for page in (REPO / "README.md", *sorted(REPO.glob("docs/*.md")), *sorted(REPO.glob("extras/**/*.md")))
 ]
-PORTS = {"8080": "HTTP_PORT", "8443": "HTTPS_PORT", "7230": "SWF_PORT", "8089": "LOCUST_PORT"}
-PORTS["8081"] = "WEB_PORT"
+PORTS = {
+    "7230": "SWF_PORT",
+    "7231": "THEATRES_SWF_PORT",
+    "8080": "HTTP_PORT",
+    "8081": "WEB_PORT",
+    "8089": "LOCUST_PORT",
+    "8443": "HTTPS_PORT",
+}
 
 # Command: the test that runs it, as file::function below the repository's root.
 ELSEWHERE = {
@@ -47,6 +53,9 @@ ELSEWHERE = {
     "make lab LAB=upstage": "labs/tests/test_lab_stack.py::test_a_lab_from_beginning_to_end",
     "docker compose ps": "tests/test_containers.py::test_plain_compose_commands_work",
     "docker compose logs": "tests/test_containers.py::test_plain_compose_commands_work",
+    "docker compose exec -T second upstage admin-password": (
+        "tests/test_theatres.py::test_one_word_adds_a_theatre_and_without_it_the_data_are_kept"
+    ),
     """\
 echo "a password" | docker compose exec -T backend upstage player add ann --rights act
 sleep 1 # the running backend reads new accounts once a second
@@ -163,6 +172,12 @@ def test_start(other: Stack, command: str, tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setitem(other.ports, "HTTP_PORT", int(port[1]))
     log = tmp_path / "log"
     attached = command == "docker compose up"
+    example = "extras/theatres/example.yaml"
+    if example in command:
+        first = other.ports["THEATRES_SWF_PORT"]
+        own_ports = tmp_path / "example.yaml"
+        own_ports.write_text((REPO / example).read_text().replace(":7231-7232:", f":{first}-{first + 1}:"))
+        command = command.replace(example, str(own_ports))
     with (
         log.open("w") as output,
         subprocess.Popen(
@@ -183,6 +198,8 @@ def test_start(other: Stack, command: str, tmp_path: Path, monkeypatch: pytest.M
             if "native" not in command:
                 extras = re.findall(r"(?:extras/|EXTRAS=)([a-z,]+)", command)
                 expected = set(",".join([*CORE, *extras]).split(",")) - {"direct"}  # opens a port of nginx
+                if "THEATRES" in command or "example" in command:
+                    expected |= {"second", "third"}
                 if attached:  # Services start in the order of their dependencies.
                     wait_until(lambda: running(other) >= expected, within=60)
                 assert running(other) == expected

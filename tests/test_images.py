@@ -21,7 +21,12 @@ pytestmark = [
 CONTRACT: dict[str, dict[str, Any]] = tomllib.loads((REPO / "offline" / "contract.toml").read_text())
 ACCEPTED = [(name, script) for name, terms in CONTRACT.items() for script in terms["accepts"]]
 WRITTEN = ("/etc/nginx/generated", "/var/tmp")  # by nginx's start script; volumes in compose.yaml
-OPTIONAL = ("MIRROR", "MIRROR_STAGE", "SECOND", "SECOND_STAGE")  # files that are read only if these are set
+# Without these, some files are not read.
+OPTIONAL = (
+    "MIRROR_ADDRESS=unix:/run/a.sock",
+    "MIRROR_STAGE_ADDRESS=unix:/run/a.sock",
+    "THEATRES=second third",
+)
 every_image = pytest.mark.parametrize("name", CONTRACT)
 
 
@@ -120,7 +125,7 @@ def test_the_configured_nginx_accepts_our_configuration(images: dict[str, str]) 
     folder = "/etc/nginx/proscenium"
     script = f"cd {folder} && . scripts/render.sh && nginx -t -e stderr -p $PREFIX -c $configuration"
     mounts = (f"--volume={REPO}/nginx:{folder}:ro", *(f"--tmpfs={path}:mode=1777" for path in WRITTEN))
-    optional = [f"--env={name}_ADDRESS=unix:/run/a.sock" for name in OPTIONAL]
+    optional = [f"--env={setting}" for setting in OPTIONAL]
     inside(images["nginx"], script, f"--user={CONTRACT['nginx']['runs_as']}", *mounts, *optional)
 
 

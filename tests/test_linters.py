@@ -52,6 +52,7 @@ def rendered_nginx_config(folder: Path) -> Path:
         "GENERATED_FOLDER": str(folder),
         "CERTIFICATE_FOLDER": str(folder),
         "PREFIX": str(folder),
+        "THEATRES": "second third",
     }
     check("sh", "-c", '. "$(dirname "$0")/scripts/render.sh"', REPO / "nginx" / "start.sh", env=settings)
     return folder / "nginx.conf"

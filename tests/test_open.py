@@ -29,6 +29,14 @@ def test_up_prints_addresses_and_password(stack: Stack) -> None:
         assert expected.replace("…", stack.admin_password) in stack.printed
     assert len(stack.admin_password) >= 12
 
+    [promised, *_] = re.findall(r"```text\n(.*)\n", (REPO / "extras" / "theatres" / "README.md").read_text())
+    for shown, name in (("8080", "HTTP_PORT"), ("7231", "THEATRES_SWF_PORT")):
+        promised = promised.replace(shown, str(stack.ports[name]))
+    [line] = [line for line in stack.printed.splitlines() if "second.localhost" in line]
+    assert line.startswith(promised.removesuffix("…"))
+    assert len(line.split()[-1]) >= 12
+    assert line.split()[-1] != stack.admin_password
+
 
 @pytest.mark.smoke
 def test_every_service_is_healthy(stack: Stack) -> None:

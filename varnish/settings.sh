@@ -17,7 +17,10 @@ listen_admin=${VARNISH_LISTEN_ADMIN:-127.0.0.1:8180}
 # Where the backends are: unix:/PATH or HOST:PORT.
 backend_address=${BACKEND_ADDRESS:-unix:/run/proscenium/backend.sock}
 mirror_address=${MIRROR_ADDRESS:-}
-second_address=${SECOND_ADDRESS:-}
+
+# Further UpStage instances, separated by spaces; * stands for the name of each.
+theatres=${THEATRES:-}
+theatres_address=${THEATRES_ADDRESS:-unix:/run/proscenium/*.sock}
 
 storage=${VARNISH_STORAGE:-malloc,128m}
 workdir=${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}
@@ -38,8 +41,11 @@ check() {
     done
 }
 check 'VARNISH_LISTEN VARNISH_LISTEN_PURGE VARNISH_LISTEN_ADMIN' '[0-9A-Za-z._-]*:[0-9]{1,5}' ':PORT or ADDRESS:PORT'
-check 'BACKEND_ADDRESS MIRROR_ADDRESS SECOND_ADDRESS' 'unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
+check 'BACKEND_ADDRESS MIRROR_ADDRESS' 'unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
     'unix:/PATH or HOST:PORT'
+check THEATRES '[a-z0-9 -]*' 'names of lower-case letters, digits and hyphens'
+check THEATRES_ADDRESS 'unix:/[^[:space:]"\\:*]*[*][^[:space:]"\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
+    'unix:/PATH or HOST:PORT, with one * for the name'
 check 'VARNISH_LISTEN_SOCKET VARNISH_WORKDIR VARNISH_GENERATED' '/[^[:space:]"\\:,]+' 'an absolute path without spaces'
 
 # Each load has a name of its own: the running version stays until the next one has compiled.
@@ -47,7 +53,7 @@ stamp=$(date +%Y-%m-%d_%H-%M-%S)_$$
 classic=classic_$stamp
 default=default_$stamp
 
-# declare_backend NAME ADDRESS: in VCL. Varnish looks a host name up once, when the VCL is loaded; a path stays right
+# declare_backend NAME ADDRESS LIMITS: in VCL. Varnish looks a host name up once, when the VCL is loaded; a path stays right
 # when the backend's container comes back under another address.
 # https://varnish-cache.org/docs/7.1/reference/vcl-backend.html
 declare_backend() {
@@ -58,8 +64,21 @@ declare_backend() {
     cat <<END
 backend $1 {
     $place
-    include "limits.vcl";
+    include "$3";
     include "probe.vcl";
+}
+END
+}
+
+# declare_theatre NAME: its backend, and the rule that chooses it. The cache key contains the host, so theatres share the
+# cache but no object. nginx lets no other host name through that begins with NAME (nginx/scripts/theatres.sh).
+declare_theatre() {
+    declare_backend "theatre_$1" "${theatres_address%%\**}$1${theatres_address#*\*}" theatre_limits.vcl
+    cat <<END
+sub vcl_recv {
+    if (req.http.Host ~ "(?i)^$1(\.|$)") {
+        set req.backend_hint = theatre_$1;
+    }
 }
 END
 }
@@ -67,16 +86,13 @@ END
 # write_vcl: the two files that differ from one deployment to another. vcl_path names their folder first.
 write_vcl() {
     mkdir -p "$generated"
-    declare_backend upstage "$backend_address" >"$generated/backends.vcl"
+    declare_backend upstage "$backend_address" limits.vcl >"$generated/backends.vcl"
     {
         echo 'include "handover.vcl";'
         if [ "$mirror_address" ]; then
-            declare_backend mirror "$mirror_address"
+            declare_backend mirror "$mirror_address" limits.vcl
             echo 'include "mirror.vcl";'
         fi
-        if [ "$second_address" ]; then
-            declare_backend second "$second_address"
-            echo 'include "second.vcl";'
-        fi
+        for name in $theatres; do declare_theatre "$name"; done
     } >"$generated/extras.vcl"
 }

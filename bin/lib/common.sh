@@ -43,10 +43,20 @@ export BIND_ADDR=${BIND_ADDR:-127.0.0.1}
 ports_in() { sed -n 's/^ *- "${BIND_ADDR:-127.0.0.1}:${\([A-Z_]*\):-\([0-9-]*\)}:.*/\1 \2/p' "$@"; }
 while read -r name default; do export "$name=${!name:-$default}"; done < <(ports_in compose.yaml extras/*/compose.yaml)
 
+# The state of this copy of the stack between commands.
+state=.run/$COMPOSE_PROJECT_NAME
+started_mode() { cat "$state/mode" 2>/dev/null || true; } # containers, native or nothing
+remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
+
+. bin/lib/theatres.sh
+
 # EXTRAS chooses Compose files, unless the user has set COMPOSE_FILE. The user's override comes last, so it wins. The
 # link to offline/compose.yaml is left out: it is for plain Compose commands, `make` exports the image names.
-if [ -z "${COMPOSE_FILE:-}" ]; then
-    COMPOSE_FILE=compose.yaml extras=${EXTRAS:-}
+users_files=${COMPOSE_FILE:-}
+choose_files() {
+    [ -z "$users_files" ] || return 0
+    local extra extras=${EXTRAS:-} known
+    COMPOSE_FILE=compose.yaml
     for extra in ${extras//,/ }; do
         if [ ! -e "extras/$extra/compose.yaml" ]; then
             known=(extras/*/compose.yaml)
@@ -55,18 +65,15 @@ if [ -z "${COMPOSE_FILE:-}" ]; then
         fi
         COMPOSE_FILE+=:extras/$extra/compose.yaml
     done
+    if [ -e "$theatres_file" ]; then COMPOSE_FILE+=:$theatres_file; fi
     if [ -e compose.override.yaml ] && [ "$(readlink compose.override.yaml)" != offline/compose.yaml ]; then
         COMPOSE_FILE+=:compose.override.yaml
     fi
     export COMPOSE_FILE
-fi
+}
+choose_files
 # chosen FILE: succeeds if FILE is one of the Compose files in use.
 chosen() { [[ :$COMPOSE_FILE: == *:"$1":* ]]; }
-
-# The state of this copy of the stack between commands.
-state=.run/$COMPOSE_PROJECT_NAME
-started_mode() { cat "$state/mode" 2>/dev/null || true; } # containers, native or nothing
-remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 
 # Locust's options for `make load`, in either mode.
 # shellcheck disable=SC2034  # used by containers.sh and native/native.sh
@@ -74,13 +81,15 @@ load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --
 
 port_taken() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
 
-# The ports of the Compose files in use, as lines of "variable number"; a range is a line for each port.
+# The ports of the Compose files in use and of the theatres, as lines of "variable number"; a range is a line for each
+# port.
 published_ports() {
     local files name default port
     IFS=: read -ra files <<<"$COMPOSE_FILE"
     ports_in "${files[@]}" | while read -r name default; do
         for ((port = ${!name%-*}; port <= ${!name#*-}; port++)); do echo "$name $port"; done
     done
+    theatre_ports
 }
 
 # other_ports VARIABLE: the setting to type if one of its ports is taken: a thousand higher.

@@ -8,7 +8,7 @@ containers_up() {
     quietly "build-$COMPOSE_PROJECT_NAME" docker compose build
     step "Starting the services in the order of their health; missing images are pulled first"
     # --remove-orphans: also removes the containers of extras that are no longer chosen.
-    if ! docker compose up -d --remove-orphans --wait --wait-timeout 120 >".run/logs/up-$COMPOSE_PROJECT_NAME.log" 2>&1; then
+    if ! docker compose up -d --remove-orphans --wait --wait-timeout $((120 + 10 * ${#theatres[@]})) >".run/logs/up-$COMPOSE_PROJECT_NAME.log" 2>&1; then
         tail -n 5 ".run/logs/up-$COMPOSE_PROJECT_NAME.log"
         docker compose ps -a
         docker compose logs --tail 20
@@ -19,15 +19,20 @@ containers_up() {
 }
 
 containers_down() { quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans; }
-# Names every extra, because one that is no longer chosen may have left a volume.
-containers_clean() (
-    for file in extras/*/compose.yaml; do chosen "$file" || COMPOSE_FILE+=:$file; done
+# Extras and theatres that are no longer chosen may have left volumes, which no file in use names.
+containers_clean() {
     quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans --volumes
-)
+    docker volume ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" | xargs -r docker volume rm >/dev/null
+}
 containers_status() { docker compose ps --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'; }
 containers_logs() { docker compose logs --follow --tail 50; }
-containers_password() { docker compose exec -T backend upstage admin-password; }
+containers_password() { docker compose exec -T "$1" upstage admin-password; }
 containers_locust_account() { docker compose exec -T locust python web_password.py; }
+# The ports of this machine that the stack has.
+containers_ports() {
+    docker compose ps -q 2>/dev/null |
+        xargs -r docker inspect -f '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostPort}}{{end}}{{end}}' || true
+}
 containers_running() { [ -n "$(docker compose ps -q nginx 2>/dev/null)" ]; }
 # Runs a second Locust in the container of the first. A pipe brings its report out: `docker cp` cannot read a tmpfs.
 containers_load() {

@@ -23,7 +23,10 @@ TEXT = "/media/fox.svg"
 LEFT_OUT = {
     "include listeners/http.conf",
     "server_name classic.localhost",
-    "server_name upstage.localhost localhost 127.0.0.1 [::1] MORE",
+    "server_name SITE_NAMES",
+    "set $backend SITE_BACKEND",
+    "set $backend_metrics SITE_METRICS",
+    'set $media "SITE_MEDIA"',
     "limit_conn classic 100",
     "limit_conn classic_total 200",
     "limit_conn uploads 40",
@@ -48,7 +51,7 @@ def directives(site: Path) -> list[str]:
     text = re.sub(
         r"log_format [^;]*;|proxy_redirect [^;]*;|location (= /ws|/admin|/signup|/speech) \{[^}]*}", "", text
     )
-    text = text.replace("${SERVER_NAMES}", "MORE")  # a setting, no block
+    text = re.sub(r"\$\{(\w+)}", r"\1", text)  # settings, no blocks
     words = re.sub(r"[{}]", ";", text)
     return [" ".join(one.split()) for one in words.split(";") if one.strip()]
 

@@ -20,6 +20,25 @@ server() {
     esac
 }
 
+# upstream NAME ADDRESS: what `proxy_pass` names: the block NAME, or a host name itself.
+upstream() {
+    case $(server "$2") in
+    unix:unused) echo "$2" ;;
+    *) echo "$1" ;;
+    esac
+}
+
+# place PATTERN NAME: replaces the * in the pattern of a setting.
+place() { echo "${1%%\**}$2${1#*\*}"; }
+
+# listener LISTENER NUMBER: the same address, that many ports higher.
+listener() {
+    case $1 in
+    *:*) echo "${1%:*}:$((${1##*:} + $2))" ;;
+    *) echo $(($1 + $2)) ;;
+    esac
+}
+
 set -a
 VARNISH_SERVER=$(server "$VARNISH_ADDRESS")
 BACKEND_SERVER=$(server "$BACKEND_ADDRESS")
@@ -27,8 +46,12 @@ BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")
 BACKEND_DIRECT_SERVER=$(server "$BACKEND_DIRECT_ADDRESS")
 MIRROR_SERVER=$(server "$MIRROR_ADDRESS")
 MIRROR_STAGE_SERVER=$(server "$MIRROR_STAGE_ADDRESS")
-SECOND_SERVER=$(server "$SECOND_ADDRESS")
-SECOND_STAGE_SERVER=$(server "$SECOND_STAGE_ADDRESS")
+
+# sites/default.conf.template, for the stack's own UpStage.
+SITE_NAMES="upstage.localhost localhost 127.0.0.1 [::1] $(other_names | paste -s -d ' ' -)"
+SITE_BACKEND=$(upstream backend "$BACKEND_ADDRESS")
+SITE_METRICS=$BACKEND_METRICS_ADDRESS
+SITE_MEDIA=$MEDIA_FOLDER
 
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
 # shellcheck disable=SC2086  # several, separated by spaces
@@ -53,16 +76,36 @@ set +a
 
 command -v envsubst >/dev/null || die "envsubst is missing: apt-get install gettext-base"
 # nginx's own variables are in lower case, so envsubst leaves them alone.
-names=$(env | sed -n 's/^\([A-Z][0-9A-Z_]*\)=.*/${\1}/p')
-rm -rf "$GENERATED_FOLDER/mirror" "$GENERATED_FOLDER/second"
+fill() { envsubst "$(env | sed -n 's/^\([A-Z][0-9A-Z_]*\)=.*/${\1}/p')"; }
+rm -rf "$GENERATED_FOLDER/mirror" "$GENERATED_FOLDER/theatres"
 cp -f --parents -- nginx.conf */*.conf "$GENERATED_FOLDER"
 for file in */*.template; do
     case $file in
     mirror/*) [ "$MIRROR_ADDRESS" ] || continue ;;
-    second/*) [ "$SECOND_ADDRESS" ] || continue ;;
+    theatres/*) continue ;;
     esac
     mkdir -p "$GENERATED_FOLDER/${file%/*}"
-    envsubst "$names" <"$file" >"$GENERATED_FOLDER/${file%.template}"
+    fill <"$file" >"$GENERATED_FOLDER/${file%.template}"
+done
+
+number=0
+for name in $THEATRES; do
+    set -a
+    THEATRE=$name
+    THEATRE_SERVER=$(server "$(place "$THEATRES_ADDRESS" "$name")")
+    THEATRE_STAGE_SERVER=$(server "$(place "$THEATRES_STAGE_ADDRESS" "$name")")
+    THEATRE_STAGE_UPSTREAM=$(upstream "$name" "$(place "$THEATRES_STAGE_ADDRESS" "$name")")
+    THEATRE_LISTEN_STAGE=$(listener "$LISTEN_THEATRES_STAGE" $number)
+    THEATRE_LISTEN_LOAD_STAGE=$(listener "$LISTEN_THEATRES_LOAD_STAGE" $number)
+    SITE_NAMES=$(theatre_names "$name" | paste -s -d ' ' -)
+    SITE_BACKEND=$(upstream "$name" "$(place "$THEATRES_ADDRESS" "$name")")
+    SITE_METRICS=$(place "$THEATRES_METRICS_ADDRESS" "$name")
+    SITE_MEDIA=$(place "$THEATRES_MEDIA_FOLDER" "$name")
+    set +a
+    mkdir -p "$GENERATED_FOLDER/theatres/$name"
+    cat theatres/http.conf.template sites/default.conf.template | fill >"$GENERATED_FOLDER/theatres/$name/http.conf"
+    fill <theatres/stream.conf.template >"$GENERATED_FOLDER/theatres/$name/stream.conf"
+    number=$((number + 1))
 done
 
 # fingerprint: a checksum of everything that nginx reads at startup or reload.

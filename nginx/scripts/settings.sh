@@ -19,7 +19,6 @@ LISTEN_POLICY=${LISTEN_POLICY:-3000}
 LISTEN_LOAD_POLICY=${LISTEN_LOAD_POLICY:-13000}
 LISTEN_LOCUST=${LISTEN_LOCUST:-8089}
 LISTEN_DIRECT=${LISTEN_DIRECT:-8081}
-LISTEN_SECOND_STAGE=${LISTEN_SECOND_STAGE:-7231}
 
 # Where the services are.
 VARNISH_ADDRESS=${VARNISH_ADDRESS:-unix:/run/proscenium/varnish.sock}
@@ -31,11 +30,18 @@ BACKEND_METRICS_ADDRESS=${BACKEND_METRICS_ADDRESS:-backend:9110}
 POLICYD_ADDRESS=${POLICYD_ADDRESS:-policyd:3000}
 LOCUST_ADDRESS=${LOCUST_ADDRESS:-locust:8089}
 
-# Two services that most deployments do not have.
+# A standby, which most deployments do not have.
 MIRROR_ADDRESS=${MIRROR_ADDRESS:-}
 MIRROR_STAGE_ADDRESS=${MIRROR_STAGE_ADDRESS:-}
-SECOND_ADDRESS=${SECOND_ADDRESS:-}
-SECOND_STAGE_ADDRESS=${SECOND_STAGE_ADDRESS:-}
+
+# Further UpStage instances. * stands for the name of each; the ports are the first one's, the others follow.
+THEATRES=${THEATRES:-}
+THEATRES_ADDRESS=${THEATRES_ADDRESS:-unix:/run/proscenium/*.sock}
+THEATRES_STAGE_ADDRESS=${THEATRES_STAGE_ADDRESS:-unix:/run/proscenium/*-stage.sock}
+THEATRES_METRICS_ADDRESS=${THEATRES_METRICS_ADDRESS:-*:9110}
+THEATRES_MEDIA_FOLDER=${THEATRES_MEDIA_FOLDER:-/srv/theatres/*}
+LISTEN_THEATRES_STAGE=${LISTEN_THEATRES_STAGE:-7231}
+LISTEN_THEATRES_LOAD_STAGE=${LISTEN_THEATRES_LOAD_STAGE:-17231}
 
 # Folders.
 MEDIA_FOLDER=${MEDIA_FOLDER:-/srv/media}
@@ -72,19 +78,28 @@ check() {
 
 listener='([0-9.]+:)?[0-9]{1,5}'
 check 'LISTEN_HTTP LISTEN_HTTPS LISTEN_LOAD LISTEN_STAGE LISTEN_LOAD_STAGE LISTEN_POLICY LISTEN_LOAD_POLICY
-    LISTEN_LOCUST LISTEN_SECOND_STAGE' "$listener" 'PORT or ADDRESS:PORT'
+    LISTEN_LOCUST LISTEN_THEATRES_STAGE LISTEN_THEATRES_LOAD_STAGE' "$listener" 'PORT or ADDRESS:PORT'
 check LISTEN_DIRECT "$listener( $listener)*" 'PORT or ADDRESS:PORT, or several of them separated by spaces'
 check 'VARNISH_ADDRESS VARNISH_TCP_ADDRESS BACKEND_ADDRESS BACKEND_STAGE_ADDRESS BACKEND_DIRECT_ADDRESS BACKEND_METRICS_ADDRESS
-    POLICYD_ADDRESS LOCUST_ADDRESS MIRROR_ADDRESS MIRROR_STAGE_ADDRESS SECOND_ADDRESS SECOND_STAGE_ADDRESS' \
+    POLICYD_ADDRESS LOCUST_ADDRESS MIRROR_ADDRESS MIRROR_STAGE_ADDRESS' \
     'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' 'unix:/PATH or HOST:PORT'
+part='[^][:space:]"$;{}\\:*]*'
+check 'THEATRES_ADDRESS THEATRES_STAGE_ADDRESS THEATRES_METRICS_ADDRESS' \
+    "unix:/${part}[*]$part|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}" \
+    'unix:/PATH or HOST:PORT, with one * for the name'
+check THEATRES_MEDIA_FOLDER "/${part}[*]$part" 'an absolute path with one * for the name'
 check 'MEDIA_FOLDER CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX' '/[^"$;{}\\]*' 'an absolute path'
 check 'CLIENT_CONNECTIONS CLIENT_REQUESTS LOGIN_REQUESTS CLIENT_STAGE_CONNECTIONS HTTPS_PORT' '[1-9][0-9]{0,5}' \
     'a whole number from 1 to 999999'
 check HTTPS_REDIRECT 'on|off' 'on or off'
+check THEATRES '.*' 'names separated by spaces'
 check SERVER_NAMES '[]0-9A-Za-z.:_ [*-]+' 'names and addresses separated by spaces'
 
 # pair NAME VALUE NAME VALUE: both are set, or neither.
 pair() { [ "${2:+set}" = "${4:+set}" ] || die "$1 and $3 belong together: set both"; }
 pair TLS_CERTIFICATE "$TLS_CERTIFICATE" TLS_CERTIFICATE_KEY "$TLS_CERTIFICATE_KEY"
 pair MIRROR_ADDRESS "$MIRROR_ADDRESS" MIRROR_STAGE_ADDRESS "$MIRROR_STAGE_ADDRESS"
-pair SECOND_ADDRESS "$SECOND_ADDRESS" SECOND_STAGE_ADDRESS "$SECOND_STAGE_ADDRESS"
+
+. scripts/theatres.sh
+check_theatres
+THEATRES=$(echo "$THEATRES" | awk '{ $1 = $1; print }') # one space between two names

@@ -15,7 +15,8 @@ from support.program import Service
 NGINX = Path(__file__).resolve().parent.parent
 LISTENERS = (
     *("LISTEN_HTTP", "LISTEN_HTTPS", "LISTEN_LOAD", "LISTEN_STAGE", "LISTEN_LOAD_STAGE"),
-    *("LISTEN_POLICY", "LISTEN_LOAD_POLICY", "LISTEN_LOCUST", "LISTEN_DIRECT", "LISTEN_SECOND_STAGE"),
+    *("LISTEN_POLICY", "LISTEN_LOAD_POLICY", "LISTEN_LOCUST", "LISTEN_DIRECT"),
+    *("LISTEN_THEATRES_STAGE", "LISTEN_THEATRES_LOAD_STAGE"),
 )
 
 
@@ -43,9 +44,11 @@ class NginxServer(Service):
         ]
         # All of 127.0.0.0/8 is loopback. On an address of its own, no client's connection has the port.
         self.address = f"127.{random.randint(64, 254)}.{random.randint(1, 254)}.{random.randint(1, 254)}"
-        ports = free_ports(len(LISTENERS), self.address)
+        ports = free_ports(len(LISTENERS) + 2, self.address)
+        del ports[-1], ports[-2]  # for a second theatre
         self.public, self.https, self.load, self.stage, self.load_stage = ports[:5]
-        self.policy, self.load_policy, self.locust_page, self.direct, self.second_stage = ports[5:]
+        self.policy, self.load_policy, self.locust_page, self.direct = ports[5:9]
+        self.theatres_stage, self.theatres_load_stage = ports[9:]  # of the first; the others follow
         self.settings = {
             **{name: f"{self.address}:{port}" for name, port in zip(LISTENERS, ports, strict=True)},
             "VARNISH_ADDRESS": self.varnish.address,
@@ -57,6 +60,9 @@ class NginxServer(Service):
             "POLICYD_ADDRESS": self.policyd.address,
             "LOCUST_ADDRESS": self.locust.address,
             "MEDIA_FOLDER": str(self.media),
+            "THEATRES_ADDRESS": f"unix:{self.sockets}/*.sock",
+            "THEATRES_STAGE_ADDRESS": f"unix:{self.sockets}/*-stage.sock",
+            "THEATRES_MEDIA_FOLDER": f"{self.folder}/theatres/*/media",
             "GENERATED_FOLDER": str(self.generated),
             "CERTIFICATE_FOLDER": str(self.certificates),
             "PREFIX": str(self.folder),

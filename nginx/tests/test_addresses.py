@@ -6,7 +6,7 @@ import pytest
 
 from name_server import NameServer
 from nginx_server import NginxServer
-from support.origin import EchoServer, Origin, Request, response
+from support.origin import EchoServer, Origin
 from support.wait import wait_until
 
 
@@ -20,8 +20,6 @@ def over_tcp(fresh: NginxServer) -> Iterator[dict[str, Origin]]:
         "BACKEND_DIRECT_ADDRESS": EchoServer("direct"),
         "MIRROR_ADDRESS": Origin("mirror"),
         "MIRROR_STAGE_ADDRESS": EchoServer("mirror's stage"),
-        "SECOND_ADDRESS": Origin("second"),
-        "SECOND_STAGE_ADDRESS": EchoServer("second's stage"),
     }
     yield origins
     for origin in origins.values():
@@ -41,15 +39,12 @@ def everything_answers(server: NginxServer) -> bool:
         "classic.localhost": "varnish over TCP",
         "nginx.localhost": "backend",
         "static.localhost": "backend",
-        "second.localhost": "varnish",
     }
     assert {host: server.request("/%41?b=%41", host).text for host in sites} == sites
     for host in sites:
-        expected = "second" if host == "second.localhost" else "backend"
-        assert server.request("/ws", host).text == expected
-    assert server.request("/media/video/a.jpg", "second.localhost").text == "second"
+        assert server.request("/ws", host).text == "backend"
     assert server.request("/.nginx/backend", port=server.load).text == "metrics"
-    for port in (server.stage, server.second_stage, server.direct):
+    for port in (server.stage, server.direct):
         assert first_line(server, port).startswith(b"PROXY TCP4 ")
     for port in (server.policy, server.locust_page):
         with server.connect(port) as connection:
@@ -104,31 +99,7 @@ def test_host_names_are_looked_up_again_and_need_not_be_known_at_the_start(
         name_server.close()
 
 
-def test_an_optional_service_is_left_out_until_its_address_is_set(fresh: NginxServer) -> None:
+def test_the_mirror_is_left_out_until_its_address_is_set(fresh: NginxServer) -> None:
     fresh.start()
-    assert fresh.request("/", "second.localhost").status == 421
-    with pytest.raises(ConnectionRefusedError):
-        fresh.connect(fresh.second_stage)
     assert not (fresh.generated / "mirror").exists()
     assert "backup" not in "".join(path.read_text() for path in (fresh.generated / "upstreams").iterdir())
-
-    second, stage = Origin("second", fresh.sockets / "second.sock"), EchoServer("stage", fresh.sockets / "s")
-    set_ = {"SECOND_ADDRESS": second.address, "SECOND_STAGE_ADDRESS": stage.address}
-    try:
-        assert fresh.run_script("reload.sh", **set_).returncode == 0
-        # For a moment the old workers take connections, too.
-        wait_until(lambda: {fresh.request("/", "second.localhost").text for _ in range(20)} == {"varnish"})
-        assert fresh.varnish.requests[-1].headers["host"] == "second.localhost"
-        assert fresh.request("/ws", "second.localhost").text == "second"
-
-        def moved(_: Request) -> bytes:
-            return response(status="302 Found", location="http://second.localhost:8081/x")
-
-        fresh.varnish.answer = moved
-        assert fresh.request("/", "second.localhost").headers["location"] == "/x"
-        assert first_line(fresh, fresh.second_stage).startswith(b"PROXY TCP4 ")
-        assert fresh.run_script("reload.sh").returncode == 0
-        wait_until(lambda: {fresh.request("/", "second.localhost").status for _ in range(20)} == {421})
-    finally:
-        second.close()
-        stage.close()

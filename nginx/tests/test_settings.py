@@ -31,6 +31,11 @@ from support.program import PATH
         ("BACKEND_STAGE_ADDRESS", "unix:/run/x;error_log"),
         ("POLICYD_ADDRESS", "http://policyd:3000"),
         ("MIRROR_ADDRESS", "mirror:8081/"),
+        ("THEATRES_ADDRESS", "unix:/run/second.sock"),
+        ("THEATRES_ADDRESS", "*:*"),
+        ("THEATRES_STAGE_ADDRESS", "unix:/run/*/*.sock"),
+        ("THEATRES_MEDIA_FOLDER", "/srv/*; error_log"),
+        ("LISTEN_THEATRES_STAGE", "7231-7232"),
         ("MEDIA_FOLDER", "media"),
         ("CERTIFICATE_FOLDER", '/x"; error_log "/y'),
     ],
@@ -45,7 +50,7 @@ def test_a_wrong_setting_is_one_line(fresh: NginxServer, setting: str, value: st
     assert list(fresh.generated.iterdir()) == []
 
 
-@pytest.mark.parametrize("setting", ["MIRROR_ADDRESS", "SECOND_STAGE_ADDRESS"])
+@pytest.mark.parametrize("setting", ["MIRROR_ADDRESS", "MIRROR_STAGE_ADDRESS"])
 def test_half_of_a_pair_of_settings_is_one_line(fresh: NginxServer, setting: str) -> None:
     ended = fresh.run_script("start.sh", **{setting: "unix:/run/x.sock"})
     assert ended.returncode == 1
@@ -126,5 +131,5 @@ def test_the_readme_names_every_file() -> None:
         if folder not in ("tests", "README.md"):
             assert folder in tree, path
             assert (
-                not rest or folder in ("mirror", "second", "sites") or rest[0].split(".")[0] in tree[folder]
+                not rest or folder in ("mirror", "theatres", "sites") or rest[0].split(".")[0] in tree[folder]
             )

@@ -49,7 +49,7 @@ def make_pair(folder: Path, name: str, days: int = 365, subject: str = "theatre.
     "name",
     [
         *("localhost", "upstage.localhost", "classic.localhost", "nginx.localhost", "static.localhost"),
-        *("second.localhost", "127.0.0.1", "::1", "stage.example.org", "192.0.2.7", "2001:db8::7"),
+        *("127.0.0.1", "::1", "stage.example.org", "192.0.2.7", "2001:db8::7"),
         *("any.example.net", "example.com", "www.example.com"),
     ],
 )

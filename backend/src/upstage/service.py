@@ -36,6 +36,7 @@ from upstage.state.records import RecordError
 from upstage.state.seed import ContentError, seed
 from upstage.state.standby import Presence, locked
 from upstage.state.store import Store
+from upstage.state.turn import Turn
 from upstage.web.admin import SiteContext
 from upstage.web.place import Published
 from upstage.web.tree import build_site
@@ -84,6 +85,8 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
     """Prepare the folders and the database and return the server's service; raise StartError."""
     try:
         settings.data.mkdir(parents=True, exist_ok=True)
+        # A standby has sockets of another name: it may serve the same folder.
+        turn = Turn(settings.data, settings.sockets.prefix.name) if settings.sockets else None
         with locked(settings.data / ".starting"):  # a standby may start at the same moment
             presence = Presence(settings.data)
             writable(settings.data)
@@ -161,6 +164,8 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
     services.addService(purger)
     services.addService(state)  # near the end, so that every chat line received until then is written to disk
     services.addService(presence)
+    if turn:
+        services.addService(turn)
     return services
 
 

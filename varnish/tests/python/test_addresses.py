@@ -1,8 +1,9 @@
-"""The seam: backends over Unix sockets and TCP, the mirror and the second UpStage."""
+"""The seam: backends over Unix sockets and TCP, the mirror and the theatres."""
 
 import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -18,29 +19,75 @@ def mirror(fresh: VarnishServer) -> Iterator[Backend]:
 
 
 @pytest.fixture
-def second(fresh: VarnishServer) -> Iterator[Backend]:
-    second = Backend("second")
-    yield second
-    second.close()
+def other(fresh: VarnishServer) -> Iterator[Backend]:
+    other = Backend("other")
+    yield other
+    other.close()
 
 
-def test_a_backend_over_tcp_is_reached_by_its_host_name(fresh: VarnishServer, second: Backend) -> None:
-    fresh.settings["BACKEND_ADDRESS"] = f"localhost:{second.port}"
+@pytest.fixture
+def theatres(fresh: VarnishServer) -> Iterator[dict[str, Backend]]:
+    fresh.settings["THEATRES_ADDRESS"] = f"unix:{fresh.folder}/*.sock"
+    theatres = {name: Backend(name, fresh.folder / f"{name}.sock") for name in ("second", "third-hall")}
+    yield theatres
+    for theatre in theatres.values():
+        theatre.close()
+
+
+def test_a_backend_over_tcp_is_reached_by_its_host_name(fresh: VarnishServer, other: Backend) -> None:
+    fresh.settings["BACKEND_ADDRESS"] = f"localhost:{other.port}"
     fresh.start()
     for host in ("upstage.localhost", "classic.localhost"):
-        assert fresh.request("/", host).text == "second"
+        assert fresh.request("/", host).text == "other"
     assert fresh.backend.requests == []
 
 
-def test_an_optional_backend_is_left_out_until_its_address_is_set(
-    fresh: VarnishServer, second: Backend
+def test_an_optional_backend_is_left_out_until_it_is_named(
+    fresh: VarnishServer, theatres: dict[str, Backend]
 ) -> None:
     fresh.start()
     assert (fresh.generated / "extras.vcl").read_text() == 'include "handover.vcl";\n'
     assert fresh.request("/", "second.localhost").text == "backend"
-    assert fresh.run_script("reload.sh", SECOND_ADDRESS=second.address).returncode == 0
-    assert fresh.request("/", "Second.localhost:8080").text == "second"
+    assert fresh.run_script("reload.sh", THEATRES="second").returncode == 0
+    assert fresh.request("/", "third-hall.localhost").text == "backend"
+    assert fresh.run_script("reload.sh", THEATRES="second third-hall").returncode == 0
+    for host in ("Second.localhost:8080", "second", "second.stage.example"):
+        assert fresh.request("/", host).text == "second"
+    assert fresh.request("/", "third-hall.localhost").text == "third-hall"
+    for host in ("localhost", "third.localhost", "a.second.localhost", "second-hall.localhost"):
+        assert fresh.request("/", host).text == "backend"
+
+
+def test_theatres_share_the_cache_but_no_object(fresh: VarnishServer, theatres: dict[str, Backend]) -> None:
+    fresh.settings["THEATRES"] = "second third-hall"
+    fresh.start()
+    hosts = {"localhost": "backend", "second.localhost": "second", "third-hall.localhost": "third-hall"}
+    for outcome in ("fwd=uri-miss; stored", "hit"):
+        for host, name in hosts.items():
+            answer = fresh.request("/media/a.svg", host)
+            assert answer.text == name
+            assert answer.headers["cache-status"].startswith(f"varnish; {outcome}")
+
+
+def test_varnish_starts_and_runs_without_a_theatre(
+    fresh: VarnishServer, theatres: dict[str, Backend]
+) -> None:
+    """One that is down costs the others nothing; it is asked again when it has come."""
+    theatres["second"].close()
+    (fresh.folder / "second.sock").unlink(missing_ok=True)
+    fresh.settings["THEATRES"] = "second third-hall"
+    fresh.start()
+    assert fresh.request("/", "second.localhost").status == 503
+    assert fresh.request("/", "third-hall.localhost").text == "third-hall"
     assert fresh.request("/").text == "backend"
+    theatres["second"].listen()
+    wait_until(lambda: fresh.request("/", "second.localhost").text == "second", within=10)
+
+
+def test_a_theatre_over_tcp(fresh: VarnishServer, other: Backend) -> None:
+    fresh.settings |= {"THEATRES": "local", "THEATRES_ADDRESS": f"*host:{other.port}"}
+    fresh.start()
+    assert fresh.request("/", "local.stage.example").text == "other"
 
 
 def test_the_mirror_takes_over_and_gives_back(fresh: VarnishServer, mirror: Backend) -> None:
@@ -72,7 +119,9 @@ def test_the_mirror_takes_over_and_gives_back(fresh: VarnishServer, mirror: Back
         ("BACKEND_ADDRESS", "backend"),
         ("BACKEND_ADDRESS", '/run/x"; }'),
         ("MIRROR_ADDRESS", "unix:mirror.sock"),
-        ("SECOND_ADDRESS", "second:80a"),
+        ("THEATRES", "second;third"),
+        ("THEATRES_ADDRESS", "*:80a"),
+        ("THEATRES_ADDRESS", "unix:/run/second.sock"),
         ("VARNISH_LISTEN", "8080"),
         ("VARNISH_LISTEN_SOCKET", "varnish.sock"),
     ],
@@ -90,5 +139,23 @@ def test_the_readme_has_every_setting_with_its_default() -> None:
     documented = dict(re.findall(r"^\| `(\w+)` \| (?:`(\S+)`)? *\|", table, re.M))
     settings = (VARNISH / "settings.sh").read_text()
     defaults = dict(re.findall(r"^\w+=\$\{(\w+):-(.*?)}", settings, re.M))
-    assert len(defaults) == 10
+    assert len(defaults) == 11
     assert {name: documented[name] for name in defaults} == defaults
+
+
+def test_theatres_that_hang_leave_threads_for_the_others(
+    fresh: VarnishServer, theatres: dict[str, Backend]
+) -> None:
+    """200 clients of each wait for a page; another host's page does not wait for the probe to notice."""
+    fresh.settings["THEATRES"] = "second third-hall"
+    fresh.start()
+    for theatre in theatres.values():
+        theatre.delay = 4
+    with ThreadPoolExecutor(400) as pool:
+        for number in range(400):
+            host = ("second.localhost", "third-hall.localhost")[number % 2]
+            pool.submit(fresh.request, f"/page-{number}", host)
+        wait_until(lambda: min(len(theatre.requests) for theatre in theatres.values()) == 50)
+        started = time.monotonic()
+        assert fresh.request("/page").text == "backend"
+        assert time.monotonic() - started < 1

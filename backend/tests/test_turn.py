@@ -1,0 +1,72 @@
+"""Two servers that want the same data and sockets, as after `docker compose up --scale backend=2`."""
+
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from forked import Forked
+from running_backend import SERVE, Backend, ask
+from support.http import request
+from support.wait import wait_until
+
+
+@pytest.fixture
+def sockets() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:  # a socket's path has to be short
+        yield Path(folder) / "backend"
+
+
+class Waiting:
+    """A second process over the folder of a running server."""
+
+    def __init__(self, server: Backend, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self.out, self.errors = folder / "out", folder / "errors"
+        self.process = Forked(SERVE, server.env, self.out, self.errors)
+        wait_until(lambda: self.errors.read_text().endswith("\n"), within=20)
+
+
+def test_a_second_server_says_what_to_do_and_waits_for_the_first(tmp_path: Path, sockets: Path) -> None:
+    first = Backend(tmp_path, UPSTAGE_SOCKETS=str(sockets))
+    second = Waiting(first, tmp_path / "second")
+    time.sleep(0.5)
+    [line] = second.errors.read_text().splitlines()
+    assert line.startswith(f"upstage: another server serves {first.data}; this one waits")
+    assert "make up THEATRES=second" in line
+    assert "make up EXTRAS=mirror" in line
+    assert second.process.poll() is None
+    assert second.out.read_text() == ""  # no listener, no seeding
+    assert ask(first, "/health").status == 200
+    assert request(Path(f"{sockets}.sock"), "/health").status == 200
+
+    first.kill()
+    wait_until(lambda: '"event": "ready"' in second.out.read_text(), within=20)
+    assert request(Path(f"{sockets}.sock"), "/health").status == 200
+    second.process.terminate()
+    assert second.process.wait(20) == 0
+    assert len(second.errors.read_text().splitlines()) == 1
+
+
+def test_a_stopped_server_gives_its_turn_away_at_its_end(tmp_path: Path, sockets: Path) -> None:
+    first = Backend(tmp_path, UPSTAGE_SOCKETS=str(sockets))
+    second = Waiting(first, tmp_path / "second")
+    assert first.stop() == 0
+    wait_until(lambda: '"event": "ready"' in second.out.read_text(), within=20)
+    second.process.terminate()
+    assert second.process.wait(20) == 0
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+def test_a_waiting_server_can_be_stopped(tmp_path: Path, sockets: Path, sent: signal.Signals) -> None:
+    first = Backend(tmp_path, UPSTAGE_SOCKETS=str(sockets))
+    second = Waiting(first, tmp_path / "second")
+    assert second.process.pid
+    os.kill(second.process.pid, sent)
+    assert second.process.wait(5) == -sent
+    assert ask(first, "/health").status == 200
+    assert first.stop() == 0

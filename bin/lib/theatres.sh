@@ -1,0 +1,76 @@
+# shellcheck shell=bash
+# THEATRES, the list of further UpStage instances (extras/theatres/README.md). Compose cannot express a list of services,
+# so `make up` writes them into a Compose file of this stack, which is then the list that the other commands know.
+
+. nginx/scripts/theatres.sh
+theatres_set=${THEATRES+yes}
+read -ra theatres <<<"$(tr ',\n' '  ' <<<"${THEATRES:-}")"
+export THEATRES="${theatres[*]}" THEATRES_SWF_PORT=${THEATRES_SWF_PORT:-7231}
+check_theatres
+[[ $THEATRES_SWF_PORT =~ ^[1-9][0-9]{0,4}$ ]] || die "THEATRES_SWF_PORT must be a port, not '$THEATRES_SWF_PORT'"
+
+theatres_file=$state/theatres.yaml
+
+# The list that the stack was started with.
+started_theatres() { sed -n '1s/^# THEATRES="\(.*\)".*/\1/p' "$theatres_file" 2>/dev/null || true; }
+
+write_theatres_file() {
+    mkdir -p "$state"
+    if [ -n "$THEATRES" ]; then theatres_yaml >"$theatres_file"; else rm -f "$theatres_file"; fi
+    choose_files
+    [ -z "$THEATRES" ] || chosen "$theatres_file" || die "THEATRES needs the file $theatres_file: add it to COMPOSE_FILE"
+}
+
+theatres_yaml() {
+    local last=$((${#theatres[@]} - 1)) theatre
+    cat <<END
+# THEATRES="$THEATRES": the list as services, written by \`make up\` (extras/theatres/README.md).
+services:
+END
+    for theatre in "${theatres[@]}"; do
+        cat <<END
+  $theatre:
+    extends: { file: compose.yaml, service: backend } # paths start at the project folder
+    environment: { UPSTAGE_SOCKETS: /run/proscenium/$theatre }
+    volumes: [$theatre-data:/var/lib/upstage, $theatre-media:/srv/media]
+
+END
+    done
+    cat <<END
+  varnish:
+    environment: { THEATRES: "$THEATRES" }
+
+  nginx:
+    environment: { THEATRES: "$THEATRES" }
+    volumes: [$(for_each '*-media:/srv/theatres/*:ro')]
+    ports: ["\${BIND_ADDR:-127.0.0.1}:$(ports_from "$THEATRES_SWF_PORT" $last):$(ports_from 7231 $last)"]
+    networks: { load: { aliases: [$(for_each '*.localhost')] } }
+    # In this order, so that the volumes belong to the backends, which write to them.
+    depends_on: { $(for_each '*: { condition: service_started }') }
+
+  backend:
+    environment: { UPSTAGE_THEATRES: "$THEATRES" } # for the links of its front page
+
+  locust:
+    environment: { LOADTEST_THEATRES: "$THEATRES" }
+
+volumes:
+END
+    for theatre in "${theatres[@]}"; do printf '  %s-data:\n  %s-media:\n' "$theatre" "$theatre"; done
+}
+
+# for_each TEXT: the text once for each theatre, with the name for every *, separated by commas.
+for_each() {
+    local all='' theatre
+    for theatre in "${theatres[@]}"; do all+=", ${1//\*/$theatre}"; done
+    echo "${all#, }"
+}
+
+# ports_from FIRST MORE: a port, or a range.
+ports_from() { if [ "$2" = 0 ]; then echo "$1"; else echo "$1-$(($1 + $2))"; fi; }
+
+# theatre_ports: the stage port of each, as lines of "variable number".
+theatre_ports() {
+    local number
+    for number in "${!theatres[@]}"; do echo "THEATRES_SWF_PORT $((THEATRES_SWF_PORT + number))"; done
+}

@@ -1,0 +1,45 @@
+# shellcheck shell=sh disable=SC2153  # settings.sh and the user set THEATRES and SERVER_NAMES
+# Functions for THEATRES, the list of further UpStage instances. Sourced by settings.sh, and by bin/lib/common.sh, so
+# that `make up` and nginx accept the same names.
+
+# check_theatres: a name becomes part of a host name, a service, volumes and the paths of sockets.
+check_theatres() (
+    set -f # a * is no file name here
+    seen=' ' count=0
+    for name in $THEATRES; do
+        case $name in
+        *[!a-z0-9-]* | [!a-z]* | *-) die "THEATRES: a name has lower-case letters, digits and hyphens and begins with a letter, not '$name'" ;;
+        ?????????????????????*) die "THEATRES: a name has at most 20 characters, not '$name'" ;;
+        upstage | localhost | default | classic | direct | nginx | static | www | \
+            varnish | backend | policyd | locust | locust-worker | mirror | webcam | inspect | \
+            true | false | yes | no | on | off | null) # YAML would not read these as names
+            die "THEATRES: the name '$name' is reserved; choose another one"
+            ;;
+        *-stage | *-direct) die "THEATRES: '$name' ends in -stage or -direct, as the paths of sockets do; choose another name" ;;
+        esac
+        case $seen in *" $name "*) die "THEATRES has '$name' twice" ;; esac
+        seen="$seen$name " count=$((count + 1))
+    done
+    [ $count -le 16 ] || die "THEATRES has $count names; at most 16 are possible"
+    # Varnish chooses a theatre by the beginning of the Host name; with a wildcard nginx might have chosen another site.
+    case "$count ${SERVER_NAMES:-}" in
+    0*) ;;
+    *" ."* | *" *"*) die "THEATRES needs every host name by itself: SERVER_NAMES has a wildcard" ;;
+    esac
+)
+
+# theatre_names NAME: its host names: NAME.localhost and those in SERVER_NAMES that begin with NAME.
+theatre_names() (
+    set -f
+    for server_name in "$1.localhost" $(echo "$SERVER_NAMES" | tr '[:upper:]' '[:lower:]'); do
+        case $server_name in "$1" | "$1".*) echo "$server_name" ;; esac
+    done | sort -u
+)
+
+# other_names: SERVER_NAMES without those of theatres.
+other_names() (
+    set -f
+    for server_name in $(echo "$SERVER_NAMES" | tr '[:upper:]' '[:lower:]'); do
+        case " $THEATRES " in *" ${server_name%%.*} "*) ;; *) echo "$server_name" ;; esac
+    done
+)

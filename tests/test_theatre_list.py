@@ -1,0 +1,79 @@
+"""THEATRES without starting anything: the Compose file that `make up` writes, and mistakes in the list."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from test_commands import bare, compose_file, run
+
+__all__ = ["bare"]  # a fixture
+
+
+def generated(bare: Path, **settings: str) -> str:
+    """The Compose file that `make up` writes; empty if there is none."""
+    subprocess.run(
+        ["bash", "-c", ". bin/lib/common.sh; write_theatres_file"],
+        cwd=bare,
+        env={"PATH": str(bare.parent / "bin"), **settings},
+        stderr=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=10,
+    )
+    file = bare / ".run" / settings.get("COMPOSE_PROJECT_NAME", "proscenium") / "theatres.yaml"
+    return file.read_text() if file.exists() else ""
+
+
+def test_the_example_is_what_make_up_writes(bare: Path) -> None:
+    example = (bare / "extras" / "theatres" / "example.yaml").read_text()
+    for separated in ("second third", "second,third", " second,  third ", "second\tthird\n"):
+        assert generated(bare, THEATRES=separated) == example
+    moved = generated(bare, THEATRES="second third", THEATRES_SWF_PORT="9231", COMPOSE_PROJECT_NAME="other")
+    assert moved == example.replace(":7231-7232:", ":9231-9232:")
+    assert ':7231:7231"' in generated(bare, THEATRES="second")
+    assert generated(bare, THEATRES="") == ""
+
+
+def test_later_commands_know_the_theatres_of_the_last_start(bare: Path) -> None:
+    assert compose_file(bare, THEATRES="second third") == "compose.yaml"  # only `make up` writes the file
+    assert generated(bare, THEATRES="second third", EXTRAS="inspect")
+    written = ".run/proscenium/theatres.yaml"
+    assert compose_file(bare) == f"compose.yaml:{written}"
+    assert compose_file(bare, EXTRAS="inspect") == f"compose.yaml:extras/inspect/compose.yaml:{written}"
+    assert compose_file(bare, COMPOSE_PROJECT_NAME="other") == "compose.yaml"
+    assert compose_file(bare, COMPOSE_FILE="mine.yaml") == "mine.yaml"
+    (bare / "compose.override.yaml").touch()
+    assert compose_file(bare) == f"compose.yaml:{written}:compose.override.yaml"  # the user's file comes last
+    assert generated(bare) == ""
+    assert compose_file(bare) == "compose.yaml:compose.override.yaml"
+
+
+def test_theatres_need_their_file_in_the_users_compose_file(bare: Path) -> None:
+    files = "compose.yaml:.run/proscenium/theatres.yaml"
+    assert generated(bare, THEATRES="second", COMPOSE_FILE=files)
+    with pytest.raises(subprocess.CalledProcessError) as refusal:
+        generated(bare, THEATRES="second", COMPOSE_FILE="compose.yaml")
+    assert refusal.value.stderr == (
+        "THEATRES needs the file .run/proscenium/theatres.yaml: add it to COMPOSE_FILE\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"THEATRES": "second Third"}, "begins with a letter, not 'Third'"),
+        ({"THEATRES": "nginx"}, "the name 'nginx' is reserved"),
+        ({"THEATRES": "a,b a"}, "has 'a' twice"),
+        ({"THEATRES": "*"}, "not '*'"),
+        ({"THEATRES": "second", "THEATRES_SWF_PORT": "many"}, "THEATRES_SWF_PORT must be a port, not 'many'"),
+    ],
+)
+def test_a_wrong_list_of_theatres_is_one_line(bare: Path, settings: dict[str, str], complaint: str) -> None:
+    docker = bare.parent / "bin" / "docker"
+    docker.write_text("#!/bin/sh\n")  # an engine that accepts every command
+    docker.chmod(0o755)
+    done = run(bare, "up", user=None, MODE="containers", **settings)
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert complaint in line
