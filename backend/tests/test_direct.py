@@ -36,6 +36,9 @@ def backend(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Iterator[
         UPSTAGE_SOCKETS=f"{folder}/b",
         UPSTAGE_DIRECT_ENDPOINT="haproxy:tcp:0:interface=127.0.0.1",
         UPSTAGE_WEB_PORT="9081",
+        UPSTAGE_HTTP_PORT="9080",
+        UPSTAGE_LOCUST_PORT="9089",
+        UPSTAGE_THEATRES="second third",
         UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         UPSTAGE_CONNECTIONS_PER_ADDRESS="1",
     )
@@ -111,6 +114,34 @@ def test_every_page_says_that_it_came_from_upstage_itself(backend: Backend, fold
     assert "Server-Timing" not in page
     stations = re.findall(r'data-station="(\w+)"', direct(folder, "/stages/demo", host).text)
     assert set(stations) == {"browser", "upstage"}
+
+
+@pytest.mark.parametrize(
+    ("host", "links"),
+    [
+        (
+            "localhost",
+            {
+                *(
+                    "http://classic.localhost:9080/",
+                    "http://nginx.localhost:9080/",
+                    "http://static.localhost:9080/",
+                ),
+                *("http://direct.localhost:9081/", "http://localhost:9089/"),
+                *("http://second.localhost:9080/", "http://third.localhost:9080/"),
+            },
+        ),
+        (
+            "192.0.2.7",
+            {"http://192.0.2.7:9081/", "http://192.0.2.7:9089/"},
+        ),  # .localhost would be the reader's own
+    ],
+)
+def test_links_have_the_published_ports(backend: Backend, folder: Path, host: str, links: set[str]) -> None:
+    page = request(folder / "b.sock", "/", host).text
+    assert set(re.findall('href="(http://[^"]+)"', page)) == links
+    assert f"curl -I http://{host}:9080/media" in page
+    assert "make up" not in page  # there is nothing left to open
 
 
 def test_a_purge_is_no_method(backend: Backend, folder: Path) -> None:
