@@ -15,7 +15,7 @@ check_theatres() (
             true | false | yes | no | on | off | null) # YAML would not read these as names
             die "THEATRES: the name '$name' is reserved; choose another one"
             ;;
-        *-stage) die "THEATRES: '$name' ends in -stage, as the paths of stage sockets do; choose another name" ;;
+        *-stage | *-direct) die "THEATRES: '$name' ends like the path of another socket, in -stage or -direct" ;;
         esac
         case $seen in *" $name "*) die "THEATRES has '$name' twice" ;; esac
         seen="$seen$name " count=$((count + 1))
