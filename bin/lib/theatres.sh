@@ -48,6 +48,9 @@ END
     # In this order, so that the volumes belong to the backends, which write to them.
     depends_on: { $(for_each '*: { condition: service_started }') }
 
+  backend:
+    environment: { UPSTAGE_THEATRES: "$THEATRES" } # for the links on its front page
+
   locust:
     environment: { LOADTEST_THEATRES: "$THEATRES" }
 
