@@ -128,11 +128,13 @@ def test_theatres_have_data_of_their_own_and_the_proxies_know_them(composed: dic
         assert mounted(name)["/srv/media"] == mounted("nginx")[f"/srv/theatres/{name}"] == f"{name}-media"
         assert services[name]["environment"]["UPSTAGE_SOCKETS"] == f"/run/proscenium/{name}"
         assert f"{name}.localhost" in services["nginx"]["networks"]["load"]["aliases"]
-    for service, variable in (
-        ("nginx", "THEATRES"),
-        ("varnish", "THEATRES"),
-        ("locust", "LOADTEST_THEATRES"),
-    ):
+    told = {
+        "nginx": "THEATRES",
+        "varnish": "THEATRES",
+        "backend": "UPSTAGE_THEATRES",
+        "locust": "LOADTEST_THEATRES",
+    }
+    for service, variable in told.items():
         assert services[service]["environment"][variable] == "second third"
     published = {port["published"]: port["target"] for port in services["nginx"]["ports"]}
     assert {"7231": 7231, "7232": 7232}.items() <= published.items()

@@ -49,7 +49,7 @@ END
     depends_on: { $(for_each '*: { condition: service_started }') }
 
   backend:
-    environment: { UPSTAGE_THEATRES: "$THEATRES" } # for the links of its front page
+    environment: { UPSTAGE_THEATRES: "$THEATRES" } # for the links on its front page
 
   locust:
     environment: { LOADTEST_THEATRES: "$THEATRES" }

@@ -11,11 +11,11 @@ check_theatres() (
         *[!a-z0-9-]* | [!a-z]* | *-) die "THEATRES: a name has lower-case letters, digits and hyphens and begins with a letter, not '$name'" ;;
         ?????????????????????*) die "THEATRES: a name has at most 20 characters, not '$name'" ;;
         upstage | localhost | default | classic | direct | nginx | static | www | \
-            varnish | backend | policyd | locust | locust-worker | mirror | webcam | inspect | \
+            varnish | backend | policyd | locust | locust-worker | mirror | webcam | camera | inspect | \
             true | false | yes | no | on | off | null) # YAML would not read these as names
             die "THEATRES: the name '$name' is reserved; choose another one"
             ;;
-        *-stage | *-direct) die "THEATRES: '$name' ends in -stage or -direct, as the paths of sockets do; choose another name" ;;
+        *-stage | *-direct) die "THEATRES: '$name' ends like the path of another socket, in -stage or -direct" ;;
         esac
         case $seen in *" $name "*) die "THEATRES has '$name' twice" ;; esac
         seen="$seen$name " count=$((count + 1))

@@ -199,8 +199,8 @@ def test_host_names_instead_of_sockets_need_not_be_known_at_the_start(fresh: Ngi
         ("x" * 21, "at most 20 characters"),
         ("second second", "has 'second' twice"),
         ("second varnish", "'varnish' is reserved"),
-        ("x-stage", "'x-stage' ends in -stage"),
-        ("x-direct", "'x-direct' ends in -stage or -direct"),
+        ("x-stage", "'x-stage' ends like the path of another socket"),
+        ("x-direct", "'x-direct' ends like"),
         (" ".join(f"t{number}" for number in range(17)), "has 17 names; at most 16"),
     ],
 )
