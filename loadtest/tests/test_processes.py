@@ -30,6 +30,7 @@ def environment(site: FakeSite | None = None, **variables: str) -> dict[str, str
     """The variables of a Locust whose target is the site."""
     target = {
         "LOCUST_HOST": site.url if site else "",
+        "LOADTEST_STAGE": "demo",
         "LOADTEST_STAGE_PORT": str(site.stage.socket.port) if site else "",
         "LOADTEST_POLICY_PORT": str(site.stage.policy_socket.port) if site else "",
     }

@@ -10,7 +10,7 @@ from fake_site import FakeSite
 from locust_library import Result, eager, run, until
 from locustfile import Audience, FlashClient, Player, SlowReader, WebAudience
 from users import session
-from users.player import PlayerSession
+from users.player_session import PlayerSession
 
 STAYS = "--audience=stays"
 ACCOUNT = ("--player=ann", "--password=sesame")
@@ -193,8 +193,8 @@ def test_a_player_signs_in_takes_a_free_avatar_and_performs(
     assert ("AV", {"ID": "2"}) in site.stage.received
     assert site.stage.modes["AV"] == 1
     # It leaves the stage as it was.
-    until(lambda: [mode for mode, _ in site.stage.received[-2:]] == ["DRAW_CLEAR", "MOVE"])
-    assert site.stage.received[-1][1] == {"X": "44.0", "Y": "176.0"}
+    place = {"X": "44.0", "Y": "176.0"}
+    assert site.stage.received[-3:] == [("DRAW_CLEAR", {"layer": "3"}), ("MOVE", place), ("INFO", {})]
     # The stage accepts 60 frames a second, 300 at once.
     assert 20 < sum(site.stage.modes.values()) < 300
 
