@@ -24,7 +24,7 @@ STAGE_PAGE = """<!doctype html><html><head><title>Demo</title>
 <link rel="icon" type="image/svg+xml" href="/image/v1/icon.svg">
 <link rel="modulepreload" href="/script/v1/wire.js">
 <link rel="preload" as="image" href="/media/queen.svg">
-<link rel="preload" as="audio" href="/media/audio/bell.mp3">
+<link rel="prefetch" href="/media/audio/bell.mp3">
 <script type="module" src="/script/v1/main.js"></script>
 </head><body><img src="/media/castle.svg" alt=""></body></html>"""
 CAMERA = "/media/video/camera.jpg"

@@ -6,8 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from gevent import joinall
-from gevent.lock import BoundedSemaphore
-from gevent.pool import Group
+from gevent.pool import Pool
 from locust import FastHttpUser
 from locust.env import Environment
 
@@ -41,7 +40,6 @@ class Browser(FastHttpUser):
         self.identity: dict[str, str] = {}
         self.client = http_client.session(self, PATIENCE)
         self.patient_client = http_client.session(self, LONG_PATIENCE)
-        self.connections = BoundedSemaphore(http_client.CONNECTIONS)
 
     def on_stop(self) -> None:
         """Close the connections now, not at the next garbage collection, so that no run inherits them."""
@@ -74,16 +72,16 @@ class Browser(FastHttpUser):
         self.identity = {}
         if not self.load_page():
             return False
-        group = Group()
+        pool = Pool(http_client.CONNECTIONS)
         try:
-            requests = [group.spawn(self.fetch, self.url(IDENTITY), self.read_identity)]
+            requests = [pool.spawn(self.fetch, self.url(IDENTITY), self.read_identity)]
             for url in self.assets:
                 if not self.browser_cache.fresh(url):
-                    requests.append(group.spawn(self.fetch, url))
+                    requests.append(pool.spawn(self.fetch, url))
             joinall(requests, raise_error=True)
         finally:
             # Locust may stop this user in the middle; its requests must stop with it.
-            group.kill()
+            pool.kill()
         return "key" in self.identity
 
     def read_page(self, html: str) -> str | None:
@@ -99,21 +97,16 @@ class Browser(FastHttpUser):
         return fault
 
     def fetch(self, url: str, examine: Callable[[str], str | None] | None = None) -> bool:
-        """Request one URL as soon as a connection is free, and report one sample; False if it failed.
+        """Request one URL and report one sample; False if it failed.
 
         `examine` checks the text of a new body. A 304 has none and leaves the earlier one valid.
         """
-        with self.connections:
-            return self._fetch(url, examine)
-
-    def _fetch(self, url: str, examine: Callable[[str], str | None] | None) -> bool:
         path = urlsplit(url).path
-        row = paths.row(path)
         conditions = self.browser_cache.conditions(url)
         was_warm = received.is_warm(url)
         client = self.patient_client if paths.held(path) else self.client
         asked = {"Host": self.options.topology, "Accept-Encoding": http_client.ENCODING, **conditions}
-        with client.get(url, name=row, headers=asked, catch_response=True) as response:
+        with client.get(url, name=paths.row(path), headers=asked, catch_response=True) as response:
             meta: dict[str, Any] = response.request_meta
             if paths.polled(path):
                 meta["request_type"] = "poll"  # its time is the camera's, not the stack's
@@ -121,35 +114,29 @@ class Browser(FastHttpUser):
                 return False  # no response, or a truncated one: Locust reports the reason
             body: http_client.Response = meta["response"]
             meta["response_length"] = body.length
-            headers = {name.lower(): ", ".join(response.headers.getlist(name)) for name in response.headers}
-            if paths.spoken(path):
-                was_warm = received.is_warm(url)
-            etag = headers.get("etag", "")
-            is_new = response.status_code == 200
+            is_new = body.status_code == 200
+            etag = body.fields.get("etag", "")
             answer = checks.Answer(
                 path=path,
-                status=response.status_code,
+                status=body.status_code,
                 length=body.length,
-                cache_status=headers.get("cache-status", ""),
+                cache_status=body.fields.get("cache-status", ""),
                 conditional=bool(conditions),
-                warm=was_warm,
+                # All clients request a spoken line at the same moment, but only one of them may miss.
+                warm=received.has_missed(url) if paths.spoken(path) else was_warm,
                 differs=is_new and received.differs(url, etag, body.checksum),
             )
-            counters.count(row, answer.cache_status, headers.get("server-timing", ""))
+            counters.count(meta["name"], answer.cache_status, body.fields.get("server-timing", ""))
             fault = checks.answer_fault(answer)
             if not fault and examine and is_new:
-                fault = examine(response.content.decode("utf-8", "replace"))
+                fault = examine(body.content.decode("utf-8", "replace"))
             if fault:
                 response.failure(fault)
                 return False
-            if (
-                is_new
-                and paths.stored(path)
-                and not (paths.spoken(path) and checks.is_hit(answer.cache_status))
-            ):
-                received.remember(url, etag, body.checksum)
+            if is_new and paths.stored(path):
+                received.remember(url, etag, body.checksum, missed=not checks.is_hit(answer.cache_status))
             if not paths.held(path):  # such a URL is requested once
-                self.browser_cache.store(url, headers)
+                self.browser_cache.store(url, body.fields)
             return True
 
     def url(self, path: str) -> str:

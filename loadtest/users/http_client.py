@@ -1,7 +1,7 @@
 """Locust's HTTP client, set up as a browser's: six connections, heavy bodies counted instead of kept.
 
-A stage has pictures of a megabyte. Hundreds of users who kept them would fill Locust's memory, so the body of
-a picture or sound is read in pieces, counted, and dropped.
+Pictures may have a megabyte each, and hundreds of users load six at a time, perhaps over a slow network. So
+the body of a picture or sound is read in pieces, counted, and dropped.
 """
 
 import zlib
@@ -19,16 +19,17 @@ GZIP = 16 + zlib.MAX_WBITS  # a format of zlib.decompress
 class Response(FastResponse):
     """A response whose `content` is empty if it is a picture or a sound that needs no unpacking."""
 
+    fields: dict[str, str]  # the header fields; names in lower case
     length: int  # bytes of the body, as they were sent
     checksum: int  # CRC-32 of the body, unpacked
 
     def _content(self) -> bytes:
         """Read the body, once; Locust measures until here. An incomplete or damaged one is an exception."""
-        self.length = self.checksum = 0
         headers = self.info()
-        kind = ", ".join(headers.getlist("content-type"))
-        packed = headers.getlist("content-encoding") == [ENCODING]
-        if kind.startswith(DROPPED) and not packed:
+        self.fields = {name.lower(): ", ".join(headers.getlist(name)) for name in headers}
+        self.length = self.checksum = 0
+        packed = self.fields.get("content-encoding") == ENCODING
+        if self.fields.get("content-type", "").startswith(DROPPED) and not packed:
             for piece in self._pieces():
                 self.checksum = zlib.crc32(piece, self.checksum)
             return b""

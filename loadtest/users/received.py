@@ -1,9 +1,17 @@
 """The files that any user of this process has received in this run."""
 
+from typing import NamedTuple
+
 MOST = 10_000  # URLs: each spoken line has a new one
 
-# URL -> validator and CRC-32 of the file; the one received longest ago first.
-_files: dict[str, tuple[str, int]] = {}
+
+class _File(NamedTuple):
+    etag: str
+    checksum: int
+    missed: bool
+
+
+_files: dict[str, _File] = {}  # by URL; the one received longest ago first
 
 
 def forget() -> None:
@@ -16,15 +24,21 @@ def is_warm(url: str) -> bool:
     return url in _files
 
 
+def has_missed(url: str) -> bool:
+    """Whether a response has come that no cache had."""
+    return url in _files and _files[url].missed
+
+
 def differs(url: str, etag: str, checksum: int) -> bool:
     """Whether the file is another one than before, although it has the same validator."""
     before = _files.get(url)
-    return before is not None and before[0] == etag != "" and before[1] != checksum
+    return before is not None and before.etag == etag != "" and before.checksum != checksum
 
 
-def remember(url: str, etag: str, checksum: int) -> None:
+def remember(url: str, etag: str, checksum: int, missed: bool) -> None:
     """Note a received file."""
+    missed = missed or has_missed(url)
     _files.pop(url, None)
-    _files[url] = etag, checksum
+    _files[url] = _File(etag, checksum, missed)
     if len(_files) > MOST:
         del _files[next(iter(_files))]
