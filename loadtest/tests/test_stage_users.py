@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterator
 
+import gevent
 import pytest
 from locust import User, constant
 
+import locustfile
 from fake_site import FakeSite
-from locust_library import Result, eager, run, until
+from locust_library import Result, create, eager, run, until
 from locustfile import Audience, FlashClient, Player, SlowReader, WebAudience
 from users import session
 from users.player_session import PlayerSession
@@ -119,7 +121,7 @@ def test_a_refused_connection_fails(site: FakeSite) -> None:
 def test_a_stage_that_rejects_the_session_fails(site: FakeSite, user: type[User], kind: str) -> None:
     site.stage.rejects = True
     result = run(site, user, users=1, until_rows={f"{kind} join": 1})
-    assert result.reasons == [f"{kind} join: the server rejected the session: no such stage"]
+    assert result.reasons == [f"{kind} join: the server rejected --stage=demo: no such stage"]
 
 
 @pytest.mark.parametrize(("mode", "row"), [("JOIN", "join"), ("LOADED", "join"), ("TEXT", "stay")])
@@ -230,6 +232,19 @@ def test_a_wrong_password_fails_and_is_tried_once(site: FakeSite) -> None:
     assert result.reasons == ["POST /admin/login: /admin/login: status 401"]
     assert site.asked["/admin/login"] == 1
     assert not site.stage.modes["JOIN"]
+
+
+def test_a_player_who_replaces_one_that_was_rejected_does_not_try_again(site: FakeSite) -> None:
+    environment = create(site, Player, Audience, arguments=("--player=ann", "--password=guess"))
+    locustfile.set_up(environment)
+    assert environment.runner
+    try:
+        environment.runner.start(4, spawn_rate=2)  # in two steps; the second one starts another player
+        until(lambda: environment.runner and environment.runner.state == "running")
+        gevent.sleep(0.5)
+    finally:
+        environment.runner.quit()
+    assert site.asked["/admin/login"] == 1
 
 
 def test_a_player_with_another_identity_fails(site: FakeSite) -> None:

@@ -18,6 +18,8 @@ LOGIN = "/admin/login"
 
 log = logging.getLogger(__name__)
 
+rejected: set[str] = set()  # the sign-ins of this run that the server has rejected
+
 
 def register(environment: Environment) -> None:
     """Leave players out of a run without an account; users of the other classes replace them.
@@ -34,6 +36,7 @@ def register(environment: Environment) -> None:
         return UsersDispatcher(worker_nodes, user_classes)
 
     environment.dispatcher_class = dispatcher  # type: ignore[assignment]
+    environment.events.test_start.add_listener(lambda **_: rejected.clear())
 
 
 class SignedInVisitor(StageVisitor):
@@ -46,15 +49,17 @@ class SignedInVisitor(StageVisitor):
         """Start signed out."""
         super().on_start()
         self.signed_in = False
-        # Not the options: Locust replaces those when the number of users is changed during a run.
-        self.account = {"username": self.options.player, "password": self.options.password}
+        # Kept here, because a change of the number of users during a run replaces the options.
+        self.player, password = self.options.player, self.options.password
+        self.form = urlencode({"username": self.player, "password": password}) if password else ""
 
     def sign_in(self) -> bool:
-        """Sign in if necessary; False if it failed. StopUser without an account.
+        """Sign in if necessary; False if it failed. StopUser without an account, or with a wrong one.
 
-        A wrong password is tried once: after ten of them the backend locks this address out.
+        A wrong password is tried once, although Locust replaces a user who has stopped while it still starts
+        others: after ten of them the backend locks this address out.
         """
-        if not all(self.account.values()):
+        if not self.form or self.form in rejected:
             raise StopUser
         if self.signed_in:
             return True
@@ -62,7 +67,7 @@ class SignedInVisitor(StageVisitor):
         self.client.cookiejar.clear()
         headers = {"Host": self.options.topology, "Content-Type": "application/x-www-form-urlencoded"}
         with self.client.post(
-            LOGIN, name=LOGIN, data=urlencode(self.account), headers=headers, catch_response=True
+            LOGIN, name=LOGIN, data=self.form, headers=headers, catch_response=True
         ) as response:
             if response.request_meta["exception"]:
                 return False  # Locust reports the reason
@@ -72,13 +77,14 @@ class SignedInVisitor(StageVisitor):
             if not self.signed_in:
                 response.failure(f"{LOGIN}: status {status}")
         if status == 401:
+            rejected.add(self.form)
             log.error("No Player in this run: the server rejects this account and password.")
             raise StopUser
         return self.signed_in
 
     def read_identity(self, text: str) -> str | None:
         """Require the account that signed in; otherwise the key is not a player's."""
-        fault = super().read_identity(text) or checks.player_fault(self.identity, self.account["username"])
+        fault = super().read_identity(text) or checks.player_fault(self.identity, self.player)
         if fault:
             self.identity = {}
             self.signed_in = False

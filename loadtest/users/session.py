@@ -142,8 +142,9 @@ class StageSession:
         if self._media:
             self._media.received(mode, fields)
         if mode == "ERR_DOUBLE_LOGIN":
-            reason = fields.get("msg", "the account is in use")
-            raise StageError(f"the server rejected the session: {reason}")
+            if "msg" in fields:
+                raise StageError(f"the server rejected --stage={self.options.stage}: {fields['msg']}")
+            raise StageError("the account has joined the stage again elsewhere")
         if mode in ("APPLAUSE", "NO_APPLAUSE"):
             self.applause = mode == "APPLAUSE"
         elif mode == "RELOAD":
