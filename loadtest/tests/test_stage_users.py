@@ -186,6 +186,7 @@ def test_a_player_signs_in_takes_a_free_avatar_and_performs(
 ) -> None:
     monkeypatch.setenv("LOADTEST_PLAYER", "ann")
     monkeypatch.setenv("LOADTEST_PASSWORD", "sesame")
+    site.stage.latency = 0.03
     at_leisure = PlayerSession.actions
     monkeypatch.setattr(PlayerSession, "actions", lambda self: (pause / 4 for pause in at_leisure(self)))
     rows = {f"stage {row}": 1 for row in ("avatar", "move", "chat", "draw")}
@@ -194,7 +195,7 @@ def test_a_player_signs_in_takes_a_free_avatar_and_performs(
     assert site.stage.received[0] == ("IDENT", {"MD5": "4567"})
     assert ("AV", {"ID": "2"}) in site.stage.received
     assert site.stage.modes["AV"] == 1
-    # It leaves the stage as it was.
+    # It leaves the stage as it was, and stays until the stage has read that.
     place = {"X": "44.0", "Y": "176.0"}
     assert site.stage.received[-3:] == [("DRAW_CLEAR", {"layer": "3"}), ("MOVE", place), ("INFO", {})]
     # The stage accepts 60 frames a second, 300 at once.
