@@ -103,7 +103,8 @@ class Browser(FastHttpUser):
         """
         path = urlsplit(url).path
         conditions = self.browser_cache.conditions(url)
-        was_warm = received.is_warm(url)
+        file = f"{self.options.topology} {url}"
+        was_warm = received.is_warm(file)
         client = self.patient_client if paths.held(path) else self.client
         asked = {"Host": self.options.topology, "Accept-Encoding": http_client.ENCODING, **conditions}
         with client.get(url, name=paths.row(path), headers=asked, catch_response=True) as response:
@@ -123,8 +124,8 @@ class Browser(FastHttpUser):
                 cache_status=body.fields.get("cache-status", ""),
                 conditional=bool(conditions),
                 # All clients request a spoken line at the same moment, but only one of them may miss.
-                warm=received.has_missed(url) if paths.spoken(path) else was_warm,
-                differs=is_new and received.differs(url, etag, body.checksum),
+                warm=received.has_missed(file) if paths.spoken(path) else was_warm,
+                differs=is_new and received.differs(file, etag, body.checksum),
             )
             counters.count(meta["name"], answer.cache_status, body.fields.get("server-timing", ""))
             fault = checks.answer_fault(answer)
@@ -134,7 +135,7 @@ class Browser(FastHttpUser):
                 response.failure(fault)
                 return False
             if is_new and paths.stored(path):
-                received.remember(url, etag, body.checksum, missed=not checks.is_hit(answer.cache_status))
+                received.remember(file, etag, body.checksum, missed=not checks.is_hit(answer.cache_status))
             if not paths.held(path):  # such a URL is requested once
                 self.browser_cache.store(url, body.fields)
             return True

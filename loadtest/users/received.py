@@ -1,8 +1,8 @@
-"""The files that any user of this process has received in this run."""
+"""The files that any user of this process has received in this run, by site and URL."""
 
 from typing import NamedTuple
 
-MOST = 10_000  # URLs: each spoken line has a new one
+MOST = 10_000  # files: each spoken line is a new one
 
 
 class _File(NamedTuple):
@@ -11,7 +11,7 @@ class _File(NamedTuple):
     missed: bool
 
 
-_files: dict[str, _File] = {}  # by URL; the one received longest ago first
+_files: dict[str, _File] = {}  # the one received longest ago first
 
 
 def forget() -> None:
@@ -19,26 +19,26 @@ def forget() -> None:
     _files.clear()
 
 
-def is_warm(url: str) -> bool:
+def is_warm(file: str) -> bool:
     """Whether caches must have it: the first request may miss, and so may those under way at that moment."""
-    return url in _files
+    return file in _files
 
 
-def has_missed(url: str) -> bool:
+def has_missed(file: str) -> bool:
     """Whether a response has come that no cache had."""
-    return url in _files and _files[url].missed
+    return file in _files and _files[file].missed
 
 
-def differs(url: str, etag: str, checksum: int) -> bool:
+def differs(file: str, etag: str, checksum: int) -> bool:
     """Whether the file is another one than before, although it has the same validator."""
-    before = _files.get(url)
+    before = _files.get(file)
     return before is not None and before.etag == etag != "" and before.checksum != checksum
 
 
-def remember(url: str, etag: str, checksum: int, missed: bool) -> None:
+def remember(file: str, etag: str, checksum: int, missed: bool) -> None:
     """Note a received file."""
-    missed = missed or has_missed(url)
-    _files.pop(url, None)
-    _files[url] = _File(etag, checksum, missed)
+    missed = missed or has_missed(file)
+    _files.pop(file, None)
+    _files[file] = _File(etag, checksum, missed)
     if len(_files) > MOST:
         del _files[next(iter(_files))]
