@@ -41,7 +41,7 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
         "--password",
         default="",
         is_secret=True,
-        help="password of that account",
+        help="password of the Player's account",
     )
     hidden: dict[str, Any] = {"include_in_web_ui": False}
     option("stage-port", type=int, default=17230, help="port of the stage socket (17230)", **hidden)

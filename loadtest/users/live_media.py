@@ -26,11 +26,13 @@ class LiveMedia:
 
     def received(self, mode: str, fields: dict[str, str]) -> None:
         """Follow the frames that name media."""
-        match mode, fields:
-            case "WAVE", {"url": url} if url.startswith("/speech/") and not self._lines.full():
-                self._lines.spawn(self._fetch, url)
-            case "LOAD_AV", {"medium": "video", "url": url, "thumbnail": still} if url.startswith("/media/"):
+        url, still = fields.get("url", ""), fields.get("thumbnail", "")
+        if mode == "WAVE" and url.startswith("/speech/") and not self._lines.full():
+            self._lines.spawn(self._fetch, url)
+        elif mode == "LOAD_AV" and fields.get("medium") == "video":
+            if still.startswith("/media/"):
                 self._cameras.spawn(self._fetch, still)
+            if url.startswith("/media/"):
                 self._cameras.spawn(self._watch, url)
 
     def stop(self) -> None:
