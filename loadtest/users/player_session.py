@@ -63,7 +63,8 @@ class PlayerSession(StageSession):
                 self.wait_for("MSG")
         except StageError:
             pass
-        super().leave()
+        finally:
+            super().leave()
 
     def walk(self) -> None:
         """One step to a random place."""
