@@ -6,10 +6,10 @@ import pytest
 from locust import User
 
 from fake_site import ASSETS, STAGE_PAGE, FakeSite, Page
-from locust_library import eager, run
+from locust_library import create, eager, run
 from locustfile import Audience, Reader
 from support.origin import Request, response
-from users import paths
+from users import paths, received
 
 
 def test_a_healthy_site_has_a_row_for_everything_and_no_failure(site: FakeSite) -> None:
@@ -202,3 +202,17 @@ def test_an_unknown_stage_is_one_failure_that_says_what_to_type(site: FakeSite, 
     reason = "/stages/nowhere: status 404: there is no such stage; name another one, as in --stage=demo"
     assert result.reasons == [f"GET /stages/nowhere: {reason}"]
     assert set(site.asked) == {"/stages/nowhere"}
+
+
+def test_each_site_has_a_warm_up_of_its_own(site: FakeSite) -> None:
+    user = type("Reader", (Reader,), {"host": site.url})(create(site, Reader))
+    user.on_start()
+    received.forget()
+    fetched = []
+    for topology in ("upstage.localhost", "classic.localhost", "classic.localhost"):
+        user.options.topology = topology
+        user.clear_browser_cache()
+        site.cached.clear()  # each request misses
+        fetched.append(user.fetch(user.url("/media/queen.svg")))
+    user.on_stop()
+    assert fetched == [True, True, False]
