@@ -1,11 +1,12 @@
 """Users with a browser, against a site that is healthy or breaks one promise; Locust runs in this process."""
 
 import gzip
+from collections.abc import Iterator
 
 import pytest
 from locust import User
 
-from fake_site import ASSETS, STAGE_PAGE, FakeSite, Page
+from fake_site import ASSETS, CAMERA, STAGE_PAGE, FakeSite, Page
 from locust_library import create, eager, run
 from locustfile import Audience, Reader
 from support.origin import Request, response
@@ -204,15 +205,29 @@ def test_an_unknown_stage_is_one_failure_that_says_what_to_type(site: FakeSite, 
     assert set(site.asked) == {"/stages/nowhere"}
 
 
-def test_each_site_has_a_warm_up_of_its_own(site: FakeSite) -> None:
-    user = type("Reader", (Reader,), {"host": site.url})(create(site, Reader))
-    user.on_start()
+@pytest.fixture
+def user(site: FakeSite) -> Iterator[Reader]:
+    """A user without a runner."""
     received.forget()
+    user: Reader = type("Reader", (Reader,), {"host": site.url})(create(site, Reader))
+    user.on_start()
+    yield user
+    user.on_stop()
+
+
+def test_a_browser_keeps_no_spoken_lines_and_no_webcam_pictures(site: FakeSite, user: Reader) -> None:
+    site.pages[CAMERA].headers["cache-control"] = "public, no-cache"
+    for path in ("/speech/utter-1.mp3", CAMERA):
+        assert [user.fetch(user.url(path)) for _ in range(2)] == [True, True]
+        assert site.asked[path] == 2
+        assert user.browser_cache.conditions(user.url(path)) == {}
+
+
+def test_each_site_has_a_warm_up_of_its_own(site: FakeSite, user: Reader) -> None:
     fetched = []
     for topology in ("upstage.localhost", "classic.localhost", "classic.localhost"):
         user.options.topology = topology
         user.clear_browser_cache()
         site.cached.clear()  # each request misses
         fetched.append(user.fetch(user.url("/media/queen.svg")))
-    user.on_stop()
     assert fetched == [True, True, False]

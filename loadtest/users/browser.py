@@ -136,7 +136,7 @@ class Browser(FastHttpUser):
                 return False
             if is_new and paths.stored(path):
                 received.remember(file, etag, body.checksum, missed=not checks.is_hit(answer.cache_status))
-            if not paths.held(path):  # such a URL is requested once
+            if not paths.held(path):  # no client requests it again
                 self.browser_cache.store(url, body.fields)
             return True
 
