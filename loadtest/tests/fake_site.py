@@ -44,8 +44,10 @@ class FakeSite(Origin):
     """The site, with its stage at `stage`. Tests change the attributes at will."""
 
     def __init__(self) -> None:
+        stage = Page(STAGE_PAGE.encode(), {"cache-control": "public, max-age=0, s-maxage=1"})
         self.pages = {
-            "/stages/demo": Page(STAGE_PAGE.encode(), {"cache-control": "public, max-age=0, s-maxage=1"}),
+            "/stages/demo": stage,
+            "/stages/load": stage,  # the default of the options
             "/admin/id": Page(IDENTITY.encode(), {"cache-control": "private, no-store"}),
         }
         for path, kind in ASSETS.items():
