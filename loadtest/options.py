@@ -1,7 +1,5 @@
 """The options of a run: each is a field of the web UI, a command line option and a `LOADTEST_` variable."""
 
-import os
-from argparse import Namespace
 from typing import Any
 
 from locust.argument_parser import LocustArgumentParser
@@ -29,7 +27,7 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
         default=TOPOLOGIES[0],
         help="path through the stack, chosen by the Host header of every request",
     )
-    option("stage", default="demo", help="ID of the stage to visit")
+    option("stage", default="load", help="ID of the stage to visit; the stage load is there for this")
     option(
         "audience",
         choices=AUDIENCES,
@@ -37,20 +35,15 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
         help="reloads: load the stage again every few seconds; stays: remain connected for 5 to 10 minutes",
     )
     option("chat-rate", type=float, default=2.0, help="chat lines per user and minute")
-    option("player", default="", help="account for the class Player, which is left out without one")
+    option("player", default="", help="account for the class Player; empty: the stack's own")
     # No environment variable: the page's source contains the default of every field, a secret one included.
     parser.add_argument(
         "--password",
         default="",
         is_secret=True,
-        help="password of the Player's account; empty: LOADTEST_PASSWORD",
+        help="password of the Player's account",
     )
     hidden: dict[str, Any] = {"include_in_web_ui": False}
     option("stage-port", type=int, default=17230, help="port of the stage socket (17230)", **hidden)
     option("policy-port", type=int, default=13000, help="port of the Flash policy (13000)", **hidden)
     option("shape", choices=shapes, help="load shape of a run without the web UI", **hidden)
-
-
-def fill_in(options: Namespace) -> None:
-    """Add the password if the form has none; workers get it from their master with the other options."""
-    options.password = options.password or os.environ.get("LOADTEST_PASSWORD", "")

@@ -3,17 +3,22 @@
 import json
 import re
 import time
+import tomllib
 from datetime import UTC, datetime
+from html import unescape
 
 import pytest
 import requests
 from playwright.sync_api import Browser, Page, expect
 
-from browsing import PICTURES
+from browsing import PICTURES, on_stage
 from stack import REPO, Stack
 from support.wait import wait_until
+from users.page import assets
 
-ROWS = ("GET /stages/demo", "stage join", "stage chat", "stage heard", "ws join", "ws heard", "policy policy")
+DEMO = REPO / "backend" / "src" / "upstage" / "content" / "demo" / "stage.toml"
+WEBCAM = "/media/video"
+ROWS = ("GET /stages/load", "stage join", "stage chat", "stage heard", "ws join", "ws heard", "policy policy")
 
 
 @pytest.mark.slow  # half a minute
@@ -81,12 +86,8 @@ def test_the_web_ui_shows_requests_caches_and_verdict(stack: Stack, browser: Bro
     expect(page.get_by_text("RUNNING")).to_be_visible()
 
     def all_types() -> bool:
-        return {row.split()[0] for row, count in rows(page).items() if count} >= {
-            "GET",
-            "stage",
-            "ws",
-            "policy",
-        }
+        types = {row.split()[0] for row, count in rows(page).items() if count}
+        return types >= {"GET", "POST", "stage", "ws", "policy"}  # POST: the player signs in
 
     wait_until(all_types, within=60)
     page.screenshot(path=PICTURES / f"locust-rows-{stack.mode}.png", full_page=True)
@@ -134,7 +135,7 @@ def test_a_shape_starts_at_the_first_click_and_the_tab_accounts_for_every_reques
     address = f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}"
     wait_until(lambda: requests.get(f"{address}/stats/requests", timeout=10).json()["user_count"] == 20)
     shares = requests.get(f"{address}/tasks", timeout=10).json()["per_class"]
-    assert {name for name, share in shares.items() if share["ratio"]} == set(shares) - {"Player"}
+    assert all(share["ratio"] for share in shares.values()), shares
     time.sleep(10)  # the stage page is stale after a second, and Varnish refreshes it in the background
     page.get_by_role("button", name=re.compile("stop", re.I)).click()
     expect(page.get_by_text("STOPPED")).to_be_visible(timeout=60_000)
@@ -146,13 +147,54 @@ def test_a_shape_starts_at_the_first_click_and_the_tab_accounts_for_every_reques
     page.context.close()
 
 
-def test_the_chat_of_a_load_test_is_readable(stack: Stack) -> None:
-    stage = stack.stage_client()
-    stage.send("JOIN", stage_ID="demo")
-    chat = stage.until("LOAD_CHAT")[-1]["chat"]
-    stage.close()
-    assert re.search(r"^ \w+[!?] The [a-z ]+\.$", chat, re.MULTILINE), chat
-    assert not re.search(r"\d{6}", chat), chat
+LINE = r"\w+[!?] The [a-z ]+\."
+
+
+def test_a_load_test_tidies_its_stage_and_leaves_no_trace_on_another(stack: Stack) -> None:
+    """After the runs above, each with a player."""
+    scene = join(stack, "load")
+    chat = chat_of(scene)
+    for line in chat.splitlines():
+        assert re.fullmatch(rf" {LINE}|<[A-Z][A-Za-z ]+> {LINE}", line), line
+    assert not [frame for frame in scene if frame["mode"] == "DRAW_LINE"]
+    assert all(frame["available"] == "True" for frame in scene if frame["mode"] == "LOAD_AV")
+    places = {
+        frame["ID"]: (float(frame["X"]), float(frame["Y"])) for frame in scene if frame["mode"] == "AV_POS"
+    }
+    avatars = tomllib.loads(DEMO.read_text())["avatar"]
+    seeded = {str(id): (thing["x"], thing["y"]) for id, thing in enumerate(avatars, 1) if "x" in thing}
+    assert {id: places[id] for id in seeded} == seeded
+    assert not re.search(LINE, chat_of(join(stack, "demo")))
+
+
+def join(stack: Stack, stage: str) -> list[dict[str, str]]:
+    """The frames that a client gets when it joins."""
+    client = stack.stage_client()
+    try:
+        return client.join(stage=stage)
+    finally:
+        client.close()
+
+
+def chat_of(frames: list[dict[str, str]]) -> str:
+    """The chat that a late joiner reads."""
+    [chat] = [frame["chat"] for frame in frames if frame["mode"] == "LOAD_CHAT"]
+    return unescape(chat)
+
+
+def test_a_simulated_visitor_fetches_what_a_browser_fetches(stack: Stack, browser: Browser) -> None:
+    address = stack.url("/stages/demo")
+    named = assets(requests.get(address, timeout=10).text, address)
+    fetched: set[str] = set()
+    page = browser.new_page()
+    page.on("requestfinished", lambda request: fetched.add(request.url))
+    page.goto(address)
+    on_stage(page)
+    # Sounds last. The pictures of a webcam have URLs that change.
+    expected = {url for url in (address, *named, stack.url("/admin/id")) if WEBCAM not in url}
+    wait_until(lambda: page.title() and expected <= fetched, within=60)  # a call lets Playwright report
+    page.close()
+    assert {url for url in fetched if WEBCAM not in url} == expected
 
 
 @pytest.mark.slow

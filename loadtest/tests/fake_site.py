@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
-from fake_stage import FakeStage, serve_web_socket
+from fake_stage import STILL, FakeStage, serve_web_socket
 from support.origin import Origin, Request, response
 
 ASSETS = {
@@ -24,9 +24,10 @@ STAGE_PAGE = """<!doctype html><html><head><title>Demo</title>
 <link rel="icon" type="image/svg+xml" href="/image/v1/icon.svg">
 <link rel="modulepreload" href="/script/v1/wire.js">
 <link rel="preload" as="image" href="/media/queen.svg">
-<link rel="preload" as="audio" href="/media/audio/bell.mp3">
+<link rel="prefetch" href="/media/audio/bell.mp3">
 <script type="module" src="/script/v1/main.js"></script>
 </head><body><img src="/media/castle.svg" alt=""></body></html>"""
+CAMERA = "/media/video/camera.jpg"
 IDENTITY = "player=nice+visitor&key=0123&canAct=False&canAdmin=False&canSu=False"
 PLAYER = "player={}&key=4567&canAct=True&canAdmin=False&canSu=False"
 
@@ -43,8 +44,10 @@ class FakeSite(Origin):
     """The site, with its stage at `stage`. Tests change the attributes at will."""
 
     def __init__(self) -> None:
+        stage = Page(STAGE_PAGE.encode(), {"cache-control": "public, max-age=0, s-maxage=1"})
         self.pages = {
-            "/stages/demo": Page(STAGE_PAGE.encode(), {"cache-control": "public, max-age=0, s-maxage=1"}),
+            "/stages/demo": stage,
+            "/stages/load": stage,  # the default of the options
             "/admin/id": Page(IDENTITY.encode(), {"cache-control": "private, no-store"}),
         }
         for path, kind in ASSETS.items():
@@ -52,8 +55,13 @@ class FakeSite(Origin):
             self.pages[path] = Page(
                 path.encode(), {"content-type": kind, "cache-control": f"public, {control}"}
             )
+        for number in range(1, 1000):
+            self.pages[f"/speech/utter-{number}.mp3"] = Page(b"spoken", {"content-type": "audio/mpeg"})
+        self.pages[CAMERA] = Page(b"frame", {"content-type": "image/jpeg", "cache-control": "no-store"})
+        self.pages[STILL] = Page(b"still", {"content-type": "image/jpeg"})
         self.instead: dict[str, bytes] = {}  # path -> a whole response, sent as it is
         self.latency = 0.0  # seconds before each response
+        self.holds: dict[str, float] = {}  # path -> the same for this path
         self.miss = "varnish; fwd=uri-miss; stored"
         self.hit = "varnish; hit; ttl=43190"
         self.password = "sesame"
@@ -107,7 +115,7 @@ class FakeSite(Origin):
             self.most_in_flight = max(self.most_in_flight, self._in_flight)
             # Stricter than a real cache, where all requests that wait for the same fetch are hits.
             cached = request.target in self.cached
-        time.sleep(self.latency)
+        time.sleep(self.holds.get(path_of(request), self.latency))
         answer = self._respond(request, cached)
         with self._lock:
             self.cached.add(request.target)
@@ -115,7 +123,7 @@ class FakeSite(Origin):
         return answer
 
     def _respond(self, request: Request, cached: bool) -> bytes:
-        path = request.target
+        path = path_of(request)
         if path in self.instead:
             return self.instead[path]
         if request.method == "POST":
@@ -123,14 +131,15 @@ class FakeSite(Origin):
         if path not in self.pages:
             return response(b"\xff\xfe not text", "404 Not Found", cache_status="varnish; fwd=bypass")
         page = self.pages[path]
+        is_stored = path in ASSETS or path.startswith(("/speech/", "/media/video-still/"))
         if path == "/admin/id" and "cookie" in request.headers:
             return response(PLAYER.format(self.signed_in_as), cache_status="varnish; fwd=bypass")
-        headers = {**page.headers, "cache-status": "varnish; fwd=bypass"}
-        if path in ASSETS:
+        headers = {"cache-status": "varnish; fwd=bypass", **page.headers}
+        if is_stored:
             headers |= {"etag": etag(request), "cache-status": self.hit if cached else self.miss}
         if not headers["cache-status"]:
             del headers["cache-status"]
-        if path in ASSETS and request.headers.get("if-none-match") == etag(request):
+        if is_stored and request.headers.get("if-none-match") == etag(request):
             return response("", "304 Not Modified", **headers).replace(b"content-length: 0\r\n", b"")
         return response(page.body, **headers)
 
@@ -141,6 +150,11 @@ class FakeSite(Origin):
         if not program or form != {"username": ["ann"], "password": [self.password]}:
             return response("", "401 Unauthorized")
         return response("", "302 Found", set_cookie="session=1; Path=/; HttpOnly", location="/admin/")
+
+
+def path_of(request: Request) -> str:
+    """The target without its query."""
+    return request.target.partition("?")[0]
 
 
 def etag(request: Request) -> str:

@@ -19,6 +19,8 @@ from support.origin import Origin
 POLICY = b"""<?xml version="1.0"?><cross-domain-policy>
 <allow-access-from domain="*.localhost" to-ports="80,7230-7239"/></cross-domain-policy>\0"""
 
+STILL = "/media/video-still/camera.jpg"
+
 
 class Client:
     """One connection; `write` sends one frame."""
@@ -29,6 +31,7 @@ class Client:
         self._write = write
         self._lock = threading.Lock()
         self._frames = 0
+        self._avatar = ""  # ID of the avatar that it holds
 
     def send(self, mode: str, **fields: str) -> None:
         """Send a frame, unless the stage must lose it."""
@@ -51,6 +54,9 @@ class Client:
             case "JOIN":
                 self.send("LOAD_AV", ID="1", available="False")
                 self.send("LOAD_AV", ID="2", available="True")
+                if self.stage.camera:
+                    camera = {"url": self.stage.camera, "thumbnail": STILL, "medium": "video"}
+                    self.send("LOAD_AV", ID="3", available="False", **camera)
                 self.send("LOAD_CHAT", chat=" Bravo! The fox sings.")
                 self.stage.clients.add(self)
             case "LOADED":
@@ -58,11 +64,17 @@ class Client:
                 if self.stage.applause:
                     self.send("APPLAUSE", applause="Clap!")
                 self.send("CONFIRM_LOADED")
+            case "INFO":
+                self.send("MSG", message="This is a stage.")
+            case "TEXT" if self._avatar:
+                self.stage.broadcast("TEXT", ID=self._avatar, name="Queen", text=fields["msg"])
+                self.stage.broadcast("WAVE", url=f"/speech/utter-{next(self.stage.spoken)}.mp3")
             case "TEXT":
                 self.stage.broadcast("ANONTEXT", text=fields["msg"])
                 if self.stage.reloads:
                     self.stage.broadcast("RELOAD")
             case "AV":
+                self._avatar = fields["ID"]
                 self.stage.broadcast("AV_CONNECT", client=self.me, ID=fields["ID"])
             case "MOVE":
                 self.stage.broadcast("AV_POS", ID="2", X=fields["X"], Y=fields["Y"], Z="0")
@@ -76,6 +88,7 @@ class FakeStage:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.numbers = itertools.count(1)
+        self.spoken = itertools.count(1)  # the number of the next spoken line
         self.clients: set[Client] = set()
         self.received: list[tuple[str, dict[str, str]]] = []
         self.closed = 0  # connections that have ended
@@ -86,6 +99,7 @@ class FakeStage:
         self.applause = False  # offer the applause button
         self.reloads = False  # ask every client to load the page again after each chat line
         self.cut_at = ""  # cut a connection in mid-frame when it sends this mode
+        self.camera = ""  # the URL of a webcam's picture
         self.stalls = False  # stop reading after JOIN
         self.policy = POLICY
         self.socket = StageSocket(self)

@@ -38,12 +38,13 @@ def parse(*arguments: str) -> Namespace:
 
 def create(site: FakeSite, *classes: type[User], arguments: tuple[str, ...] = ()) -> Environment:
     """An environment as Locust makes one, with a runner and our listeners; its target is the site."""
-    ports = (
+    target = (
         f"--host={site.url}",
+        "--stage=demo",
         f"--stage-port={site.stage.socket.port}",
         f"--policy-port={site.stage.policy_socket.port}",
     )
-    options = parse(*ports, *arguments)
+    options = parse(*target, *arguments)
     environment = Environment(
         user_classes=list(classes or CLASSES.values()),
         host=options.host,

@@ -1,14 +1,16 @@
 """Users with a browser, against a site that is healthy or breaks one promise; Locust runs in this process."""
 
 import gzip
+from collections.abc import Iterator
 
 import pytest
+from locust import User
 
-from fake_site import ASSETS, STAGE_PAGE, FakeSite, Page
-from locust_library import eager, run
+from fake_site import ASSETS, CAMERA, STAGE_PAGE, FakeSite, Page
+from locust_library import create, eager, run
 from locustfile import Audience, Reader
-from support.origin import response
-from users import paths
+from support.origin import Request, response
+from users import paths, received
 
 
 def test_a_healthy_site_has_a_row_for_everything_and_no_failure(site: FakeSite) -> None:
@@ -159,3 +161,73 @@ def test_a_new_run_starts_with_another_warm_up(site: FakeSite) -> None:
         result = run(site, eager(Reader), users=1, until_rows={"/media/*.svg": 3, "/script/*.js": 3})
         assert not result.failed
         site.cached.clear()
+
+
+def test_a_file_that_changes_without_its_validator_fails(site: FakeSite) -> None:
+    assert not run(site, eager(Reader), users=1, until_rows={"/media/*.svg": 4}).failed
+    versions = iter(range(10_000))
+    for path in ("/media/queen.svg", "/media/castle.svg"):
+        site.instead[path] = b""
+    answer = site.answer
+    assert answer
+
+    def changing(request: Request) -> bytes:
+        if request.target not in site.instead:
+            return answer(request)
+        return response(f"<svg>{next(versions)}</svg>", etag='"1"', cache_status=site.hit)
+
+    site.answer = changing
+    result = run(site, eager(Reader), users=1, until_rows={"/media/*.svg": 6})
+    assert result.failed == {"/media/*.svg"}
+    assert any("svg: the body has changed, but its ETag has not" in each for each in result.reasons)
+
+
+def test_the_size_in_the_table_is_that_of_the_bytes_sent(site: FakeSite) -> None:
+    heavy, packed = b"\x89PNG" * 300_000, gzip.compress(b"<svg/>" * 5000)
+    site.pages["/media/audio/bell.mp3"].body = heavy
+    site.pages["/image/v1/icon.svg"].body = packed
+    site.pages["/image/v1/icon.svg"].headers["content-encoding"] = "gzip"
+    result = run(site, Audience, users=1, until_rows={"/media/audio/*.mp3": 1, "/image/*.svg": 1})
+    assert not result.failed
+    sizes = {
+        name: entry.total_content_length for (name, _), entry in result.environment.stats.entries.items()
+    }
+    assert sizes["/media/audio/*.mp3"] == len(heavy)
+    assert sizes["/image/*.svg"] == len(packed)
+
+
+@pytest.mark.parametrize("user", [Audience, Reader])
+def test_an_unknown_stage_is_one_failure_that_says_what_to_type(site: FakeSite, user: type[User]) -> None:
+    arguments = ("--stage=nowhere",)
+    result = run(site, eager(user), users=3, arguments=arguments, until_rows={"/stages/nowhere": 9})
+    reason = "/stages/nowhere: status 404: there is no such stage; name another one, as in --stage=demo"
+    assert result.reasons == [f"GET /stages/nowhere: {reason}"]
+    assert set(site.asked) == {"/stages/nowhere"}
+
+
+@pytest.fixture
+def user(site: FakeSite) -> Iterator[Reader]:
+    """A user without a runner."""
+    received.forget()
+    user: Reader = type("Reader", (Reader,), {"host": site.url})(create(site, Reader))
+    user.on_start()
+    yield user
+    user.on_stop()
+
+
+def test_a_browser_keeps_no_spoken_lines_and_no_webcam_pictures(site: FakeSite, user: Reader) -> None:
+    site.pages[CAMERA].headers["cache-control"] = "public, no-cache"
+    for path in ("/speech/utter-1.mp3", CAMERA):
+        assert [user.fetch(user.url(path)) for _ in range(2)] == [True, True]
+        assert site.asked[path] == 2
+        assert user.browser_cache.conditions(user.url(path)) == {}
+
+
+def test_each_site_has_a_warm_up_of_its_own(site: FakeSite, user: Reader) -> None:
+    fetched = []
+    for topology in ("upstage.localhost", "classic.localhost", "classic.localhost"):
+        user.options.topology = topology
+        user.clear_browser_cache()
+        site.cached.clear()  # each request misses
+        fetched.append(user.fetch(user.url("/media/queen.svg")))
+    assert fetched == [True, True, False]

@@ -41,6 +41,7 @@ def test_a_promised_response_has_no_fault(answer: Answer) -> None:
         # The request was unconditional.
         (replace(GOOD, status=304, length=0), "/media/a.svg: status 304"),
         (replace(GOOD, length=0), "/media/a.svg: empty body"),
+        (replace(GOOD, differs=True), "/media/a.svg: the body has changed, but its ETag has not"),
         (
             replace(GOOD, cache_status=FORWARDED),
             "/media/a.svg: not a hit after warm-up, Cache-Status: varnish; fwd=uri-miss; stored",

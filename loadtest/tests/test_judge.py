@@ -170,6 +170,12 @@ def test_a_run_that_measured_locust_instead_of_the_stack(
     assert not good([line])
 
 
+def test_responses_that_no_cache_may_keep_are_no_missing_hits() -> None:
+    """Those of a webcam, whose row also matches the pattern of media."""
+    polled = {**GOOD.caches, ("/media/video/*.jpg", "client", "none"): 900}
+    assert not bad(replace(GOOD, caches=polled))
+
+
 def test_a_threshold_of_zero_still_requires_a_success() -> None:
     """One response: a hit, but a failed sample."""
     run = Run(

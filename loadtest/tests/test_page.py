@@ -12,7 +12,7 @@ def test_the_files_that_a_browser_fetches_are_found_in_order() -> None:
     <LINK REL="preload stylesheet" HREF="/style/v/main.css">
     <link rel="shortcut icon" href="/favicon.ico"><link rel=modulepreload href=/script/v/a.js>
     <link rel="preload" as="image" href="/media/a.svg">
-    <link rel="preload" as="audio" href="/media/b.mp3">
+    <link rel="preload" as="audio" href="/media/b.mp3"><link rel="prefetch" href="/media/f.mp3">
     <script type="module" src="/script/v/main.js"></script>
     <img src="/media/c.svg"/><audio src="/media/d.mp3"></audio>
     <audio><source src="/media/e.mp3"></audio>
@@ -23,6 +23,7 @@ def test_the_files_that_a_browser_fetches_are_found_in_order() -> None:
         "/script/v/a.js",
         "/media/a.svg",
         "/media/b.mp3",
+        "/media/f.mp3",
         "/script/v/main.js",
         "/media/c.svg",
         "/media/d.mp3",

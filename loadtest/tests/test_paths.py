@@ -1,6 +1,6 @@
 import pytest
 
-from users.paths import passed, row, stored
+from users.paths import held, passed, polled, row, spoken, stored
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,20 @@ def test_files_are_stored(path: str) -> None:
 def test_private_paths_are_passed(path: str) -> None:
     assert passed(path)
     assert not stored(path)
+
+
+def test_webcam_pictures_and_spoken_lines_may_be_held() -> None:
+    assert (polled("/media/video/a.jpg"), spoken("/media/video/a.jpg"), held("/media/video/a.jpg")) == (
+        True,
+        False,
+        True,
+    )
+    assert (polled("/speech/utter-1.mp3"), spoken("/speech/utter-1.mp3"), held("/speech/utter-1.mp3")) == (
+        False,
+        True,
+        True,
+    )
+    assert not any(map(held, ("/media/video-still/a.jpg", "/media/a.mp3", "/stages/demo")))
 
 
 @pytest.mark.parametrize("path", ["/", "/stages/demo", "/administrator", "/wsx", "/a.html", "/js"])

@@ -3,14 +3,16 @@
 import re
 from collections.abc import Iterator
 
+import gevent
 import pytest
 from locust import User, constant
 
+import locustfile
 from fake_site import FakeSite
-from locust_library import Result, eager, run, until
+from locust_library import Result, create, eager, run, until
 from locustfile import Audience, FlashClient, Player, SlowReader, WebAudience
 from users import session
-from users.player import PlayerSession
+from users.player_session import PlayerSession
 
 STAYS = "--audience=stays"
 ACCOUNT = ("--player=ann", "--password=sesame")
@@ -119,7 +121,7 @@ def test_a_refused_connection_fails(site: FakeSite) -> None:
 def test_a_stage_that_rejects_the_session_fails(site: FakeSite, user: type[User], kind: str) -> None:
     site.stage.rejects = True
     result = run(site, user, users=1, until_rows={f"{kind} join": 1})
-    assert result.reasons == [f"{kind} join: the server rejected the session: no such stage"]
+    assert result.reasons == [f"{kind} join: the server rejected --stage=demo: no such stage"]
 
 
 @pytest.mark.parametrize(("mode", "row"), [("JOIN", "join"), ("LOADED", "join"), ("TEXT", "stay")])
@@ -184,6 +186,7 @@ def test_a_player_signs_in_takes_a_free_avatar_and_performs(
 ) -> None:
     monkeypatch.setenv("LOADTEST_PLAYER", "ann")
     monkeypatch.setenv("LOADTEST_PASSWORD", "sesame")
+    site.stage.latency = 0.03
     at_leisure = PlayerSession.actions
     monkeypatch.setattr(PlayerSession, "actions", lambda self: (pause / 4 for pause in at_leisure(self)))
     rows = {f"stage {row}": 1 for row in ("avatar", "move", "chat", "draw")}
@@ -192,9 +195,9 @@ def test_a_player_signs_in_takes_a_free_avatar_and_performs(
     assert site.stage.received[0] == ("IDENT", {"MD5": "4567"})
     assert ("AV", {"ID": "2"}) in site.stage.received
     assert site.stage.modes["AV"] == 1
-    # It leaves the stage as it was.
-    until(lambda: [mode for mode, _ in site.stage.received[-2:]] == ["DRAW_CLEAR", "MOVE"])
-    assert site.stage.received[-1][1] == {"X": "44.0", "Y": "176.0"}
+    # It leaves the stage as it was, and stays until the stage has read that.
+    place = {"X": "44.0", "Y": "176.0"}
+    assert site.stage.received[-3:] == [("DRAW_CLEAR", {"layer": "3"}), ("MOVE", place), ("INFO", {})]
     # The stage accepts 60 frames a second, 300 at once.
     assert 20 < sum(site.stage.modes.values()) < 300
 
@@ -230,6 +233,19 @@ def test_a_wrong_password_fails_and_is_tried_once(site: FakeSite) -> None:
     assert result.reasons == ["POST /admin/login: /admin/login: status 401"]
     assert site.asked["/admin/login"] == 1
     assert not site.stage.modes["JOIN"]
+
+
+def test_a_player_who_replaces_one_that_was_rejected_does_not_try_again(site: FakeSite) -> None:
+    environment = create(site, Player, Audience, arguments=("--player=ann", "--password=guess"))
+    locustfile.set_up(environment)
+    assert environment.runner
+    try:
+        environment.runner.start(4, spawn_rate=2)  # in two steps; the second one starts another player
+        until(lambda: environment.runner and environment.runner.state == "running")
+        gevent.sleep(0.5)
+    finally:
+        environment.runner.quit()
+    assert site.asked["/admin/login"] == 1
 
 
 def test_a_player_with_another_identity_fails(site: FakeSite) -> None:

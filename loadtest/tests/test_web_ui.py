@@ -45,7 +45,8 @@ def test_the_form_offers_classes_shapes_and_fields(
     fields = shown["extra_options"]
     assert fields["topology"]["choices"][0] == fields["topology"]["default_value"] == "upstage.localhost"
     assert fields["audience"]["choices"] == ["reloads", "stays"]
-    assert {"stage", "chat_rate", "player", "password"} < fields.keys()
+    assert {"chat_rate", "player", "password"} < fields.keys()
+    assert fields["stage"]["default_value"] == "load"  # no trace on the demo stage
     assert fields["password"]["is_secret"] is True
     assert "open sesame" not in str(shown)
     assert (shown["num_users"], shown["spawn_rate"]) == (20, 4)

@@ -8,67 +8,51 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 from gevent import joinall
 from gevent.pool import Pool
 from locust import FastHttpUser
-from locust.contrib.fasthttp import FastResponse
 from locust.env import Environment
 
 from caches import counters
-from users import checks, page, paths
+from users import checks, http_client, page, paths, received
 from users.browser_cache import BrowserCache
 
 IDENTITY = "/admin/id"
-CONNECTIONS = 6  # a browser's limit for one server over HTTP/1.1
-
-# URLs that any user of this process has received in this run. The first request may find a cold cache, and so
-# may those under way at that moment; every later one must not.
-warm: set[str] = set()
+PATIENCE = 10.0  # seconds without a byte until a request is given up
+# The same for responses that the backend holds: a spoken line up to 15 s, a webcam picture up to 30 s.
+LONG_PATIENCE = 40.0
 
 
 def register(environment: Environment) -> None:
-    """Forget the warm-up when a run starts: its target may be another one, or its caches empty."""
-    environment.events.test_start.add_listener(lambda **_: warm.clear())
-
-
-class Response(FastResponse):
-    """A response as Locust's client has it."""
-
-    def unzipped(self, *args: Any, **kwargs: Any) -> bytes:
-        """A 304 has no body, but it may name the encoding of the copy it confirms; do not decompress it."""
-        if self.status_code == 304:
-            return b""
-        return super().unzipped(*args, **kwargs)
+    """Forget the warm-up when a run starts."""
+    environment.events.test_start.add_listener(lambda **_: received.forget())
 
 
 class Browser(FastHttpUser):
     """Fetches as a browser does; a response with a fault (see `checks`) is a failed sample."""
 
     abstract = True
-    connection_timeout = 10.0
-    network_timeout = 10.0
-    # A redirect is a response to check; the one after signing in need not be followed.
-    max_redirects = 0
-    default_headers = {"User-Agent": "Proscenium-Audience (Locust)"}  # noqa: RUF012
 
     def on_start(self) -> None:
         """Start with an empty browser cache."""
-        # checks.py judges the status. To report a wrong one, the client would first decode the body as UTF-8,
-        # which raises an error if the body of a 404 is a picture.
-        self.client.client.valid_response_codes = frozenset(range(1000))  # type: ignore[misc]
-        self.client.client.redirect_response_codes = frozenset()  # type: ignore[misc]
-        self.client.client.response_type = Response  # type: ignore[misc]
         assert self.environment.parsed_options
         self.options: Namespace = self.environment.parsed_options
         self.stage_url = self.url(f"/stages/{self.options.stage}")
         self.browser_cache = BrowserCache()
         self.assets: list[str] = []
         self.identity: dict[str, str] = {}
+        self.client = http_client.session(self, PATIENCE)
+        self.patient_client = http_client.session(self, LONG_PATIENCE)
 
     def on_stop(self) -> None:
         """Close the connections now, not at the next garbage collection, so that no run inherits them."""
-        self.client.client.close()
+        self.close_connections()
+
+    def close_connections(self) -> None:
+        """Close the idle connections."""
+        for client in (self.client, self.patient_client):
+            client.client.close()
 
     def become_newcomer(self) -> None:
         """Continue as a new visitor: new connections, no cookies, an empty browser cache."""
-        self.client.client.close()
+        self.close_connections()
         self.client.cookiejar.clear()
         self.clear_browser_cache()
 
@@ -88,7 +72,7 @@ class Browser(FastHttpUser):
         self.identity = {}
         if not self.load_page():
             return False
-        pool = Pool(CONNECTIONS)
+        pool = Pool(http_client.CONNECTIONS)
         try:
             requests = [pool.spawn(self.fetch, self.url(IDENTITY), self.read_identity)]
             for url in self.assets:
@@ -118,31 +102,42 @@ class Browser(FastHttpUser):
         `examine` checks the text of a new body. A 304 has none and leaves the earlier one valid.
         """
         path = urlsplit(url).path
-        row = paths.row(path)
         conditions = self.browser_cache.conditions(url)
-        was_warm = url in warm
-        headers = {"Host": self.options.topology, **conditions}
-        with self.client.get(url, name=row, headers=headers, catch_response=True) as response:
-            if response.request_meta["exception"]:
+        file = f"{self.options.topology} {url}"
+        was_warm = received.is_warm(file)
+        client = self.patient_client if paths.held(path) else self.client
+        asked = {"Host": self.options.topology, "Accept-Encoding": http_client.ENCODING, **conditions}
+        with client.get(url, name=paths.row(path), headers=asked, catch_response=True) as response:
+            meta: dict[str, Any] = response.request_meta
+            if paths.polled(path):
+                meta["request_type"] = "poll"  # its time is the camera's, not the stack's
+            if meta["exception"]:
                 return False  # no response, or a truncated one: Locust reports the reason
-            headers = {name.lower(): ", ".join(response.headers.getlist(name)) for name in response.headers}
+            body: http_client.Response = meta["response"]
+            meta["response_length"] = body.length
+            is_new = body.status_code == 200
+            etag = body.fields.get("etag", "")
             answer = checks.Answer(
                 path=path,
-                status=response.status_code,
-                length=len(response.content),
-                cache_status=headers.get("cache-status", ""),
+                status=body.status_code,
+                length=body.length,
+                cache_status=body.fields.get("cache-status", ""),
                 conditional=bool(conditions),
-                warm=was_warm,
+                # All clients request a spoken line at the same moment, but only one of them may miss.
+                warm=received.has_missed(file) if paths.spoken(path) else was_warm,
+                differs=is_new and received.differs(file, etag, body.checksum),
             )
-            counters.count(row, answer.cache_status, headers.get("server-timing", ""))
+            counters.count(meta["name"], answer.cache_status, body.fields.get("server-timing", ""))
             fault = checks.answer_fault(answer)
-            if not fault and examine and response.status_code == 200:
-                fault = examine(response.content.decode("utf-8", "replace"))
+            if not fault and examine and is_new:
+                fault = examine(body.content.decode("utf-8", "replace"))
             if fault:
                 response.failure(fault)
                 return False
-            warm.add(url)
-            self.browser_cache.store(url, headers)
+            if is_new and paths.stored(path):
+                received.remember(file, etag, body.checksum, missed=not checks.is_hit(answer.cache_status))
+            if not paths.held(path):  # no client requests it again
+                self.browser_cache.store(url, body.fields)
             return True
 
     def url(self, path: str) -> str:

@@ -21,7 +21,8 @@ class Answer:
 
     `length`: bytes of the body. `cache_status`: the whole field, empty without one. `conditional`: the
     request asked whether the browser's copy is still valid, so 304 is allowed. `warm`: the URL had been
-    received before the request was sent.
+    received before the request was sent, so a cache must have it. `differs`: the body is another one than
+    before, its ETag is not.
     """
 
     path: str
@@ -30,26 +31,35 @@ class Answer:
     cache_status: str
     conditional: bool
     warm: bool
+    differs: bool = False
 
 
 def answer_fault(answer: Answer) -> str | None:
     """Check the status, the body and the outcomes at the caches."""
+    if answer.status == 404 and answer.path.startswith("/stages/"):
+        return f"{answer.path}: status 404: there is no such stage; name another one, as in --stage=demo"
     if answer.status not in ((200, 304) if answer.conditional else (200,)):
         return f"{answer.path}: status {answer.status}"
     if answer.status == 200 and not answer.length:
         return f"{answer.path}: empty body"
+    if answer.differs:
+        return f"{answer.path}: the body has changed, but its ETag has not"
     try:
         caches = cache_status.parse(answer.cache_status)
     except ValueError:
         return f"{answer.path}: malformed Cache-Status"
-    # A hit in any cache counts: nginx keeps a response of Varnish for a second.
-    hit = any(cache.hit for cache in caches)
+    hit = is_hit(answer.cache_status)
     reported = ", ".join(str(cache) for cache in caches) or "(missing)"
     if paths.stored(answer.path) and answer.warm and not hit:
         return f"{answer.path}: not a hit after warm-up, Cache-Status: {reported}"
     if paths.passed(answer.path) and hit:
         return f"{answer.path}: answered by a cache that must pass it, Cache-Status: {reported}"
     return None
+
+
+def is_hit(cache_status_field: str) -> bool:
+    """Whether any cache had the response: nginx keeps a response of Varnish for a second."""
+    return any(cache.hit for cache in cache_status.parse(cache_status_field))
 
 
 def stage_fault(assets: list[str]) -> str | None:

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 # The values of <link rel> that make a browser fetch; rel=canonical and others do not.
-FETCHED_LINKS = frozenset({"stylesheet", "modulepreload", "preload", "icon"})
+FETCHED_LINKS = frozenset({"stylesheet", "modulepreload", "preload", "prefetch", "icon"})
 TAGS_WITH_SRC = frozenset({"script", "img", "audio", "source"})
 
 

@@ -8,7 +8,8 @@ from pathlib import PurePosixPath
 
 STORED_FOLDERS = ("/media/", "/speech/")
 STORED_ENDING = re.compile(r"\.(png|gif|jpe?g|ico|svg|swf|css|js|mp3|woff2)$")
-PASSED_FOLDERS = ("/admin/", "/swf/", "/ws/", "/media/video/")
+POLLED_FOLDER = "/media/video/"
+PASSED_FOLDERS = ("/admin/", "/swf/", "/ws/", POLLED_FOLDER)
 # The folder of a page asset contains a version; rows must not change with it.
 VERSIONED_FOLDERS = ("style", "script", "image")
 
@@ -23,6 +24,21 @@ def stored(path: str) -> bool:
     if passed(path):
         return False
     return path.startswith(STORED_FOLDERS) or bool(STORED_ENDING.search(path))
+
+
+def polled(path: str) -> bool:
+    """Whether it is a webcam's picture, which clients request again and again."""
+    return path.startswith(POLLED_FOLDER)
+
+
+def spoken(path: str) -> bool:
+    """Whether it is a spoken line, which all clients of a stage request at the same moment, once."""
+    return path.startswith("/speech/")
+
+
+def held(path: str) -> bool:
+    """Whether the backend may hold the response, until a camera has a new picture or a line is recorded."""
+    return polled(path) or spoken(path)
 
 
 def row(path: str) -> str:

@@ -1,10 +1,6 @@
-"""A player: signs in, takes an avatar, walks, speaks and draws."""
+"""A visitor who signs in with a player's account."""
 
 import logging
-import random
-from argparse import Namespace
-from collections.abc import Iterator
-from typing import Any
 from urllib.parse import urlencode
 
 from locust import User
@@ -13,25 +9,16 @@ from locust.env import Environment
 from locust.exception import StopUser
 from locust.runners import WorkerNode
 
-import options
 from caches import counters
-from users import checks
-from users.connection import StageError
-from users.samples import Samples
-from users.session import StageSession
+from users import account, checks
+from users.player_session import PlayerSession
 from users.visitor import StageVisitor
 
 LOGIN = "/admin/login"
-POINTS = 20  # of a stroke
-BETWEEN_POINTS = 0.05  # seconds: 20 frames a second, a third of what the stage accepts from one client
-LAYER = "3"
 
 log = logging.getLogger(__name__)
 
-
-def has_account(given: Namespace) -> bool:
-    """Whether the options name an account to sign in with."""
-    return bool(given.player and given.password)
+rejected: set[str] = set()  # the sign-ins of this run that the server has rejected
 
 
 def register(environment: Environment) -> None:
@@ -42,41 +29,45 @@ def register(environment: Environment) -> None:
 
     def dispatcher(worker_nodes: list[WorkerNode], user_classes: list[type[User]]) -> UsersDispatcher:
         assert environment.parsed_options
-        options.fill_in(environment.parsed_options)
         others = [other for other in user_classes if not issubclass(other, SignedInVisitor)]
-        if len(others) < len(user_classes) and not has_account(environment.parsed_options):
-            log.info("No Player in this run: --player and --password (or the form) name no account.")
+        if len(others) < len(user_classes) and (lack := account.fill_in(environment.parsed_options)):
+            log.info("No Player in this run: %s.", lack)
             user_classes = others or user_classes
         return UsersDispatcher(worker_nodes, user_classes)
 
     environment.dispatcher_class = dispatcher  # type: ignore[assignment]
+    environment.events.test_start.add_listener(lambda **_: rejected.clear())
 
 
 class SignedInVisitor(StageVisitor):
     """Joins with the key of a player's account."""
 
     abstract = True
+    session_type = PlayerSession
 
     def on_start(self) -> None:
         """Start signed out."""
         super().on_start()
         self.signed_in = False
+        # Kept here, because a change of the number of users during a run replaces the options.
+        self.player, password = self.options.player, self.options.password
+        self.form = urlencode({"username": self.player, "password": password}) if password else ""
 
     def sign_in(self) -> bool:
-        """Sign in if necessary; False if it failed. StopUser without an account.
+        """Sign in if necessary; False if it failed. StopUser without an account, or with a wrong one.
 
-        A wrong password is tried once: after ten of them the backend locks this address out.
+        A wrong password is tried once, although Locust replaces a user who has stopped while it still starts
+        others: after ten of them the backend locks this address out.
         """
-        if not has_account(self.options):
+        if not self.form or self.form in rejected:
             raise StopUser
         if self.signed_in:
             return True
         # Without cookies, as a program sends the form: then the backend requires no token.
         self.client.cookiejar.clear()
-        form = {"username": self.options.player, "password": self.options.password}
         headers = {"Host": self.options.topology, "Content-Type": "application/x-www-form-urlencoded"}
         with self.client.post(
-            LOGIN, name=LOGIN, data=urlencode(form), headers=headers, catch_response=True
+            LOGIN, name=LOGIN, data=self.form, headers=headers, catch_response=True
         ) as response:
             if response.request_meta["exception"]:
                 return False  # Locust reports the reason
@@ -86,101 +77,15 @@ class SignedInVisitor(StageVisitor):
             if not self.signed_in:
                 response.failure(f"{LOGIN}: status {status}")
         if status == 401:
+            rejected.add(self.form)
             log.error("No Player in this run: the server rejects this account and password.")
             raise StopUser
         return self.signed_in
 
     def read_identity(self, text: str) -> str | None:
         """Require the account that signed in; otherwise the key is not a player's."""
-        fault = super().read_identity(text) or checks.player_fault(self.identity, self.options.player)
+        fault = super().read_identity(text) or checks.player_fault(self.identity, self.player)
         if fault:
             self.identity = {}
             self.signed_in = False
         return fault
-
-    def session(self) -> StageSession:
-        """A player's session instead of the audience's."""
-        return PlayerSession(Samples(self.environment, self.row_type), self.options, self.connect)
-
-
-class PlayerSession(StageSession):
-    """A player's session. Three more rows, each until the stage has sent the change to every client:
-
-    avatar   from the request for a free avatar
-    move     from a step
-    draw     from the last point of a stroke
-    """
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.avatar = ""  # ID of the avatar in hand
-        self._me = ""  # sock_N
-        self._free: list[str] = []  # IDs of avatars
-        self._places: dict[str, tuple[str, str]] = {}  # ID of an avatar -> its place before this session
-
-    def actions(self) -> Iterator[float]:
-        """Take an avatar if one is free, then walk, speak and draw in turns."""
-        while self._free and not self.avatar:
-            wanted = self._free.pop(0)
-            self.expect("avatar", "AV_CONNECT", wanted)
-            self.send("AV", ID=wanted)
-            yield 1.0
-        self.send("DRAW_LAYER", layer=LAYER)
-        self.send("DRAW_STYLE", colour="16711680", thickness="2", alpha="100")
-        while True:
-            for _ in range(3 if self.avatar else 0):
-                self.walk()
-                yield 1.0
-            self.say()
-            yield 3.0
-            yield from self.stroke()
-            yield 1.0
-
-    def leave(self) -> None:
-        """Leave the stage as it was: nothing drawn, the avatar back in its place or off the stage."""
-        try:
-            if self.is_connected:
-                self.send("DRAW_CLEAR", layer=LAYER)
-            if self.avatar in self._places:
-                x, y = self._places[self.avatar]
-                self.send("MOVE", X=x, Y=y)
-            elif self.avatar:
-                self.send("EXIT", ID=self.avatar)
-        except StageError:
-            pass
-        super().leave()
-
-    def walk(self) -> None:
-        """One step to a random place."""
-        x, y = f"{random.randint(1, 224)}.0", f"{random.randint(1, 188)}.0"
-        self.expect("move", "AV_POS", self.avatar, x, y)
-        self.send("MOVE", X=x, Y=y)
-
-    def stroke(self) -> Iterator[float]:
-        """A horizontal line across the stage, at the speed of a hand."""
-        self.send("DRAW_CLEAR", layer=LAYER)
-        y = str(random.randint(1, 188))
-        self.send("DRAW_MOVE", x="1", y=y)
-        for x in range(10, 10 * POINTS, 10):
-            yield BETWEEN_POINTS
-            if x == 10 * POINTS - 10:
-                self.expect("draw", "DRAW_LINE", LAYER, str(x), y)
-            self.send("DRAW_LINE", x=str(x), y=y)
-
-    def received(self, mode: str, fields: dict[str, str]) -> None:
-        """Follow this client's ID, the free avatars and the echoes of its own actions."""
-        super().received(mode, fields)
-        match mode:
-            case "SET":
-                self._me = fields.get("ID", "")
-            case "LOAD_AV" if fields.get("available") == "True":
-                self._free.append(fields.get("ID", ""))
-            case "AV_CONNECT" if fields.get("client") == self._me:
-                self.avatar = fields.get("ID", "")
-                self.came(mode, self.avatar)
-            case "AV_POS":
-                if not self.avatar:
-                    self._places[fields.get("ID", "")] = fields.get("X", ""), fields.get("Y", "")
-                self.came(mode, fields.get("ID", ""), fields.get("X", ""), fields.get("Y", ""))
-            case "DRAW_LINE":
-                self.came(mode, fields.get("layer", ""), fields.get("x", ""), fields.get("y", ""))

@@ -20,6 +20,7 @@ from gevent import sleep
 
 from users import chat
 from users.connection import SocketConnection, StageError
+from users.live_media import LiveMedia
 from users.samples import Samples
 
 PATIENCE = 10.0  # seconds until a missing reply counts as lost
@@ -36,13 +37,23 @@ measuring: set["StageSession"] = set()
 
 
 class StageSession:
-    """One session. `connect` opens the transport; a broken transport is reported and raised as StageError."""
+    """One session. `connect` opens the transport; a broken transport is reported and raised as StageError.
 
-    def __init__(self, samples: Samples, options: Namespace, connect: Callable[[], SocketConnection]) -> None:
+    `media` fetches what the stage announces; clients without a browser have none.
+    """
+
+    def __init__(
+        self,
+        samples: Samples,
+        options: Namespace,
+        connect: Callable[[], SocketConnection],
+        media: LiveMedia | None = None,
+    ) -> None:
         self.samples = samples
         self.options = options
         self.applause = False  # whether the stage offers the applause button
         self._connect = connect
+        self._media = media
         self._connection: SocketConnection | None = None
         self._reload = False  # the stage has asked every client to load the page again
         self._speaker = next(chat.speakers)
@@ -50,11 +61,6 @@ class StageSession:
         self._listener = chat.Listener()
         # Replies still missing: what to look for -> its row, and since when (time.monotonic).
         self._awaited: dict[tuple[str, ...], tuple[str, float]] = {}
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether the transport has been opened."""
-        return self._connection is not None
 
     @property
     def connection(self) -> SocketConnection:
@@ -87,6 +93,8 @@ class StageSession:
     def leave(self) -> None:
         """Close the connection."""
         measuring.discard(self)
+        if self._media:
+            self._media.stop()
         if self._connection:
             self._connection.close()
 
@@ -131,9 +139,12 @@ class StageSession:
 
     def received(self, mode: str, fields: dict[str, str]) -> None:
         """Handle a frame other than chat."""
+        if self._media:
+            self._media.received(mode, fields)
         if mode == "ERR_DOUBLE_LOGIN":
-            reason = fields.get("msg", "the account is in use")
-            raise StageError(f"the server rejected the session: {reason}")
+            if "msg" in fields:
+                raise StageError(f"the server rejected --stage={self.options.stage}: {fields['msg']}")
+            raise StageError("the account has joined the stage again elsewhere")
         if mode in ("APPLAUSE", "NO_APPLAUSE"):
             self.applause = mode == "APPLAUSE"
         elif mode == "RELOAD":

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from users.browser import Browser
 from users.connection import SocketConnection, StageError, WebSocketConnection
+from users.live_media import LiveMedia
 from users.samples import Samples
 from users.session import StageSession
 
@@ -15,6 +16,7 @@ class StageVisitor(Browser):
 
     abstract = True
     row_type = "stage"
+    session_type: type[StageSession] = StageSession
 
     def visit(self, seconds: float | None = None) -> None:
         """One whole visit, `seconds` long or as the option `audience` says."""
@@ -27,7 +29,13 @@ class StageVisitor(Browser):
 
     def session(self) -> StageSession:
         """A new session, not joined yet."""
-        return StageSession(Samples(self.environment, self.row_type), self.options, self.connect)
+        return self.session_type(
+            Samples(self.environment, self.row_type), self.options, self.connect, LiveMedia(self.fetch_path)
+        )
+
+    def fetch_path(self, path: str) -> bool:
+        """Fetch a path that the stage has named."""
+        return self.fetch(self.url(path))
 
     def connect(self) -> SocketConnection:
         """Open the transport to the stage."""

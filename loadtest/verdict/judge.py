@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from caches.outcomes import hit_ratio
+from users import paths
 
 # The tables of thresholds.toml that are about rows.
 PERCENTILES = {"p95_ms": 0.95, "p99_ms": 0.99}
@@ -216,7 +217,7 @@ def _hits(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
     for pattern, least in thresholds.items():
         responses: dict[str, int] = {}
         for (row, tier, outcome), count in run.caches.items():
-            if tier == "client" and fnmatchcase(row, pattern):
+            if tier == "client" and fnmatchcase(row, pattern) and not paths.passed(row):
                 responses[outcome] = responses.get(outcome, 0) + count
         answers = sum(responses.values())
         bad = sum(count for row, count in failures.items() if fnmatchcase(row, pattern))

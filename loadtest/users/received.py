@@ -1,0 +1,44 @@
+"""The files that any user of this process has received in this run, by site and URL."""
+
+from typing import NamedTuple
+
+MOST = 10_000  # files: each spoken line is a new one
+
+
+class _File(NamedTuple):
+    etag: str
+    checksum: int
+    missed: bool
+
+
+_files: dict[str, _File] = {}  # the one received longest ago first
+
+
+def forget() -> None:
+    """Start again, for the next run: its target may be another one, or its caches empty."""
+    _files.clear()
+
+
+def is_warm(file: str) -> bool:
+    """Whether caches must have it: the first request may miss, and so may those under way at that moment."""
+    return file in _files
+
+
+def has_missed(file: str) -> bool:
+    """Whether a response has come that no cache had."""
+    return file in _files and _files[file].missed
+
+
+def differs(file: str, etag: str, checksum: int) -> bool:
+    """Whether the file is another one than before, although it has the same validator."""
+    before = _files.get(file)
+    return before is not None and before.etag == etag != "" and before.checksum != checksum
+
+
+def remember(file: str, etag: str, checksum: int, missed: bool) -> None:
+    """Note a received file."""
+    missed = missed or has_missed(file)
+    _files.pop(file, None)
+    _files[file] = _File(etag, checksum, missed)
+    if len(_files) > MOST:
+        del _files[next(iter(_files))]
