@@ -26,7 +26,7 @@ containers_clean() (
 )
 containers_status() { docker compose ps --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'; }
 containers_logs() { docker compose logs --follow --tail 50; }
-containers_password() { docker compose exec -T backend upstage admin-password; }
+containers_upstage() { docker compose exec -T backend upstage "$@"; }
 containers_locust_account() { docker compose exec -T locust python web_password.py; }
 containers_running() { [ -n "$(docker compose ps -q nginx 2>/dev/null)" ]; }
 # Runs a second Locust in the container of the first. A pipe brings its report out: `docker cp` cannot read a tmpfs.

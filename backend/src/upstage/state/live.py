@@ -57,7 +57,7 @@ class LiveState(Service):
         self._poll = LoopingCall(self._check)
         self._poll.clock = reactor
         self.now = EMPTY
-        self._sync(*self._read(set()))
+        self._sync(*self._read(EMPTY))
 
     def startService(self) -> None:
         """Start the threads, and check for changes by other processes."""
@@ -105,17 +105,20 @@ class LiveState(Service):
 
     async def _refresh(self) -> None:
         async with self._one_at_a_time:
-            self._sync(*await self.store.run(self._read, set(self.now.stages)))
+            self._sync(*await self.store.run(self._read, self.now))
 
-    def _read(self, known: set[str]) -> tuple[Snapshot, Chats, list[tuple[str, str]]]:
-        """Runs in the store's thread."""
+    def _read(self, known: Snapshot) -> tuple[Snapshot, Chats, list[tuple[str, str]]]:
+        """Runs in the store's thread. The chat of stages that are new, or were reset, is read as a whole."""
         snapshot = self.database.snapshot()
-        return snapshot, *self.database.chats(snapshot.stages.keys() - known)
+        resets = {id: stage.resets for id, stage in known.stages.items()}
+        fresh = [id for id, stage in snapshot.stages.items() if resets.get(id) != stage.resets]
+        return snapshot, *self.database.chats(fresh)
 
     def _sync(self, snapshot: Snapshot, chats: Chats, said: Iterable[tuple[str, str]]) -> None:
         """Bring the stages and the accounts in line with `snapshot`.
 
-        `chats` has the lines of new stages, `said` the lines of other servers' clients on the other stages.
+        `chats` has the lines of stages that are new or were reset, `said` the lines of other servers' clients
+        on the other stages.
         """
         before, self.now = self.now, snapshot
         self._accounts.replace_players(snapshot.accounts)
@@ -134,7 +137,10 @@ class LiveState(Service):
                 self._stages.add(make_stage(self._stages, record, chats.get(id, [])))
             elif self._differs(before, record):
                 stage = self._stages.by_id[id]
-                rebuild(stage, record)
+                if id in chats:
+                    reset(stage, record, chats[id])
+                else:
+                    rebuild(stage, record)
                 stage.reload()
         self._append_chat(said)
 
@@ -160,9 +166,22 @@ def make_stage(host: Host, record: StageRecord, chat: list[str]) -> Stage:
     return stage
 
 
+def reset(stage: Stage, record: StageRecord, chat: list[str]) -> None:
+    """Bring a live stage back to its record: nothing drawn, held or played. Its members stay."""
+    new = make_stage(stage.host, record, chat)
+    stage.chat.clear()
+    stage.chat.extend(chat)
+    stage.avatars, stage.props, stage.audios = new.avatars, new.props, new.audios
+    stage.backdrops, stage.backdrop_shown, stage.backdrop_by = new.backdrops, new.backdrop_shown, None
+    stage.layers = new.layers
+    stage.applause = stage.volunteer = False
+    rebuild(stage, record)
+
+
 def rebuild(stage: Stage, record: StageRecord) -> None:
     """Update a live stage from its record. Chat, drawing, held things and sounds stay."""
     stage.name, stage.splash, stage.colours = record.name, record.splash, record.colours
+    stage.listed = record.listed
     stage.avatars = _merged(stage.avatars, [_avatar(thing) for thing in record.of_kind("avatar")])
     stage.backdrops = _merged(
         stage.backdrops, [Backdrop(thing.id, thing.name, thing.url) for thing in record.of_kind("backdrop")]
