@@ -2,7 +2,7 @@
 // stage.css turns them into percentages.
 
 import { WIDTH } from "./geometry.js";
-import { fit } from "./picture.js";
+import { fit, LARGEST_AVATAR } from "./picture.js";
 
 const STEP = 150; // milliseconds
 
@@ -26,7 +26,7 @@ export class Figure {
     this.#label.className = "name";
     this.#label.ariaHidden = "true"; // the picture's text has the name already
     this.element.append(image, this.#label);
-    fit(this.element, image);
+    fit(this.element, image, LARGEST_AVATAR);
     this.rename(name);
   }
 
