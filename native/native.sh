@@ -20,7 +20,7 @@ native_environment() {
     done
     set +a
     # In the order of their start.
-    native_services=(backend ${MIRROR_ADDRESS:+mirror} ${SECOND_ADDRESS:+second} policyd varnish nginx locust)
+    native_services=(backend ${MIRROR_ADDRESS:+mirror} ${SECOND_ADDRESS:+second} policyd varnish nginx locust ${CAMERA_SERVER:+camera})
 }
 
 supervisorctl() { .venv/bin/supervisorctl -c native/supervisord.conf "$@"; }
@@ -94,6 +94,7 @@ native_health() {
     backend) answers "http://$NATIVE_NET.3:8081/health" ;;
     mirror) answers "http://$NATIVE_NET.5:8081/health" ;;
     second) answers "http://$NATIVE_NET.6:8081/health" ;;
+    camera) PYTHONPATH=backend/src .venv/bin/python -m upstage.camera check ;;
     policyd) PYTHONPATH=policyd/src .venv/bin/python -m policyd check "$NATIVE_NET.4" 3000 ;;
     varnish) answers "http://$VARNISH_LISTEN/.varnish/health" ;;
     nginx) answers "http://$LISTEN_LOAD/.nginx/health" ;;

@@ -8,7 +8,8 @@ backend() {
     export PYTHONPATH=backend/src UPSTAGE_SOCKETS="$NATIVE_SOCKETS/$1" \
         UPSTAGE_WEB_ENDPOINT="tcp:8081:interface=$2" UPSTAGE_METRICS_ENDPOINT="tcp:9110:interface=$2" \
         UPSTAGE_STAGE_ENDPOINT="haproxy:tcp:7230:backlog=1024:interface=$2"
-    [ "$1" = backend ] || unset UPSTAGE_FTP_ENDPOINT # one of them opens the FTP port
+    # One of them opens the FTP port, and makes the account for Locust.
+    [ "$1" = backend ] || unset UPSTAGE_FTP_ENDPOINT UPSTAGE_LOAD_ACCOUNT_FILE
     exec .venv/bin/python -m upstage serve
 }
 
@@ -18,6 +19,10 @@ mirror) backend mirror "$NATIVE_NET.5" ;;
 second)
     export UPSTAGE_DATA="$NATIVE_DATA/second-upstage" UPSTAGE_MEDIA="$NATIVE_DATA/second-media"
     backend second "$NATIVE_NET.6"
+    ;;
+camera)
+    export PYTHONPATH=backend/src
+    exec .venv/bin/python -m upstage.camera
     ;;
 policyd)
     export PYTHONPATH=policyd/src

@@ -33,6 +33,7 @@ from upstage.state.admin_password import keep_password
 from upstage.state.database import Database
 from upstage.state.guessing import TooManyFailures, TooManyWaiting
 from upstage.state.live import LiveState
+from upstage.state.load_account import keep_load_account
 from upstage.state.passwords import HASHER, Busy, Passwords
 from upstage.state.records import RecordError
 from upstage.state.seed import ContentError, seed
@@ -96,6 +97,8 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
             database = Database(settings.data)
             seed(settings.content, settings.media, database)
             password = settings.admin_password or keep_password(settings.data)
+            if settings.load_account:
+                keep_load_account(database, settings.load_account)
             festival_is_new = not database.was_seeded(FESTIVAL)
     except (ContentError, RecordError, OSError, sqlite3.Error) as error:
         raise StartError(str(error)) from error

@@ -140,6 +140,7 @@ class Settings:
     purge: tuple[str, int] | None = None  # host and port where the cache in front listens for PURGE
     signup: bool = False  # whether any visitor may create a player account
     connections_per_address: int = MAX_PER_ADDRESS  # of stage clients, over TCP and WebSocket together
+    load_account: Path | None = None  # where load tests find the account made for them; None: no such account
     festival: bool = True  # whether to make the stage festival, 20 MB of media
     sockets: Sockets | None = None  # Unix sockets for the web and stage listeners; None: TCP only
     ftp: Endpoint | None = None  # for webcam programs; None: off
@@ -164,6 +165,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
             raise SettingsError(f"{name}={absolute}: must be an absolute path")
         return absolute
 
+    account = "UPSTAGE_LOAD_ACCOUNT_FILE"
     password = value("UPSTAGE_ADMIN_PASSWORD", "")
     if password and (not password.isprintable() or password != password.strip()):
         raise SettingsError("UPSTAGE_ADMIN_PASSWORD: must be one line without spaces at its ends")
@@ -176,6 +178,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         admin_password=password,
         purge=parse_purge(value("UPSTAGE_PURGE", "")),
         signup=parse_choice("UPSTAGE_SIGNUP", value("UPSTAGE_SIGNUP", "closed"), "open", "closed"),
+        load_account=path(account, "") if value(account, "") else None,
         festival=parse_choice("UPSTAGE_FESTIVAL", value("UPSTAGE_FESTIVAL", "on"), "on", "off"),
         sockets=parse_sockets(value("UPSTAGE_SOCKETS", "")),
         ftp=endpoint("UPSTAGE_FTP_ENDPOINT", "") if value("UPSTAGE_FTP_ENDPOINT", "") else None,

@@ -19,6 +19,7 @@ from upstage.stage.stage import Host, Stage
 from upstage.stage.stages import Stages
 from upstage.stage.things import Audio, Avatar, Backdrop, Prop
 from upstage.stage.wire import encode
+from upstage.state import load_account
 from upstage.state.accounts import Accounts
 from upstage.state.database import Database
 from upstage.state.passwords import Passwords
@@ -30,6 +31,8 @@ Chats = dict[str, list[str]]  # lines of stages, by ID
 Live = TypeVar("Live", Avatar, Backdrop, Prop, Audio)
 
 CAMERAS = "video/"  # prefix of the file of a webcam's picture
+CAMERA_STAGES = frozenset({"demo", "load"})  # those with the simulated camera
+CAMERA_X, CAMERA_Y = 262.0, 96.0  # like a screen that hangs above the others
 POLL = 1.0  # seconds between two checks for changes by other processes
 
 log = Logger()
@@ -54,6 +57,7 @@ class LiveState(Service):
         self._stages = stages
         self._accounts = accounts
         self._one_at_a_time = DeferredLock()  # an older snapshot must not replace a newer one
+        self._arriving: set[str] = set()  # webcams' pictures that are being added
         self._poll = LoopingCall(self._check)
         self._poll.clock = reactor
         self.now = EMPTY
@@ -79,16 +83,23 @@ class LiveState(Service):
         await self._refresh()
 
     def add_webcam(self, picture: str, player: str, size: int) -> None:
-        """Add a webcam's medium at its first picture, so that it can be put on a stage as an avatar."""
+        """Add a webcam's medium at its first picture, so that it can be put on a stage as an avatar.
+
+        The simulated camera's is put on stages at once.
+        """
         file = CAMERAS + picture
-        if file in self.now.media:
+        if file in self.now.media or file in self._arriving:
             return
+        self._arriving.add(file)
         medium = Medium(file, "avatar", f"Webcam {picture}", player, datetime.now(UTC).isoformat(), size)
+        stages = CAMERA_STAGES & self.now.stages.keys() if player == load_account.NAME else ()
+        avatars = {stage: Thing("avatar", 0, "Camera", file, x=CAMERA_X, y=CAMERA_Y) for stage in stages}
 
         def failed(failure: Failure) -> None:  # the next picture tries again
             log.failure("a webcam could not be added", failure=failure)
 
-        Deferred.fromCoroutine(self.change(self.database.put_medium, medium)).addErrback(failed)
+        adding = Deferred.fromCoroutine(self.change(self.database.put_medium, medium, avatars))
+        adding.addErrback(failed).addCallback(lambda _: self._arriving.discard(file))
 
     def _check(self) -> Deferred[None]:
         async def check() -> None:
