@@ -102,7 +102,7 @@ def test_the_camera_is_on_stage_and_comes_back(tmp_path: Path, ftp_port: int, a_
     assert [cameras(server, stage) for stage in stages] == [1, 1, 0]
     audience.send_frames(b"stage_ID=demo&mode=JOIN", b"mode=LOADED")
     placed = audience.frames_until(b"mode=CONFIRM_LOADED")
-    assert any(b"X=262.0" in each and b"mode=AV_POS" in each for each in placed)
+    assert any(b"X=274.0" in each and b"mode=AV_POS" in each for each in placed)
 
     server.end()
     last = server.media.joinpath("video", "load.jpg").read_bytes()

@@ -8,7 +8,7 @@ from upstage.state.records import StageRecord, Thing
 
 ID = "festival"
 # Where the first act's avatars stand; the others are off stage.
-PLACES = ((112.0, 190.0), (200.0, 188.0))
+PLACES = ((112.0, 184.0), (204.0, 182.0))
 
 
 def festival() -> StageRecord:

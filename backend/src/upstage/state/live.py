@@ -32,7 +32,7 @@ Live = TypeVar("Live", Avatar, Backdrop, Prop, Audio)
 
 CAMERAS = "video/"  # prefix of the file of a webcam's picture
 CAMERA_STAGES = frozenset({"demo", "load"})  # those with the simulated camera
-CAMERA_X, CAMERA_Y = 262.0, 96.0  # like a screen that hangs above the others
+CAMERA_X, CAMERA_Y = 274.0, 86.0  # like a screen that hangs above the others
 POLL = 1.0  # seconds between two checks for changes by other processes
 
 log = Logger()

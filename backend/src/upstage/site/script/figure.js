@@ -2,7 +2,7 @@
 // stage.css turns them into percentages.
 
 import { WIDTH } from "./geometry.js";
-import { fit, LARGEST_AVATAR } from "./picture.js";
+import { fit } from "./picture.js";
 
 const STEP = 150; // milliseconds
 
@@ -18,7 +18,7 @@ export class Figure {
   #at = { x: 0, y: 0 };
   #timer = 0;
 
-  constructor(id, name, image) {
+  constructor(id, name, image, largest) {
     this.#image = image;
     this.element.className = "avatar";
     this.element.dataset.id = id;
@@ -26,7 +26,7 @@ export class Figure {
     this.#label.className = "name";
     this.#label.ariaHidden = "true"; // the picture's text has the name already
     this.element.append(image, this.#label);
-    fit(this.element, image, LARGEST_AVATAR);
+    fit(this.element, image, largest);
     this.rename(name);
   }
 

@@ -1,8 +1,7 @@
 // Pictures of things, in the stage's own units.
 
 // A picture is shown at its own size, up to a limit: a photograph must not cover the whole stage.
-export const LARGEST_AVATAR = 120;
-export const LARGEST_PROP = 48;
+export const LARGEST = { avatar: 120, camera: 80, prop: 48 };
 
 export function picture(url = "", name = "") {
   const image = new Image();
