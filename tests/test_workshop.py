@@ -6,6 +6,7 @@ import io
 import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import requests
@@ -141,11 +142,16 @@ def test_a_spoken_line_can_be_heard(stack: Stack, player: str) -> None:
     stage.send("TEXT", msg="Alas, poor Yorick")
     assert listener.until("TEXT")[-1]["text"] == "Alas, poor Yorick"
     url = listener.until("WAVE")[-1]["url"]
-    first, second = stack.get(url), stack.get(url)
+    with ThreadPoolExecutor(20) as audience:
+        answers = list(audience.map(lambda _: stack.get(url), range(20)))
+    first, second = answers[0], stack.get(url)
+    assert {answer.content for answer in answers} == {first.content}
     assert first.headers["Content-Type"] == "audio/mpeg"
     assert first.content[:2] in (b"\xff\xf3", b"\xff\xfb", b"ID")
     assert len(first.content) > 2000
     assert "hit" in second.headers["Cache-Status"], second.headers
+    # All clients of a stage request a line at once; the backend answers one of them.
+    assert stack.log_of("backend").count(f'"path": "{url}"') == 1
     stage.close()
     listener.close()
 
