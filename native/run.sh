@@ -8,8 +8,7 @@ backend() {
     export PYTHONPATH=backend/src UPSTAGE_SOCKETS="$NATIVE_SOCKETS/$1" \
         UPSTAGE_WEB_ENDPOINT="tcp:8081:interface=$2" UPSTAGE_METRICS_ENDPOINT="tcp:9110:interface=$2" \
         UPSTAGE_STAGE_ENDPOINT="haproxy:tcp:7230:backlog=1024:interface=$2"
-    # One of them opens the FTP port, and makes the account for Locust.
-    [ "$1" = backend ] || unset UPSTAGE_FTP_ENDPOINT UPSTAGE_LOAD_ACCOUNT_FILE
+    [ "$1" = backend ] || unset UPSTAGE_FTP_ENDPOINT # one of them opens the FTP port
     exec .venv/bin/python -m upstage serve
 }
 

@@ -1,5 +1,6 @@
 """The account that the server makes for load tests: made once, and never a reason not to start."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -34,14 +35,34 @@ def test_the_account_is_made_once_and_its_password_is_private(tmp_path: Path, da
     assert works(database, file)
 
 
-def test_a_removed_account_gets_another_password(tmp_path: Path, database: Database) -> None:
+def test_a_removed_account_comes_back_with_its_password(tmp_path: Path, database: Database) -> None:
     file = tmp_path / "account"
     keep_load_account(database, file)
     before = file.read_text()
     database.remove_player("load")
     keep_load_account(database, file)
-    assert file.read_text() != before
+    assert file.read_text() == before
     assert works(database, file)
+
+
+@pytest.mark.parametrize("content", ["", "load:short\n", "other:long enough\n", "\0" * 100])
+def test_an_unusable_file_is_replaced(tmp_path: Path, database: Database, content: str) -> None:
+    file = tmp_path / "account"
+    file.write_text(content)
+    keep_load_account(database, file)
+    assert works(database, file)
+
+
+def test_servers_that_start_together_share_the_account(tmp_path: Path) -> None:
+    """One password for all theatres: Locust has only one."""
+    file = tmp_path / "account"
+    databases = []
+    for n in range(4):
+        (tmp_path / f"{n}").mkdir()
+        databases.append(Database(tmp_path / f"{n}"))
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda database: keep_load_account(database, file), databases))
+    assert all(works(database, file) for database in databases)
 
 
 @pytest.mark.parametrize("content", [b"load:%s\n", b"", b"\xff\xfe\0", b"other:%s"])
