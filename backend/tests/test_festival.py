@@ -31,8 +31,10 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(SRC), "PYTHONHASHSEED": "1"}
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A media folder with all files."""
-    folder = tmp_path_factory.mktemp("media")
+    """A media folder with all files. The workers of one test run share it: the first makes them."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "festival-media"
+    folder.mkdir(exist_ok=True)
     done = subprocess.run(
         [*MAKE, folder, *FILES], env=ENVIRONMENT, capture_output=True, text=True, check=True
     )

@@ -7,13 +7,16 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from upstage.festival.acts import ACTS, Act
 from upstage.festival.figures import avatar, prop
+from upstage.festival.props import PROPS
 from upstage.festival.scenes import backdrop
 from upstage.festival.sounds import join
 from upstage.state.seed import put
+from upstage.state.standby import locked
 
 
 def makers(act: Act) -> Iterator[tuple[str, Callable[[], bytes]]]:
@@ -21,17 +24,18 @@ def makers(act: Act) -> Iterator[tuple[str, Callable[[], bytes]]]:
     yield act.backdrop_file, partial(backdrop, act.name, act.scene)
     for file, puppet in zip(act.avatar_files, act.puppets, strict=True):
         yield file, partial(avatar, puppet)
-    yield act.prop_file, partial(prop, act.prop)
+    yield act.prop_file, partial(prop, PROPS[act.slug][1])
     yield act.sound_file, partial(join, act.sound)
 
 
 def main(folder: Path, wanted: set[str]) -> None:
-    """Make the wanted files."""
+    """Make the wanted files that are not there, one process at a time: a killed server may have left one."""
     os.nice(19)
-    for act in ACTS:
-        for file, make in makers(act):
+    with locked(folder / ".festival"):
+        for file, make in chain.from_iterable(map(makers, ACTS)):
             if file in wanted:
-                put(folder / file, make())
+                if not (folder / file).exists():
+                    put(folder / file, make())
                 print(file, flush=True)
 
 

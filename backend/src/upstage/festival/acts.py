@@ -1,4 +1,4 @@
-"""The acts of the stage `festival`: each has a backdrop, two avatars, a prop and a sound. Data only."""
+"""The acts of the stage `festival`: a backdrop, two avatars and a sound each, and a prop (`props`). Data only."""
 
 from dataclasses import dataclass
 
@@ -36,10 +36,6 @@ class Puppet:
     waves: bool = False
 
 
-# Each mark is a method of figures.Pen, a colour, and the numbers it takes, on a grid of 40 x 40.
-Prop = tuple[tuple[str, str, tuple[float, ...]], ...]
-
-
 @dataclass(frozen=True)
 class Sound:
     """Sounds of the demo stage, one after the other: `bell` or `box`, and how often."""
@@ -57,8 +53,6 @@ class Act:
     name: str
     scene: Scene
     puppets: tuple[Puppet, Puppet]
-    prop_name: str
-    prop: Prop
     sound: Sound
 
     @property
@@ -101,12 +95,6 @@ ACTS = (
             Puppet("The Castaway", "tunic", "#e8d3ae", "#2f5d62", "wreath", waves=True),
             Puppet("The Pirate", "coat", "#7d2430", "#f6e7cb", "cap", skin="#c98d62"),
         ),
-        "Paper boat",
-        (
-            ("shape", "#f6e7cb", (3, 22, 37, 22, 30, 33, 10, 33)),
-            ("shape", "#e8d3ae", (10, 22, 20, 6, 30, 22)),
-            ("line", "#b23a2e", (1.2, 20, 6, 20, 22)),
-        ),
         Sound("Ship's bell", "sfx", (("bell", 2),)),
     ),
     Act(
@@ -120,12 +108,6 @@ ACTS = (
         (
             Puppet("The Woodcutter", "tunic", "#b23a2e", "#3f6b5f", "cap", hair="#6b4226"),
             Puppet("The Witch", "gown", "#33264a", "#4b3a66", "pointed", hair="#b9c7d6", hair_is_long=True),
-        ),
-        "Broom",
-        (
-            ("line", "#8a5a3c", (2.4, 8, 6, 25, 24)),
-            ("shape", "#e0a13a", (21, 23, 27, 18, 38, 32, 28, 38)),
-            ("line", "#b23a2e", (1.6, 22.5, 26, 28.5, 20.5)),
         ),
         Sound(
             "Clearing",
@@ -153,13 +135,6 @@ ACTS = (
             Puppet("The Singer", "gown", "#b23a2e", "#e0a13a", "bun", skin="#8a5a3c", waves=True),
             Puppet("The Magician", "coat", "#33264a", "#f6e7cb", "top hat"),
         ),
-        "Microphone",
-        (
-            ("line", "#1f1b2e", (4, 12, 36, 22, 20)),
-            ("oval", "#6c86a3", (26, 13, 8, 8)),
-            ("line", "#1f1b2e", (1.4, 20, 12, 29, 20)),
-            ("oval", "#b9c7d6", (28.5, 10, 2, 2)),
-        ),
         Sound("Night music", "music", (("box", 23),)),
     ),
     Act(
@@ -179,13 +154,6 @@ ACTS = (
             Puppet("The Climber", "tunic", "#e0a13a", "#3d5573", "hood", waves=True),
             Puppet("The Hermit", "robe", "#6c86a3", "#f6e7cb", "bare", hair="#e9dfe6", hair_is_long=True),
         ),
-        "Telescope",
-        (
-            ("line", "#b9622f", (6, 9, 30, 19, 22)),
-            ("line", "#e0a13a", (7.5, 20, 21, 28, 15)),
-            ("line", "#1f1b2e", (9, 29, 14, 33, 11.5)),
-            ("oval", "#8fc7cf", (34, 10.7, 3, 4)),
-        ),
         Sound("Two bells", "sfx", (("bell", 2),)),
     ),
     Act(
@@ -204,13 +172,6 @@ ACTS = (
         (
             Puppet("The Merchant", "robe", "#2f5d62", "#e0a13a", "hood", skin="#8a5a3c"),
             Puppet("The Dancer", "gown", "#b23a2e", "#f0b96b", "bun", skin="#c98d62", waves=True),
-        ),
-        "Lamp",
-        (
-            ("shape", "#e0a13a", (5, 20, 22, 15, 31, 20, 38, 14, 31, 29, 24, 32, 12, 31)),
-            ("line", "#b9622f", (2, 17, 33, 24, 33)),
-            ("shape", "#b23a2e", (36, 13, 39, 6, 34, 10)),
-            ("oval", "#b9622f", (19, 15, 3, 2.2)),
         ),
         Sound(
             "Caravan",
@@ -238,17 +199,6 @@ ACTS = (
             Puppet("The Gardener", "tunic", "#5d8a5a", "#8a5a3c", "wreath", hair="#b9622f"),
             Puppet("The Beekeeper", "coat", "#e0a13a", "#1f1b2e", "bare", skin="#8a5a3c", waves=True),
         ),
-        "Flower",
-        (
-            ("line", "#2f5d4a", (2, 20, 19, 20, 38)),
-            ("shape", "#5d8a5a", (20, 32, 30, 25, 27, 33)),
-            ("oval", "#d9705f", (20, 6, 5, 5)),
-            ("oval", "#d9705f", (28, 12, 5, 5)),
-            ("oval", "#d9705f", (25, 20, 5, 5)),
-            ("oval", "#d9705f", (15, 20, 5, 5)),
-            ("oval", "#d9705f", (12, 12, 5, 5)),
-            ("oval", "#e0a13a", (20, 13.5, 5, 5)),
-        ),
         Sound("Music box", "sfx", (("box", 1),)),
     ),
     Act(
@@ -266,15 +216,6 @@ ACTS = (
         (
             Puppet("The Oracle", "robe", "#f6e7cb", "#7a5a6e", "hood", skin="#c98d62", waves=True),
             Puppet("The Hero", "tunic", "#b23a2e", "#e8d3ae", "horns", hair="#6b4226"),
-        ),
-        "Mask",
-        (
-            ("oval", "#e8d3ae", (20, 18, 14, 16)),
-            ("shape", "#e8d3ae", (9, 26, 31, 26, 20, 38)),
-            ("oval", "#1f1b2e", (14, 15, 3.4, 2.4)),
-            ("oval", "#1f1b2e", (26, 15, 3.4, 2.4)),
-            ("arc", "#7d2430", (20, 23, 8, 7, 10, 170)),
-            ("line", "#b9622f", (1.6, 20, 16, 20, 21)),
         ),
         Sound("Temple bell", "sfx", (("bell", 2),)),
     ),
@@ -294,14 +235,6 @@ ACTS = (
         (
             Puppet("The Diver", "tunic", "#e0a13a", "#b9622f", "helmet", waves=True),
             Puppet("The Sea Queen", "gown", "#2c6f7c", "#a8d8d4", "crown", hair="#c76b5a", hair_is_long=True),
-        ),
-        "Fish",
-        (
-            ("shape", "#c76b5a", (26, 20, 38, 10, 36, 20, 38, 30)),
-            ("oval", "#e0a13a", (17, 20, 14, 9)),
-            ("shape", "#c76b5a", (14, 12, 22, 4, 23, 13)),
-            ("oval", "#1f1b2e", (9, 18, 1.7, 1.7)),
-            ("arc", "#b9622f", (17, 20, 5, 7, 290, 70)),
         ),
         Sound(
             "Sunken bell",
@@ -330,14 +263,6 @@ ACTS = (
                 "The Snow Queen", "gown", "#aebbd0", "#ffffff", "crown", hair="#f4f1f4", hair_is_long=True
             ),
             Puppet("The Skater", "coat", "#b23a2e", "#ffffff", "hood", skin="#c98d62", waves=True),
-        ),
-        "Snowflake",
-        (
-            ("line", "#8fb4c4", (2.4, 20, 3, 20, 37)),
-            ("line", "#8fb4c4", (2.4, 5, 11.5, 35, 28.5)),
-            ("line", "#8fb4c4", (2.4, 5, 28.5, 35, 11.5)),
-            ("oval", "#5b6f94", (20, 20, 4.5, 4.5)),
-            ("oval", "#ffffff", (20, 20, 2, 2)),
         ),
         Sound(
             "Skating music",
@@ -375,42 +300,6 @@ ACTS = (
                 waves=True,
             ),
         ),
-        "Umbrella",
-        (
-            ("line", "#8a5a3c", (2, 20, 18, 20, 35)),
-            ("arc", "#8a5a3c", (23, 35, 3.5, 3, 0, 180)),
-            (
-                "shape",
-                "#b23a2e",
-                (
-                    3,
-                    20,
-                    6,
-                    12,
-                    12,
-                    6,
-                    20,
-                    3,
-                    28,
-                    6,
-                    34,
-                    12,
-                    37,
-                    20,
-                    31,
-                    17.5,
-                    26,
-                    20,
-                    20,
-                    17.5,
-                    14,
-                    20,
-                    9,
-                    17.5,
-                ),
-            ),
-            ("line", "#7d2430", (1, 20, 4, 20, 17.5)),
-        ),
         Sound("Buoy", "sfx", (("bell", 2),)),
     ),
     Act(
@@ -429,17 +318,6 @@ ACTS = (
         (
             Puppet("The Astronaut", "tunic", "#cfc9d6", "#9b96ac", "helmet", waves=True),
             Puppet("The Moon Man", "robe", "#9b96ac", "#e0a13a", "pointed", skin="#f0e6a8", hair="#6b6780"),
-        ),
-        "Star",
-        (
-            (
-                "shape",
-                "#e0a13a",
-                (20, 2, 25, 14, 38, 15, 28, 23.5, 31.5, 37, 20, 29.5, 8.5, 37, 12, 23.5, 2, 15, 15, 14),
-            ),
-            ("oval", "#1f1b2e", (16.5, 19, 1.3, 1.7)),
-            ("oval", "#1f1b2e", (23.5, 19, 1.3, 1.7)),
-            ("arc", "#b23a2e", (20, 21, 4, 4, 20, 160)),
         ),
         Sound(
             "Music of the spheres",
@@ -466,16 +344,6 @@ ACTS = (
         (
             Puppet("The Director", "coat", "#1f1b2e", "#b23a2e", "top hat", skin="#c98d62", waves=True),
             Puppet("The Prompter", "gown", "#7d2430", "#e0a13a", "bun", hair="#6b4226"),
-        ),
-        "Bouquet",
-        (
-            ("shape", "#f6e7cb", (8, 18, 32, 18, 23, 38, 17, 38)),
-            ("oval", "#b23a2e", (11, 14, 5.4, 5.4)),
-            ("oval", "#e0a13a", (20, 9, 5.4, 5.4)),
-            ("oval", "#b23a2e", (29, 14, 5.4, 5.4)),
-            ("oval", "#d9705f", (16, 18, 5.4, 5.4)),
-            ("oval", "#d9705f", (25, 18, 5.4, 5.4)),
-            ("line", "#7d2430", (2, 15.5, 29, 24.5, 29)),
         ),
         Sound("Last bell", "sfx", (("bell", 2),)),
     ),

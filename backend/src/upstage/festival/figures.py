@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 from PIL import Image, ImageDraw
 
-from upstage.festival.acts import Prop, Puppet
+from upstage.festival.acts import Puppet
 from upstage.festival.paper import GOLD, INK, PAPER, cut_out, png
+from upstage.festival.props import Marks
 
 AVATAR = (60, 100)  # units, as the avatars of the demo stage
 PROP = (40, 40)
@@ -176,9 +177,9 @@ HATS: dict[str, Callable[[Pen, str], None]] = {
 }
 
 
-def prop(drawn: Prop) -> bytes:
+def prop(marks: Marks) -> bytes:
     """Draw a prop as a PNG."""
     pen = Pen(PROP, 18)
-    for mark, colour, numbers in drawn:
+    for mark, colour, numbers in marks:
         getattr(pen, mark)(colour, *numbers)
     return png(cut_out(pen.drawing, GRAIN))

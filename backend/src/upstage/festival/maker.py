@@ -1,12 +1,13 @@
 """The service that has the files of the stage `festival` made, and then adds the stage."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
-from twisted.internet.error import ProcessDone
+from twisted.internet.error import ProcessDone, ProcessExitedAlready
 from twisted.internet.protocol import ProcessProtocol
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -40,7 +41,11 @@ class FestivalMaker(Service):
             files &= self._state.now.media.keys()
         missing = sorted(file for file in files if not (self._media / file).exists())
         if missing:
-            self._process = FileMaker(self._media, missing, self._reactor)
+            try:
+                self._process = FileMaker(self._media, missing, self._reactor)
+            except OSError as error:  # no process available
+                log.warn("the stage festival could not be made", fields={"errors": str(error)})
+                return
             self._process.ended.addCallback(self._ended)
         elif self._new:
             self._add()
@@ -57,10 +62,9 @@ class FestivalMaker(Service):
         return complete
 
     def _add(self) -> None:
-        stage = festival()
-        media = media_of(stage, self._media)
-
         async def add() -> None:
+            stage = festival()
+            media = media_of(stage, self._media)
             await self._state.change(self._state.database.seed, stage, media)
             log.info("the stage festival is ready", fields={"bytes": sum(medium.size for medium in media)})
 
@@ -76,6 +80,7 @@ class FileMaker(ProcessProtocol):
     transport: Any
 
     def __init__(self, media: Path, files: list[str], reactor: Any) -> None:
+        """Start it; raise OSError."""
         self.ended: Deferred[bool] = Deferred()
         self._files = len(files)
         self._made = 0
@@ -88,7 +93,8 @@ class FileMaker(ProcessProtocol):
     def stop(self) -> Deferred[bool]:
         """Stop the process, which may be in the middle of a file: no incomplete file is ever published."""
         self._stopped = True
-        self.transport.signalProcess("TERM")
+        with suppress(ProcessExitedAlready):
+            self.transport.signalProcess("TERM")
         return self.ended
 
     def outReceived(self, data: bytes) -> None:

@@ -12,7 +12,7 @@ from PIL import Image, ImageChops, ImageFilter
 
 SIZE = (1920, 1200)  # of a backdrop: the stage's 320 x 200 on a large screen
 INK, PAPER, GOLD = "#1f1b2e", "#f6e7cb", "#e0a13a"
-LIT = 254
+LIT = 254  # the value of a window in a mask: it is lit from behind
 
 
 @cache

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from upstage.festival.acts import ACTS
+from upstage.festival.props import PROPS
 from upstage.stage.stage import Colours
 from upstage.state.records import StageRecord, Thing
 
@@ -28,5 +29,5 @@ def _things() -> Iterator[Thing]:
             x, y = PLACES[n] if number == 0 else (0.0, 0.0)
             yield Thing("avatar", 2 * number + n + 1, puppet.name, file, x=x, y=y)
         yield Thing("backdrop", number + 1, act.name, act.backdrop_file)
-        yield Thing("prop", number + 1, act.prop_name, act.prop_file)
+        yield Thing("prop", number + 1, PROPS[act.slug][0], act.prop_file)
         yield Thing("audio", number + 1, act.sound.name, act.sound_file, type=act.sound.type)
