@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from itertools import groupby
@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.task import Clock
 
 from forked import SRC, Forked
 from running_backend import Backend, Editor, ask, join
@@ -20,6 +22,11 @@ from upstage.camera.__main__ import FRESH, main
 from upstage.camera.picture import SIZE, picture
 from upstage.camera.upload import EVERY, RETRY_REJECTED
 from upstage.net.webcam import MAX_SIZE, MIN_INTERVAL, is_jpeg
+from upstage.stage.stages import Stages
+from upstage.state.accounts import Accounts
+from upstage.state.database import Database
+from upstage.state.live import LiveState
+from upstage.state.records import new_stage
 
 
 def test_the_picture_moves_with_the_clock() -> None:
@@ -151,3 +158,35 @@ def test_a_camera_that_has_stopped_is_not_healthy(tmp_path: Path, monkeypatch: p
     old = stamp.stat().st_mtime - FRESH - 1
     os.utime(stamp, (old, old))
     assert main(["check"]) == 1
+
+
+class SlowDisk:
+    """A store that does its work when it is told to."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], None]] = []
+
+    def run(self, work: Callable[..., object], *args: object) -> Deferred[object]:
+        done: Deferred[object] = Deferred()
+        self.waiting.append(lambda: done.callback(work(*args)))
+        return done
+
+    def work(self) -> None:
+        while self.waiting:
+            self.waiting.pop(0)()
+
+
+def test_pictures_that_arrive_while_the_first_is_added_add_no_second_avatar(tmp_path: Path) -> None:
+    database, disk, stages = Database(tmp_path), SlowDisk(), Stages()
+    database.add_stage(new_stage("demo", "Demo"))
+    accounts = Accounts("", lambda hash, password: succeed(False))
+    state = LiveState(database, disk, disk, stages, accounts, Clock())  # type: ignore[arg-type]
+    for _ in range(3):
+        state.add_webcam("load.jpg", "load", 100)
+    state.add_webcam("ann.jpg", "ann", 100)  # another player's is put on no stage
+    disk.work()
+    state.add_webcam("load.jpg", "load", 100)
+    disk.work()
+    [avatar] = stages.by_id["demo"].avatars
+    assert (avatar.url, avatar.medium) == ("/media/video/load.jpg", "video")
+    assert state.now.media.keys() == {"video/load.jpg", "video/ann.jpg"}

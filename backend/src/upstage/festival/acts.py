@@ -1,4 +1,4 @@
-"""The acts of the stage `festival`: a backdrop, two avatars and a sound each, and a prop (`props`). Data only."""
+"""The acts of the stage `festival` as data: backdrops, avatars and sounds. `props` has the props."""
 
 from dataclasses import dataclass
 
