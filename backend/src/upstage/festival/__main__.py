@@ -1,6 +1,6 @@
 """`python -m upstage.festival FOLDER FILE...`: makes these files and prints the name of each.
 
-It is a process of its own, at the lowest priority: drawing takes seconds of a core, and its library 50 MB.
+It is a process of its own, at the lowest priority: drawing takes five seconds of a core and 90 MB.
 """
 
 import os
