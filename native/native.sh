@@ -23,7 +23,7 @@ native_environment() {
     for theatre in $THEATRES; do theatre_addresses[$theatre]=$NATIVE_NET.$((11 + ${#theatre_addresses[@]})); done
     # In the order of their start.
     # shellcheck disable=SC2206  # names without white space
-    native_services=(backend ${MIRROR_ADDRESS:+mirror} $THEATRES policyd varnish nginx locust)
+    native_services=(backend ${MIRROR_ADDRESS:+mirror} $THEATRES policyd varnish nginx locust ${CAMERA_SERVER:+camera})
 }
 
 supervisorctl() { .venv/bin/supervisorctl -c native/supervisord.conf "$@"; }
@@ -115,6 +115,7 @@ native_health() {
     case $1 in
     backend) answers "http://$NATIVE_NET.3:8081/health" ;;
     mirror) answers "http://$NATIVE_NET.5:8081/health" ;;
+    camera) PYTHONPATH=backend/src .venv/bin/python -m upstage.camera check ;;
     policyd) PYTHONPATH=policyd/src .venv/bin/python -m policyd check "$NATIVE_NET.4" 3000 ;;
     varnish) answers "http://$VARNISH_LISTEN/.varnish/health" ;;
     nginx) answers "http://$LISTEN_LOAD/.nginx/health" ;;
@@ -154,9 +155,10 @@ native_status() {
 native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
 # The ports of this machine that the stack has.
 native_ports() { if native_running; then cat "$NATIVE_RUN/ports"; fi; }
-native_password() (
-    if [ "$1" != backend ]; then export UPSTAGE_DATA="$NATIVE_DATA/$1-upstage"; fi
-    PYTHONPATH=backend/src .venv/bin/python -m upstage admin-password
+# native_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
+native_upstage() (
+    if [ "$1" != backend ]; then export UPSTAGE_DATA="$NATIVE_DATA/$1-upstage" UPSTAGE_MEDIA="$NATIVE_DATA/$1-media"; fi
+    PYTHONPATH=backend/src .venv/bin/python -m upstage "${@:2}"
 )
 native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
 native_load() { (export LOADTEST_REPORTS=$PWD/$state/load && cd loadtest && ../.venv/bin/locust "${load_run[@]}"); }

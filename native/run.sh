@@ -15,6 +15,10 @@ backend() {
 case $1 in
 backend) backend backend "$NATIVE_NET.3" ;;
 mirror) backend mirror "$NATIVE_NET.5" ;;
+camera)
+    export PYTHONPATH=backend/src
+    exec .venv/bin/python -m upstage.camera
+    ;;
 policyd)
     export PYTHONPATH=policyd/src
     exec .venv/bin/python -m policyd --host "$NATIVE_NET.4" --port 3000 --file policyd/flashpolicy.xml

@@ -77,7 +77,7 @@ def test_both_files_with_the_offline_names_agree() -> None:
 
 def test_each_copy_of_the_stack_has_images_of_its_own(composed: dict) -> None:  # type: ignore[type-arg]
     built = {name: service["image"] for name, service in composed["services"].items() if "build" in service}
-    backends = dict.fromkeys(("backend", "mirror", "second", "third"), "x-backend")
+    backends = dict.fromkeys(("backend", "camera", "mirror", "second", "third"), "x-backend")
     assert built == {**backends, "policyd": "x-policyd"}
 
 

@@ -47,6 +47,8 @@ ELSEWHERE = {
     "make status": "tests/test_open.py::test_every_service_is_healthy",
     "make logs": "tests/test_open.py::test_logs_follow_every_service",
     "make reload": "tests/test_open.py::test_reload_drops_no_request",
+    "make reset": "tests/test_stage.py::test_make_reset_brings_a_stage_back_to_its_start",
+    "make reset STAGE=demo": "tests/test_stage.py::test_make_reset_brings_a_stage_back_to_its_start",
     "make doctor": "tests/test_commands.py::test_doctor_names_what_is_missing_and_what_to_type",
     "make trace URL=/media/fox.svg": "tests/test_trace.py::test_a_miss_and_a_hit_of_the_running_stack",
     "make load": "tests/test_load.py::test_a_healthy_stack_passes",

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 from browsing import PICTURES, Visit, on_stage, point, say, sign_in, standing_at
 from stack import Stack
 
+AVATARS = 5  # of the demo stage: four figures, and the camera of extras/webcam
 PLAYERS = {"amy": "break a leg, amy", "bob": "break a leg, bob"}
 HARLEQUIN, DIVA = '.avatar[data-id="1"]', '.avatar[data-id="3"]'
 Enter = Callable[[str], Page]
@@ -255,7 +256,7 @@ def test_a_player_whose_connection_broke(enter: Enter) -> None:
     expect(amy.locator("#connection-status")).to_have_attribute("data-state", "connected")
     on_stage(amy)
     expect(amy.locator(".avatar.mine .name")).to_have_text("The Captain")
-    expect(amy.locator(".avatar[data-id]")).to_have_count(4)
+    expect(amy.locator(".avatar[data-id]")).to_have_count(AVATARS)
     say(amy, "I tripped.")
     expect(visitor.locator('.avatar[data-id="2"] .bubble')).to_have_text("I tripped.")
 
@@ -274,7 +275,7 @@ def test_stage_and_chat_survive_a_restart_of_the_backend(stack: Stack, enter: En
         expect(page.locator(".before-the-restart")).to_have_count(0)
         on_stage(page)
         expect(page.locator("#chat-log")).to_contain_text("We will be back in a minute.")
-        expect(page.locator(".avatar[data-id]")).to_have_count(4)
+        expect(page.locator(".avatar[data-id]")).to_have_count(AVATARS)
         expect(page.locator("canvas.layer")).to_have_count(4)
     expect(amy.locator("#sign-in-link")).to_have_text("Sign in again")
     say(amy, "Here we are again.")

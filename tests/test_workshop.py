@@ -6,13 +6,14 @@ import io
 import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import requests
 from playwright.sync_api import expect
 
 from browsing import Visit, on_stage
-from stack import Stack
+from stack import REPO, Stack
 from support.stage_client import StageClient
 from support.wait import wait_until
 
@@ -141,11 +142,16 @@ def test_a_spoken_line_can_be_heard(stack: Stack, player: str) -> None:
     stage.send("TEXT", msg="Alas, poor Yorick")
     assert listener.until("TEXT")[-1]["text"] == "Alas, poor Yorick"
     url = listener.until("WAVE")[-1]["url"]
-    first, second = stack.get(url), stack.get(url)
+    with ThreadPoolExecutor(20) as audience:
+        answers = list(audience.map(lambda _: stack.get(url), range(20)))
+    first, second = answers[0], stack.get(url)
+    assert {answer.content for answer in answers} == {first.content}
     assert first.headers["Content-Type"] == "audio/mpeg"
     assert first.content[:2] in (b"\xff\xf3", b"\xff\xfb", b"ID")
     assert len(first.content) > 2000
     assert "hit" in second.headers["Cache-Status"], second.headers
+    # All clients of a stage request a line at once; the backend answers one of them.
+    assert stack.log_of("backend").count(f'"path": "{url}"') == 1
     stage.close()
     listener.close()
 
@@ -170,12 +176,23 @@ def test_chat_survives_a_restart(stack: Stack) -> None:
     wait_until(replayed, within=60)
 
 
+def is_stored(ftp: ftplib.FTP, player: str, picture: bytes) -> bool:
+    """Upload a picture; False if the simulated camera is using the only port for data at this moment."""
+    try:
+        ftp.storbinary(f"STOR {player}.jpg", io.BytesIO(picture))
+    except ftplib.error_perm as error:
+        if "in use" not in str(error):
+            raise
+        return False
+    return True
+
+
 def store(stack: Stack, player: str, picture: bytes) -> None:
     """Upload a webcam picture as webcam programs do."""
     with ftplib.FTP(timeout=10) as ftp:
         ftp.connect("127.0.0.1", int(stack.settings["FTP_PORT"]))
         ftp.login(player, PASSWORD)
-        ftp.storbinary(f"STOR {player}.jpg", io.BytesIO(picture))
+        wait_until(lambda: is_stored(ftp, player, picture))
         with pytest.raises(ftplib.error_perm):
             ftp.retrbinary(f"RETR {player}.jpg", lambda data: None)
 
@@ -212,3 +229,31 @@ def test_a_webcam_is_an_avatar(stack: Stack, player: str, visit: Visit, complain
     store(stack, player, blue)
     wait_until(lambda: page.evaluate(MIDDLE, image.element_handle())[2] > 200)
     assert complaints == []
+
+
+def test_the_simulated_camera_is_on_the_demo_stage(stack: Stack, visit: Visit, complaints: list[str]) -> None:
+    """With the extra alone: no account, no FTP program, no word of setup."""
+    page = on_stage(visit("/stages/demo"))
+    image = page.get_by_role("img", name="Camera")
+    expect(image).to_be_visible()
+    expect(image).to_have_attribute("src", re.compile(r"/media/video/load\.jpg\?s="))
+    first = image.get_attribute("src") or ""
+    expect(image).not_to_have_attribute("src", first)  # the next picture
+    pictures = {stack.get(f"/media/video/load.jpg?s=test&u={n}").content for n in range(3)}
+    assert len(pictures) == 3
+    assert complaints == []
+
+
+def test_the_account_for_load_tests_is_ready(stack: Stack) -> None:
+    """Locust's container can read it, and no other that clients reach."""
+    if stack.mode == "containers":
+        account = stack.compose("exec", "-T", "locust", "cat", "/run/player/account")
+        for service in ("nginx", "varnish", "policyd"):
+            with pytest.raises(AssertionError, match="No such file"):
+                stack.compose("exec", "-T", service, "cat", "/run/player/account")
+    else:
+        account = (REPO / ".run" / stack.project / "data" / "player-account").read_text()
+    name, password = account.strip().split(":")
+    login = stack.get("/admin/login", method="POST", data={"username": name, "password": password})
+    assert login.status_code == 302
+    assert f"{name}\tact\n" in stack.upstage("player", "list")

@@ -110,6 +110,7 @@ class Backend(Program):
             "UPSTAGE_WEB_ENDPOINT": "tcp:0:interface=127.0.0.1",
             "UPSTAGE_STAGE_ENDPOINT": stage_endpoint,
             "UPSTAGE_METRICS_ENDPOINT": "tcp:0:interface=127.0.0.1",
+            "UPSTAGE_FESTIVAL": "off",
             **env,
         }
         if forked:

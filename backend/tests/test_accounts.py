@@ -123,6 +123,9 @@ def test_settings_have_defaults() -> None:
     assert (default.purge, default.signup) == (None, False)
     assert settings(PURGE="varnish:8082", SIGNUP="open").purge == ("varnish", 8082)
     assert settings(PURGE="[::1]:8082").purge == ("::1", 8082)
+    assert (default.load_account, default.festival) == (None, True)
+    assert settings(LOAD_ACCOUNT_FILE="/run/player/account").load_account == Path("/run/player/account")
+    assert not settings(FESTIVAL="off").festival
     assert (default.data, default.media) == (Path("/var/lib/upstage"), Path("/srv/media"))
 
 
@@ -156,6 +159,8 @@ def test_endpoints_are_parsed(text: str, proxied: bool, reachable_at: tuple[str,
         ({"PURGE": "varnish"}, "UPSTAGE_PURGE=varnish: expected HOST:PORT"),
         ({"PURGE": "varnish:99999"}, "UPSTAGE_PURGE=varnish:99999: expected HOST:PORT"),
         ({"SIGNUP": "yes"}, "UPSTAGE_SIGNUP=yes: expected open or closed"),
+        ({"LOAD_ACCOUNT_FILE": "account"}, "UPSTAGE_LOAD_ACCOUNT_FILE=account: must be an absolute path"),
+        ({"FESTIVAL": "no"}, "UPSTAGE_FESTIVAL=no: expected on or off"),
         ({"ADMIN_PASSWORD": "a\nb"}, "UPSTAGE_ADMIN_PASSWORD: must be one line"),
     ],
 )

@@ -1,7 +1,7 @@
 """The database: writes persist, rejected changes change nothing, other processes' changes are noticed."""
 
 import sqlite3
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import pytest
@@ -113,6 +113,28 @@ def test_only_changes_by_other_processes_are_noticed(database: Database, tmp_pat
     other.remove_stage("demo")
     assert database.changed_by_others()
     assert not database.changed_by_others()
+
+
+def test_a_reset_removes_the_chat_of_its_stage_and_is_counted(database: Database) -> None:
+    for id in ("demo", "Other"):
+        database.add_stage(replace(STAGE, id=id, listed=False))
+    database.add_chat([("demo", " one"), ("Other", " two")])
+    database.reset_stage("DEMO")
+    stages = database.snapshot().stages
+    assert (stages["demo"].resets, stages["Other"].resets) == (1, 0)
+    assert not stages["demo"].listed
+    assert (database.chat("demo"), database.chat("Other")) == ([], [" two"])
+    with pytest.raises(RecordError, match=r"There is no stage nowhere\."):
+        database.reset_stage("nowhere")
+
+
+def test_stages_of_the_first_release_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("upstage.state.database.MIGRATIONS", MIGRATIONS[:1])
+    old = Database(tmp_path)
+    old._sql.execute("INSERT INTO stage VALUES ('demo', 'Demo', 'Hello', ?, ?, ?, ?)", astuple(COLOURS))
+    old.close()
+    monkeypatch.setattr("upstage.state.database.MIGRATIONS", MIGRATIONS)
+    assert Database(tmp_path).snapshot().stages == {"demo": STAGE}
 
 
 def test_a_migration_that_fails_leaves_the_file_as_it_was(

@@ -17,6 +17,8 @@ def test_an_event_is_one_line_of_json() -> None:
         raise ValueError("broken")
     except ValueError:
         log.failure("it", failure=Failure())
+    log.info("UploadListener starting on 2122")  # a camera's port, twice a second
+    log.info("(TCP Port 2122 Closed)")
     log.info("long", fields={"path": "x" * 10_000})
     assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines)
     assert all(len(line) <= MAX_LINE for line in lines)

@@ -17,7 +17,10 @@ from upstage.state.seed import ContentError, load_stage, measuring_files, seed
 
 
 def test_a_stage_is_read_as_written(content: Path) -> None:
-    stage = load_stage(content / "demo")
+    loaded = load_stage(content / "demo")
+    stage = loaded.stage
+    assert loaded.folder == content / "demo"
+    assert stage.listed
     assert (stage.id, stage.name, stage.splash) == ("demo", "Demo Stage", "Welcome & enjoy")
     assert (stage.colours.page, stage.colours.chat) == ("0x112233", "0xAABBCC")
     assert stage.things == (
@@ -45,6 +48,9 @@ def test_a_stage_is_read_as_written(content: Path) -> None:
         ("[[prop]]", "[prop]", r"stage.toml: prop must be written as \[\[prop\]\]"),
         ("[colours]", "[colours", "stage.toml: .*line 4"),
         ('splash = "Welcome', 'spalsh = "x"\nsplash = "Welcome', "stage.toml: spalsh is not a known key"),
+        ('splash = "Welcome', 'listed = 1\nsplash = "Welcome', "stage.toml: listed must be true or false"),
+        ('splash = "Welcome', 'like = "../x"\nsplash = "Welcome', "stage.toml: like = '../x' does not match"),
+        ('splash = "Welcome', 'like = "x"\nsplash = "Welcome', "x/stage.toml: .*No such file"),
     ],
 )
 def test_errors_in_the_content_are_named(content: Path, old: str, new: str, message: str) -> None:
@@ -112,6 +118,46 @@ def test_two_stages_with_different_files_of_one_name_are_an_error(
         seed(content, tmp_path / "media", database)
 
 
+LIKE = 'name = "Load"\nsplash = "Like the other"\nlike = "demo"\nlisted = false\n'
+
+
+def test_a_stage_like_another_has_its_things_and_no_files(
+    content: Path, tmp_path: Path, database: Database
+) -> None:
+    (content / "load").mkdir()
+    (content / "load" / "stage.toml").write_text(LIKE)
+    seed(content, tmp_path / "media", database)
+    demo, load = database.snapshot().stages.values()
+    assert load == replace(demo, id="load", name="Load", splash="Like the other", listed=False)
+    assert demo.listed
+    (content / "load" / "stage.toml").write_text(f"{LIKE}[colours]\n")
+    with pytest.raises(ContentError, match=r"stage\.toml: colours is not a known key"):
+        load_stage(content / "load")
+
+
+def test_a_stage_of_a_later_release_leaves_replaced_files_alone(
+    content: Path, tmp_path: Path, database: Database
+) -> None:
+    """It shares files with an older stage: one was replaced since, one deleted, one lost."""
+    media = tmp_path / "media"
+    seed(content, media, database)
+    (media / "ann.svg").write_text("another Ann")
+    database.put_medium(replace(database.snapshot().media["ann.svg"], uploader="mia"))
+    database.remove_medium("hat.svg")
+    (media / "hat.svg").unlink()
+    (media / "wood.svg").unlink()
+    (content / "load").mkdir()
+    (content / "load" / "stage.toml").write_text(LIKE)
+    seed(content, media, database)
+    snapshot = database.snapshot()
+    assert (media / "ann.svg").read_text() == "another Ann"
+    assert snapshot.media["ann.svg"].uploader == "mia"
+    assert (media / "hat.svg").exists()
+    assert (media / "wood.svg").exists()
+    assert snapshot.stages["demo"].of_kind("prop") == []
+    assert len(snapshot.stages["load"].of_kind("prop")) == 1
+
+
 def test_measuring_files_are_the_same_on_every_machine() -> None:
     files = measuring_files()
     assert {name: (len(data), hashlib.sha256(data).hexdigest()[:16]) for name, data in files.items()} == {
@@ -131,6 +177,8 @@ def test_the_shipped_content_is_valid(tmp_path: Path, database: Database) -> Non
     stages = database.snapshot().stages
     demo = stages["demo"]
     assert stages["rehearsal"].things == ()
+    assert stages["load"].things == demo.things
+    assert [id for id, stage in stages.items() if not stage.listed] == ["load"]
     for kind, least in (("avatar", 3), ("backdrop", 2), ("prop", 2), ("audio", 2)):
         assert len(demo.of_kind(kind)) >= least
     assert all(0 < avatar.x < 225 and 0 < avatar.y < 189 for avatar in demo.of_kind("avatar"))

@@ -26,7 +26,8 @@ containers_clean() {
 }
 containers_status() { docker compose ps --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'; }
 containers_logs() { docker compose logs --follow --tail 50; }
-containers_password() { docker compose exec -T "$1" upstage admin-password; }
+# containers_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
+containers_upstage() { docker compose exec -T "$1" upstage "${@:2}"; }
 containers_locust_account() { docker compose exec -T locust python web_password.py; }
 # The ports of this machine that the stack has.
 containers_ports() {

@@ -62,9 +62,15 @@ def parser() -> argparse.ArgumentParser:
     for name, action, text in (
         ("add", add_stage, "add an empty stage"),
         ("remove", remove_stage, "remove a stage and its chat log"),
+        (
+            "reset",
+            reset_stages,
+            "remove chat and drawings, put avatars in their places; all stages without ID",
+        ),
     ):
         command = stages.add_parser(name, help=text, description=text)
-        command.add_argument("id", metavar="ID", help="the end of its address: /stages/ID")
+        nargs = "?" if name == "reset" else None
+        command.add_argument("id", metavar="ID", nargs=nargs, help="the end of its address: /stages/ID")
         command.set_defaults(task=database_task(action))
     stages.choices["add"].add_argument("--name", default="", help="its display name; default: ID")
     stages.add_parser("list", help="list stages").set_defaults(task=database_task(list_stages))
@@ -174,6 +180,12 @@ def add_stage(database: "Database", options: argparse.Namespace) -> None:
 def remove_stage(database: "Database", options: argparse.Namespace) -> None:
     """Remove a stage and its chat log."""
     database.remove_stage(options.id)
+
+
+def reset_stages(database: "Database", options: argparse.Namespace) -> None:
+    """Reset one stage, or all, also for connected clients; accounts, media and the stage's things stay."""
+    for id in [options.id] if options.id else database.snapshot().stages:
+        database.reset_stage(id)
 
 
 def list_stages(database: "Database", options: argparse.Namespace) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import select
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -10,6 +11,9 @@ from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogBeginne
 from zope.interface import implementer
 
 MAX_LINE = 4096  # bytes (PIPE_BUF) that a pipe takes without blocking if select calls it writable
+
+# Twisted's lines about the port that each webcam picture comes over; a camera sends two pictures a second.
+ROUTINE = re.compile(r"UploadListener starting on \d+|\(TCP Port \d+ Closed\)")
 
 
 def write_to_stdout(line: bytes) -> None:
@@ -32,7 +36,8 @@ def observer(write: Callable[[bytes], None]) -> ILogObserver:
     @implementer(ILogObserver)
     class Observer:
         def __call__(self, event: LogEvent) -> None:
-            write(line_of(event))
+            if not ROUTINE.fullmatch(formatEvent(event)):
+                write(line_of(event))
 
     return Observer()
 

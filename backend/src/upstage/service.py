@@ -15,6 +15,8 @@ from twisted.internet.error import CannotListenError
 from twisted.logger import Logger
 
 from upstage import __version__
+from upstage.festival.maker import FestivalMaker
+from upstage.festival.stage import ID as FESTIVAL
 from upstage.log import start_logging
 from upstage.media.files import UPLOAD_TIME, sweep
 from upstage.media.speech import LIFETIME, Speaker
@@ -31,6 +33,7 @@ from upstage.state.admin_password import keep_password
 from upstage.state.database import Database
 from upstage.state.guessing import TooManyFailures, TooManyWaiting
 from upstage.state.live import LiveState
+from upstage.state.load_account import keep_load_account
 from upstage.state.passwords import HASHER, Busy, Passwords
 from upstage.state.records import RecordError
 from upstage.state.seed import ContentError, seed
@@ -98,6 +101,9 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
             database = Database(settings.data)
             seed(settings.content, settings.media, database)
             password = settings.admin_password or keep_password(settings.data)
+            if settings.load_account:
+                keep_load_account(database, settings.load_account)
+            festival_is_new = not database.was_seeded(FESTIVAL)
     except (ContentError, RecordError, OSError, sqlite3.Error) as error:
         raise StartError(str(error)) from error
     speaker = Speaker(settings.data / "speech", reactor, spare=0 if presence.alone else LIFETIME)
@@ -160,6 +166,8 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
     services.addService(metrics)
     services.addService(TimerService(HEARTBEAT, connections.beat))
     services.addService(ConnectionCloser(connections))
+    if settings.festival and presence.alone:
+        services.addService(FestivalMaker(state, settings.media, festival_is_new, reactor))
     services.addService(speaker)
     services.addService(purger)
     services.addService(state)  # near the end, so that every chat line received until then is written to disk

@@ -118,11 +118,11 @@ def parse_ipv4(variable: str, text: str) -> str:
         raise SettingsError(f"{variable}={text}: expected an IPv4 address") from None
 
 
-def parse_signup(text: str) -> bool:
-    """Return whether sign-up is open; raise SettingsError."""
-    if text not in ("open", "closed"):
-        raise SettingsError(f"UPSTAGE_SIGNUP={text}: expected open or closed")
-    return text == "open"
+def parse_choice(variable: str, text: str, yes: str, no: str) -> bool:
+    """Parse one of two words; raise SettingsError."""
+    if text not in (yes, no):
+        raise SettingsError(f"{variable}={text}: expected {yes} or {no}")
+    return text == yes
 
 
 def parse_port(variable: str, text: str) -> int:
@@ -161,6 +161,8 @@ class Settings:
     purge: tuple[str, int] | None = None  # host and port where the cache in front listens for PURGE
     signup: bool = False  # whether any visitor may create a player account
     connections_per_address: int = MAX_PER_ADDRESS  # of stage clients, over TCP and WebSocket together
+    load_account: Path | None = None  # where load tests find the account made for them; None: no such account
+    festival: bool = True  # whether to make the stage festival, 20 MB of media
     sockets: Sockets | None = None  # Unix sockets; None: TCP only
     direct: Endpoint | None = None  # HTTP from clients themselves, whose headers claim nothing; None: no TCP
     # Where browsers reach the stack that this server is part of, for the links of its pages.
@@ -184,24 +186,27 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
     def endpoint(name: str, default: str) -> Endpoint:
         return parse_endpoint(name, value(name, default))
 
-    def folder(name: str, default: str) -> Path:
-        path = Path(value(name, default))
-        if not path.is_absolute():
-            raise SettingsError(f"{name}={path}: must be an absolute path")
-        return path
+    def path(name: str, default: str) -> Path:
+        absolute = Path(value(name, default))
+        if not absolute.is_absolute():
+            raise SettingsError(f"{name}={absolute}: must be an absolute path")
+        return absolute
 
+    account = "UPSTAGE_LOAD_ACCOUNT_FILE"
     password = value("UPSTAGE_ADMIN_PASSWORD", "")
     if password and (not password.isprintable() or password != password.strip()):
         raise SettingsError("UPSTAGE_ADMIN_PASSWORD: must be one line without spaces at its ends")
     return Settings(
-        data=folder("UPSTAGE_DATA", "/var/lib/upstage"),
-        media=folder("UPSTAGE_MEDIA", "/srv/media"),
+        data=path("UPSTAGE_DATA", "/var/lib/upstage"),
+        media=path("UPSTAGE_MEDIA", "/srv/media"),
         web=endpoint("UPSTAGE_WEB_ENDPOINT", "tcp:8081"),
         stage=endpoint("UPSTAGE_STAGE_ENDPOINT", "haproxy:tcp:7230:backlog=1024"),
         metrics=endpoint("UPSTAGE_METRICS_ENDPOINT", "tcp:9110"),
         admin_password=password,
         purge=parse_purge(value("UPSTAGE_PURGE", "")),
-        signup=parse_signup(value("UPSTAGE_SIGNUP", "closed")),
+        signup=parse_choice("UPSTAGE_SIGNUP", value("UPSTAGE_SIGNUP", "closed"), "open", "closed"),
+        load_account=path(account, "") if value(account, "") else None,
+        festival=parse_choice("UPSTAGE_FESTIVAL", value("UPSTAGE_FESTIVAL", "on"), "on", "off"),
         sockets=parse_sockets(value("UPSTAGE_SOCKETS", "")),
         direct=endpoint("UPSTAGE_DIRECT_ENDPOINT", "") if value("UPSTAGE_DIRECT_ENDPOINT", "") else None,
         http_port=parse_port("UPSTAGE_HTTP_PORT", value("UPSTAGE_HTTP_PORT", "8080")),

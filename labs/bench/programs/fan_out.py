@@ -74,6 +74,7 @@ def server() -> Iterator[tuple[int, int]]:
                 "UPSTAGE_MEDIA": f"{folder}/media",
                 "UPSTAGE_WEB_ENDPOINT": f"tcp:{web}:interface=127.0.0.1",
                 "UPSTAGE_METRICS_ENDPOINT": f"tcp:{metrics}:interface=127.0.0.1",
+                "UPSTAGE_FESTIVAL": "off",
                 "UPSTAGE_CONNECTIONS_PER_ADDRESS": "100000",  # all listeners have this one address
                 "UPSTAGE_STAGE_ENDPOINT": f"haproxy:tcp:{stage}:interface=127.0.0.1:backlog=1024",
             },

@@ -87,6 +87,7 @@ class Stage:
     chat: deque[str] = field(default_factory=lambda: deque(maxlen=CHAT_KEPT))
     applause: bool = False  # whether the audience has an applause button, and a volunteer button
     volunteer: bool = False
+    listed: bool = True  # in the lists of stages
     members: set[Member] = field(default_factory=set)
     _counts_due: bool = False  # whether the new counts will be sent in a moment
 

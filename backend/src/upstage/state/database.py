@@ -6,15 +6,17 @@ with WAL, readers do not wait for a writer, and one writer waits for another
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from upstage.stage.stage import CHAT_KEPT, Colours
 from upstage.state.records import Account, Medium, NoRoom, RecordError, Snapshot, StageRecord, Thing
 
 FILE = "upstage.db"
+NOWHERE: Mapping[str, Thing] = MappingProxyType({})
 LOCK_TIME = 5.0  # seconds to wait for another writer
 # SQLite's error codes for a full disk.
 FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
@@ -64,6 +66,10 @@ MIGRATIONS = (
     ) STRICT;
     CREATE INDEX chat_stage ON chat (stage, number);
     CREATE TABLE seeded (stage TEXT PRIMARY KEY) STRICT;  -- seeded by a release; never seeded again
+    """,
+    """
+    ALTER TABLE stage ADD COLUMN listed INTEGER NOT NULL DEFAULT 1;  -- 0: it is in no list of stages
+    ALTER TABLE stage ADD COLUMN resets INTEGER NOT NULL DEFAULT 0;
     """,
 )
 
@@ -160,9 +166,10 @@ class Database:
             ):
                 things.setdefault(stage, []).append(Thing(*row))
             stages = [
-                StageRecord(id, name, splash, Colours(*colours), tuple(things.get(id, ())))
-                for id, name, splash, *colours in self._sql.execute(
-                    "SELECT id, name, splash, page, tools, backdrop_and_prop, chat FROM stage ORDER BY id"
+                StageRecord(id, name, splash, Colours(*look), tuple(things.get(id, ())), bool(listed), resets)
+                for id, name, splash, *look, listed, resets in self._sql.execute(
+                    "SELECT id, name, splash, page, tools, backdrop_and_prop, chat, listed, resets "
+                    "FROM stage ORDER BY id"
                 )
             ]
         finally:
@@ -234,13 +241,20 @@ class Database:
             _insert_stage(sql, stage)
 
     def save_stage(self, stage: StageRecord) -> None:
-        """Replace a stage's name, welcome and colours; its things stay as they are."""
+        """Replace a stage's name, welcome, colours and place in the lists; its things stay as they are."""
         self._change(
-            "UPDATE stage SET name = ?, splash = ?, page = ?, tools = ?, backdrop_and_prop = ?, chat = ? "
-            "WHERE id = ?",
-            (stage.name, stage.splash, *astuple(stage.colours), stage.id),
+            "UPDATE stage SET name = ?, splash = ?, page = ?, tools = ?, backdrop_and_prop = ?, chat = ?, "
+            "listed = ? WHERE id = ?",
+            (stage.name, stage.splash, *astuple(stage.colours), stage.listed, stage.id),
             f"stage {stage.id}",
         )
+
+    def reset_stage(self, id: str) -> None:
+        """Remove a stage's chat, and tell every server to bring the stage back to its record."""
+        with self._writing() as sql:
+            if sql.execute("UPDATE stage SET resets = resets + 1 WHERE id = ?", (id,)).rowcount == 0:
+                raise RecordError(f"There is no stage {id}.")
+            sql.execute("DELETE FROM chat WHERE stage IN (SELECT id FROM stage WHERE id = ?)", (id,))
 
     def remove_stage(self, id: str) -> None:
         """Remove a stage with its things and its chat. Media stay."""
@@ -249,11 +263,6 @@ class Database:
     def put_thing(self, stage: str, thing: Thing) -> None:
         """Put a medium on a stage (ID 0: the next free ID), or change a thing that is there."""
         with self._writing() as sql:
-            if not thing.id:
-                [highest] = sql.execute(
-                    "SELECT max(id) FROM thing WHERE stage = ? AND kind = ?", (stage, thing.kind)
-                ).fetchone()
-                thing = Thing(**{**vars(thing), "id": (highest or 0) + 1})
             _insert_thing(sql, stage, thing)
 
     def take_thing(self, stage: str, kind: str, id: int) -> None:
@@ -262,10 +271,12 @@ class Database:
             "DELETE FROM thing WHERE stage = ? AND kind = ? AND id = ?", (stage, kind, id), f"{kind} {id}"
         )
 
-    def put_medium(self, medium: Medium) -> None:
-        """Add a medium, or update its date and size."""
+    def put_medium(self, medium: Medium, on: Mapping[str, Thing] = NOWHERE) -> None:
+        """Add a medium, or update its date and size; put it on the stages with these IDs as these things."""
         with self._writing() as sql:
             _insert_medium(sql, medium)
+            for stage, thing in on.items():
+                _insert_thing(sql, stage, thing)
 
     def remove_medium(self, file: str) -> None:
         """Remove a medium, from all stages too."""
@@ -310,8 +321,8 @@ class Database:
 def _insert_stage(sql: sqlite3.Connection, stage: StageRecord) -> None:
     try:
         sql.execute(
-            "INSERT INTO stage VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (stage.id, stage.name, stage.splash, *astuple(stage.colours)),
+            "INSERT INTO stage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (stage.id, stage.name, stage.splash, *astuple(stage.colours), stage.listed, stage.resets),
         )
     except sqlite3.IntegrityError:
         raise RecordError(f"There is already a stage {stage.id}.") from None
@@ -320,6 +331,11 @@ def _insert_stage(sql: sqlite3.Connection, stage: StageRecord) -> None:
 
 
 def _insert_thing(sql: sqlite3.Connection, stage: str, thing: Thing) -> None:
+    if not thing.id:
+        [highest] = sql.execute(
+            "SELECT max(id) FROM thing WHERE stage = ? AND kind = ?", (stage, thing.kind)
+        ).fetchone()
+        thing = replace(thing, id=(highest or 0) + 1)
     try:
         sql.execute(
             "INSERT OR REPLACE INTO thing VALUES (:stage, :kind, :id, :name, :file, :voice, :x, :y, :type)",

@@ -19,6 +19,7 @@ from upstage.stage.stage import Host, Stage
 from upstage.stage.stages import Stages
 from upstage.stage.things import Audio, Avatar, Backdrop, Prop
 from upstage.stage.wire import encode
+from upstage.state import load_account
 from upstage.state.accounts import Accounts
 from upstage.state.database import Database
 from upstage.state.passwords import Passwords
@@ -30,6 +31,8 @@ Chats = dict[str, list[str]]  # lines of stages, by ID
 Live = TypeVar("Live", Avatar, Backdrop, Prop, Audio)
 
 CAMERAS = "video/"  # prefix of the file of a webcam's picture
+CAMERA_STAGES = frozenset({"demo", "load"})  # those with the simulated camera
+CAMERA_X, CAMERA_Y = 274.0, 86.0  # like a screen that hangs above the others
 POLL = 1.0  # seconds between two checks for changes by other processes
 
 log = Logger()
@@ -54,10 +57,11 @@ class LiveState(Service):
         self._stages = stages
         self._accounts = accounts
         self._one_at_a_time = DeferredLock()  # an older snapshot must not replace a newer one
+        self._arriving: set[str] = set()  # webcams' pictures that are being added
         self._poll = LoopingCall(self._check)
         self._poll.clock = reactor
         self.now = EMPTY
-        self._sync(*self._read(set()))
+        self._sync(*self._read(EMPTY))
 
     def startService(self) -> None:
         """Start the threads, and check for changes by other processes."""
@@ -79,16 +83,23 @@ class LiveState(Service):
         await self._refresh()
 
     def add_webcam(self, picture: str, player: str, size: int) -> None:
-        """Add a webcam's medium at its first picture, so that it can be put on a stage as an avatar."""
+        """Add a webcam's medium at its first picture, so that it can be put on a stage as an avatar.
+
+        The simulated camera's is put on stages at once.
+        """
         file = CAMERAS + picture
-        if file in self.now.media:
+        if file in self.now.media or file in self._arriving:
             return
+        self._arriving.add(file)
         medium = Medium(file, "avatar", f"Webcam {picture}", player, datetime.now(UTC).isoformat(), size)
+        stages = CAMERA_STAGES & self.now.stages.keys() if player == load_account.NAME else ()
+        avatars = {stage: Thing("avatar", 0, "Camera", file, x=CAMERA_X, y=CAMERA_Y) for stage in stages}
 
         def failed(failure: Failure) -> None:  # the next picture tries again
             log.failure("a webcam could not be added", failure=failure)
 
-        Deferred.fromCoroutine(self.change(self.database.put_medium, medium)).addErrback(failed)
+        adding = Deferred.fromCoroutine(self.change(self.database.put_medium, medium, avatars))
+        adding.addErrback(failed).addCallback(lambda _: self._arriving.discard(file))
 
     def _check(self) -> Deferred[None]:
         async def check() -> None:
@@ -105,17 +116,20 @@ class LiveState(Service):
 
     async def _refresh(self) -> None:
         async with self._one_at_a_time:
-            self._sync(*await self.store.run(self._read, set(self.now.stages)))
+            self._sync(*await self.store.run(self._read, self.now))
 
-    def _read(self, known: set[str]) -> tuple[Snapshot, Chats, list[tuple[str, str]]]:
-        """Runs in the store's thread."""
+    def _read(self, known: Snapshot) -> tuple[Snapshot, Chats, list[tuple[str, str]]]:
+        """Runs in the store's thread. The chat of stages that are new, or were reset, is read as a whole."""
         snapshot = self.database.snapshot()
-        return snapshot, *self.database.chats(snapshot.stages.keys() - known)
+        resets = {id: stage.resets for id, stage in known.stages.items()}
+        fresh = [id for id, stage in snapshot.stages.items() if resets.get(id) != stage.resets]
+        return snapshot, *self.database.chats(fresh)
 
     def _sync(self, snapshot: Snapshot, chats: Chats, said: Iterable[tuple[str, str]]) -> None:
         """Bring the stages and the accounts in line with `snapshot`.
 
-        `chats` has the lines of new stages, `said` the lines of other servers' clients on the other stages.
+        `chats` has the lines of stages that are new or were reset, `said` the lines of other servers' clients
+        on the other stages.
         """
         before, self.now = self.now, snapshot
         self._accounts.replace_players(snapshot.accounts)
@@ -134,7 +148,10 @@ class LiveState(Service):
                 self._stages.add(make_stage(self._stages, record, chats.get(id, [])))
             elif self._differs(before, record):
                 stage = self._stages.by_id[id]
-                rebuild(stage, record)
+                if id in chats:
+                    reset(stage, record, chats[id])
+                else:
+                    rebuild(stage, record)
                 stage.reload()
         self._append_chat(said)
 
@@ -160,9 +177,22 @@ def make_stage(host: Host, record: StageRecord, chat: list[str]) -> Stage:
     return stage
 
 
+def reset(stage: Stage, record: StageRecord, chat: list[str]) -> None:
+    """Bring a live stage back to its record: nothing drawn, held or played. Its members stay."""
+    new = make_stage(stage.host, record, chat)
+    stage.chat.clear()
+    stage.chat.extend(chat)
+    stage.avatars, stage.props, stage.audios = new.avatars, new.props, new.audios
+    stage.backdrops, stage.backdrop_shown, stage.backdrop_by = new.backdrops, new.backdrop_shown, None
+    stage.layers = new.layers
+    stage.applause = stage.volunteer = False
+    rebuild(stage, record)
+
+
 def rebuild(stage: Stage, record: StageRecord) -> None:
     """Update a live stage from its record. Chat, drawing, held things and sounds stay."""
     stage.name, stage.splash, stage.colours = record.name, record.splash, record.colours
+    stage.listed = record.listed
     stage.avatars = _merged(stage.avatars, [_avatar(thing) for thing in record.of_kind("avatar")])
     stage.backdrops = _merged(
         stage.backdrops, [Backdrop(thing.id, thing.name, thing.url) for thing in record.of_kind("backdrop")]

@@ -102,13 +102,15 @@ class Thing:
 
 @dataclass(frozen=True)
 class StageRecord:
-    """A stage in its state at the start of the server."""
+    """A stage in its state at the start of the server, and after a reset."""
 
     id: str
     name: str
     splash: str
     colours: Colours
     things: tuple[Thing, ...] = ()
+    listed: bool = True  # False: it can only be found by its address
+    resets: int = 0  # how often it has been reset; a server that finds a new number resets its live stage
 
     def __post_init__(self) -> None:
         if not STAGE_ID.fullmatch(self.id):

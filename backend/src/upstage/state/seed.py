@@ -5,6 +5,9 @@ A stage is seeded once; later edits, and its removal, are permanent.
 content/demo/stage.toml     name, splash, [colours], [[avatar]], [[backdrop]], [[prop]], [[audio]]
 content/demo/*.svg          pictures, go to media/
 content/demo/audio/*.mp3    sounds, go to media/audio/
+content/load/stage.toml     name, splash, like = "demo", listed = false
+
+The stage `festival` is made by a program: see the package `festival`.
 """
 
 import base64
@@ -13,6 +16,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +27,7 @@ from upstage.state.records import (
     KINDS,
     MEDIA_FILE,
     SOUND_TYPES,
+    STAGE_ID,
     Medium,
     RecordError,
     StageRecord,
@@ -49,6 +54,10 @@ class TomlTable:
         """Return the error to raise about one key."""
         return ContentError(f"{self._where}: {key} {problem}")
 
+    def has(self, key: str) -> bool:
+        """Return whether there is such a key."""
+        return key in self._values
+
     def take(self, key: str) -> object:
         """Return a required value."""
         if key not in self._values:
@@ -71,6 +80,13 @@ class TomlTable:
             raise self.error(key, "must be a number")
         return float(value)
 
+    def flag(self, key: str, default: bool) -> bool:
+        """Return true or false, `default` without the key."""
+        value = self._values.pop(key, default)
+        if not isinstance(value, bool):
+            raise self.error(key, "must be true or false")
+        return value
+
     def tables(self, key: str) -> list["TomlTable"]:
         """Return the tables of a list `[[key]]`, an empty list without one."""
         values = self._values.pop(key, [])
@@ -84,29 +100,48 @@ class TomlTable:
             raise self.error(key, "is not a known key")
 
 
-def load_stage(folder: Path) -> StageRecord:
+@dataclass(frozen=True)
+class Content:
+    """A stage of a release, and the folder with its files."""
+
+    stage: StageRecord
+    folder: Path
+
+
+def load_stage(folder: Path) -> Content:
     """Read one stage from its folder, whose name is its ID; raise ContentError."""
     path = folder / "stage.toml"
     try:
         top = TomlTable(str(path), tomllib.loads(path.read_text("utf-8")))
-        colours = TomlTable(f"{path}: colours", top.take("colours"))
+        if top.has("like"):
+            model = load_stage(folder.parent / top.text("like", STAGE_ID))
+            source, colours, things = model.folder, model.stage.colours, model.stage.things
+        else:
+            source, colours, things = folder, _colours(path, top), tuple(_things(folder, top))
         stage = StageRecord(
             id=folder.name,
             name=top.text("name"),
             splash=top.text("splash"),
-            colours=Colours(
-                page=colours.text("page", COLOUR),
-                tools=colours.text("tools", COLOUR),
-                backdrop_and_prop=colours.text("backdrop_and_prop", COLOUR),
-                chat=colours.text("chat", COLOUR),
-            ),
-            things=tuple(_things(folder, top)),
+            colours=colours,
+            things=things,
+            listed=top.flag("listed", True),
         )
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecordError) as error:
         raise ContentError(f"{path}: {error}") from None
-    colours.end()
     top.end()
-    return stage
+    return Content(stage, source)
+
+
+def _colours(path: Path, top: TomlTable) -> Colours:
+    table = TomlTable(f"{path}: colours", top.take("colours"))
+    colours = Colours(
+        page=table.text("page", COLOUR),
+        tools=table.text("tools", COLOUR),
+        backdrop_and_prop=table.text("backdrop_and_prop", COLOUR),
+        chat=table.text("chat", COLOUR),
+    )
+    table.end()
+    return colours
 
 
 def _things(folder: Path, top: TomlTable) -> Iterator[Thing]:
@@ -136,23 +171,25 @@ def seed(content: Path, media: Path, database: Database) -> None:
     """
     origins: dict[str, bytes] = {}
     for path in sorted(content.glob("*/stage.toml")):
-        stage = load_stage(path.parent)
+        found = load_stage(path.parent)
+        stage, folder = found.stage, found.folder
         new, known = not database.was_seeded(stage.id), database.snapshot().media
         for file in sorted({thing.file for thing in stage.things}):
-            data = (path.parent / file).read_bytes()
+            data = (folder / file).read_bytes()
             if origins.setdefault(file, data) != data:
                 raise ContentError(f"{content}: two stages have different files named {file}")
-            # Before the stage is added, so that a crash cannot leave it without a file. Later only missing
-            # files are restored, because a player may have replaced the content.
-            if new or (file in known and not (media / file).exists()):
+            # Before the stage is added, so that a crash cannot leave it without a file. A file that another
+            # stage brought is only restored if it is missing, because a player may have replaced the content.
+            if not (media / file).exists() if file in known else new:
                 put(media / file, data)
         if new:
-            database.seed(stage, _media(stage, path.parent))
+            database.seed(stage, [medium for medium in media_of(stage, folder) if medium.file not in known])
     for target, data in measuring_files().items():
         put(media / target, data)
 
 
-def _media(stage: StageRecord, folder: Path) -> list[Medium]:
+def media_of(stage: StageRecord, folder: Path) -> list[Medium]:
+    """Return the media of a stage whose files are in `folder`."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return [
         Medium(thing.file, thing.kind, thing.name, UPLOADER, now, (folder / thing.file).stat().st_size)

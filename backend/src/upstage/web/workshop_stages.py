@@ -34,7 +34,11 @@ class StagesEditor(WorkshopNode):
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
         """The page."""
         return self.page(
-            request, "workshop_stages.html", status, stages=stage_list(self.context.stages), **said
+            request,
+            "workshop_stages.html",
+            status,
+            stages=stage_list(self.context.stages, unlisted=True),
+            **said,
         )
 
     async def do_make(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
@@ -50,7 +54,7 @@ class StagesEditor(WorkshopNode):
 class StageEditor(WorkshopNode):
     """One stage: its name, its look, its things."""
 
-    actions = ("save", "remove", "put", "change", "take")
+    actions = ("save", "remove", "reset", "put", "change", "take")
 
     def __init__(self, pages: Pages, context: SiteContext, id: str) -> None:
         super().__init__(pages, context)
@@ -87,7 +91,8 @@ class StageEditor(WorkshopNode):
         state = self.context.state
         splash = form.get("splash", "").replace("\r\n", "\n").strip()
         colours = Colours(**{name: form.get(name, "").replace("#", "0x", 1) for name in COLOURS})
-        stage = StageRecord(self._id, form.get("name", "").strip(), splash, colours)
+        name, listed = form.get("name", "").strip(), "unlisted" not in form
+        stage = StageRecord(self._id, name, splash, colours, listed=listed)
         await state.change(state.database.save_stage, stage)
         return f"{HERE}/{self._id}", "saved"
 
@@ -96,6 +101,12 @@ class StageEditor(WorkshopNode):
         state = self.context.state
         await state.change(state.database.remove_stage, self._id)
         return HERE, "removed"
+
+    async def do_reset(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
+        """Remove the stage's chat and drawings, and put its avatars in their places."""
+        state = self.context.state
+        await state.change(state.database.reset_stage, self._id)
+        return f"{HERE}/{self._id}", "reset"
 
     async def do_put(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         """Put a medium on the stage, under its own name unless the form has another one."""

@@ -2,7 +2,7 @@
 
 import { say } from "./bubble.js";
 import { Figure } from "./figure.js";
-import { picture } from "./picture.js";
+import { LARGEST, picture } from "./picture.js";
 import { watch } from "./webcam.js";
 import { spokenText } from "./wire.js";
 
@@ -37,9 +37,10 @@ export class Avatars {
   on = {
     LOAD_AV: ({ ID, name = "", url, medium }) => {
       const image = picture(url);
-      if (medium === "video") this.#cameras.push(watch(image, url));
+      const isCamera = medium === "video";
+      if (isCamera) this.#cameras.push(watch(image, url));
       this.#onImage(image);
-      const figure = new Figure(ID, name, image);
+      const figure = new Figure(ID, name, image, isCamera ? LARGEST.camera : LARGEST.avatar);
       this.#figures.set(ID, figure);
       this.#root.append(figure.element);
     },

@@ -18,7 +18,7 @@ export class Figure {
   #at = { x: 0, y: 0 };
   #timer = 0;
 
-  constructor(id, name, image) {
+  constructor(id, name, image, largest) {
     this.#image = image;
     this.element.className = "avatar";
     this.element.dataset.id = id;
@@ -26,7 +26,7 @@ export class Figure {
     this.#label.className = "name";
     this.#label.ariaHidden = "true"; // the picture's text has the name already
     this.element.append(image, this.#label);
-    fit(this.element, image);
+    fit(this.element, image, largest);
     this.rename(name);
   }
 

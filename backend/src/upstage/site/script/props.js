@@ -1,6 +1,6 @@
 // The props: each is held by an avatar, or hidden.
 
-import { fit, picture } from "./picture.js";
+import { fit, LARGEST, picture } from "./picture.js";
 
 export class Props {
   #root;
@@ -25,7 +25,7 @@ export class Props {
       this.#onImage(prop);
       prop.className = "prop";
       prop.dataset.id = ID;
-      fit(prop, prop);
+      fit(prop, prop, LARGEST.prop);
       this.#props.set(ID, prop);
       this.#layDown(prop);
     },

@@ -1,0 +1,160 @@
+"""Reset: a stage as it was seeded, for connected clients, for late joiners and after a restart."""
+
+from pathlib import Path
+
+import pytest
+
+from running_backend import Backend, Editor, ask, demo_backend, join
+from support.stage_client import StageClient
+from upstage.stage.players import Player
+from upstage.stage.stage import Colours, Member, Stage
+from upstage.stage.stages import Stages
+from upstage.stage.wire import encode
+from upstage.state.live import make_stage, reset
+from upstage.state.records import StageRecord, Thing
+
+THINGS = (
+    Thing("avatar", 1, "Ann", "ann.svg", x=60.0, y=120.0),
+    Thing("avatar", 2, "Bob", "bob.svg"),
+    Thing("backdrop", 1, "Wood", "wood.svg"),
+    Thing("backdrop", 2, "Sea", "sea.svg"),
+    Thing("prop", 1, "Hat", "hat.svg"),
+    Thing("audio", 1, "Bell", "audio/bell.mp3", type="sfx"),
+)
+RECORD = StageRecord("demo", "Demo", "Hello", Colours("0x112233", "0x445566", "0x778899", "0xAABBCC"), THINGS)
+# Everything that a player can change on a stage, one frame after the other.
+CHANGES: tuple[tuple[str, dict[str, object]], ...] = (
+    ("AV", {"ID": 1}),
+    ("MOVE", {"X": 10, "Y": 20, "Z": 3}),
+    ("RENAME", {"name": "Zoe"}),
+    ("FRAME", {"frameNumber": 2}),
+    ("AVLAYER", {"ID": 2, "newlayer": 7}),
+    ("AVPROPERTIES", {"ID": 1, "show_name": "hide"}),
+    ("PROP", {"ID": 1}),
+    ("BACKDROP", {"ID": 2}),
+    ("BACKDROP_FRAME", {"frameNumber": 3}),
+    ("DRAW_LAYER", {"layer": 2}),
+    ("DRAW_STYLE", {"colour": 255, "thickness": 3, "alpha": 50}),
+    ("DRAW_LINE", {"x": 5, "y": 6}),
+    ("DRAW_VIS", {"layer": 1, "alpha": 20, "visible": "false"}),
+    ("PLAY_CLIP", {"array": "effects", "url": "/media/audio/bell.mp3"}),
+    ("APPLAUSE", {}),
+    ("VOLUNTEER", {}),
+    ("TEXT", {"msg": "hello"}),
+)
+
+
+def seen_by_a_newcomer(stages: Stages) -> list[bytes]:
+    """The frames that an audience member gets at joining and loading, but for the counts."""
+    frames: list[bytes] = []
+    member = stages.connect(lambda data: frames.extend(data.split(b"\0")[:-1]))
+    for mode, fields in (("JOIN", {"stage_ID": "demo"}), ("LOADED", {})):
+        stages.receive(member, encode(mode, **fields)[:-1])
+    stages.disconnect(member)
+    return [frame for frame in frames if not frame.endswith((b"mode=SET", b"mode=JOINED"))]
+
+
+@pytest.fixture
+def stages() -> Stages:
+    return Stages(clock=lambda: 100.0)
+
+
+@pytest.fixture
+def stage(stages: Stages) -> Stage:
+    stage = make_stage(stages, RECORD, [])
+    stages.add(stage)
+    return stage
+
+
+def player_on(stages: Stages) -> Member:
+    member = stages.connect(lambda data: None)
+    key = stages.key_for(Player("ann", can_act=True))
+    stages.receive(member, encode("IDENT", MD5=key)[:-1])
+    stages.receive(member, encode("JOIN", stage_ID="demo")[:-1])
+    return member
+
+
+@pytest.mark.parametrize("change", range(len(CHANGES)), ids=[mode for mode, _ in CHANGES])
+def test_no_change_outlives_a_reset(stages: Stages, stage: Stage, change: int) -> None:
+    """Each change alone, after those that it needs: a newcomer sees the stage as it was."""
+    seeded = seen_by_a_newcomer(stages)
+    member = player_on(stages)
+    for mode, fields in CHANGES[: change + 1]:
+        before = seen_by_a_newcomer(stages)
+        stages.receive(member, encode(mode, **fields)[:-1])
+    assert mode == "DRAW_LAYER" or seen_by_a_newcomer(stages) != before
+    reset(stage, RECORD, [])
+    assert seen_by_a_newcomer(stages) == seeded
+    assert stage.held_by(member) is None
+    assert stage.drawn_by(member) is None
+    assert stage.backdrop_by is None
+    assert stage.members == {member}
+
+
+def test_lines_that_came_after_the_reset_stay(stage: Stage) -> None:
+    """The database knows which: it has removed the others."""
+    stage.chat.extend([" before", " after"])
+    reset(stage, RECORD, [" after"])
+    assert list(stage.chat) == [" after"]
+
+
+def say(client: StageClient, line: bytes) -> None:
+    client.send_frames(b"msg=" + line + b"&mode=TEXT")
+    client.frames_until(b"mode=ANONTEXT")
+
+
+def log_of(backend: Backend, stage: str) -> bytes:
+    return ask(backend, f"/stages/{stage}/log").body
+
+
+def test_the_command_resets_a_running_server(tmp_path: Path) -> None:
+    backend = Backend(tmp_path)
+    here, there = backend.connect(), backend.connect_web()
+    join(here)
+    join(there, stage=b"rehearsal")
+    say(here, b"ahoy")
+    say(there, b"bravo")
+    assert b"ahoy" in log_of(backend, "demo")
+
+    assert backend.upstage("stage", "reset", "demo") == (0, "", "")
+    here.frames_until(b"mode=RELOAD")
+    assert not any(b"ahoy" in frame for frame in join(here))
+    assert b"ahoy" not in log_of(backend, "demo")
+    assert b"bravo" in log_of(backend, "rehearsal")
+    say(here, b"cheers")
+    assert b"cheers" in log_of(backend, "demo")
+
+    assert backend.upstage("stage", "reset") == (0, "", "")
+    for client in (here, there):
+        client.frames_until(b"mode=RELOAD")
+    assert backend.upstage("stage", "reset", "nowhere") == (1, "", "upstage: There is no stage nowhere.\n")
+    for restarted in (False, True):
+        if restarted:
+            backend.end()
+            backend = Backend(tmp_path)
+        assert b"cheers" not in log_of(backend, "demo")
+        assert b"bravo" not in log_of(backend, "rehearsal")
+    backend.end()
+
+
+def test_the_workshop_resets_and_hides_a_stage(tmp_path: Path) -> None:
+    backend = demo_backend(tmp_path)
+    editor = Editor(backend)
+    client = backend.connect()
+    join(client)
+    say(client, b"hello")
+    page = "/admin/workshop/stages/demo"
+    assert editor.post(page, action="reset").headers["location"].endswith("?said=reset")
+    client.frames_until(b"mode=RELOAD")
+    assert ask(backend, "/stages/demo/log").body == b"log demo "
+
+    looks = {"splash": "Hi", "page": "#000000", "tools": "#000000", "chat": "#000000"}
+    looks["backdrop_and_prop"] = "#000000"
+    assert b"Renamed" not in ask(backend, "/stages/").body
+    for fields, listed in (({"unlisted": "yes"}, False), ({}, True)):
+        answer = editor.post(page, action="save", name="Renamed", **looks, **fields)
+        assert answer.headers["location"].endswith("?said=saved")
+        assert (b"Renamed" in ask(backend, "/stages/").body) is listed
+        assert (b"demo:" in ask(backend, "/").body) is listed
+        assert ask(backend, "/stages/demo").status == 200
+    backend.end()

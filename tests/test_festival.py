@@ -1,0 +1,50 @@
+"""The stage `festival` through the stack: every file arrives, and the caches have room for all of them."""
+
+import json
+import re
+
+import pytest
+
+from browsing import PICTURES, Visit, on_stage
+from stack import Stack
+from support.wait import wait_until
+
+PATTERN = re.compile(r"/media/(?:audio/)?festival-[a-z0-9-]+\.(?:jpg|png|mp3)")
+LARGE = 80 << 10  # bytes; nginx reads larger media from the disk (nginx/caching/large_media.conf)
+
+
+@pytest.fixture
+def files(stack: Stack) -> list[str]:
+    """What the stage page names; the backend makes it after its first start."""
+    wait_until(lambda: stack.get("/stages/festival").status_code == 200, within=180)
+    return sorted(set(PATTERN.findall(stack.get("/stages/festival").text)))
+
+
+def test_a_visit_is_as_heavy_as_at_the_festival(stack: Stack, files: list[str]) -> None:
+    """Twice: the second time the backend is asked for nothing."""
+    assert len(files) == 60
+    for host in ("localhost", "classic.localhost"):
+        for warm in (False, True):
+            answers = {file: stack.get(file, host) for file in files}
+            assert {answer.status_code for answer in answers.values()} == {200}
+            assert 20_000_000 < sum(len(answer.content) for answer in answers.values()) < 25_000_000
+            for file, answer in answers.items():
+                status = answer.headers["Cache-Status"]
+                assert not warm or "hit" in status, (file, status)
+                if host == "localhost":
+                    assert ("detail=disk" in status) is (len(answer.content) > LARGE), (file, status)
+    if stack.mode == "containers":
+        nuked = ("exec", "-T", "varnish", "varnishstat", "-n", "/var/lib/varnish/varnishd", "-j")
+        counters = json.loads(stack.compose(*nuked))["counters"]
+        assert counters["MAIN.n_lru_nuked"]["value"] == 0
+
+
+def test_the_festival_opens_in_a_browser(
+    stack: Stack, files: list[str], visit: Visit, complaints: list[str]
+) -> None:
+    page = on_stage(visit("/stages/festival"))
+    page.screenshot(path=PICTURES / f"festival-{stack.mode}.png")
+    avatars = page.locator(".avatar:not([hidden]) > img")
+    assert avatars.evaluate_all("all => all.map(image => image.naturalWidth)") == [270, 270]
+    assert page.evaluate("document.querySelector('.backdrop:not([hidden])').naturalWidth") == 1920
+    assert complaints == []
