@@ -11,6 +11,8 @@ from locust import FastHttpUser
 from locust.contrib.fasthttp import FastResponse
 from locust.env import Environment
 
+import options
+import topologies
 from caches import counters
 from users import checks, page, paths
 from users.browser_cache import BrowserCache
@@ -57,6 +59,7 @@ class Browser(FastHttpUser):
         self.client.client.response_type = Response  # type: ignore[misc]
         assert self.environment.parsed_options
         self.options: Namespace = self.environment.parsed_options
+        self.host = topologies.base_url(self.host or "", self.options.topology, self.options.direct_port)
         self.stage_url = self.url(f"/stages/{self.options.stage}")
         self.browser_cache = BrowserCache()
         self.assets: list[str] = []
@@ -132,7 +135,7 @@ class Browser(FastHttpUser):
                 length=len(response.content),
                 cache_status=headers.get("cache-status", ""),
                 conditional=bool(conditions),
-                warm=was_warm,
+                warm=was_warm and self.options.misses == options.FAIL,
             )
             counters.count(row, answer.cache_status, headers.get("server-timing", ""))
             fault = checks.answer_fault(answer)
