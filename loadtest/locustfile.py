@@ -14,6 +14,7 @@ import shapes
 from caches import backend, counters
 from caches import tab as caches_tab
 from series import gather, recorder
+from series import shape as series_shape
 from series import tab as series_tab
 from series.capacity import Capacity  # ever more users, until a threshold fails
 from series.compare import Compare  # the same users on one topology after the other
@@ -121,7 +122,8 @@ def add_options(parser: LocustArgumentParser) -> None:
 @events.init.add_listener
 def set_up(environment: Environment, **_: object) -> None:
     """Register the listeners of each module, then install the additions to the web UI, in this order."""
-    for module in (shapes, browser, player, counters, backend, generator, gather, recorder, report):
+    measuring = (counters, backend, generator, gather, recorder, series_shape, report)
+    for module in (shapes, browser, player, *measuring):
         module.register(environment)
     if environment.web_ui:
         for addition in (guard, form, login, caches_tab, verdict_tab, series_tab, report_page, page):

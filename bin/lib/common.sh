@@ -68,9 +68,11 @@ state=.run/$COMPOSE_PROJECT_NAME
 started_mode() { cat "$state/mode" 2>/dev/null || true; } # containers, native or nothing
 remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 
-# Locust's options for `make load`, in either mode.
-# shellcheck disable=SC2034  # used by containers.sh and native/native.sh
+# Locust's options for `make load` and `make compare`, in either mode.
+# shellcheck disable=SC2034  # used by bin/stack
 load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --chat-rate 20 --thresholds verdict/thresholds.toml)
+# shellcheck disable=SC2034  # used by bin/stack
+compare_run=(--headless --shape Compare --only-summary --chat-rate 20)
 
 port_taken() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
 

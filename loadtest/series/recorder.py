@@ -42,30 +42,36 @@ class Recorder:
         runner = environment.runner
         assert runner
         gather(runner)
-        samples: int = runner.stats.num_requests
+        now, samples = time.monotonic(), int(runner.stats.num_requests)
         runner.stats.clear_all()
         runner.exceptions = {}
         generator.forget_warnings(runner)
         environment.events.reset_stats.fire()
+        self._began = now  # the listeners may have taken a while
         return samples
 
     def restart(self, **_: Any) -> None:
-        """Count from now on: the statistics have been reset, by `begin` or on the page."""
+        """Measure from now on: the statistics have been reset on the page."""
         self._began = time.monotonic()
+
+    @property
+    def lasted(self) -> float:
+        """Seconds since the measurement under way began."""
+        return time.monotonic() - self._began
 
     def finish(self, environment: Environment, **_: Any) -> None:
         """End the measurement under way, if there is one; the end of a run does so, too."""
         if self._open:
             assert environment.runner
-            gather(environment.runner)
             backend.look()
+            gather(environment.runner)
             if measurement := self.so_far(environment):
                 self.measurements.append(measurement)
             self._open = None
 
     def so_far(self, environment: Environment) -> Measurement | None:
         """The measurement under way, unless it has just begun."""
-        seconds = time.monotonic() - self._began
+        seconds = self.lasted
         if not self._open or seconds < SHORTEST:
             return None
         assert environment.runner

@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import gevent
+from locust.env import Environment
 
 import options
 from series.measurement import Measurement
@@ -21,6 +23,10 @@ class Series(Shape):
 
     abstract = True
 
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.form: dict[str, str] = {}  # the options that a run changes, as they were before it
+
     def script(self) -> Iterator[Tick]:
         """The run; its end ends the run."""
         raise NotImplementedError
@@ -29,6 +35,7 @@ class Series(Shape):
         """The next number of users. Locust calls this again at once, or a second later."""
         assert self.runner
         if self.runner.shape_last_tick is None:
+            self.form = {"topology": self.options.topology, "misses": self.options.misses}
             # A miss is a finding here, not a failure; workers get the options with their users.
             self.options.misses = options.COUNT
             self._script = self.script()
@@ -43,7 +50,8 @@ class Series(Shape):
         self._wait(users, within=users / rate + LATE)
         gevent.sleep(WARM_UP)
         recorder.begin(self.environment, topology, users)
-        gevent.sleep(self.options.seconds)
+        while (left := self.options.seconds - recorder.lasted) > 0:  # a reset on the page begins anew
+            gevent.sleep(left)
         recorder.finish(self.environment)
 
     def leave(self) -> Iterator[Tick]:
@@ -57,8 +65,22 @@ class Series(Shape):
         """The measurement that has just ended."""
         return recorder.measurements[-1]
 
+    def restore(self) -> None:
+        """Set the options as they were before the run."""
+        vars(self.options).update(self.form)
+
     def _wait(self, users: int, within: float) -> None:
         assert self.runner
         end = time.monotonic() + within
         while self.runner.user_count != users and time.monotonic() < end:
             gevent.sleep(0.05)
+
+
+def register(environment: Environment) -> None:
+    """Leave the options to the next run as they were."""
+
+    def restore(**_: Any) -> None:
+        if isinstance(environment.shape_class, Series):
+            environment.shape_class.restore()
+
+    environment.events.test_stop.add_listener(restore)

@@ -31,7 +31,7 @@ def climb(monkeypatch: pytest.MonkeyPatch, most: int, holds_up_to: int, verdict:
         yield users, 1.0
 
     monkeypatch.setattr(Capacity, "measure", measure)
-    shape = Capacity()  # type: ignore[no-untyped-call]
+    shape = Capacity()
     options = SimpleNamespace(topology="upstage.localhost", num_users=most, run_time=None)
     shape.runner = SimpleNamespace(environment=SimpleNamespace(parsed_options=options))  # type: ignore[assignment]
     assert [users for users, _ in shape.script()] == tried
