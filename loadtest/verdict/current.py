@@ -9,7 +9,7 @@ from locust.stats import sort_stats
 
 from caches import counters
 from options import COUNT
-from users.player import SignedInVisitor, has_account
+from users.player import SignedInVisitor
 from verdict import judge, rows, thresholds
 from verdict.generator import watch as generator
 
@@ -54,6 +54,7 @@ def measured(runner: Runner) -> judge.Run:
 
 def picked(environment: Environment) -> list[type[User]]:
     """The classes in this run; without an account there is no player."""
-    assert environment.parsed_options
-    account = has_account(environment.parsed_options)
+    options = environment.parsed_options
+    assert options
+    account = options.player and options.password
     return [user for user in environment.user_classes if account or not issubclass(user, SignedInVisitor)]
