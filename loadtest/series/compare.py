@@ -12,11 +12,11 @@ class Compare(Series):
 
     def script(self) -> Iterator[Tick]:
         """Users leave after each topology and come again for the next one."""
-        chosen = topologies.parse(self.options.topologies)
-        for topology in chosen:
+        for number, topology in enumerate(topologies.parse(self.options.topologies)):
+            if number:
+                yield from self.leave()
             yield from self.measure(topology, self.most)
-            yield from self.leave()
-        # An error of a whole topology is no comparison: it did not answer.
+        # A topology that did not answer is not compared.
         recorder.answered = all(
             any(row.good for row in measured.run.rows) for measured in recorder.measurements
         )

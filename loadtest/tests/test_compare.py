@@ -81,6 +81,8 @@ def test_topologies_are_measured_one_by_one(ui: WebUI) -> None:
     }
     assert all(one.warm_up > 0 for one in recorder.measurements)
     assert recorder.answered
+    # Locust's own tables keep the last topology.
+    assert ui.stats()["stats"][-1]["num_requests"] > 0
     # The next run is judged again, on the topology of the form.
     options = ui.environment.parsed_options
     assert options
@@ -152,7 +154,7 @@ def test_users_leave_between_topologies(ui: WebUI, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(shape.Series, "leave", left)
     compare(ui, "nginx,default")
     until(lambda: finished(ui), within=60)
-    assert numbers == [("nginx.localhost", 4), ("", 0), ("upstage.localhost", 4), ("", 0)]
+    assert numbers == [("nginx.localhost", 4), ("", 0), ("upstage.localhost", 4)]
 
 
 def test_a_topology_that_does_not_answer_is_reported_and_ends_nothing(ui: WebUI) -> None:

@@ -108,7 +108,11 @@ def test_a_healthy_site_passes(judged: Judged) -> None:
     assert verdict.report["good"] is True
     assert verdict.output.rstrip().endswith("GOOD: all 12 lines hold.")
     assert verdict.report["backend"] == {"requests_per_second": 0.0, "cpu_percent": 0.0, "clients": 3.0}
-    assert "<html" in (judged.folder / "reports" / "report.html").read_text()
+    page = (judged.folder / "reports" / "report.html").read_text()
+    ours, locusts = page.split('<div id="root">')
+    assert "<h1>GOOD</h1>" in ours
+    assert ours.index("<td>samples of GET /stages/*</td>") < ours.index("<td>/media/*.svg</td>")
+    assert "templateArgs" in locusts
 
 
 def test_a_site_without_a_backend_fails(judged: Judged) -> None:

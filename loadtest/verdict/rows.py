@@ -1,4 +1,4 @@
-"""The rows of Locust's table that each class of users can fill.
+"""The rows of Locust's table that each class of users can fill; `poll`: a webcam's pictures.
 
 A threshold applies to a run only if a class in it takes such samples. Each row stands for its kind: the
 thresholds' patterns must match one of them.
@@ -28,7 +28,8 @@ def possible(user: type[User]) -> tuple[str, ...] | None:
         return OTHERS.get(user.__name__)
     rows = PAGE
     if issubclass(user, StageVisitor):
-        rows += ("GET /admin/id", *(f"{user.row_type} {name}" for name in SESSION))
+        rows += ("GET /admin/id", "GET /speech/*.mp3", "poll /media/video/*.jpg")
+        rows += tuple(f"{user.row_type} {name}" for name in SESSION)
     if issubclass(user, SignedInVisitor):
         rows += ("POST /admin/login", *(f"{user.row_type} {name}" for name in ("avatar", "move", "draw")))
     return rows
