@@ -1,6 +1,6 @@
 # Every command of the stack. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help up down clean status logs doctor reload reset trace load lab bench test test-all lock
+.PHONY: help up down clean status logs doctor reload reset trace load compare lab bench test test-all lock
 
 help: ## print this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ reset: ## bring every stage back to its start: chat, drawings, avatars; STAGE=de
 ##@ Measure
 load: ## load the running stack for 30 seconds and judge the run by loadtest/verdict/thresholds.toml
 	@bin/stack load
+
+compare: ## compare topologies under the same load: TOPOLOGIES=classic,nginx,default USERS=50 SECONDS=30 STAGE=demo
+	@LENGTH=$(SECONDS) bin/stack compare # bash counts in a variable SECONDS of its own
 
 lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them)
 	@bin/lab $(LAB)

@@ -1,4 +1,4 @@
-"""The load test: six classes of users with their weights, and five load shapes.
+"""The load test: six classes of users with their weights, and seven load shapes.
 
 The classes list a user's tasks; `users/` implements them. The web UI offers all classes and shapes.
 """
@@ -13,6 +13,11 @@ import options
 import shapes
 from caches import backend, counters
 from caches import tab as caches_tab
+from series import gather, recorder
+from series import shape as series_shape
+from series import tab as series_tab
+from series.capacity import Capacity  # ever more users, until a threshold fails
+from series.compare import Compare  # the same users on one topology after the other
 from shapes import (
     CurtainUp,  # all users arrive within five seconds
     Interval,  # all users leave and return
@@ -25,10 +30,11 @@ from users.browser import Browser
 from users.player import SignedInVisitor
 from users.visitor import StageVisitor, WebSocketVisitor
 from verdict import generator, report, thresholds
+from verdict import page as report_page
 from verdict import tab as verdict_tab
-from web_ui import guard, login
+from web_ui import form, guard, login, page
 
-SHAPES = (CurtainUp, Slashdot, Interval, LongRun, Step)
+SHAPES = (CurtainUp, Slashdot, Interval, LongRun, Step, Compare, Capacity)
 
 
 class Audience(StageVisitor):
@@ -116,8 +122,9 @@ def add_options(parser: LocustArgumentParser) -> None:
 @events.init.add_listener
 def set_up(environment: Environment, **_: object) -> None:
     """Register the listeners of each module, then install the additions to the web UI, in this order."""
-    for module in (shapes, browser, player, counters, backend, generator, report):
+    measuring = (counters, backend, generator, gather, recorder, series_shape, report)
+    for module in (shapes, browser, player, *measuring):
         module.register(environment)
     if environment.web_ui:
-        for addition in (guard, login, caches_tab, verdict_tab):
+        for addition in (guard, form, login, caches_tab, verdict_tab, series_tab, report_page, page):
             addition.install(environment, environment.web_ui)

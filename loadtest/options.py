@@ -1,18 +1,14 @@
 """The options of a run: each is a field of the web UI, a command line option and a `LOADTEST_` variable."""
 
+from argparse import ArgumentTypeError
 from typing import Any
 
 from locust.argument_parser import LocustArgumentParser
 
-# The sites of nginx (docs/architecture.md): the Host header chooses the path of a request.
-TOPOLOGIES = [
-    "upstage.localhost",
-    "classic.localhost",
-    "nginx.localhost",
-    "static.localhost",
-    "second.localhost",
-]
+import topologies
+
 AUDIENCES = ["reloads", "stays"]
+FAIL, COUNT = MISSES = ["fail", "count"]
 
 
 def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
@@ -23,16 +19,33 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
 
     option(
         "topology",
-        choices=TOPOLOGIES,
-        default=TOPOLOGIES[0],
+        choices=topologies.hosts(),
+        default=topologies.DEFAULT,
         help="path through the stack, chosen by the Host header of every request",
     )
-    option("stage", default="load", help="ID of the stage to visit; the stage load is there for this")
+    option(
+        "stage", type=str, default="load", help="ID of the stage to visit; the stage load is there for this"
+    )
     option(
         "audience",
         choices=AUDIENCES,
         default=AUDIENCES[0],
         help="reloads: load the stage again every few seconds; stays: remain connected for 5 to 10 minutes",
+    )
+    option(
+        "misses",
+        choices=MISSES,
+        default=FAIL,
+        help="files that no cache had, after warm-up: failed samples, or only counted (always by Compare)",
+    )
+    option(
+        "topologies",
+        type=topology_list,
+        default=topologies.COMPARED,
+        help="shape Compare: the topologies, one after the other",
+    )
+    option(
+        "seconds", type=seconds, default=30.0, help="shapes Compare and Capacity: time of each measurement"
     )
     option("chat-rate", type=float, default=2.0, help="chat lines per user and minute")
     option("player", default="", help="account for the class Player; empty: the stack's own")
@@ -45,5 +58,25 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
     )
     hidden: dict[str, Any] = {"include_in_web_ui": False}
     option("stage-port", type=int, default=17230, help="port of the stage socket (17230)", **hidden)
+    option("direct-port", type=int, default=8081, help="port of direct.localhost (8081)", **hidden)
     option("policy-port", type=int, default=13000, help="port of the Flash policy (13000)", **hidden)
     option("shape", choices=shapes, help="load shape of a run without the web UI", **hidden)
+
+
+def topology_list(text: str) -> str:
+    """The text itself: in the form it is a field. ArgumentTypeError for an unknown name."""
+    try:
+        topologies.parse(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+    return text
+
+
+def seconds(text: str) -> float:
+    """The time of one measurement. ArgumentTypeError if that is too short, too long or no number."""
+    try:
+        if 1 <= float(text) <= 3600:
+            return float(text)
+    except ValueError:
+        pass
+    raise ArgumentTypeError(f"{text!r} is not a number of seconds from 1 to 3600")

@@ -1,13 +1,16 @@
-"""The load shapes: how many users there are, and when.
+"""The load shapes that are timetables: how many users there are, and when.
 
-Each shape is a timetable. Shares are of the number of users in the form, so a shape fits any machine.
+Shares are of the number of users in the form, so a shape fits any machine.
 https://docs.locust.io/en/stable/custom-load-shape.html
 """
 
+import signal
+from argparse import Namespace
 from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
 
+import gevent
 from flask import Flask, before_render_template
 from gevent import get_hub
 from locust import LoadTestShape
@@ -23,25 +26,47 @@ class Part:
     ramp: float
 
 
-class Timetable(LoadTestShape):
-    """Runs its parts one after the other, then ends the run. The run time of the form may end it earlier."""
+class Shape(LoadTestShape):
+    """What every shape reads from the form."""
 
     abstract = True
     use_common_options = True
-    users: ClassVar[int] = 1  # the number the form offers; used if a run asks for 0
+    users: ClassVar[int] = 1  # the numbers the form offers; used if a run asks for 0
+    rate: ClassVar[float] = 1.0
+
+    @property
+    def environment(self) -> Environment:
+        """The environment of the run."""
+        assert self.runner
+        return self.runner.environment
+
+    @property
+    def options(self) -> Namespace:
+        """The form, or the command line."""
+        given: Namespace | None = self.environment.parsed_options
+        assert given
+        return given
+
+    @property
+    def most(self) -> int:
+        """The number of users in the form."""
+        return self.options.num_users or self.users
+
+
+class Timetable(Shape):
+    """Runs its parts one after the other, then ends the run. The run time of the form may end it earlier."""
+
+    abstract = True
     parts: ClassVar[tuple[Part, ...]]
 
     def tick(self) -> tuple[int, float] | None:
         """The number of users now, and how many of them to start or stop per second; None ends the run."""
-        assert self.runner
-        options = self.runner.environment.parsed_options
-        assert options
         elapsed: float = self.get_run_time()  # type: ignore[no-untyped-call]
-        if options.run_time and elapsed >= options.run_time:
+        if self.options.run_time and elapsed >= self.options.run_time:
             return None
         before = 0
         for part in self.parts:
-            users = round((options.num_users or self.users) * part.share)
+            users = round(self.most * part.share)
             if elapsed < part.seconds:
                 return users, max(1.0, abs(users - before) / part.ramp)
             elapsed -= part.seconds
@@ -84,6 +109,10 @@ def register(environment: Environment) -> None:
     # Locust takes the start of a run from its event loop's clock, which was last updated before the imports.
     get_hub().loop.update_now()
     _choose(environment)
+    options, runner = environment.parsed_options, environment.runner
+    if options and options.headless and runner and environment.shape_class:
+        # Locust itself listens to this signal only after the shape has ended.
+        gevent.signal_handler(signal.SIGTERM, runner.quit)
     if environment.web_ui:
         _keep_user_count_editable(environment)
 
@@ -92,7 +121,8 @@ def _choose(environment: Environment) -> None:
     """Use no shape unless `--shape` names one; Locust would use the first it finds."""
     options, available = environment.parsed_options, environment.available_shape_classes
     assert options
-    Timetable.users = options.num_users or Timetable.users
+    Shape.users = options.num_users or Shape.users
+    Shape.rate = options.spawn_rate or Shape.rate
     environment.shape_class = (available or {}).get(options.shape)
     if environment.shape_class:
         environment.shape_class.runner = environment.runner

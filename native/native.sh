@@ -161,7 +161,7 @@ native_upstage() (
     PYTHONPATH=backend/src .venv/bin/python -m upstage "${@:2}"
 )
 native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
-native_load() { (export LOADTEST_REPORTS=$PWD/$state/load && cd loadtest && ../.venv/bin/locust "${load_run[@]}"); }
+native_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && ../.venv/bin/locust "${@:2}"); }
 native_log() { tail -n 1000 "$NATIVE_RUN/log/$1.log"; }
 native_varnishlog() { varnishlog -n "$VARNISH_WORKDIR" "$@"; }
 native_reload() {

@@ -138,23 +138,32 @@ def test_doctor_names_what_is_missing_and_what_to_type(bare: Path) -> None:
 
 
 def test_commands_on_a_stack_that_was_never_started(bare: Path) -> None:
-    for command in ("down", "clean", "status", "logs", "load"):
+    for command in ("down", "clean", "status", "logs", "load", "compare"):
         done = run(bare, "stack", command)
         assert done.returncode == 0, done.stderr
         assert "make up" in done.stdout
 
 
 @pytest.mark.parametrize("mode", ["containers", "native"])
-def test_a_load_that_fails_to_start_names_no_report(bare: Path, mode: str) -> None:
+@pytest.mark.parametrize("command", ["load", "compare"])
+def test_a_load_that_fails_to_start_names_no_report(bare: Path, mode: str, command: str) -> None:
     """Without an engine or Locust: an earlier report is not presented as this run's."""
-    load = bare / ".run" / "proscenium" / "load"
-    load.mkdir(parents=True)
-    (load.parent / "mode").write_text(mode)
-    (load / "report.html").touch()
-    done = run(bare, "stack", "load")
+    report = bare / ".run" / "proscenium" / command
+    report.mkdir(parents=True)
+    (report.parent / "mode").write_text(mode)
+    (report / "report.html").touch()
+    done = run(bare, "stack", command)
     assert done.returncode != 0
     assert "The report" not in done.stdout
-    assert list(load.iterdir()) == []
+    assert list(report.iterdir()) == []
+
+
+def test_compare_names_a_mistake_in_the_number_of_users(bare: Path) -> None:
+    (bare / ".run" / "proscenium").mkdir(parents=True)
+    (bare / ".run" / "proscenium" / "mode").write_text("native")
+    done = run(bare, "stack", "compare", USERS="many")
+    assert done.returncode == 1
+    assert "USERS=many is no number of users" in done.stderr
 
 
 def test_the_environment_wins_over_the_env_file(bare: Path) -> None:

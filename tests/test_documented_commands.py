@@ -52,6 +52,7 @@ ELSEWHERE = {
     "make doctor": "tests/test_commands.py::test_doctor_names_what_is_missing_and_what_to_type",
     "make trace URL=/media/fox.svg": "tests/test_trace.py::test_a_miss_and_a_hit_of_the_running_stack",
     "make load": "tests/test_load.py::test_a_healthy_stack_passes",
+    "make compare": "tests/test_load.py::test_topologies_are_compared",
     "make lab LAB=upstage": "labs/tests/test_lab_stack.py::test_a_lab_from_beginning_to_end",
     "docker compose ps": "tests/test_containers.py::test_plain_compose_commands_work",
     "docker compose logs": "tests/test_containers.py::test_plain_compose_commands_work",

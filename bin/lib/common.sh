@@ -75,9 +75,11 @@ choose_files
 # chosen FILE: succeeds if FILE is one of the Compose files in use.
 chosen() { [[ :$COMPOSE_FILE: == *:"$1":* ]]; }
 
-# Locust's options for `make load`, in either mode.
-# shellcheck disable=SC2034  # used by containers.sh and native/native.sh
+# Locust's options for `make load` and `make compare`, in either mode.
+# shellcheck disable=SC2034  # used by bin/stack
 load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --chat-rate 20 --thresholds verdict/thresholds.toml)
+# shellcheck disable=SC2034  # used by bin/stack
+compare_run=(--headless --shape Compare --only-summary --chat-rate 20)
 
 port_taken() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
 

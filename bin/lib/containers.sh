@@ -35,12 +35,15 @@ containers_ports() {
         xargs -r docker inspect -f '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostPort}}{{end}}{{end}}' || true
 }
 containers_running() { [ -n "$(docker compose ps -q nginx 2>/dev/null)" ]; }
-# Runs a second Locust in the container of the first. A pipe brings its report out: `docker cp` cannot read a tmpfs.
-containers_load() {
-    local code=0
+# containers_locust FOLDER OPTION...: a second Locust in the container of the first. A pipe brings its report out:
+# `docker cp` cannot read a tmpfs. On a terminal Ctrl-C ends Locust, and its report still comes.
+containers_locust() {
+    local code=0 terminal=-T
+    if [ -t 0 ] && [ -t 1 ]; then terminal=; fi
     docker compose exec -T locust sh -c 'rm -rf /tmp/reports && mkdir /tmp/reports' || return
-    docker compose exec -T -e LOADTEST_REPORTS=/tmp/reports locust locust "${load_run[@]}" || code=$?
-    docker compose exec -T locust tar -C /tmp/reports -c . | tar -x -C "$state/load"
+    # shellcheck disable=SC2086  # no option on a terminal
+    docker compose exec $terminal -e LOADTEST_REPORTS=/tmp/reports locust locust "${@:2}" || code=$?
+    docker compose exec -T locust tar -C /tmp/reports -c . | tar -x -C "$1"
     return "$code"
 }
 containers_log() { docker compose logs --no-log-prefix --no-color --tail 1000 "$1"; }

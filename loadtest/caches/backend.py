@@ -17,6 +17,7 @@ import gevent
 from locust.env import Environment
 from locust.runners import WorkerRunner
 
+import topologies
 from caches.metrics import Metrics, rates, read, since
 
 PATH = "/.nginx/backend"
@@ -47,13 +48,13 @@ class Watch:
         self._known: Mapping[str, float] | None = None  # the requests of each class at the latest report
 
     def start(self, environment: Environment, **_: Any) -> None:
-        """Watch the backend of this run if a tab or a report shows it; a worker's master does that for it."""
+        """Watch the backend if a tab, a report or a shape shows it; a worker's master does that for it."""
         self._kill()
         self.clear("not requested yet")
         self._environment = environment
-        shown = environment.web_ui or os.environ.get("LOADTEST_REPORTS")
+        shown = environment.web_ui or environment.shape_class or os.environ.get("LOADTEST_REPORTS")
         if shown and not isinstance(environment.runner, WorkerRunner):
-            self._look(FIRST_TIMEOUT)  # before the first user starts
+            self.look(FIRST_TIMEOUT)  # before the first user starts
             self._greenlet = gevent.spawn(self._observe)
             self.settled = False
 
@@ -62,15 +63,16 @@ class Watch:
         if self._kill():
             try:
                 gevent.sleep(SETTLE)
-                self._look()
+                self.look()
             finally:
                 self.settled = True
 
     def forget(self, **_: Any) -> None:
         """Count from now on."""
         if self._greenlet:
-            self._look()
+            self.look()
         self.asked.clear()
+        self._first = self._latest
 
     def now(self) -> str:
         """The last second in words, or the reason why there are no figures."""
@@ -80,7 +82,7 @@ class Watch:
         return f"no figures: {self.reason}"
 
     def summary(self) -> dict[str, Any]:
-        """The whole run, for the report."""
+        """The whole run, or its part since the last reset."""
         return rates(self._first, self._latest) or {"absent": self.reason}
 
     def _kill(self) -> bool:
@@ -92,12 +94,14 @@ class Watch:
     def _observe(self) -> None:
         while True:
             gevent.sleep(INTERVAL)
-            self._look()
+            self.look()
 
-    def _look(self, timeout: float = TIMEOUT) -> None:
+    def look(self, timeout: float = TIMEOUT) -> None:
+        """Request the metrics now."""
         try:
-            topology = getattr(self._environment.parsed_options, "topology", "upstage.localhost")
-            latest = request(self._environment.host or "", topology, timeout)
+            assert self._environment.parsed_options
+            host = topologies.metrics_host(self._environment.parsed_options.topology)
+            latest = request(self._environment.host or "", host, timeout)
         except (OSError, http.client.HTTPException, ValueError) as error:
             self._previous = self._latest = None
             self.reason = str(error) or type(error).__name__
@@ -122,16 +126,16 @@ def register(environment: Environment) -> None:
     environment.events.reset_stats.add_listener(watch.forget)
 
 
-def request(host: str, topology: str, timeout: float) -> Metrics:
-    """The metrics of the topology's backend; `host` is the URL of the load port.
+def request(url: str, host: str, timeout: float) -> Metrics:
+    """The metrics of the backend of a host name; `url` is that of the load port.
 
     OSError, HTTPException or ValueError if there are none.
     """
-    address = urlsplit(host)
+    address = urlsplit(url)
     # http.client instead of urllib.request, which would use a proxy if the environment names one.
     connection = http.client.HTTPConnection(address.hostname or "", address.port or 80, timeout=timeout)
     try:
-        connection.request("GET", PATH, headers={"Host": topology})
+        connection.request("GET", PATH, headers={"Host": host})
         response = connection.getresponse()
         text = response.read().decode("utf-8", "replace")
     finally:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, make_response
+from flask import Blueprint, Response
 from locust.env import Environment
 from locust.web import WebUI
 
@@ -23,15 +23,12 @@ def install(environment: Environment, web_ui: WebUI) -> None:
         return table.rows(counts(), watch.now())
 
     tabs.add(web_ui, "Caches", table.COLUMNS, rows, lambda: watch.settled)
-    web_ui.template_args["extended_csv_files"] = [{"href": "./caches/csv", "title": "Download caches CSV"}]
+    tabs.add_download(web_ui, "caches/csv", "Download caches CSV")
     blueprint = Blueprint("caches", __name__, url_prefix=environment.parsed_options.web_base_path)
 
     @blueprint.route("/caches/csv")
     @web_ui.auth_required_if_enabled
     def download() -> Response:
-        response = make_response(table.as_csv(counts()))
-        response.headers["Content-Type"] = "text/csv"
-        response.headers["Content-Disposition"] = "attachment;filename=caches.csv"
-        return response
+        return tabs.download(table.as_csv(counts()), "text/csv", "caches.csv")
 
     web_ui.app.register_blueprint(blueprint)

@@ -71,16 +71,18 @@ def class_of(row: str) -> str:
     return next((kind for start, kind in CLASSES if row.startswith(start)), "page")
 
 
-def rows(counts: Counts, backend: str) -> list[dict[str, Any]]:
-    """A row for each row of Locust's table, one for all of them, and one with the backend's own figures."""
+def rows(counts: Counts, backend: str = "") -> list[dict[str, Any]]:
+    """A row for all paths, one for each row of Locust's table, and one with the words `backend`, if any."""
     by_row: dict[str, dict[str, Counter[str]]] = {ALL: {}}
     for (row, tier, outcome), count in counts.items():
         by_row.setdefault(row, {}).setdefault(tier, Counter())[outcome] += count
         by_row[ALL].setdefault(tier, Counter())[outcome] += count
-    return [
-        *(_row(name, tiers) for name, tiers in by_row.items()),
-        {"name": BACKEND, "answers": "", "hits": "", "nginx": "", "varnish": "", "backend": backend},
-    ]
+    table = [_row(name, tiers) for name, tiers in sorted(by_row.items())]
+    if backend:
+        table.append(
+            {"name": BACKEND, "answers": "", "hits": "", "nginx": "", "varnish": "", "backend": backend}
+        )
+    return table
 
 
 def _row(name: str, tiers: Mapping[str, Counter[str]]) -> dict[str, Any]:
@@ -97,6 +99,14 @@ def words(numbers: Mapping[str, int]) -> str:
     """Outcomes that occurred: `hit 120, miss 3`. Narrow screens break the line after a comma only."""
     known = (*OUTCOMES, *UNREPORTED)
     return ", ".join(f"{outcome}{NO_BREAK}{numbers[outcome]}" for outcome in known if numbers.get(outcome))
+
+
+def records(counts: Counts) -> list[dict[str, Any]]:
+    """Every count, for JSON."""
+    return [
+        {"row": row, "tier": tier, "outcome": outcome, "answers": count}
+        for (row, tier, outcome), count in sorted(counts.items())
+    ]
 
 
 def as_csv(counts: Counts) -> str:

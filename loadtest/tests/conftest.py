@@ -17,6 +17,7 @@ with pytest.MonkeyPatch.context() as patch:
 from caches import backend, counters
 from fake_site import FakeSite
 from locust_library import LOADTEST, WebUI
+from series.recorder import recorder
 from verdict import generator
 
 # A test may be slow on a busy machine.
@@ -30,6 +31,7 @@ def as_locust(monkeypatch: pytest.MonkeyPatch) -> None:
     counters.forget()
     generator.watch.forget()
     backend.watch.clear()
+    recorder.clear()
     monkeypatch.chdir(LOADTEST)
     monkeypatch.setattr(sys, "argv", ["locust"])
     for name in list(os.environ):

@@ -11,6 +11,8 @@ from hypothesis import strategies as some
 
 from verdict.judge import (
     FAILED,
+    INCONCLUSIVE,
+    NOT_IN_RUN,
     NOT_MEASURED,
     OK,
     PERCENTILES,
@@ -133,11 +135,6 @@ def test_a_failed_line_says_why(run: Run, what: str, why: str) -> None:
             "hits of /media/*",
             "no such response",
         ),
-        (
-            replace(with_rows(replace(MEDIA, times={150: 100}), HEARD), generator_late=101),
-            "p95 of GET /*",
-            "too slow: GET /media/*.svg, or Locust was",
-        ),
     ],
 )
 def test_a_run_that_lacks_a_measurement_is_not_good(run: Run, what: str, why: str) -> None:
@@ -165,9 +162,60 @@ def test_a_run_that_measured_locust_instead_of_the_stack(
     run: Run, word: str, thresholds: Mapping[str, Mapping[str, float]]
 ) -> None:
     (line,) = bad(run, thresholds)
-    assert line.verdict == NOT_MEASURED
+    assert line.verdict == (NOT_MEASURED if run.lost else INCONCLUSIVE)
     assert word in line.why
     assert not good([line])
+    assert conclusion([line]).verdict == line.verdict
+
+
+def test_a_slow_row_is_inconclusive_if_locust_was_slow_and_a_failure_is_not() -> None:
+    slow = replace(with_rows(replace(MEDIA, times={150: 100}), HEARD), generator_late=101)
+    what, why = "p95 of GET /*", "too slow: GET /media/*.svg, or Locust was"
+    assert (what, INCONCLUSIVE, why) in [(line.what, line.verdict, line.why) for line in bad(slow)]
+    assert conclusion(bad(slow)).verdict == INCONCLUSIVE
+    assert conclusion(bad(replace(slow, exceptions=1))).verdict == FAILED
+
+
+# The rows of a Reader, and of everything that only other classes do.
+READER = replace(
+    with_rows(MEDIA), possible=("GET /media/*.svg", "GET /stages/demo"), left_out=("stage heard",)
+)
+
+
+def test_lines_about_classes_that_were_not_picked_do_not_apply() -> None:
+    lines = {line.what: line for line in judge(READER, THRESHOLDS)}
+    assert {what for what, line in lines.items() if line.verdict == NOT_IN_RUN} == {
+        "samples of stage heard",
+        "p95 of stage heard",
+        "p99 of stage heard",
+    }
+    assert good(list(lines.values()))
+    assert conclusion(list(lines.values())).why == "all 6 lines hold."
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        replace(READER, possible=(*READER.possible, "stage heard")),  # picked, but without a sample
+        replace(READER, left_out=()),  # no class is known to take such samples
+    ],
+)
+def test_a_picked_class_without_a_sample_was_not_measured(run: Run) -> None:
+    assert {line.what for line in bad(run)} == {
+        "samples of stage heard",
+        "p95 of stage heard",
+        "p99 of stage heard",
+    }
+    assert conclusion(bad(run)).verdict == NOT_MEASURED
+
+
+def test_hits_do_not_apply_without_a_class_that_fetches_files() -> None:
+    run = replace(with_rows(HEARD), possible=("stage heard",), left_out=("GET /media/*.svg",))
+    assert {line.what for line in judge(run, THRESHOLDS) if line.verdict == NOT_IN_RUN} == {
+        "samples of GET /media/*",
+        "p95 of GET /*",
+        "hits of /media/*",
+    }
 
 
 def test_responses_that_no_cache_may_keep_are_no_missing_hits() -> None:

@@ -54,7 +54,7 @@ class Verdict:
     def why(self, what: str) -> str:
         """Why that line of the verdict does not hold; empty if it does."""
         (line,) = (line for line in self.report["verdict"] if line["what"] == what)
-        assert (line["verdict"] == "ok") == (line["why"] == "")
+        assert (line["verdict"] in ("ok", "not in this run")) == (line["why"] == "")
         assert re.search(f"^{line['verdict']} +{re.escape(what)} ", self.output, re.MULTILINE)
         return str(line["why"])
 
@@ -108,7 +108,11 @@ def test_a_healthy_site_passes(judged: Judged) -> None:
     assert verdict.report["good"] is True
     assert verdict.output.rstrip().endswith("GOOD: all 12 lines hold.")
     assert verdict.report["backend"] == {"requests_per_second": 0.0, "cpu_percent": 0.0, "clients": 3.0}
-    assert "<html" in (judged.folder / "reports" / "report.html").read_text()
+    page = (judged.folder / "reports" / "report.html").read_text()
+    ours, locusts = page.split('<div id="root">')
+    assert "<h1>GOOD</h1>" in ours
+    assert ours.index("<td>samples of GET /stages/*</td>") < ours.index("<td>/media/*.svg</td>")
+    assert "templateArgs" in locusts
 
 
 def test_a_site_without_a_backend_fails(judged: Judged) -> None:
@@ -141,12 +145,22 @@ def test_lost_frames_fail_a_run(judged: Judged) -> None:
 
 
 def test_a_run_without_the_required_rows_fails_though_no_sample_failed(judged: Judged) -> None:
-    verdict = judged.run(Reader, until_rows={"/stages/demo": 6, "/media/*.svg": 6})
+    rows = {"/stages/demo": 3, "/media/*.svg": 6}
+    verdict = judged.run(
+        Audience, users=1, until_rows=rows, arguments=("--chat-rate=0", "--audience=reloads")
+    )
     assert verdict.code == 1
     assert verdict.report["failures"] == []
     assert verdict.why("errors of *") == ""
     assert verdict.why("samples of stage heard") == "too few samples"
     assert verdict.why("p99 of stage heard") == "no such sample"
+
+
+def test_lines_about_classes_that_were_not_picked_do_not_fail_a_run(judged: Judged) -> None:
+    verdict = judged.run(Reader, until_rows={"/stages/demo": 6, "/media/*.svg": 30})
+    assert verdict.code is None
+    assert verdict.report["good"] is True
+    assert re.search("^not in this run +samples of stage heard", verdict.output, re.MULTILINE)
 
 
 class Busy(User):
@@ -173,7 +187,7 @@ def test_a_generator_at_its_limit_has_measured_nothing(
     assert verdict.code == 1
     assert verdict.why("samples of GET /") == ""
     assert verdict.why("timer delay of Locust").startswith("Locust's timers were late")
-    assert verdict.output.rstrip().splitlines()[-1].startswith("NOT MEASURED: ")
+    assert verdict.output.rstrip().splitlines()[-1].startswith("INCONCLUSIVE: ")
     assert verdict.report["generator_cpu_percent"] > 10
 
 

@@ -11,7 +11,7 @@ from fake_site import FakeSite
 from locust_library import CLASSES, WebUI, until
 from support.origin import response
 from verdict import judge, thresholds
-from verdict.judge import FAILED, NOT_MEASURED, OK
+from verdict.judge import FAILED, NOT_IN_RUN, NOT_MEASURED, OK
 from web_ui import tabs
 
 METRICS = b"upstage_http_request_seconds_count 5\nprocess_cpu_seconds_total 1\nupstage_clients 3\n"
@@ -36,6 +36,8 @@ def test_the_form_offers_classes_shapes_and_fields(
     }
     assert shown["available_shape_classes"] == [
         "Default",
+        "Capacity",
+        "Compare",
         "CurtainUp",
         "Interval",
         "LongRun",
@@ -78,7 +80,7 @@ def test_the_page_polls_until_the_run_is_over(ui: WebUI, state: str, reported: s
     ui.environment.runner.state = state
     answer = ui.stats()
     assert answer["state"] == reported
-    assert [table["key"] for table in answer["extended_stats"]] == ["tab", "verdict", "caches"]
+    assert [table["key"] for table in answer["extended_stats"]] == ["tab", "compare", "verdict", "caches"]
     assert ui.table("tab") == [{"name": "row"}]
 
 
@@ -158,7 +160,7 @@ def test_the_tab_verdict_uses_the_numbers_of_the_form(site: FakeSite, ui: WebUI)
 
     ui.start(max_media_ms="9000")
     until(lambda: ui.verdict()["p95 of GET /media/*"] == (OK, "at most 9000 ms", ""))
-    assert ui.verdict()["p95 of * heard"] == (NOT_MEASURED, "at most 500 ms", "no such sample")
+    assert ui.verdict()["p95 of * heard"] == (NOT_IN_RUN, "at most 500 ms", "")
     ui.stop()
     # The next run is judged by its own form.
     del site.pages["/media/castle.svg"]

@@ -10,6 +10,8 @@ from gevent.pool import Pool
 from locust import FastHttpUser
 from locust.env import Environment
 
+import options
+import topologies
 from caches import counters
 from users import checks, http_client, page, paths, received
 from users.browser_cache import BrowserCache
@@ -34,6 +36,7 @@ class Browser(FastHttpUser):
         """Start with an empty browser cache."""
         assert self.environment.parsed_options
         self.options: Namespace = self.environment.parsed_options
+        self.host = topologies.base_url(self.host or "", self.options.topology, self.options.direct_port)
         self.stage_url = self.url(f"/stages/{self.options.stage}")
         self.browser_cache = BrowserCache()
         self.assets: list[str] = []
@@ -124,7 +127,8 @@ class Browser(FastHttpUser):
                 cache_status=body.fields.get("cache-status", ""),
                 conditional=bool(conditions),
                 # All clients request a spoken line at the same moment, but only one of them may miss.
-                warm=received.has_missed(file) if paths.spoken(path) else was_warm,
+                warm=(received.has_missed(file) if paths.spoken(path) else was_warm)
+                and self.options.misses == options.FAIL,
                 differs=is_new and received.differs(file, etag, body.checksum),
             )
             counters.count(meta["name"], answer.cache_status, body.fields.get("server-timing", ""))

@@ -11,6 +11,7 @@ from typing import Any
 
 import gevent
 from locust.env import Environment
+from locust.runners import MasterRunner, Runner
 
 # Seconds, as often as workers report. A shorter interval would take the arrival of all users for a limit.
 INTERVAL = 3.0
@@ -25,8 +26,10 @@ class Watch:
         self.cpu = self.late = 0.0
         self._greenlet: gevent.Greenlet[..., None] | None = None
 
-    def start(self, **_: Any) -> None:
+    def start(self, environment: Environment, **_: Any) -> None:
         """Start measuring with a run."""
+        if environment and environment.runner:
+            forget_warnings(environment.runner)
         self.forget()
         self.stop()
         self._greenlet = gevent.spawn(self._observe)
@@ -61,6 +64,14 @@ class Watch:
 
 
 watch = Watch()
+
+
+def forget_warnings(runner: Runner) -> None:
+    """Forget Locust's own warnings, too; a master keeps them from run to run."""
+    runner.cpu_warning_emitted = runner.worker_cpu_warning_emitted = False
+    if isinstance(runner, MasterRunner):
+        for worker in runner.clients.all:
+            worker.cpu_warning_emitted = False
 
 
 def register(environment: Environment) -> None:

@@ -7,7 +7,7 @@ good if it lacks the row of a threshold.
 
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -25,8 +25,12 @@ GENERATOR = {"cpu_percent": 90.0, "late_ms": 100.0}
 
 OK = "ok"
 FAILED = "FAILED"
-# No such sample, or Locust was the limit. The run is not good either.
+# The run is not good either: it has no such sample, although a class in it takes them.
 NOT_MEASURED = "NOT MEASURED"
+# Nor is this one: Locust was the limit, so the figure is about Locust.
+INCONCLUSIVE = "INCONCLUSIVE"
+# No class in the run has to take such samples, so the line does not apply.
+NOT_IN_RUN = "not in this run"
 
 # table -> pattern -> number
 Thresholds = Mapping[str, Mapping[str, float]]
@@ -36,7 +40,7 @@ Thresholds = Mapping[str, Mapping[str, float]]
 class Row:
     """One row of Locust's table: its type as `kind` (`GET`, `stage`), and `times`, milliseconds -> samples.
 
-    `failures` of the `samples` failed; `times` may include those or not.
+    `failures` of the `samples` failed; `times` may include those or not. `length`: bytes of all bodies.
     """
 
     kind: str
@@ -44,6 +48,7 @@ class Row:
     samples: int
     failures: int
     times: Mapping[int, int]
+    length: int = 0
 
     def __str__(self) -> str:
         """The text that patterns are compared with."""
@@ -62,7 +67,8 @@ class Run:
     `caches`: (row, tier, outcome) -> responses, as `caches.counters` has them. `exceptions`: tasks that
     raised an exception. `generator_cpu`: percent of one core, the highest use by a process of Locust for some
     seconds; `generator_warned`: Locust has warned of that itself. `generator_late`: milliseconds, the highest
-    timer delay, mean of some seconds. `lost`: workers that disappeared.
+    timer delay, mean of some seconds. `lost`: workers that disappeared. `possible`: a row of each sort that
+    the classes in the run should fill; `left_out`: the other rows that are known.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -72,6 +78,13 @@ class Run:
     generator_warned: bool = False
     generator_late: float = 0.0
     lost: int = 0
+    possible: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    def lacks(self, pattern: str) -> bool:
+        """Whether no class in this run has to fill such rows."""
+        rows = (*self.possible, *map(str, self.rows))
+        return not _any(rows, pattern) and _any(self.left_out, pattern)
 
 
 @dataclass(frozen=True)
@@ -117,16 +130,24 @@ def judge(run: Run, thresholds: Thresholds) -> list[Line]:
 
 def good(lines: list[Line]) -> bool:
     """Whether the run is good enough."""
-    return all(line.verdict == OK for line in lines)
+    return not faults(lines)
+
+
+def faults(lines: list[Line]) -> list[Line]:
+    """The lines that do not hold."""
+    return [line for line in lines if line.verdict not in (OK, NOT_IN_RUN)]
 
 
 def conclusion(lines: list[Line]) -> Line:
     """The verdict on the whole run, as one line."""
+    lines = [line for line in lines if line.verdict != NOT_IN_RUN]
     bad = [line.verdict for line in lines if line.verdict != OK]
     if not bad:
         verdict, why = "GOOD", f"all {len(lines)} lines hold."
     elif FAILED in bad:
         verdict, why = FAILED, f"{len(bad)} of {len(lines)} lines do not hold."
+    elif INCONCLUSIVE in bad:
+        verdict, why = INCONCLUSIVE, "Locust was the limit; the stack may be better than these figures."
     else:
         verdict, why = NOT_MEASURED, f"{len(bad)} of {len(lines)} lines were not measured."
     return Line("the run", "", "", verdict, why)
@@ -146,10 +167,24 @@ def percentile(row: Row, share: float) -> float:
     return math.inf
 
 
-def _line(what: str, allowed: str, measured: str, failed: str = "", unmeasured: str = "") -> Line:
-    """One line; the last two arguments are the reason why it does not hold."""
-    verdict = FAILED if failed else NOT_MEASURED if unmeasured else OK
-    return Line(what, allowed, measured, verdict, failed or unmeasured)
+def _line(
+    what: str,
+    allowed: str,
+    measured: str,
+    failed: str = "",
+    unmeasured: str = "",
+    limited: str = "",
+    absent: bool = False,
+) -> Line:
+    """One line. Three arguments are the reason why it does not hold; `absent`: see `Run.lacks`."""
+    if absent:
+        return Line(what, allowed, "", NOT_IN_RUN)
+    verdict = FAILED if failed else NOT_MEASURED if unmeasured else INCONCLUSIVE if limited else OK
+    return Line(what, allowed, measured, verdict, failed or unmeasured or limited)
+
+
+def _any(rows: Iterable[str], pattern: str) -> bool:
+    return any(fnmatchcase(row, pattern) for row in rows)
 
 
 def _matching(run: Run, pattern: str) -> list[Row]:
@@ -162,6 +197,8 @@ def _matching(run: Run, pattern: str) -> list[Row]:
 
 def _samples(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
     for pattern, least in thresholds.items():
+        what, allowed = f"samples of {pattern}", f"at least {least:g}"
+        absent = run.lacks(pattern)
         rows = _matching(run, pattern)
         count = sum(row.good for row in rows)
         failed = unmeasured = ""
@@ -170,11 +207,13 @@ def _samples(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
                 failed = f"too few successful samples; {failures} failed"
             else:
                 unmeasured = "too few samples"
-        yield _line(f"samples of {pattern}", f"at least {least:g}", f"{count}", failed, unmeasured)
+        yield _line(what, allowed, f"{count}", failed, unmeasured, absent=absent)
 
 
 def _errors(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
     for pattern, most in thresholds.items():
+        what, allowed = f"errors of {pattern}", f"at most {most:.2%}"
+        absent = run.lacks(pattern)
         rows = _matching(run, pattern)
         samples = sum(row.samples for row in rows)
         failures = sum(row.failures for row in rows)
@@ -185,7 +224,7 @@ def _errors(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
         elif not ratio <= most or failures == samples:
             worst = max(rows, key=lambda row: (row.failures, str(row)))
             failed = f"{failures} of {samples} failed, most of them {worst}"
-        yield _line(f"errors of {pattern}", f"at most {most:.2%}", f"{ratio:.2%}", failed, unmeasured)
+        yield _line(what, allowed, f"{ratio:.2%}", failed, unmeasured, absent=absent)
     if run.exceptions:
         why = "a task raised an exception; see Locust's list of exceptions"
         yield _line("exceptions", "none", f"{run.exceptions}", why)
@@ -194,27 +233,31 @@ def _errors(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
 def _times(run: Run, thresholds: Thresholds, limited: bool) -> Iterator[Line]:
     for table, share in PERCENTILES.items():
         for pattern, most in thresholds.get(table, {}).items():
+            what, allowed = f"{table[:3]} of {pattern}", f"at most {most:g} ms"
+            absent = run.lacks(pattern)
             slowest, row = max(
                 ((percentile(row, share), str(row)) for row in _matching(run, pattern)),
                 default=(math.inf, ""),
             )
-            failed = unmeasured = ""
+            failed = unmeasured = late = ""
             if not row:
                 unmeasured = "no such sample"
             elif math.isinf(slowest):
                 failed = f"more than {1 - share:.0%} of {row} failed"
             elif not slowest <= most and limited:
-                unmeasured = f"too slow: {row}, or Locust was"
+                late = f"too slow: {row}, or Locust was"
             elif not slowest <= most:
                 failed = f"too slow: {row}"
             measured = "-" if math.isinf(slowest) else f"{slowest:g} ms"
-            yield _line(f"{table[:3]} of {pattern}", f"at most {most:g} ms", measured, failed, unmeasured)
+            yield _line(what, allowed, measured, failed, unmeasured, late, absent)
 
 
 def _hits(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
     # A failed sample is no hit, whichever cache answered.
     failures = {row.name: row.failures for row in run.rows if row.kind == "GET"}
     for pattern, least in thresholds.items():
+        what, allowed = f"hits of {pattern}", f"at least {least:.0%}"
+        absent = run.lacks(f"GET {pattern}")
         responses: dict[str, int] = {}
         for (row, tier, outcome), count in run.caches.items():
             if tier == "client" and fnmatchcase(row, pattern) and not paths.passed(row):
@@ -228,7 +271,7 @@ def _hits(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
         elif not ratio >= least or answers <= bad:
             rest = ", ".join(f"{outcome} {count}" for outcome, count in sorted(responses.items()))
             failed = f"of {answers} responses: {rest}" + (f"; {bad} failed" if bad else "")
-        yield _line(f"hits of {pattern}", f"at least {least:.0%}", f"{ratio:.1%}", failed, unmeasured)
+        yield _line(what, allowed, f"{ratio:.1%}", failed, unmeasured, absent=absent)
 
 
 def _generator(run: Run, most: Mapping[str, float]) -> Iterator[Line]:
@@ -238,14 +281,14 @@ def _generator(run: Run, most: Mapping[str, float]) -> Iterator[Line]:
         "CPU of Locust",
         f"at most {most['cpu_percent']:g}%",
         f"{run.generator_cpu:.0f}%",
-        unmeasured=why if busy else "",
+        limited=why if busy else "",
     )
     why = "Locust's timers were late, and so are its figures; give it more processes or an idle machine"
     yield _line(
         "timer delay of Locust",
         f"at most {most['late_ms']:g} ms",
         f"{run.generator_late:.0f} ms",
-        unmeasured="" if run.generator_late <= most["late_ms"] else why,
+        limited="" if run.generator_late <= most["late_ms"] else why,
     )
     if run.lost:
         why = "workers disappeared during the run, and their samples with them"

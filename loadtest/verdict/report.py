@@ -1,9 +1,11 @@
-"""The verdict at the end of a run with `--thresholds FILE` (`make load`): printed, and written to files.
+"""The end of a run: the verdict is printed, and written to files.
 
-The run is judged when Locust quits, on the master or in the only process; a worker has a part of the figures
-only. The exit code is raised, never lowered.
+A run is judged with `--thresholds FILE` (`make load`); Compare and Capacity report what they measured. Both
+happen when Locust quits, on the master or in the only process: a worker has a part of the figures only. The
+exit code of a judged run is raised, never lowered.
 
-`LOADTEST_REPORTS`: a folder for `report.html`, Locust's own, and `report.json`, ours.
+`LOADTEST_REPORTS`: a folder for `report.html`, `report.json`, and of several measurements `compare.csv` and
+`compare.svg`.
 """
 
 import json
@@ -14,59 +16,48 @@ from typing import Any
 
 from locust import log
 from locust.env import Environment
-from locust.html import get_html_report
-from locust.runners import MasterRunner, Runner, WorkerRunner
+from locust.runners import Runner, WorkerRunner
 from locust.stats import sort_stats
 
 from caches import counters
+from caches import table as caches_table
 from caches.backend import watch as backend
-from verdict import judge, thresholds
+from series import chart
+from series import table as series_table
+from series.recorder import recorder
+from series.shape import Series
+from verdict import current, judge, page
 from verdict.generator import watch as generator
 
 
 def register(environment: Environment) -> None:
-    """Judge the run when Locust quits."""
+    """Conclude the run when Locust quits."""
     environment.events.quitting.add_listener(conclude)
 
 
 def conclude(environment: Environment, **_: Any) -> None:
-    """Judge, print, write, raise the exit code."""
-    runner = environment.runner
-    asked = environment.parsed_options.thresholds  # type: ignore[union-attr]
-    if runner is None or isinstance(runner, WorkerRunner) or not asked:
+    """Print, write, and set the exit code."""
+    runner, options = environment.runner, environment.parsed_options
+    assert options
+    if runner is None or isinstance(runner, WorkerRunner):
         return
-    lines = verdict(environment)
+    if isinstance(environment.shape_class, Series) and options.headless:
+        recorder.finish(environment)  # if the run is ended by a signal
+        text = series_table.as_text(recorder.measurements, recorder.outcome)
+        environment.process_exit_code = 0 if recorder.answered and not log.unhandled_greenlet_exception else 1
+        files = several_files(environment)
+    elif options.thresholds:
+        lines = current.verdict(environment)
+        text = table(lines)
+        if not judge.good(lines):
+            environment.process_exit_code = max(1, code_so_far(environment, runner))
+        files = {"report.json": as_json(figures(environment, lines))}
+    else:
+        return
     # After Locust's own tables, at the end of the output.
-    environment.events.quit.add_listener(lambda **_: print(table(lines), flush=True))
-    if not judge.good(lines):
-        environment.process_exit_code = max(1, code_so_far(environment, runner))
+    environment.events.quit.add_listener(lambda **_: print(text, flush=True))
     if folder := os.environ.get("LOADTEST_REPORTS"):
-        write(environment, lines, Path(folder))
-
-
-def verdict(environment: Environment) -> list[judge.Line]:
-    """The verdict on the run so far."""
-    assert environment.runner
-    assert environment.parsed_options
-    return judge.judge(measured(environment.runner), thresholds.of(environment.parsed_options))
-
-
-def measured(runner: Runner) -> judge.Run:
-    """The measurements of the run, for the judge."""
-    return judge.Run(
-        rows=[
-            judge.Row(
-                entry.method or "", entry.name, entry.num_requests, entry.num_failures, entry.response_times
-            )
-            for entry in sort_stats(runner.stats.entries)
-        ],
-        caches=dict(counters.counts),
-        exceptions=sum(exception["count"] for exception in runner.exceptions.values()),
-        generator_cpu=generator.cpu,
-        generator_late=generator.late,
-        generator_warned=runner.cpu_warning_emitted or runner.worker_cpu_warning_emitted,
-        lost=len(runner.clients.missing) if isinstance(runner, MasterRunner) else 0,
-    )
+        write(files | {"report.html": page.of_run(environment)}, Path(folder))
 
 
 def code_so_far(environment: Environment, runner: Runner) -> int:
@@ -90,14 +81,12 @@ def table(lines: list[judge.Line]) -> str:
     return "\n".join(["", "Verdict", "-" * max(map(len, text)), *text, f"{final.verdict}: {final.why}", ""])
 
 
-def write(environment: Environment, lines: list[judge.Line], folder: Path) -> None:
-    """Write Locust's page and our figures, replacing those of an earlier run."""
+def figures(environment: Environment, lines: list[judge.Line]) -> dict[str, Any]:
+    """A judged run, for programs."""
     assert environment.runner
     stats = environment.runner.stats
-    page = get_html_report(environment, show_download_link=False)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "report.html").write_text(page, "utf-8")
-    report = {
+    caches = caches_table.complete(counters.counts, backend.asked)
+    return {
         "good": judge.good(lines),
         "verdict": [asdict(line) for line in lines],
         "host": environment.host,
@@ -108,9 +97,36 @@ def write(environment: Environment, lines: list[judge.Line], folder: Path) -> No
         "backend": backend.summary(),
         "rows": [entry.to_dict() for entry in sort_stats(stats.entries)],
         "failures": [error.serialize() for error in stats.errors.values()],
-        "caches": [
-            {"row": row, "tier": tier, "outcome": outcome, "answers": count}
-            for (row, tier, outcome), count in sorted(counters.counts.items())
-        ],
+        "caches": caches_table.records(caches),
     }
-    (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n", "utf-8")
+
+
+def several_files(environment: Environment) -> dict[str, str]:
+    """The measurements of a run, for programs and as a picture."""
+    options = environment.parsed_options
+    assert options
+    report = {
+        "answered": recorder.answered,
+        "outcome": recorder.outcome,
+        "host": environment.host,
+        "stage": options.stage,
+        "classes": [user.__name__ for user in current.picked(environment)],
+        "measurements": [series_table.as_json(measured) for measured in recorder.measurements],
+    }
+    return {
+        "report.json": as_json(report),
+        "compare.csv": series_table.as_csv(recorder.measurements),
+        "compare.svg": chart.svg(recorder.measurements),
+    }
+
+
+def as_json(value: object) -> str:
+    """The text of a JSON file."""
+    return json.dumps(value, indent=2) + "\n"
+
+
+def write(files: dict[str, str], folder: Path) -> None:
+    """Write the files, replacing those of an earlier run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, "utf-8")

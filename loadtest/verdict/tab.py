@@ -1,12 +1,14 @@
 """The tab "Verdict" of Locust's web UI: the verdict of `make load` on the run so far."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from locust.env import Environment
 from locust.web import WebUI
 
-from verdict import judge, report
+from series.measurement import Measurement
+from series.recorder import recorder
+from verdict import current, judge
 from web_ui import tabs
 
 COLUMNS = [
@@ -22,7 +24,15 @@ def install(environment: Environment, web_ui: WebUI) -> None:
     """Add the tab."""
 
     def rows() -> list[dict[str, Any]]:
-        lines = report.verdict(environment)
+        if recorder.measurements:
+            return [asdict(line) for measured in recorder.measurements for line in short(measured)]
+        lines = current.verdict(environment)
         return [asdict(line) for line in (judge.conclusion(lines), *lines)]
 
     tabs.add(web_ui, "Verdict", COLUMNS, rows)
+
+
+def short(measured: Measurement) -> list[judge.Line]:
+    """The verdict on one of several measurements: its conclusion, and the lines that do not hold."""
+    title = f"{measured.name}, {measured.users} users"
+    return [replace(measured.conclusion, what=title), *judge.faults(measured.lines)]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from locust.argument_parser import LocustArgumentParser
 
+from options import FAIL
 from verdict import judge
 
 SHIPPED = Path(__file__).with_name("thresholds.toml")
@@ -66,9 +67,13 @@ def add(parser: LocustArgumentParser) -> None:
 
 
 def of(options: Namespace) -> judge.Thresholds:
-    """The thresholds of this run: the file, with the numbers of the fields."""
+    """The thresholds of this run: the file, with the numbers of the fields.
+
+    If misses only count, hits have none, nor has the number of samples: that is for runs of a known length.
+    """
     file = options.thresholds or judge.read(SHIPPED)
-    tables = {table: dict(lines) for table, lines in file.items()}
+    left_out = () if options.misses == FAIL else ("hit_ratio", "samples")
+    tables = {table: dict(lines) for table, lines in file.items() if table not in left_out}
     for option, (table, pattern, _) in FIELDS.items():
         name = option.replace("-", "_")
         if pattern in tables.get(table, {}) and name in options:

@@ -7,7 +7,7 @@ https://docs.locust.io/en/stable/extending-locust.html
 from collections.abc import Callable
 from typing import Any
 
-from flask import Response, jsonify, request
+from flask import Response, jsonify, make_response, request
 from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPING
 from locust.web import WebUI
 
@@ -44,3 +44,16 @@ def add(
         over = stats["state"] not in NOT_YET_OVER and settled()
         state = stats["state"] if over else STATE_RUNNING
         return jsonify({**stats, "state": state, "extended_stats": tables})
+
+
+def add_download(web_ui: WebUI, path: str, title: str) -> None:
+    """Add a link to the tab "Download Data"."""
+    web_ui.template_args.setdefault("extended_csv_files", []).append({"href": f"./{path}", "title": title})
+
+
+def download(text: str, content_type: str, name: str) -> Response:
+    """A file to save."""
+    response = make_response(text)
+    response.headers["Content-Type"] = content_type
+    response.headers["Content-Disposition"] = f"attachment;filename={name}"
+    return response

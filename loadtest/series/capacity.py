@@ -1,0 +1,58 @@
+"""The load shape `Capacity`."""
+
+import time
+from collections.abc import Iterator
+
+import topologies
+from series.measurement import Measurement
+from series.recorder import recorder
+from series.shape import Series, Tick
+from verdict.judge import FAILED, INCONCLUSIVE
+
+FIRST = 16  # the first level is a sixteenth of the number of users in the form, the last one all of them
+CLOSE = 0.1  # the answer is exact to a tenth
+LONGEST = 1800.0  # seconds, if the form has no run time
+
+
+class Capacity(Series):
+    """Doubles the users until a threshold fails, steps back, and tells how many the topology carries."""
+
+    def script(self) -> Iterator[Tick]:
+        """Climb to the first level that fails, then halve the distance to the last one that did not."""
+        end = time.monotonic() + min(self.options.run_time or LONGEST, LONGEST)
+        topology, most = self.options.topology, self.most
+        carried, failing = 0, None
+        users = max(1, most // FIRST)
+        while users and time.monotonic() < end:
+            yield from self.measure(topology, users)
+            if holds(self.latest):
+                carried = users
+            else:
+                failing = self.latest
+            recorder.outcome = outcome(topologies.name(topology), carried, failing)
+            limited = failing and failing.conclusion.verdict == INCONCLUSIVE
+            recorder.answered = carried > 0 and not limited
+            users = next_level(carried, failing.users if failing else None, most)
+
+
+def holds(measured: Measurement) -> bool:
+    """Whether the topology carried these users. Too few samples of a row are no failure; none at all are."""
+    answered = any(row.good for row in measured.run.rows)
+    return answered and measured.conclusion.verdict not in (FAILED, INCONCLUSIVE)
+
+
+def next_level(carried: int, failing: int | None, most: int) -> int:
+    """The number of users to try next; 0 if the answer is close enough."""
+    if failing is None:
+        return min(2 * carried, most) if carried < most else 0
+    return (carried + failing) // 2 if failing - carried > max(1, CLOSE * failing) else 0
+
+
+def outcome(name: str, carried: int, failing: Measurement | None) -> str:
+    """The answer: `default carries 40 visitors. At 50: ...`."""
+    if failing is None:
+        return f"{name} carries at least {carried} visitors."
+    number = f"{carried}" if carried else f"fewer than {failing.users}"
+    if failing.conclusion.verdict == INCONCLUSIVE:
+        number = f"at least {carried}"
+    return f"{name} carries {number} visitors. At {failing.users}: {failing.reason}"

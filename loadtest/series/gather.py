@@ -1,0 +1,60 @@
+"""Brings everything that the workers have counted to the master, now instead of at their next report.
+
+So a measurement begins and ends at one moment for all processes. Without workers there is nothing to do.
+Messages of one worker arrive in the order in which it sent them, so after its reply nothing older can come.
+https://docs.locust.io/en/stable/running-distributed.html#communicating-across-nodes
+"""
+
+import logging
+import time
+from typing import Any
+
+import gevent
+from locust.env import Environment
+from locust.rpc.protocol import Message
+from locust.runners import STATE_MISSING, MasterRunner, Runner, WorkerRunner
+
+ASK, REPLY = "proscenium_gather", "proscenium_gathered"
+PATIENCE = 5.0  # seconds; a worker reports by itself every three
+
+log = logging.getLogger(__name__)
+waiting: set[str] = set()  # workers that have yet to reply
+
+
+def register(environment: Environment) -> None:
+    """Answer on a worker, listen on the master."""
+    runner = environment.runner
+    if isinstance(runner, WorkerRunner):
+        runner.register_message(ASK, reply)
+    elif isinstance(runner, MasterRunner):
+        runner.register_message(REPLY, receive)
+
+
+def gather(runner: Runner) -> None:
+    """Return when every worker has sent what it has counted, and counts from 0."""
+    if not isinstance(runner, MasterRunner):
+        return
+    waiting.clear()
+    waiting.update(worker.id for worker in runner.clients.all if worker.state != STATE_MISSING)
+    runner.send_message(ASK)
+    end = time.monotonic() + PATIENCE
+    while waiting and time.monotonic() < end:
+        gevent.sleep(0.01)
+    if waiting:
+        log.warning("No figures from the workers %s", ", ".join(sorted(waiting)))
+
+
+def reply(environment: Environment, msg: Message, **_: Any) -> None:
+    """On a worker: send the same as in a report."""
+    runner = environment.runner
+    assert isinstance(runner, WorkerRunner)
+    data: dict[str, Any] = {}
+    environment.events.report_to_master.fire(client_id=runner.client_id, data=data)
+    environment.events.reset_stats.fire()
+    runner.send_message(REPLY, data)
+
+
+def receive(environment: Environment, msg: Message, **_: Any) -> None:
+    """On the master: add the figures as those of a report."""
+    environment.events.worker_report.fire(client_id=msg.node_id, data=msg.data)
+    waiting.discard(msg.node_id)

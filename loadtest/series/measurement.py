@@ -1,0 +1,100 @@
+"""One measurement: the same users on one topology for some time, and its figures."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import topologies
+from caches import table
+from caches.outcomes import hit_ratio
+from verdict import judge
+
+HTTP = ("GET", "POST", "poll")
+# The backend holds these responses until it has them: a webcam's next picture, a spoken line. Their times say
+# nothing about what is in front of it.
+HELD_KIND, HELD_PATH = "poll", "/speech/"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What was counted in `seconds`, after a warm-up whose samples are left out.
+
+    `warm_up`: their number. `lines`: the verdict. `asked`: requests by the backend's own count, by class of
+    paths. `backend`: its rates, or the reason why there are none.
+    """
+
+    topology: str
+    users: int
+    seconds: float
+    warm_up: int
+    run: judge.Run
+    lines: list[judge.Line]
+    asked: Mapping[str, int]
+    backend: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The topology's short name."""
+        return topologies.name(self.topology)
+
+    @property
+    def conclusion(self) -> judge.Line:
+        """The verdict as one line."""
+        return judge.conclusion(self.lines)
+
+    @property
+    def caches(self) -> table.Counts:
+        """The counts of the tab Caches."""
+        return table.complete(self.run.caches, self.asked)
+
+    @property
+    def reason(self) -> str:
+        """The first line that does not hold, in words; empty if all do."""
+        verdict = self.conclusion.verdict
+        for line in self.lines:
+            if line.verdict == verdict:
+                allowed = f", {line.allowed}" if line.allowed else ""
+                return f"{line.what} {line.measured}{allowed}: {line.why}"
+        return ""
+
+    def figures(self) -> dict[str, float | int | None]:
+        """The numbers of the table; None for what was not measured.
+
+        Times are milliseconds, shares are 0 to 1, and CPU is percent of one core.
+        """
+        http = [row for row in self.run.rows if row.kind in HTTP]
+        times = [row for row in http if row.kind != HELD_KIND and not row.name.startswith(HELD_PATH)]
+        chat = [row for row in self.run.rows if row.name == "chat"]
+        client = {key: count for key, count in self.run.caches.items() if key[1] == "client"}
+        outcomes: dict[str, int] = {}
+        for (_, _, outcome), count in client.items():
+            outcomes[outcome] = outcomes.get(outcome, 0) + count
+        failures = sum(row.failures for row in self.run.rows)
+        samples = sum(row.samples for row in self.run.rows)
+        return {
+            "requests_per_second": round(sum(row.samples for row in http) / self.seconds, 1),
+            "bytes_per_second": round(sum(row.length for row in http) / self.seconds),
+            "p50_ms": percentile(times, 0.50),
+            "p95_ms": percentile(times, 0.95),
+            "p99_ms": percentile(times, 0.99),
+            "hit_ratio": round(hit_ratio(outcomes), 4) if outcomes else None,
+            "backend_requests_per_second": self.backend.get("requests_per_second"),
+            "backend_cpu_percent": self.backend.get("cpu_percent"),
+            "chat_p99_ms": percentile(chat, 0.99),
+            "failures": failures,
+            "failure_ratio": round(failures / samples, 4) if samples else None,
+            "warm_up_samples": self.warm_up,
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def percentile(rows: list[judge.Row], share: float) -> float | None:
+    """The percentile over all samples of several rows; None without one, or if too many failed."""
+    together: dict[int, int] = {}
+    for row in rows:
+        for milliseconds, count in row.times.items():
+            together[milliseconds] = together.get(milliseconds, 0) + count
+    samples, failures = sum(row.samples for row in rows), sum(row.failures for row in rows)
+    found = judge.percentile(judge.Row("", "", samples, failures, together), share)
+    return None if math.isinf(found) else found

@@ -1,0 +1,87 @@
+"""The shape Capacity: how it climbs, when it ends, and what it answers."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from series import capacity
+from series.capacity import Capacity, next_level
+from series.measurement import Measurement
+from series.recorder import recorder
+from verdict.judge import FAILED, INCONCLUSIVE, NOT_MEASURED, OK, Line, Row, Run
+
+LIMIT = "p95 of GET /media/*"
+
+
+def measurement(users: int, verdict: str, samples: int = 1) -> Measurement:
+    line = Line(LIMIT, "at most 250 ms", "300 ms", verdict, "" if verdict == OK else "too slow")
+    run = Run(rows=[Row("GET", "/media/*.svg", samples, 0, {5: samples})])
+    return Measurement("upstage.localhost", users, 15.0, 0, run, [line], {}, {})
+
+
+def climb(monkeypatch: pytest.MonkeyPatch, most: int, holds_up_to: int, verdict: str = FAILED) -> list[int]:
+    """The levels that are tried on a topology that carries so many users."""
+    tried: list[int] = []
+
+    def measure(_: Capacity, topology: str, users: int) -> Iterator[Any]:
+        tried.append(users)
+        recorder.measurements.append(measurement(users, OK if users <= holds_up_to else verdict))
+        yield users, 1.0
+
+    monkeypatch.setattr(Capacity, "measure", measure)
+    shape = Capacity()
+    options = SimpleNamespace(topology="upstage.localhost", num_users=most, run_time=None)
+    shape.runner = SimpleNamespace(environment=SimpleNamespace(parsed_options=options))  # type: ignore[assignment]
+    assert [users for users, _ in shape.script()] == tried
+    return tried
+
+
+def test_it_doubles_until_a_level_fails_and_steps_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert climb(monkeypatch, most=400, holds_up_to=170) == [25, 50, 100, 200, 150, 175, 162]
+    assert recorder.outcome == (
+        f"default carries 162 visitors. At 175: {LIMIT} 300 ms, at most 250 ms: too slow"
+    )
+    assert recorder.answered
+
+
+def test_it_tries_no_more_than_the_number_of_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert climb(monkeypatch, most=100, holds_up_to=1000) == [6, 12, 24, 48, 96, 100]
+    assert recorder.outcome == "default carries at least 100 visitors."
+    assert recorder.answered
+
+
+def test_a_topology_that_carries_nobody_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert climb(monkeypatch, most=64, holds_up_to=0) == [4, 2, 1]
+    assert recorder.outcome.startswith("default carries fewer than 1 visitors. At 1: ")
+    assert not recorder.answered
+
+
+def test_if_locust_is_the_limit_there_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert climb(monkeypatch, most=64, holds_up_to=8, verdict=INCONCLUSIVE) == [4, 8, 16, 12, 10, 9]
+    assert recorder.outcome.startswith("default carries at least 8 visitors. At 9: ")
+    assert not recorder.answered
+
+
+def test_the_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capacity, "LONGEST", 0.0)
+    assert climb(monkeypatch, most=64, holds_up_to=64) == []
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 7, 1000])
+@pytest.mark.parametrize("limit", [0, 1, 2, 5, 333, 999])
+def test_every_climb_ends(monkeypatch: pytest.MonkeyPatch, most: int, limit: int) -> None:
+    tried = climb(monkeypatch, most, limit)
+    assert len(tried) <= 15
+    assert all(1 <= users <= most for users in tried)
+    carried = max((users for users in tried if users <= limit), default=0)
+    if carried < most:
+        failing = min(users for users in tried if users > limit)
+        assert failing - carried <= max(1, 0.1 * failing)
+        assert next_level(carried, failing, most) == 0
+
+
+def test_too_few_samples_are_no_failure_but_none_at_all_are() -> None:
+    assert capacity.holds(measurement(5, NOT_MEASURED))
+    assert not capacity.holds(measurement(5, NOT_MEASURED, samples=0))

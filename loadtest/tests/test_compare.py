@@ -1,0 +1,167 @@
+"""The shape Compare against a fake site: every topology is measured for itself."""
+
+import time
+from collections.abc import Iterator
+
+import gevent
+import pytest
+
+from fake_site import STAGE_PAGE, FakeSite
+from locust_library import WebUI, until
+from series import shape
+from series.measurement import Measurement
+from series.recorder import recorder
+from support.origin import Origin, Request, response
+
+
+class Sites(FakeSite):
+    """The fake site as three topologies: `classic` is slow, `nginx` has no cache."""
+
+    def _answer(self, request: Request) -> bytes:
+        host = request.headers["host"]
+        self.latency = 0.2 if host == "classic.localhost" else 0.0
+        self.miss = self.hit = "nginx; fwd=bypass" if host == "nginx.localhost" else "varnish; hit; ttl=9"
+        return super()._answer(request)
+
+
+class Backend(Origin):
+    """The backend of 2011: no proxy in front, and so no Cache-Status."""
+
+    def __init__(self) -> None:
+        super().__init__("backend")
+        self.answer = lambda request: response(
+            STAGE_PAGE if request.target == "/stages/demo" else request.target
+        )
+
+
+@pytest.fixture
+def ui(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebUI]:
+    """The web UI, for short measurements."""
+    monkeypatch.setenv("BIND_ADDR", "127.0.0.1")
+    monkeypatch.setattr(shape, "WARM_UP", 0.2)
+    site, direct = Sites(), Backend()
+    ui = WebUI(site, f"--direct-port={direct.port}")
+    yield ui
+    assert ui.environment.runner
+    ui.environment.runner.quit()
+    site.close()
+    direct.close()
+
+
+def compare(ui: WebUI, topologies: str, **form: str) -> None:
+    fields = {"shape_class": "Compare", "topologies": topologies, "seconds": "1", "spawn_rate": "100"}
+    assert ui.start(**fields | form)["success"] is True
+
+
+def finished(ui: WebUI) -> bool:
+    runner = ui.environment.runner
+    assert runner
+    return runner.state == "stopped" and not runner.shape_greenlet
+
+
+def measured() -> dict[str, Measurement]:
+    return {one.name: one for one in recorder.measurements}
+
+
+def test_topologies_are_measured_one_by_one(ui: WebUI) -> None:
+    compare(ui, "classic,nginx,default,direct")
+    until(lambda: finished(ui), within=60)
+    assert list(measured()) == ["classic", "nginx", "default", "direct"]
+    figures = {name: one.figures() for name, one in measured().items()}
+    # No slow sample of `classic` is in another row, nor one of the others in its own.
+    assert figures["classic"]["p50_ms"] >= 200  # type: ignore[operator]
+    assert all(figure["p99_ms"] < 200 for name, figure in figures.items() if name != "classic")  # type: ignore[operator]
+    # Misses are counted and fail nothing; a topology without Cache-Status has no cache.
+    assert [figure["failures"] for figure in figures.values()] == [0, 0, 0, 0]
+    assert figures["nginx"]["hit_ratio"] == figures["direct"]["hit_ratio"] == 0
+    assert figures["default"]["hit_ratio"] > 0.9  # type: ignore[operator]
+    assert {(tier, outcome) for _, tier, outcome in measured()["direct"].run.caches} == {
+        ("client", "none"),
+        ("backend", "none"),
+    }
+    assert all(one.warm_up > 0 for one in recorder.measurements)
+    assert recorder.answered
+    # Locust's own tables keep the last topology.
+    assert ui.stats()["stats"][-1]["num_requests"] > 0
+    # The next run is judged again, on the topology of the form.
+    options = ui.environment.parsed_options
+    assert options
+    assert (options.topology, options.misses) == ("upstage.localhost", "fail")
+
+
+def test_the_tab_shows_finished_measurements_and_the_one_under_way(ui: WebUI) -> None:
+    assert {"title": "Compare", "key": "compare"} in ui.arguments()["extended_tabs"]
+    assert ui.table("compare") == []
+    compare(ui, "default,nginx")
+    until(lambda: len(ui.table("compare")) == 1)
+    assert ui.table("compare")[0]["verdict"].startswith("measuring")
+    until(lambda: len(ui.table("compare")) == 2, within=60)
+    first, second = ui.table("compare")
+    assert (first["topology"], second["topology"]) == ("default", "nginx")
+    assert not first["verdict"].startswith("measuring")
+    assert "default" in ui.get("/compare/picture").get_json()["svg"]
+    until(lambda: finished(ui), within=60)
+    assert len(ui.get("/compare/csv").get_data(as_text=True).splitlines()) == 3
+    assert [one["topology"] for one in ui.get("/compare/json").get_json()] == ["default", "nginx"]
+    assert ui.verdict().keys() >= {"default, 4 users", "nginx, 4 users"}
+    report = ui.get("/stats/report").get_data(as_text=True)
+    assert report.index("<svg") < report.index("Verdict and caches") < report.index('<div id="root">')
+    # The next run starts with an empty table.
+    assert ui.start()["success"] is True
+    until(lambda: not ui.table("compare"))
+
+
+def test_a_stopped_comparison_keeps_what_it_has_measured(ui: WebUI) -> None:
+    compare(ui, "default,nginx,classic", seconds="9")
+    until(lambda: bool(ui.table("compare")))
+    gevent.sleep(0.5)
+    ui.stop()
+    until(lambda: finished(ui))
+    (partial,) = recorder.measurements
+    assert 1 <= partial.seconds < 9
+    assert partial.run.rows
+    assert not recorder.answered
+    gevent.sleep(1.5)
+    assert [row["topology"] for row in ui.table("compare")] == ["default"]  # and nothing follows
+
+
+def test_a_reset_on_the_page_restarts_the_measurement(ui: WebUI) -> None:
+    compare(ui, "default", seconds="2")
+    until(lambda: bool(ui.table("compare")))
+    began = time.monotonic()
+    gevent.sleep(1)
+    ui.post("/stats/reset")
+    until(lambda: bool(recorder.measurements))
+    assert time.monotonic() - began > 2.5
+    assert 2 <= recorder.measurements[0].seconds < 2.5
+
+
+def test_users_leave_between_topologies(ui: WebUI, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = []
+    runner = ui.environment.runner
+    assert runner
+    measure, leave = shape.Series.measure, shape.Series.leave
+
+    def measured_by(self: shape.Series, topology: str, users: int) -> Iterator[shape.Tick]:
+        yield from measure(self, topology, users)
+        numbers.append((topology, runner.user_count))
+
+    def left(self: shape.Series) -> Iterator[shape.Tick]:
+        yield from leave(self)
+        numbers.append(("", runner.user_count))
+
+    monkeypatch.setattr(shape.Series, "measure", measured_by)
+    monkeypatch.setattr(shape.Series, "leave", left)
+    compare(ui, "nginx,default")
+    until(lambda: finished(ui), within=60)
+    assert numbers == [("nginx.localhost", 4), ("", 0), ("upstage.localhost", 4)]
+
+
+def test_a_topology_that_does_not_answer_is_reported_and_ends_nothing(ui: WebUI) -> None:
+    assert ui.environment.parsed_options
+    ui.environment.parsed_options.direct_port = 9
+    compare(ui, "direct,default")
+    until(lambda: finished(ui), within=60)
+    assert measured()["direct"].conclusion.verdict == "FAILED"
+    assert measured()["default"].figures()["failures"] == 0
+    assert not recorder.answered

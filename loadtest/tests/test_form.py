@@ -1,0 +1,93 @@
+"""The form of the web UI: descriptions, empty fields and mistakes."""
+
+import pytest
+
+from caches import backend
+from fake_site import FakeSite
+from locust_library import CLASSES, WebUI, parse, until
+from locustfile import SHAPES
+
+
+def target(ui: WebUI) -> int:
+    assert ui.environment.runner
+    return ui.environment.runner.target_user_count
+
+
+def test_the_page_describes_every_class_and_shape_by_its_docstring(ui: WebUI) -> None:
+    shown = ui.arguments()["descriptions"]
+    assert shown["classes"].keys() == CLASSES.keys()
+    assert shown["classes"]["SlowReader"] == (
+        "A stalled client: joins, keeps requesting data and never reads the replies."
+    )
+    assert shown["shapes"].keys() == {"Default", *(shape.__name__ for shape in SHAPES)}
+    assert all(text.endswith(".") for texts in shown.values() for text in texts.values())
+    assert '<script type="module" src="./page.js"></script></body>' in ui.get("/").get_data(as_text=True)
+    assert "descriptions" in ui.get("/page.js").get_data(as_text=True)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"user_count": "0"},
+        {
+            "user_count": "",
+            "spawn_rate": "",
+            "run_time": "",
+            "seconds": "",
+            "topologies": "",
+            "chat_rate": "",
+        },
+        {"user_count": "0", "spawn_rate": "0", "stage": "", "max_errors": "", "min_hits": ""},
+        {"spawn_rate": "0.5", "run_time": "1m"},
+    ],
+)
+@pytest.mark.parametrize("shape", ["CurtainUp", "Compare", "Capacity"])
+def test_a_shape_starts_at_the_first_click_whatever_the_fields_said(
+    site: FakeSite, ui: WebUI, shape: str, fields: dict[str, str]
+) -> None:
+    options = ui.environment.parsed_options
+    assert options
+    options.direct_port = site.port  # where Compare begins
+    assert ui.start(shape_class=shape, **{"user_count": "20", **fields})["success"] is True
+    until(lambda: target(ui) == (1 if shape == "Capacity" else 20))  # a sixteenth of them
+    default = parse()
+    until(lambda: site.asked[f"/stages/{default.stage}"] > 0)
+    assert (options.seconds, options.stage, options.max_errors) == (30.0, default.stage, 0.0)
+
+
+def test_an_empty_number_of_users_means_the_number_that_the_form_offers(ui: WebUI) -> None:
+    assert ui.start(user_count="", spawn_rate="")["success"] is True
+    until(lambda: target(ui) == 20)
+
+
+def test_an_empty_run_time_is_not_that_of_the_last_run(ui: WebUI, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "SETTLE", 0)
+    options, runner = ui.environment.parsed_options, ui.environment.runner
+    assert options
+    assert runner
+    assert ui.start(shape_class="LongRun", run_time="1")["success"] is True
+    until(lambda: runner.state == "stopped" and not runner.shape_greenlet)
+    assert ui.start(shape_class="LongRun", run_time="")["success"] is True
+    assert options.run_time is None
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "message"),
+    [
+        ("topologies", "default,nowhere", "topologies: unknown topology 'nowhere'"),
+        ("seconds", "0", "seconds: '0' is not a number of seconds from 1 to 3600"),
+        ("chat_rate", "often", "chat rate: could not convert string to float: 'often'"),
+        ("max_errors", "x", "max errors: could not convert"),
+        ("topology", "evil.example", "topology: 'evil.example' is not one of upstage.localhost"),
+        ("user_count", "many", "Invalid user_count"),
+        ("run_time", "soon", "Valid run_time formats"),
+    ],
+)
+def test_a_mistake_is_shown_in_the_form_and_starts_nothing(
+    ui: WebUI, field: str, text: str, message: str
+) -> None:
+    reply = ui.start(shape_class="Compare", **{field: text})
+    assert reply["success"] is False
+    assert message in reply["message"]
+    assert ui.environment.runner
+    assert ui.environment.runner.state == "ready"
