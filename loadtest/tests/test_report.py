@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from locust import User, constant, task
 
+from caches import counters
 from fake_site import ASSETS, FakeSite
 from locust_library import run
 from locustfile import Audience, Reader
 from support.origin import response
-from verdict import generator
+from verdict import generator, page
 
 THRESHOLDS = """
 [samples]
@@ -108,11 +109,20 @@ def test_a_healthy_site_passes(judged: Judged) -> None:
     assert verdict.report["good"] is True
     assert verdict.output.rstrip().endswith("GOOD: all 12 lines hold.")
     assert verdict.report["backend"] == {"requests_per_second": 0.0, "cpu_percent": 0.0, "clients": 3.0}
-    page = (judged.folder / "reports" / "report.html").read_text()
-    ours, locusts = page.split('<div id="root">')
+    report = (judged.folder / "reports" / "report.html").read_text()
+    ours, locusts = report.split('<div id="root">')
     assert "<h1>GOOD</h1>" in ours
     assert ours.index("<td>samples of GET /stages/*</td>") < ours.index("<td>/media/*.svg</td>")
     assert "templateArgs" in locusts
+
+
+def test_the_report_escapes_what_the_site_says(judged: Judged) -> None:
+    row = "/<script>alert(1)</script>"
+    result = run(judged.site, Reader, until_rows={"/stages/demo": 1}, users=1)
+    counters.count(row, "")
+    ours = page.of_run(result.environment).split('<section class="proscenium">')[1].split("</section>")[0]
+    assert "&lt;script&gt;alert(1)" in ours
+    assert "<script>" not in ours
 
 
 def test_a_site_without_a_backend_fails(judged: Judged) -> None:

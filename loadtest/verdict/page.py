@@ -4,9 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from flask import Response, request
-from jinja2 import Environment as Templates
-from jinja2 import FileSystemLoader
+from flask import Flask, Response, request
 from locust.env import Environment
 from locust.html import get_html_report
 from locust.web import WebUI
@@ -19,7 +17,8 @@ from series.recorder import recorder
 from verdict import current, judge, tab
 
 ROOT = '<div id="root"></div>'  # Locust's part
-templates = Templates(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
+# Flask's Jinja2 escapes what it fills in; a run without the web UI has none of its own.
+templates = Flask(__name__, template_folder=str(Path(__file__).parent)).jinja_env
 
 
 def install(environment: Environment, web_ui: WebUI) -> None:
@@ -40,7 +39,7 @@ def of_run(environment: Environment) -> str:
 
 def with_our_part(environment: Environment, page: str) -> str:
     """Locust's report and ours."""
-    template = templates.get_template("page.html.j2")
+    template = templates.get_template("page.html")
     ours = comparison(environment) if recorder.measurements else run(environment)
     shared = {
         "settings": settings(environment),
