@@ -50,7 +50,7 @@ class TestServers:
         # Apache closes after five idle seconds; the engine needs a second for a sample of the memory.
         wanted = {"connections": connections, "every": 0.5, "rounds": 6, "pause": 0.2, "response_timeout": 60}
         found = hold.measure(lab, {**settings(service), **wanted})
-        assert found["replies_per_second"] == pytest.approx(connections * 2, rel=0.3)
+        assert found["requests_per_second"] == pytest.approx(connections * 2, rel=0.3)
         assert found["memory_bytes"] > 1_000_000
 
     def test_more_connections_than_the_server_is_configured_for_are_rejected(self, lab: LabStack) -> None:
