@@ -177,11 +177,12 @@ def test_the_report_of_wrk() -> None:
 
 def test_wrk_requests_a_page_and_its_elements_in_turn() -> None:
     generator = Generator(WRK, WRK)
-    load = {**LOAD, "host": "www.example.com", "path": "/index.php"}
+    load = {**LOAD, "host": "www.example.com", "path": "/index.php", "seconds": 0.3}
     found = wrk.measure(generator.stack, {**load, "elements": 3, "element": "/thumbnail.svg?"})
     assert found["pages_per_second"] == pytest.approx(200)
     assert "pages_per_second" not in wrk.measure(generator.stack, load)
     page, single = generator.commands
+    assert page[4:8] == ("-c", "25", "-d", "1s")
     paths = ("/index.php", "/thumbnail.svg?1", "/thumbnail.svg?2", "/thumbnail.svg?3")
     assert page[-8:] == ("-s", wrk.IN_TURN, "http://nginx:8000/index.php", "--", *paths)
     assert single[-1] == "http://nginx:8000/index.php"

@@ -2,11 +2,12 @@
 
 nginx compresses nothing for ab, which speaks HTTP/1.0.
 
-Settings: `url` and `path`; `host`, the Host header; `clients`; `keepalive`; `seconds`; `headers`, a list of
-lines. For a page and its files: `elements`, how many, and `element`, their path, to which a number is added;
-all are requested in turn, each as often as the page.
+Settings: `url` and `path`; `host`, the Host header; `clients`; `keepalive`; `seconds`, rounded up to whole
+ones; `headers`, a list of lines. For a page and its files: `elements`, how many, and `element`, their path,
+to which a number is added; wrk requests all in turn, each as often as the page.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +32,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     elements = [f"{settings['element']}{number}" for number in range(1, settings.get("elements", 0) + 1)]
     printed = stack.run(
         *("generator", "bash", "-c", SCRIPT, "wrk"),
-        *("-c", str(settings["clients"]), "-d", f"{settings['seconds']}s"),
+        *("-c", str(settings["clients"]), "-d", f"{math.ceil(settings['seconds'])}s"),
         *(word for line in headers for word in ("-H", line)),
         *(["-s", IN_TURN] if elements else []),
         settings["url"] + settings["path"],
