@@ -9,6 +9,8 @@ each client sends one request in `every` seconds, `rounds` times, evenly spread 
 earlier responses (an open loop): the time of a response counts from when its request was due, which avoids
 coordinated omission.
 
+The requests name `host`, or "vhost" if that is given.
+
 A connection fails if it is refused, if the server closes it, or if the response is not a 200 of `bytes` bytes
 within `response_timeout` seconds. The first failure ends the opening: the server holds only that many
 connections.
