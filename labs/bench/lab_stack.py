@@ -32,11 +32,17 @@ class Problem(Exception):
 
 @dataclass(frozen=True)
 class Usage:
-    """The use of a service: CPU seconds since its start, bytes of memory now, and its memory limit."""
+    """The use of a service: CPU seconds since its start, and what it has now.
+
+    `memory_bytes` is without the reclaimable page cache, as in `docker stats`; `process_bytes` is the part of
+    it that the processes have allocated, the rest is mostly the kernel's. `tasks`: processes and threads.
+    """
 
     cpu_seconds: float
     memory_bytes: int
     memory_limit: int
+    process_bytes: int = 0
+    tasks: int = 0
 
 
 class LabStack:
@@ -106,10 +112,6 @@ class LabStack:
         with ThreadPoolExecutor(len(services)) as pool:
             return dict(zip(services, pool.map(self._usage, services), strict=True))
 
-    def memory_bytes(self, service: str) -> int:
-        """Memory of a service without the reclaimable page cache, as `docker stats` shows it."""
-        return self._usage(service).memory_bytes
-
     def _usage(self, service: str) -> Usage:
         container = self.containers[service]
         # one_shot: without it the engine waits for a second sample.
@@ -120,8 +122,14 @@ class LabStack:
         # The first name is of cgroups version 1, the second of version 2.
         details = memory["stats"]
         reclaimable: int = details.get("total_inactive_file", details.get("inactive_file", 0))
-        cpu_seconds = stats["cpu_stats"]["cpu_usage"]["total_usage"] / 1e9
-        return Usage(cpu_seconds, memory["usage"] - reclaimable, memory["limit"])
+        allocated: int = details.get("total_rss", details.get("anon", 0))
+        return Usage(
+            cpu_seconds=stats["cpu_stats"]["cpu_usage"]["total_usage"] / 1e9,
+            memory_bytes=memory["usage"] - reclaimable,
+            memory_limit=memory["limit"],
+            process_bytes=allocated,
+            tasks=stats.get("pids_stats", {}).get("current", 0),
+        )
 
     def _wait(self, name: str, test: Sequence[str]) -> None:
         """Repeat a service's health check until it succeeds; RuntimeError with the log if it never does."""

@@ -1,4 +1,4 @@
-"""Samples a service's memory while a load runs."""
+"""Samples a service's memory and processes while a load runs."""
 
 import threading
 import time
@@ -6,17 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
-from bench.lab_stack import LabStack
+from bench.lab_stack import LabStack, Usage
 
 EVERY = 0.2  # seconds between a response of the engine and the next request; a response takes up to a second
 
 
 class Memory:
-    """A context in which a service's memory is sampled as often as the engine answers, at least once."""
+    """A context in which a service's use is sampled as often as the engine answers, at least once."""
 
     def __init__(self, stack: LabStack, service: str) -> None:
         self.stack, self.service = stack, service
-        self.samples: list[tuple[float, int]] = []  # seconds since 1970, bytes
+        self.samples: list[tuple[float, Usage]] = []  # seconds since 1970
         self._over = threading.Event()
         self._pool = ThreadPoolExecutor(1)
 
@@ -33,15 +33,15 @@ class Memory:
 
     def _sample(self) -> None:
         while True:
-            size = self.stack.memory_bytes(self.service)
-            self.samples.append((time.time(), size))
+            usage = self.stack.usage([self.service])[self.service]
+            self.samples.append((time.time(), usage))
             if self._over.wait(EVERY):
                 return
 
     def highest(self) -> int:
-        """The highest sample, bytes."""
-        return max(size for _, size in self.samples)
+        """The most memory of any sample, bytes."""
+        return max(usage.memory_bytes for _, usage in self.samples)
 
-    def between(self, begin: float, end: float) -> list[int]:
-        """The samples of a span of time, bytes; `begin` and `end` in seconds since 1970."""
-        return [size for moment, size in self.samples if begin <= moment <= end]
+    def between(self, begin: float, end: float) -> list[Usage]:
+        """The samples of a span of time; `begin` and `end` in seconds since 1970."""
+        return [usage for moment, usage in self.samples if begin <= moment <= end]

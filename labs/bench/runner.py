@@ -115,6 +115,9 @@ def sample(experiment: Experiment, stack: LabStack, tool: Tool, cell: Cell, mete
     seconds = metrics.get("seconds", time.monotonic() - begin)
     metrics["system_cpu_percent"] = psutil.cpu_percent()
     spent, usage = meter.read()
+    # As in the article about UpStage, which subtracted ab's load from that of the machine.
+    generator = spent["generator"] / seconds * 100 / (os.cpu_count() or 1)
+    metrics["system_without_generator_cpu_percent"] = max(0.0, metrics["system_cpu_percent"] - generator)
     for service in experiment.services:
         metrics[f"cpu_percent.{service}"] = spent[service] / seconds * 100
         metrics[f"memory_percent.{service}"] = usage[service].memory_bytes / usage[service].memory_limit * 100

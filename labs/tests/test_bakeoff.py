@@ -1,11 +1,15 @@
-"""labs/bakeoff: the same site on five servers; they run on the engine."""
+"""labs/bakeoff: the same site on five servers, and a production machine; they run on the engine."""
 
+import re
+from collections import Counter
 from hashlib import sha256
 
 import pytest
 
+from bench.experiment import load
 from bench.lab_stack import LabStack
 from bench.tests.running_lab import Received, ask, check_cells, needs_engine
+from bench.tools import hold, wrk
 from stack import REPO
 
 LAB = "bakeoff"
@@ -25,6 +29,66 @@ class TestServers:
         received = ask(lab, f"bakeoff-{server}", "/small.html", Host="www.example.com")
         assert received.sha256 == sha256((SITE / "small.html").read_bytes()).hexdigest()
         assert received.headers["content-type"] == "text/html"
+
+    @pytest.mark.parametrize("server", [*SERVERS, "production", "front"])
+    def test_each_server_has_the_page_and_its_elements(self, lab: LabStack, server: str) -> None:
+        """A browser would request what the lab requests in turn."""
+        [settings] = [
+            cell.settings
+            for cell in load(REPO / "labs" / LAB, "full").cells
+            if cell.key.get("file") == "site" and cell.key["server"] == "nginx"
+        ]
+        page = ask(lab, f"bakeoff-{server}", settings["path"], Host="www.example.com")
+        elements = re.findall(r'src="(.*?)"', page.text)
+        assert elements == [f"{settings['element']}{number}" for number in range(1, settings["elements"] + 1)]
+        for element in (elements[0], elements[-1]):
+            received = ask(lab, f"bakeoff-{server}", element, Host="www.example.com")
+            assert received.headers["content-type"] == "image/svg+xml"
+            assert received.sha256 == sha256((SITE / "thumbnail.svg").read_bytes()).hexdigest()
+
+    def test_a_page_and_its_elements_are_requested_in_turn(self, lab: LabStack) -> None:
+        """Varnish logs them: each as often as the others."""
+        wrk.measure(
+            lab,
+            {
+                "url": "http://bakeoff-varnish:8080",
+                "host": "www.example.com",
+                "path": "/index.php?turn",
+                "element": "/thumbnail.svg?turn",
+                "elements": 3,
+                "clients": 2,
+                "keepalive": True,
+                "seconds": 1,
+            },
+        )
+        log = lab.run(
+            "bakeoff-varnish", "varnishncsa", "-n", "/run/varnish", "-d", "-F", "%U%q", "-q", "ReqURL ~ turn"
+        )
+        counts = Counter(log.split())
+        assert counts.keys() == {"/index.php?turn", *(f"/thumbnail.svg?turn{number}" for number in (1, 2, 3))}
+        assert max(counts.values()) - min(counts.values()) <= 4, counts
+
+    @pytest.mark.parametrize("server", ["prefork", "nginx"])
+    def test_a_host_name_has_no_opcode_cache(self, lab: LabStack, server: str) -> None:
+        """phpinfo() says so."""
+        for host, state in (("www", "Up and Running"), ("no-opcache", "Disabled")):
+            page = lab.run(
+                *("generator", "curl", "-s", "-H", f"Host: {host}.example.com"),
+                f"http://bakeoff-{server}:8080/phpinfo.php",
+            )
+            assert re.search(r"Opcode Caching </td><td class=\"v\">(.*?) </td>", page)[1] == state  # type: ignore[index]
+
+    @pytest.mark.parametrize(("server", "processes"), [("production", True), ("front", False)])
+    def test_idle_clients_hold_processes_of_apache_but_not_behind_nginx(
+        self, lab: LabStack, server: str, processes: bool
+    ) -> None:
+        [cell] = [
+            cell
+            for cell in load(REPO / "labs" / LAB, "quick").cells
+            if cell.settings.get("host") == f"bakeoff-{server}"
+        ]
+        found = hold.measure(lab, {**cell.settings, "connections": 40})
+        assert (found["tasks"] > 40) == processes
 
     @pytest.mark.parametrize("server", SERVERS)
     def test_each_server_knows_its_names(self, lab: LabStack, server: str) -> None:

@@ -1,21 +1,30 @@
-"""labs/static: its file, and its five servers on the engine."""
+"""labs/static: its file, and its six servers on the engine."""
+
+import gzip
 
 import pytest
 
+from bench.experiment import load
 from bench.lab_stack import LabStack, Problem
 from bench.tests.running_lab import ask, needs_engine
-from bench.tools import hold, sweep
+from bench.tools import hold, sweep, wrk
 from stack import REPO
 from support.wait import wait_until
 
 LAB = "static"
 PAGE = REPO / "labs" / LAB / "www" / "page.html"
 NGINX = ["nginx-shipped", "nginx-article", "nginx-today"]
-APACHE = ["apache-event", "apache-prefork"]
+APACHE = ["apache-event", "apache-prefork", "apache-tuned"]
 
 
 def test_the_file_has_5_kb() -> None:
     assert PAGE.stat().st_size == 5000
+
+
+def test_the_ready_made_copy_is_the_file_compressed() -> None:
+    assert gzip.decompress(PAGE.with_name("page.html.gz").read_bytes()) == PAGE.read_bytes()
+    assert PAGE.with_name("on-the-fly.html").read_bytes() == PAGE.read_bytes()
+    assert not PAGE.with_name("on-the-fly.html.gz").exists()
 
 
 def settings(service: str) -> dict[str, object]:
@@ -31,7 +40,7 @@ class TestServers:
         assert (received.status, received.text) == (200, PAGE.read_text())
         assert received.headers["server"].startswith("nginx" if service in NGINX else "Apache")
         # As shipped, each line is written at once. A server that could not write its log would be faster.
-        if service in ("nginx-shipped", *APACHE):
+        if service in ("nginx-shipped", "apache-event", "apache-prefork"):
             wait_until(
                 lambda: f"?{service} " in lab.run(service, "sh", "-c", "cat /var/log/*/access.log"), within=60
             )
@@ -39,19 +48,49 @@ class TestServers:
     def test_each_server_has_its_process_model(self, lab: LabStack) -> None:
         processes = lab.containers["nginx-article"].top(ps_args="-eo pid,args")["Processes"]
         assert len([args for _, args in processes if "worker process" in args]) == 4
-        said = {name: lab.run(name, "sh", "-c", ". /etc/apache2/envvars && apache2 -V") for name in APACHE}
-        models = {name: text.split("Server MPM:")[1].split()[0] for name, text in said.items()}
-        assert models == {"apache-event": "event", "apache-prefork": "prefork"}
+        for service, model in {"apache-event": "event", "apache-prefork": "prefork"}.items():
+            said = lab.run(service, "sh", "-c", ". /etc/apache2/envvars && apache2 -V")
+            assert said.split("Server MPM:")[1].split()[0] == model
+
+    def test_compressed_responses_are_ready_made_or_made_on_the_fly(self, lab: LabStack) -> None:
+        """The same lengths for the cells of the lab, which name the two files."""
+        paths = {
+            cell.key["encoding"]: cell.settings["path"]
+            for cell in load(REPO / "labs" / LAB, "full").cells
+            if cell.tool == "wrk"
+        }
+        ready, made = (
+            ask(lab, "nginx-article", paths[encoding], Accept_Encoding="gzip")
+            for encoding in ("ready-made", "on the fly")
+        )
+        assert ready.length == PAGE.with_name("page.html.gz").stat().st_size
+        assert ready.headers["content-encoding"] == made.headers["content-encoding"] == "gzip"
+        assert made.length < 5000
+        assert "content-length" not in made.headers, "its length is not known before it is compressed"
+        assert ask(lab, "nginx-article", paths["not compressed"]).length == 5000
+
+    def test_compression_can_be_measured(self, lab: LabStack) -> None:
+        for cell in load(REPO / "labs" / LAB, "quick").cells:
+            if cell.tool == "wrk":
+                assert wrk.measure(lab, cell.settings)["requests_per_second"] > 0
+
+    @pytest.mark.parametrize("service", ["nginx-article", "nginx-today"])
+    def test_files_may_be_kept_for_long(self, lab: LabStack, service: str) -> None:
+        kept = ask(lab, service, "/page.html").headers["cache-control"]
+        assert int(kept.removeprefix("max-age=")) >= 365 * 86400
 
     @pytest.mark.parametrize(
-        ("service", "connections"), [(name, 200) for name in NGINX] + [(name, 5) for name in APACHE]
+        ("service", "connections"),
+        [*((name, 200) for name in (*NGINX, "apache-tuned")), ("apache-event", 5), ("apache-prefork", 5)],
     )
     def test_connections_are_held_and_answered(self, lab: LabStack, service: str, connections: int) -> None:
         # Apache closes after five idle seconds; the engine needs a second for a sample of the memory.
         wanted = {"connections": connections, "every": 0.5, "rounds": 6, "pause": 0.2, "response_timeout": 60}
         found = hold.measure(lab, {**settings(service), **wanted})
-        assert found["replies_per_second"] == pytest.approx(connections * 2, rel=0.3)
+        assert found["requests_per_second"] == pytest.approx(connections * 2, rel=0.3)
         assert found["memory_bytes"] > 1_000_000
+        assert found["tasks"] > 1
+        assert abs(found["process_bytes_per_connection"]) < found["memory_bytes"]
 
     def test_more_connections_than_the_server_is_configured_for_are_rejected(self, lab: LabStack) -> None:
         wanted = {"connections": 2000, "every": 1, "rounds": 1, "pause": 0.5, "response_timeout": 60}
@@ -63,7 +102,9 @@ class TestServers:
         self, lab: LabStack, service: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(sweep, "LATE", float("inf"))  # however busy this machine is
-        found = sweep.measure(lab, {**settings(service), "rate": 10, "seconds": 1, "timeout": 60})
+        found = sweep.measure(
+            lab, {**settings(service), "rate": 10, "seconds": 1, "timeout": 60, "generators": 2}
+        )
         assert found["errors"] == 0
         assert 0 < found["milliseconds"] < 60_000
         assert found["memory_bytes"] > 1_000_000

@@ -9,6 +9,8 @@ each client sends one request in `every` seconds, `rounds` times, evenly spread 
 earlier responses (an open loop): the time of a response counts from when its request was due, which avoids
 coordinated omission.
 
+The requests name `host`, or "vhost" if that is given.
+
 A connection fails if it is refused, if the server closes it, or if the response is not a 200 of `bytes` bytes
 within `response_timeout` seconds. The first failure ends the opening: the server holds only that many
 connections.
@@ -58,6 +60,7 @@ class Clients:
     path: str
     length: int
     response_timeout: float
+    vhost: str  # the Host header
     open_connections: dict[int, Connection] = field(default_factory=dict)
     waiting: dict[int, Connection] = field(default_factory=dict)  # in the order in which they became due
     milliseconds: list[float] = field(default_factory=list)
@@ -67,7 +70,7 @@ class Clients:
     def __post_init__(self) -> None:
         self.poll = select.epoll()
         self.address = socket.getaddrinfo(self.host, self.port, socket.AF_INET, socket.SOCK_STREAM)[0][4]
-        self.request = f"GET {self.path} HTTP/1.1\r\nHost: {self.host}\r\n\r\n".encode()
+        self.request = f"GET {self.path} HTTP/1.1\r\nHost: {self.vhost}\r\n\r\n".encode()
 
     def open(self, connections: int) -> None:
         """Connect and request once, as fast as the server accepts; the first failure ends it."""
@@ -198,7 +201,14 @@ class Clients:
 
 def hold(settings: dict[str, Any]) -> dict[str, Any]:
     """Open, rest, request in turn; returns the report. Times are seconds, or what their names say."""
-    clients = Clients(*(settings[name] for name in ("host", "port", "path", "bytes", "response_timeout")))
+    clients = Clients(
+        settings["host"],
+        settings["port"],
+        settings["path"],
+        settings["bytes"],
+        settings["response_timeout"],
+        settings.get("vhost", settings["host"]),
+    )
     begin = time.monotonic()
     clients.open(settings["connections"])
     opened = time.monotonic()
@@ -221,6 +231,8 @@ def hold(settings: dict[str, Any]) -> dict[str, Any]:
         if not clients.failures:
             report |= {
                 "milliseconds": statistics.mean(clients.milliseconds),
+                "lowest_milliseconds": min(clients.milliseconds),
+                "highest_milliseconds": max(clients.milliseconds),
                 "deviation_milliseconds": statistics.pstdev(clients.milliseconds),
                 "p99_milliseconds": percentile(clients.milliseconds, 99),
                 "late_milliseconds": statistics.mean(clients.late),

@@ -9,7 +9,7 @@ from bench.words import is_number
 
 CPU, MEMORY = "cpu_percent.", "memory_percent."
 GENERATOR = "generator_cpu_percent"
-RATES = ("requests_per_second", "replies_per_second")
+RATE = "requests_per_second"
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def use(lab: Lab, cell: Measured) -> Use | None:
     }
     full = max(shares | memory, key=lambda name: (shares | memory)[name])
     share = min(1.0, (shares | memory)[full])
-    rate = next((name for name in RATES if median.get(name)), "")
+    rate = RATE if median.get(RATE) else ""
     if not rate or not share:
         return Use(full, share)
     each = 1e4 / median[rate]  # per cent of a core -> microseconds a request

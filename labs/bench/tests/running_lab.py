@@ -19,10 +19,10 @@ needs_engine = pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no c
 # A film is too long to be passed on; its beginning and its hash are not.
 ASK = """
 import hashlib, http.client, json, sys
-server, port, kept, requests = json.loads(sys.argv[1])
+server, port, kept, post, requests = json.loads(sys.argv[1])
 connection = http.client.HTTPConnection(server, port, timeout=60)
 for path, headers in requests:
-    connection.request("GET", path, headers=headers)
+    connection.request("GET" if post is None else "POST", path, body=post, headers=headers)
     response = connection.getresponse()
     body = response.read()
     print(json.dumps({
@@ -47,32 +47,46 @@ class Received:
 
 
 def ask_often(
-    stack: LabStack, server: str, port: int, requests: Sequence[tuple[str, Mapping[str, str]]], kept: int = 0
+    stack: LabStack,
+    server: str,
+    port: int,
+    requests: Sequence[tuple[str, Mapping[str, str]]],
+    kept: int = 0,
+    post: str | None = None,
 ) -> list[Received]:
-    """GET requests from the generator, over one connection: each a path and its headers."""
-    arguments = json.dumps([server, port, kept, requests])
+    """Requests of the generator over one connection: each a path and its headers. A form makes them POST."""
+    arguments = json.dumps([server, port, kept, post, requests])
     printed = stack.run("generator", "python3", "-c", ASK, arguments)
     return [Received(**json.loads(line)) for line in printed.splitlines()]
 
 
-def ask(stack: LabStack, server: str, path: str, **headers: str) -> Received:
-    """One GET request. `_` in a header's name stands for `-`."""
+def ask(stack: LabStack, server: str, path: str, post: str | None = None, **headers: str) -> Received:
+    """One request. `_` in a header's name stands for `-`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    [received] = ask_often(stack, server, 8080, [(path, named)], kept=22_000)
+    if post is not None:
+        named["Content-Type"] = "application/x-www-form-urlencoded"
+    [received] = ask_often(stack, server, 8080, [(path, named)], 22_000, post)
     return received
 
 
-def check_cells(stack: LabStack, name: str) -> None:
-    """Request the URL of every cell in a lab's lab.toml; it must have the length that the cell says."""
-    cells = load(REPO / "labs" / name, "full").cells
+def check_cells(stack: LabStack, lab: str) -> None:
+    """Request the URL of every cell in a lab's lab.toml; it must have the length that the cell says.
+
+    Cells with If-None-Match must be answered with 304.
+    """
+    cells = load(REPO / "labs" / lab, "full").cells
     assert len(cells) > 10
     for cell in cells:
         settings: Mapping[str, Any] = cell.settings
-        server = settings["url"].removeprefix("http://").removesuffix(":8080")
+        url = settings.get("url") or f"http://{settings['host']}:{settings['port']}"
+        server = url.removeprefix("http://").removesuffix(":8080")
         headers = dict(line.split(": ", 1) for line in settings.get("headers", []))
-        if "host" in settings:
-            headers["Host"] = settings["host"]
-        received = ask(stack, server, settings["path"], **headers)
+        if name := settings.get("vhost" if cell.tool == "hold" else "host"):
+            headers["Host"] = name
+        received = ask(stack, server, settings["path"], settings.get("post"), **headers)
+        if "If-None-Match" in headers:
+            assert received.status == 304, cell
+            continue
         assert received.status == 200, cell
         assert received.length == settings.get("bytes", received.length), cell
         # HTTP/1.0, which ab speaks, keeps no connection without it.

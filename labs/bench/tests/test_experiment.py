@@ -1,6 +1,7 @@
 """lab.toml expands into cells: every combination once, the quick mode a part of the full one."""
 
 import itertools
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,16 @@ def test_every_lab_expands_and_has_its_pages(lab: str, mode: str) -> None:
         "## What we found",
     ]
     assert (LABS / lab / "results.md").exists()
+
+
+@pytest.mark.parametrize(
+    "published", sorted(LABS.glob("*/published.toml")), ids=lambda file: file.parent.name
+)
+def test_each_published_figure_stands_beside_a_cell(published: Path) -> None:
+    """But for those that were measured from elsewhere, over a line that no lab has."""
+    cells = [cell.key for cell in load(published.parent, "full").cells]
+    for entry in tomllib.loads(published.read_text())["cell"]:
+        assert entry["key"] in cells or "from" in entry["key"], entry
 
 
 def test_a_syntax_error_names_its_file(tmp_path: Path) -> None:

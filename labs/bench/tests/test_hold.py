@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from bench.lab_stack import LabStack, Problem
+from bench.lab_stack import LabStack, Problem, Usage
 from bench.memory import Memory
 from bench.programs import hold_connections
 from bench.programs.hold_connections import hold
@@ -28,6 +28,7 @@ class Server(Origin):
     """Sends the parts of the next response one by one; an empty part closes the connection."""
 
     def __init__(self) -> None:
+        self.host = "127.0.0.1"  # that every request must name
         self.responses: list[list[bytes]] = []  # of the next requests; further ones get GOOD
         self.lock = threading.Lock()
         self.requested = 0
@@ -38,7 +39,7 @@ class Server(Origin):
     def serve(self, connection: socket.socket, number: int) -> None:
         connection.settimeout(self.idle_timeout)
         while request := connection.recv(4096):
-            assert request.startswith(b"GET /file HTTP/1.1\r\nHost: 127.0.0.1\r\n"), request
+            assert request == f"GET /file HTTP/1.1\r\nHost: {self.host}\r\n\r\n".encode()
             with self.lock:
                 self.requested += 1
                 parts = self.responses.pop(0) if self.responses else [GOOD]
@@ -84,6 +85,12 @@ def test_every_connection_is_held_and_carries_its_requests_on_schedule(
     assert begin <= report["held_from"] <= report["held_until"] - 0.45, "at rest, and during the requests"
     assert report["requesting_seconds"] >= 2 * 0.2 - 0.02, "on schedule, the last one at its end"
     assert 0 < report["milliseconds"] < report["p99_milliseconds"] + report["deviation_milliseconds"]
+    assert 0 < report["lowest_milliseconds"] < report["milliseconds"] < report["highest_milliseconds"]
+
+
+def test_the_requests_can_name_another_host(server: Server) -> None:
+    server.host = "www.example.com"
+    assert hold(settings(server, vhost="www.example.com"))["failures"] == {}
 
 
 def test_a_response_in_pieces_is_one_response(server: Server) -> None:
@@ -178,6 +185,8 @@ REPORT = {
     "requesting_seconds": 5.0,
     "generator_cpu_percent": 3.0,
     "milliseconds": 1.5,
+    "lowest_milliseconds": 0.2,
+    "highest_milliseconds": 9.0,
     "deviation_milliseconds": 0.5,
     "p99_milliseconds": 4.0,
     "late_milliseconds": 0.1,
@@ -186,21 +195,28 @@ REPORT = {
 }
 
 
+def usage(memory_bytes: int, process_bytes: int = 0, tasks: int = 1) -> Usage:
+    return Usage(0.0, memory_bytes, 10**9, process_bytes, tasks)
+
+
 def test_memory_per_connection_is_the_median_held_minus_that_before() -> None:
-    found = tool.metrics(REPORT, 100, before=1_000_000, held=[1_050_000, 1_060_000, 9_000_000])
+    held = [usage(1_050_000, 520_000, 8), usage(1_060_000, 530_000, 9), usage(9_000_000, 8_000_000, 99)]
+    found = tool.metrics(REPORT, 100, before=usage(1_000_000, 500_000), held=held)
     assert found["bytes_per_connection"] == 600
+    assert found["process_bytes_per_connection"] == 300
     assert found["memory_bytes"] == 1_060_000
-    assert found["replies_per_second"] == 40
+    assert found["tasks"] == 9
+    assert found["requests_per_second"] == 40
 
 
 def test_failed_connections_reject_the_measurement() -> None:
     with pytest.raises(Problem, match=r"^3 of 100 held connections failed: reset \(2\); status 503 \(1\)$"):
-        tool.metrics({**REPORT, "failures": {"reset": 2, "status 503": 1}}, 100, 0, [1])
+        tool.metrics({**REPORT, "failures": {"reset": 2, "status 503": 1}}, 100, usage(0), [usage(1)])
     opening = {"held": 33, "failures": {"no response within 5 s": 67}}
     with pytest.raises(Problem, match=r"^33 of 100 connections held, then: no response within 5 s \(67\)$"):
-        tool.metrics(opening, 100, 0, [1])
+        tool.metrics(opening, 100, usage(0), [usage(1)])
     with pytest.raises(Problem, match="reported no memory"):
-        tool.metrics(REPORT, 100, 0, [])
+        tool.metrics(REPORT, 100, usage(0), [])
 
 
 class Growing:
@@ -209,11 +225,11 @@ class Growing:
     def __init__(self, broken: bool = False) -> None:
         self.bytes, self.broken = 0, broken
 
-    def memory_bytes(self, service: str) -> int:
+    def usage(self, services: list[str]) -> dict[str, Usage]:
         if self.broken:
             raise OSError("no such container")
         self.bytes = min(self.bytes + 1_000_000, 10_000_000)
-        return self.bytes
+        return dict.fromkeys(services, usage(self.bytes))
 
 
 def growing(broken: bool = False) -> LabStack:
@@ -222,21 +238,22 @@ def growing(broken: bool = False) -> LabStack:
 
 def test_the_memory_before_is_read_once_it_is_stable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tool, "PAUSE", 0.0)
-    assert tool.stable_memory(growing(), "nginx") == 10_000_000
+    assert tool.settled(growing(), "nginx").memory_bytes == 10_000_000
     monkeypatch.setattr(tool, "SETTLED", 0.0)
     with pytest.raises(Problem, match="does not become stable"):
-        tool.stable_memory(growing(), "nginx")
+        tool.settled(growing(), "nginx")
 
 
 def test_memory_is_sampled_while_a_load_runs() -> None:
     begin = time.time()
     with Memory(growing(), "nginx") as memory:
         wait_until(lambda: len(memory.samples) >= 4, within=60)
-    assert [size for _, size in memory.samples][:4] == [1_000_000, 2_000_000, 3_000_000, 4_000_000]
-    assert memory.highest() == max(size for _, size in memory.samples)
+    sizes = [usage.memory_bytes for _, usage in memory.samples]
+    assert sizes[:4] == [1_000_000, 2_000_000, 3_000_000, 4_000_000]
+    assert memory.highest() == max(sizes)
     first, second, third = (moment for moment, _ in memory.samples[:3])
     assert begin <= first
-    assert memory.between(second, third) == [2_000_000, 3_000_000]
+    assert [usage.memory_bytes for usage in memory.between(second, third)] == [2_000_000, 3_000_000]
     assert memory.between(first - 2, first - 1) == []
 
 

@@ -20,13 +20,17 @@ from bench.results import Results
 
 @dataclass
 class Busy:
-    """A stack in which every measurement costs nginx half a second of CPU and leaves it 30 of 100 bytes."""
+    """A stack in which every measurement costs nginx half a second of CPU and leaves it 30 of 100 bytes.
+
+    It costs the generator a quarter of a second.
+    """
 
     seconds: float = 0.0
 
     def usage(self, services: Sequence[str]) -> dict[str, Usage]:
         return {
-            name: Usage(self.seconds, 30, 100) if name == "nginx" else Usage(0.0, 0, 100) for name in services
+            name: Usage(self.seconds, 30, 100) if name == "nginx" else Usage(self.seconds / 2, 0, 100)
+            for name in services
         }
 
 
@@ -94,15 +98,18 @@ def test_warm_up_then_round_by_round(tmp_path: Path) -> None:
     assert [cell.median["rps"] for cell in results.cells] == [0, 1, 2]
 
 
-def test_cpu_and_memory_of_each_service_are_noted(tmp_path: Path) -> None:
+def test_cpu_and_memory_of_each_service_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("psutil.cpu_percent", lambda: 80.0)
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
     lab = experiment()
     results = empty(lab)
     run(lab, results, tmp_path / "x.json", Tool())
     assert [cell.median["cpu_percent.nginx"] for cell in results.cells] == [25, 25, 25]
-    assert results.cells[0].median["cpu_percent.generator"] == 0
+    assert results.cells[0].median["cpu_percent.generator"] == 12.5
     assert results.cells[0].median["memory_percent.nginx"] == 30
-    assert results.cells[0].median["cpu_milliseconds_per_request"] == 5
-    assert 0 <= results.cells[0].median["system_cpu_percent"] <= 100
+    assert results.cells[0].median["cpu_milliseconds_per_request"] == 7.5
+    assert results.cells[0].median["system_cpu_percent"] == 80
+    assert results.cells[0].median["system_without_generator_cpu_percent"] == 80 - 12.5 / 4
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -1,12 +1,14 @@
 """What the tools read from the reports of ab, wrk and httperf, and which measurements they reject."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from bench.lab_stack import LabStack, Problem
+from bench.lab_stack import LabStack, Problem, Usage
 from bench.percentile import percentile
 from bench.tools import ab, sweep, wrk
 
@@ -25,9 +27,9 @@ class Generator:
         self.commands.append(command)
         return self.reports.pop(0)
 
-    def memory_bytes(self, service: str) -> int:
-        assert service == "nginx-today"
-        return 3_000_000
+    def usage(self, services: list[str]) -> dict[str, Usage]:
+        assert services == ["nginx-today"]
+        return {"nginx-today": Usage(0.0, 3_000_000, 10**9)}
 
     @property
     def stack(self) -> LabStack:
@@ -45,8 +47,8 @@ def test_the_programs_that_the_tools_start_exist() -> None:
     folder = Path(ab.__file__).parents[1]
     sources = "".join(file.read_text() for file in folder.glob("tools/*.py"))
     named = set(re.findall(r"programs[./](\w+)\b", sources))
-    assert named >= {"hold_connections", "fan_out", "chat"}
-    assert all((folder / "programs" / f"{name}.py").exists() for name in named)
+    assert named >= {"hold_connections", "fan_out", "chat", "in_turn"}
+    assert all(list(folder.glob(f"programs/{name}.*")) for name in named)
 
 
 # --- ab
@@ -133,13 +135,16 @@ def test_percentiles_that_ab_cannot_know_are_left_out() -> None:
 
 
 def test_the_command_line_of_ab() -> None:
-    generator = Generator(*[f"{FIRST}=== measured\n{MEASURED}"] * 2)
+    generator = Generator(*[f"{FIRST}=== measured\n{MEASURED}"] * 3)
     ab.measure(generator.stack, LOAD)
     more = {"host": "upstage.localhost", "keepalive": True, "headers": ["Cookie: a=b"]}
     ab.measure(generator.stack, {**LOAD, **more})
-    first, second = generator.commands
-    assert first[3:] == ("ab", "50000", "1", "25", "http://nginx:8000/media/bench/small.swf")
-    assert second[7:-1] == ("-k", "-H", "Cookie: a=b", "-H", "Host: upstage.localhost")
+    ab.measure(generator.stack, {**LOAD, "post": "q=CMS"})
+    first, second, third = generator.commands
+    assert first[3:] == ("ab", "50000", "1", "25", "", "http://nginx:8000/media/bench/small.swf")
+    assert second[8:-1] == ("-k", "-H", "Cookie: a=b", "-H", "Host: upstage.localhost")
+    assert third[7] == "q=CMS"
+    assert third[8:-1] == ("-p", "/tmp/ab.body", "-T", "application/x-www-form-urlencoded")
 
 
 # --- wrk
@@ -170,6 +175,20 @@ def test_the_report_of_wrk() -> None:
     assert wrk.metrics(WRK.replace("1.15s", "1.50m"))["seconds"] == 90
 
 
+def test_wrk_requests_a_page_and_its_elements_in_turn() -> None:
+    generator = Generator(WRK, WRK)
+    load = {**LOAD, "host": "www.example.com", "path": "/index.php", "seconds": 0.3}
+    found = wrk.measure(generator.stack, {**load, "elements": 3, "element": "/thumbnail.svg?"})
+    assert found["pages_per_second"] == pytest.approx(200)
+    assert "pages_per_second" not in wrk.measure(generator.stack, load)
+    page, single = generator.commands
+    assert page[4:8] == ("-c", "25", "-d", "1s")
+    paths = ("/index.php", "/thumbnail.svg?1", "/thumbnail.svg?2", "/thumbnail.svg?3")
+    assert page[-8:] == ("-s", wrk.IN_TURN, "http://nginx:8000/index.php", "--", *paths)
+    assert single[-1] == "http://nginx:8000/index.php"
+    assert "-s" not in single
+
+
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
@@ -195,37 +214,58 @@ RATE: dict[str, Any] = {
     "rate": 200,
     "seconds": 1,
     "timeout": 2,
+    "generators": 1,
 }
 
 
 def captured(name: str) -> str:
-    return (CAPTURED / f"httperf-{name}.txt").read_text()
+    """The report of a process, as the script prints it."""
+    return "=== report\n" + (CAPTURED / f"httperf-{name}.txt").read_text()
 
 
 def test_the_report_of_httperf() -> None:
     found = sweep.metrics(captured("answered"), rate=200, due=200, expected=5000)
     assert found == {
         "seconds": 0.997,
-        "replies_per_second": pytest.approx(200.6, abs=0.01),
+        "requests_per_second": pytest.approx(200.6, abs=0.01),
         "errors": 0,
         "saturated": 0,
         "connections_at_once": 8,
         "late_milliseconds": pytest.approx(20),  # four at once, 5 ms apart
         "httperf_cpu_percent": 40.8,
+        "lowest_milliseconds": 0.1,
         "milliseconds": 3.4,
-        "deviation_milliseconds": 6.3,
+        "highest_milliseconds": 31.6,
+        "deviation_milliseconds": pytest.approx(6.3),
         "p99_milliseconds": pytest.approx(
             30, abs=0.05
         ),  # the third of 200 from the end lies between 29 and 30
     }
-    durations = sweep.durations(captured("answered"))
+    durations = sweep.Report.read(captured("answered")).durations
     assert (len(durations), durations.count(1), max(durations)) == (200, 129, 32)
+
+
+def test_the_reports_of_several_processes_are_merged() -> None:
+    found = sweep.metrics(captured("answered") + captured("impatient"), rate=3000, due=1500, expected=5000)
+    assert found["errors"] == 3000 - 200 - 1416
+    assert found["requests_per_second"] == pytest.approx((200 + 1416) / 0.997), "until the last has ended"
+    assert (found["lowest_milliseconds"], found["highest_milliseconds"]) == (0.1, 31.6)
+    assert found["milliseconds"] == pytest.approx((200 * 3.4 + 1416 * 1.4) / 1616)
+    # The squares of both, around the common mean.
+    squares = (200 * (6.3**2 + 3.4**2) + 1416 * (2.0**2 + 1.4**2)) / 1616
+    assert found["deviation_milliseconds"] == pytest.approx((squares - found["milliseconds"] ** 2) ** 0.5)
+    assert found["late_milliseconds"] == pytest.approx(51 / 3), "of the later one"
+    assert found["saturated"] == 1
+    with pytest.raises(sweep.Late, match="195 ms late"):
+        sweep.metrics(captured("answered") + captured("starved"), rate=200, due=200, expected=5000)
+    one_of_two = sweep.metrics(captured("refused") + captured("answered"), rate=200, due=200, expected=5000)
+    assert (one_of_two["errors"], one_of_two["milliseconds"]) == (200, 3.4)
 
 
 def test_unanswered_connections_are_errors() -> None:
     found = sweep.metrics(captured("impatient"), rate=3000, due=1500, expected=5000)
     assert (found["errors"], found["saturated"]) == (84, 1)
-    assert found["replies_per_second"] == pytest.approx(1416 / 0.513)
+    assert found["requests_per_second"] == pytest.approx(1416 / 0.513)
     # Connections that httperf could not open for want of file descriptors: it does not count them itself.
     assert sweep.metrics(captured("answered"), rate=200, due=300, expected=5000)["errors"] == 100
 
@@ -253,7 +293,7 @@ def test_a_late_generator_is_the_bottleneck() -> None:
         (captured("refused"), "none of 100 connections was answered"),
         (captured("404"), "none of 100 connections was answered"),
         (captured("answered").replace("content 5000", "content 335"), "335 bytes instead of 5000"),
-        ("Requests per second: 1000", "httperf did not print"),
+        ("=== report\nRequests per second: 1000", "httperf did not print"),
         (captured("answered").replace(".5 ", " "), "no histogram"),
     ],
 )
@@ -263,11 +303,32 @@ def test_a_sweep_without_good_responses_is_rejected(printed: str, reason: str) -
 
 
 def test_every_connection_carries_one_request_and_the_server_closes() -> None:
-    options = sweep.options({**RATE, "rate": 2500, "seconds": 0.3})
-    assert "--rate=2500" in options
-    assert "--num-conns=750" in options
-    assert r"--add-header=Connection: close\n" in options
-    assert not [option for option in options if option.startswith("--num-calls")]
+    generator = Generator(captured("answered") * 2)
+    sweep.measure(generator.stack, {**RATE, "rate": 5000, "seconds": 0.3, "generators": 2})
+    [command] = generator.commands
+    assert command[3:5] == ("sweep", "2")
+    assert "--rate=2500" in command
+    assert "--num-conns=750" in command
+    assert r"--add-header=Connection: close\n" in command
+    assert not [option for option in command if option.startswith("--num-calls")]
+
+
+def test_a_process_of_the_sweep_that_fails_is_named(tmp_path: Path) -> None:
+    """The script itself, with a program in httperf's place that fails for one address of two."""
+    fake = tmp_path / "httperf"
+    fake.write_text(
+        '#!/bin/sh\necho "$*"\n[ "$1" != bad ] || { echo first >&2; echo no such host >&2; exit 1; }\n'
+    )
+    fake.chmod(0o755)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = ["bash", "-c", sweep.SCRIPT.replace("/tmp/", f"{tmp_path}/"), "sweep", *arguments]
+        path = f"{tmp_path}:{os.environ['PATH']}"
+        return subprocess.run(command, env={"PATH": path}, capture_output=True, text=True)
+
+    assert run("2", "good", "x").stdout == "=== report\ngood x\n" * 2
+    failed = run("2", "bad")
+    assert (failed.returncode, failed.stderr) == (1, "no such host\n")
 
 
 def test_a_late_generator_tries_again_up_to_a_limit() -> None:

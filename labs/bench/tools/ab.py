@@ -1,8 +1,8 @@
 """ab, the tool of three of the four articles: one URL, each client sends its next request after a response.
 
 Settings: `url` and `path`; `host`, the Host header if it is not the URL's; `headers`, a list of further
-lines; `clients`; `keepalive`; `requests`; `seconds`, an earlier end; `bytes`, the required length of a
-response.
+lines; `post`, the form to send, which makes it a POST; `clients`; `keepalive`; `requests`; `seconds`, an
+earlier end; `bytes`, the required length of a response.
 """
 
 import re
@@ -15,10 +15,11 @@ from bench.lab_stack import LabStack, Problem
 SCRIPT = r"""
 exec 2>&1
 set -e
-ab -q -n 1 "${@:4}"
+echo -n "$4" >/tmp/ab.body
+ab -q -n 1 "${@:5}"
 echo "=== measured"
 TIMEFORMAT="Generator: %U %S"
-time ab -q -t "$2" -n "$1" -c "$3" -e /tmp/ab.csv "${@:4}"
+time ab -q -t "$2" -n "$1" -c "$3" -e /tmp/ab.csv "${@:5}"
 cat /tmp/ab.csv
 """
 
@@ -26,7 +27,8 @@ cat /tmp/ab.csv
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     """Load one URL. Problem if a request fails, or a response is no 2xx or differs in length."""
     numbers = [str(settings[name]) for name in ("requests", "seconds", "clients")]
-    printed = stack.run("generator", "bash", "-c", SCRIPT, "ab", *numbers, *options(settings))
+    form = settings.get("post", "")
+    printed = stack.run("generator", "bash", "-c", SCRIPT, "ab", *numbers, form, *options(settings))
     return metrics(printed, settings.get("bytes"))
 
 
@@ -38,6 +40,7 @@ def options(settings: Mapping[str, Any]) -> list[str]:
     return [
         *(["-k"] if settings["keepalive"] else []),
         *(word for line in headers for word in ("-H", line)),
+        *(["-p", "/tmp/ab.body", "-T", "application/x-www-form-urlencoded"] if "post" in settings else []),
         settings["url"] + settings.get("path", ""),
     ]
 

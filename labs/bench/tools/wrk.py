@@ -1,9 +1,13 @@
-"""wrk, where the client must speak HTTP/1.1: nginx compresses nothing for ab, which speaks HTTP/1.0.
+"""wrk, where the client must speak HTTP/1.1, or request more than one URL.
 
-Settings: `url` and `path`; `host`, the Host header; `clients`; `keepalive`; `seconds`; `headers`, a list of
-lines.
+nginx compresses nothing for ab, which speaks HTTP/1.0.
+
+Settings: `url` and `path`; `host`, the Host header; `clients`; `keepalive`; `seconds`, rounded up to whole
+ones; `headers`, a list of lines. For a page and its files: `elements`, how many, and `element`, their path,
+to which a number is added; wrk requests all in turn, each as often as the page.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -16,6 +20,7 @@ exec 2>&1
 TIMEFORMAT="Generator: %U %S"
 time wrk -t 1 --latency "$@"
 """
+IN_TURN = "/labs/bench/programs/in_turn.lua"
 PER_UNIT = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 
 
@@ -24,13 +29,19 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     headers = [f"Host: {settings['host']}", *settings.get("headers", [])]
     if not settings["keepalive"]:
         headers.append("Connection: close")
+    elements = [f"{settings['element']}{number}" for number in range(1, settings.get("elements", 0) + 1)]
     printed = stack.run(
         *("generator", "bash", "-c", SCRIPT, "wrk"),
-        *("-c", str(settings["clients"]), "-d", f"{settings['seconds']}s"),
+        *("-c", str(settings["clients"]), "-d", f"{math.ceil(settings['seconds'])}s"),
         *(word for line in headers for word in ("-H", line)),
+        *(["-s", IN_TURN] if elements else []),
         settings["url"] + settings["path"],
+        *(["--", settings["path"], *elements] if elements else []),
     )
-    return metrics(printed)
+    figures = metrics(printed)
+    if elements:
+        figures["pages_per_second"] = figures["requests_per_second"] / (1 + len(elements))
+    return figures
 
 
 def metrics(printed: str) -> dict[str, float]:

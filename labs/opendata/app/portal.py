@@ -2,22 +2,37 @@
 
 Nothing here sleeps. Each request counts the whole catalogue again, because the application does not keep the
 sums. So the size of the catalogue, OPENDATA_RECORDS, determines the cost of a page.
+
+Its requests are those of the log in the article: the front page, the search, POST /results/KEY and GET
+/facet/kind/KEY for what the search found, and files such as /gen/portal.js?HASH, which browsers revalidate.
+In 2014 the key was a hash of the query, which the portal remembered; here it is the query itself in
+hexadecimal.
 """
 
+import hashlib
 import html
+import json
 import os
 import random
 import sqlite3
 from collections.abc import Callable, Iterable
 from http.cookies import SimpleCookie
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 RECORDS = int(os.environ["OPENDATA_RECORDS"])
 PAGE_BYTES = 9_231  # as ab saw the front page in the article
+FORM_BYTES = 1_000  # more than any form here has
+TYPES = {".css": "text/css", ".js": "text/javascript"}
+ORDERS = {"newest": "year DESC, id DESC", "largest": "bytes DESC"}
+FILES = {file.name: file.read_bytes() for file in sorted(Path(__file__).with_name("gen").iterdir())}
+# The first digits of a file's hash: its ETag, and the query of its URL, so that changed files have new URLs.
+HASHES = {name: hashlib.sha256(content).hexdigest()[:8] for name, content in FILES.items()}
 
 Environ = dict[str, Any]
 Row = tuple[Any, ...]
+Reply = tuple[str, list[tuple[str, str]], bytes]  # status, headers, body
 
 
 def catalogue(records: int) -> sqlite3.Connection:
@@ -47,25 +62,47 @@ CATALOGUE = catalogue(RECORDS)
 
 
 def application(environ: Environ, start_response: Callable[..., object]) -> Iterable[bytes]:
-    """The front page and the search. Each response sets a cookie, as the portal's framework did."""
+    """Every response sets a cookie, as the portal's framework did."""
     cookies = SimpleCookie(environ.get("HTTP_COOKIE", ""))
     searches = cookies["searches"].value if "searches" in cookies else "0"
     searches = searches if searches.isdecimal() else "0"
-    status = "200 OK"
-    if environ["PATH_INFO"] == "/":
-        body = front_page()
-    elif environ["PATH_INFO"] == "/search":
+    if environ["PATH_INFO"] == "/search":
         searches = str(int(searches) + 1)
-        body = search_page(parse_qs(environ["QUERY_STRING"]).get("q", [""])[0], searches)
-    else:
-        status, body = "404 Not Found", page("Not found", "<p>There is no such page here.</p>")
-    headers = [
-        ("Content-Type", "text/html; charset=utf-8"),
-        ("Content-Length", str(len(body))),
-        ("Set-Cookie", f"searches={searches}; Path=/; HttpOnly"),
-    ]
-    start_response(status, headers)
+    status, headers, body = respond(environ, searches)
+    start_response(status, [*headers, ("Set-Cookie", f"searches={searches}; Path=/; HttpOnly")])
     return [body]
+
+
+def respond(environ: Environ, searches: str) -> Reply:
+    """The response to a client whose cookie counts so many searches."""
+    path, name = environ["PATH_INFO"], environ["PATH_INFO"].rpartition("/")[2]
+    if path == "/":
+        return reply("text/html; charset=utf-8", front_page())
+    if path == "/search":
+        words = parse_qs(environ["QUERY_STRING"]).get("q", [""])[0]
+        return reply("text/html; charset=utf-8", search_page(words, searches))
+    if path == f"/gen/{name}" and name in FILES:
+        etag = ("ETag", f'"{HASHES[name]}"')
+        if environ.get("HTTP_IF_NONE_MATCH") == etag[1]:
+            return "304 Not Modified", [etag], b""
+        return reply(TYPES[Path(name).suffix], FILES[name], etag)
+    try:
+        words = bytes.fromhex(name).decode()
+    except ValueError:
+        words = ""
+    if path == f"/results/{name}" and words and environ["REQUEST_METHOD"] == "POST":
+        length = int(environ.get("CONTENT_LENGTH") or 0)
+        form = parse_qs(environ["wsgi.input"].read(min(length, FORM_BYTES)).decode("latin-1"))
+        return reply("text/html; charset=utf-8", results(words, form.get("order", ["newest"])[0]))
+    if path == f"/facet/kind/{name}" and words:
+        return reply("application/json", facet(words))
+    missing = page("Not found", "<p>There is no such page here.</p>")
+    return reply("text/html; charset=utf-8", missing, status="404 Not Found")
+
+
+def reply(kind: str, body: bytes, *headers: tuple[str, str], status: str = "200 OK") -> Reply:
+    """A response with a body."""
+    return status, [("Content-Type", kind), ("Content-Length", str(len(body))), *headers], body
 
 
 def front_page() -> bytes:
@@ -97,6 +134,22 @@ def search_page(words: str, searches: str) -> bytes:
     )
 
 
+def results(words: str, order: str) -> bytes:
+    """Up to five hundred of the records with these words in their title, as a part of a page."""
+    found = rows(
+        "SELECT title, year, bytes / 1000000000 FROM record WHERE title LIKE ?"
+        f" ORDER BY {ORDERS.get(order, ORDERS['newest'])} LIMIT 500",
+        f"%{words}%",
+    )
+    return table(("title", "year", "GB"), found).encode()
+
+
+def facet(words: str) -> bytes:
+    """How many of these records there are of each kind."""
+    query = "SELECT kind, count(*) FROM record WHERE title LIKE ? GROUP BY kind"
+    return json.dumps(dict(rows(query, f"%{words}%"))).encode()
+
+
 def rows(query: str, *values: str) -> list[Row]:
     """The result of a query."""
     return CATALOGUE.execute(query, values).fetchall()
@@ -115,5 +168,7 @@ def page(title: str, content: str) -> bytes:
     """A whole page."""
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{title}</title>\n'
+        f'<link rel="stylesheet" href="/gen/portal.css?{HASHES["portal.css"]}">\n'
+        f'<script src="/gen/portal.js?{HASHES["portal.js"]}"></script>\n'
         f'<h1>{title}</h1>\n<form action="/search"><input name="q"><button>Search</button></form>\n{content}'
     ).encode()
