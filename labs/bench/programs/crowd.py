@@ -3,8 +3,9 @@
     python3 -m bench.programs.crowd '{"host": "upstage.localhost", "address": "nginx", "port": 8000,
         "path": "/stages/demo", "clients": 200}'
 
-Every client connects first; then all requests are sent, before any response is read. Reports how many responses
-had which status, and the milliseconds from the requests to the end of the first and of the last response.
+Every client connects first; then all requests are sent, before any response is read. Reports how many
+responses had which status, and the milliseconds from the requests to the end of the first and of the last
+response.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """A crowd asks for one page in the same instant, while the origin needs a moment: how many requests reach it?
 
-The origin's container is paused, so that no request is answered before the last one has arrived, and the count does
-not depend on how fast either side is. The page is `path` with a query of its own each time.
+The origin's container is paused, so that no request is answered before the last one has arrived: the count
+does not depend on how fast either side is. The page is `path` with a query of its own each time.
 
 Settings: `url`, `host`, `path`; `clients`, the size of the crowd; `standstill`, how many seconds the
 origin is paused; `copy`: "expired", the page was cached a moment ago and its lifetime is over, or "none";

@@ -1,7 +1,7 @@
 """The origin is down: what does a client get?
 
-Three requests: for a file whose cached copy is fresh, for a page whose copy has expired, and for a page of which there
-is no copy. Each metric `..._status` is the status of a response.
+Three requests: for a file whose cached copy is fresh, for a page whose copy has expired, and for a page of
+which there is no copy. Each metric `..._status` is the status of a response; 0: there was none.
 
 Settings: `url`, `host`; `file`, the path of the file; `path`, of the page; `lifetime`, of the page, in
 seconds; `down`: false leaves the origin running.

@@ -21,7 +21,7 @@ BYTES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Load one URL. Problem if a request fails, is answered by neither 2xx nor 3xx, or if a response is too short."""
+    """Load one URL. Problem if a request fails, or is not answered by 2xx or 3xx, or by too few bytes."""
     headers = [f"Host: {settings['host']}", *settings.get("headers", [])]
     if not settings["keepalive"]:
         headers.append("Connection: close")
