@@ -14,7 +14,7 @@ import json
 import subprocess
 import sys
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 QUEUE = 1000  # pieces of 64 kB on the way
 
@@ -22,7 +22,7 @@ QUEUE = 1000  # pieces of 64 kB on the way
 async def carry(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, delay: float, handshake: float = 0.0
 ) -> None:
-    """Copy one direction of a TCP connection, `delay` seconds late; the first bytes wait for `handshake`, too."""
+    """Copy one direction of a TCP connection, `delay` seconds late, its first bytes `handshake` later."""
     loop = asyncio.get_running_loop()
     on_the_way: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(QUEUE)
     connected = loop.time() + handshake
@@ -66,8 +66,7 @@ class Late(asyncio.DatagramProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
-        assert isinstance(transport, asyncio.DatagramTransport)
-        self.transport = transport
+        self.transport = cast(asyncio.DatagramTransport, transport)
 
     def pass_on(self, to: asyncio.DatagramTransport, data: bytes, address: Any = None) -> None:
         """Send later."""
