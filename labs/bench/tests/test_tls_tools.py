@@ -66,6 +66,25 @@ def test_a_run_of_h2load_with_failures_is_rejected(old: str, new: str, reason: s
         h2load.metrics(H2LOAD.replace(old, new), 75_000)
 
 
+def test_a_run_of_h2load_that_never_ends_is_repeated() -> None:
+    generator = Generator(H2LOAD)
+    hanging = [Problem("timeout")] * 2
+
+    def run(service: str, *command: str) -> str:
+        if hanging:
+            raise hanging.pop()
+        return Generator.run(generator, service, *command)
+
+    generator.run = run  # type: ignore[method-assign]
+    load: dict[str, Any] = {"host": "a.example", "path": "/", "tls": "nginx:8443", "alpn": ["h2", "http/1.1"]}
+    load |= {"clients": 25, "streams": 1, "seconds": 4}
+    assert h2load.measure(generator.stack, load)["requests"] == 1600
+    assert "--alpn-list=h2,http/1.1" in generator.commands[0]
+    hanging += [Problem("timeout")] * 3
+    with pytest.raises(Problem, match="timeout"):
+        h2load.measure(generator.stack, load)
+
+
 # --- curl
 
 CURL: dict[str, Any] = {

@@ -3,7 +3,8 @@
 With HTTP/1.1 it opens a connection for each request in progress; with HTTP/2 and HTTP/3 all share one.
 
 Settings: `url` and `path`; `http`, curl's option for the version; `version`, the one that must result;
-`clients`, the requests in progress; `requests`; `bytes`, the length of each response.
+`clients`, the requests in progress; `requests`; `bytes`, the length of each response; `options`, further
+options of curl.
 """
 
 import re
@@ -16,7 +17,7 @@ from bench.lab_stack import LabStack, Problem
 # TIMEFORMAT: the time of the whole run, and the CPU seconds of curl.
 SCRIPT = r"""
 TIMEFORMAT="Took: %R %U %S"
-time curl -sk -Z --parallel-max "$1" "$2" -o /dev/null -w "$3" "$4" 2>/dev/null
+time curl -sk -Z "$@" -o /dev/null 2>/dev/null
 """
 
 WRITE_OUT = "%{http_version} %{http_code} %{size_download}\\n"
@@ -27,7 +28,8 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     url = f"{settings['url']}{settings['path']}?[1-{settings['requests']}]"
     printed = stack.run(
         *("generator", "bash", "-c", f"{{ {SCRIPT} }} 2>&1", "curl"),
-        *(str(settings["clients"]), settings["http"], WRITE_OUT, url),
+        *("--parallel-max", str(settings["clients"]), settings["http"], *settings.get("options", [])),
+        *("-w", WRITE_OUT, url),
     )
     return metrics(printed, settings)
 
