@@ -104,6 +104,8 @@ def table(results: Results) -> Table:
     for cell in results.cells:
         if cell.problem:
             figures = ["rejected", "", "", ""]
+        elif results.primary not in cell.median:
+            figures = [words.NOTHING, "", "", ""]  # its primary metric is a different one
         else:
             factor = results.factor(cell)
             values = [cell.median[results.primary], *cell.spread[results.primary]]

@@ -15,14 +15,18 @@ REQUIRED = {"title", "tool", "services", "repetitions", "primary", "cells"}
 OPTIONAL = {"prepare", "prepare_in", "baseline", "settings", "warm_up", "versions"}
 REPORT = {"order", "one_core", "meanings", "headlines", "exhibits"}  # read by report/reading.py
 RESERVED = REQUIRED | OPTIONAL | REPORT
-NO_KEYS = {"quick", "tool"}  # in a block of cells
+NO_KEYS = {"quick", "tool", "primary"}  # in a block of cells
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One thing to measure: `key` identifies it, `settings` are the tool's arguments."""
+    """One thing to measure: `key` identifies it, `settings` are the tool's arguments.
+
+    `primary` is the metric that it must have.
+    """
 
     tool: str
+    primary: str
     key: Mapping[str, Scalar]
     settings: Table
 
@@ -77,7 +81,12 @@ def expand(lab: str, document: Table, mode: str) -> Experiment:
     if "generator" not in document["services"]:
         raise ValueError("services: the generator is missing")
     cells = [
-        Cell(block.get("tool", document["tool"]), key, settings(document, key))
+        Cell(
+            block.get("tool", document["tool"]),
+            block.get("primary", document["primary"]),
+            key,
+            settings(document, key),
+        )
         for block in blocks
         for key in product(block, mode)
     ]

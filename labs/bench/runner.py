@@ -101,7 +101,10 @@ class Meter:
     def read(self) -> tuple[dict[str, float], dict[str, Usage]]:
         """CPU seconds since the last reading, and this reading. Run one measurement between two."""
         earlier, self.last = self.last, self.stack.usage(self.services)
-        spent = {name: self.last[name].cpu_seconds - earlier[name].cpu_seconds for name in self.services}
+        spent = {}
+        for name, now in self.last.items():
+            seconds, before = now.cpu_seconds, earlier[name].cpu_seconds
+            spent[name] = seconds - before if seconds >= before else seconds  # restarted: counts from zero
         return spent, self.last
 
 
@@ -110,8 +113,8 @@ def sample(experiment: Experiment, stack: LabStack, tool: Tool, cell: Cell, mete
     psutil.cpu_percent()  # the next call returns the mean since this one
     begin = time.monotonic()
     metrics = tool.measure(stack, cell.settings)
-    if experiment.primary not in metrics:
-        raise Problem(f"the tool {cell.tool} does not measure {experiment.primary}")
+    if cell.primary not in metrics:
+        raise Problem(f"the tool {cell.tool} does not measure {cell.primary}")
     seconds = metrics.get("seconds", time.monotonic() - begin)
     metrics["system_cpu_percent"] = psutil.cpu_percent()
     spent, usage = meter.read()
@@ -121,9 +124,15 @@ def sample(experiment: Experiment, stack: LabStack, tool: Tool, cell: Cell, mete
     for service in experiment.services:
         metrics[f"cpu_percent.{service}"] = spent[service] / seconds * 100
         metrics[f"memory_percent.{service}"] = usage[service].memory_bytes / usage[service].memory_limit * 100
-    # The figure that hardly changes when other programs use a part of the machine.
+    servers: Sequence[str] = cell.settings.get("servers", [])
+    if servers:
+        metrics["server_memory_bytes"] = sum(usage[name].memory_bytes for name in servers)
+    # The figures that hardly change when other programs use a part of the machine.
     if "requests" in metrics:
         metrics["cpu_milliseconds_per_request"] = sum(spent.values()) / metrics["requests"] * 1000
+        if servers:
+            spent_there = sum(spent[name] for name in servers)
+            metrics["server_cpu_microseconds_per_request"] = spent_there / metrics["requests"] * 1e6
     return metrics
 
 

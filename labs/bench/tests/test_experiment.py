@@ -104,12 +104,12 @@ def test_a_table_wins_over_settings_and_a_later_key_over_an_earlier_one() -> Non
     assert expand("x", lab, "full").cells[0].settings == {"url": "u", "clients": 3, "requests": 7}
 
 
-def test_a_block_can_have_its_own_tool() -> None:
-    blocks = [{"way": ["direct"]}, {"way": ["default"], "tool": "hold"}]
+def test_a_block_can_have_its_own_tool_and_primary_metric() -> None:
+    blocks = [{"way": ["direct"]}, {"way": ["default"], "tool": "hold", "primary": "milliseconds"}]
     cells = expand("x", document(cells=blocks), "quick").cells
-    assert [(cell.tool, cell.key) for cell in cells] == [
-        ("ab", {"way": "direct"}),
-        ("hold", {"way": "default"}),
+    assert [(cell.tool, cell.primary, cell.key) for cell in cells] == [
+        ("ab", "requests_per_second", {"way": "direct"}),
+        ("hold", "milliseconds", {"way": "default"}),
     ]
 
 

@@ -112,6 +112,23 @@ def test_cpu_and_memory_of_each_service_are_noted(tmp_path: Path, monkeypatch: p
     assert results.cells[0].median["system_without_generator_cpu_percent"] == 80 - 12.5 / 4
 
 
+def test_the_cpu_and_memory_of_a_cells_own_servers_are_added_up(tmp_path: Path) -> None:
+    lab = experiment(1)
+    object.__setattr__(lab.cells[0], "settings", {**lab.cells[0].settings, "servers": ["nginx", "generator"]})
+    results = empty(lab)
+    run(lab, results, tmp_path / "x.json", Tool())
+    assert results.cells[0].median["server_cpu_microseconds_per_request"] == 5000
+    assert results.cells[0].median["server_memory_bytes"] == 30
+
+
+def test_a_container_that_was_restarted_counts_from_zero() -> None:
+    stack = Busy(seconds=20)
+    meter = runner.Meter(cast(LabStack, stack), ["nginx"])
+    for total, spent in ((21.0, 1.0), (0.25, 0.25), (0.5, 0.25)):
+        stack.seconds = total
+        assert meter.read()[0] == {"nginx": spent}
+
+
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(some.integers(1, 5), some.integers(1, 4), some.lists(some.integers(0, 25), max_size=6))
 def test_interrupted_anywhere_any_number_of_times(
@@ -194,8 +211,7 @@ def test_a_failure_in_the_warm_up_rejects_the_cell(tmp_path: Path) -> None:
 def test_a_measurement_without_the_primary_metric_is_rejected(tmp_path: Path) -> None:
     lab = experiment(1)
     results = empty(lab)
-    results.primary = "latency"
-    object.__setattr__(lab, "primary", "latency")
+    object.__setattr__(lab.cells[0], "primary", "latency")
     run(lab, results, tmp_path / "x.json", Tool())
     assert "latency" in (results.cells[0].problem or "")
 

@@ -196,11 +196,13 @@ def test_wrk_requests_a_page_and_its_elements_in_turn() -> None:
         ("Req", "  Socket errors: connect 0, read 3\nReq", "^Socket errors: connect 0, read 3$"),
         ("920", "0", "wrk measured nothing"),
         (WRK, "unable to connect to nginx:8000", "wrk measured nothing: unable to connect"),
+        ("1.18MB", "1.12MB", "^the responses had 1277 bytes instead of 1300$"),
+        ("1.18MB", "1.12KB", "^the responses had 1 bytes instead of 1300$"),
     ],
 )
 def test_a_run_of_wrk_with_failures_is_rejected(old: str, new: str, reason: str) -> None:
     with pytest.raises(Problem, match=reason):
-        wrk.metrics(WRK.replace(old, new))
+        wrk.metrics(WRK.replace(old, new), 1300)
 
 
 # --- httperf

@@ -3,8 +3,9 @@
 nginx compresses nothing for ab, which speaks HTTP/1.0.
 
 Settings: `url` and `path`; `host`, the Host header; `clients`; `keepalive`; `seconds`, rounded up to whole
-ones; `headers`, a list of lines. For a page and its files: `elements`, how many, and `element`, their path,
-to which a number is added; wrk requests all in turn, each as often as the page.
+ones; `headers`, a list of lines; `bytes`, what a response has at least. For a page and its files: `elements`,
+how many, and `element`, their path, to which a number is added; wrk requests all in turn, each as often as
+the page.
 """
 
 import math
@@ -22,10 +23,11 @@ time wrk -t 1 --latency "$@"
 """
 IN_TURN = "/labs/bench/programs/in_turn.lua"
 PER_UNIT = {"us": 0.001, "ms": 1.0, "s": 1000.0}
+BYTES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Load one URL. Problem if a request fails or is answered by neither 2xx nor 3xx."""
+    """Load one URL. Problem if a request fails, or is not answered by 2xx or 3xx, or by too few bytes."""
     headers = [f"Host: {settings['host']}", *settings.get("headers", [])]
     if not settings["keepalive"]:
         headers.append("Connection: close")
@@ -38,13 +40,13 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
         settings["url"] + settings["path"],
         *(["--", settings["path"], *elements] if elements else []),
     )
-    figures = metrics(printed)
+    figures = metrics(printed, settings.get("bytes", 0))
     if elements:
         figures["pages_per_second"] = figures["requests_per_second"] / (1 + len(elements))
     return figures
 
 
-def metrics(printed: str) -> dict[str, float]:
+def metrics(printed: str, expected: int = 0) -> dict[str, float]:
     """Read wrk's report; Problem as `measure`, or if there is none."""
     total = re.search(r"^ +(\d+) requests in ([\d.]+)(s|m),", printed, re.M)
     if not total or total[1] == "0":
@@ -54,6 +56,9 @@ def metrics(printed: str) -> dict[str, float]:
         raise Problem(errors[0].strip())
     if bad := re.search(r"^ +Non-2xx or 3xx responses: (\d+)", printed, re.M):
         raise Problem(f"{bad[1]} of {requests} requests were answered by no 2xx")
+    amount, unit = re.findall(r", ([\d.]+)([KMGT]?B) read$", printed, re.M)[0]
+    if (length := float(amount) * BYTES[unit] / requests) < 0.99 * expected:
+        raise Problem(f"the responses had {length:.0f} bytes instead of {expected}")
     percentiles = re.findall(r"^ +(50|99)% +([\d.]+)(us|ms|s)$", printed, re.M)
     computed = sum(map(float, re.findall(r"^Generator: ([\d.]+) ([\d.]+)", printed, re.M)[0]))
     return {

@@ -1,0 +1,55 @@
+"""curl: the one client in Debian that speaks HTTP/1.1, HTTP/2 and HTTP/3 alike.
+
+With HTTP/1.1 it opens a connection for each request in progress; with HTTP/2 and HTTP/3 all share one.
+
+Settings: `url` and `path`; `http`, curl's option for the version; `version`, the one that must result;
+`clients`, the requests in progress; `requests`; `bytes`, the length of each response; `options`, further
+options of curl.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from bench.lab_stack import LabStack, Problem
+
+# TIMEFORMAT: the time of the whole run, and the CPU seconds of curl.
+SCRIPT = r"""
+TIMEFORMAT="Took: %R %U %S"
+time curl -sk -Z "$@" -o /dev/null 2>/dev/null
+"""
+
+WRITE_OUT = "%{http_version} %{http_code} %{size_download}\\n"
+
+
+def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
+    """Request one URL so many times. Problem if a response is not a whole 200 over the wanted version."""
+    url = f"{settings['url']}{settings['path']}?[1-{settings['requests']}]"
+    printed = stack.run(
+        *("generator", "bash", "-c", f"{{ {SCRIPT} }} 2>&1", "curl"),
+        *("--parallel-max", str(settings["clients"]), settings["http"], *settings.get("options", [])),
+        *("-w", WRITE_OUT, url),
+    )
+    return metrics(printed, settings)
+
+
+def metrics(printed: str, settings: Mapping[str, Any]) -> dict[str, float]:
+    """The figures of a run; Problem as `measure`."""
+    *responses, took = printed.splitlines()
+    requests = settings["requests"]
+    good = f"{settings['version']} 200 {settings['bytes']}"
+    found = Counter(responses)
+    if found != {good: requests}:
+        raise Problem(f"{requests - found[good]} of {requests} responses were not {good!r}, but {found}")
+    times = re.fullmatch(r"Took: ([\d.]+) ([\d.]+) ([\d.]+)", took)
+    if not times:
+        raise Problem(f"curl ended with {took!r}")
+    seconds, user, system = map(float, times.groups())
+    return {
+        "requests": float(requests),
+        "seconds": seconds,
+        "requests_per_second": requests / seconds,
+        "bytes_per_second": requests * settings["bytes"] / seconds,
+        "generator_cpu_percent": (user + system) / seconds * 100,
+    }

@@ -1,0 +1,78 @@
+"""h2load: TLS, and HTTP/2 where the server speaks it.
+
+Settings: `tls`, the address of the server as HOST:PORT; `host` and `path`; `clients`, a connection each;
+`streams`, how many requests of a client are in progress; `seconds`; `headers`, a list of lines; `alpn`, the
+protocols that the client offers, the best first; `bytes`, what a response has at least.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from bench.lab_stack import LabStack, Problem
+
+# Some runs of h2load 1.64 never end on a machine that is too busy to connect all clients in time.
+ATTEMPTS = 3
+SPARE = 10  # seconds for connecting
+
+# TIMEFORMAT: the CPU seconds of h2load itself.
+SCRIPT = r"""
+exec 2>&1
+TIMEFORMAT="Generator: %U %S"
+time timeout -k 1 "$1" h2load -t 1 "${@:2}"
+"""
+
+
+def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
+    """Load one URL. Problem if a request fails or is answered by no 2xx, or if a response is too short."""
+    command = (
+        *("bash", "-c", SCRIPT, "h2load", str(settings["seconds"] + SPARE)),
+        *("-c", str(settings["clients"]), "-m", str(settings["streams"]), "-D", str(settings["seconds"])),
+        f"--alpn-list={','.join(settings['alpn'])}",
+        f"--connect-to={settings['tls']}",
+        *(word for line in settings.get("headers", []) for word in ("-H", line)),
+        f"https://{settings['host']}{settings['path']}",
+    )
+    attempt = 1
+    while True:
+        try:
+            printed = stack.run("generator", *command)
+        except Problem:
+            if attempt == ATTEMPTS:
+                raise
+            attempt += 1
+        else:
+            return metrics(printed, settings.get("bytes", 0))
+
+
+def metrics(printed: str, expected: int = 0) -> dict[str, float]:
+    """Read h2load's report; Problem as `measure`."""
+    requests = number(r"^requests: \d+ total, \d+ started, (\d+) done", printed)
+    if not requests:
+        raise Problem("h2load received no response")
+    for bad in ("failed", "errored", "timeout"):
+        if count := number(rf"^requests: .* (\d+) {bad}", printed):
+            raise Problem(f"{count:.0f} of {requests:.0f} requests: {bad}")
+    if other := sum(map(int, re.findall(r"(\d+) [345]xx", printed))):
+        raise Problem(f"{other} of {requests:.0f} requests were answered by no 2xx")
+    body = number(r"^traffic: .* \((\d+)\) data$", printed)
+    # More bytes are no error: the last responses, which do not count, have arrived in part.
+    if body / requests < expected:
+        raise Problem(f"the responses had {body / requests:.0f} bytes instead of {expected}")
+    seconds = number(r"^finished in ([\d.]+)s", printed)
+    computed = sum(map(float, re.findall(r"^Generator: ([\d.]+) ([\d.]+)", printed, re.M)[0]))
+    return {
+        "requests": requests,
+        "seconds": seconds,
+        "requests_per_second": requests / seconds,
+        "bytes_per_second": body / seconds,
+        "http_version": number(r"^Application protocol: (?:http/|h)([\d.]+)", printed),
+        "generator_cpu_percent": computed / seconds * 100,
+    }
+
+
+def number(pattern: str, text: str) -> float:
+    """The first match of a pattern, as a number; Problem if there is none."""
+    if found := re.search(pattern, text, re.M):
+        return float(found[1])
+    raise Problem(f"h2load did not print {pattern!r}: {text.strip().splitlines()[-1]}")

@@ -1,0 +1,71 @@
+"""labs/rivals: every server in front of the same backend serves the same files, and caches what it can."""
+
+import json
+import uuid
+
+import pytest
+
+from bench.experiment import load
+from bench.lab_stack import LabStack
+from bench.tests.running_lab import ask_often, needs_engine
+from bench.tools.crowd import requests_to_origin
+from stack import REPO
+
+LAB = "rivals"
+CELLS = load(REPO / "labs" / LAB, "full").cells
+ADDRESSES = {
+    str(cell.key["server"]): (str(cell.settings["url"]), str(cell.settings["tls"])) for cell in CELLS
+}
+CACHES = ("default", "nginx", "varnish", "haproxy", "squid", "apache")
+SMALL, BIG, PAGE = "/media/bench/small.swf", "/media/bench/big.swf", "/stages/demo"
+
+# The HTTP version, the status and the SHA-256 of the content; the encoding in a second line, if there is one.
+CURL = """
+curl -sk --compressed --connect-to "::$1" -D /tmp/head -o /tmp/body -w '%{http_version} %{http_code} ' "$2"
+sha256sum </tmp/body && sed -n 's/^content-encoding: *//ip' /tmp/head
+"""
+
+
+def ask(lab: LabStack, server: str, path: str, times: int = 1) -> list[tuple[int, str]]:
+    """GET requests over HTTP: the status and the SHA-256 of each response."""
+    host, _, port = ADDRESSES[server][0].removeprefix("http://").partition(":")
+    received = ask_often(lab, host, int(port), [(path, {"Host": "upstage.localhost"})] * times)
+    return [(one.status, one.sha256) for one in received]
+
+
+def test_every_cell_names_all_servers() -> None:
+    """A server that is missing from a row would be taken for one that cannot do it."""
+    rows: dict[str, set[object]] = {}
+    for cell in CELLS:
+        row = json.dumps({name: value for name, value in cell.key.items() if name != "server"})
+        rows.setdefault(row, set()).add(cell.key["server"])
+    assert len(rows) > 20
+    assert all(servers == set(ADDRESSES) for servers in rows.values())
+
+
+@needs_engine
+@pytest.mark.slow
+@pytest.mark.parametrize("server", ADDRESSES)
+class TestServers:
+    @pytest.mark.parametrize("path", [SMALL, BIG, PAGE])
+    def test_it_serves_the_backends_content_over_http_and_tls(
+        self, lab: LabStack, server: str, path: str
+    ) -> None:
+        [origin] = ask_often(lab, "backend", 8081, [(path, {"Host": "upstage.localhost"})])
+        assert ask(lab, server, path) == [(200, origin.sha256)]
+        url = f"https://upstage.localhost:8443{path}"
+        first, *encoding = lab.run(
+            "generator", "bash", "-c", CURL, "curl", ADDRESSES[server][1], url
+        ).splitlines()
+        version, status, content = first.split()[:3]
+        assert (status, content) == ("200", origin.sha256)
+        assert version == ("1.1" if server == "squid" else "2")
+        assert encoding == (["gzip"] if path == PAGE and server != "squid" else [])
+
+    def test_a_second_request_does_not_reach_the_origin_if_the_server_has_a_cache(
+        self, lab: LabStack, server: str
+    ) -> None:
+        path = f"{PAGE}?{uuid.uuid4().hex}"
+        before = requests_to_origin(lab)
+        ask(lab, server, path, times=4)  # within its second
+        assert requests_to_origin(lab) - before == (1 if server in CACHES else 4)

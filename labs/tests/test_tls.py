@@ -1,0 +1,98 @@
+"""labs/tls: the stack's TLS settings on every port but one, and what the article's cipher list lets in."""
+
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from bench.experiment import load
+from bench.lab_stack import LabStack, Problem
+from bench.tests.running_lab import needs_engine
+from stack import REPO
+
+LAB = "tls"
+NGINX = REPO / "labs" / LAB / "nginx" / "nginx.conf"
+
+
+def ssl_directives(text: str) -> set[str]:
+    """Everything about TLS but the certificates."""
+    return {
+        " ".join(line.split())
+        for line in re.findall(r"^\s*(ssl_[^#;]*);", text, re.M)
+        if not line.startswith("ssl_certificate")
+    }
+
+
+def test_the_settings_are_those_of_the_stack() -> None:
+    ours = ssl_directives(NGINX.read_text().split("# Today:")[0])
+    assert ours == ssl_directives((REPO / "nginx" / "tls" / "tls.conf.template").read_text())
+    assert len(ours) > 4
+
+
+def test_the_articles_line_is_the_articles() -> None:
+    article = ssl_directives(NGINX.read_text().split("# The article:")[1])
+    assert "ssl_ciphers RC4:HIGH:!aNULL:!MD5:!kEDH" in article
+
+
+def test_every_transport_is_measured_with_the_version_that_its_name_says() -> None:
+    cells = [cell for cell in load(REPO / "labs" / LAB, "full").cells if "transport" in cell.key]
+    versions = {cell.key["transport"]: cell.settings["version"] for cell in cells}
+    assert versions == {"no TLS": "1.1", "HTTP/1.1": "1.1", "HTTP/2": "2", "HTTP/3": "3"}
+
+
+def negotiated(lab: LabStack, port: int, *options: str) -> str:
+    """The cipher suite; Problem if the handshake fails."""
+    command = ["openssl", "s_client", "-connect", f"tls-nginx:{port}", *options]
+    printed = lab.run("generator", "sh", "-c", '"$@" </dev/null 2>&1', "sh", *command)
+    return re.findall(r"Cipher is (\S+)", printed)[0]  # type: ignore[no-any-return]
+
+
+@needs_engine
+@pytest.mark.slow
+class TestListeners:
+    def test_the_articles_list_lets_a_client_have_no_forward_secrecy(self, lab: LabStack) -> None:
+        old = ("-tls1_2", "-cipher", "AES128-SHA")  # the key is encrypted for the certificate, not exchanged
+        assert negotiated(lab, 8445, *old) == "AES128-SHA"
+        with pytest.raises(Problem):
+            negotiated(lab, 8444, *old)
+
+    def test_with_the_articles_list_a_client_of_today_has_forward_secrecy(self, lab: LabStack) -> None:
+        assert negotiated(lab, 8445).startswith("ECDHE-RSA-")
+
+    def test_openssl_no_longer_has_rc4(self, lab: LabStack) -> None:
+        ciphers = lab.run("generator", "openssl", "ciphers", "RC4:HIGH:!aNULL:!MD5:!kEDH")
+        assert "RC4" not in ciphers
+        assert "AES128-SHA" in ciphers
+        with pytest.raises(Problem, match="no cipher match"):
+            lab.run("generator", "openssl", "ciphers", "-tls1_2", "-s", "RC4")
+
+    @pytest.mark.parametrize(
+        ("configuration", "group"),
+        [("/etc/ssl/openssl.cnf", "X25519MLKEM768"), ("/labs/tls/x25519.cnf", "X25519")],
+    )
+    def test_the_clients_configuration_decides_about_the_key_exchange(
+        self, lab: LabStack, configuration: str, group: str
+    ) -> None:
+        """If nginx's OpenSSL is too old for the post-quantum one, both are X25519."""
+        command = f"OPENSSL_CONF={configuration} openssl s_client -connect tls-nginx:8443 </dev/null 2>&1"
+        printed = lab.run("generator", "sh", "-c", command)
+        found = re.findall(r"(?:Negotiated TLS1.3 group|Peer Temp Key): (\w+)", printed)[0]
+        assert found == group or (found, lab.run("tls-nginx", "openssl", "version")[:11]) < (
+            group,
+            "OpenSSL 3.5",
+        )
+
+    @pytest.mark.parametrize("version", ["2", "3"])
+    def test_a_reload_cuts_responses_over_http3_alone(self, lab: LabStack, version: str) -> None:
+        """Why the stack has no HTTP/3. If this fails, nginx has learned it: see README.md."""
+        option = {"2": "--http2", "3": "--http3-only"}[version]
+        command = ["curl", "-sk", option, "--limit-rate", "150k", "--max-time", "20", "-o", "/dev/null"]
+        command += ["-w", "%{http_version} %{size_download}", "https://tls-nginx:8443/media/bench/big.swf"]
+        with ThreadPoolExecutor(1) as pool:
+            loading = pool.submit(lab.run, "generator", "sh", "-c", '"$@" || true', "sh", *command)
+            time.sleep(3)
+            lab.run("tls-nginx", "nginx", "-e", "stderr", "-c", "/lab/nginx/nginx.conf", "-s", "reload")
+            found, size = loading.result().split()
+        assert found == version
+        assert (int(size) == 1_300_000) == (version == "2")
