@@ -117,7 +117,7 @@ def test_the_cpu_and_memory_of_a_cells_own_servers_are_added_up(tmp_path: Path) 
     object.__setattr__(lab.cells[0], "settings", {**lab.cells[0].settings, "servers": ["nginx", "generator"]})
     results = empty(lab)
     run(lab, results, tmp_path / "x.json", Tool())
-    assert results.cells[0].median["server_cpu_microseconds_per_request"] == 5000
+    assert results.cells[0].median["server_cpu_microseconds_per_request"] == 7500
     assert results.cells[0].median["server_memory_bytes"] == 30
 
 
