@@ -44,9 +44,8 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
         default=topologies.COMPARED,
         help="shape Compare: the topologies, one after the other",
     )
-    option(
-        "seconds", type=seconds, default=30.0, help="shapes Compare and Capacity: time of each measurement"
-    )
+    option("seconds", type=seconds, default=30.0, help="Compare and Capacity: seconds of each measurement")
+    option("warm-up", type=warm_up, default=5.0, help="Compare and Capacity: seconds before a measurement")
     option("chat-rate", type=float, default=2.0, help="chat lines per user and minute")
     option("player", default="", help="account for the class Player; empty: the stack's own")
     # No environment variable: the page's source contains the default of every field, a secret one included.
@@ -72,11 +71,16 @@ def topology_list(text: str) -> str:
     return text
 
 
-def seconds(text: str) -> float:
+def seconds(text: str, least: float = 1) -> float:
     """The time of one measurement. ArgumentTypeError if that is too short, too long or no number."""
     try:
-        if 1 <= float(text) <= 3600:
+        if least <= float(text) <= 3600:
             return float(text)
     except ValueError:
         pass
-    raise ArgumentTypeError(f"{text!r} is not a number of seconds from 1 to 3600")
+    raise ArgumentTypeError(f"{text!r} is not a number of seconds from {least:g} to 3600")
+
+
+def warm_up(text: str) -> float:
+    """The time between the last user's arrival and a measurement."""
+    return seconds(text, least=0)

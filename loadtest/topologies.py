@@ -46,6 +46,11 @@ def base_url(target: str, host: str, direct_port: int) -> str:
     return f"http://{f'[{address}]' if ':' in address else address}:{direct_port}"
 
 
+def stage_port(host: str, core: int) -> int:
+    """The port of a topology's stage socket. The theatres' ports follow the core's, in the order of their list."""
+    return core if host in CORE else core + 1 + hosts().index(host) - len(CORE)
+
+
 def metrics_host(host: str) -> str:
     """The host name under which nginx serves the metrics of a topology's backend."""
     # On the way `direct` nothing speaks HTTP but the backend, which serves its metrics elsewhere.

@@ -12,7 +12,6 @@ from series.measurement import Measurement
 from series.recorder import recorder
 from shapes import Shape
 
-WARM_UP = 5.0  # seconds after the last user has arrived
 LATE = 10.0  # seconds; users that have not come or gone after that are not waited for
 
 Tick = tuple[int, float]
@@ -48,7 +47,7 @@ class Series(Shape):
         rate = max(1.0, self.options.spawn_rate or self.rate)
         yield users, rate
         self._wait(users, within=users / rate + LATE)
-        gevent.sleep(WARM_UP)
+        gevent.sleep(self.options.warm_up)
         recorder.begin(self.environment, topology, users)
         while (left := self.options.seconds - recorder.lasted) > 0:  # a reset on the page begins anew
             gevent.sleep(left)

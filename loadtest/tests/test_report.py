@@ -155,7 +155,7 @@ def test_lost_frames_fail_a_run(judged: Judged) -> None:
 
 
 def test_a_run_without_the_required_rows_fails_though_no_sample_failed(judged: Judged) -> None:
-    rows = {"/stages/demo": 3, "/media/*.svg": 6}
+    rows = {"/stages/demo": 1, "/media/*.svg": 2}
     verdict = judged.run(
         Audience, users=1, until_rows=rows, arguments=("--chat-rate=0", "--audience=reloads")
     )
@@ -167,7 +167,7 @@ def test_a_run_without_the_required_rows_fails_though_no_sample_failed(judged: J
 
 
 def test_lines_about_classes_that_were_not_picked_do_not_fail_a_run(judged: Judged) -> None:
-    verdict = judged.run(Reader, until_rows={"/stages/demo": 6, "/media/*.svg": 30})
+    verdict = judged.run(Reader, until_rows={"/stages/demo": 6, "/media/*.svg": 8})
     assert verdict.code is None
     assert verdict.report["good"] is True
     assert re.search("^not in this run +samples of stage heard", verdict.output, re.MULTILINE)

@@ -15,7 +15,7 @@ LAST = {
     "FlashClient": {"policy policy": 2, "stage heard": 2},
     "Reader": {"/media/audio/*.mp3": 1, "/media/*.svg": 1, "/style/*.css": 1},
     "SlowReader": {"stage connect": 1},
-    "Player": {"stage move": 1, "stage draw": 1},
+    "Player": {"stage move": 1},
 }
 
 

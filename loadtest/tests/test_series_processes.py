@@ -28,7 +28,7 @@ METRICS = (
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "locust", "--headless", "--only-summary", *arguments]
+    return [sys.executable, "-m", "locust", "--headless", "--only-summary", "--warm-up=1", *arguments]
 
 
 @pytest.fixture
@@ -39,7 +39,10 @@ def warm(site: FakeSite) -> FakeSite:
     return site
 
 
-@pytest.mark.parametrize("processes", [1, 2], ids=["alone", "with workers"])
+# loadtest/tests/test_compare.py proves the first without a process.
+@pytest.mark.parametrize(
+    "processes", [pytest.param(1, marks=pytest.mark.slow), 2], ids=["alone", "with workers"]
+)
 def test_a_comparison_from_the_command_line(warm: FakeSite, tmp_path: Path, processes: int) -> None:
     [port] = free_ports(1)
     workers = ("--processes=2", f"--master-bind-port={port}", f"--master-port={port}")
@@ -82,6 +85,7 @@ def test_a_comparison_from_the_command_line(warm: FakeSite, tmp_path: Path, proc
     assert "not in this run" in page
 
 
+@pytest.mark.slow  # test_compare.py stops one without a signal
 def test_a_signal_ends_a_comparison_and_keeps_what_it_has_measured(warm: FakeSite, tmp_path: Path) -> None:
     with subprocess.Popen(
         command("--shape=Compare", "--topologies=default", "--seconds=60", "-u2", "-r2", "Reader"),
@@ -91,8 +95,8 @@ def test_a_signal_ends_a_comparison_and_keeps_what_it_has_measured(warm: FakeSit
         stderr=subprocess.STDOUT,
         text=True,
     ) as locust:
-        # Warm-up takes five seconds.
-        wait_until(lambda: len(warm.requests) > 60, within=60)
+        # By then the measurement has begun: each user sends five requests a second at most.
+        wait_until(lambda: len(warm.requests) > 40, within=60)
         locust.send_signal(signal.SIGTERM)
         output, _ = locust.communicate(timeout=60)
     assert locust.returncode == 1, output
@@ -103,7 +107,8 @@ def test_a_signal_ends_a_comparison_and_keeps_what_it_has_measured(warm: FakeSit
 @pytest.mark.parametrize(
     ("most", "code", "answer"),
     [
-        (9000, 0, "default carries at least 2 visitors."),
+        # test_capacity.py proves this one without a process.
+        pytest.param(9000, 0, "default carries at least 2 visitors.", marks=pytest.mark.slow),
         (1, 1, "default carries fewer than 1 visitors. At 1: p95 of GET /"),
     ],
 )
@@ -133,7 +138,7 @@ def test_the_page_describes_the_form_and_draws_the_comparison(warm: FakeSite, pa
     [port] = free_ports(1)
     faults: list[Any] = []
     page.on("pageerror", lambda error: faults.append(error))
-    with started(warm, LOCUST_WEB_PORT=str(port), LOADTEST_SECONDS="2"):
+    with started(warm, LOCUST_WEB_PORT=str(port), LOADTEST_SECONDS="2", LOADTEST_WARM_UP="1"):
         page.goto(f"http://127.0.0.1:{port}/")
         expect(page.get_by_text("A stalled client: joins, keeps requesting data")).to_be_attached()
         expect(page.get_by_text("The number of users below, until the run is stopped")).to_be_visible()

@@ -16,6 +16,13 @@ def test_further_theatres_come_from_the_environment(monkeypatch: pytest.MonkeyPa
     assert topologies.parse("third") == ["third.localhost"]
 
 
+def test_each_theatre_has_a_stage_port_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOADTEST_THEATRES", "second third")
+    assert {topologies.stage_port(host, 17230) for host in CORE} == {17230}
+    assert topologies.stage_port("second.localhost", 17230) == 17231
+    assert topologies.stage_port("third.localhost", 17230) == 17232
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -50,6 +57,13 @@ def test_a_measurement_lasts_a_second_or_longer(text: str, right: bool) -> None:
     else:
         with pytest.raises(SystemExit):
             parse(f"--seconds={text}")
+
+
+def test_a_measurement_may_do_without_a_warm_up(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse("--warm-up=0").warm_up == 0
+    with pytest.raises(SystemExit):
+        parse("--warm-up=-1")
+    assert "is not a number of seconds from 0 to 3600" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

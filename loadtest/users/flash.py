@@ -5,6 +5,7 @@ from argparse import Namespace
 
 from locust import User
 
+import topologies
 from users import checks
 from users.connection import SocketConnection, StageError
 from users.samples import Samples
@@ -25,7 +26,8 @@ def visit(user: User, seconds: float) -> None:
     except StageError:
         return
     samples = Samples(user.environment, "stage")
-    session = StageSession(samples, options, lambda: SocketConnection(host, options.stage_port))
+    port = topologies.stage_port(options.topology, options.stage_port)
+    session = StageSession(samples, options, lambda: SocketConnection(host, port))
     attend(session, "undefined", seconds)
 
 

@@ -6,6 +6,7 @@ from argparse import Namespace
 from gevent import sleep
 from locust import User
 
+import topologies
 from users.connection import SocketConnection, StageError
 from users.samples import Samples
 from users.session import PATIENCE
@@ -24,7 +25,8 @@ def visit(user: User) -> None:
     options: Namespace = user.environment.parsed_options
     try:
         with Samples(user.environment, "stage").timed("connect"):
-            connection = SocketConnection(address(user), options.stage_port, receive_buffer=BUFFER)
+            port = topologies.stage_port(options.topology, options.stage_port)
+            connection = SocketConnection(address(user), port, receive_buffer=BUFFER)
             connection.receive(time.monotonic() + PATIENCE)  # SET ends this row for every class
     except StageError:
         return

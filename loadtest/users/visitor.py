@@ -4,6 +4,7 @@ import random
 from typing import Any
 from urllib.parse import urlsplit
 
+import topologies
 from users.browser import Browser
 from users.connection import SocketConnection, StageError, WebSocketConnection
 from users.live_media import LiveMedia
@@ -39,7 +40,8 @@ class StageVisitor(Browser):
 
     def connect(self) -> SocketConnection:
         """Open the transport to the stage."""
-        return SocketConnection(address(self), self.options.stage_port)
+        port = topologies.stage_port(self.options.topology, self.options.stage_port)
+        return SocketConnection(address(self), port)
 
 
 class WebSocketVisitor(StageVisitor):
