@@ -62,11 +62,7 @@ def parser() -> argparse.ArgumentParser:
     for name, action, text in (
         ("add", add_stage, "add an empty stage"),
         ("remove", remove_stage, "remove a stage and its chat log"),
-        (
-            "reset",
-            reset_stages,
-            "remove chat and drawings, put avatars in their places; all stages without ID",
-        ),
+        ("reset", reset_stages, "bring a stage, or all of them, back to its start: chat, drawings, places"),
     ):
         command = stages.add_parser(name, help=text, description=text)
         nargs = "?" if name == "reset" else None

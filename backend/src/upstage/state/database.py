@@ -6,17 +6,15 @@ with WAL, readers do not wait for a writer, and one writer waits for another
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, replace
 from pathlib import Path
-from types import MappingProxyType
 
 from upstage.stage.stage import CHAT_KEPT, Colours
 from upstage.state.records import Account, Medium, NoRoom, RecordError, Snapshot, StageRecord, Thing
 
 FILE = "upstage.db"
-NOWHERE: Mapping[str, Thing] = MappingProxyType({})
 LOCK_TIME = 5.0  # seconds to wait for another writer
 # SQLite's error codes for a full disk.
 FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
@@ -271,11 +269,11 @@ class Database:
             "DELETE FROM thing WHERE stage = ? AND kind = ? AND id = ?", (stage, kind, id), f"{kind} {id}"
         )
 
-    def put_medium(self, medium: Medium, on: Mapping[str, Thing] = NOWHERE) -> None:
-        """Add a medium, or update its date and size; put it on the stages with these IDs as these things."""
+    def put_medium(self, medium: Medium, on: Iterable[tuple[str, Thing]] = ()) -> None:
+        """Add a medium, or update its date and size; `on`: IDs of stages, and the thing that it is there."""
         with self._writing() as sql:
             _insert_medium(sql, medium)
-            for stage, thing in on.items():
+            for stage, thing in on:
                 _insert_thing(sql, stage, thing)
 
     def remove_medium(self, file: str) -> None:

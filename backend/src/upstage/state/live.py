@@ -93,12 +93,13 @@ class LiveState(Service):
         self._arriving.add(file)
         medium = Medium(file, "avatar", f"Webcam {picture}", player, datetime.now(UTC).isoformat(), size)
         stages = CAMERA_STAGES & self.now.stages.keys() if player == load_account.NAME else ()
-        avatars = {stage: Thing("avatar", 0, "Camera", file, x=CAMERA_X, y=CAMERA_Y) for stage in stages}
+        avatar = Thing("avatar", 0, "Camera", file, x=CAMERA_X, y=CAMERA_Y)
+        on = [(stage, avatar) for stage in stages]
 
         def failed(failure: Failure) -> None:  # the next picture tries again
             log.failure("a webcam could not be added", failure=failure)
 
-        adding = Deferred.fromCoroutine(self.change(self.database.put_medium, medium, avatars))
+        adding = Deferred.fromCoroutine(self.change(self.database.put_medium, medium, on))
         adding.addErrback(failed).addCallback(lambda _: self._arriving.discard(file))
 
     def _check(self) -> Deferred[None]:
