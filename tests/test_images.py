@@ -21,7 +21,7 @@ pytestmark = [
 CONTRACT: dict[str, dict[str, Any]] = tomllib.loads((REPO / "offline" / "contract.toml").read_text())
 ACCEPTED = [(name, script) for name, terms in CONTRACT.items() for script in terms["accepts"]]
 WRITTEN = ("/etc/nginx/generated", "/var/tmp")  # by nginx's start script; volumes in compose.yaml
-OPTIONAL = ("MIRROR", "MIRROR_STAGE", "SECOND", "SECOND_STAGE")  # files that are read only if these are set
+OPTIONAL = ("SECOND", "SECOND_STAGE")  # files that are read only if these are set
 every_image = pytest.mark.parametrize("name", CONTRACT)
 
 

@@ -1,2 +1,2 @@
 # Empty on purpose. start.sh writes another extras.vcl, in a folder that vcl_path names first; it includes the files
-# that the deployment needs: handover.vcl, mirror.vcl, second.vcl.
+# that the deployment needs: handover.vcl, second.vcl.

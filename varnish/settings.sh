@@ -16,7 +16,6 @@ listen_admin=${VARNISH_LISTEN_ADMIN:-127.0.0.1:8180}
 
 # Where the backends are: unix:/PATH or HOST:PORT.
 backend_address=${BACKEND_ADDRESS:-unix:/run/proscenium/backend.sock}
-mirror_address=${MIRROR_ADDRESS:-}
 second_address=${SECOND_ADDRESS:-}
 
 storage=${VARNISH_STORAGE:-malloc,128m}
@@ -38,7 +37,7 @@ check() {
     done
 }
 check 'VARNISH_LISTEN VARNISH_LISTEN_PURGE VARNISH_LISTEN_ADMIN' '[0-9A-Za-z._-]*:[0-9]{1,5}' ':PORT or ADDRESS:PORT'
-check 'BACKEND_ADDRESS MIRROR_ADDRESS SECOND_ADDRESS' 'unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
+check 'BACKEND_ADDRESS SECOND_ADDRESS' 'unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
     'unix:/PATH or HOST:PORT'
 check 'VARNISH_LISTEN_SOCKET VARNISH_WORKDIR VARNISH_GENERATED' '/[^[:space:]"\\:,]+' 'an absolute path without spaces'
 
@@ -70,10 +69,6 @@ write_vcl() {
     declare_backend upstage "$backend_address" >"$generated/backends.vcl"
     {
         echo 'include "handover.vcl";'
-        if [ "$mirror_address" ]; then
-            declare_backend mirror "$mirror_address"
-            echo 'include "mirror.vcl";'
-        fi
         if [ "$second_address" ]; then
             declare_backend second "$second_address"
             echo 'include "second.vcl";'

@@ -24,8 +24,6 @@ set -a
 VARNISH_SERVER=$(server "$VARNISH_ADDRESS")
 BACKEND_SERVER=$(server "$BACKEND_ADDRESS")
 BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")
-MIRROR_SERVER=$(server "$MIRROR_ADDRESS")
-MIRROR_STAGE_SERVER=$(server "$MIRROR_STAGE_ADDRESS")
 SECOND_SERVER=$(server "$SECOND_ADDRESS")
 SECOND_STAGE_SERVER=$(server "$SECOND_STAGE_ADDRESS")
 
@@ -51,11 +49,10 @@ set +a
 command -v envsubst >/dev/null || die "envsubst is missing: apt-get install gettext-base"
 # nginx's own variables are in lower case, so envsubst leaves them alone.
 names=$(env | sed -n 's/^\([A-Z][0-9A-Z_]*\)=.*/${\1}/p')
-rm -rf "$GENERATED_FOLDER/mirror" "$GENERATED_FOLDER/second"
+rm -rf "$GENERATED_FOLDER/second"
 cp -f --parents -- nginx.conf */*.conf "$GENERATED_FOLDER"
 for file in */*.template; do
     case $file in
-    mirror/*) [ "$MIRROR_ADDRESS" ] || continue ;;
     second/*) [ "$SECOND_ADDRESS" ] || continue ;;
     esac
     mkdir -p "$GENERATED_FOLDER/${file%/*}"

@@ -17,8 +17,6 @@ def over_tcp(fresh: NginxServer) -> Iterator[dict[str, Origin]]:
         "VARNISH_ADDRESS": Origin("varnish"),
         "BACKEND_ADDRESS": Origin("backend"),
         "BACKEND_STAGE_ADDRESS": EchoServer("stage"),
-        "MIRROR_ADDRESS": Origin("mirror"),
-        "MIRROR_STAGE_ADDRESS": EchoServer("mirror's stage"),
         "SECOND_ADDRESS": Origin("second"),
         "SECOND_STAGE_ADDRESS": EchoServer("second's stage"),
     }
@@ -58,7 +56,7 @@ def everything_answers(server: NginxServer) -> bool:
 
 
 def test_ip_addresses_behave_like_sockets(fresh: NginxServer, over_tcp: dict[str, Origin]) -> None:
-    """Connections are kept, and the mirror stands by."""
+    """Connections are kept."""
     fresh.settings |= {name: origin.address for name, origin in over_tcp.items()}
     fresh.start()
     assert everything_answers(fresh)
@@ -70,11 +68,6 @@ def test_ip_addresses_behave_like_sockets(fresh: NginxServer, over_tcp: dict[str
                 pass
     kept = [request for request in over_tcp["VARNISH_ADDRESS"].requests if request.target == "/kept"]
     assert len({request.connection for request in kept}) == 1
-    over_tcp["BACKEND_ADDRESS"].close()
-    over_tcp["BACKEND_STAGE_ADDRESS"].close()
-    assert fresh.request("/", "nginx.localhost").text == "mirror"
-    assert first_line(fresh, fresh.stage).startswith(b"PROXY TCP4 ")
-    assert over_tcp["MIRROR_STAGE_ADDRESS"].connections == 1
 
 
 def test_host_names_are_looked_up_again_and_need_not_be_known_at_the_start(
@@ -108,8 +101,7 @@ def test_an_optional_service_is_left_out_until_its_address_is_set(fresh: NginxSe
     assert fresh.request("/", "second.localhost").status == 421
     with pytest.raises(ConnectionRefusedError):
         fresh.connect(fresh.second_stage)
-    assert not (fresh.generated / "mirror").exists()
-    assert "backup" not in "".join(path.read_text() for path in (fresh.generated / "upstreams").iterdir())
+    assert not (fresh.generated / "second").exists()
 
     second, stage = Origin("second", fresh.sockets / "second.sock"), EchoServer("stage", fresh.sockets / "s")
     set_ = {"SECOND_ADDRESS": second.address, "SECOND_STAGE_ADDRESS": stage.address}

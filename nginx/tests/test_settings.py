@@ -28,7 +28,7 @@ from support.program import PATH
         ("BACKEND_ADDRESS", "backend"),
         ("BACKEND_STAGE_ADDRESS", "unix:/run/x;error_log"),
         ("POLICYD_ADDRESS", "http://policyd:3000"),
-        ("MIRROR_ADDRESS", "mirror:8081/"),
+        ("SECOND_ADDRESS", "second:8081/"),
         ("MEDIA_FOLDER", "media"),
         ("CERTIFICATE_FOLDER", '/x"; error_log "/y'),
     ],
@@ -43,7 +43,7 @@ def test_a_wrong_setting_is_one_line(fresh: NginxServer, setting: str, value: st
     assert list(fresh.generated.iterdir()) == []
 
 
-@pytest.mark.parametrize("setting", ["MIRROR_ADDRESS", "SECOND_STAGE_ADDRESS"])
+@pytest.mark.parametrize("setting", ["SECOND_ADDRESS", "SECOND_STAGE_ADDRESS"])
 def test_half_of_a_pair_of_settings_is_one_line(fresh: NginxServer, setting: str) -> None:
     ended = fresh.run_script("start.sh", **{setting: "unix:/run/x.sock"})
     assert ended.returncode == 1
@@ -123,6 +123,4 @@ def test_the_readme_names_every_file() -> None:
         folder, *rest = path.relative_to(NGINX).parts
         if folder not in ("tests", "README.md"):
             assert folder in tree, path
-            assert (
-                not rest or folder in ("mirror", "second", "sites") or rest[0].split(".")[0] in tree[folder]
-            )
+            assert not rest or folder in ("second", "sites") or rest[0].split(".")[0] in tree[folder]

@@ -10,6 +10,7 @@ from upstage.stage.limits import MAX_PER_ADDRESS
 
 PACKAGE = Path(__file__).parent
 MAX_SOCKET_PATH = 107  # bytes: Linux's limit
+PLACES = ("backend", "mirror")  # of two servers, one of which stands by; the first is preferred
 
 
 class SettingsError(ValueError):
@@ -87,6 +88,26 @@ def parse_sockets(text: str) -> Sockets | None:
     return sockets
 
 
+def other_place(place: str) -> str:
+    """Return the other one of PLACES."""
+    return PLACES[1 - PLACES.index(place)]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """This server is one of two with folders of their own; the one that is not active copies the other's."""
+
+    place: str  # one of PLACES
+    peer_data: Path
+    peer_media: Path
+    control: Path  # the folder through which the two agree
+
+    @property
+    def peer(self) -> str:
+        """The other place."""
+        return other_place(self.place)
+
+
 def parse_purge(text: str) -> tuple[str, int] | None:
     """Parse HOST:PORT, an IPv6 address in brackets; None if empty. Raise SettingsError."""
     if not text:
@@ -141,6 +162,7 @@ class Settings:
     signup: bool = False  # whether any visitor may create a player account
     connections_per_address: int = MAX_PER_ADDRESS  # of stage clients, over TCP and WebSocket together
     sockets: Sockets | None = None  # Unix sockets for the web and stage listeners; None: TCP only
+    pair: Pair | None = None  # None: there is no other server
     ftp: Endpoint | None = None  # for webcam programs; None: off
     ftp_ports: range = range(2122, 2132)  # for FTP data connections
     ftp_address: str = ""  # announced for those ports; empty: the address that the client connected to
@@ -163,6 +185,19 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
             raise SettingsError(f"{name}={path}: must be an absolute path")
         return path
 
+    def pair(sockets: Sockets | None) -> Pair | None:
+        names = ("UPSTAGE_PLACE", "UPSTAGE_PEER_DATA", "UPSTAGE_PEER_MEDIA")
+        if not any(map(environment.get, names)):
+            return None
+        if not all(map(environment.get, names)) or sockets is None:
+            raise SettingsError(f"{', '.join(names)} and UPSTAGE_SOCKETS belong together: set all four")
+        place = value("UPSTAGE_PLACE", "")
+        if place not in PLACES:
+            raise SettingsError(f"UPSTAGE_PLACE={place}: expected {' or '.join(PLACES)}")
+        control = Path(f"{sockets.prefix}.mirror")
+        return Pair(place, folder("UPSTAGE_PEER_DATA", ""), folder("UPSTAGE_PEER_MEDIA", ""), control)
+
+    sockets = parse_sockets(value("UPSTAGE_SOCKETS", ""))
     password = value("UPSTAGE_ADMIN_PASSWORD", "")
     if password and (not password.isprintable() or password != password.strip()):
         raise SettingsError("UPSTAGE_ADMIN_PASSWORD: must be one line without spaces at its ends")
@@ -175,7 +210,8 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         admin_password=password,
         purge=parse_purge(value("UPSTAGE_PURGE", "")),
         signup=parse_signup(value("UPSTAGE_SIGNUP", "closed")),
-        sockets=parse_sockets(value("UPSTAGE_SOCKETS", "")),
+        sockets=sockets,
+        pair=pair(sockets),
         ftp=endpoint("UPSTAGE_FTP_ENDPOINT", "") if value("UPSTAGE_FTP_ENDPOINT", "") else None,
         ftp_ports=parse_ports("UPSTAGE_FTP_PASSIVE", value("UPSTAGE_FTP_PASSIVE", "2122-2131")),
         ftp_address=parse_ipv4("UPSTAGE_FTP_ADDRESS", value("UPSTAGE_FTP_ADDRESS", "")),

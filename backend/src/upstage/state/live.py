@@ -1,10 +1,10 @@
 """The state in memory, which follows the database: accounts, media and live stages.
 
-The site's pages write through `change`; changes by other processes (the command `upstage`, a standby) are
-noticed within a second. Either way, the clients of a changed stage are told to reload.
+The site's pages write through `change`; changes by other processes (the command `upstage`) are noticed
+within a second. Either way, the clients of a changed stage are told to reload.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, ParamSpec, TypeVar
 
@@ -94,9 +94,6 @@ class LiveState(Service):
         async def check() -> None:
             if await self.store.run(self.database.changed_by_others):
                 await self._refresh()
-            else:  # also clears the database's list of our own lines
-                _, said = await self.store.run(self.database.chats, ())
-                self._append_chat(said)
 
         def failed(failure: Failure) -> None:  # such as a locked file: the next check tries again
             log.failure("the database could not be read", failure=failure)
@@ -107,16 +104,13 @@ class LiveState(Service):
         async with self._one_at_a_time:
             self._sync(*await self.store.run(self._read, set(self.now.stages)))
 
-    def _read(self, known: set[str]) -> tuple[Snapshot, Chats, list[tuple[str, str]]]:
+    def _read(self, known: set[str]) -> tuple[Snapshot, Chats]:
         """Runs in the store's thread."""
         snapshot = self.database.snapshot()
-        return snapshot, *self.database.chats(snapshot.stages.keys() - known)
+        return snapshot, {stage: self.database.chat(stage) for stage in snapshot.stages.keys() - known}
 
-    def _sync(self, snapshot: Snapshot, chats: Chats, said: Iterable[tuple[str, str]]) -> None:
-        """Bring the stages and the accounts in line with `snapshot`.
-
-        `chats` has the lines of new stages, `said` the lines of other servers' clients on the other stages.
-        """
+    def _sync(self, snapshot: Snapshot, chats: Chats) -> None:
+        """Bring the stages and the accounts in line with `snapshot`; `chats` has the lines of new stages."""
         before, self.now = self.now, snapshot
         self._accounts.replace_players(snapshot.accounts)
         # Players that were removed, or whose rights have changed: their clients must connect again.
@@ -136,13 +130,6 @@ class LiveState(Service):
                 stage = self._stages.by_id[id]
                 rebuild(stage, record)
                 stage.reload()
-        self._append_chat(said)
-
-    def _append_chat(self, said: Iterable[tuple[str, str]]) -> None:
-        """Append lines that came in over another server, such as a standby, to the stages' logs."""
-        for id, line in said:
-            if id in self._stages.by_id:
-                self._stages.by_id[id].chat.append(line)
 
     def _differs(self, before: Snapshot, record: StageRecord) -> bool:
         """Whether a stage, or the content of a file on it, has changed."""
