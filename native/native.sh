@@ -20,7 +20,7 @@ native_environment() {
     done
     set +a
     # In the order of their start.
-    native_services=(backend ${MIRROR_ADDRESS:+mirror} ${SECOND_ADDRESS:+second} policyd varnish nginx locust)
+    native_services=(backend ${MIRROR_DATA:+mirror} ${SECOND_ADDRESS:+second} policyd varnish nginx locust)
 }
 
 supervisorctl() { .venv/bin/supervisorctl -c native/supervisord.conf "$@"; }
@@ -91,8 +91,8 @@ native_up() {
 # The containers' health checks, for processes.
 native_health() {
     case $1 in
-    backend) answers "http://$NATIVE_NET.3:8081/health" ;;
-    mirror) answers "http://$NATIVE_NET.5:8081/health" ;;
+    backend) sh native/run.sh backend healthcheck ;;
+    mirror) sh native/run.sh mirror healthcheck ;;
     second) answers "http://$NATIVE_NET.6:8081/health" ;;
     policyd) PYTHONPATH=policyd/src .venv/bin/python -m policyd check "$NATIVE_NET.4" 3000 ;;
     varnish) answers "http://$VARNISH_LISTEN/.varnish/health" ;;
@@ -131,6 +131,8 @@ native_status() {
 }
 native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
 native_password() { PYTHONPATH=backend/src .venv/bin/python -m upstage admin-password; }
+native_active_place() { cat "$NATIVE_SOCKETS/backend.mirror/active" 2>/dev/null || true; }
+native_mirror() { sh native/run.sh backend mirror "$@"; }
 native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
 native_load() { (export LOADTEST_REPORTS=$PWD/$state/load && cd loadtest && ../.venv/bin/locust "${load_run[@]}"); }
 native_log() { tail -n 1000 "$NATIVE_RUN/log/$1.log"; }

@@ -90,6 +90,15 @@ class Stack:
             typed=password,
         )
 
+    def change_media(self, place: str, file: str, text: str) -> None:
+        """Overwrite a file in the media folder of `backend` or `mirror`, behind the server's back."""
+        if self.mode == "containers":
+            folder = "/srv/mirror-media" if place == "mirror" else "/srv/media"
+            self.compose("exec", "-T", place, "sh", "-c", f"echo -n '{text}' >{folder}/{file}")
+        else:
+            folder = "mirror-media" if place == "mirror" else "media"
+            (REPO / ".run" / self.project / "data" / folder / file).write_text(text)
+
     def _run(self, *command: str, typed: str = "") -> str:
         done = subprocess.run(
             command,

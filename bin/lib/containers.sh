@@ -28,6 +28,18 @@ containers_status() { docker compose ps --format 'table {{.Service}}\t{{.Status}
 containers_logs() { docker compose logs --follow --tail 50; }
 containers_password() { docker compose exec -T backend upstage admin-password; }
 containers_locust_account() { docker compose exec -T locust python web_password.py; }
+containers_active_place() { docker compose exec -T nginx cat /run/proscenium/backend.mirror/active 2>/dev/null || true; }
+# In the first of the two places that runs: each knows the state of both.
+containers_mirror() {
+    local service
+    for service in backend mirror; do
+        if docker compose exec -T "$service" true 2>/dev/null; then
+            docker compose exec -T "$service" upstage mirror "$@"
+            return
+        fi
+    done
+    die "Neither backend nor mirror is running."
+}
 containers_running() { [ -n "$(docker compose ps -q nginx 2>/dev/null)" ]; }
 # Runs a second Locust in the container of the first. A pipe brings its report out: `docker cp` cannot read a tmpfs.
 containers_load() {

@@ -148,7 +148,7 @@ def test_other_methods_are_rejected(server: NginxServer) -> None:
 
 
 def test_the_media_folder_may_be_a_link_that_changes(fresh: NginxServer) -> None:
-    """It leads to the media of the active server (extras/mirror), here and for the default site's large media."""
+    """To the media of the active server (extras/mirror), here and for the default site's large media."""
     link_folder = fresh.folder / "control"
     link_folder.mkdir(mode=0o755)
     link = link_folder / "media"

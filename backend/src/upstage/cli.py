@@ -110,7 +110,7 @@ def admin_password(settings: Settings, options: argparse.Namespace) -> int:
 def mirror(settings: Settings, options: argparse.Namespace) -> int:
     """Copy now, or switch; then print which server is active."""
     if settings.pair is None:
-        return fail("this server has no mirror")
+        return fail("this server has no mirror: extras/mirror/README.md")
     control = Control(settings.pair.control)
     try:
         if options.to:
