@@ -42,6 +42,15 @@ ELSEWHERE = {
     "make reload": "tests/test_open.py::test_reload_drops_no_request",
     "make doctor": "tests/test_commands.py::test_doctor_names_what_is_missing_and_what_to_type",
     "make trace URL=/media/fox.svg": "tests/test_trace.py::test_a_miss_and_a_hit_of_the_running_stack",
+    "make mirror": "tests/test_mirror.py::test_an_operator_copies_and_switches",
+    "make mirror TO=mirror": "tests/test_mirror.py::test_an_operator_copies_and_switches",
+    "make mirror TO=backend": "tests/test_mirror.py::test_an_operator_copies_and_switches",
+    "docker compose exec backend upstage mirror": (
+        "tests/test_mirror.py::test_an_operator_copies_and_switches"
+    ),
+    "docker compose exec backend upstage mirror --to mirror": (
+        "tests/test_mirror.py::test_an_operator_copies_and_switches"
+    ),
     "make load": "tests/test_load.py::test_a_healthy_stack_passes",
     "make lab LAB=upstage": "labs/tests/test_lab_stack.py::test_a_lab_from_beginning_to_end",
     "docker compose ps": "tests/test_containers.py::test_plain_compose_commands_work",

@@ -196,7 +196,7 @@ def serve(settings: Settings) -> int:
     start_logging()
     active: Active | None = None
     try:
-        presence = take_folder(settings.data)
+        presence = Presence(settings.data)
         complete = True
         if settings.pair:
             standby = Standby(settings)
@@ -209,7 +209,7 @@ def serve(settings: Settings) -> int:
         if active:
             services.addService(active)
         services.startService()
-    except (StartError, CannotListenError) as error:
+    except (StartError, CannotListenError, OSError) as error:  # such as a folder in use
         print(f"upstage: {error}", file=sys.stderr)
         return 1
     log.info(
@@ -226,14 +226,6 @@ def serve(settings: Settings) -> int:
     if active and active.handed_over:
         start_again()
     return 0
-
-
-def take_folder(data: Path) -> Presence:
-    """Take the lock on the data folder; raise StartError."""
-    try:
-        return Presence(data)
-    except OSError as error:
-        raise StartError(str(error)) from error
 
 
 def raise_file_limit() -> None:

@@ -46,7 +46,9 @@ class Control:
 
     def __init__(self, folder: Path) -> None:
         """Make the folder. Not the sockets' own: Linux follows nobody else's links in a folder like /tmp."""
-        folder.mkdir(mode=0o755, exist_ok=True)
+        with suppress(FileExistsError):
+            folder.mkdir()
+            folder.chmod(0o755)  # nginx is another user, and the umask may be strict
         self._folder = folder
         self.active = Lease(folder / "active")
         self.standby = {place: Lease(folder / f"standby-{place}") for place in PLACES}

@@ -1,8 +1,10 @@
 """A server that stands by: copies the active one's data, and waits for its turn. It listens nowhere.
 
-no server is active       the preferred place takes over at once, the other one GRACE later
-the active server hangs   its lease was not touched for HANG: the standby replaces it
-a server took over and did not last   this place waits longer each time, so that the two do not take turns
+- No server is active: the preferred place takes over at once, the other one GRACE later.
+- The active server hangs, and has not touched its lease for HANG: the standby replaces the lease.
+- The active server is not at the preferred place, and the standby there is ready: it hands over (`active`).
+
+A server that has taken over and did not last waits twice as long each time: the two must not take turns.
 """
 
 import time
