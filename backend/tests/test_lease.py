@@ -1,4 +1,4 @@
-"""The lease between two servers, and the watchdog of each."""
+"""What two servers share: the lease and the wishes of the operator; and the watchdog of each."""
 
 import os
 import signal
@@ -11,6 +11,8 @@ import pytest
 
 from forked import SRC
 from support.wait import wait_until
+from upstage.mirror import control
+from upstage.mirror.control import Control, ControlError
 from upstage.mirror.lease import Lease, Pulse
 from upstage.mirror.watchdog import Watchdog
 from upstage.state.presence import FolderInUse, Presence
@@ -70,6 +72,48 @@ def test_one_server_uses_a_data_folder(tmp_path: Path) -> None:
         Presence(tmp_path / "data")
     first.stopService()
     Presence(tmp_path / "data").stopService()
+
+
+def test_a_place_that_does_not_stand_by_is_not_switched_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "SWITCH_TIME", 0.5)
+    shared = Control(tmp_path / "shared")
+    with pytest.raises(ControlError, match=r"^mirror is not ready: it is not running$"):
+        shared.switch("mirror")
+    standby = Control(tmp_path / "shared").standby["mirror"]
+    assert standby.take("mirror copying")
+    with pytest.raises(ControlError, match=r"^mirror is not ready: copying$"):
+        shared.switch("mirror")
+    standby.write("mirror ready")
+    os.utime(standby.path, (0, time.time() - 10))  # it hangs
+    with pytest.raises(ControlError, match=r"^mirror is not ready: it is not running$"):
+        shared.switch("mirror")
+    os.utime(standby.path)
+    with pytest.raises(ControlError, match=r"^mirror has not taken over; active: no server$"):
+        shared.switch("mirror")
+    assert shared.preferred == "backend"
+    active = Control(tmp_path / "shared").active
+    assert active.take("mirror serving")
+    shared.switch("mirror")
+    assert shared.preferred == "mirror"
+
+
+def test_nonsense_in_the_shared_folder_is_ignored(tmp_path: Path) -> None:
+    shared = Control(tmp_path / "shared")
+    (tmp_path / "shared" / "preferred").write_text("elsewhere\n")
+    (tmp_path / "shared" / "failures-backend").write_text("-1\n")
+    assert (shared.preferred, shared.failures("backend")) == ("backend", 0)
+
+
+def test_the_shared_folder_is_not_open_to_all_and_open_to_nginx(tmp_path: Path) -> None:
+    """Linux follows no links of other users in a folder that all may write to; and a umask may be strict."""
+    before = os.umask(0o077)
+    try:
+        Control(tmp_path / "shared")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "shared").stat().st_mode & 0o777 == 0o755
 
 
 def watchdog_of(process: int) -> int:

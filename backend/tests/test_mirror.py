@@ -223,6 +223,19 @@ def test_a_mirror_without_a_copy_serves_nothing() -> None:
         pair.end()
 
 
+def test_a_server_that_cannot_start_counts_as_failed() -> None:
+    taken = PurgedCache()
+    pair = Pair(UPSTAGE_METRICS_ENDPOINT=f"tcp:{taken.port}:interface=127.0.0.1")
+    try:
+        pair.backend.run()
+        assert pair.backend.process.wait(20) == 1
+        assert "upstage: Couldn't listen on" in pair.backend.log.read_text()
+        assert pair.control.failures("backend") == 1
+    finally:
+        pair.end()
+        taken.close()
+
+
 def test_commands_that_write_are_rejected_on_the_standby(pair: Pair) -> None:
     status, _, errors = pair.mirror.upstage("stage", "add", "new")
     assert (status, errors) == (1, "upstage: mirror stands by: type this where backend runs\n")

@@ -125,22 +125,29 @@ class Control:
         self._write("copied", json.dumps(asdict(report)))
 
     def switch(self, place: str) -> None:
-        """Prefer `place`, and wait until it is active; raise ControlError, and leave all as it was."""
+        """Prefer `place`, and wait until it is active; raise ControlError, and change nothing."""
+        before = self.preferred
         if self.active_place != place:
             self._wait(
-                lambda: self.standby[place].text() == f"{place} ready" and self.is_standing_by(place),
+                lambda: self._state_of(place) == "ready",
                 SWITCH_TIME,
-                lambda: (
-                    f"{place} is not ready: "
-                    + (self.standby[place].text() or "it is not running").removeprefix(f"{place} ")
-                ),
+                lambda: f"{place} is not ready: {self._state_of(place)}",
             )
         self._write("preferred", place)
-        self._wait(
-            lambda: self.active.text() == f"{place} serving",
-            SWITCH_TIME,
-            lambda: f"{place} has not taken over; active: {self.active.text() or 'no server'}",
-        )
+        try:
+            self._wait(
+                lambda: self.active.text() == f"{place} serving",
+                SWITCH_TIME,
+                lambda: f"{place} has not taken over; active: {self.active_place or 'no server'}",
+            )
+        except ControlError:
+            self._write("preferred", before)
+            raise
+
+    def _state_of(self, place: str) -> str:
+        """Return what the standby of a place does, for a message."""
+        text = self.standby[place].text()
+        return text.removeprefix(f"{place} ") if text and self.is_standing_by(place) else "it is not running"
 
     def _wait(self, done: Callable[[], bool], seconds: float, problem: Callable[[], str]) -> None:
         deadline = time.monotonic() + seconds
