@@ -1,11 +1,13 @@
 """What two servers share: the lease and the wishes of the operator; and the watchdog of each."""
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -51,6 +53,20 @@ def test_a_replaced_lease_is_lost(tmp_path: Path) -> None:
     assert Lease(tmp_path / "lease").text() == "second"
     (tmp_path / "lease").unlink()
     assert not second.held
+
+
+def test_a_lease_that_is_replaced_while_it_is_taken_is_not_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease, flock = Lease(tmp_path / "lease"), fcntl.flock
+
+    def replaced_first(file: TextIO, how: int) -> None:
+        lease.path.unlink()
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", replaced_first)
+    assert not lease.take("us")
+    assert not lease.held
 
 
 def test_a_lease_that_nobody_touches_is_silent(tmp_path: Path) -> None:
