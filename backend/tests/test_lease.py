@@ -69,7 +69,7 @@ def test_a_lease_that_is_replaced_while_it_is_taken_is_not_held(
     assert not lease.held
 
 
-def test_a_lease_that_nobody_touches_is_silent(tmp_path: Path) -> None:
+def test_a_lease_that_no_process_touches_is_silent(tmp_path: Path) -> None:
     lease = Lease(tmp_path / "lease")
     pulse = Pulse(lease)
     assert [pulse.look() for _ in range(3)] == [0, 1, 2]  # there is none

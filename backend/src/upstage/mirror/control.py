@@ -1,4 +1,4 @@
-"""The folder that both places share: who is active, who is ready to take over, and the operator's wishes.
+"""The folder that both places share: which one is active, which one is ready, and the operator's wishes.
 
 active             the lease of the active server: "PLACE starting" or "PLACE serving"
 standby-PLACE      the lease of a server that stands by: "PLACE copying" or "PLACE ready"
@@ -45,7 +45,7 @@ class Control:
     """The shared folder of two servers."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the folder. Not the sockets' own: Linux follows nobody else's links in a folder like /tmp."""
+        """Make the folder. Not the sockets' own: in a folder like /tmp Linux follows no foreign links."""
         with suppress(FileExistsError):
             folder.mkdir()
             folder.chmod(0o755)  # nginx is another user, and the umask may be strict
