@@ -1,6 +1,6 @@
 # Every command of the stack. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help up down clean status logs doctor reload reset trace load compare lab bench test test-all lock
+.PHONY: help up down clean status logs doctor reload reset mirror trace load compare lab bench test test-all lock
 
 help: ## print this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ reload: ## load the changed nginx and Varnish files without dropping a request
 
 reset: ## bring every stage back to its start: chat, drawings, avatars; STAGE=demo: that one
 	@bin/stack reset
+
+mirror: ## with EXTRAS=mirror: copy now and say which place is active; TO=mirror, TO=backend: switch
+	@bin/mirror
 
 ##@ Measure
 load: ## load the running stack for 30 seconds and judge the run by loadtest/verdict/thresholds.toml

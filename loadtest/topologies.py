@@ -47,7 +47,7 @@ def base_url(target: str, host: str, direct_port: int) -> str:
 
 
 def stage_port(host: str, core: int) -> int:
-    """The port of a topology's stage socket: the theatres' ports follow the core's, in the order of the list."""
+    """The port of a topology's stage socket: theatres follow the core, in the order of the list."""
     return core if host in CORE else core + 1 + hosts().index(host) - len(CORE)
 
 

@@ -19,11 +19,9 @@ native_environment() {
         if chosen "${file%/*}/compose.yaml"; then . "$file"; fi
     done
     set +a
-    declare -gA theatre_addresses=()
-    for theatre in $THEATRES; do theatre_addresses[$theatre]=$NATIVE_NET.$((11 + ${#theatre_addresses[@]})); done
     # In the order of their start.
     # shellcheck disable=SC2206  # names without white space
-    native_services=(backend ${MIRROR_ADDRESS:+mirror} $THEATRES policyd varnish nginx locust ${CAMERA_SERVER:+camera})
+    native_services=(backend ${MIRROR_DATA:+mirror} $THEATRES policyd varnish nginx locust ${CAMERA_SERVER:+camera})
 }
 
 supervisorctl() { .venv/bin/supervisorctl -c native/supervisord.conf "$@"; }
@@ -99,7 +97,7 @@ theatre_programs() {
     for theatre in $THEATRES; do
         cat <<END
 [program:$theatre]
-command=sh native/run.sh %(program_name)s ${theatre_addresses[$theatre]}
+command=sh native/run.sh %(program_name)s
 autostart=false
 redirect_stderr=true
 stdout_logfile=%(ENV_NATIVE_RUN)s/log/%(program_name)s.log
@@ -113,14 +111,12 @@ END
 # The containers' health checks, for processes.
 native_health() {
     case $1 in
-    backend) answers "http://$NATIVE_NET.3:8081/health" ;;
-    mirror) answers "http://$NATIVE_NET.5:8081/health" ;;
     camera) PYTHONPATH=backend/src .venv/bin/python -m upstage.camera check ;;
     policyd) PYTHONPATH=policyd/src .venv/bin/python -m policyd check "$NATIVE_NET.4" 3000 ;;
     varnish) answers "http://$VARNISH_LISTEN/.varnish/health" ;;
     nginx) answers "http://$LISTEN_LOAD/.nginx/health" ;;
     locust) answers "http://$LOCUST_ADDRESS/" ;;
-    *) answers "http://${theatre_addresses[$1]}:8081/health" ;;
+    *) sh native/run.sh "$1" healthcheck ;; # a backend
     esac >/dev/null 2>&1
 }
 answers() { .venv/bin/python native/health.py "$1"; }
@@ -156,10 +152,9 @@ native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
 # The ports of this machine that the stack has.
 native_ports() { if native_running; then cat "$NATIVE_RUN/ports"; fi; }
 # native_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
-native_upstage() (
-    if [ "$1" != backend ]; then export UPSTAGE_DATA="$NATIVE_DATA/$1-upstage" UPSTAGE_MEDIA="$NATIVE_DATA/$1-media"; fi
-    PYTHONPATH=backend/src .venv/bin/python -m upstage "${@:2}"
-)
+native_upstage() { sh native/run.sh "$@"; }
+native_active_place() { cat "$NATIVE_SOCKETS/backend.mirror/active" 2>/dev/null || true; }
+native_mirror() { sh native/run.sh backend mirror "$@"; }
 native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
 native_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && ../.venv/bin/locust "${@:2}"); }
 native_log() { tail -n 1000 "$NATIVE_RUN/log/$1.log"; }

@@ -1,20 +1,33 @@
 #!/bin/sh
 # run.sh SERVICE: runs that service's program for supervisord, as compose.yaml does in a container. The addresses come
-# from addresses.env. A theatre has its loopback address as a second argument.
+# from addresses.env. run.sh SERVICE COMMAND...: another command of a backend, such as healthcheck.
 set -eu
+service=$1
+shift
+[ $# -gt 0 ] || set -- serve
 
-# backend NAME ADDRESS: an UpStage server with sockets and an address of its own.
+# backend NAME ADDRESS COMMAND...: an UpStage server with sockets and an address of its own.
 backend() {
     export PYTHONPATH=backend/src UPSTAGE_SOCKETS="$NATIVE_SOCKETS/$1" \
         UPSTAGE_WEB_ENDPOINT="tcp:8081:interface=$2" UPSTAGE_METRICS_ENDPOINT="tcp:9110:interface=$2" \
         UPSTAGE_STAGE_ENDPOINT="haproxy:tcp:7230:backlog=1024:interface=$2"
     [ "$1" = backend ] || unset UPSTAGE_FTP_ENDPOINT # one of them opens the FTP port
-    exec .venv/bin/python -m upstage serve
+    shift 2
+    exec .venv/bin/python -m upstage "$@"
 }
 
-case $1 in
-backend) backend backend "$NATIVE_NET.3" ;;
-mirror) backend mirror "$NATIVE_NET.5" ;;
+case $service in
+backend)
+    if [ "${MIRROR_DATA:-}" ]; then
+        export UPSTAGE_PLACE=backend UPSTAGE_PEER_DATA="$MIRROR_DATA" UPSTAGE_PEER_MEDIA="$MIRROR_MEDIA"
+    fi
+    backend backend "$NATIVE_NET.3" "$@"
+    ;;
+mirror)
+    export UPSTAGE_PLACE=mirror UPSTAGE_PEER_DATA="$UPSTAGE_DATA" UPSTAGE_PEER_MEDIA="$UPSTAGE_MEDIA"
+    export UPSTAGE_DATA="$MIRROR_DATA" UPSTAGE_MEDIA="$MIRROR_MEDIA"
+    backend backend "$NATIVE_NET.5" "$@" # the same sockets: they belong to the server that is active
+    ;;
 camera)
     export PYTHONPATH=backend/src
     exec .venv/bin/python -m upstage.camera
@@ -26,8 +39,13 @@ policyd)
 varnish) exec sh "$NATIVE_RUN/varnish/start.sh" ;;
 nginx) PATH=$PWD/native/bin:$PATH exec sh nginx/start.sh ;;
 locust) PATH=$PWD/.venv/bin:$PATH exec sh loadtest/start.sh ;;
-*)
-    export UPSTAGE_DATA="$NATIVE_DATA/$1-upstage" UPSTAGE_MEDIA="$NATIVE_DATA/$1-media"
-    backend "$1" "$2"
+*) # a theatre
+    export UPSTAGE_DATA="$NATIVE_DATA/$service-upstage" UPSTAGE_MEDIA="$NATIVE_DATA/$service-media"
+    number=11
+    for name in $THEATRES; do
+        [ "$name" != "$service" ] || break
+        number=$((number + 1))
+    done
+    backend "$service" "$NATIVE_NET.$number" "$@"
     ;;
 esac

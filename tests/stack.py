@@ -74,9 +74,10 @@ class Stack:
         """Run `make TARGET [NAME=value]`; return what it printed. AssertionError with that on failure."""
         return self._run("make", target, *settings)
 
-    def compose(self, *arguments: str) -> str:
+    def compose(self, *arguments: str, typed: str = "") -> str:
         """Run a Compose command on this project and its extras (containers only); return its output."""
-        return self._run("docker", "compose", *(f"--file={file}" for file in self.compose_files), *arguments)
+        files = (f"--file={file}" for file in self.compose_files)
+        return self._run("docker", "compose", *files, *arguments, typed=typed)
 
     def upstage(self, *arguments: str, password: str = "") -> str:
         """Run the backend's own command where it runs; `password` is what is typed at it."""
@@ -94,6 +95,15 @@ class Stack:
             *("-m", "upstage", *arguments),
             typed=password,
         )
+
+    def write_medium(self, place: str, file: str, text: str) -> None:
+        """Write a file into the media folder of `backend` or `mirror`, behind the server's back."""
+        if self.mode == "containers":
+            folder = "/srv/mirror-media" if place == "mirror" else "/srv/media"
+            self.compose("exec", "-T", place, "sh", "-c", f"cat >{folder}/{file}", typed=text)
+        else:
+            folder = "mirror-media" if place == "mirror" else "media"
+            (REPO / ".run" / self.project / "data" / folder / file).write_text(text)
 
     def _run(self, *command: str, typed: str = "") -> str:
         done = subprocess.run(

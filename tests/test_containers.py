@@ -6,7 +6,6 @@ import socket
 import subprocess
 import time
 import uuid
-from functools import partial
 
 import pytest
 
@@ -231,68 +230,11 @@ def who_answers(stack: Stack, host: str = "localhost") -> str:
     marker = f"/nowhere-{uuid.uuid4().hex}"
     assert stack.get(marker, host).status_code == 404
     for _ in range(20):
-        mirror = {"mirror"} & set(stack.settings["EXTRAS"].split(","))
-        for service in ("backend", *mirror, *stack.settings["THEATRES"].split()):
+        for service in ("backend", *stack.settings["THEATRES"].split()):
             if marker in stack.compose("logs", "--tail", "50", service):
                 return service
         time.sleep(0.1)
     raise AssertionError(f"{marker} is in no log")
-
-
-WITH_MIRROR = ("localhost", "nginx.localhost", "static.localhost")
-
-
-def answers(service: str, stack: Stack, host: str) -> bool:
-    return who_answers(stack, host) == service
-
-
-@pytest.mark.slow  # test_addresses.py of nginx and of Varnish: each proxy alone
-def test_the_mirror_takes_over_gives_back_and_is_removed(stack: Stack) -> None:
-    """Pages, stage and chat move to the mirror when the backend stops, and back when it starts.
-
-    `make up` without the extra removes the mirror; the sockets that a killed mirror leaves do not matter.
-    """
-    extras = stack.settings["EXTRAS"]
-    stack.settings["EXTRAS"] = extras + ",mirror"
-    try:
-        stack.make("up")
-        assert who_answers(stack) == "backend"
-        line = f"said before the failure {uuid.uuid4().hex}"
-        stage = stack.stage_client()
-        stage.join()
-        stage.send("TEXT", msg=line)
-        stage.until("ANONTEXT")
-        stage.close()
-        stack.compose("stop", "backend")
-        for host in WITH_MIRROR:
-            wait_until(partial(answers, "mirror", stack, host), within=15)
-
-        def remembers() -> bool:
-            moved = stack.stage_client()
-            try:
-                return any(line in frame.get("chat", "") for frame in moved.join())
-            finally:
-                moved.close()
-
-        wait_until(remembers, within=15)
-        web = stack.web_stage_client()
-        web.join()
-        web.close()
-
-        stack.compose("start", "backend")
-        for host in WITH_MIRROR:
-            wait_until(partial(answers, "backend", stack, host), within=30)
-        stack.compose("kill", "mirror")
-    finally:
-        stack.settings["EXTRAS"] = extras
-        stack.compose("start", "backend")
-        stack.make("up")
-    assert "mirror" not in stack.compose("ps", "--all", "--services").split()
-    assert "mirror" not in stack.compose("exec", "-T", "varnish", "cat", "/tmp/varnish/extras.vcl")
-    assert "mirror" not in stack.compose("exec", "-T", "nginx", "ls", "/etc/nginx/generated").split()
-    assert "mirror.sock" in stack.compose("exec", "-T", "varnish", "ls", "/run/proscenium")
-    wait_until(lambda: every_listener_answers(stack), within=30)
-    assert {"second", "webcam", "inspect"} <= set(stack.compose("ps", "--services").split())
 
 
 def test_a_theatre_has_stages_of_its_own(stack: Stack) -> None:

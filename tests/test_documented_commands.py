@@ -51,6 +51,15 @@ ELSEWHERE = {
     "make reset STAGE=demo": "tests/test_stage.py::test_make_reset_brings_a_stage_back_to_its_start",
     "make doctor": "tests/test_commands.py::test_doctor_names_what_is_missing_and_what_to_type",
     "make trace URL=/media/fox.svg": "tests/test_trace.py::test_a_miss_and_a_hit_of_the_running_stack",
+    "make mirror": "tests/test_mirror.py::test_an_operator_copies_and_switches",
+    "make mirror TO=mirror": "tests/test_mirror.py::test_an_operator_copies_and_switches",
+    "make mirror TO=backend": "tests/test_mirror.py::test_an_operator_copies_and_switches",
+    "docker compose exec backend upstage mirror": (
+        "tests/test_mirror.py::test_an_operator_copies_and_switches"
+    ),
+    "docker compose exec backend upstage mirror --to mirror": (
+        "tests/test_mirror.py::test_an_operator_copies_and_switches"
+    ),
     "make load": "tests/test_load.py::test_a_healthy_stack_passes",
     "make compare": "tests/test_load.py::test_topologies_are_compared",
     "make lab LAB=upstage": "labs/tests/test_lab_stack.py::test_a_lab_from_beginning_to_end",

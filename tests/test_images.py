@@ -21,12 +21,7 @@ pytestmark = [
 CONTRACT: dict[str, dict[str, Any]] = tomllib.loads((REPO / "offline" / "contract.toml").read_text())
 ACCEPTED = [(name, script) for name, terms in CONTRACT.items() for script in terms["accepts"]]
 WRITTEN = ("/etc/nginx/generated", "/var/tmp")  # by nginx's start script; volumes in compose.yaml
-# Without these, some files are not read.
-OPTIONAL = (
-    "MIRROR_ADDRESS=unix:/run/a.sock",
-    "MIRROR_STAGE_ADDRESS=unix:/run/a.sock",
-    "THEATRES=second third",
-)
+OPTIONAL = ("THEATRES=second third",)  # without it, some files are not read
 every_image = pytest.mark.parametrize("name", CONTRACT)
 
 

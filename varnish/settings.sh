@@ -16,7 +16,6 @@ listen_admin=${VARNISH_LISTEN_ADMIN:-127.0.0.1:8180}
 
 # Where the backends are: unix:/PATH or HOST:PORT.
 backend_address=${BACKEND_ADDRESS:-unix:/run/proscenium/backend.sock}
-mirror_address=${MIRROR_ADDRESS:-}
 
 # Further UpStage instances, separated by spaces; * stands for the name of each.
 theatres=${THEATRES:-}
@@ -41,7 +40,7 @@ check() {
     done
 }
 check 'VARNISH_LISTEN VARNISH_LISTEN_PURGE VARNISH_LISTEN_ADMIN' '[0-9A-Za-z._-]*:[0-9]{1,5}' ':PORT or ADDRESS:PORT'
-check 'BACKEND_ADDRESS MIRROR_ADDRESS' 'unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
+check BACKEND_ADDRESS 'unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
     'unix:/PATH or HOST:PORT'
 check THEATRES '[a-z0-9 -]*' 'names of lower-case letters, digits and hyphens'
 check THEATRES_ADDRESS 'unix:/[^[:space:]"\\:*]*[*][^[:space:]"\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
@@ -89,10 +88,6 @@ write_vcl() {
     declare_backend upstage "$backend_address" limits.vcl >"$generated/backends.vcl"
     {
         echo 'include "handover.vcl";'
-        if [ "$mirror_address" ]; then
-            declare_backend mirror "$mirror_address" limits.vcl
-            echo 'include "mirror.vcl";'
-        fi
         for name in $theatres; do declare_theatre "$name"; done
     } >"$generated/extras.vcl"
 }

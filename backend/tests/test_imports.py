@@ -1,4 +1,4 @@
-"""The packages of the backend import in one direction: web, then net and media, then state, then stage."""
+"""The packages of the backend import one way: web; then net, media, mirror; then state; then stage."""
 
 import ast
 import subprocess
@@ -13,6 +13,7 @@ MAY_IMPORT = {
     "stage": set(),
     "state": {"stage"},
     "media": {"stage", "state"},
+    "mirror": {"state", "settings"},
     "net": {"stage", "settings"},
     "web": {"stage", "state", "media", "net"},
 }

@@ -167,6 +167,30 @@ def test_invalid_socket_paths_are_rejected(text: str) -> None:
         from_environment({"UPSTAGE_SOCKETS": text})
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("UPSTAGE_PLACE", "elsewhere", "UPSTAGE_PLACE=elsewhere: expected backend or mirror"),
+        ("UPSTAGE_PLACE", "", ".* belong together: set all four"),
+        ("UPSTAGE_PEER_MEDIA", "", ".* belong together: set all four"),
+        ("UPSTAGE_SOCKETS", "", ".* belong together: set all four"),
+        ("UPSTAGE_PEER_DATA", "data", "UPSTAGE_PEER_DATA=data: must be an absolute path"),
+    ],
+)
+def test_invalid_settings_of_a_pair_are_rejected(name: str, value: str, message: str) -> None:
+    environment = {
+        "UPSTAGE_SOCKETS": "/run/upstage",
+        "UPSTAGE_PLACE": "mirror",
+        "UPSTAGE_PEER_DATA": "/data",
+        "UPSTAGE_PEER_MEDIA": "/media",
+    }
+    pair = from_environment(environment).pair
+    assert pair
+    assert (pair.place, pair.peer, str(pair.control)) == ("mirror", "backend", "/run/upstage.mirror")
+    with pytest.raises(SettingsError, match=message):
+        from_environment({**environment, name: value})
+
+
 def test_all_socket_paths_have_one_prefix() -> None:
     assert from_environment({"UPSTAGE_SOCKETS": ""}).sockets is None
     assert from_environment({"UPSTAGE_SOCKETS": "/" + "x" * 94}).sockets

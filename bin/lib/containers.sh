@@ -34,6 +34,18 @@ containers_ports() {
     docker compose ps -q 2>/dev/null |
         xargs -r docker inspect -f '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostPort}}{{end}}{{end}}' || true
 }
+containers_active_place() { docker compose exec -T nginx cat /run/proscenium/backend.mirror/active 2>/dev/null || true; }
+# In the first of the two places that runs: each knows the state of both.
+containers_mirror() {
+    local service
+    for service in backend mirror; do
+        if docker compose exec -T "$service" true 2>/dev/null; then
+            docker compose exec -T "$service" upstage mirror "$@"
+            return
+        fi
+    done
+    die "Neither backend nor mirror is running."
+}
 containers_running() { [ -n "$(docker compose ps -q nginx 2>/dev/null)" ]; }
 # containers_locust FOLDER OPTION...: a second Locust in the container of the first. A pipe brings its report out:
 # `docker cp` cannot read a tmpfs. On a terminal Ctrl-C ends Locust, and its report still comes.

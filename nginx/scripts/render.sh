@@ -44,8 +44,6 @@ VARNISH_SERVER=$(server "$VARNISH_ADDRESS")
 BACKEND_SERVER=$(server "$BACKEND_ADDRESS")
 BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")
 BACKEND_DIRECT_SERVER=$(server "$BACKEND_DIRECT_ADDRESS")
-MIRROR_SERVER=$(server "$MIRROR_ADDRESS")
-MIRROR_STAGE_SERVER=$(server "$MIRROR_STAGE_ADDRESS")
 
 # sites/default.conf.template, for the stack's own UpStage.
 SITE_NAMES="upstage.localhost localhost 127.0.0.1 [::1] $(other_names | paste -s -d ' ' -)"
@@ -77,11 +75,10 @@ set +a
 command -v envsubst >/dev/null || die "envsubst is missing: apt-get install gettext-base"
 # nginx's own variables are in lower case, so envsubst leaves them alone.
 fill() { envsubst "$(env | sed -n 's/^\([A-Z][0-9A-Z_]*\)=.*/${\1}/p')"; }
-rm -rf "$GENERATED_FOLDER/mirror" "$GENERATED_FOLDER/theatres"
+rm -rf "$GENERATED_FOLDER/theatres"
 cp -f --parents -- nginx.conf */*.conf "$GENERATED_FOLDER"
 for file in */*.template; do
     case $file in
-    mirror/*) [ "$MIRROR_ADDRESS" ] || continue ;;
     theatres/*) continue ;;
     esac
     mkdir -p "$GENERATED_FOLDER/${file%/*}"

@@ -30,10 +30,6 @@ BACKEND_METRICS_ADDRESS=${BACKEND_METRICS_ADDRESS:-backend:9110}
 POLICYD_ADDRESS=${POLICYD_ADDRESS:-policyd:3000}
 LOCUST_ADDRESS=${LOCUST_ADDRESS:-locust:8089}
 
-# A standby, which most deployments do not have.
-MIRROR_ADDRESS=${MIRROR_ADDRESS:-}
-MIRROR_STAGE_ADDRESS=${MIRROR_STAGE_ADDRESS:-}
-
 # Further UpStage instances. * stands for the name of each; the ports are the first one's, the others follow.
 THEATRES=${THEATRES:-}
 THEATRES_ADDRESS=${THEATRES_ADDRESS:-unix:/run/proscenium/*.sock}
@@ -81,7 +77,7 @@ check 'LISTEN_HTTP LISTEN_HTTPS LISTEN_LOAD LISTEN_STAGE LISTEN_LOAD_STAGE LISTE
     LISTEN_LOCUST LISTEN_THEATRES_STAGE LISTEN_THEATRES_LOAD_STAGE' "$listener" 'PORT or ADDRESS:PORT'
 check LISTEN_DIRECT "$listener( $listener)*" 'PORT or ADDRESS:PORT, or several of them separated by spaces'
 check 'VARNISH_ADDRESS VARNISH_TCP_ADDRESS BACKEND_ADDRESS BACKEND_STAGE_ADDRESS BACKEND_DIRECT_ADDRESS BACKEND_METRICS_ADDRESS
-    POLICYD_ADDRESS LOCUST_ADDRESS MIRROR_ADDRESS MIRROR_STAGE_ADDRESS' \
+    POLICYD_ADDRESS LOCUST_ADDRESS' \
     'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' 'unix:/PATH or HOST:PORT'
 part='[^][:space:]"$;{}\\:*]*'
 check 'THEATRES_ADDRESS THEATRES_STAGE_ADDRESS THEATRES_METRICS_ADDRESS' \
@@ -98,7 +94,6 @@ check SERVER_NAMES '[]0-9A-Za-z.:_ [*-]+' 'names and addresses separated by spac
 # pair NAME VALUE NAME VALUE: both are set, or neither.
 pair() { [ "${2:+set}" = "${4:+set}" ] || die "$1 and $3 belong together: set both"; }
 pair TLS_CERTIFICATE "$TLS_CERTIFICATE" TLS_CERTIFICATE_KEY "$TLS_CERTIFICATE_KEY"
-pair MIRROR_ADDRESS "$MIRROR_ADDRESS" MIRROR_STAGE_ADDRESS "$MIRROR_STAGE_ADDRESS"
 
 . scripts/theatres.sh
 check_theatres

@@ -18,8 +18,6 @@ def over_tcp(fresh: NginxServer) -> Iterator[dict[str, Origin]]:
         "BACKEND_ADDRESS": Origin("backend"),
         "BACKEND_STAGE_ADDRESS": EchoServer("stage"),
         "BACKEND_DIRECT_ADDRESS": EchoServer("direct"),
-        "MIRROR_ADDRESS": Origin("mirror"),
-        "MIRROR_STAGE_ADDRESS": EchoServer("mirror's stage"),
     }
     yield origins
     for origin in origins.values():
@@ -54,7 +52,7 @@ def everything_answers(server: NginxServer) -> bool:
 
 
 def test_ip_addresses_behave_like_sockets(fresh: NginxServer, over_tcp: dict[str, Origin]) -> None:
-    """Connections are kept, and the mirror stands by."""
+    """Connections are kept."""
     fresh.settings |= {name: origin.address for name, origin in over_tcp.items()}
     fresh.start()
     assert everything_answers(fresh)
@@ -66,11 +64,6 @@ def test_ip_addresses_behave_like_sockets(fresh: NginxServer, over_tcp: dict[str
                 pass
     kept = [request for request in over_tcp["VARNISH_ADDRESS"].requests if request.target == "/kept"]
     assert len({request.connection for request in kept}) == 1
-    over_tcp["BACKEND_ADDRESS"].close()
-    over_tcp["BACKEND_STAGE_ADDRESS"].close()
-    assert fresh.request("/", "nginx.localhost").text == "mirror"
-    assert first_line(fresh, fresh.stage).startswith(b"PROXY TCP4 ")
-    assert over_tcp["MIRROR_STAGE_ADDRESS"].connections == 1
 
 
 def test_host_names_are_looked_up_again_and_need_not_be_known_at_the_start(
@@ -101,5 +94,3 @@ def test_host_names_are_looked_up_again_and_need_not_be_known_at_the_start(
 
 def test_the_mirror_is_left_out_until_its_address_is_set(fresh: NginxServer) -> None:
     fresh.start()
-    assert not (fresh.generated / "mirror").exists()
-    assert "backup" not in "".join(path.read_text() for path in (fresh.generated / "upstreams").iterdir())

@@ -30,7 +30,6 @@ from support.program import PATH
         ("BACKEND_ADDRESS", "backend"),
         ("BACKEND_STAGE_ADDRESS", "unix:/run/x;error_log"),
         ("POLICYD_ADDRESS", "http://policyd:3000"),
-        ("MIRROR_ADDRESS", "mirror:8081/"),
         ("THEATRES_ADDRESS", "unix:/run/second.sock"),
         ("THEATRES_ADDRESS", "*:*"),
         ("THEATRES_STAGE_ADDRESS", "unix:/run/*/*.sock"),
@@ -50,7 +49,7 @@ def test_a_wrong_setting_is_one_line(fresh: NginxServer, setting: str, value: st
     assert list(fresh.generated.iterdir()) == []
 
 
-@pytest.mark.parametrize("setting", ["MIRROR_ADDRESS", "MIRROR_STAGE_ADDRESS"])
+@pytest.mark.parametrize("setting", ["TLS_CERTIFICATE", "TLS_CERTIFICATE_KEY"])
 def test_half_of_a_pair_of_settings_is_one_line(fresh: NginxServer, setting: str) -> None:
     ended = fresh.run_script("start.sh", **{setting: "unix:/run/x.sock"})
     assert ended.returncode == 1
@@ -130,6 +129,4 @@ def test_the_readme_names_every_file() -> None:
         folder, *rest = path.relative_to(NGINX).parts
         if folder not in ("tests", "README.md"):
             assert folder in tree, path
-            assert (
-                not rest or folder in ("mirror", "theatres", "sites") or rest[0].split(".")[0] in tree[folder]
-            )
+            assert not rest or folder in ("theatres", "sites") or rest[0].split(".")[0] in tree[folder]

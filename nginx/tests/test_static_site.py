@@ -145,3 +145,30 @@ def test_webcam_frames_come_from_the_backend(server: NginxServer) -> None:
 def test_other_methods_are_rejected(server: NginxServer) -> None:
     for method in ("POST", "PUT", "DELETE"):
         assert server.request("/media/a.png", HOST, method).status == 405
+
+
+def test_the_media_folder_may_be_a_link_that_changes(fresh: NginxServer) -> None:
+    """To the media of the active server (extras/mirror), here and for the default site's large media."""
+    link_folder = fresh.folder / "control"
+    link_folder.mkdir(mode=0o755)
+    link = link_folder / "media"
+    for name in ("one", "two"):
+        (fresh.folder / name).mkdir(mode=0o755)
+        (fresh.folder / name / "a.png").write_text(name)
+    link.symlink_to(fresh.folder / "one")
+    fresh.settings["MEDIA_FOLDER"] = str(link)
+    fresh.start()
+    fresh.varnish.answer = lambda _: response(x_accel_redirect="/.nginx/media/a.png")
+
+    def answers() -> set[str]:
+        return {fresh.request("/media/a.png", host).text for host in (HOST, "localhost")}
+
+    assert answers() == {"one"}
+    (link_folder / "new").symlink_to(fresh.folder / "two")
+    (link_folder / "new").replace(link)
+    assert answers() == {"two"}
+    (fresh.folder / "two" / "a.png").unlink()
+    (fresh.folder / "two" / "a.png").symlink_to(
+        fresh.folder / "one" / "a.png"
+    )  # a link below it is not followed
+    assert "one" not in answers()

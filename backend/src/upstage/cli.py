@@ -11,8 +11,9 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from upstage.mirror.control import Control, ControlError
 from upstage.net import health
-from upstage.settings import Settings, SettingsError, from_environment
+from upstage.settings import PLACES, Settings, SettingsError, from_environment, other_place
 from upstage.state.admin_password import read_password
 
 if TYPE_CHECKING:
@@ -41,8 +42,12 @@ def parser() -> argparse.ArgumentParser:
         ("serve", serve, "run the server until SIGTERM"),
         ("healthcheck", healthcheck, "check every listener of a running server; exit 0 or 1"),
         ("admin-password", admin_password, "print the administrator's password"),
+        ("mirror", mirror, "copy to the place that stands by, and say which one is active"),
     ):
         commands.add_parser(name, help=text, description=text).set_defaults(task=task)
+    commands.choices["mirror"].add_argument(
+        "--to", choices=PLACES, help="make this place the active one, as long as it can be"
+    )
 
     player = commands.add_parser("player", help="add, list, change and remove players")
     players = player.add_subparsers(required=True, metavar="COMMAND")
@@ -81,7 +86,10 @@ def serve(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def healthcheck(settings: Settings, options: argparse.Namespace) -> int:
-    """Check every listener."""
+    """Check every listener. A server that stands by has none: it must be alive."""
+    pair = settings.pair
+    if pair and (control := Control(pair.control)).active_place != pair.place:
+        return 0 if control.is_standing_by(pair.place) else fail(f"{pair.place} does not stand by")
     try:
         health.check(settings)
     except health.Unhealthy as error:
@@ -101,6 +109,29 @@ def admin_password(settings: Settings, options: argparse.Namespace) -> int:
     return 0
 
 
+def mirror(settings: Settings, options: argparse.Namespace) -> int:
+    """Copy now, or switch; then print which server is active."""
+    if settings.pair is None:
+        return fail("this server has no mirror: extras/mirror/README.md")
+    control = Control(settings.pair.control)
+    try:
+        if options.to:
+            control.switch(options.to)
+            print(f"active: {options.to}")
+        else:
+            done = control.copy_now()
+            if done.problem:
+                return fail(done.problem)
+            print(
+                f"copied: the database ({done.database / 1000:.0f} kB), {done.files} of {done.total} media "
+                f"({done.bytes / 1000:.0f} kB); removed: {done.removed}"
+            )
+            print(f"active: {control.active_place}; stands by: {other_place(control.active_place)}")
+    except ControlError as error:
+        return fail(error)
+    return 0
+
+
 def database_task(task: DatabaseTask) -> Task:
     """Return `task` as a command that opens the server's database and reports invalid requests."""
 
@@ -111,6 +142,10 @@ def database_task(task: DatabaseTask) -> Task:
         from upstage.state.passwords import PasswordError
         from upstage.state.records import RecordError
 
+        pair = settings.pair
+        active = Control(pair.control).active_place if pair else ""
+        if pair and active not in ("", pair.place):  # the next copy would undo the change
+            return fail(f"{pair.place} stands by: type this where {active} runs")
         file = settings.data / FILE
         if not file.exists():
             return fail(f"there is no {file} yet: it is created when the server starts")

@@ -18,12 +18,15 @@ from upstage import __version__
 from upstage.festival.maker import FestivalMaker
 from upstage.festival.stage import ID as FESTIVAL
 from upstage.log import start_logging
-from upstage.media.files import UPLOAD_TIME, sweep
-from upstage.media.speech import LIFETIME, Speaker
+from upstage.media.files import sweep
+from upstage.media.speech import Speaker
+from upstage.mirror.active import Active, start_again
+from upstage.mirror.copying import run_alone
+from upstage.mirror.standby import Standby
 from upstage.net.connection import HEARTBEAT, Connections
 from upstage.net.listening import UnixListener
 from upstage.net.metrics import MeasuredStages, Metrics, MetricsSite, Sources
-from upstage.net.purge import Purger
+from upstage.net.purge import ALL_MEDIA, Purger
 from upstage.net.sockets import StageSocketFactory
 from upstage.net.webcam import Check, Pictures, Rejected, WebcamFactory
 from upstage.settings import Settings
@@ -37,7 +40,6 @@ from upstage.state.load_account import keep_load_account
 from upstage.state.passwords import HASHER, Busy, Passwords
 from upstage.state.records import RecordError
 from upstage.state.seed import ContentError, seed
-from upstage.state.standby import Presence, locked
 from upstage.state.store import Store
 from upstage.state.turn import Turn
 from upstage.web.admin import SiteContext
@@ -84,29 +86,27 @@ class InTurn(MultiService):
         return Deferred.fromCoroutine(stop())
 
 
-def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is many interfaces at once
-    """Prepare the folders and the database and return the server's service; raise StartError."""
+def build(settings: Settings, reactor: Any, complete: bool) -> InTurn:  # a reactor is many interfaces at once
+    """Prepare the folders and the database and return the server's service; raise StartError.
+
+    A server of a pair replaces the sockets of the other one. Unless its data are `complete`, the cache may
+    have newer media, which are purged.
+    """
     try:
-        settings.data.mkdir(parents=True, exist_ok=True)
-        # A standby has sockets of another name: it may serve the same folder.
-        turn = Turn(settings.data, settings.sockets.prefix.name) if settings.sockets else None
-        with locked(settings.data / ".starting"):  # a standby may start at the same moment
-            presence = Presence(settings.data)
-            writable(settings.data)
-            writable(settings.media)
-            writable(settings.data / "speech")
-            writable(settings.media / "video")
-            # Beside another running server, only old files are certain to be abandoned.
-            sweep(settings.media, 0 if presence.alone else UPLOAD_TIME)
-            database = Database(settings.data)
-            seed(settings.content, settings.media, database)
-            password = settings.admin_password or keep_password(settings.data)
-            if settings.load_account:
-                keep_load_account(database, settings.load_account)
-            festival_is_new = not database.was_seeded(FESTIVAL)
+        writable(settings.data)
+        writable(settings.media)
+        writable(settings.data / "speech")
+        writable(settings.media / "video")
+        sweep(settings.media)
+        database = Database(settings.data)
+        seed(settings.content, settings.media, database)
+        password = settings.admin_password or keep_password(settings.data)
+        if settings.load_account:
+            keep_load_account(database, settings.load_account)
+        festival_is_new = not database.was_seeded(FESTIVAL)
     except (ContentError, RecordError, OSError, sqlite3.Error) as error:
         raise StartError(str(error)) from error
-    speaker = Speaker(settings.data / "speech", reactor, spare=0 if presence.alone else LIFETIME)
+    speaker = Speaker(settings.data / "speech", reactor)
     store, passwords = Store(database, reactor), Passwords(reactor)
     later = partial(reactor.callLater, COUNTS_PAUSE)
     stages = MeasuredStages(keep=store.keep, speak=speaker.speak, later=later)
@@ -146,15 +146,21 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
         },
     )
     metrics = Metrics(sources, stages, reactor)
+    if not complete:
+        reactor.callWhenRunning(lambda: Deferred.fromCoroutine(purger.purge(ALL_MEDIA)))
+    replace = settings.pair is not None
     services = InTurn()
     services.addService(listener(settings.web.description, site, reactor))
     services.addService(listener(settings.stage.description, StageSocketFactory(connections), reactor))
     if settings.sockets:
-        services.addService(UnixListener(settings.sockets.web, site, reactor))
+        stage_sockets = StageSocketFactory(connections)
+        services.addService(UnixListener(settings.sockets.web, site, reactor, replace=replace))
         services.addService(
-            UnixListener(settings.sockets.stage, StageSocketFactory(connections), reactor, proxied=True)
+            UnixListener(settings.sockets.stage, stage_sockets, reactor, proxied=True, replace=replace)
         )
-        services.addService(UnixListener(settings.sockets.direct, direct, reactor, proxied=True))
+        services.addService(
+            UnixListener(settings.sockets.direct, direct, reactor, proxied=True, replace=replace)
+        )
     if settings.direct:
         services.addService(listener(settings.direct.description, direct, reactor))
     if settings.ftp:
@@ -166,14 +172,11 @@ def build(settings: Settings, reactor: Any) -> MultiService:  # a reactor is man
     services.addService(metrics)
     services.addService(TimerService(HEARTBEAT, connections.beat))
     services.addService(ConnectionCloser(connections))
-    if settings.festival and presence.alone:
+    if settings.festival:
         services.addService(FestivalMaker(state, settings.media, festival_is_new, reactor))
     services.addService(speaker)
     services.addService(purger)
-    services.addService(state)  # near the end, so that every chat line received until then is written to disk
-    services.addService(presence)
-    if turn:
-        services.addService(turn)
+    services.addService(state)  # at the end, so that every chat line received until then is written to disk
     return services
 
 
@@ -201,18 +204,30 @@ def writable(folder: Path) -> None:
 
 
 def serve(settings: Settings) -> int:
-    """Run until SIGTERM or SIGINT; return the exit status."""
+    """Run until SIGTERM or SIGINT; return the exit status. A server of a pair stands by until its turn."""
     from twisted.internet import reactor  # importing it installs it
 
     raise_file_limit()
     sys.setswitchinterval(SWITCH_INTERVAL)
+    start_logging()
+    active: Active | None = None
     try:
-        services = build(settings, reactor)
+        turn = Turn(settings.data)
+        complete = True
+        if settings.pair:
+            standby = Standby(settings)
+            complete = standby.wait()
+            active = Active(standby.control, settings.pair.place, reactor)
+        else:
+            run_alone(settings.data)
+        services = build(settings, reactor, complete)
+        services.addService(turn)
+        if active:
+            services.addService(active)
         services.startService()
-    except (StartError, CannotListenError) as error:
+    except (StartError, CannotListenError, OSError) as error:  # such as a folder in use
         print(f"upstage: {error}", file=sys.stderr)
         return 1
-    start_logging()
     log.info(
         "ready",
         fields={
@@ -224,6 +239,8 @@ def serve(settings: Settings) -> int:
     )
     reactor.addSystemEventTrigger("before", "shutdown", services.stopService)
     reactor.run()
+    if active and active.handed_over:
+        start_again()
     return 0
 
 

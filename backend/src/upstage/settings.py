@@ -10,6 +10,7 @@ from upstage.stage.limits import MAX_PER_ADDRESS
 
 PACKAGE = Path(__file__).parent
 MAX_SOCKET_PATH = 107  # bytes: Linux's limit
+PLACES = ("backend", "mirror")  # of two servers, one of which stands by; the first is preferred
 
 
 class SettingsError(ValueError):
@@ -92,6 +93,26 @@ def parse_sockets(text: str) -> Sockets | None:
     return sockets
 
 
+def other_place(place: str) -> str:
+    """Return the other one of PLACES."""
+    return PLACES[1 - PLACES.index(place)]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """This server is one of two with folders of their own; the one that is not active copies the other's."""
+
+    place: str  # one of PLACES
+    peer_data: Path
+    peer_media: Path
+    control: Path  # the folder through which the two agree
+
+    @property
+    def peer(self) -> str:
+        """The other place."""
+        return other_place(self.place)
+
+
 def parse_purge(text: str) -> tuple[str, int] | None:
     """Parse HOST:PORT, an IPv6 address in brackets; None if empty. Raise SettingsError."""
     if not text:
@@ -164,6 +185,7 @@ class Settings:
     load_account: Path | None = None  # where load tests find the account made for them; None: no such account
     festival: bool = True  # whether to make the stage festival, 20 MB of media
     sockets: Sockets | None = None  # Unix sockets; None: TCP only
+    pair: Pair | None = None  # None: there is no other server
     direct: Endpoint | None = None  # HTTP from clients themselves, whose headers claim nothing; None: no TCP
     # Where browsers reach the stack that this server is part of, for the links of its pages.
     http_port: int = 8080  # nginx
@@ -192,7 +214,20 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
             raise SettingsError(f"{name}={absolute}: must be an absolute path")
         return absolute
 
+    def pair(sockets: Sockets | None) -> Pair | None:
+        names = ("UPSTAGE_PLACE", "UPSTAGE_PEER_DATA", "UPSTAGE_PEER_MEDIA")
+        if not any(map(environment.get, names)):
+            return None
+        if not all(map(environment.get, names)) or sockets is None:
+            raise SettingsError(f"{', '.join(names)} and UPSTAGE_SOCKETS belong together: set all four")
+        place = value("UPSTAGE_PLACE", "")
+        if place not in PLACES:
+            raise SettingsError(f"UPSTAGE_PLACE={place}: expected {' or '.join(PLACES)}")
+        control = Path(f"{sockets.prefix}.mirror")
+        return Pair(place, path("UPSTAGE_PEER_DATA", ""), path("UPSTAGE_PEER_MEDIA", ""), control)
+
     account = "UPSTAGE_LOAD_ACCOUNT_FILE"
+    sockets = parse_sockets(value("UPSTAGE_SOCKETS", ""))
     password = value("UPSTAGE_ADMIN_PASSWORD", "")
     if password and (not password.isprintable() or password != password.strip()):
         raise SettingsError("UPSTAGE_ADMIN_PASSWORD: must be one line without spaces at its ends")
@@ -207,7 +242,8 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         signup=parse_choice("UPSTAGE_SIGNUP", value("UPSTAGE_SIGNUP", "closed"), "open", "closed"),
         load_account=path(account, "") if value(account, "") else None,
         festival=parse_choice("UPSTAGE_FESTIVAL", value("UPSTAGE_FESTIVAL", "on"), "on", "off"),
-        sockets=parse_sockets(value("UPSTAGE_SOCKETS", "")),
+        sockets=sockets,
+        pair=pair(sockets),
         direct=endpoint("UPSTAGE_DIRECT_ENDPOINT", "") if value("UPSTAGE_DIRECT_ENDPOINT", "") else None,
         http_port=parse_port("UPSTAGE_HTTP_PORT", value("UPSTAGE_HTTP_PORT", "8080")),
         locust_port=parse_port("UPSTAGE_LOCUST_PORT", value("UPSTAGE_LOCUST_PORT", "8089")),

@@ -1,4 +1,4 @@
-"""The seam: backends over Unix sockets and TCP, the mirror and the theatres."""
+"""The seam: backends over Unix sockets and TCP, and the theatres."""
 
 import re
 import time
@@ -9,13 +9,6 @@ import pytest
 
 from support.wait import wait_until
 from varnish_server import VARNISH, Backend, VarnishServer
-
-
-@pytest.fixture
-def mirror(fresh: VarnishServer) -> Iterator[Backend]:
-    mirror = Backend("mirror", fresh.folder / "mirror.sock")
-    yield mirror
-    mirror.close()
 
 
 @pytest.fixture
@@ -90,35 +83,11 @@ def test_a_theatre_over_tcp(fresh: VarnishServer, other: Backend) -> None:
     assert fresh.request("/", "local.stage.example").text == "other"
 
 
-def test_the_mirror_takes_over_and_gives_back(fresh: VarnishServer, mirror: Backend) -> None:
-    fresh.settings["MIRROR_ADDRESS"] = mirror.address
-    fresh.start()
-    assert fresh.request("/").text == "backend"
-
-    fresh.backend.close()
-    bodies = set()
-
-    def sick() -> bool:
-        bodies.add(fresh.request("/").text)
-        return bool(re.search(r"\bupstage\b.*sick", fresh.cli("backend.list")))
-
-    wait_until(sick, within=7)  # before the probe has noticed, the second attempt is the mirror's
-    bodies.add(fresh.request("/").text)
-    assert bodies == {"mirror"}
-    assert fresh.request("/", method="POST").text == "mirror"  # which is never repeated
-
-    fresh.backend.listen()
-    started = time.monotonic()
-    wait_until(lambda: fresh.request("/").text == "backend", within=10)
-    assert time.monotonic() - started <= 8
-
-
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
         ("BACKEND_ADDRESS", "backend"),
         ("BACKEND_ADDRESS", '/run/x"; }'),
-        ("MIRROR_ADDRESS", "unix:mirror.sock"),
         ("THEATRES", "second;third"),
         ("THEATRES_ADDRESS", "*:80a"),
         ("THEATRES_ADDRESS", "unix:/run/second.sock"),
@@ -139,7 +108,7 @@ def test_the_readme_has_every_setting_with_its_default() -> None:
     documented = dict(re.findall(r"^\| `(\w+)` \| (?:`(\S+)`)? *\|", table, re.M))
     settings = (VARNISH / "settings.sh").read_text()
     defaults = dict(re.findall(r"^\w+=\$\{(\w+):-(.*?)}", settings, re.M))
-    assert len(defaults) == 11
+    assert len(defaults) == 10
     assert {name: documented[name] for name in defaults} == defaults
 
 

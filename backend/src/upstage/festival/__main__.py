@@ -16,7 +16,7 @@ from upstage.festival.props import PROPS
 from upstage.festival.scenes import backdrop
 from upstage.festival.sounds import join
 from upstage.state.seed import put
-from upstage.state.standby import locked
+from upstage.state.turn import locked
 
 
 def makers(act: Act) -> Iterator[tuple[str, Callable[[], bytes]]]:

@@ -2,9 +2,6 @@
 
 import os
 import secrets
-import time
-from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +10,6 @@ from upstage.media import svg
 from upstage.state.records import Medium
 
 TEMPORARY = ".upload-"  # prefix of a file that is still arriving; names with a leading dot are never served
-UPLOAD_TIME = 600.0  # seconds without a byte after which an upload has certainly ended
 
 
 class BadMedia(ValueError):
@@ -127,14 +123,7 @@ def publish(
     return medium
 
 
-def sweep(media: Path, spare: float = 0) -> None:
-    """Remove incomplete uploads of a killed server, except those of the last `spare` seconds."""
-    remove_old(media.glob(f"{TEMPORARY}*"), spare)
-
-
-def remove_old(paths: Iterable[Path], spare: float) -> None:
-    """Remove files that were not written to for `spare` seconds; 0: all of them."""
-    for path in paths:
-        with suppress(FileNotFoundError):  # another server may be sweeping too
-            if not spare or time.time() - path.stat().st_mtime > spare:
-                path.unlink()
+def sweep(media: Path) -> None:
+    """Remove incomplete uploads of a killed server."""
+    for path in media.glob(f"{TEMPORARY}*"):
+        path.unlink()

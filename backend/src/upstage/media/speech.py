@@ -17,9 +17,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
-from upstage.media.files import remove_old
 from upstage.media.voices import VOICES, Recording, Voice
-from upstage.state.standby import locked
 
 PROGRAMS = ("espeak-ng", "lame")
 TIME_LIMIT = 15.0  # seconds from the line to its file, including the wait for a core
@@ -49,15 +47,9 @@ class Utterance:
 class Speaker(Service):
     """Records the lines of all stages of a server. Without its two programs it is off and logs that once."""
 
-    def __init__(
-        self, folder: Path, reactor: Any, cores: int = 0, path: str | None = None, spare: float = 0
-    ) -> None:
-        """Keep files in `folder`. `cores` 0: as many as this process may use; `path` replaces $PATH.
-
-        Old files are removed, except those of the last `spare` seconds.
-        """
+    def __init__(self, folder: Path, reactor: Any, cores: int = 0, path: str | None = None) -> None:
+        """Keep files in `folder`. `cores` 0: as many as this process may use; `path` replaces $PATH."""
         self._folder = folder
-        self._spare = spare
         self._reactor = reactor
         self._cores = cores or len(os.sched_getaffinity(0))
         found = {name: shutil.which(name, path=path) for name in PROGRAMS}
@@ -82,7 +74,8 @@ class Speaker(Service):
 
     def startService(self) -> None:
         """Remove files of an earlier run."""
-        remove_old(self._folder.glob("utter-*"), self._spare)
+        for path in self._folder.glob("utter-*"):
+            path.unlink()
         if self._missing:
             log.warn("speech is off: a program is missing", fields={"missing": self._missing})
         super().startService()
@@ -218,15 +211,14 @@ class Numbers:
     def take(self) -> int:
         """Return a number; raise OSError if no more can be reserved."""
         if self._next == self._reserved:
-            with locked(self._path.with_suffix(".lock")):  # a standby uses the same file
-                try:
-                    before = int(self._path.read_text())
-                except (FileNotFoundError, ValueError):
-                    before = 0
-                self._next = max(before, int(time.time()))
-                self._reserved = self._next + NUMBERS_AT_ONCE
-                new = self._path.with_suffix(".new")
-                new.write_text(f"{self._reserved}\n")
-                new.replace(self._path)
+            try:
+                before = int(self._path.read_text())
+            except (FileNotFoundError, ValueError):
+                before = 0
+            self._next = max(before, int(time.time()))
+            self._reserved = self._next + NUMBERS_AT_ONCE
+            new = self._path.with_suffix(".new")
+            new.write_text(f"{self._reserved}\n")
+            new.replace(self._path)
         self._next += 1
         return self._next - 1

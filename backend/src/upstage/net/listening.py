@@ -16,11 +16,22 @@ PROBE_TIME = 1.0  # seconds for a process that may be listening already to accep
 
 
 class UnixListener(MultiService):
-    """Listens on `path`, open to every user; `proxied`: a PROXY protocol header comes first."""
+    """Listens on `path`, open to every user; `proxied`: a PROXY protocol header comes first.
 
-    def __init__(self, path: Path, factory: IProtocolFactory, reactor: Any, proxied: bool = False) -> None:
+    `replace`: even if another process is listening there, one that hangs.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        factory: IProtocolFactory,
+        reactor: Any,
+        proxied: bool = False,
+        replace: bool = False,
+    ) -> None:
         super().__init__()
         self._path = path
+        self._replace = replace
         kind = "haproxy:unix" if proxied else "unix"
         # Without a lock file, Twisted's way to recognise a stale path: it trusts process IDs, and in a
         # container those of the previous run repeat.
@@ -30,7 +41,7 @@ class UnixListener(MultiService):
     def startService(self) -> None:
         """Listen; raise CannotListenError."""
         try:
-            remove_stale(self._path)
+            remove_stale(self._path, self._replace)
         except OSError as error:
             raise CannotListenError(None, str(self._path), error) from error
         super().startService()
@@ -42,8 +53,11 @@ class UnixListener(MultiService):
         return stopped
 
 
-def remove_stale(path: Path) -> None:
-    """Remove a socket on which no process listens; raise OSError if something else has this path."""
+def remove_stale(path: Path, replace: bool = False) -> None:
+    """Remove a socket on which no process listens; raise OSError if something else has this path.
+
+    `replace`: remove any socket.
+    """
     if not path.parent.is_dir():
         raise FileNotFoundError("there is no such folder")
     try:
@@ -52,6 +66,9 @@ def remove_stale(path: Path) -> None:
         return
     if not stat.S_ISSOCK(mode):
         raise FileExistsError("the path exists and is not a socket")
+    if replace:
+        path.unlink()
+        return
     with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(PROBE_TIME)
         try:

@@ -23,6 +23,8 @@ MAX_QUEUE = 1000  # tags to be repeated; above that the oldest are lost
 MAX_TAG = 64  # characters, see varnish/purge.vcl
 STOP_TIME = 1.5  # seconds for queued purges when the server stops
 
+ALL_MEDIA = "media"  # a tag of every medium
+
 log = Logger()
 
 

@@ -71,16 +71,6 @@ MIGRATIONS = (
     """,
 )
 
-# The chat lines that this connection has written: a temporary trigger sees no other connection's. In memory,
-# because a container has no other place for temporary files.
-OWN_CHAT = """
-    PRAGMA temp_store = MEMORY;
-    CREATE TEMP TABLE own (number INTEGER PRIMARY KEY);
-    CREATE TEMP TRIGGER own_chat AFTER INSERT ON main.chat BEGIN
-        INSERT OR IGNORE INTO own VALUES (new.number);
-    END;
-"""
-
 
 class Database:
     """One connection. A method that writes has written when it returns, or raises and changes nothing."""
@@ -96,8 +86,6 @@ class Database:
         self._sql.execute("PRAGMA synchronous = FULL")  # a committed write survives a power cut
         self._sql.execute("PRAGMA foreign_keys = ON")
         self._migrate()
-        self._sql.executescript(OWN_CHAT)
-        self._last_chat = 0  # the number of the newest chat line that `chats` has seen
         self._last_version = self._version()
 
     def close(self) -> None:
@@ -184,27 +172,6 @@ class Database:
             "SELECT line FROM chat WHERE stage = ? ORDER BY number DESC LIMIT ?", (stage, CHAT_KEPT)
         )
         return [line for [line] in rows][::-1]
-
-    def chats(self, stages: Iterable[str]) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
-        """Return the lines of `stages`, and the lines that other processes have added since the last call.
-
-        The second is a list of stage and line, oldest first, of all other stages. Both come from one
-        transaction: no line is in both, or in neither.
-        """
-        self._sql.execute("BEGIN")
-        try:
-            whole = {stage: self.chat(stage) for stage in stages}
-            rows = self._sql.execute(
-                "SELECT stage, line FROM chat "
-                "WHERE number > ? AND number NOT IN (SELECT number FROM own) ORDER BY number",
-                (self._last_chat,),
-            )
-            said = [(stage, line) for stage, line in rows if stage not in whole]
-            [self._last_chat] = self._sql.execute("SELECT ifnull(max(number), 0) FROM chat").fetchone()
-            self._sql.execute("DELETE FROM own")
-        finally:
-            self._sql.execute("COMMIT")
-        return whole, said
 
     # Writing. The message of a RecordError is for the person who asked for the change.
 

@@ -1,10 +1,10 @@
 """The state in memory, which follows the database: accounts, media and live stages.
 
-The site's pages write through `change`; changes by other processes (the command `upstage`, a standby) are
-noticed within a second. Either way, the clients of a changed stage are told to reload.
+The site's pages write through `change`; changes by other processes (the command `upstage`) are noticed
+within a second. Either way, the clients of a changed stage are told to reload.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, ParamSpec, TypeVar
 
@@ -106,9 +106,6 @@ class LiveState(Service):
         async def check() -> None:
             if await self.store.run(self.database.changed_by_others):
                 await self._refresh()
-            else:  # also clears the database's list of our own lines
-                _, said = await self.store.run(self.database.chats, ())
-                self._append_chat(said)
 
         def failed(failure: Failure) -> None:  # such as a locked file: the next check tries again
             log.failure("the database could not be read", failure=failure)
@@ -119,18 +116,17 @@ class LiveState(Service):
         async with self._one_at_a_time:
             self._sync(*await self.store.run(self._read, self.now))
 
-    def _read(self, known: Snapshot) -> tuple[Snapshot, Chats, list[tuple[str, str]]]:
+    def _read(self, known: Snapshot) -> tuple[Snapshot, Chats]:
         """Runs in the store's thread. The chat of stages that are new, or were reset, is read as a whole."""
         snapshot = self.database.snapshot()
         resets = {id: stage.resets for id, stage in known.stages.items()}
         fresh = [id for id, stage in snapshot.stages.items() if resets.get(id) != stage.resets]
-        return snapshot, *self.database.chats(fresh)
+        return snapshot, {id: self.database.chat(id) for id in fresh}
 
-    def _sync(self, snapshot: Snapshot, chats: Chats, said: Iterable[tuple[str, str]]) -> None:
+    def _sync(self, snapshot: Snapshot, chats: Chats) -> None:
         """Bring the stages and the accounts in line with `snapshot`.
 
-        `chats` has the lines of stages that are new or were reset, `said` the lines of other servers' clients
-        on the other stages.
+        `chats` has the lines of stages that are new or were reset.
         """
         before, self.now = self.now, snapshot
         self._accounts.replace_players(snapshot.accounts)
@@ -154,13 +150,6 @@ class LiveState(Service):
                 else:
                     rebuild(stage, record)
                 stage.reload()
-        self._append_chat(said)
-
-    def _append_chat(self, said: Iterable[tuple[str, str]]) -> None:
-        """Append lines that came in over another server, such as a standby, to the stages' logs."""
-        for id, line in said:
-            if id in self._stages.by_id:
-                self._stages.by_id[id].chat.append(line)
 
     def _differs(self, before: Snapshot, record: StageRecord) -> bool:
         """Whether a stage, or the content of a file on it, has changed."""

@@ -9,7 +9,7 @@ from upstage.state.admin_password import write_private
 from upstage.state.database import Database
 from upstage.state.passwords import MAX_LENGTH, MIN_LENGTH, choose, matches
 from upstage.state.records import Account
-from upstage.state.standby import locked
+from upstage.state.turn import locked
 
 NAME = "load"
 

@@ -1,22 +1,34 @@
-"""One server at a time serves a data folder under one name; a second one waits until the first has ended."""
+"""Locks between processes: one server at a time uses a data folder; a second one waits for its end."""
 
 import fcntl
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from twisted.application.service import Service
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock `path`, waiting for other processes. The kernel releases a killed process's lock."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 class Turn(Service):
-    """Holds the lock on a folder and a name until the server stops; the kernel releases a killed server's."""
+    """Holds the lock on a data folder until the server stops; the kernel releases a killed server's lock."""
 
-    def __init__(self, data: Path, name: str) -> None:
-        """Take the lock. If another server has it, say so in one line on standard error, and wait.
+    def __init__(self, data: Path) -> None:
+        """Take the lock; raise OSError if the folder cannot be written.
 
-        Waiting, because the engine would restart a process that ends, again and again. Meanwhile no port is
-        open, so the health check reports that this one serves nothing.
+        If another server has it, say so in one line on standard error, and wait: the engine would restart a
+        process that ends, again and again. Meanwhile no port is open, so the health check reports that this
+        one serves nothing.
         """
-        self._file = (data / f".serving-{name}").open("a")
+        data.mkdir(parents=True, exist_ok=True)
+        self._file = (data / ".serving").open("a")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

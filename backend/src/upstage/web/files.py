@@ -10,7 +10,7 @@ from twisted.web import http
 from twisted.web.server import NOT_DONE_YET, Request
 from twisted.web.static import NoRangeStaticProducer, SingleRangeStaticProducer
 
-from upstage.net.purge import tag_of
+from upstage.net.purge import ALL_MEDIA, tag_of
 from upstage.web.headers import header
 from upstage.web.request import Node
 from upstage.web.templates import Pages
@@ -66,7 +66,8 @@ class MediaFolder(Node):
         if path[:1] == [b"thumb"]:  # every picture is its own thumbnail, because pictures are small
             path = path[1:]
         file = (self._folder + b"/".join(path)).decode("latin-1")
-        request.setHeader(b"x-cache-tags", tag_of(file).encode())  # for the cache in front, which removes it
+        tags = f"{ALL_MEDIA} {tag_of(file)}"
+        request.setHeader(b"x-cache-tags", tags.encode())  # for the cache in front, which removes them
         location = header(request, b"x-accel-media")
         redirect = f"{location}/{file}" if _LOCATION.fullmatch(location) else ""
         return serve(request, self.pages, self._root, path, redirect)

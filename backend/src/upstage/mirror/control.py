@@ -1,0 +1,167 @@
+"""The folder that both places share: which one is active, which one is ready, and the operator's wishes.
+
+active             the lease of the active server: "PLACE starting" or "PLACE serving"
+standby-PLACE      the lease of a server that stands by: "PLACE copying" or "PLACE ready"
+preferred          the place that is active whenever it can be; no file: the backend
+failures-PLACE     how often in a row a server took over and did not last
+copy               a request: copy now
+copied             its outcome
+media              a link to the active server's media folder, for nginx
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from upstage.mirror.lease import TICK, Lease
+from upstage.settings import PLACES, other_place
+
+ALIVE = 5.0  # seconds since a standby's last touch; it may be busy with a large file
+COPY_TIME = 60.0  # seconds to wait for a requested copy
+SWITCH_TIME = 20.0  # seconds until the other place is ready, and as many until it serves
+
+
+class ControlError(Exception):
+    """A wish of the operator cannot be fulfilled; the message says why."""
+
+
+@dataclass
+class Report:
+    """The outcome of a requested copy."""
+
+    database: int = 0  # bytes
+    files: int = 0  # media that were copied
+    bytes: int = 0  # of them
+    removed: int = 0  # media
+    total: int = 0  # media that both places have now
+    problem: str = ""  # why it failed
+
+
+class Control:
+    """The shared folder of two servers."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make the folder. Not the sockets' own: in a folder like /tmp Linux follows no foreign links."""
+        with suppress(FileExistsError):
+            folder.mkdir()
+            folder.chmod(0o755)  # nginx is another user, and the umask may be strict
+        self._folder = folder
+        self.active = Lease(folder / "active")
+        self.standby = {place: Lease(folder / f"standby-{place}") for place in PLACES}
+
+    @property
+    def active_place(self) -> str:
+        """The place of the active server, empty if there is none."""
+        return self.active.text().partition(" ")[0]
+
+    @property
+    def preferred(self) -> str:
+        """The place that is active whenever it can be."""
+        place = self._read("preferred")
+        return place if place in PLACES else PLACES[0]
+
+    def failures(self, place: str) -> int:
+        """Return how often in a row a server took over there and did not last."""
+        text = self._read(f"failures-{place}")
+        return int(text) if text.isdecimal() else 0
+
+    def count_failure(self, place: str) -> None:
+        """Count a takeover as failed until `lasted`."""
+        self._write(f"failures-{place}", str(self.failures(place) + 1))
+
+    def lasted(self, place: str) -> None:
+        """The server is well."""
+        (self._folder / f"failures-{place}").unlink(missing_ok=True)
+
+    def link_media(self, media: Path) -> None:
+        """Let nginx read the media from this folder from now on."""
+        new = self._folder / ".media"
+        new.unlink(missing_ok=True)
+        new.symlink_to(media)
+        new.replace(self._folder / "media")
+
+    def is_standing_by(self, place: str) -> bool:
+        """Return whether a server stands by at `place`."""
+        lease = self.standby[place]
+        try:
+            return bool(lease.text()) and time.time() - lease.path.stat().st_mtime < ALIVE
+        except FileNotFoundError:
+            return False
+
+    # Wishes of the operator, and their fulfilment by the standby.
+
+    def copy_now(self) -> Report:
+        """Let the standby copy; return what it did. Raise ControlError."""
+        place = self.active_place
+        if not place:
+            raise ControlError("no server is active")
+        other = other_place(place)
+        if not self.is_standing_by(other):
+            raise ControlError(f"{place} is active, but {other} does not stand by: it is not running")
+        (self._folder / "copied").unlink(missing_ok=True)
+        self._write("copy", "now")
+        try:
+            self._wait(
+                lambda: (self._folder / "copied").exists(),
+                COPY_TIME,
+                lambda: f"{other} has not finished copying within {COPY_TIME:.0f} seconds",
+            )
+        finally:
+            (self._folder / "copy").unlink(missing_ok=True)
+        return Report(**json.loads(self._read("copied")))
+
+    @property
+    def copy_wanted(self) -> bool:
+        """Whether a copy is requested."""
+        return (self._folder / "copy").exists()
+
+    def report(self, report: Report) -> None:
+        """Answer the request."""
+        (self._folder / "copy").unlink(missing_ok=True)
+        self._write("copied", json.dumps(asdict(report)))
+
+    def switch(self, place: str) -> None:
+        """Prefer `place`, and wait until it is active; raise ControlError, and change nothing."""
+        before = self.preferred
+        if self.active_place != place:
+            self._wait(
+                lambda: self._state_of(place) == "ready",
+                SWITCH_TIME,
+                lambda: f"{place} is not ready: {self._state_of(place)}",
+            )
+        self._write("preferred", place)
+        try:
+            self._wait(
+                lambda: self.active.text() == f"{place} serving",
+                SWITCH_TIME,
+                lambda: f"{place} has not taken over; active: {self.active_place or 'no server'}",
+            )
+        except ControlError:
+            self._write("preferred", before)
+            raise
+
+    def _state_of(self, place: str) -> str:
+        """Return what the standby of a place does, for a message."""
+        text = self.standby[place].text()
+        return text.removeprefix(f"{place} ") if text and self.is_standing_by(place) else "it is not running"
+
+    def _wait(self, done: Callable[[], bool], seconds: float, problem: Callable[[], str]) -> None:
+        deadline = time.monotonic() + seconds
+        while not done():
+            if time.monotonic() > deadline:
+                raise ControlError(problem())
+            time.sleep(TICK)
+
+    def _read(self, name: str) -> str:
+        with suppress(FileNotFoundError):
+            return (self._folder / name).read_text().strip()
+        return ""
+
+    def _write(self, name: str, text: str) -> None:
+        new = self._folder / f".{name}-{os.getpid()}"
+        new.write_text(text + "\n")
+        new.replace(self._folder / name)

@@ -1,0 +1,251 @@
+"""The copy of one place's folders in the other: complete, atomic, and never older than what is there."""
+
+import os
+import shutil
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from upstage.mirror.control import Report
+from upstage.mirror.copying import CopyError, Replica, Term, files, read_term, run_alone, write_term
+from upstage.settings import Pair
+from upstage.state.database import FILE, Database
+from upstage.state.records import Medium, new_stage
+
+
+class Folders:
+    """The folders of both places, as the mirror sees them: `there` is the backend."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data, self.media = folder / "mirror-data", folder / "mirror-media"
+        self.their_data, self.their_media = folder / "data", folder / "media"
+        for path in (self.data, self.their_data, self.their_media):
+            path.mkdir()
+        pair = Pair("mirror", self.their_data, self.their_media, folder / "control")
+        self.replica = Replica(pair, self.data, self.media)
+        write_term(self.their_data, Term(1, "backend"))
+        self.database = Database(self.their_data)
+        self.database.add_stage(new_stage("demo", "Demo"))
+
+    def put(self, file: str, content: bytes, known: bool = True) -> None:
+        path = self.their_media / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        if known:
+            self.database.put_medium(Medium(file, "prop", "Hat", "ann", "2026-01-01", len(content)))
+
+    def copy(self) -> Report:
+        for _ in self.replica.copy():
+            pass
+        return self.replica.report
+
+    def chat(self) -> list[str]:
+        database = Database(self.data)
+        try:
+            return database.chat("demo")
+        finally:
+            database.close()
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Folders:
+    return Folders(tmp_path)
+
+
+def test_a_copy_has_everything_and_keeps_dates(folders: Folders) -> None:
+    folders.put("hat.svg", b"hat")
+    folders.put("audio/bell.mp3", b"bell")
+    folders.database.add_chat([("demo", "hello")])
+    (folders.their_data / "admin-password").write_text("secret\n")
+    (folders.their_data / "speech").mkdir()
+    (folders.their_data / "speech" / "next-number").write_text("77\n")
+    (folders.their_data / "speech" / "utter-3.mp3").write_bytes(b"hello")
+    (folders.their_media / ".upload-x").write_bytes(b"half of it")
+    os.utime(folders.their_media / "hat.svg", ns=(5, 1_234_567_890_123_456_789))
+    report = folders.copy()
+    assert (report.files, report.bytes, report.removed, report.total) == (2, 7, 0, 2)
+    assert report.database == (folders.data / FILE).stat().st_size
+    assert files(folders.media) == files(folders.their_media)
+    assert (folders.media / "hat.svg").stat().st_mtime_ns == 1_234_567_890_123_456_789
+    assert (folders.media / "hat.svg").stat().st_mode & 0o777 == 0o644  # nginx is another user
+    assert folders.chat() == ["hello"]
+    assert (folders.data / "admin-password").read_text() == "secret\n"
+    assert (folders.data / "admin-password").stat().st_mode & 0o077 == 0
+    assert (folders.data / FILE).stat().st_mode & 0o077 == 0
+    assert (folders.data / "speech" / "next-number").read_text() == "77\n"
+    assert read_term(folders.data) == Term(1, "backend")
+    copied = {str(path.relative_to(folders.data)) for path in folders.data.rglob("*") if path.is_file()}
+    assert copied == {"admin-password", FILE, "speech/next-number", "term"}
+
+
+def test_the_next_copy_has_only_what_has_changed(folders: Folders) -> None:
+    for name in ("hat.svg", "cup.svg", "old.svg"):
+        folders.put(name, name.encode())
+    folders.copy()
+    assert folders.copy() == Report(total=3)
+    untouched = (folders.media / "cup.svg").stat()
+    folders.put("hat.svg", b"another hat")
+    (folders.their_media / "old.svg").unlink()
+    folders.database.remove_medium("old.svg")
+    report = folders.copy()
+    assert (report.files, report.bytes, report.removed, report.total) == (1, 11, 1, 2)
+    assert report.database > 0
+    assert files(folders.media) == files(folders.their_media)
+    assert (folders.media / "cup.svg").stat().st_ino == untouched.st_ino
+    folders.database.add_chat([("demo", "one line")])
+    assert folders.copy().database > 0
+    assert folders.chat() == ["one line"]
+
+
+def test_a_file_is_replaced_in_one_step(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders.put("hat.svg", b"old")
+    folders.copy()
+    folders.put("hat.svg", b"newer")
+
+    def fail_halfway(source: Path, target: Path) -> None:
+        target.write_bytes(b"ne")
+        raise OSError("no space left")
+
+    monkeypatch.setattr(shutil, "copyfile", fail_halfway)
+    with pytest.raises(CopyError, match="no space left"):
+        folders.copy()
+    assert (folders.media / "hat.svg").read_bytes() == b"old"
+    assert [path.name for path in folders.media.iterdir()] == ["hat.svg"]
+
+
+def test_an_empty_media_folder_empties_nothing(folders: Folders) -> None:
+    """Their media volume was lost; what the database still names stays here."""
+    folders.put("hat.svg", b"hat")
+    folders.put("bench.swf", b"not in the database", known=False)
+    folders.copy()
+    shutil.rmtree(folders.their_media)
+    with pytest.raises(CopyError, match="media"):
+        folders.copy()
+    folders.their_media.mkdir()
+    assert folders.copy().removed == 1
+    assert (folders.media / "hat.svg").read_bytes() == b"hat"
+
+
+@pytest.mark.parametrize("damage", ["garbage", "page", "missing"])
+def test_a_damaged_database_is_not_copied(folders: Folders, damage: str) -> None:
+    folders.database.add_chat([("demo", f"line {number} {'x' * 400}") for number in range(200)])
+    folders.copy()
+    folders.database.add_chat([("demo", "more")])
+    folders.database.close()
+    file = folders.their_data / FILE
+    if damage == "missing":
+        file.unlink()
+    else:
+        content = bytearray(file.read_bytes())
+        start = 0 if damage == "garbage" else len(content) // 4096 // 2 * 4096
+        content[start : start + 4096] = b"\xff" * 4096
+        file.write_bytes(content)
+    with pytest.raises(CopyError, match=r"data cannot be copied|is damaged"):
+        folders.copy()
+    assert folders.chat()[-1] == f"line 199 {'x' * 400}"
+    assert not (folders.data / ".copy.db").exists()
+
+
+def test_a_damaged_database_here_is_replaced(folders: Folders) -> None:
+    folders.database.add_chat([("demo", "hello")])
+    for name in (FILE, f"{FILE}-wal"):
+        (folders.data / name).write_bytes(b"garbage" * 1000)
+    folders.copy()
+    assert folders.chat() == ["hello"]
+
+
+def test_a_copy_during_writes_is_whole_and_keeps_no_writer_waiting(folders: Folders) -> None:
+    """Each transaction adds two lines: no copy has one without the other."""
+    folders.database.add_stage(new_stage("big", "Big"))
+    with sqlite3.connect(folders.their_data / FILE) as sql:  # 40 MB
+        sql.executemany("INSERT INTO chat (stage, line) VALUES ('big', ?)", [("x" * 4000,)] * 10_000)
+    sql.close()
+    folders.database.close()
+    longest, stop = [0.0], threading.Event()
+
+    def write() -> None:
+        database = Database(folders.their_data)
+        number = 0
+        while not stop.is_set():
+            began = time.monotonic()
+            database.add_chat([("demo", f"{number} a"), ("demo", f"{number} b")])
+            longest.append(time.monotonic() - began)
+            number += 1
+            time.sleep(0.005)
+        database.close()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(3):
+            folders.replica.forget()
+            folders.copy()
+            lines = folders.chat()
+            assert len(lines) % 2 == 0
+            assert [line[:-2] for line in lines[::2]] == [line[:-2] for line in lines[1::2]]
+    finally:
+        stop.set()
+        writer.join()
+    assert len(longest) > 20
+    assert max(longest) < 1
+
+
+def test_a_locked_database_is_given_up(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("upstage.mirror.copying.DATABASE_TIME", 0.5)
+    folders.database.close()
+    with sqlite3.connect(folders.their_data / FILE, isolation_level=None) as sql:
+        sql.execute("PRAGMA locking_mode = EXCLUSIVE")
+        sql.execute("BEGIN EXCLUSIVE")
+        began = time.monotonic()
+        with pytest.raises(CopyError, match="locked"):
+            folders.copy()
+        assert time.monotonic() - began < 10
+    sql.close()
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "behind"),
+    [
+        (Term(0, ""), Term(0, ""), False),  # the first start of all
+        (Term(0, ""), Term(1, "backend"), True),  # the mirror's first copy
+        (Term(1, "backend"), Term(1, "backend"), True),  # it goes on copying
+        (Term(2, "mirror"), Term(1, "backend"), False),  # the mirror has taken over
+        (Term(2, "mirror"), Term(2, "mirror"), False),  # the backend has its copy
+        (Term(2, "mirror"), Term(3, "backend"), True),  # and has taken over again
+        (Term(5, "mirror"), Term(0, ""), False),  # the backend's data were lost
+        (Term(2, "mirror"), Term(2, "backend"), False),  # both without the other: each keeps its own
+    ],
+)
+def test_newer_data_are_copied_and_older_ones_are_not(
+    folders: Folders, here: Term, there: Term, behind: bool
+) -> None:
+    for folder, term in ((folders.data, here), (folders.their_data, there)):
+        (folder / "term").unlink(missing_ok=True)
+        if term.number:
+            write_term(folder, term)
+    assert folders.replica.is_behind() == behind
+    folders.replica.new_term()
+    assert read_term(folders.data) == (max(here.number, there.number) + 1, "mirror")
+    assert not folders.replica.is_behind()
+
+
+def test_a_server_without_a_mirror_counts_as_newer_only_if_it_had_one(tmp_path: Path) -> None:
+    run_alone(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    write_term(tmp_path, Term(4, "mirror"))
+    run_alone(tmp_path)
+    assert read_term(tmp_path) == Term(5, "backend")
+    (tmp_path / "term").write_text("nonsense")
+    assert read_term(tmp_path) == Term(0, "")
+
+
+def test_what_a_killed_copy_left_is_removed(folders: Folders, tmp_path: Path) -> None:
+    (folders.media / "audio").mkdir(parents=True)
+    left = [folders.data / ".copy.db", folders.media / "audio" / ".copy-bell.mp3"]
+    for path in left:
+        path.write_bytes(b"half")
+    Replica(folders.replica._pair, folders.data, folders.media)
+    assert not any(path.exists() for path in left)
