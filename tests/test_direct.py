@@ -80,7 +80,8 @@ def test_no_cache_mixes_the_badges(stack: Stack) -> None:
 
 def test_the_front_page_leads_to_every_site(stack: Stack) -> None:
     links = set(re.findall(r'href="(http://[^"]+)"', stack.get("/").text))
-    hosts = ("classic.localhost", "nginx.localhost", "static.localhost", DIRECT)
+    theatres = [f"{name}.localhost" for name in stack.settings["THEATRES"].split()]
+    hosts = ("classic.localhost", "nginx.localhost", "static.localhost", DIRECT, *theatres)
     assert links == {stack.url("/", host) for host in hosts} | {
         f"http://localhost:{stack.ports['LOCUST_PORT']}/"
     }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from series.measurement import Measurement
-from series.table import FIGURES, shown
+from series.table import FIGURES
 
 # Told apart by people who do not see all colours: https://jfly.uni-koeln.de/color/
 COLOURS = {
@@ -66,9 +66,14 @@ def panel(key: str, measurements: Sequence[Measurement]) -> str:
         parts.append(
             f'<text x="0" y="{y + 12}">{escape(shortened(name))}</text>'
             f'<rect x="{LABEL}" y="{y}" width="{length}" height="{BAR}" rx="2" fill="{colour}"/>'
-            f'<text x="{LABEL + length + 6}" y="{y + 12}">{shown(value, factor, decimals)}</text>'
+            f'<text x="{LABEL + length + 6}" y="{y + 12}">{number_of(value, factor, decimals)}</text>'
         )
     return "".join(parts)
+
+
+def number_of(value: float | None, factor: float, decimals: int) -> str:
+    """A figure beside its bar."""
+    return "-" if value is None else f"{value * factor:.{decimals}f}"
 
 
 def shortened(name: str) -> str:

@@ -130,6 +130,9 @@ def test_the_picture_has_a_bar_for_each_figure_in_proportion() -> None:
     lengths = bars(chart.svg([MEASURED, faster]))
     assert len(lengths) == 2 * len(chart.PANELS)
     assert lengths[0] == pytest.approx(lengths[1] / 2, abs=0.1)
+    assert {"12.0", "24.0", "1.05", "2.10"} <= set(
+        ElementTree.fromstring(chart.svg([MEASURED, faster])).itertext()
+    )
     assert chart.svg([]) == ""
 
 
