@@ -245,18 +245,6 @@ def test_handshakes_are_of_the_version_and_resumed_as_asked(port: int, version: 
     assert report["cpu_seconds"] > 0
 
 
-def test_the_configuration_of_openssl_decides_about_the_key_exchange() -> None:
-    """tls/x25519.cnf leaves out every key exchange but one, so a server without it fails the handshake."""
-    offered = subprocess.run(
-        ["openssl", "s_client", "-connect", "127.0.0.1:1", "-groups", "X25519"],
-        capture_output=True,
-        text=True,
-    )
-    assert "unknown option" not in offered.stderr.lower()
-    text = (REPO / "labs" / "tls" / "x25519.cnf").read_text()
-    assert "Groups = X25519\n" in text
-
-
 REPORT = {
     "handshakes": 500,
     "resumed": 500,
