@@ -112,6 +112,15 @@ def test_the_report_of_curl() -> None:
     assert generator.commands[0][-1] == "https://nginx:8443/a.swf?[1-4]"
 
 
+def test_a_run_of_curl_that_fails_is_repeated_twice() -> None:
+    bad, good = "3 200 75000\n0 000 0\nTook: 0.5 0.1 0.1\n", "3 200 75000\n" * 4 + "Took: 0.5 0.1 0.1\n"
+    assert curl.measure(Generator(bad, bad, good).stack, CURL)["requests"] == 4
+    generator = Generator(bad, bad, bad, good)
+    with pytest.raises(Problem, match="3 of 4 responses"):
+        curl.measure(generator.stack, CURL)
+    assert generator.reports == [good]
+
+
 @pytest.mark.parametrize("bad", ["2 200 75000\n", "3 503 75000\n", "3 200 74999\n", "0 000 0\n", ""])
 def test_a_run_of_curl_is_rejected_if_one_response_is_not_whole_or_of_another_version(bad: str) -> None:
     with pytest.raises(Problem, match="1 of 4 responses were not '3 200 75000'"):
