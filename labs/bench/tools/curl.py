@@ -14,24 +14,34 @@ from typing import Any
 
 from bench.lab_stack import LabStack, Problem
 
+# Some runs of curl 8.14 over HTTP/3 stall, most of them with large files on a busy machine.
+ATTEMPTS = 3
+STALLED = 60  # seconds for a whole run
+
 # TIMEFORMAT: the time of the whole run, and the CPU seconds of curl.
 SCRIPT = r"""
 TIMEFORMAT="Took: %R %U %S"
-time curl -sk -Z "$@" -o /dev/null 2>/dev/null
+time timeout "$1" curl -sk -Z "${@:2}" -o /dev/null 2>/dev/null
 """
-
 WRITE_OUT = "%{http_version} %{http_code} %{size_download}\\n"
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     """Request one URL so many times. Problem if a response is not a whole 200 over the wanted version."""
     url = f"{settings['url']}{settings['path']}?[1-{settings['requests']}]"
-    printed = stack.run(
-        *("generator", "bash", "-c", f"{{ {SCRIPT} }} 2>&1", "curl"),
+    command = (
+        *("bash", "-c", f"{{ {SCRIPT} }} 2>&1", "curl", str(STALLED)),
         *("--parallel-max", str(settings["clients"]), settings["http"], *settings.get("options", [])),
         *("-w", WRITE_OUT, url),
     )
-    return metrics(printed, settings)
+    attempt = 1
+    while True:
+        try:
+            return metrics(stack.run("generator", *command), settings)
+        except Problem:
+            if attempt == ATTEMPTS:
+                raise
+            attempt += 1
 
 
 def metrics(printed: str, settings: Mapping[str, Any]) -> dict[str, float]:
