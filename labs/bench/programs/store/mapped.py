@@ -1,7 +1,7 @@
 """LMDB, the nearest living relative of Berkeley DB: a memory-mapped B+ tree, with one writer at a time.
 
-Where a key can have several values, each is limited to 511 bytes (https://lmdb.readthedocs.io/), so the stored
-key is the record's key and a random number.
+Several values of one key are limited to 511 bytes each (https://lmdb.readthedocs.io/), so what is stored is
+the record's key and a random number.
 """
 
 import os

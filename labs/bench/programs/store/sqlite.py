@@ -23,8 +23,8 @@ def without_mutexes() -> None:
 class Sqlite:
     """One connection. `busy_timeout` is in seconds; `begin` names the kind of a transaction.
 
-    A transaction that begins DEFERRED reads first and asks for the right to write only when it writes; by then
-    another worker may have it: https://www.sqlite.org/lang_transaction.html
+    A transaction that begins DEFERRED asks for the right to write only when it first writes; by then another
+    worker may have it: https://www.sqlite.org/lang_transaction.html
     """
 
     def __init__(self, folder: Path, journal: str, busy_timeout: float, begin: str) -> None:
@@ -101,7 +101,7 @@ def open_stores(
 ) -> Sequence[Sqlite] | Sequence[OneWriter]:
     """Settings: those of Sqlite, and `connections`.
 
-    "each" worker has one; or there is one for all, which they use at once ("shared"), at once and in an SQLite
+    "each" worker has one; or there is one for all, which they use at once ("shared"), at once in an SQLite
     without mutexes ("unprotected"), or through one thread ("one writer").
     """
     connections = settings["connections"]
