@@ -42,7 +42,7 @@ class TestStores:
         assert found["completed_percent"] == 100, found
 
     def test_deleting_by_key_loses_the_other_records_of_the_key(self, lab: LabStack) -> None:
-        """With one writer: at the first visit a key has two records and one more, and two of them are lost."""
+        """With one writer: a key has two records; at its first turn two of three are lost."""
         found = measured(lab, "cds-delete-key", "processes", writers=1, runs=1)
         assert found["lost_records"] == 2 * len(KEYS)
         assert found["errors"] == 0

@@ -1,7 +1,7 @@
 """Several writers and one store: programs/stores.py runs inside the lab's own container.
 
-Settings: those of the store, see programs/store; `workers`, "processes" or "threads"; `writers`, how many of
-them; `runs`, each with new files.
+Settings: those of the store, as labs/stores/lab.toml has them; `workers`, "processes" or "threads";
+`writers`, how many of them; `runs`, each with new files.
 """
 
 import json
