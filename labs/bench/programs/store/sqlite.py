@@ -1,0 +1,116 @@
+"""SQLite: a journal or a write-ahead log, with and without patience, and connections shared by threads."""
+
+import ctypes
+import sqlite3
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+SINGLE_THREAD = 1  # SQLITE_CONFIG_SINGLETHREAD: https://www.sqlite.org/threadsafe.html
+
+
+def without_mutexes() -> None:
+    """Switch off SQLite's own locks, as in a library that was compiled without threads."""
+    library = ctypes.CDLL("libsqlite3.so.0")
+    library.sqlite3_shutdown()
+    if library.sqlite3_config(SINGLE_THREAD) != sqlite3.SQLITE_OK:
+        raise RuntimeError("this SQLite cannot run without mutexes")
+    library.sqlite3_initialize()
+
+
+class Sqlite:
+    """One connection. `busy_timeout` is in seconds; `begin` names the kind of a transaction.
+
+    A transaction that begins DEFERRED asks for the right to write only when it first writes; by then another
+    worker may have it: https://www.sqlite.org/lang_transaction.html
+    """
+
+    def __init__(self, folder: Path, journal: str, busy_timeout: float, begin: str) -> None:
+        self._begin = begin
+        self._sql = sqlite3.connect(
+            folder / "records.db", timeout=busy_timeout, isolation_level=None, check_same_thread=False
+        )
+        # The first connection, before the workers start, creates the file; for the others nothing changes.
+        [[now]] = self._sql.execute("PRAGMA journal_mode")
+        if now != journal:
+            self._sql.execute(f"PRAGMA journal_mode = {journal}")
+        self._sql.execute(
+            "CREATE TABLE IF NOT EXISTS task (number INTEGER PRIMARY KEY, key BLOB, value BLOB)"
+        )
+
+    def add(self, key: bytes, value: bytes) -> None:
+        """See Store."""
+        self._sql.execute("INSERT INTO task (key, value) VALUES (?, ?)", (key, value))
+
+    def take(self, key: bytes) -> bytes | None:
+        """See Store."""
+        self._sql.execute(f"BEGIN {self._begin}")
+        try:
+            found = self._sql.execute(
+                "SELECT number, value FROM task WHERE key = ? LIMIT 1", (key,)
+            ).fetchone()
+            if found:
+                self._sql.execute("DELETE FROM task WHERE number = ?", found[:1])
+            self._sql.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):  # SQLite may have rolled back already
+                self._sql.execute("ROLLBACK")
+            raise
+        return found[1] if found else None
+
+    def sound(self) -> bool:
+        """Whether SQLite's own check finds nothing."""
+        try:
+            return self._sql.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        except sqlite3.DatabaseError:
+            return False
+
+    def close(self) -> None:
+        """See Store."""
+        self._sql.close()
+
+
+class OneWriter:
+    """One connection in a thread of its own, to which the workers hand their work, as in the backend."""
+
+    def __init__(self, store: Sqlite) -> None:
+        self._store, self._thread = store, ThreadPoolExecutor(1)
+
+    def add(self, key: bytes, value: bytes) -> None:
+        """See Store."""
+        self._thread.submit(self._store.add, key, value).result()
+
+    def take(self, key: bytes) -> bytes | None:
+        """See Store."""
+        return self._thread.submit(self._store.take, key).result()
+
+    def sound(self) -> bool:
+        """See Store."""
+        return self._store.sound()
+
+    def close(self) -> None:
+        """See Store."""
+        self._thread.shutdown()
+        self._store.close()
+
+
+def open_stores(
+    settings: Mapping[str, Any], folder: Path, workers: int
+) -> Sequence[Sqlite] | Sequence[OneWriter]:
+    """Settings: those of Sqlite, and `connections`.
+
+    "each" worker has one; or there is one for all, which they use at once ("shared"), at once in an SQLite
+    without mutexes ("unprotected"), or through one thread ("one writer").
+    """
+    connections = settings["connections"]
+    if connections == "unprotected":
+        without_mutexes()
+
+    def connect() -> Sqlite:
+        return Sqlite(folder, settings["journal"], settings["busy_timeout"], settings["begin"])
+
+    if connections == "one writer":
+        return [OneWriter(connect())] * workers
+    return [connect() for _ in range(workers)] if connections == "each" else [connect()] * workers

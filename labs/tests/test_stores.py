@@ -1,0 +1,76 @@
+"""labs/stores: the stores whose libraries only its container has."""
+
+import pytest
+
+from bench.experiment import load
+from bench.lab_stack import LabStack
+from bench.programs.stores import KEYS
+from bench.tests.running_lab import needs_engine
+from bench.tools import malformed, stores
+from stack import REPO
+
+LAB = "stores"
+CELLS = load(REPO / "labs" / LAB, "full").cells
+SETTINGS = {str(cell.key["store"]): cell.settings for cell in CELLS if cell.tool == "stores"}
+COUNTS = ("lost_records", "doubled_records", "damaged_records", "errors", "crashes", "malformed_files")
+
+
+def measured(lab: LabStack, store: str, workers: str, writers: int = 4, runs: int = 5) -> dict[str, float]:
+    return stores.measure(lab, {**SETTINGS[store], "workers": workers, "writers": writers, "runs": runs})
+
+
+@needs_engine
+@pytest.mark.slow
+class TestStores:
+    @pytest.mark.parametrize("workers", ["processes", "threads"])
+    @pytest.mark.parametrize(
+        "store", ["flat-locked", "dbm-lock", "cds", "lmdb", "rollback", "wal", "one-writer"]
+    )
+    def test_a_store_that_keeps_its_writers_apart_loses_nothing(
+        self, lab: LabStack, store: str, workers: str
+    ) -> None:
+        found = measured(lab, store, workers)
+        assert found["completed_percent"] == 100, found
+        assert not any(found[name] for name in COUNTS)
+        assert found["operations_per_second"] > 0
+
+    @pytest.mark.parametrize(
+        "store", ["flat", "dbm", "dbm-late-lock", "cds", "lmdb", "wal-deferred", "no-mutexes"]
+    )
+    def test_every_store_is_sound_with_one_writer(self, lab: LabStack, store: str) -> None:
+        found = measured(lab, store, "threads", writers=1)
+        assert found["completed_percent"] == 100, found
+
+    def test_deleting_by_key_loses_the_other_records_of_the_key(self, lab: LabStack) -> None:
+        """With one writer: a key has two records; at its first turn two of three are lost."""
+        found = measured(lab, "cds-delete-key", "processes", writers=1, runs=1)
+        assert found["lost_records"] == 2 * len(KEYS)
+        assert found["errors"] == 0
+
+    @pytest.mark.parametrize(
+        ("store", "workers", "counts"),
+        [
+            ("flat", "processes", ["lost_records", "doubled_records"]),
+            ("dbm", "processes", ["lost_records", "errors"]),
+            ("dbm-late-lock", "processes", ["lost_records", "errors"]),
+            ("shared", "threads", ["errors"]),
+            ("no-mutexes", "threads", ["errors"]),
+        ],
+    )
+    def test_a_store_that_does_not_loses_records_or_fails(
+        self, lab: LabStack, store: str, workers: str, counts: list[str]
+    ) -> None:
+        found = measured(lab, store, workers, runs=25)
+        assert found["completed_percent"] < 100
+        assert all(found[name] for name in counts), found
+
+    def test_without_a_busy_timeout_sqlite_fails_and_loses_nothing(self, lab: LabStack) -> None:
+        found = measured(lab, "rollback-no-wait", "processes", runs=10)
+        assert found["errors"]
+        assert not any(found[name] for name in COUNTS if name != "errors"), found
+
+    def test_a_mistake_ruins_the_file_and_its_remedy_does_not(self, lab: LabStack) -> None:
+        for cell in CELLS:
+            if cell.tool == "malformed":
+                found = malformed.measure(lab, {**cell.settings, "trials": 1})
+                assert found["malformed_files"] == (not cell.settings["remedy"]), cell
