@@ -54,9 +54,7 @@ async def visitors(settings: dict[str, Any]) -> dict[str, Any]:
     await browser.read_page()
     await asyncio.sleep(settings["begin"] - time.time())
     cpu = cpu_seconds()
-    reports = await asyncio.gather(
-        *(visitor(settings, browser.files) for _ in range(settings["visitors"]))
-    )
+    reports = await asyncio.gather(*(visitor(settings, browser.files) for _ in range(settings["visitors"])))
     return {
         "requests_each": len(browser.files) + 2,
         "visitors": reports,
