@@ -4,13 +4,14 @@
         "command": ["curl", "https://localhost:8443/"]}'
 
 The command reaches the server as 127.0.0.1, at the same port, over TCP and UDP; everything arrives half a
-round trip (milliseconds) after it was sent. Over TCP, link.py adds what the kernel of this machine leaves out.
+round trip (milliseconds) after it was sent. Over TCP, link.py adds what this machine's kernel leaves out.
 """
 
 import asyncio
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
@@ -19,9 +20,10 @@ from bench.programs.link import PIECE, LateWriter, Link
 
 async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter | LateWriter) -> None:
     """One direction of a connection, until its end."""
-    while data := await reader.read(PIECE):
-        writer.write(data)
-        await writer.drain()
+    with suppress(ConnectionError):
+        while data := await reader.read(PIECE):
+            writer.write(data)
+            await writer.drain()
     writer.close()
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 MILLION = 1_000_000
 INITIAL_WINDOW = 14_600  # bytes: ten packets (RFC 6928)
-LARGEST_WINDOW = 6_291_456  # Linux's limit for a receiver, the last figure of net.ipv4.tcp_rmem
+LARGEST_WINDOW = 6_291_456  # Linux's default for a receiver, the last figure of net.ipv4.tcp_rmem
 PIECE = 65_536
 # The kernel would take megabytes from the server at once, however slow the visitor is.
 RECEIVE_BUFFER = 65_536
@@ -60,13 +60,13 @@ class LateWriter:
 
 
 class Link:
-    """One visitor's: `round_trip` in milliseconds; `megabits` a second towards the visitor, None: unlimited."""
+    """One visitor's: `round_trip` in milliseconds; `megabits` a second towards the visitor, or no limit."""
 
     def __init__(self, round_trip: float, megabits: float | None = None) -> None:
         self._delay = round_trip / 2000
         self._seconds_per_byte = 8 / (megabits * MILLION) if megabits else 0.0
         # Twice what fills the link: the sender's next round trip waits in front of it, as in a router.
-        filled = 4 * self._delay / self._seconds_per_byte if megabits else LARGEST_WINDOW
+        filled = int(4 * self._delay / self._seconds_per_byte) if megabits else LARGEST_WINDOW
         self._largest_window = min(LARGEST_WINDOW, max(PIECE, filled))
         self._free = 0.0  # the time when everything sent so far has passed the link
         self._carrying: set[asyncio.Task[None]] = set()
@@ -105,7 +105,7 @@ class Link:
         data = b"first"
         while data:
             try:
-                data = await server.read(min(PIECE, int(window) - in_flight))
+                data = await server.read(min(PIECE, window - in_flight))
             except OSError as error:
                 visitor.set_exception(error)
                 return
@@ -113,6 +113,6 @@ class Link:
             self._free = max(loop.time(), self._free) + len(data) * self._seconds_per_byte
             late.at(self._free + self._delay, data)
             loop.call_at(self._free + 2 * self._delay, acknowledged, len(data))
-            while data and in_flight >= int(window):
+            while data and in_flight >= window:
                 room.clear()
                 await room.wait()
