@@ -6,10 +6,13 @@ the requests stays small beside the cost of the responses.
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 
+from bench.programs.link import LateWriter
+
 CONNECTIONS = 6  # to one server, as browsers do over HTTP/1.1
+Connect = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter | LateWriter]]]
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
 CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked\r\n", re.IGNORECASE)
 # The files of the same server that a browser fetches for a page. The links of <a> have no such ending.
@@ -23,7 +26,9 @@ class BadResponse(Exception):
 class Connection:
     """One connection to the server; `host` is the Host header."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter | LateWriter, host: str
+    ) -> None:
         self._reader = reader
         self._writer = writer
         self._host = host
@@ -56,13 +61,20 @@ class Connection:
 
 
 class Browser:
-    """A new visitor at each `load_stage`; `files` are the paths that the stage's page refers to."""
+    """A new visitor at each `load_stage`; `files` are the paths that the stage's page refers to.
 
-    def __init__(self, address: str, port: int, host: str, page: str) -> None:
+    `connect` opens a connection: asyncio's function, or that of a Link.
+    """
+
+    def __init__(
+        self, address: str, port: int, host: str, page: str, connect: Connect = asyncio.open_connection
+    ) -> None:
         self._address = (address, port)
         self._host = host
         self._page = page
+        self._connect_to = connect
         self.files: list[str] = []
+        self.received = 0  # bytes of all bodies
 
     async def read_page(self) -> None:
         """Read once which files the page refers to: they are the same for every visitor."""
@@ -75,23 +87,23 @@ class Browser:
     async def load_stage(self) -> None:
         """The page; then the visitor's key and the page's files, over six connections."""
         with closing(await self._connect()) as first:
-            await first.get(self._page)
+            await self._fetch(first, iter([self._page]))
             # One list: each connection takes the next path when it is idle.
             wanted = iter(["/admin/id", *self.files])
             async with asyncio.TaskGroup() as connections:
-                connections.create_task(fetch(first, wanted))
+                connections.create_task(self._fetch(first, wanted))
                 for _ in range(CONNECTIONS - 1):
                     connections.create_task(self._fetch_beside(wanted))
 
     async def _fetch_beside(self, wanted: Iterator[str]) -> None:
         with closing(await self._connect()) as connection:
-            await fetch(connection, wanted)
+            await self._fetch(connection, wanted)
+
+    async def _fetch(self, connection: Connection, wanted: Iterator[str]) -> None:
+        """Request one path after another until none is left."""
+        for path in wanted:
+            body = await connection.get(path)
+            self.received += len(body)
 
     async def _connect(self) -> Connection:
-        return Connection(*await asyncio.open_connection(*self._address), self._host)
-
-
-async def fetch(connection: Connection, wanted: Iterator[str]) -> None:
-    """Request one path after another until none is left."""
-    for path in wanted:
-        await connection.get(path)
+        return Connection(*await self._connect_to(*self._address), self._host)

@@ -4,60 +4,38 @@
         "command": ["curl", "https://localhost:8443/"]}'
 
 The command reaches the server as 127.0.0.1, at the same port, over TCP and UDP; everything arrives half a
-round trip (milliseconds) after it was sent. Two properties of a real distance are missing over TCP, because
-the kernel of this machine acknowledges at once: the handshake, which takes a round trip (it is added: the
-first bytes of a client wait for so long), and the slow start of a long response (so use a short one).
+round trip (milliseconds) after it was sent. Over TCP, link.py adds what this machine's kernel leaves out.
 """
 
 import asyncio
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
-QUEUE = 1000  # pieces of 64 kB on the way
+from bench.programs.link import PIECE, LateWriter, Link
 
 
-async def carry(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, delay: float, handshake: float = 0.0
-) -> None:
-    """Copy one direction of a TCP connection, `delay` seconds late, its first bytes `handshake` later."""
-    loop = asyncio.get_running_loop()
-    on_the_way: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(QUEUE)
-    connected = loop.time() + handshake
-
-    async def deliver() -> None:
-        while True:
-            due, data = await on_the_way.get()
-            await asyncio.sleep(due - loop.time())
-            if not data:
-                break
+async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter | LateWriter) -> None:
+    """One direction of a connection, until its end."""
+    with suppress(ConnectionError):
+        while data := await reader.read(PIECE):
             writer.write(data)
             await writer.drain()
-        writer.close()
-
-    delivering = asyncio.create_task(deliver())
-    while True:
-        data = await reader.read(65536)
-        await on_the_way.put((max(loop.time(), connected) + delay, data))
-        if not data:
-            break
-    await delivering
+    writer.close()
 
 
 async def tcp(
     settings: dict[str, Any], client: asyncio.StreamReader, to_client: asyncio.StreamWriter
 ) -> None:
     """One connection."""
-    delay = settings["round_trip"] / 2000
-    server, to_server = await asyncio.open_connection(settings["address"], settings["port"])
-    await asyncio.gather(
-        carry(client, to_server, delay, handshake=2 * delay), carry(server, to_client, delay)
-    )
+    server, to_server = await Link(settings["round_trip"]).connect(settings["address"], settings["port"])
+    await asyncio.gather(copy(client, to_server), copy(server, to_client))
 
 
-class Late(asyncio.DatagramProtocol):
+class LateDatagrams(asyncio.DatagramProtocol):
     """Passes on datagrams, each `delay` seconds late."""
 
     def __init__(self, delay: float) -> None:
@@ -73,7 +51,7 @@ class Late(asyncio.DatagramProtocol):
         asyncio.get_running_loop().call_later(self._delay, to.sendto, data, address)
 
 
-class FromServer(Late):
+class FromServer(LateDatagrams):
     """The socket that stands for one client towards the server."""
 
     def __init__(self, delay: float, client: asyncio.DatagramTransport, address: Any) -> None:
@@ -85,7 +63,7 @@ class FromServer(Late):
         self.pass_on(self._client, data, self._address)
 
 
-class FromClients(Late):
+class FromClients(LateDatagrams):
     """The socket that stands for the server towards all clients."""
 
     def __init__(self, settings: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -77,14 +78,18 @@ class Speakers:
         await connection.until(b"CONFIRM_LOADED")
         return connection
 
-    async def talk(self, lines_per_second: float, seconds: float) -> None:
-        """Speak in turn, on schedule. EOFError if a client misses a line."""
+    async def talk(
+        self, lines_per_second: float, seconds: float, over: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Speak in turn, on schedule, until `over`. EOFError if a client misses a line."""
         listening = [asyncio.create_task(connection.listen()) for connection in self._connections]
         said: list[tuple[StageConnection, str, float]] = []
         begin = time.perf_counter()
         for number in range(round(lines_per_second * seconds)):
             due = begin + number / lines_per_second
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            if over():
+                break
             speaker, line = self._connections[number % self._number], f"line-{number}"
             now = time.perf_counter()
             speaker.send(f"msg={line}&mode=TEXT".encode())

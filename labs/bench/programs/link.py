@@ -1,0 +1,118 @@
+"""The link between one visitor and the servers: latency, bandwidth, and the slow start of TCP.
+
+A relay such as toxiproxy delays bytes, but the kernels on both of its sides shake hands and acknowledge at
+once, and it limits each connection by itself. So this link adds what is missing: a new connection takes a
+round trip, a connection may have ten packets on the way at first and twice as many after each round trip,
+and all connections of a visitor share its bandwidth. Nothing is ever lost here, as it is on a real path.
+"""
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Callable
+
+MILLION = 1_000_000
+INITIAL_WINDOW = 14_600  # bytes: ten packets (RFC 6928)
+LARGEST_WINDOW = 6_291_456  # Linux's default for a receiver, the last figure of net.ipv4.tcp_rmem
+PIECE = 65_536
+# The kernel would take megabytes from the server at once, however slow the visitor is.
+RECEIVE_BUFFER = 65_536
+
+
+class Late:
+    """Hands over what it is given, in order, each piece at its own time."""
+
+    def __init__(self, deliver: Callable[[bytes], None]) -> None:
+        self._deliver = deliver
+        self._on_the_way: deque[bytes] = deque()
+
+    def at(self, when: float, data: bytes) -> None:
+        """Deliver at this time of the loop; b"" is the end."""
+        self._on_the_way.append(data)
+        asyncio.get_running_loop().call_at(when, lambda: self._deliver(self._on_the_way.popleft()))
+
+
+class LateWriter:
+    """The visitor's end of a connection: requests reach the server half a round trip later."""
+
+    def __init__(self, server: asyncio.StreamWriter, delay: float) -> None:
+        self._server = server
+        self._delay = delay
+        self._late = Late(self._pass_on)
+
+    def write(self, data: bytes) -> None:
+        """Send."""
+        self._late.at(asyncio.get_running_loop().time() + self._delay, data)
+
+    async def drain(self) -> None:
+        """Wait while the server takes nothing."""
+        await self._server.drain()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.write(b"")
+
+    def _pass_on(self, data: bytes) -> None:
+        if data:
+            self._server.write(data)
+        else:
+            self._server.close()
+
+
+class Link:
+    """One visitor's: `round_trip` in milliseconds; `megabits` a second towards the visitor, or no limit."""
+
+    def __init__(self, round_trip: float, megabits: float | None = None) -> None:
+        self._delay = round_trip / 2000
+        self._seconds_per_byte = 8 / (megabits * MILLION) if megabits else 0.0
+        # Twice what fills the link: the sender's next round trip waits in front of it, as in a router.
+        filled = int(4 * self._delay / self._seconds_per_byte) if megabits else LARGEST_WINDOW
+        self._largest_window = min(LARGEST_WINDOW, max(PIECE, filled))
+        self._free = 0.0  # the time when everything sent so far has passed the link
+        self._carrying: set[asyncio.Task[None]] = set()
+
+    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, LateWriter]:
+        """A connection over this link, after its handshake."""
+        plain = socket.socket()
+        plain.setblocking(False)
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+        try:
+            await asyncio.get_running_loop().sock_connect(plain, (address, port))
+        except BaseException:
+            plain.close()
+            raise
+        server, to_server = await asyncio.open_connection(sock=plain)
+        await asyncio.sleep(2 * self._delay)
+        visitor = asyncio.StreamReader()
+        carrying = asyncio.create_task(self._carry(server, visitor))
+        self._carrying.add(carrying)  # the loop itself keeps no reference
+        carrying.add_done_callback(self._carrying.discard)
+        return visitor, LateWriter(to_server, self._delay)
+
+    async def _carry(self, server: asyncio.StreamReader, visitor: asyncio.StreamReader) -> None:
+        """Bring the visitor what the server sends, until its end."""
+        loop = asyncio.get_running_loop()
+        late = Late(lambda data: visitor.feed_data(data) if data else visitor.feed_eof())
+        window, in_flight = INITIAL_WINDOW, 0
+        room = asyncio.Event()
+
+        def acknowledged(size: int) -> None:
+            nonlocal window, in_flight
+            window = min(window + size, self._largest_window)
+            in_flight -= size
+            room.set()
+
+        data = b"first"
+        while data:
+            try:
+                data = await server.read(min(PIECE, window - in_flight))
+            except OSError as error:
+                visitor.set_exception(error)
+                return
+            in_flight += len(data)
+            self._free = max(loop.time(), self._free) + len(data) * self._seconds_per_byte
+            late.at(self._free + self._delay, data)
+            loop.call_at(self._free + 2 * self._delay, acknowledged, len(data))
+            while data and in_flight >= window:
+                room.clear()
+                await room.wait()

@@ -1,0 +1,69 @@
+"""labs/distance: both ways lead to the same stage, and a container's TCP settings are those of the README."""
+
+import re
+
+import pytest
+
+from bench.experiment import load
+from bench.lab_stack import LabStack
+from bench.tests.running_lab import needs_engine
+from bench.tools import connections, preload
+from stack import REPO
+
+LAB = "distance"
+FOLDER = REPO / "labs" / LAB
+# `name` | where: "each container's own", "the machine's" or "gone"
+SETTINGS = re.findall(r"^\| `(net\.[a-z0-9_.]+)` \| ([^|]+) \|", (FOLDER / "README.md").read_text(), re.M)
+
+
+def test_every_way_is_measured_at_every_distance() -> None:
+    cells = [cell for cell in load(FOLDER, "full").cells if cell.tool == "preload"]
+    links = {
+        way: {
+            tuple(cell.key[name] for name in ("clients", "megabits", "round_trip"))
+            for cell in cells
+            if cell.key["way"] == way
+        }
+        for way in ("direct", "default")
+    }
+    assert links["direct"] == links["default"]
+    assert {link[1] for link in links["direct"]} == {1, 8, 100}
+    assert {link[2] for link in links["direct"]} == {1, 20, 100, 300}
+    assert {link[0] for link in links["direct"]} == {10, 50, 100, 200}
+
+
+@needs_engine
+@pytest.mark.slow
+class TestLab:
+    @pytest.mark.parametrize("way", ["direct", "default"])
+    def test_a_visitor_receives_the_whole_stage(self, lab: LabStack, way: str) -> None:
+        cell = next(cell for cell in load(FOLDER, "full").cells if cell.key.get("way") == way)
+        near = {"clients": 2, "round_trip": 20, "megabits": 1_000, "timeout": 60}
+        figures = preload.measure(lab, {**cell.settings, **near})
+        assert figures["loaded_percent"] == 100
+        assert figures["requests"] >= 2 * 108
+        # 20.8 MB each, which a link of this bandwidth carries within 170 ms and a few round trips.
+        assert figures["bytes_per_second"] * figures["seconds"] > 2 * 20_000_000
+        assert figures["p50_milliseconds"] > 170
+
+    def test_the_side_that_closes_first_keeps_the_port(self, lab: LabStack) -> None:
+        for cell in load(FOLDER, "full").cells:
+            if cell.tool != "connections":
+                continue
+            figures = connections.measure(lab, {**cell.settings, "seconds": 3})
+            if (cell.key["reuse"], cell.key["closes"]) == ("off", "client"):
+                assert 900 <= figures["requests"] <= 1_000, "the range of ports"
+                assert figures["attempts_without_a_port"] > 0
+            else:
+                assert figures["requests"] > 1_000, cell.key
+
+    @pytest.mark.parametrize(("name", "where"), SETTINGS, ids=[name for name, _ in SETTINGS])
+    def test_a_setting_exists_where_the_readme_says(self, lab: LabStack, name: str, where: str) -> None:
+        path = f"/proc/sys/{name.replace('.', '/')}"
+        found = lab.run("generator", "sh", "-c", f"test -e {path} && echo there || true").strip() == "there"
+        assert found == (where == "each container's own")
+
+
+def test_the_readme_lists_the_articles_settings() -> None:
+    assert len(SETTINGS) >= 9
+    assert {where for _, where in SETTINGS} == {"each container's own", "the machine's", "gone"}
