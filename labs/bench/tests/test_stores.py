@@ -148,7 +148,9 @@ def test_a_flaw_of_the_store_is_counted(
 
     monkeypatch.setattr(stores, "open_stores", open_stores)
     monkeypatch.setattr(stores, "WITHIN", 1.0 if flaw == "hangs" else 60.0)
+    begun = time.monotonic()
     found = a_run({}, threads=True)
+    assert time.monotonic() - begun < 30, "a process in a loop is stopped by its CPU time"
     assert getattr(found, counted) == times
     if times == 3:
         assert found == stores.Outcome(**{counted: 3}, operations=found.operations, seconds=found.seconds), (
