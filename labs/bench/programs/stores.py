@@ -18,11 +18,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from threading import Thread
+from threading import BrokenBarrierError, Thread
 from typing import Any
 
 from bench.programs.store import Store, open_stores
@@ -120,15 +121,23 @@ def drain(at_most: int, worker: Worker) -> None:
 
 
 def serve(settings: Mapping[str, Any], folder: Path, name: str, jobs: Sequence[Job], start: Barrier) -> None:
-    """Open the store and do each job in a thread of its own, when all workers of the run are ready."""
+    """Open the store and do each job in a thread of its own, when all workers of the run are ready.
+
+    If the store cannot be opened, the others do not wait for these workers.
+    """
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_WITHIN, CPU_WITHIN))
     notes = [Notes(folder / f"{name}-{number}.notes") for number in range(len(jobs))]
 
     def open_and_work() -> None:
-        stores = open_stores(settings, folder, len(jobs))
+        try:
+            stores = open_stores(settings, folder, len(jobs))
+        except BaseException:
+            start.abort()
+            raise
 
         def do(job: Job, worker: Worker) -> None:
-            start.wait(WITHIN)
+            with suppress(BrokenBarrierError):
+                start.wait()
             job(worker)
 
         threads = [
@@ -165,7 +174,7 @@ def together(settings: Mapping[str, Any], folder: Path, processes: Sequence[Sequ
 
 @dataclass
 class Outcome:
-    """What went wrong in one run or in several, and the successful operations of its workers."""
+    """What went wrong in a run, and the successful operations of its workers."""
 
     lost: int = 0
     doubled: int = 0
@@ -244,7 +253,9 @@ def main() -> None:
     outcomes = [run(settings, settings["writers"], threads, errors) for _ in range(settings["runs"])]
     for message, times in errors.most_common():
         print(f"{times:6} {message}", file=sys.stderr)
-    print(json.dumps({"seconds": time.monotonic() - begin, **report(outcomes)}))
+    seconds = time.monotonic() - begin
+    own_cpu = time.process_time() / seconds * 100  # of this process, which starts the workers
+    print(json.dumps({"seconds": seconds, "generator_cpu_percent": own_cpu, **report(outcomes)}))
 
 
 if __name__ == "__main__":

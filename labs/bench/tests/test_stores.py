@@ -148,7 +148,9 @@ def test_a_flaw_of_the_store_is_counted(
 
     monkeypatch.setattr(stores, "open_stores", open_stores)
     monkeypatch.setattr(stores, "WITHIN", 1.0 if flaw == "hangs" else 60.0)
+    begun = time.monotonic()
     found = a_run({}, threads=True)
+    assert time.monotonic() - begun < 30, "a process in a loop is stopped by its CPU time"
     assert getattr(found, counted) == times
     if times == 3:
         assert found == stores.Outcome(**{counted: 3}, operations=found.operations, seconds=found.seconds), (
@@ -175,6 +177,24 @@ def test_a_store_that_cannot_be_opened_is_an_error_and_no_end_of_the_lab(
     monkeypatch.setattr(stores, "open_stores", open_stores)
     found = a_run({})
     assert (found.errors, found.crashes, found.malformed, found.operations) == (5, 0, 1, 0)
+
+
+def test_the_others_do_not_wait_for_a_worker_that_cannot_open_the_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def open_stores(_: Any, folder: Path, workers: int) -> list[Flat]:
+        if (folder / "records").exists():  # all but the first process, which fills the store
+            try:
+                (folder / "unlucky").mkdir()
+            except FileExistsError:
+                pass
+            else:
+                raise OSError("no such file")
+        return [Flat(folder, locked=True) for _ in range(workers)]
+
+    monkeypatch.setattr(stores, "open_stores", open_stores)
+    found = a_run({})
+    assert found == stores.Outcome(errors=1, operations=2 * 2 * stores.ROUNDS, seconds=found.seconds)
 
 
 # --- The stores whose libraries are in the standard library
