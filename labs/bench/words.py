@@ -9,7 +9,14 @@ NOTHING = "\N{EN DASH}"  # in a table: no figure
 TIMES = "\N{MULTIPLICATION SIGN}"
 MINUS = "\N{MINUS SIGN}"
 
-_KEYS = {"clients": "{} clients", "connections": "{} connections", "rate": "{}/s", "load": "{} % load"}
+_KEYS = {
+    "clients": "{} clients",
+    "connections": "{} connections",
+    "rate": "{}/s",
+    "load": "{} % load",
+    "megabits": "{} Mbit/s link",
+    "round_trip": "{} ms round trip",
+}
 _SUFFIXES = {"_per_second": "/s", "milliseconds": "ms", "_percent": " %"}
 _ACRONYMS = {"cpu": "CPU", "keepalive": "keep-alive"}
 
