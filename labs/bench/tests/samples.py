@@ -59,6 +59,13 @@ FIGURES = {
     "cpu_percent.backend": 40.0,
     "cpu_percent.generator": 57.0,
     "memory_percent.nginx": 12.0,
+    "connections_per_second": 250.0,
+    "attempts_without_a_port": 341.0,
+    "loaded_percent": 98.0,
+    "highest_memory_bytes": 90000000.0,
+    "chat_p50_milliseconds": 4.7,
+    "chat_p99_milliseconds": 46.0,
+    "speakers_late_p99_milliseconds": 3.0,
 }
 
 
