@@ -1,9 +1,9 @@
 """Two servers that want the same data and sockets, as after `docker compose up --scale backend=2`."""
 
 import os
+import re
 import signal
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,13 +28,13 @@ class Waiting:
         folder.mkdir(exist_ok=True)
         self.out, self.errors = folder / "out", folder / "errors"
         self.process = Forked(SERVE, server.env, self.out, self.errors)
-        wait_until(lambda: self.errors.read_text().endswith("\n"), within=20)
+        waits = re.compile(rf"-> FLOCK .* {self.process.pid} ")
+        wait_until(lambda: waits.search(Path("/proc/locks").read_text()), within=20)
 
 
 def test_a_second_server_says_what_to_do_and_waits_for_the_first(tmp_path: Path, sockets: Path) -> None:
     first = Backend(tmp_path, UPSTAGE_SOCKETS=str(sockets))
     second = Waiting(first, tmp_path / "second")
-    time.sleep(0.5)
     [line] = second.errors.read_text().splitlines()
     assert line.startswith(f"upstage: another server serves {first.data}; this one waits")
     assert "make up THEATRES=second" in line
