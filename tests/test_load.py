@@ -43,7 +43,7 @@ def test_a_healthy_stack_passes(stack: Stack) -> None:
 
 @pytest.mark.slow  # loadtest/tests/test_compare.py proves the same without a stack
 def test_topologies_are_compared(stack: Stack) -> None:
-    settings = ("TOPOLOGIES=direct,nginx,static,default", "USERS=10", "SECONDS=10", "STAGE=demo")
+    settings = ("TOPOLOGIES=direct,nginx,static,default", "USERS=10", "SECONDS=10", "STAGE=load")
     output = stack.make("compare", *settings)
     assert f"The report: .run/{stack.project}/compare\n" in output
     folder = REPO / ".run" / stack.project / "compare"
