@@ -124,7 +124,7 @@ class Stack:
         if self.mode == "containers":
             self.compose(action, service)
         else:
-            control = Path(f"/tmp/proscenium-{os.getuid()}", self.project, "supervisor.sock")
+            control = self.native_run / "supervisor.sock"
             ctl = str(REPO / ".venv/bin/supervisorctl")
             self._run(ctl, "-s", f"unix://{control}", action, service)
 
@@ -192,17 +192,22 @@ class Stack:
         """The admin's password as `make up` printed it."""
         return self.printed.split("password: ")[1].split()[0]
 
+    @property
+    def native_run(self) -> Path:
+        """The folder of a native stack's logs and sockets."""
+        return Path(f"/tmp/proscenium-{os.getuid()}", self.project)
+
     def log_of(self, service: str) -> str:
         """All that a service has printed."""
         if self.mode == "containers":
             return self.compose("logs", "--no-log-prefix", "--no-color", service)
-        return Path(f"/tmp/proscenium-{os.getuid()}", self.project, "log", f"{service}.log").read_text()
+        return (self.native_run / "log" / f"{service}.log").read_text()
 
     def log(self) -> str:
         """The end of every service's log."""
         if self.mode == "containers":
             return self.compose("logs", "--tail", "40", "--no-color")
-        logs = Path(f"/tmp/proscenium-{os.getuid()}", self.project, "log")
+        logs = self.native_run / "log"
         return "\n".join(
             f"--- {log.name}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-40:])
             for log in sorted(logs.glob("*.log"))

@@ -11,7 +11,6 @@ import os
 import re
 import signal
 import subprocess
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -219,10 +218,11 @@ def test_start(other: Stack, command: str, tmp_path: Path, monkeypatch: pytest.M
         finally:
             if attached:
                 os.killpg(run.pid, signal.SIGINT)  # Ctrl-C
-                killer = threading.Timer(60, os.killpg, (run.pid, signal.SIGKILL))
-                killer.start()
-                run.wait()
-                killer.cancel()
+                try:
+                    run.wait(60)
+                except subprocess.TimeoutExpired:
+                    os.killpg(run.pid, signal.SIGKILL)
+                    raise
 
 
 @pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")

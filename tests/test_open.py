@@ -179,7 +179,7 @@ def forget_what_nginx_loaded(stack: Stack) -> None:
     if stack.mode == "containers":
         stack.compose("exec", "-T", "nginx", "sh", "-c", "echo other >/tmp/loaded")
     else:
-        Path(f"/tmp/proscenium-{os.getuid()}", stack.project, "loaded").write_text("other")
+        (stack.native_run / "loaded").write_text("other")
 
 
 def test_reload_drops_no_request(stack: Stack) -> None:
