@@ -20,6 +20,14 @@ LISTENERS = (
 )
 
 
+def command_line(pid: str) -> bytes:
+    """The command line of a process; empty once the process has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
 class NginxServer(Service):
     """The origins and, from `start` on, a running nginx. `settings` are added to its environment."""
 
@@ -125,7 +133,7 @@ class NginxServer(Service):
         assert self.program
         master = self.program.process.pid
         children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
-        return {int(child) for child in children if title in Path(f"/proc/{child}/cmdline").read_bytes()}
+        return {int(child) for child in children if title in command_line(child)}
 
     def log_lines(self, pattern: str) -> list[str]:
         """The lines of all of nginx's logs that match a pattern."""
