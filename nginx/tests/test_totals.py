@@ -68,8 +68,10 @@ def test_uploads_are_limited_and_wait_on_the_disk(fresh: NginxServer) -> None:
     rejected = select.select(uploads, [], [], 0)[0]
     assert len(rejected) == 2
     assert all(b" 429 " in connection.recv(100) for connection in rejected)
-    opened = [os.path.realpath(fd) for worker in fresh.workers() for fd in Path(f"/proc/{worker}/fd").iterdir()]
-    assert sum(str(fresh.certificates / "client_temp") in file for file in opened) == 3
+    files = [
+        os.path.realpath(fd) for worker in fresh.workers() for fd in Path(f"/proc/{worker}/fd").iterdir()
+    ]
+    assert sum(str(fresh.certificates / "client_temp") in file for file in files) == 3
     assert fresh.request("/admin/x", method="POST", body=b"a form").status == 200
     assert [request.body for request in fresh.requests] == [b"a form"]  # no upload has reached Varnish
     for connection in uploads:
