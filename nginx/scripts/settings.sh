@@ -85,8 +85,9 @@ check 'THEATRES_ADDRESS THEATRES_STAGE_ADDRESS THEATRES_METRICS_ADDRESS' \
     'unix:/PATH or HOST:PORT, with one * for the name'
 check THEATRES_MEDIA_FOLDER "/${part}[*]$part" 'an absolute path with one * for the name'
 check 'MEDIA_FOLDER CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX' '/[^"$;{}\\]*' 'an absolute path'
-check 'CLIENT_CONNECTIONS CLIENT_REQUESTS LOGIN_REQUESTS CLIENT_STAGE_CONNECTIONS HTTPS_PORT' '[1-9][0-9]{0,5}' \
-    'a whole number from 1 to 999999'
+check 'CLIENT_REQUESTS LOGIN_REQUESTS' '[1-9][0-9]{0,5}' 'a whole number from 1 to 999999'
+to_65535='[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]' # limit_conn's maximum, too
+check 'CLIENT_CONNECTIONS CLIENT_STAGE_CONNECTIONS HTTPS_PORT' "$to_65535" 'a whole number from 1 to 65535'
 check HTTPS_REDIRECT 'on|off' 'on or off'
 check THEATRES '.*' 'names separated by spaces'
 check SERVER_NAMES '[]0-9A-Za-z.:_ [*-]+' 'names and addresses separated by spaces'

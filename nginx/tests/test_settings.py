@@ -13,11 +13,13 @@ from support.program import PATH
     [
         ("CLIENT_CONNECTIONS", "0"),
         ("CLIENT_CONNECTIONS", "many"),
+        ("CLIENT_CONNECTIONS", "65536"),
         ("CLIENT_REQUESTS", "-1"),
         ("CLIENT_REQUESTS", "1.5"),
         ("LOGIN_REQUESTS", "1000000"),
         ("LOGIN_REQUESTS", "5; error_log /x"),
         ("CLIENT_STAGE_CONNECTIONS", " 5"),
+        ("CLIENT_STAGE_CONNECTIONS", "70000"),
         ("HTTPS_PORT", "443/x"),
         ("HTTPS_REDIRECT", "yes"),
         ("SERVER_NAMES", "a.example; return 200"),
@@ -47,6 +49,13 @@ def test_a_wrong_setting_is_one_line(fresh: NginxServer, setting: str, value: st
         assert ended.stdout.endswith(f", not '{value}'\n")
         assert len(ended.stdout.splitlines()) == 1 + value.count("\n")
     assert list(fresh.generated.iterdir()) == []
+
+
+def test_nginx_accepts_the_highest_limits(fresh: NginxServer) -> None:
+    highest = {"CLIENT_CONNECTIONS": "65535", "CLIENT_STAGE_CONNECTIONS": "65535"}
+    fresh.settings |= highest | {"CLIENT_REQUESTS": "999999", "LOGIN_REQUESTS": "999999"}
+    fresh.start()
+    assert fresh.request("/").status == 200
 
 
 @pytest.mark.parametrize("setting", ["TLS_CERTIFICATE", "TLS_CERTIFICATE_KEY"])
