@@ -128,7 +128,7 @@ def sample(experiment: Experiment, stack: LabStack, tool: Tool, cell: Cell, mete
     if servers:
         metrics["server_memory_bytes"] = sum(usage[name].memory_bytes for name in servers)
     # The figures that hardly change when other programs use a part of the machine.
-    if "requests" in metrics:
+    if metrics.get("requests"):
         metrics["cpu_milliseconds_per_request"] = sum(spent.values()) / metrics["requests"] * 1000
         if servers:
             spent_there = sum(spent[name] for name in servers)

@@ -30,6 +30,7 @@ def test_every_way_is_measured_at_every_distance() -> None:
     assert {link[1] for link in links["direct"]} == {1, 8, 100}
     assert {link[2] for link in links["direct"]} == {1, 20, 100, 300}
     assert {link[0] for link in links["direct"]} == {10, 50, 100, 200}
+    assert all(cell.settings["servers"] == ["backend"] for cell in cells), "what both ways leave to UpStage"
 
 
 @needs_engine

@@ -73,6 +73,7 @@ class Link:
 
     async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, LateWriter]:
         """A connection over this link, after its handshake."""
+        await asyncio.sleep(2 * self._delay)
         plain = socket.socket()
         plain.setblocking(False)
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
@@ -82,7 +83,6 @@ class Link:
             plain.close()
             raise
         server, to_server = await asyncio.open_connection(sock=plain)
-        await asyncio.sleep(2 * self._delay)
         visitor = asyncio.StreamReader()
         carrying = asyncio.create_task(self._carry(server, visitor))
         self._carrying.add(carrying)  # the loop itself keeps no reference

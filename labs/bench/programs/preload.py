@@ -28,7 +28,7 @@ from bench.programs.link import Link
 from bench.programs.page_loads import cpu_seconds
 from bench.programs.speakers import Speakers
 
-LEAD = 1.0  # seconds for the processes to start, after which all visitors begin
+LEAD = 0.2  # seconds from when all processes are ready until all visitors begin
 
 
 async def visitor(settings: dict[str, Any], files: list[str]) -> dict[str, Any]:
@@ -49,16 +49,18 @@ async def visitor(settings: dict[str, Any], files: list[str]) -> dict[str, Any]:
 
 
 async def visitors(settings: dict[str, Any]) -> dict[str, Any]:
-    """The visitors of one process."""
+    """The visitors of one process. It prints a line when it is ready, and reads when they begin."""
     browser = Browser(**settings["web"])
     await browser.read_page()
-    await asyncio.sleep(settings["begin"] - time.time())
+    print("ready", flush=True)
+    begin = float(sys.stdin.readline())  # nothing else is to be done meanwhile
+    await asyncio.sleep(begin - time.time())
     cpu = cpu_seconds()
     reports = await asyncio.gather(*(visitor(settings, browser.files) for _ in range(settings["visitors"])))
     return {
         "requests_each": len(browser.files) + 2,
         "visitors": reports,
-        "seconds": time.time() - settings["begin"],
+        "seconds": time.time() - begin,
         "cpu_seconds": cpu_seconds() - cpu,
     }
 
@@ -68,7 +70,8 @@ async def start(settings: dict[str, Any], number: int) -> asyncio.subprocess.Pro
     part, rest = divmod(settings["visitors"], settings["processes"])
     own = json.dumps({**settings, "visitors": part + (number < rest), "part": number})
     command = ("nice", sys.executable, "-m", "bench.programs.preload", own)
-    return await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    pipe = asyncio.subprocess.PIPE
+    return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
 
 
 async def main(settings: dict[str, Any]) -> dict[str, Any]:
@@ -76,10 +79,14 @@ async def main(settings: dict[str, Any]) -> dict[str, Any]:
     if "part" in settings:
         return await visitors(settings)
     async with Speakers(**settings["stage"], number=settings["speakers"]) as speakers:
-        settings["begin"] = time.time() + LEAD
         processes = [await start(settings, number) for number in range(settings["processes"])]
-        loading = asyncio.gather(*(process.communicate() for process in processes))
         try:
+            for process in processes:
+                assert process.stdout
+                if not await process.stdout.readline():
+                    sys.exit(await process.wait())  # it has said why
+            begin = f"{time.time() + LEAD}\n".encode()
+            loading = asyncio.gather(*(process.communicate(begin) for process in processes))
             await asyncio.sleep(LEAD)
             await speakers.talk(settings["lines_per_second"], 2 * settings["timeout"], loading.done)
             reports = [json.loads(printed) for printed, _ in await loading]

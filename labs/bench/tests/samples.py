@@ -62,7 +62,7 @@ FIGURES = {
     "connections_per_second": 250.0,
     "attempts_without_a_port": 341.0,
     "loaded_percent": 98.0,
-    "highest_memory_bytes": 90000000.0,
+    "highest_memory_bytes": 90e6,
     "chat_p50_milliseconds": 4.7,
     "chat_p99_milliseconds": 46.0,
     "speakers_late_p99_milliseconds": 3.0,

@@ -3,10 +3,10 @@
 import asyncio
 import errno
 import json
-import re
 import socket
+import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -52,6 +52,14 @@ async def download(link: Link, sizes: list[int]) -> float:
     return seconds
 
 
+def undisturbed(measure: Callable[[], float], limit: float) -> float:
+    """The first of five measurements below the limit, or the last: other programs only add to a time."""
+    for _ in range(5):
+        if (found := measure()) < limit:
+            break
+    return found
+
+
 @pytest.mark.parametrize(
     ("size", "round_trips"),
     [
@@ -64,16 +72,18 @@ async def download(link: Link, sizes: list[int]) -> float:
 def test_a_response_takes_the_round_trips_of_the_handshake_and_of_slow_start(
     size: int, round_trips: int
 ) -> None:
-    seconds = asyncio.run(download(Link(200), [size]))
+    limit = 0.2 * round_trips + LATE
+    seconds = undisturbed(lambda: asyncio.run(download(Link(200), [size])), limit)
     assert 0.2 * round_trips <= seconds + 0.001
-    assert seconds < 0.2 * round_trips + LATE
+    assert seconds < limit
 
 
-def test_all_connections_of_a_visitor_share_its_bandwidth() -> None:
-    size = 100_000
-    [one, six] = [asyncio.run(download(Link(0, megabits=8), [size] * number)) for number in (1, 6)]
-    assert 0.1 <= one + 0.01 < 0.1 + LATE
-    assert 0.6 <= six + 0.01 < 0.6 + LATE
+@pytest.mark.parametrize("number", [1, 6])
+def test_all_connections_of_a_visitor_share_its_bandwidth(number: int) -> None:
+    alone = 0.1 * number
+    link, sizes = Link(0, megabits=8), [100_000] * number
+    seconds = undisturbed(lambda: asyncio.run(download(link, sizes)), alone + LATE - 0.01)
+    assert alone <= seconds + 0.01 < alone + LATE
 
 
 def test_a_slow_visitor_holds_the_server_back() -> None:
@@ -114,14 +124,20 @@ def site() -> Iterator[Site]:
     site.close()
 
 
-def visits(site: Site, **settings: Any) -> dict[str, Any]:
-    """The report of the program."""
+def load_stage(site: Site, **settings: Any) -> subprocess.CompletedProcess[str]:
+    """Run the program."""
     stage = Stage()
     usual = {"visitors": 3, "processes": 2, "round_trip": 50, "megabits": 100, "timeout": 20}
     usual |= {"speakers": 2, "lines_per_second": 50}
     talkers = {"address": "127.0.0.1", "port": stage.port, "proxied": True, "stage": "demo"}
     done = program("preload", {"web": web(site), "stage": talkers, **usual, **settings})
     stage.close()
+    return done
+
+
+def visits(site: Site, **settings: Any) -> dict[str, Any]:
+    """The report of the program."""
+    done = load_stage(site, **settings)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
@@ -151,6 +167,13 @@ def test_a_visitor_that_gives_up_and_a_bad_response_are_reported(site: Site) -> 
     assert visits(site)["failures"] == ["/media/queen.svg was answered with 404"] * 3
 
 
+def test_a_page_that_cannot_be_read_ends_the_program_with_its_reason(site: Site) -> None:
+    site.responses["/stages/demo"] = response("gone", "404 Not Found")
+    done = load_stage(site)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("BadResponse: /stages/demo was answered with 404")
+
+
 REPORT = {
     "requests_each": 109,
     "milliseconds": [1000.0, 3000.0, None],
@@ -172,6 +195,11 @@ def test_a_visitor_that_gave_up_counts_with_the_time_it_waited() -> None:
     assert figures["loaded_percent"] == pytest.approx(66.7, abs=0.1)
     assert (figures["chat_p50_milliseconds"], figures["generator_cpu_percent"]) == (4, 50)
     assert 4 < figures["chat_p99_milliseconds"] < 104
+
+
+def test_a_run_in_which_every_visitor_failed_is_rejected() -> None:
+    with pytest.raises(Problem, match="no visitor received the whole stage: /a was answered with 503"):
+        preload.metrics({**REPORT, "milliseconds": [None], "failures": ["/a was answered with 503"]}, 10)
 
 
 def test_a_generator_that_was_the_bottleneck_is_rejected() -> None:
@@ -262,14 +290,22 @@ def test_the_steps_of_a_conversation_are_timed_in_a_browser(origin: Origin) -> N
         return response(page, content_type="text/html", server_timing=timing)
 
     origin.answer = answer
-    printed = asyncio.run(conversation.main(f"http://upstage.localhost:{origin.port}/"))
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in printed.splitlines()[2:]]
+    rows: list[list[str]] = []
+
+    def to_first_byte(column: int) -> float:
+        return float(rows[7][column].split()[0])
+
+    def excess() -> float:
+        """Milliseconds by which a first byte, near or far, came later than it may."""
+        printed = asyncio.run(conversation.main(f"http://upstage.localhost:{origin.port}/"))
+        rows[:] = [[cell.strip() for cell in line.split("|")[1:-1]] for line in printed.splitlines()[2:]]
+        return max(to_first_byte(3) - 140, to_first_byte(4) - (200 + 1000 * LATE))
+
+    # The handshake and the request. The handshake begins shortly before `requestStart`.
+    assert undisturbed(excess, 0) < 0
+    assert to_first_byte(4) > 140
     assert [row[0] for row in rows] == [str(number) for number in range(1, 19)]
     assert all(len(row) == 6 and all(row) for row in rows)
-    near, far = rows[7][3:5]  # to the first byte
-    near_ms, far_ms = (float(re.match(r"[\d.]+", text)[0]) for text in (near, far))  # type: ignore[index]
-    # The handshake and the request. The handshake begins shortly before `requestStart`.
-    assert near_ms < 140 < far_ms < 200 + 1000 * LATE
     assert rows[9][3] == "varnish: hit; nginx: hit, 7 ms"
     assert "5,302 of 5,002" in rows[2][4]
     assert "0 of 5,002" in rows[2][5]

@@ -58,7 +58,6 @@ def test_a_crowd_counts_each_status_and_missing_responses(server: Origin) -> Non
         return next(kinds) if request.headers["connection"] == "close" else b""
 
     server.answer = answer
-    threading.Timer(2, server.close).start()  # Origin keeps connections open
     assert run(server, 3)["statuses"] == {"200": 1, "503": 1, "no response": 1}
 
 
@@ -168,6 +167,18 @@ def test_an_outage_asks_for_a_fresh_an_expired_and_a_missing_copy() -> None:
 def test_no_response_is_status_0_and_a_warm_up_leaves_the_origin_running(down: bool, expected: int) -> None:
     stack = Stack(lambda stack, path: "200" if stack.running else "no response")
     assert outage.measure(stack.stack, {**SETTINGS, "down": down})["fresh_status"] == expected
+
+
+def test_an_outage_that_is_rejected_leaves_a_server_that_has_recovered() -> None:
+    def cache(stack: Stack, path: str) -> str:
+        if not stack.running:
+            raise Problem("the generator has failed")
+        return "200"
+
+    stack = Stack(cache)
+    with pytest.raises(Problem, match="the generator has failed"):
+        outage.measure(stack.stack, SETTINGS)
+    assert stack.asked[-1][2], "the last request is one that the origin could answer"
 
 
 def test_an_outage_without_a_copy_before_it_or_a_recovery_after_it_is_rejected(

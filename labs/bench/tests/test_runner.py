@@ -121,6 +121,18 @@ def test_the_cpu_and_memory_of_a_cells_own_servers_are_added_up(tmp_path: Path) 
     assert results.cells[0].median["server_memory_bytes"] == 30
 
 
+def test_without_a_request_there_is_no_cpu_time_for_each(tmp_path: Path) -> None:
+    class Idle(Tool):
+        def measure(self, stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
+            return {**super().measure(stack, settings), "requests": 0}
+
+    lab = experiment(1)
+    results = empty(lab)
+    run(lab, results, tmp_path / "x.json", Idle())
+    assert results.cells[0].problem is None
+    assert "cpu_milliseconds_per_request" not in results.cells[0].median
+
+
 def test_a_container_that_was_restarted_counts_from_zero() -> None:
     stack = Busy(seconds=20)
     meter = runner.Meter(cast(LabStack, stack), ["nginx"])

@@ -34,7 +34,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
         }
     finally:
         stack.containers[ORIGIN].start()  # does nothing if it runs
-    recover(stack, settings)
+        recover(stack, settings)  # also for the next cell, if this one is rejected
     return {
         "seconds": sum(one["last_milliseconds"] for one in found.values()) / 1000,
         **{f"{name}_status": one["status"] for name, one in found.items()},

@@ -5,8 +5,9 @@ the visitors; `round_trip`, in milliseconds, and `megabits` a second, of each vi
 the client; `timeout`, in seconds; `speakers`; `lines_per_second`, of all speakers together; `server`, the
 service whose memory is sampled.
 
-A visitor that gave up is not a reason to reject the run: it is a figure, and counts with the time at which it
-gave up. A run is rejected if the generator was the bottleneck.
+A visitor that did not receive everything is no reason to reject the run: it is a figure, and counts as if it
+had waited until `timeout`, whatever the reason. A run is rejected if every visitor failed, or if the
+generator was the bottleneck.
 """
 
 import json
@@ -40,6 +41,8 @@ def metrics(report: Mapping[str, Any], timeout: float) -> dict[str, float]:
     if busy > BUSY:
         raise Problem(f"the generator was the bottleneck: it used {busy:.0f} % of a core")
     finished = [one for one in report["milliseconds"] if one is not None]
+    if not finished:
+        raise Problem(f"no visitor received the whole stage: {report['failures'][0]}")
     waited = sorted(timeout * 1000 if one is None else one for one in report["milliseconds"])
     return {
         "requests": float(len(finished) * report["requests_each"]),

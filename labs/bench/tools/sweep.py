@@ -40,7 +40,12 @@ for ((number = 0; number < $1; number++)); do
     httperf "${@:2}" >"/tmp/httperf.$number" 2>"/tmp/httperf.$number.errors" & processes+=($!)
 done
 for ((number = 0; number < $1; number++)); do
-    wait "${processes[number]}" || { tail -n 1 "/tmp/httperf.$number.errors" >&2; exit 1; }
+    if ! wait "${processes[number]}"; then
+        kill "${processes[@]}" 2>/dev/null  # the others would load the next measurement
+        wait 2>/dev/null
+        tail -n 1 "/tmp/httperf.$number.errors" >&2
+        exit 1
+    fi
     echo "=== report"; cat "/tmp/httperf.$number"
 done
 """
