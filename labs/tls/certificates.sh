@@ -4,7 +4,7 @@ set -eu
 make_pair() { # NAME KIND...
     name=$1 && shift
     openssl req -x509 "$@" -nodes -days 30 -subj /CN=upstage.localhost \
-        -keyout "/tmp/$name.key" -out "/tmp/$name.pem" 2>/dev/null
+        -keyout "/tmp/$name.key" -out "/tmp/$name.pem"
 }
 make_pair ecdsa -newkey ec -pkeyopt ec_paramgen_curve:prime256v1
 make_pair rsa -newkey rsa:2048

@@ -65,7 +65,8 @@ def application(environ: Environ, start_response: Callable[..., object]) -> Iter
     """Every response sets a cookie, as the portal's framework did."""
     cookies = SimpleCookie(environ.get("HTTP_COOKIE", ""))
     searches = cookies["searches"].value if "searches" in cookies else "0"
-    searches = searches if searches.isdecimal() else "0"
+    if not searches.isdecimal() or len(searches) > 9:  # int() refuses a number of thousands of digits
+        searches = "0"
     if environ["PATH_INFO"] == "/search":
         searches = str(int(searches) + 1)
     status, headers, body = respond(environ, searches)
