@@ -1,7 +1,6 @@
 """labs/tls: the stack's TLS settings on every port but one, and what the article's cipher list lets in."""
 
 import re
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,6 +9,7 @@ from bench.experiment import load
 from bench.lab_stack import LabStack, Problem
 from bench.tests.running_lab import needs_engine
 from stack import REPO
+from support.wait import wait_until
 
 LAB = "tls"
 NGINX = REPO / "labs" / LAB / "nginx" / "nginx.conf"
@@ -87,11 +87,12 @@ class TestListeners:
     def test_a_reload_cuts_responses_over_http3_alone(self, lab: LabStack, version: str) -> None:
         """Why the stack has no HTTP/3. If this fails, nginx has learned it: see README.md."""
         option = {"2": "--http2", "3": "--http3-only"}[version]
-        command = ["curl", "-sk", option, "--limit-rate", "150k", "--max-time", "20", "-o", "/dev/null"]
+        file = f"/tmp/reloaded-{version}"
+        command = ["curl", "-sk", option, "--limit-rate", "100k", "--max-time", "30", "-o", file]
         command += ["-w", "%{http_version} %{size_download}", "https://tls-nginx:8443/media/bench/big.swf"]
         with ThreadPoolExecutor(1) as pool:
             loading = pool.submit(lab.run, "generator", "sh", "-c", '"$@" || true', "sh", *command)
-            time.sleep(3)
+            wait_until(lambda: int(lab.run("generator", "sh", "-c", f"stat -c %s {file} || echo 0")) > 0)
             lab.run("tls-nginx", "nginx", "-e", "stderr", "-c", "/lab/nginx/nginx.conf", "-s", "reload")
             found, size = loading.result().split()
         assert found == version
