@@ -46,20 +46,19 @@ def test_one_process_holds_a_lease_until_it_ends(tmp_path: Path) -> None:
 def test_a_lease_never_looks_free_while_its_text_changes(tmp_path: Path) -> None:
     lease, looking = Lease(tmp_path / "lease"), Lease(tmp_path / "lease")
     lease.take("backend copying")
-    seen, stop = set(), threading.Event()
+    stop = threading.Event()
 
-    def look() -> None:
+    def write() -> None:
         while not stop.is_set():
-            seen.add(looking.text())
+            lease.write("backend ready")
+            lease.write("backend copying")
 
-    reader = threading.Thread(target=look)
-    reader.start()
-    for _ in range(2000):
-        lease.write("backend ready")
-        lease.write("backend copying")
+    writer = threading.Thread(target=write)
+    writer.start()
+    seen = {looking.text() for _ in range(2000)}
     stop.set()
-    reader.join()
-    assert seen == {"backend ready", "backend copying"}
+    writer.join()
+    assert seen <= {"backend ready", "backend copying"}
 
 
 def test_a_replaced_lease_is_lost(tmp_path: Path) -> None:
