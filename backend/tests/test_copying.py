@@ -11,7 +11,8 @@ import pytest
 
 from upstage.mirror.control import Report
 from upstage.mirror.copying import CopyError, Replica, Term, files, read_term, run_alone, write_term
-from upstage.settings import Pair
+from upstage.mirror.standby import Standby
+from upstage.settings import Pair, from_environment
 from upstage.state.database import FILE, Database
 from upstage.state.records import Medium, new_stage
 
@@ -240,6 +241,38 @@ def test_a_server_without_a_mirror_counts_as_newer_only_if_it_had_one(tmp_path: 
     assert read_term(tmp_path) == Term(5, "backend")
     (tmp_path / "term").write_text("nonsense")
     assert read_term(tmp_path) == Term(0, "")
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_takeover_without_the_other_places_data_is_not_complete(folders: Folders, lost: bool) -> None:
+    """The last changes may be missing, so the cache must not keep what it has."""
+    folders.copy()
+    if lost:
+        shutil.rmtree(folders.their_data)
+    environment = {
+        "UPSTAGE_PLACE": "mirror",
+        "UPSTAGE_DATA": str(folders.data),
+        "UPSTAGE_MEDIA": str(folders.media),
+        "UPSTAGE_PEER_DATA": str(folders.their_data),
+        "UPSTAGE_PEER_MEDIA": str(folders.their_media),
+        "UPSTAGE_SOCKETS": str(folders.data / "upstage"),
+    }
+    standby = Standby(from_environment(environment))
+    assert standby.wait() is not lost
+    standby.control.active.release()
+    assert read_term(folders.data) == Term(2, "mirror")
+
+
+def test_a_damaged_small_file_is_healed_here_and_not_copied_from_there(folders: Folders) -> None:
+    here, there = (folder / "admin-password" for folder in (folders.data, folders.their_data))
+    there.write_text("secret\n")
+    here.write_bytes(b"\xff\xfe")
+    folders.copy()
+    assert here.read_text() == "secret\n"
+    there.write_bytes(b"\xff\xfe")
+    with pytest.raises(CopyError, match="cannot be copied"):
+        folders.copy()
+    assert here.read_text() == "secret\n"
 
 
 def test_what_a_killed_copy_left_is_removed(folders: Folders, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TextIO
@@ -40,6 +41,24 @@ def test_one_process_holds_a_lease_until_it_ends(tmp_path: Path) -> None:
     assert (ours.held, looking.text()) == (True, "us, changed")
     ours.release()
     assert (ours.held, looking.text()) == (False, "")
+
+
+def test_a_lease_never_looks_free_while_its_text_changes(tmp_path: Path) -> None:
+    lease, looking = Lease(tmp_path / "lease"), Lease(tmp_path / "lease")
+    lease.take("backend copying")
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.is_set():
+            lease.write("backend ready")
+            lease.write("backend copying")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    seen = {looking.text() for _ in range(2000)}
+    stop.set()
+    writer.join()
+    assert seen <= {"backend ready", "backend copying"}
 
 
 def test_a_replaced_lease_is_lost(tmp_path: Path) -> None:
@@ -128,6 +147,13 @@ def watchdog_of(process: int) -> int:
     return int(Path(f"/proc/{process}/task/{process}/children").read_text().strip() or 0)
 
 
+def has_ended(process: int) -> bool:
+    try:
+        return " Z " in Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def test_the_watchdog_comes_back_and_ends_with_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(SRC))
     watchdog = Watchdog()
@@ -169,13 +195,10 @@ if sys.argv[2:]:
 
 
 def test_the_watchdog_ends_when_its_server_does() -> None:
-    with subprocess.Popen([sys.executable, "-c", SERVE, "20"], env={"PYTHONPATH": str(SRC)}) as server:
-        wait_until(lambda: watchdog_of(server.pid))
-        child = watchdog_of(server.pid)
+    with subprocess.Popen([sys.executable, "-c", SERVE, "600"], env={"PYTHONPATH": str(SRC)}) as server:
+        child = wait_until(lambda: watchdog_of(server.pid))
         server.kill()
-    wait_until(
-        lambda: not Path(f"/proc/{child}/stat").exists() or " Z " in Path(f"/proc/{child}/stat").read_text()
-    )
+    wait_until(lambda: has_ended(child))
 
 
 @pytest.mark.slow  # test_mirror.py: a stopped server

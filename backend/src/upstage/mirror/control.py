@@ -74,7 +74,7 @@ class Control:
         self._write(f"failures-{place}", str(self.failures(place) + 1))
 
     def lasted(self, place: str) -> None:
-        """The server is well."""
+        """Forget the failures of a place: its server is well."""
         (self._folder / f"failures-{place}").unlink(missing_ok=True)
 
     def link_media(self, media: Path) -> None:
@@ -125,7 +125,7 @@ class Control:
         self._write("copied", json.dumps(asdict(report)))
 
     def switch(self, place: str) -> None:
-        """Prefer `place`, and wait until it is active; raise ControlError, and change nothing."""
+        """Prefer `place`, and wait until it is active; or raise ControlError and change nothing."""
         before = self.preferred
         if self.active_place != place:
             self._wait(

@@ -107,7 +107,7 @@ class Replica:
             yield from self._copy_media()
             if self.term != term:
                 write_term(self._data, term)
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, UnicodeDecodeError, sqlite3.Error) as error:
             raise CopyError(f"{self._pair.peer}'s data cannot be copied: {error}") from error
 
     def forget(self) -> None:
@@ -121,6 +121,7 @@ class Replica:
             return
         staging = self._data / ".copy.db"
         staging.unlink(missing_ok=True)
+        staging.touch(mode=0o600)  # it has the accounts
         try:
             with (
                 closing(sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, timeout=1)) as source,
@@ -156,9 +157,9 @@ class Replica:
 
     def _copy_small(self, name: str) -> None:
         with suppress(FileNotFoundError):
-            text = (self._pair.peer_data / name).read_text()
+            text = (self._pair.peer_data / name).read_text("utf-8")
             here = self._data / name
-            if not here.exists() or here.read_text() != text:
+            if not here.exists() or here.read_bytes() != text.encode():  # bytes: it may be damaged
                 here.parent.mkdir(exist_ok=True)
                 write_private(here, text)
 

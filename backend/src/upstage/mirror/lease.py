@@ -6,8 +6,8 @@ another one may then replace the file. The first has lost its lease, and finds a
 
 import fcntl
 import os
+from io import FileIO
 from pathlib import Path
-from typing import TextIO
 
 TICK = 0.25  # seconds between two touches
 
@@ -17,11 +17,11 @@ class Lease:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file: TextIO | None = None
+        self._file: FileIO | None = None
 
     def take(self, text: str) -> bool:
         """Take the lease if no process holds it, and write `text` into it; return whether that succeeded."""
-        file = self.path.open("a+")
+        file = FileIO(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644), "r+")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -40,11 +40,14 @@ class Lease:
         return self.take(text)
 
     def write(self, text: str) -> None:
-        """Tell the other processes something; the caller holds the lease."""
+        """Tell the other processes something, in one line; the caller holds the lease.
+
+        It is written over the line before: a process that reads an emptied file would see no holder.
+        """
         assert self._file is not None
-        self._file.truncate(0)
-        self._file.write(text + "\n")
-        self._file.flush()
+        line = f"{text}\n".encode()
+        os.pwrite(self._file.fileno(), line, 0)
+        self._file.truncate(len(line))
 
     @property
     def held(self) -> bool:
@@ -74,7 +77,7 @@ class Lease:
                 try:
                     fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    return file.read().strip()
+                    return file.readline().strip()
         except FileNotFoundError:
             pass
         return ""

@@ -87,10 +87,11 @@ class Standby:
 
     def _tell(self, state: str) -> None:
         text = f"{self._pair.place} {state}"
-        if not self._own.held and not self._own.take(text):
-            self._own.replace(text)  # the lock on the data folder shows that no other server is here
-        self._own.write(text)
-        self._own.touch()
+        # Replaced if need be: the lock on the data folder shows that no other server is here. A process that
+        # looks at the lease may lock it for a moment; then the next tick tries again.
+        if self._own.held or self._own.take(text) or self._own.replace(text):
+            self._own.write(text)
+            self._own.touch()
 
     def _copying(self) -> Iterator[bool]:
         """Copy for ever; each step yields whether there is more to do at once."""
@@ -129,14 +130,16 @@ class Standby:
         place, control = self._pair.place, self.control
         control.count_failure(place)
         complete = True
-        if self._replica.is_behind():
-            self._replica.forget()
-            try:
+        try:
+            if self._replica.is_behind():
+                self._replica.forget()
                 for _ in self._replica.copy():
                     control.active.touch()
-            except CopyError as error:
-                complete = False
-                log.error("taking over without the latest changes", fields={"problem": str(error)})
+            elif self._replica.term.place == self._pair.peer:  # these are a copy
+                raise CopyError(f"{self._pair.peer}'s data are lost, or older than their copy")
+        except CopyError as error:
+            complete = False
+            log.error("taking over without the latest changes", fields={"problem": str(error)})
         self._replica.new_term()
         control.link_media(self._media)
         log.info("taking over", fields={"place": place, "complete": complete})
