@@ -90,6 +90,15 @@ def test_a_level_that_lost_workers_is_not_carried_and_no_answer() -> None:
     assert capacity.outcome("default", 3, lost).startswith("default carries at least 3 visitors. At 5: ")
 
 
+def test_users_that_do_not_come_are_reported(caplog: pytest.LogCaptureFixture) -> None:
+    shape = Capacity()
+    shape.runner = SimpleNamespace(user_count=3)  # type: ignore[assignment]
+    shape._wait(3, within=0)
+    assert not caplog.messages
+    shape._wait(5, within=0)
+    assert caplog.messages == ["There are 3 users instead of 5."]
+
+
 def test_too_few_samples_are_no_failure_but_none_at_all_are() -> None:
     assert capacity.holds(measurement(5, NOT_MEASURED))
     assert not capacity.holds(measurement(5, NOT_MEASURED, samples=0))
