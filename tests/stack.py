@@ -20,7 +20,7 @@ REPO = Path(__file__).resolve().parent.parent
 PROJECT = os.environ.get("COMPOSE_PROJECT_NAME", "proscenium") + "-test"
 PORTS = (
     *("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT", "WEB_PORT"),
-    "THEATRES_SWF_PORT",  # drawn with its neighbour, for a second theatre
+    "THEATRES_SWF_PORT",  # the next port is free as well, for a second theatre
 )
 
 # Variables that `make test` itself has set, or that a test sets.
@@ -35,15 +35,21 @@ NOT_INHERITED = {
 }
 
 
+def draw_ports() -> dict[str, int]:
+    """A free port for each of PORTS, and the one after the last."""
+    ports = free_ports(len(PORTS) + 1)
+    while ports[-1] != ports[-2] + 1:  # another program has the one between them
+        ports = [*ports[1:], *free_ports(1)]
+    return dict(zip(PORTS, ports, strict=False))
+
+
 @dataclass
 class Stack:
     """A copy of the stack under a project name, ports and loopback network of its own."""
 
     mode: str  # "containers" or "native"
     project: str
-    ports: dict[str, int] = field(
-        default_factory=lambda: dict(zip(PORTS, free_ports(len(PORTS) + 1), strict=False))
-    )
+    ports: dict[str, int] = field(default_factory=draw_ports)
     printed: str = ""  # by the first `make up`
     settings: dict[str, str] = field(default_factory=dict)  # any other line of .env
     # All of 127.0.0.0/8 is loopback; networks from 64 on do not collide with one that a user chooses.

@@ -160,7 +160,11 @@ def test_a_shape_starts_at_the_first_click_and_the_tab_accounts_for_every_reques
     start.click()
     expect(page.get_by_text("RUNNING")).to_be_visible()
     address = f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}"
-    wait_until(lambda: requests.get(f"{address}/stats/requests", timeout=10).json()["user_count"] == 20)
+
+    def users() -> int:
+        return int(requests.get(f"{address}/stats/requests", timeout=10).json()["user_count"])
+
+    wait_until(lambda: users() == 20, within=60)
     shares = requests.get(f"{address}/tasks", timeout=10).json()["per_class"]
     assert all(share["ratio"] for share in shares.values()), shares
     time.sleep(10)  # the stage page is stale after a second, and Varnish refreshes it in the background

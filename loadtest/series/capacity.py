@@ -30,15 +30,18 @@ class Capacity(Series):
             else:
                 failing = self.latest
             recorder.outcome = outcome(topologies.name(topology), carried, failing)
-            limited = failing and failing.conclusion.verdict == INCONCLUSIVE
-            recorder.answered = carried > 0 and not limited
+            recorder.answered = carried > 0 and not (failing and limited(failing))
             users = next_level(carried, failing.users if failing else None, most)
 
 
 def holds(measured: Measurement) -> bool:
     """Whether the topology carried these users. Too few samples of a row are no failure; none at all are."""
-    answered = any(row.good for row in measured.run.rows)
-    return answered and measured.conclusion.verdict not in (FAILED, INCONCLUSIVE)
+    return measured.answered and not limited(measured) and measured.conclusion.verdict != FAILED
+
+
+def limited(measured: Measurement) -> bool:
+    """Whether Locust was the limit: too busy, or without workers that it had, and so without their users."""
+    return measured.run.lost > 0 or measured.conclusion.verdict == INCONCLUSIVE
 
 
 def next_level(carried: int, failing: int | None, most: int) -> int:
@@ -53,6 +56,6 @@ def outcome(name: str, carried: int, failing: Measurement | None) -> str:
     if failing is None:
         return f"{name} carries at least {carried} visitors."
     number = f"{carried}" if carried else f"fewer than {failing.users}"
-    if failing.conclusion.verdict == INCONCLUSIVE:
+    if limited(failing):
         number = f"at least {carried}"
     return f"{name} carries {number} visitors. At {failing.users}: {failing.reason}"

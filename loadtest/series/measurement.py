@@ -8,12 +8,10 @@ from typing import Any
 import topologies
 from caches import table
 from caches.outcomes import hit_ratio
+from users import paths
 from verdict import judge
 
 HTTP = ("GET", "POST", "poll")
-# The backend holds these responses until it has them: a webcam's next picture, a spoken line. Their times say
-# nothing about what is in front of it.
-HELD_KIND, HELD_PATH = "poll", "/speech/"
 
 
 @dataclass(frozen=True)
@@ -44,6 +42,11 @@ class Measurement:
         return judge.conclusion(self.lines)
 
     @property
+    def answered(self) -> bool:
+        """Whether any sample succeeded."""
+        return any(row.good for row in self.run.rows)
+
+    @property
     def caches(self) -> table.Counts:
         """The counts of the tab Caches."""
         return table.complete(self.run.caches, self.asked)
@@ -64,7 +67,8 @@ class Measurement:
         Times are milliseconds, shares are 0 to 1, and CPU is percent of one core.
         """
         http = [row for row in self.run.rows if row.kind in HTTP]
-        times = [row for row in http if row.kind != HELD_KIND and not row.name.startswith(HELD_PATH)]
+        # The times of responses that the backend holds say nothing about what is in front of it.
+        times = [row for row in http if not paths.held(row.name)]
         chat = [row for row in self.run.rows if row.name == "chat"]
         client = {key: count for key, count in self.run.caches.items() if key[1] == "client"}
         outcomes: dict[str, int] = {}

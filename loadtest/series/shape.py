@@ -1,5 +1,6 @@
 """The base of shapes that measure several times in one run."""
 
+import logging
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,8 @@ from shapes import Shape
 LATE = 10.0  # seconds; users that have not come or gone after that are not waited for
 
 Tick = tuple[int, float]
+
+log = logging.getLogger(__name__)
 
 
 class Series(Shape):
@@ -73,6 +76,8 @@ class Series(Shape):
         end = time.monotonic() + within
         while self.runner.user_count != users and time.monotonic() < end:
             gevent.sleep(0.05)
+        if self.runner.user_count != users:
+            log.warning("There are %d users instead of %d.", self.runner.user_count, users)
 
 
 def register(environment: Environment) -> None:

@@ -1,6 +1,7 @@
 """The shape Capacity: how it climbs, when it ends, and what it answers."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -80,6 +81,22 @@ def test_every_climb_ends(monkeypatch: pytest.MonkeyPatch, most: int, limit: int
         failing = min(users for users in tried if users > limit)
         assert failing - carried <= max(1, 0.1 * failing)
         assert next_level(carried, failing, most) == 0
+
+
+def test_a_level_that_lost_workers_is_not_carried_and_no_answer() -> None:
+    fine = measurement(5, NOT_MEASURED)
+    lost = replace(fine, run=replace(fine.run, lost=1))
+    assert not capacity.holds(lost)
+    assert capacity.outcome("default", 3, lost).startswith("default carries at least 3 visitors. At 5: ")
+
+
+def test_users_that_do_not_come_are_reported(caplog: pytest.LogCaptureFixture) -> None:
+    shape = Capacity()
+    shape.runner = SimpleNamespace(user_count=3)  # type: ignore[assignment]
+    shape._wait(3, within=0)
+    assert not caplog.messages
+    shape._wait(5, within=0)
+    assert caplog.messages == ["There are 3 users instead of 5."]
 
 
 def test_too_few_samples_are_no_failure_but_none_at_all_are() -> None:

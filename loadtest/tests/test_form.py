@@ -52,6 +52,7 @@ def test_a_shape_starts_at_the_first_click_whatever_the_fields_said(
     until(lambda: target(ui) == (1 if shape == "Capacity" else 20))  # a sixteenth of them
     until(lambda: site.asked[f"/stages/{options.stage}"] > 0)
     assert (options.seconds, options.max_errors) == (30.0, 0.0)
+    assert "<p>20 users (Reader) on " in ui.get("/stats/report").get_data(as_text=True)
     if "stage" in fields:
         assert options.stage == parse().stage
 

@@ -27,7 +27,8 @@ LOGIN = {"LOCUST_WEB_USERNAME": "operator", "LOCUST_WEB_PASSWORD": "open sesame"
 
 
 def environment(site: FakeSite | None = None, **variables: str) -> dict[str, str]:
-    """The variables of a Locust whose target is the site."""
+    """The variables of a Locust whose target is the site; its workers, if any, use a port of its own."""
+    [master_port] = map(str, free_ports(1))
     target = {
         "LOCUST_HOST": site.url if site else "",
         "LOADTEST_STAGE": "demo",
@@ -35,7 +36,13 @@ def environment(site: FakeSite | None = None, **variables: str) -> dict[str, str
         "LOADTEST_POLICY_PORT": str(site.stage.policy_socket.port) if site else "",
     }
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    own = {"PATH": path, "LOCUST_WEB_HOST": "127.0.0.1", "LOCUST_MASTER_BIND_HOST": "127.0.0.1"}
+    own = {
+        "PATH": path,
+        "LOCUST_WEB_HOST": "127.0.0.1",
+        "LOCUST_MASTER_BIND_HOST": "127.0.0.1",
+        "LOCUST_MASTER_BIND_PORT": master_port,
+        "LOCUST_MASTER_NODE_PORT": master_port,
+    }
     return {name: value for name, value in (os.environ | own | target | variables).items() if value}
 
 
@@ -111,23 +118,16 @@ def test_a_failed_run_ends_with_the_reason_and_code_1(site: FakeSite) -> None:
     assert "Traceback" not in done.stdout
 
 
-def is_healthy(**variables: str) -> subprocess.CompletedProcess[str]:
-    """The health check of a Locust with these variables."""
-    command = [sys.executable, str(LOADTEST / "health.py")]
-    return subprocess.run(
-        command, env=environment(None, **variables), capture_output=True, text=True, check=False
-    )
-
-
 @contextmanager
 def started(site: FakeSite | None = None, **variables: str) -> Iterator[None]:
     """Locust as its container starts it, healthy."""
-    command = ["sh", str(LOADTEST / "start.sh")]
-    with subprocess.Popen(command, env=environment(site, **variables)) as locust:
+    given = environment(site, **variables)
+    check = [sys.executable, str(LOADTEST / "health.py")]
+    with subprocess.Popen(["sh", str(LOADTEST / "start.sh")], env=given) as locust:
 
         def ready() -> bool:
             assert locust.poll() is None, "Locust has ended"
-            return is_healthy(**variables).returncode == 0
+            return subprocess.run(check, env=given, capture_output=True, check=False).returncode == 0
 
         try:
             wait_until(ready, within=60, every=0.5)  # the check is a process of its own

@@ -1,17 +1,22 @@
 """The rows that each class of users can fill, against those that it does."""
 
+from collections.abc import Iterable
+
 import pytest
 from locust import User
 
-from fake_site import FakeSite
+from fake_site import CAMERA, FakeSite
 from locust_library import CLASSES, run
 from locustfile import Audience, FlashClient, Reader
 from verdict import rows
+from verdict.judge import FAILED, NOT_IN_RUN, OK, Row, Run, judge, read
+from verdict.thresholds import SHIPPED
 
 # A row that shows that a user has done all its work once.
+WEBCAM = {"/media/video-still/*.jpg": 1, "poll /media/video/*.jpg": 1}
 LAST = {
-    "Audience": {"stage heard": 2},
-    "WebAudience": {"ws heard": 2},
+    "Audience": {"stage heard": 2, **WEBCAM},
+    "WebAudience": {"ws heard": 2, **WEBCAM},
     "FlashClient": {"policy policy": 2, "stage heard": 2},
     "Reader": {"/media/audio/*.mp3": 1, "/media/*.svg": 1, "/style/*.css": 1},
     "SlowReader": {"stage connect": 1},
@@ -21,6 +26,7 @@ LAST = {
 
 @pytest.mark.parametrize("name", LAST)
 def test_a_class_fills_only_its_rows(site: FakeSite, name: str) -> None:
+    site.stage.camera = CAMERA
     account = ("--player=ann", f"--password={site.password}") if name == "Player" else ()
     result = run(
         site,
@@ -53,6 +59,7 @@ def test_a_run_lacks_the_rows_that_only_other_classes_fill() -> None:
         "stage avatar",
         "stage move",
         "stage draw",
+        *rows.LIVE,
     }
 
 
@@ -65,5 +72,24 @@ def test_in_a_short_measurement_a_class_need_not_fill_all_its_rows() -> None:
     assert "GET /stages" in due("stage heard")
 
 
-def test_an_unknown_class_may_fill_any_row() -> None:
-    assert rows.of_run([Reader, Unknown], CLASSES.values()) == ((), ())
+def test_an_unknown_class_should_fill_every_known_row() -> None:
+    possible, left_out = rows.of_run([Reader, Unknown], CLASSES.values())
+    assert {"GET /media/*.svg", "stage heard", "ws join", "POST /admin/login"} <= set(possible)
+    assert set(left_out) == set(rows.LIVE)
+
+
+@pytest.mark.parametrize(
+    ("samples", "verdict"),
+    [
+        ([], NOT_IN_RUN),  # nobody spoke
+        ([Row("GET", "/speech/*.mp3", 9, 0, {2000: 9})], OK),
+        ([Row("GET", "/speech/*.mp3", 9, 0, {2001: 9})], FAILED),
+    ],
+)
+@pytest.mark.parametrize("picked", [CLASSES.values(), [Audience], [Reader, Unknown]])
+def test_spoken_lines_are_judged_if_there_are_any(
+    picked: Iterable[type[User]], samples: list[Row], verdict: str
+) -> None:
+    possible, left_out = rows.of_run(picked, CLASSES.values())
+    lines = judge(Run(rows=samples, possible=possible, left_out=left_out), read(SHIPPED))
+    assert [line.verdict for line in lines if line.what == "p95 of GET /speech/*"] == [verdict]

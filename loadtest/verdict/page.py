@@ -14,6 +14,7 @@ from caches.backend import watch as backend
 from series import chart
 from series import table as series_table
 from series.recorder import recorder
+from shapes import Shape
 from verdict import current, judge, tab
 
 ROOT = '<div id="root"></div>'  # Locust's part
@@ -54,7 +55,9 @@ def settings(environment: Environment) -> str:
     given = environment.parsed_options
     assert given
     classes = ", ".join(sorted(user.__name__ for user in current.picked(environment)))
-    return f"{given.num_users} users ({classes}) on the stage {given.stage} of {environment.host}"
+    shape = environment.shape_class
+    users = shape.most if isinstance(shape, Shape) else given.num_users  # 0 in the form means the default
+    return f"{users} users ({classes}) on the stage {given.stage} of {environment.host}"
 
 
 def run(environment: Environment) -> dict[str, Any]:

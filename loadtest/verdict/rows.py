@@ -14,6 +14,8 @@ from users.visitor import StageVisitor
 
 FILES = ("/stages/demo", "/media/*.svg", "/media/audio/*.mp3", "/script/*.js", "/style/*.css", "/image/*.svg")
 PAGE = tuple(f"GET {path}" for path in FILES)
+# Only if a player speaks, or the stage has a webcam: no run has to fill these.
+LIVE = ("GET /speech/*.mp3", "GET /media/video-still/*.jpg", "poll /media/video/*.jpg")
 SESSION = ("connect", "join", "chat", "heard")
 # Classes that are not based on one of ours.
 OTHERS = {
@@ -28,7 +30,7 @@ def possible(user: type[User]) -> tuple[str, ...] | None:
         return OTHERS.get(user.__name__)
     rows = PAGE
     if issubclass(user, StageVisitor):
-        rows += ("GET /admin/id", "GET /speech/*.mp3", "poll /media/video/*.jpg")
+        rows += ("GET /admin/id", *LIVE)
         rows += tuple(f"{user.row_type} {name}" for name in SESSION)
     if issubclass(user, SignedInVisitor):
         rows += ("POST /admin/login", *(f"{user.row_type} {name}" for name in ("avatar", "move", "draw")))
@@ -41,14 +43,13 @@ def of_run(
     """The rows that the picked classes should fill, and the others that are known.
 
     `seen`: the rows with samples, if the measurement may be too short for some. Then a class that has
-    filled one of its rows need not fill the others.
+    filled one of its rows need not fill the others. An unknown class should fill every row that is known.
     """
     here = [possible(user) for user in picked]
-    if None in here:
-        return (), ()
+    known = {row for user in available for row in possible(user) or ()}
     sorts = {sort(row) for row in seen or ()}
     due = {row for rows in here if rows and not sorts & set(map(sort, rows)) for row in rows}
-    known = {row for user in available for row in possible(user) or ()}
+    due = (known if None in here else due) - set(LIVE)
     return tuple(sorted(due)), tuple(sorted(known - due))
 
 

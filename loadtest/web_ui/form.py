@@ -40,7 +40,7 @@ def install(environment: Environment, web_ui: WebUI) -> None:
 def complete(form: MultiDict[str, str]) -> None:
     """Fill in the empty fields that have a type. ValueError for a field that does not fit it."""
     for field, offered in (("user_count", Shape.users), ("spawn_rate", Shape.rate)):
-        form[field] = form.get(field) or f"{offered:g}"
+        form[field] = form.get(field) or str(offered)
     actions = get_parser().args_included_in_web_ui
     for field, extra in ui_extra_args_dict().items():
         convert, choices = actions[field].type, actions[field].choices
