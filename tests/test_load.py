@@ -43,7 +43,7 @@ def test_a_healthy_stack_passes(stack: Stack) -> None:
 
 @pytest.mark.slow  # loadtest/tests/test_compare.py proves the same without a stack
 def test_topologies_are_compared(stack: Stack) -> None:
-    settings = ("TOPOLOGIES=direct,nginx,static,default", "USERS=10", "SECONDS=10", "STAGE=load")
+    settings = ("TOPOLOGIES=direct,nginx,static,default", "USERS=10", "SECONDS=5", "STAGE=load")
     output = stack.make("compare", *settings)
     assert f"The report: .run/{stack.project}/compare\n" in output
     folder = REPO / ".run" / stack.project / "compare"
@@ -55,7 +55,7 @@ def test_topologies_are_compared(stack: Stack) -> None:
     assert list(figures) == ["direct", "nginx", "static", "default"]
     for one in figures.values():
         assert one["failures"] == 0, one
-        assert 10 <= one["seconds"] < 15
+        assert 5 <= one["seconds"] < 10
         assert one["chat_p99_ms"] > 0
     # Only Varnish caches, and nginx reads media from the disk: that is what the comparison shows.
     assert {figures[name]["hit_ratio"] for name in ("direct", "nginx", "static")} == {0}
@@ -68,6 +68,7 @@ def test_topologies_are_compared(stack: Stack) -> None:
 
 
 @pytest.mark.slow  # loadtest/tests/test_report.py proves the same without a stack
+@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
 def test_without_a_backend_the_run_fails_with_the_reason(stack: Stack) -> None:
     stack.control("stop", "backend")
     try:
@@ -81,7 +82,7 @@ def test_without_a_backend_the_run_fails_with_the_reason(stack: Stack) -> None:
         stack.wait_until_ready()
 
 
-@pytest.mark.slow  # the same holds here
+@pytest.mark.slow  # as above
 @pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
 def test_without_a_cache_the_run_fails_with_the_reason(stack: Stack) -> None:
     options = "--headless -u 6 -r 6 -t 20s --thresholds verdict/thresholds.toml --topology nginx.localhost"
