@@ -46,6 +46,14 @@ class TestServers:
             assert received.headers["content-type"] == "image/svg+xml"
             assert received.sha256 == sha256((SITE / "thumbnail.svg").read_bytes()).hexdigest()
 
+    def test_the_page_with_its_elements_can_be_measured(self, lab: LabStack) -> None:
+        [measured] = [
+            wrk.measure(lab, cell.settings)
+            for cell in load(REPO / "labs" / LAB, "quick").cells
+            if cell.tool == "wrk" and cell.key["server"] == "nginx"
+        ]
+        assert measured["pages_per_second"] == pytest.approx(measured["requests_per_second"] / 101)
+
     def test_a_page_and_its_elements_are_requested_in_turn(self, lab: LabStack) -> None:
         """Varnish logs them: each as often as the others."""
         wrk.measure(

@@ -40,7 +40,8 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
         settings["url"] + settings["path"],
         *(["--", settings["path"], *elements] if elements else []),
     )
-    figures = metrics(printed, settings.get("bytes", 0))
+    # With elements, `bytes` is the length of the page, of which a hundredth of the responses may be.
+    figures = metrics(printed, 0 if elements else settings.get("bytes", 0))
     if elements:
         figures["pages_per_second"] = figures["requests_per_second"] / (1 + len(elements))
     return figures
