@@ -114,7 +114,7 @@ def test_a_failed_run_ends_with_the_reason_and_code_1(site: FakeSite) -> None:
     done = headless(site, *arguments, until={"/stages/demo": 6})
     assert done.returncode == 1
     assert re.search(r"^FAILED +errors of \* .* failed, most of them", done.stdout, re.MULTILINE)
-    assert re.search(r"^FAILED: \d+ of \d+ lines do not hold\.$", done.stdout.rstrip().splitlines()[-1])
+    assert re.search(r"^FAILED: \d+ of \d+ lines did not hold\.$", done.stdout.rstrip().splitlines()[-1])
     assert "Traceback" not in done.stdout
 
 

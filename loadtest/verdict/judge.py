@@ -145,11 +145,11 @@ def conclusion(lines: list[Line]) -> Line:
     if not bad:
         verdict, why = "GOOD", f"all {len(lines)} lines hold."
     elif FAILED in bad:
-        verdict, why = FAILED, f"{len(bad)} of {len(lines)} lines do not hold."
+        verdict, why = FAILED, f"{len(bad)} of {len(lines)} lines did not hold."
     elif INCONCLUSIVE in bad:
         verdict, why = INCONCLUSIVE, "Locust was the limit; the stack may be better than these figures."
     else:
-        verdict, why = NOT_MEASURED, f"{len(bad)} of {len(lines)} lines were not measured."
+        verdict, why = NOT_MEASURED, f"{len(bad)} of {len(lines)} lines could not be judged."
     return Line("the run", "", "", verdict, why)
 
 
