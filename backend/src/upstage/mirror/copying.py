@@ -28,7 +28,7 @@ from upstage.state.database import FILE
 
 SMALL_FILES = (PASSWORD_FILE, "speech/next-number")
 TERM_FILE = "term"
-DATABASE_TIME = 10.0  # seconds; a copy takes milliseconds, unless the database there is locked
+DATABASE_TIME = 3.0  # seconds; milliseconds unless the database is locked. Twice that is less than standby.HANG
 
 Stamp = tuple[tuple[int, int, int], ...]
 
