@@ -28,7 +28,8 @@ from upstage.state.database import FILE
 
 SMALL_FILES = (PASSWORD_FILE, "speech/next-number")
 TERM_FILE = "term"
-DATABASE_TIME = 3.0  # seconds; milliseconds unless the database is locked. Twice that is less than standby.HANG
+# Seconds for each of two copies, which usually take milliseconds; together less than standby.HANG.
+DATABASE_TIME = 3.0
 
 Stamp = tuple[tuple[int, int, int], ...]
 
