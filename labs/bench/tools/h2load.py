@@ -28,7 +28,7 @@ time timeout -k 1 "$1" h2load -t 1 "${@:2}"
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     """Load one URL.
 
-    Problem if a request fails or is answered by no 2xx, if a response is too short or if a client ended early.
+    Problem if a request fails or is answered by no 2xx, a response is too short or a client ends early.
     """
     command = (
         *("bash", "-c", SCRIPT, "h2load", str(settings["seconds"] + SPARE)),
