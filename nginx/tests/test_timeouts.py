@@ -1,6 +1,7 @@
 """Slow clients. The time limits are those of limits/timeouts.conf.template, ten times shorter or more."""
 
 import contextlib
+import http.client
 import select
 import socket
 import time
@@ -97,3 +98,14 @@ def test_an_idle_connection_is_closed(server: NginxServer) -> None:
         began = time.monotonic()
         assert connection.recv(1) == b""
         assert time.monotonic() - began < 3
+
+
+def test_a_connection_serves_more_requests_than_nginx_allows_by_itself(server: NginxServer) -> None:
+    client = http.client.HTTPConnection(server.address, server.load, timeout=10)
+    client.connect()
+    connection = client.sock
+    for _ in range(1500):
+        client.request("GET", "/.nginx/health")
+        client.getresponse().read()
+        assert client.sock is connection
+    client.close()

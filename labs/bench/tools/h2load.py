@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.lab_stack import LabStack, Problem
+from bench.tools.wrk import PER_UNIT
 
 # Some runs of h2load 1.64 never end on a machine that is too busy to connect all clients in time.
 ATTEMPTS = 3
 SPARE = 10  # seconds for connecting
+BUSY = 0.7  # the least share of the time in which requests are in progress
 
 # TIMEFORMAT: the CPU seconds of h2load itself.
 SCRIPT = r"""
@@ -24,7 +26,10 @@ time timeout -k 1 "$1" h2load -t 1 "${@:2}"
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Load one URL. Problem if a request fails or is answered by no 2xx, or if a response is too short."""
+    """Load one URL.
+
+    Problem if a request fails or is answered by no 2xx, a response is too short or a client ends early.
+    """
     command = (
         *("bash", "-c", SCRIPT, "h2load", str(settings["seconds"] + SPARE)),
         *("-c", str(settings["clients"]), "-m", str(settings["streams"]), "-D", str(settings["seconds"])),
@@ -42,7 +47,17 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
                 raise
             attempt += 1
         else:
-            return metrics(printed, settings.get("bytes", 0))
+            found = metrics(printed, settings.get("bytes", 0))
+            check_busy(printed, found, settings["clients"] * settings["streams"])
+            return found
+
+
+def check_busy(printed: str, found: Mapping[str, float], streams: int) -> None:
+    """Problem if a server has closed connections, which h2load does not open again."""
+    value, unit = re.findall(r"^time for request: +(?:\S+ +){2}([\d.]+)(us|ms|s) ", printed, re.M)[0]
+    busy = float(value) * PER_UNIT[unit] / 1000 * found["requests"] / streams / found["seconds"]
+    if busy < BUSY:
+        raise Problem(f"the clients were busy for {busy:.0%} of the time: has the server closed connections?")
 
 
 def metrics(printed: str, expected: int = 0) -> dict[str, float]:
