@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -24,6 +24,16 @@ def kept_for(seconds: int) -> Callable[[Request], bytes]:
         )
 
     return answer
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[NginxServer]:
+    """One worker: a response has reached the client before its copy is stored, and meanwhile a second worker would
+    fetch it again."""
+    with NginxServer() as running:
+        running.edit("nginx.conf", "worker_processes 4;", "worker_processes 1;")
+        running.start()
+        yield running
 
 
 @pytest.fixture(autouse=True)
