@@ -26,6 +26,7 @@ from upstage.web.workshop_stages import MAX_THINGS
 
 FILES = sorted(thing.file for thing in festival().things)
 MAKE = (sys.executable, "-m", "upstage.festival")
+MADE = 60  # seconds for a few files: they are made at the lowest priority, so any other test delays them
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(SRC), "PYTHONHASHSEED": "1"}
 
 
@@ -130,7 +131,7 @@ def test_the_server_completes_the_files_and_adds_the_stage(folder: Path, made: P
     assert line["files"] == 2
     client = server.connect()
     join(client)  # the server is at work meanwhile
-    wait_until(lambda: ask(server, "/stages/festival").status == 200)
+    wait_until(lambda: ask(server, "/stages/festival").status == 200, MADE)
     assert server.logged("the stage festival is ready")
     for file in FILES:
         assert (server.media / file).read_bytes() == (made / file).read_bytes()
@@ -150,7 +151,7 @@ def test_the_server_completes_the_files_and_adds_the_stage(folder: Path, made: P
     for file in lost:
         (server.media / file).unlink()
     server = start(folder)
-    wait_until(lambda: (server.media / lost[1]).exists())
+    wait_until(lambda: (server.media / lost[1]).exists(), MADE)
     server.end()
     assert not (server.media / lost[0]).exists()
     server = start(folder)
@@ -167,7 +168,7 @@ def test_the_server_completes_the_files_and_adds_the_stage(folder: Path, made: P
 
 def test_a_stop_ends_the_process_and_publishes_nothing_incomplete(tmp_path: Path, made: Path) -> None:
     server = start(tmp_path)
-    wait_until(lambda: list(server.media.glob("festival-*")))
+    wait_until(lambda: list(server.media.glob("festival-*")), MADE)
     server.end()
     found = [path.name for path in server.media.glob("festival-*")]
     assert 0 < len(found) < 40
@@ -183,7 +184,7 @@ def test_a_failure_is_logged_and_costs_only_this_stage(tmp_path: Path) -> None:
     (broken / "__init__.py").write_text("raise ImportError('no pictures today')")
     path = os.pathsep.join([str(broken.parent), str(SRC)])
     server = start(tmp_path, PYTHONPATH=path)
-    wait_until(lambda: server.logged("the stage festival could not be made"))
+    wait_until(lambda: server.logged("the stage festival could not be made"), MADE)
     [line] = server.logged("the stage festival could not be made")
     assert "no pictures today" in str(line["errors"])
     assert ask(server, "/stages/festival").status == 404

@@ -28,8 +28,7 @@ def kept_for(seconds: int) -> Callable[[Request], bytes]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[NginxServer]:
-    """One worker: a response has reached the client before its copy is stored, and meanwhile a second worker would
-    fetch it again."""
+    """One worker: another one could ask again before a response that the client already has is stored."""
     with NginxServer() as running:
         running.edit("nginx.conf", "worker_processes 4;", "worker_processes 1;")
         running.start()
