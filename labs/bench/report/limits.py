@@ -10,6 +10,7 @@ from bench.words import is_number
 CPU, MEMORY = "cpu_percent.", "memory_percent."
 GENERATOR = "generator_cpu_percent"
 RATE = "requests_per_second"
+AT_WORK = 0.05  # the least part of the services' CPU time
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,11 @@ def use(lab: Lab, cell: Measured) -> Use | None:
     one_core = {GENERATOR: "the generator's one core", **lab.one_core}
     shares = {f"all {cores} cores": computed / cores / 100}
     shares |= {words: median[name] / 100 for name, words in one_core.items() if name in median}
+    # Memory of the services at work: that of an idle one, filled by another cell, limits nothing here.
     memory = {
-        f"memory of {name.removeprefix(MEMORY)}": value / 100
-        for name, value in median.items()
-        if name.startswith(MEMORY)
+        f"memory of {name}": median[MEMORY + name] / 100
+        for name, percent in percents.items()
+        if percent > AT_WORK * sum(percents.values()) and MEMORY + name in median
     }
     full = max(shares | memory, key=lambda name: (shares | memory)[name])
     share = min(1.0, (shares | memory)[full])

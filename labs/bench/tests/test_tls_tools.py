@@ -86,6 +86,8 @@ def test_a_run_of_h2load_that_never_ends_is_repeated() -> None:
     assert h2load.measure(generator.stack, load | {"clients": 17, "streams": 2})["requests"] == 1600
     with pytest.raises(Problem, match=r"^the clients were busy for 67% of the time\b"):
         h2load.measure(generator.stack, load | {"clients": 9, "streams": 4})
+    limit = Generator(H2LOAD.replace("Generator: 0.300 0.500", "Generator: 1.2 0.6"))
+    assert h2load.measure(limit.stack, load | {"clients": 9, "streams": 4})["requests"] == 1600
     hanging += [Problem("timeout")] * 3
     with pytest.raises(Problem, match="timeout"):
         h2load.measure(generator.stack, load)
