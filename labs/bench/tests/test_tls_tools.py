@@ -191,6 +191,7 @@ def echoed_after(kind: str) -> float:
     """Milliseconds until a client 100 ms away has its bytes back."""
     [port] = free_ports(1)
     with socket.socket(socket.AF_INET, getattr(socket, kind)) as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server.bind(("127.0.0.2", port))
 
         def echo() -> None:
