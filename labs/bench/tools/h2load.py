@@ -16,7 +16,7 @@ from bench.tools.wrk import PER_UNIT
 ATTEMPTS = 3
 SPARE = 10  # seconds for connecting
 BUSY = 0.7  # the least share of the time in which requests are in progress
-FULL = 80  # per cent of a core, above which the generator itself lets some of its clients wait
+FULL = 50  # per cent of a core, above which the generator itself lets some of its clients wait
 
 # TIMEFORMAT: the CPU seconds of h2load itself.
 SCRIPT = r"""
@@ -56,8 +56,8 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 def check_busy(printed: str, found: Mapping[str, float], streams: int) -> None:
     """Problem if a server has closed connections, which h2load does not open again.
 
-    h2load reads from one connection as long as there is something to read. Where it is the limit itself, a
-    fast server keeps it busy with a few of its connections while the others wait.
+    h2load reads from one connection as long as there is something to read. A fast server can keep it busy
+    with a few of its connections while the others wait; a server that closes connections leaves it idle.
     """
     if found["generator_cpu_percent"] > FULL:
         return
