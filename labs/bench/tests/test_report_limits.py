@@ -37,7 +37,7 @@ def used(folder: Path, figures: dict[str, float], cores: int = 2) -> Use | None:
             {**CPU, "cpu_percent.backend": 4, "generator_cpu_percent": 5, "memory_percent.backend": 95},
             90,
             0.9,
-            1111,
+            1000 / 0.9,
             "all 2 cores",
         ),
     ],
@@ -48,7 +48,7 @@ def test_the_limit_is_where_the_fullest_resource_is_full(
     found = used(tmp_path, {"requests_per_second": 1000, **figures, "system_cpu_percent": busy})
     assert found
     assert found.share == pytest.approx(share)
-    assert found.limit == (limit and pytest.approx(limit, abs=0.5))
+    assert found.limit == (limit and pytest.approx(limit))
     assert full in found.full
 
 

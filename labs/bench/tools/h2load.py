@@ -10,13 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.lab_stack import LabStack, Problem
-from bench.tools.wrk import PER_UNIT
 
 # Some runs of h2load 1.64 never end on a machine that is too busy to connect all clients in time.
 ATTEMPTS = 3
 SPARE = 10  # seconds for connecting
-BUSY = 0.7  # the least share of the time in which requests are in progress
-FULL = 50  # per cent of a core, above which the generator itself lets some of its clients wait
 
 # TIMEFORMAT: the CPU seconds of h2load itself.
 SCRIPT = r"""
@@ -49,22 +46,20 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
             attempt += 1
         else:
             found = metrics(printed, settings.get("bytes", 0))
-            check_busy(printed, found, settings["clients"] * settings["streams"])
+            check_connections(printed, settings["clients"] * settings["streams"])
             return found
 
 
-def check_busy(printed: str, found: Mapping[str, float], streams: int) -> None:
+def check_connections(printed: str, expected: int) -> None:
     """Problem if a server has closed connections, which h2load does not open again.
 
-    h2load reads from one connection as long as there is something to read. A fast server can keep it busy
-    with a few of its connections while the others wait; a server that closes connections leaves it idle.
+    `expected` requests are in progress at the end, as all the time: started, and not done.
     """
-    if found["generator_cpu_percent"] > FULL:
-        return
-    value, unit = re.findall(r"^time for request: +(?:\S+ +){2}([\d.]+)(us|ms|s) ", printed, re.M)[0]
-    busy = float(value) * PER_UNIT[unit] / 1000 * found["requests"] / streams / found["seconds"]
-    if busy < BUSY:
-        raise Problem(f"the clients were busy for {busy:.0%} of the time: has the server closed connections?")
+    started, done = map(int, re.findall(r"^requests: .* (\d+) started, (\d+) done", printed, re.M)[0])
+    if started - done < expected:
+        raise Problem(
+            f"{started - done} of {expected} requests in progress: the server has closed connections"
+        )
 
 
 def metrics(printed: str, expected: int = 0) -> dict[str, float]:
