@@ -157,8 +157,18 @@ native_active_place() { cat "$NATIVE_SOCKETS/backend.mirror/active" 2>/dev/null 
 native_mirror() { sh native/run.sh backend mirror "$@"; }
 native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
 native_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && ../.venv/bin/locust "${@:2}"); }
-native_log() { tail -n 1000 "$NATIVE_RUN/log/$1.log"; }
-native_varnishlog() { varnishlog -n "$VARNISH_WORKDIR" "$@"; }
+native_log() { tail -n "${2:-1000}" "$NATIVE_RUN/log/$1.log"; }
+native_follow() { tail -n 0 -F "$NATIVE_RUN/log/$1.log"; }
+native_varnish() { "$1" -n "$VARNISH_WORKDIR" "${@:2}"; }
+native_follow_varnishlog() {
+    echo
+    varnishlog -n "$VARNISH_WORKDIR" "$@" &
+    cat >/dev/null
+    kill $!
+}
+# A process number says as well as a time that a process is another one. (status fails if one of them is stopped.)
+native_started() { { supervisorctl status || true; } | awk '$2 == "RUNNING" { print $1, $4 }'; }
+native_nginx_loaded() { PATH=$PWD/native/bin:$PATH sh nginx/loaded.sh; }
 native_reload() {
     prepare_native_folders && sh "$NATIVE_RUN/varnish/reload.sh" && PATH=$PWD/native/bin:$PATH sh nginx/reload.sh
 }

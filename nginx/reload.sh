@@ -11,12 +11,28 @@ if [ "$new" = "$(cat "$PREFIX/loaded")" ]; then
     exit # `make reload` after a change of the VCL only
 fi
 
+# workers TITLE: the worker processes with these words in their title, by number.
+workers() {
+    for process in /proc/[0-9]*; do
+        if grep -qs "^PPid:[[:space:]]*$master\$" "$process/status" && grep -qs "$1" "$process/cmdline"; then
+            echo "${process#/proc/}"
+        fi
+    done
+}
 # A replaced worker stays until its WebSockets close (worker_shutdown_timeout). One generation of such workers may stay;
 # an older one ends now, and its clients reconnect. Otherwise a morning of edits would fill the container with workers.
-for process in /proc/[0-9]*; do
-    if grep -qs "^PPid:[[:space:]]*$master\$" "$process/status" && grep -qs 'shutting down' "$process/cmdline"; then
-        kill -TERM "${process#/proc/}"
-    fi
-done
+for worker in $(workers 'shutting down'); do kill -TERM "$worker"; done
+old=$(workers 'worker process')
 kill -HUP "$master"
-echo "$new" >"$PREFIX/loaded"
+# Until all of them are shutting down, requests may still meet the old configuration.
+for _ in $(seq 200); do
+    left=$(workers 'worker process')
+    leaving=$(workers 'shutting down')
+    # Old workers that are left and not leaving are in the first two lists and not in the third.
+    if ! printf '%s\n' "$old" "$left" | sort | uniq -d | grep -qvxF "$leaving"; then
+        echo "$new" >"$PREFIX/loaded"
+        exit
+    fi
+    sleep 0.1
+done
+die "nginx still has its old configuration; its log says why."

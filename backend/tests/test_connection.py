@@ -124,6 +124,29 @@ def test_a_client_that_does_not_read_is_not_read_from_and_then_cut(connections: 
     assert connections.stages.counts["cut_laggard"] == 1
 
 
+def test_the_reply_to_a_join_does_not_count(connections: Connections) -> None:
+    """No client reads a whole stage at once; what comes after it counts."""
+    talker = Client(connections)
+    talker.send(b"stage_ID=demo&mode=JOIN\0")
+    for _ in range(20):
+        talker.send(b"msg=" + b"x" * 100 + b"&mode=TEXT\0")  # the chat log is a part of the reply
+    slow = Client(connections)
+    connection = slow.protocol._connection
+    write = connection._write
+
+    def write_to_a_full_buffer(data: bytes) -> None:
+        write(data)
+        connection.pauseProducing()  # as the transport does within the call
+
+    connection._write = write_to_a_full_buffer
+    reply = slow.send(b"stage_ID=demo&mode=JOIN\0")
+    assert sum(map(len, reply)) > connections.max_unread
+    assert not slow.transport.disconnected
+    for _ in range(20):
+        talker.send(b"msg=" + b"x" * 100 + b"&mode=TEXT\0")
+    assert slow.transport.disconnected
+
+
 def test_a_client_that_catches_up_is_no_longer_behind(connections: Connections) -> None:
     slow, quick = Client(connections), Client(connections)
     for client in (slow, quick):

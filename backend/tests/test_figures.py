@@ -6,9 +6,19 @@ from pathlib import Path
 import pytest
 
 from forked import SRC
-from upstage.net.connection import HEARTBEAT, MAX_UNREAD
+from upstage.net.connection import HEARTBEAT
 from upstage.stage.layers import MAX_MARKS
-from upstage.stage.limits import ADDRESS_RATE, BURST, CONNECT, GRACE, JOIN, MAX_PER_ADDRESS, MAX_WAIT, RATE
+from upstage.stage.limits import (
+    ADDRESS_RATE,
+    BURST,
+    CONNECT,
+    GRACE,
+    JOIN,
+    MAX_PER_ADDRESS,
+    MAX_UNREAD,
+    MAX_WAIT,
+    RATE,
+)
 from upstage.stage.stage import CHAT_KEPT, CHAT_REPLAY, CHAT_REPLAY_SIZE
 from upstage.stage.things import HEIGHT, WIDTH
 from upstage.stage.wire import MAX_FIELDS, MAX_FRAME
@@ -27,7 +37,7 @@ SITE = SRC / "upstage" / "site"
         f"A frame has at most {MAX_FRAME:,} bytes and {MAX_FIELDS} pairs.",
         f"sends more than {RATE:.0f} tokens' worth a second, or {BURST:.0f} at once",
         f"disconnects it after {GRACE:.0f} seconds of that",
-        f"is {MAX_UNREAD >> 20} MiB behind",
+        f"has not read `UPSTAGE_MAX_UNREAD` bytes ({MAX_UNREAD >> 10} KiB)",
         f"({MAX_PER_ADDRESS:,}: a school behind one address",
         f"would wait for {MAX_WAIT:.0f} seconds",
         f"{JOIN:.0f} more for a `JOIN`",

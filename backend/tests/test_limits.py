@@ -102,8 +102,15 @@ def test_a_client_is_its_ipv4_address_or_its_ipv6_network(address: str, client: 
     assert client_of(address) == client
 
 
-def test_connections_per_address_are_a_setting() -> None:
-    assert from_environment({"UPSTAGE_CONNECTIONS_PER_ADDRESS": "30"}).connections_per_address == 30
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("UPSTAGE_CONNECTIONS_PER_ADDRESS", "connections_per_address"),
+        ("UPSTAGE_MAX_UNREAD", "max_unread"),
+    ],
+)
+def test_the_limits_of_a_client_are_settings(name: str, field: str) -> None:
+    assert getattr(from_environment({name: "30"}), field) == 30
     for wrong in ("0", "-1", "many", "٣"):
-        with pytest.raises(SettingsError, match=f"UPSTAGE_CONNECTIONS_PER_ADDRESS={wrong}: "):
-            from_environment({"UPSTAGE_CONNECTIONS_PER_ADDRESS": wrong})
+        with pytest.raises(SettingsError, match=f"{name}={wrong}: "):
+            from_environment({name: wrong})

@@ -194,3 +194,19 @@ def test_a_second_purge_removes_a_copy_stored_during_the_first(tmp_path: Path) -
     assert still.headers["x-cache-tags"] == "media " + tag_of("video/ann.jpg")
     assert server.stop() == 0
     cache.close()
+
+
+def test_the_command_drops_a_path_or_what_has_a_tag(workshop: Backend, cache: PurgedCache) -> None:
+    cache.forget_requests()
+    assert workshop.upstage("purge", "/media/fox.svg?x=1") == (0, "", "")
+    assert workshop.upstage("purge", "/", "--tag", "demo") == (0, "", "")
+    first, second = cache.requests
+    assert (first.method, first.target, first.headers.get("x-tag")) == ("PURGE", "/media/fox.svg?x=1", None)
+    assert (second.method, second.target, second.headers.get("x-tag")) == ("PURGE", "/", "demo")
+    cache.status = "400 Not a tag"
+    refused = (1, "", "upstage: the cache did not purge: 400 Not a tag\n")
+    assert workshop.upstage("purge", "/", "--tag", "a.b") == refused
+    cache.status = "200 Purged"
+    assert "did not purge" in workshop.upstage("purge", "/a b")[2]
+    assert "no cache to purge" in workshop.upstage("purge", "/", UPSTAGE_PURGE="")[2]
+    assert "did not purge" in workshop.upstage("purge", "/", UPSTAGE_PURGE="127.0.0.1:1")[2]

@@ -1,4 +1,4 @@
-"""served.js finds out from Server-Timing which server sent a file, in a real browser."""
+"""served.js finds out from Server-Timing which server sent a file, and its time, in a real browser."""
 
 from collections.abc import Iterator
 from urllib.parse import quote
@@ -14,7 +14,15 @@ ASK = """
     async ([module, serverTiming, transferSize]) => {
         const { served } = await import(module);
         const entry = { name: "http://x/media/fox.svg", transferSize, decodedBodySize: 90, serverTiming };
-        return served(entry).station;
+        const { station, server } = served(entry);
+        return [station, server];
+    }
+"""
+ANSWERED = """
+    async ([module, text]) => {
+        const { answered } = await import(module);
+        const { station, server } = answered(new Headers(text === null ? {} : { "Server-Timing": text }));
+        return [station, server];
     }
 """
 
@@ -45,6 +53,22 @@ def page() -> Iterator[Page]:
 )
 def test_server_timing_tells_which_server_sent_a_file(page: Page, said: dict[str, str], station: str) -> None:
     module = "data:text/javascript," + quote(SCRIPT.read_text())
-    timing = [{"name": name, "description": text} for name, text in said.items()]
-    assert page.evaluate(ASK, [module, timing, 100]) == station
-    assert page.evaluate(ASK, [module, timing, 0]) == "browser"  # nothing came over the network
+    timing = [{"name": name, "description": text, "duration": 7} for name, text in said.items()]
+    server = 7 if "nginx" in said else None  # no other server says how long it took
+    assert page.evaluate(ASK, [module, timing, 100]) == [station, server]
+    assert page.evaluate(ASK, [module, timing, 0]) == ["browser", None]  # nothing came over the network
+
+
+@pytest.mark.parametrize(
+    ("header", "station", "server"),
+    [
+        ('varnish;desc="miss", nginx;desc="miss";dur=303', "upstage", 303),
+        ('varnish;desc="hit", nginx;desc="expired";dur=0', "varnish", 0),
+        ('varnish;desc="hit-for-miss", nginx;desc="hit";dur=1', "nginx", 1),
+        ('nginx;desc="self";dur=2', "nginx", 2),
+        (None, "upstage", None),
+    ],
+)
+def test_a_header_tells_the_same(page: Page, header: str | None, station: str, server: int | None) -> None:
+    module = "data:text/javascript," + quote(SCRIPT.read_text())
+    assert page.evaluate(ANSWERED, [module, header]) == [station, server]

@@ -14,11 +14,10 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-import health
 from fake_site import ASSETS, FakeSite
 from locust_library import LOADTEST, template_arguments
 from support.chromium import chromium
-from support.origin import response
+from support.origin import Origin, response
 from support.ports import free_ports
 from support.wait import wait_until
 
@@ -118,16 +117,23 @@ def test_a_failed_run_ends_with_the_reason_and_code_1(site: FakeSite) -> None:
     assert "Traceback" not in done.stdout
 
 
+def health(given: dict[str, str]) -> str:
+    """What the health check says; an empty text if it succeeds."""
+    check = ["bash", str(LOADTEST / "health.sh")]
+    done = subprocess.run(check, env=given, capture_output=True, text=True, check=False)
+    assert bool(done.returncode) == bool(done.stdout), done
+    return done.stdout.strip()
+
+
 @contextmanager
 def started(site: FakeSite | None = None, **variables: str) -> Iterator[None]:
     """Locust as its container starts it, healthy."""
     given = environment(site, **variables)
-    check = [sys.executable, str(LOADTEST / "health.py")]
     with subprocess.Popen(["sh", str(LOADTEST / "start.sh")], env=given) as locust:
 
         def ready() -> bool:
             assert locust.poll() is None, "Locust has ended"
-            return subprocess.run(check, env=given, capture_output=True, check=False).returncode == 0
+            return not health(given)
 
         try:
             wait_until(ready, within=60, every=0.5)  # the check is a process of its own
@@ -248,12 +254,28 @@ def test_a_master_shows_what_its_workers_counted_after_the_login(site: FakeSite,
         assert len(stats()["workers"]) == 2
 
 
-def test_a_web_ui_without_an_answer_is_not_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOCUST_WEB_PORT", str(free_ports(1)[0]))
-    assert str(health.main()).startswith("web UI does not answer")
+def test_a_web_ui_without_an_answer_is_not_healthy() -> None:
+    assert health({**os.environ, "LOCUST_WEB_PORT": str(free_ports(1)[0])}) == "web UI does not answer"
 
 
-def test_a_worker_without_its_master_is_not_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOADTEST_MASTER", "127.0.0.1")
-    monkeypatch.setenv("LOCUST_MASTER_NODE_PORT", str(free_ports(1)[0]))
-    assert health.main() == "no connection to the master"
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (response(status="302 FOUND"), ""),
+        (response(status="500 INTERNAL SERVER ERROR"), "web UI answers with an error: 500"),
+        (b"", "web UI answers with an error: nothing"),
+    ],
+    ids=["redirect to the login", "error", "nothing"],
+)
+def test_a_web_ui_is_judged_by_its_status(answer: bytes, said: str) -> None:
+    web_ui = Origin("web UI")
+    web_ui.answer = lambda _: answer
+    try:
+        assert health({**os.environ, "LOCUST_WEB_PORT": str(web_ui.port)}) == said
+    finally:
+        web_ui.close()
+
+
+def test_a_worker_without_its_master_is_not_healthy() -> None:
+    at_worker = {"LOADTEST_MASTER": "127.0.0.1", "LOCUST_MASTER_NODE_PORT": str(free_ports(1)[0])}
+    assert health({**os.environ, **at_worker}) == "no connection to the master"

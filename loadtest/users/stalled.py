@@ -14,8 +14,8 @@ from users.visitor import address
 
 VISIT = 600  # seconds; the stage cuts a stalled client off between one heartbeat (45 s) and the next
 BUFFER = 4096  # bytes the kernel receives for this client
-# INFO requests per second: as many as the stage accepts from one client. The replies first fill the kernel's
-# buffers in front of the stage, 4 MB on Linux, so the client counts as stalled only after some minutes.
+# INFO requests per second: as many as the stage accepts from one client. The replies fill the buffers in
+# front of the stage, about 100 kB; then the stage reads no more requests, and counts what all clients get.
 REQUESTS = 50
 
 

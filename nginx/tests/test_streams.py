@@ -3,6 +3,7 @@
 import contextlib
 import re
 import socket
+from functools import partial
 
 from nginx_server import NginxServer
 from support.ports import free_ports
@@ -19,6 +20,22 @@ def test_the_stage_gets_the_clients_address_and_then_every_byte(server: NginxSer
         assert stream.read(12) == b"MODE=JOIN\0\xff\0"
     (line,) = wait_until(lambda: server.log_lines(f"stream:{server.stage} 200 "))
     assert re.match(r"127\.0\.0\.1 .*in=12 ", line)
+
+
+def test_little_is_kept_for_a_client_of_the_stage_that_does_not_read(server: NginxServer) -> None:
+    """Or the backend, which cuts such clients off, would notice minutes later."""
+    for port in (server.stage, server.load_stage):
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            client.connect((server.address, port))
+            client.settimeout(0.5)
+            with contextlib.suppress(TimeoutError):  # the origin, which echoes, can write no more
+                while True:
+                    client.send(b"x" * 65536)
+        (line,) = wait_until(partial(server.log_lines, f"stream:{port} 200 .* in=[1-9]\\d{{5}}"))
+        written = re.search(r"out=(\d+)", line)
+        assert written
+        assert 10_000 < int(written[1]) < 400_000
 
 
 def test_direct_is_bytes_after_the_clients_address(server: NginxServer) -> None:

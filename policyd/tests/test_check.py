@@ -2,6 +2,7 @@
 
 import socket
 import struct
+import subprocess
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from policyd.check import CheckError, check
 from policyd.policy import REQUEST
 from running_daemon import SHIPPED, Daemon
 from support.origin import Origin
+from support.ports import free_ports
 
 GOOD = b"""<cross-domain-policy>
 <allow-access-from domain="a" to-ports="7230"/>
@@ -86,3 +88,31 @@ def test_an_unreachable_server_is_named() -> None:
             check("127.0.0.1", sock.getsockname()[1], 1)
     with pytest.raises(CheckError, match=r"no-such-host\.invalid"):
         check("no-such-host.invalid", 3000, 1)
+
+
+@pytest.mark.parametrize(
+    ("packets", "end", "healthy"),
+    [
+        ([GOOD[:30], GOOD[30:] + b"\0"], "stay", True),
+        ([GOOD], "close", False),
+        ([], "close", False),
+        ([], "reset", False),
+        ([b"<html>\0"], "close", False),
+    ],
+)
+def test_the_containers_check_accepts_only_a_policy(packets: list[bytes], end: str, healthy: bool) -> None:
+    server = FakeDaemon(*packets, end=end)
+    check = ["bash", str(SHIPPED.with_name("health.sh")), str(server.port)]
+    done = subprocess.run(check, capture_output=True, check=False, timeout=10)
+    assert (done.returncode == 0) is healthy
+    assert server.received == REQUEST
+
+
+def test_the_containers_check_needs_a_listener() -> None:
+    check = ["bash", str(SHIPPED.with_name("health.sh")), str(free_ports(1)[0])]
+    assert subprocess.run(check, capture_output=True, check=False, timeout=10).returncode
+
+
+def test_the_daemon_passes_the_containers_check(daemon: Daemon) -> None:
+    check = ["bash", str(SHIPPED.with_name("health.sh")), str(daemon.port)]
+    assert subprocess.run(check, capture_output=True, check=False, timeout=10).returncode == 0

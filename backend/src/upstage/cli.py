@@ -42,12 +42,20 @@ def parser() -> argparse.ArgumentParser:
         ("serve", serve, "run the server until SIGTERM"),
         ("healthcheck", healthcheck, "check every listener of a running server; exit 0 or 1"),
         ("admin-password", admin_password, "print the administrator's password"),
+        ("lessons", lessons, "show the results of the lessons, read from standard input, on /lessons/"),
         ("mirror", mirror, "copy to the place that stands by, and say which one is active"),
     ):
         commands.add_parser(name, help=text, description=text).set_defaults(task=task)
     commands.choices["mirror"].add_argument(
         "--to", choices=PLACES, help="make this place the active one, as long as it can be"
     )
+
+    purge_command = commands.add_parser(
+        "purge", help="drop a path, or what has a tag, from the cache in front"
+    )
+    purge_command.add_argument("path", metavar="PATH", help="on every host, with every query")
+    purge_command.add_argument("--tag", help="everything with this tag instead")
+    purge_command.set_defaults(task=purge)
 
     player = commands.add_parser("player", help="add, list, change and remove players")
     players = player.add_subparsers(required=True, metavar="COMMAND")
@@ -107,6 +115,41 @@ def admin_password(settings: Settings, options: argparse.Namespace) -> int:
         return fail("no password yet: it is generated when the server starts")
     print(password)
     return 0
+
+
+def lessons(settings: Settings, options: argparse.Namespace) -> int:
+    """Keep what `make check LESSON=all JSON=1` prints, and let the cache drop the pages that show it."""
+    from upstage.state.progress import ProgressError, keep_progress
+
+    try:
+        changed = keep_progress(settings.data, sys.stdin.read())
+    except (ProgressError, OSError) as error:
+        return fail(error)
+    return send_purge(settings, "/", tag="lessons") if changed and settings.purge else 0
+
+
+def purge(settings: Settings, options: argparse.Namespace) -> int:
+    """Purge a path, or everything with a tag."""
+    return send_purge(settings, options.path, options.tag)
+
+
+def send_purge(settings: Settings, path: str, tag: str | None) -> int:
+    """Send one PURGE to the cache, as the server does when a file changes."""
+    import http.client
+
+    if settings.purge is None:
+        return fail("there is no cache to purge: UPSTAGE_PURGE is empty")
+    connection = http.client.HTTPConnection(*settings.purge, timeout=5)
+    try:
+        connection.request("PURGE", path, headers={"X-Tag": tag} if tag else {})
+        response = connection.getresponse()
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        return fail(f"the cache did not purge: {error}")
+    finally:
+        connection.close()
+    return (
+        0 if response.status == 200 else fail(f"the cache did not purge: {response.status} {response.reason}")
+    )
 
 
 def mirror(settings: Settings, options: argparse.Namespace) -> int:

@@ -38,11 +38,13 @@ from upstage.state.guessing import TooManyFailures, TooManyWaiting
 from upstage.state.live import LiveState
 from upstage.state.load_account import keep_load_account
 from upstage.state.passwords import HASHER, Busy, Passwords
+from upstage.state.progress import read_progress
 from upstage.state.records import RecordError
 from upstage.state.seed import ContentError, seed
 from upstage.state.store import Store
 from upstage.state.turn import Turn
 from upstage.web.admin import SiteContext
+from upstage.web.lessons import read_lessons
 from upstage.web.place import Published
 from upstage.web.tree import build_site
 from upstage.web.webcam import Frames
@@ -92,6 +94,9 @@ def build(settings: Settings, reactor: Any, complete: bool) -> InTurn:  # a reac
     A server of a pair replaces the sockets of the other one. Unless its data are `complete`, the cache may
     have newer media, which are purged.
     """
+    published = Published(
+        settings.http_port, settings.https_port, settings.locust_port, settings.web_port, settings.theatres
+    )
     try:
         writable(settings.data)
         writable(settings.media)
@@ -104,6 +109,7 @@ def build(settings: Settings, reactor: Any, complete: bool) -> InTurn:  # a reac
         if settings.load_account:
             keep_load_account(database, settings.load_account)
         festival_is_new = not database.was_seeded(FESTIVAL)
+        lessons = read_lessons(settings.lessons, published)
     except (ContentError, RecordError, OSError, sqlite3.Error) as error:
         raise StartError(str(error)) from error
     speaker = Speaker(settings.data / "speech", reactor)
@@ -122,11 +128,20 @@ def build(settings: Settings, reactor: Any, complete: bool) -> InTurn:  # a reac
         media=settings.media,
         signup=settings.signup,
     )
-    connections = Connections(stages, reactor, max_per_address=settings.connections_per_address)
+    connections = Connections(stages, reactor, settings.max_unread, settings.connections_per_address)
     frames = Frames(settings.media / "video", reactor)
     pictures = Pictures(settings.media / "video", arrived=state.add_webcam)
-    published = Published(settings.http_port, settings.locust_port, settings.web_port, settings.theatres)
-    site = build_site(connections, context, speaker, frames, settings.site, settings.web.port, published)
+    site = build_site(
+        connections,
+        context,
+        speaker,
+        frames,
+        settings.site,
+        settings.web.port,
+        published,
+        lessons,
+        partial(read_progress, settings.data),
+    )
     direct = site.without_proxy(settings.web_port or settings.web.port)
     sources = Sources(
         connections,

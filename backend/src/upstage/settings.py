@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from upstage.stage.limits import MAX_PER_ADDRESS
+from upstage.stage.limits import MAX_PER_ADDRESS, MAX_UNREAD
 
 PACKAGE = Path(__file__).parent
 MAX_SOCKET_PATH = 107  # bytes: Linux's limit
@@ -182,6 +182,7 @@ class Settings:
     purge: tuple[str, int] | None = None  # host and port where the cache in front listens for PURGE
     signup: bool = False  # whether any visitor may create a player account
     connections_per_address: int = MAX_PER_ADDRESS  # of stage clients, over TCP and WebSocket together
+    max_unread: int = MAX_UNREAD  # bytes that a stage may send to a client that does not read them
     load_account: Path | None = None  # where load tests find the account made for them; None: no such account
     festival: bool = True  # whether to make the stage festival, 20 MB of media
     sockets: Sockets | None = None  # Unix sockets; None: TCP only
@@ -189,9 +190,11 @@ class Settings:
     direct: Endpoint | None = None  # HTTP from clients themselves, whose headers claim nothing; None: no TCP
     # Where browsers reach the stack that this server is part of, for the links of its pages.
     http_port: int = 8080  # nginx
+    https_port: int = 8443
     locust_port: int = 8089
     web_port: int | None = None  # the direct listener; None: not published
     theatres: tuple[str, ...] = ()  # other UpStages: `second` for second.localhost
+    lessons: Path | None = None  # the folder of the lessons, for their pages; None: no such pages
     ftp: Endpoint | None = None  # for webcam programs; None: off
     ftp_ports: range = range(2122, 2132)  # for FTP data connections
     ftp_address: str = ""  # announced for those ports; empty: the address that the client connected to
@@ -240,12 +243,15 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         admin_password=password,
         purge=parse_purge(value("UPSTAGE_PURGE", "")),
         signup=parse_choice("UPSTAGE_SIGNUP", value("UPSTAGE_SIGNUP", "closed"), "open", "closed"),
+        lessons=path("UPSTAGE_LESSONS", "") if value("UPSTAGE_LESSONS", "") else None,
+        max_unread=parse_count("UPSTAGE_MAX_UNREAD", value("UPSTAGE_MAX_UNREAD", str(MAX_UNREAD))),
         load_account=path(account, "") if value(account, "") else None,
         festival=parse_choice("UPSTAGE_FESTIVAL", value("UPSTAGE_FESTIVAL", "on"), "on", "off"),
         sockets=sockets,
         pair=pair(sockets),
         direct=endpoint("UPSTAGE_DIRECT_ENDPOINT", "") if value("UPSTAGE_DIRECT_ENDPOINT", "") else None,
         http_port=parse_port("UPSTAGE_HTTP_PORT", value("UPSTAGE_HTTP_PORT", "8080")),
+        https_port=parse_port("UPSTAGE_HTTPS_PORT", value("UPSTAGE_HTTPS_PORT", "8443")),
         locust_port=parse_port("UPSTAGE_LOCUST_PORT", value("UPSTAGE_LOCUST_PORT", "8089")),
         web_port=parse_port("UPSTAGE_WEB_PORT", port) if (port := value("UPSTAGE_WEB_PORT", "")) else None,
         theatres=parse_theatres(value("UPSTAGE_THEATRES", "")),

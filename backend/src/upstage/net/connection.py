@@ -16,11 +16,10 @@ from twisted.logger import Logger
 
 from upstage.net.intake import Incoming, Intake, Shared
 from upstage.net.turns import Turns
-from upstage.stage.limits import MAX_PER_ADDRESS, Addresses, client_of
+from upstage.stage.limits import MAX_PER_ADDRESS, MAX_UNREAD, Addresses, client_of
 from upstage.stage.stages import Stages
 from upstage.stage.wire import encode
 
-MAX_UNREAD = 1 << 20  # bytes that a client may be behind before it is cut off
 HEARTBEAT = 45.0  # seconds: proxies close connections that were quiet for 60
 BEAT = encode("HEARTBEAT")  # clients ignore unknown modes
 
@@ -107,7 +106,8 @@ class Connection:
         self._unanswered = False  # a ping
         self._behind = False
         self._stuck = False  # behind for a whole heartbeat
-        self._unread = 0
+        self._unread = self._sent = 0  # bytes
+        self._joining = False
         self._gone = False
         transport.registerProducer(self, True)
         connections.all.add(self)
@@ -115,7 +115,7 @@ class Connection:
         self._intake = Intake(
             connections.shared, transport, incoming, partial(self._stages.receive, self._member), self.cut
         )
-        self._member.in_turn = self._intake.in_turn
+        self._member.in_turn = lambda act: self._intake.in_turn(partial(self._join, act))
 
     @property
     def kind(self) -> str:
@@ -131,7 +131,7 @@ class Connection:
 
     @property
     def unread(self) -> int:
-        """Bytes sent since the client fell behind; 0 if it has not."""
+        """Bytes sent since the client fell behind, without the reply to its JOIN; 0 if it has not."""
         return self._unread
 
     def received(self, data: bytes) -> None:
@@ -146,14 +146,26 @@ class Connection:
         if self._gone:
             return
         self._stages.counts["frames_sent"] += frames.count(0)
+        self._sent += len(frames)
         try:
             self._write(frames)
         except Exception:  # such as a WebSocket that is closing
             self.cut("unsendable")
-        if self._behind:
+        if self._behind and not self._joining:
             self._unread += len(frames)
             if self._unread > self._connections.max_unread:
                 self.cut("laggard")
+
+    def _join(self, act: Callable[[], None]) -> None:
+        """Send a whole stage. Its bytes do not count: no client reads them at once.
+
+        A client that is behind cannot request it again, because nothing is read from it.
+        """
+        self._joining = True
+        try:
+            act()
+        finally:
+            self._joining = False
 
     def beat(self) -> None:
         """Send a heartbeat, or cut a client that has read or answered nothing since the last one."""
@@ -197,7 +209,9 @@ class Connection:
         if not self._gone:
             self._end()
             self._stages.counts[f"cut_{reason}"] += 1
-            log.info("cut off", fields={"socket": self._member.id, "reason": reason})
+            stage = self._member.stage
+            fields = {"socket": self._member.id, "reason": reason, "sent": self._sent}
+            log.info("cut off", fields=fields | ({"stage": stage.id} if stage else {}))
             # Not loseConnection: that waits until the client has read everything.
             self._transport.abortConnection()
 

@@ -1,6 +1,5 @@
-"""The health check: sends each listener a client's request. Standard library only: it must start fast."""
+"""The health check: sends each listener a client's request over a bare socket. It must start fast."""
 
-import http.client
 import socket
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from upstage.settings import Settings
 TIMEOUT = 3.0  # seconds for each listener
 # Not the shorter UNKNOWN: Twisted 26.10 closes the connection on it.
 PROXY_HEADER = b"PROXY TCP4 127.0.0.1 127.0.0.1 1 1\r\n"
+REQUEST = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 Address = tuple[str, int] | Path  # host and port, or a Unix socket
 
@@ -29,19 +29,14 @@ def check(settings: Settings) -> None:
 
 def check_web(address: Address, proxied: bool = False) -> None:
     """GET /health must answer 200."""
-    connection = http.client.HTTPConnection("localhost")
     try:
-        connection.sock = connect(address)
-        if proxied:
-            connection.sock.sendall(PROXY_HEADER)
-        connection.request("GET", "/health")
-        status = connection.getresponse().status
-    except (OSError, http.client.HTTPException) as error:
+        with connect(address) as connection:
+            connection.sendall((PROXY_HEADER if proxied else b"") + REQUEST)
+            answer = connection.makefile("rb").readline(100)
+    except OSError as error:
         raise Unhealthy(f"web {name_of(address)}: {error!r}") from error
-    finally:
-        connection.close()
-    if status != 200:
-        raise Unhealthy(f"web {name_of(address)}: /health answered {status}")
+    if answer.split()[1:2] != [b"200"]:
+        raise Unhealthy(f"web {name_of(address)}: /health answered {answer!r}")
 
 
 def check_stage(address: Address, proxied: bool) -> None:

@@ -8,7 +8,7 @@ from upstage.stage.players import Holder, Pen
 from upstage.stage.wire import decode, encode
 
 DRAWING_LAYERS = 4  # the client's number
-MAX_MARKS = 2500  # frames of one layer: four full layers stay well below connection.MAX_UNREAD
+MAX_MARKS = 2500  # frames of one layer: a client that does not read its JOIN costs at most 768 KiB of memory
 
 Mark = tuple[str, bytes]  # mode and encoded frame
 

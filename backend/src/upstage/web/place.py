@@ -19,6 +19,7 @@ class Published:
     """Where browsers reach the stack that this server is part of."""
 
     http: int = 8080  # nginx: its sites
+    https: int = 8443
     locust: int = 8089
     web: int | None = None  # the direct listener; None: not published
     theatres: tuple[str, ...] = ()  # other UpStages: `second` for second.localhost

@@ -31,7 +31,7 @@ MESSAGES = {
 class Pages:
     """Templates from `site/templates`; assets from `site/style`, `site/script` and `site/image`."""
 
-    def __init__(self, site: Path, published: Published | None = None) -> None:
+    def __init__(self, site: Path, published: Published | None = None, has_lessons: bool = False) -> None:
         self._published = published or Published()
         self.version = _version_of(site)
         # All scripts, for preloading.
@@ -44,6 +44,7 @@ class Pages:
             auto_reload=False,
         )
         self._templates.globals["asset"] = self.asset
+        self._templates.globals["has_lessons"] = has_lessons
 
     def asset(self, name: str) -> str:
         """Return the URL of an asset in this release: `script/main.js` -> `/script/<version>/main.js`."""

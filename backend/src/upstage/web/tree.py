@@ -8,7 +8,9 @@ from twisted.web.server import Request
 from upstage.media.speech import Speaker
 from upstage.net.connection import Connections
 from upstage.web.admin import AdminFolder, Signup, SiteContext
+from upstage.web.examples import add_examples
 from upstage.web.files import AssetFolder, MediaFolder, OneFile
+from upstage.web.lessons import Lesson, LessonsFolder, Progress
 from upstage.web.pages import StagesFolder, StagesPage
 from upstage.web.place import Published
 from upstage.web.request import Node, Site
@@ -39,10 +41,12 @@ def build_site(
     site: Path,
     port: int,
     published: Published,
+    lessons: list[Lesson],
+    progress: Progress,
 ) -> Site:
     """Return the web site; `site` has templates and page assets, redirects name `port`."""
     stages = connections.stages
-    pages = Pages(site, published)
+    pages = Pages(site, published, has_lessons=bool(lessons))
     root = Node(pages)
     for name in (b"", b"home"):
         root.putChild(name, StagesPage(pages, stages, "index.html"))
@@ -62,6 +66,9 @@ def build_site(
     root.putChild(b"speech", SpeechFolder(pages, speaker))
     for folder in ASSET_FOLDERS:
         root.putChild(folder.encode(), AssetFolder(pages, site / folder, pages.version))
+    if lessons:
+        root.putChild(b"lessons", LessonsFolder(pages, lessons, progress))
+    add_examples(root, pages, stages, connections.reactor)
     root.putChild(b"ws", WebSocketEndpoint(connections))
     root.putChild(b"health", Text(pages, b"ok\n", b"text/plain; charset=utf-8", b"no-store"))
     root.putChild(b"robots.txt", Text(pages, ROBOTS, b"text/plain; charset=utf-8"))

@@ -1,12 +1,22 @@
 // The front page: its buttons request a file and show the response headers that name the server; its commands name the
 // address in the address bar.
 
+import { coldThenWarm } from "./coldwarm.js";
+import { answered } from "./served.js";
+
 const LONGEST_LIST = 6;
 const list = document.getElementById("answers");
 
 for (const button of document.querySelectorAll("[data-ask]")) {
   button.addEventListener("click", () => ask(button.dataset.ask));
 }
+
+const trial = document.querySelector("[data-cold]");
+trial.addEventListener("click", async () => {
+  trial.disabled = true;
+  await coldThenWarm(document.getElementById("cold-and-warm"));
+  trial.disabled = false;
+});
 
 // UpStage cannot know whether a browser reached nginx over TLS or through a tunnel.
 for (const commands of document.querySelectorAll("[data-origin]")) {
@@ -21,7 +31,8 @@ async function ask(url) {
     // HEAD fetches the headers only. No cache option: "reload" and "no-store" would send Cache-Control: no-cache,
     // which makes the classic site's Varnish fetch the file again.
     const answer = await fetch(url, { method: "HEAD" });
-    show(url, `${answer.status}`, outcome(answer.headers), performance.now() - started);
+    const { server } = answered(answer.headers);
+    show(url, `${answer.status}`, outcome(answer.headers), server ?? performance.now() - started);
   } catch {
     show(url, "–", "no answer", performance.now() - started);
   }
@@ -34,7 +45,7 @@ function outcome(headers) {
 
 function show(url, status, cache, milliseconds) {
   const entry = document.createElement("li");
-  for (const [name, text] of Object.entries({ url, status, cache, time: `${milliseconds.toFixed(1)} ms` })) {
+  for (const [name, text] of Object.entries({ url, status, cache, time: `${milliseconds.toFixed(0)} ms` })) {
     const part = document.createElement(name === "cache" ? "code" : "span");
     part.className = name;
     part.textContent = text;

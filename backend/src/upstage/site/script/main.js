@@ -133,7 +133,7 @@ element("come-back").addEventListener("click", () => location.reload());
 new ServedPanel({
   dialog: element("served-panel"),
   opener: element("served-switch"),
-  parts: elements({ summary: "served-summary", stations: "served-stations", rows: "served-rows" }),
+  parts: elements({ summary: "served-summary", stations: "served-stations", cold: "served-cold", rows: "served-rows" }),
 });
 
 const STATES = {

@@ -27,13 +27,33 @@ const VARNISH = {
   pass: ["upstage", "pass: not for the cache"],
 };
 
-// served(entry) -> {file, station, how, milliseconds, bytes}; bytes are those that came over the network.
+// served(entry) -> {file, station, how, server, milliseconds, bytes}; `server` are milliseconds, null if no server said
+// them; bytes are those that came over the network.
 export function served(entry) {
   const { pathname } = new URL(entry.name);
   const [station, how] = outcome(entry);
+  const server = station === "browser" ? null : serverTime(entry.serverTiming);
   // From the request to the last byte, without the time in the browser's queue.
   const milliseconds = entry.responseEnd - (entry.requestStart || entry.startTime);
-  return { file: short(pathname), station, how, milliseconds, bytes: entry.transferSize };
+  return { file: short(pathname), station, how, server, milliseconds, bytes: entry.transferSize };
+}
+
+// answered(headers) -> {station, how, server}: the same from the headers of a response that `fetch` has got.
+export function answered(headers) {
+  const members = (headers.get("Server-Timing") ?? "").matchAll(/(\w+);desc="([\w-]+)"(?:;dur=([\d.]+))?/g);
+  const serverTiming = [...members].map(([, name, description, duration]) => ({
+    name,
+    description,
+    duration: Number(duration ?? 0),
+  }));
+  const [station, how] = outcome({ serverTiming });
+  return { station, how, server: serverTime(serverTiming) };
+}
+
+// The milliseconds from the request to the head of the response, as nginx has measured them: without the network and
+// without the browser, in which most of the time of a small file passes.
+function serverTime(serverTiming) {
+  return serverTiming.find(({ name }) => name === "nginx")?.duration ?? null;
 }
 
 function outcome({ transferSize, decodedBodySize, serverTiming, responseStatus }) {

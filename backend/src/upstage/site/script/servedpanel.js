@@ -1,9 +1,10 @@
 // The panel of responses: which server sent each file of this page, and how long it took.
 
+import { coldThenWarm } from "./coldwarm.js";
 import { STATIONS, served } from "./served.js";
 
 const MOST = 400; // files: speech keeps adding some
-const COLUMNS = { file: "text", station: "text", milliseconds: "number", bytes: "number" };
+const COLUMNS = { file: "text", station: "text", server: "number", milliseconds: "number", bytes: "number" };
 
 export class ServedPanel {
   #dialog;
@@ -11,7 +12,7 @@ export class ServedPanel {
   #entries = new Map(); // URL -> entry, the last one counts
   #sorting = { column: "milliseconds", descending: true };
 
-  // parts: {summary, stations, rows}, inside the dialog; its column heads are buttons with data-sort.
+  // parts: {summary, stations, cold, rows}, inside the dialog; its column heads are buttons with data-sort.
   constructor({ dialog, opener, parts }) {
     this.#dialog = dialog;
     this.#parts = parts;
@@ -25,6 +26,12 @@ export class ServedPanel {
     for (const head of dialog.querySelectorAll("[data-sort]")) {
       head.addEventListener("click", () => this.#sort(head.dataset.sort));
     }
+    const trial = dialog.querySelector("[data-cold]");
+    trial.addEventListener("click", async () => {
+      trial.disabled = true;
+      await coldThenWarm(parts.cold);
+      trial.disabled = false;
+    });
     const observer = new PerformanceObserver((list) => this.#take(list.getEntries()));
     for (const type of ["navigation", "resource"]) observer.observe({ type, buffered: true });
   }
@@ -70,11 +77,21 @@ export class ServedPanel {
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     const relieved = this.#dialog.dataset.relieved.replace("{}", counts.nginx + counts.varnish);
     this.#parts.summary.textContent =
-      `${files.length} files, ${size(bytes)} over the network. ${relieved}UpStage had to work for ${counts.upstage}.`;
+      `${files.length} files, ${size(bytes)} over the network. ${relieved}UpStage had to work for ${counts.upstage}.` +
+      means(files);
   }
 }
 
-function row({ file, station, how, milliseconds, bytes }, slowest) {
+// The servers' time for a file, cold against warm, as a sentence; empty unless both are known.
+function means(files) {
+  const known = files.filter(({ server }) => server !== null);
+  const [cold, warm] = [true, false].map((asked) => known.filter(({ station }) => (station === "upstage") === asked));
+  if (!cold.length || !warm.length) return "";
+  const [slow, fast] = [cold, warm].map((some) => some.reduce((sum, { server }) => sum + server, 0) / some.length);
+  return ` On average UpStage took ${slow.toFixed(1)} ms, a copy ${fast.toFixed(1)} ms.`;
+}
+
+function row({ file, station, how, server, milliseconds, bytes }, slowest) {
   const element = document.createElement("tr");
   element.dataset.station = station;
   const name = cell("th", file);
@@ -87,7 +104,7 @@ function row({ file, station, how, milliseconds, bytes }, slowest) {
   const time = cell("td", `${milliseconds.toFixed(milliseconds < 10 ? 1 : 0)} ms`);
   time.className = "time";
   time.style.setProperty("--share", milliseconds / slowest);
-  element.append(name, by, time, cell("td", size(bytes)));
+  element.append(name, by, cell("td", server === null ? "–" : `${server} ms`), time, cell("td", size(bytes)));
   return element;
 }
 

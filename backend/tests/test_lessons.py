@@ -1,0 +1,117 @@
+"""The pages of the lessons, and the results that `make check` tells."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from forked import SRC
+from running_backend import Backend, PurgedCache, ask
+from upstage.state.progress import FILE, ProgressError, keep_progress, read_progress
+from upstage.web.lessons import read_lesson, read_lessons
+from upstage.web.place import Published
+
+LESSONS = SRC.parent.parent / "lessons"
+STACK = Published(http=9080, https=9443, locust=9089)
+RESULTS = [{"lesson": 1, "state": "done", "answers": 2}, {"lesson": 2, "state": "begun"}]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
+    server = Backend(tmp_path_factory.mktemp("lessons"), UPSTAGE_LESSONS=str(LESSONS))
+    yield server
+    server.end()
+
+
+def test_every_lesson_has_a_page_with_its_sections(server: Backend) -> None:
+    listed = re.findall(r'<a href="(/lessons/[^"]+)">', ask(server, "/lessons/").text)
+    folders = sorted(path.parent for path in LESSONS.glob("[0-9]*/README.md"))
+    assert listed == [f"/lessons/{folder.name}" for folder in folders]
+    for url, folder in zip(listed, folders, strict=True):
+        page = ask(server, url)
+        assert page.status == 200
+        headings = re.findall(r"^## (.*)$", (folder / "README.md").read_text(), re.M)
+        assert re.findall(r"<h2>(.*?)</h2>", page.text) == headings
+        assert page.text.count("<h1") == 1
+        assert "<details><summary>Hint</summary>" in page.text
+
+
+def test_pages_are_cached_for_a_minute_with_a_tag(server: Backend) -> None:
+    for url in ("/lessons/", "/lessons/01-first-hit"):
+        headers = ask(server, url).headers
+        assert headers["cache-control"] == "max-age=0, s-maxage=60"
+        assert headers["x-cache-tags"] == "lessons"
+    assert ask(server, "/lessons").headers["location"].endswith("/lessons/")
+    for url in ("/lessons/99-nothing", "/lessons/checking", "/lessons/01-first-hit/check.py"):
+        missing = ask(server, url)
+        assert missing.status == 404
+        assert "x-cache-tags" not in missing.headers
+
+
+def test_without_the_folder_there_is_no_page_and_no_link(tmp_path: Path) -> None:
+    server = Backend(tmp_path)
+    assert ask(server, "/lessons/").status == 404
+    assert "/lessons/" not in ask(server, "/").text
+    server.end()
+    assert read_lessons(tmp_path / "nothing", STACK) == []
+
+
+def test_commands_have_the_ports_of_this_stack() -> None:
+    text = "# 3. A\n\nGoal. More.\n\n    curl localhost:8080 https://localhost:8443/ localhost:8089 :8080\n"
+    lesson = read_lesson("03-a", text, STACK)
+    assert (lesson.number, lesson.title, lesson.goal) == (3, "A", "Goal.")
+    assert "curl localhost:9080 https://localhost:9443/ localhost:9089 :8080" in lesson.body
+    assert '<pre tabindex="0">' in lesson.body
+
+
+def test_a_link_leads_to_a_page_of_the_site_or_is_text() -> None:
+    text = (
+        "# 3. A\n\n[one](../01-first-hit/README.md) [two](../02-b) [`file`](../../loadtest/README.md) "
+        "[web](https://example.org/)\n"
+    )
+    body = read_lesson("03-a", text, STACK).body
+    assert '<a href="/lessons/01-first-hit">one</a> <a href="/lessons/02-b">two</a>' in body
+    assert "<code>file</code>" in body
+    assert "loadtest" not in body
+    assert '<a href="https://example.org/">web</a>' in body
+
+
+def test_a_result_is_shown_and_purges_the_pages_once(tmp_path: Path) -> None:
+    cache = PurgedCache()
+    server = Backend(tmp_path, UPSTAGE_LESSONS=str(LESSONS), UPSTAGE_PURGE=cache.address)
+    assert "0 of " in ask(server, "/lessons/").text
+    for _ in range(2):
+        assert server.upstage("lessons", stdin=json.dumps(RESULTS)) == (0, "", "")
+    assert cache.tags.count("lessons") == 1
+    page = ask(server, "/lessons/").text
+    assert "1 of " in page
+    assert re.findall(r'<li data-state="(\w+)">', page) == ["done", "begun"]
+    assert "This lesson is done." in ask(server, "/lessons/01-first-hit").text
+    assert "This lesson has begun" in ask(server, "/lessons/02-how-long-is-fresh").text
+
+    cache.close()
+    changed = json.dumps([{"lesson": 2, "state": "done"}])
+    code, _, said = server.upstage("lessons", stdin=changed)
+    assert (code, "did not purge" in said) == (1, True)  # the pages are right within a minute
+    assert "1 of " in ask(server, "/lessons/").text
+    server.end()
+
+
+@pytest.mark.parametrize(
+    "told", ["", "no JSON", "{}x", "3", '[{"lesson": 1}]', '[{"lesson": 1, "state": "lost"}]', "[[]]", "null"]
+)
+def test_what_is_no_result_changes_nothing(tmp_path: Path, told: str) -> None:
+    keep_progress(tmp_path, json.dumps(RESULTS))
+    with pytest.raises(ProgressError):
+        keep_progress(tmp_path, told)
+    assert read_progress(tmp_path) == {1: "done", 2: "begun"}
+
+
+@pytest.mark.parametrize("damaged", ["", "[]", "{", '{"a": "done"}', "\xff"])
+def test_a_damaged_file_counts_as_no_result(tmp_path: Path, damaged: str) -> None:
+    (tmp_path / FILE).write_text(damaged, "latin-1")
+    assert read_progress(tmp_path) == {}
+    assert keep_progress(tmp_path, json.dumps(RESULTS))
+    assert read_progress(tmp_path) == {1: "done", 2: "begun"}
