@@ -48,6 +48,17 @@ state=.run/$COMPOSE_PROJECT_NAME
 started_mode() { cat "$state/mode" 2>/dev/null || true; } # containers, native or nothing
 remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 
+# A machine that was opened from a bundle has the Python packages in this folder; pip asks no index (make bundle).
+if [ -d .run/wheels ]; then export PIP_NO_INDEX=1 PIP_FIND_LINKS=$PWD/.run/wheels; fi
+
+# active_upstage ARGUMENT...: the backend's own command where it is active; with extras/mirror, backend or mirror.
+# `mode` is that of the running stack.
+active_upstage() {
+    local place
+    read -r place _ <<<"$("${mode}_active_place" </dev/null)"
+    "${mode}_upstage" "${place:-backend}" "$@"
+}
+
 . bin/lib/theatres.sh
 
 # EXTRAS chooses Compose files, unless the user has set COMPOSE_FILE. The user's override comes last, so it wins. The
@@ -105,6 +116,11 @@ has() { command -v "$1" >/dev/null 2>&1; }
 is_debian_like() { has apt-get && grep -qE '^ID(_LIKE)?=.*(debian|ubuntu)' /etc/os-release; }
 
 may_install() { is_root && is_debian_like; }
+
+# require_python WHAT: ends with a message about WHAT unless this machine has it.
+require_python() {
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || die "$1 needs Python 3.11 or newer on this machine."
+}
 
 # Installs distribution packages without starting their services, which would take our ports.
 install_packages() {

@@ -1,11 +1,13 @@
 # shellcheck shell=bash
 # Each command for a stack in containers.
 
+. bin/lib/build.sh
+
 containers_up() {
     local running=
     if containers_running; then running=yes; fi
-    step "Building backend and policyd"
-    quietly "build-$COMPOSE_PROJECT_NAME" docker compose build
+    build_images
+    mkdir -p .run/logs
     step "Starting the services in the order of their health; missing images are pulled first"
     # --remove-orphans: also removes the containers of extras that are no longer chosen.
     if ! docker compose up -d --remove-orphans --wait --wait-timeout $((120 + 10 * ${#theatres[@]})) >".run/logs/up-$COMPOSE_PROJECT_NAME.log" 2>&1; then
@@ -58,8 +60,20 @@ containers_locust() {
     docker compose exec -T locust tar -C /tmp/reports -c . | tar -x -C "$1"
     return "$code"
 }
-containers_log() { docker compose logs --no-log-prefix --no-color --tail 1000 "$1"; }
-containers_varnishlog() { docker compose exec -T varnish varnishlog -n /var/lib/varnish/varnishd "$@"; }
+containers_log() { docker compose logs --no-log-prefix --no-color --tail "${2:-1000}" "$1"; }
+containers_follow() { docker compose logs --no-log-prefix --no-color --tail 0 --follow "$1"; }
+# Varnish's tools find the running varnishd by its working folder.
+containers_varnish() { docker compose exec -T varnish "$1" -n /var/lib/varnish/varnishd "${@:2}"; }
+# The empty line says that it has begun. An engine does not end what `exec` has started when its client ends, but it closes
+# its standard input.
+containers_follow_varnishlog() {
+    docker compose exec -T varnish sh -c 'echo; varnishlog -n /var/lib/varnish/varnishd "$@" & cat >/dev/null; kill $!' varnishlog "$@"
+}
+# Each service and the time of its last start.
+containers_started() {
+    docker compose ps -q | xargs -r docker inspect -f '{{index .Config.Labels "com.docker.compose.service"}} {{.State.StartedAt}}'
+}
+containers_nginx_loaded() { docker compose exec -T nginx sh /etc/nginx/proscenium/loaded.sh; }
 containers_reload() {
     docker compose exec -T varnish sh /etc/varnish/reload.sh &&
         docker compose exec -T nginx sh /etc/nginx/proscenium/reload.sh
