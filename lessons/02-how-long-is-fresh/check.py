@@ -1,0 +1,57 @@
+"""The rule for media says 60 s, an object of before kept its 12 hours, one stored since then has 60 s."""
+
+from checking import Ask, Attempt, Choice, Question
+
+CHANGES = {"varnish/media.vcl"}
+OLD, NEW = "set beresp.ttl = 12h;", "set beresp.ttl = {};"
+
+QUESTION = Question(
+    right=Choice(
+        "An object's TTL was fixed when it was stored.",
+        "VCL runs when a response arrives, not for what is stored.",
+    ),
+    wrong=(
+        Choice("make reload did not reload.", "It did: a URL that was not stored before has 60."),
+        Choice(
+            "nginx has a copy of its own.",
+            "Only until the end of the second; and the header was Varnish's own.",
+        ),
+        Choice(
+            "The browser keeps it for 12 hours.",
+            "curl has no cache, and a browser obeys Cache-Control, not VCL.",
+        ),
+    ),
+)
+
+
+def check(attempt: Attempt) -> None:
+    """The old rule from the log, the new one from the VCL in use."""
+    need = attempt.need
+
+    asked = attempt.requests("/media/")
+    need(asked, "You have not requested /media/fox.svg?WORD yet: do that before you change the rule.")
+    gone, new = attempt.changed("media.vcl")
+    need(
+        gone or new,
+        "varnish/media.vcl in use is the shipped one: change its 12 hours to 60 seconds and make reload.",
+    )
+    need(
+        gone == [OLD] and new in ([NEW.format("60s")], [NEW.format("1m")]),
+        "Only the TTL in vcl_backend_response should change, from 12h to 60s. New in "
+        f"media.vcl: {new}, gone: {gone}.",
+    )
+
+    before = [request for request in asked if request.lifetime == 43200]
+    after = [request for request in asked if request.lifetime == 60]
+    need(before, "No URL with your word was stored before the reload, under the old rule. Begin again.")
+    need(
+        after,
+        "The new rule is in use, and you have not seen it: the old URL keeps its TTL. There are two ways.",
+    )
+    seen_again = [
+        request for request in asked if request.outcome == "hit" and request.began > before[0].began
+    ]
+    need(seen_again, "Request the old URL once more, to see that its copy still has hours to live.")
+
+    (page,) = attempt.ask(Ask("/stages/?NEW"))
+    need(page.lifetime != 60, "Pages got 60 seconds too: the rule is for media only.")

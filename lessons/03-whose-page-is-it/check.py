@@ -1,0 +1,74 @@
+"""A harmless cookie is removed for one path; every other cookie still makes the answer private."""
+
+from checking import Ask, Attempt, Choice, Question, outcomes
+
+CHANGES = {"varnish/normalise.vcl", "varnish/passed.vcl", "varnish/media.vcl"}
+
+QUESTION = Question(
+    right=Choice(
+        "The next visitor was greeted by the first one's name.",
+        "The response to a request with a cookie was stored, and anybody got it.",
+    ),
+    wrong=(
+        Choice(
+            "Every visitor got a copy of their own.",
+            "The key of an object is host and URL, never the cookie.",
+        ),
+        Choice(
+            "Nothing: Set-Cookie prevents storing.", "The response to a request with a cookie seldom has one."
+        ),
+        Choice(
+            "The page was fetched for each visitor.",
+            "That is what a pass does. A lookup finds the stored copy.",
+        ),
+    ),
+)
+
+
+def stages(cookie: str) -> Ask:
+    """The page with the list of stages, requested with a cookie."""
+    return Ask("/stages/?NEW", headers={"Cookie": cookie})
+
+
+def check(attempt: Attempt) -> None:
+    """What the learner asked, then what the rule does to cookies that it must leave alone."""
+    need = attempt.need
+
+    themes = {request.header("Cookie") for request in attempt.requests("/stages/")}
+    need(
+        len(themes) > 1,
+        "Request /stages/?WORD with at least two values of the cookie: theme=dark, theme=light.",
+    )
+
+    first, second = attempt.ask(stages("theme=A"), stages("theme=B"))
+    need(first.outcome != "pass", "A request with theme=A is still a pass: no rule removes the cookie.")
+    need(
+        (first.outcome, second.outcome) == ("miss", "hit") and len(second.backend) == 1,
+        "theme=A and theme=B must share one object. They got "
+        f"{first.outcome} and {second.outcome}: does the key of the cache contain the cookie?",
+    )
+
+    private = attempt.ask(
+        stages("theme=A; who=me"), stages("who=me; theme=A"), stages("upstage_visit=x; theme=A")
+    )
+    need(
+        set(outcomes(private)) == {"pass"},
+        "who=me came from the cache: the rule must remove the cookie theme and leave every other one.",
+    )
+    need(
+        all("theme" not in probe.sent_on("Cookie") and "=" in probe.sent_on("Cookie") for probe in private),
+        "The other cookies must reach the backend, without theme.",
+    )
+    others = attempt.ask(
+        Ask("/stages/?NEW", headers={"Authorization": "Basic eDp5"}),
+        Ask("/stages/?NEW", method="POST", headers={"Cookie": "theme=A"}),
+        Ask("/admin/?NEW", headers={"Cookie": "theme=A"}),
+    )
+    need(
+        outcomes(others) == ["pass"] * 3,
+        "A request with a password, a POST and the workshop must be passes as before: does "
+        "the rule return from "
+        "vcl_recv, so that the built-in checks no longer run?",
+    )
+    (page,) = attempt.ask(Ask("/?NEW", headers={"Cookie": "theme=A"}))
+    need(page.outcome == "pass", "The rule is for /stages/ only: the front page must still pass the cookie.")

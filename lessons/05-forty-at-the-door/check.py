@@ -1,0 +1,74 @@
+"""Three herds of forty on classic.localhost: one request, forty, forty."""
+
+from itertools import pairwise
+
+from checking import Attempt, Choice, Question
+
+HOST = "classic.localhost"
+
+QUESTION = Question(
+    right=Choice(
+        "After the first response no request waits any longer: the others ask the backend all at once.",
+        "A response that cannot be stored leaves a hit-for-miss object, so that the others "
+        "fetch side by side.",
+    ),
+    wrong=(
+        Choice(
+            "One fetches, 999 wait and get its response.", "They would get its cookie too: it is not stored."
+        ),
+        Choice(
+            "They are served one after the other, for half an hour.",
+            "That is what would happen without hit-for-miss: the first response ends the waiting.",
+        ),
+        Choice(
+            "Varnish answers 503 to all but one.",
+            "Only those get one for which the backend has no connection left (limits.vcl allows 200).",
+        ),
+    ),
+)
+
+
+def check(attempt: Attempt) -> None:
+    """How many came at once, how many of them waited, and how many the backend saw."""
+    need = attempt.need
+
+    for path, why in (
+        ("/slow", ""),
+        ("/media/", "the response to /media/WORD.png, a 404, is not stored"),
+        ("/admin/id", "/admin/id is never cached"),
+    ):
+        seen = attempt.requests(path, HOST)
+        need(
+            seen or not (attempt.requests(path) or attempt.nginx(path)),
+            f"The requests for {path} went to another host. On the default host nginx's own copy hides what "
+            f"Varnish does: use {HOST}.",
+        )
+        need(seen, f"Varnish has seen no request for {path} with your word on {HOST} yet.")
+        url = seen[-1].url  # the last attempt counts
+        herd = [request for request in seen if request.url == url]
+        need(len(herd) >= 30, f"Varnish has seen {len(herd)} requests for {url} on {HOST}, not forty.")
+        fetched = len(attempt.fetched(herd))
+        if why:
+            need(
+                fetched >= 30,
+                f"The backend has {fetched} requests for {url}. Expected is one for each client: {why}.",
+            )
+            need(
+                any(later.began < earlier.answered for earlier, later in pairwise(herd)),
+                f"The requests for {url} came one after the other: xargs needs -P40. Take a new URL.",
+            )
+            continue
+        need(
+            herd[1].began - herd[0].answered < 0.5,
+            f"The copy of {url} was there before the herd came. Take a URL that is new: {path}?WORD-2.",
+        )
+        need(
+            fetched == 1,
+            f"The backend has {fetched} requests for {url}. Expected is one, for which the others wait: "
+            "request it without a cookie.",
+        )
+        need(
+            sum(request.waited for request in herd) >= 5,
+            f"No crowd has waited for the copy of {url}: the requests came one after the other. xargs needs "
+            f"-P40. Repeat it with a URL that is new: {path}?WORD-2.",
+        )

@@ -1,0 +1,54 @@
+"""While the backend was stopped, a stored page was served old and a new one was a 503; now it runs again."""
+
+from checking import Ask, Attempt, Choice, Question
+
+RESTARTS = {"backend"}
+
+QUESTION = Question(
+    right=Choice(
+        "Sick after 2, healthy after 3.", "Three of the last four must be good: two bad ones are too many."
+    ),
+    wrong=(
+        Choice(
+            "Sick after 4, healthy after 4.",
+            "That would be .threshold = 1 on the way down and 4 on the way up.",
+        ),
+        Choice("Sick after 1, healthy after 1.", "One bad probe leaves three good ones of four: enough."),
+        Choice("Sick after 3, healthy after 2.", "The other way round: threshold counts good probes."),
+    ),
+)
+
+
+def check(attempt: Attempt) -> None:
+    """An old copy and an error page while the health check failed, and a backend that is back."""
+    need = attempt.need
+
+    pages = [request for request in attempt.requests("/") if request.path == "/"]
+    need(
+        any(page.outcome == "miss" and page.status == 200 for page in pages),
+        "Request /?WORD while the backend runs, so that Varnish has a copy of it. Then stop the backend.",
+    )
+    need(
+        any(page.outcome == "stale" for page in attempt.while_sick(pages)),
+        "You have not requested /?WORD while Varnish knew that the backend was down. Stop it with docker "
+        "compose stop backend, wait for fifteen seconds, then request /?WORD.",
+    )
+    stages = attempt.requests("/stages/")
+    down = attempt.while_sick(stages)
+    need(down, "Request /stages/?WORD too while the backend is stopped: Varnish has no copy of it.")
+    need(
+        any(page.status == 503 for page in down),
+        "/stages/?WORD was no 503 while the backend was stopped: Varnish had a copy of it. Request one that "
+        "it cannot have, such as /stages/?WORD-2.",
+    )
+
+    (now,) = attempt.ask(Ask("/stages/?NEW"))
+    need(
+        now.answer.status == 200,
+        "The backend does not answer yet. Type: docker compose start backend, then wait for ten seconds.",
+    )
+    need(
+        "backend" in attempt.restarted(),
+        "The backend was down, but it was not stopped and started. Type: docker compose stop backend",
+    )
+    need(stages[-1].status == 200, "Request /stages/?WORD once more, to see it come back.")

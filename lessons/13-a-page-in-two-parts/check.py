@@ -1,0 +1,62 @@
+"""The page is a hit of a minute, and the number in it is fetched every second."""
+
+from checking import Ask, Attempt, Choice, Question
+
+CHANGES = {"varnish/store.vcl"}
+
+QUESTION = Question(
+    right=Choice(
+        "The page once, the number up to 60 times.", "Each part has its own lifetime: a minute and a second."
+    ),
+    wrong=(
+        Choice("Both once.", "The number's copy is fresh for one second."),
+        Choice(
+            "Both a thousand times.",
+            "Varnish assembles the page from copies; the backend is asked for expired parts.",
+        ),
+        Choice("The page 60 times, the number once.", "The other way round."),
+    ),
+)
+
+PAGE = Ask("/playbill?NEW")
+
+
+def check(attempt: Attempt) -> None:
+    """The learner saw the page before and after; now it is a hit of a minute, with a number of a second."""
+    need = attempt.need
+
+    asked = attempt.requests("/playbill")
+    need(asked, "Request /playbill?WORD first, as it is shipped.")
+    need(any(not page.parts for page in asked), "Look at the page before you change the rule.")
+    assembled = [page for page in asked if page.parts]
+    need(
+        assembled,
+        "No page with your word was assembled yet: turn ESI on, make reload, and use a new query, because "
+        "the old copy stays as it was stored.",
+    )
+    need(
+        any(page.outcome == "hit" for page in assembled),
+        "You have seen the assembled page once. Request it again after two seconds: which part is new?",
+    )
+
+    (first,) = attempt.ask(PAGE)
+    need(first.seen and first.seen.parts, "A page fetched now is not assembled.")
+    again = Ask(first.ask.url)
+    attempt.wait(1.5)
+    attempt.ask(again)  # gets the expired number, and has it fetched
+    attempt.wait(1.5)
+    (later,) = attempt.ask(again)
+    need(
+        later.outcome == "hit",
+        f"After three seconds the page was not a hit but {later.outcome}: it should be kept for a minute.",
+    )
+    need(first.answer.body != later.answer.body, "The number is as old as the page.")
+    need(
+        "surrogate-control" not in later.answer.headers,
+        "The browser still gets Surrogate-Control, which is for the cache: unset it.",
+    )
+    (stages,) = attempt.ask(Ask("/stages/?NEW"))
+    need(
+        stages.seen and not any("esi" in fetch.first("Filters") for fetch in stages.seen.fetches),
+        "Varnish reads /stages/ for instructions, too. Only pages with Surrogate-Control announce any.",
+    )

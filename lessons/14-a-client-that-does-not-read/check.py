@@ -1,0 +1,62 @@
+"""A client that does not read is cut off, and later than that when nginx's kernel keeps more for it."""
+
+from checking import Attempt, Choice, Question
+
+CHANGES = {"nginx/streams/stage.conf.template"}
+STAGE = "rehearsal"
+
+QUESTION = Question(
+    right=Choice(
+        "In the kernel of nginx's machine, where the backend cannot see them.",
+        "nginx could still write, so it read on, and the backend saw a client that keeps up.",
+    ),
+    wrong=(
+        Choice(
+            "In nginx's memory.",
+            "It has 4 kB for each direction (proxy_buffer_size), and reads nothing while they are full.",
+        ),
+        Choice(
+            "In the backend's memory.",
+            "There are only the last 64 KiB (UPSTAGE_MAX_UNREAD): with more, the client is cut off.",
+        ),
+        Choice(
+            "On the client's machine.",
+            "Its kernel keeps 2 kB (SO_RCVBUF) and then tells nginx's kernel to send nothing more.",
+        ),
+    ),
+)
+
+
+def check(attempt: Attempt) -> None:
+    """Both clients in the backend's log, with what the stage had sent to each."""
+    need = attempt.need
+
+    cuts = attempt.cut_off()
+    need(
+        cuts,
+        "The backend has cut off no client since the lesson began: run slow_reader.py until it says so.",
+    )
+    laggards = [cut for cut in cuts if cut.reason == "laggard"]
+    need(
+        laggards,
+        f"The backend has cut off a client, but for another reason ({cuts[-1].reason}): it must not read.",
+    )
+    here = [cut for cut in laggards if cut.stage == STAGE]
+    need(here, f"A client was cut off on the stage {laggards[-1].stage}; the lesson is about {STAGE}.")
+
+    shipped, *more = here
+    need(
+        shipped.sent < 400_000,
+        f"The first client that did not read was cut off after {shipped.sent // 1000} kB, so "
+        "the larger buffer was there already. Begin again, and run the program before you change anything.",
+    )
+    need(
+        more,
+        f"One client was cut off, after {shipped.sent // 1000} kB. Now give it a larger buffer: sndbuf=1m in "
+        "nginx/streams/stage.conf.template, make reload, and run the program again.",
+    )
+    need(
+        more[-1].sent > 3 * shipped.sent,
+        f"The last client was cut off after {more[-1].sent // 1000} kB, the first after "
+        f"{shipped.sent // 1000} kB: the buffer of LISTEN_STAGE is not larger, or not loaded.",
+    )

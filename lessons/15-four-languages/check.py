@@ -1,0 +1,69 @@
+"""Browsers with different headers and the same language share one copy; every language still gets its own."""
+
+from checking import Ask, Attempt, Choice, Question, outcomes
+
+CHANGES = {"varnish/normalise.vcl"}
+
+QUESTION = Question(
+    right=Choice(
+        "It keeps a copy for each version of each browser, and hardly ever finds one.",
+        "Thousands of values for one URL: many misses, much memory.",
+    ),
+    wrong=(
+        Choice("Nothing: caches ignore Vary.", "Then a telephone would get the desktop's page."),
+        Choice("Every response becomes a pass.", "They are stored, each under its own value."),
+        Choice("The backend sees no User-Agent any more.", "Varnish sends it on, unless the VCL changes it."),
+    ),
+)
+
+
+def wants(language: str) -> Ask:
+    """The greeting, for a browser with this Accept-Language."""
+    return Ask("/welcome?NEW", headers={"Accept-Language": language})
+
+
+def check(attempt: Attempt) -> None:
+    """Three Germans, one reader of each other language, another page; then what the learner has seen."""
+    need = attempt.need
+
+    asked = attempt.requests("/welcome")
+    languages = {request.header("Accept-Language") for request in asked}
+    need(len(languages) >= 3, "Request /welcome?WORD with three different Accept-Language first.")
+
+    german = attempt.ask(wants("de"), wants("de-AT,de;q=0.9"), wants("de-CH;q=0.9,en;q=0.5"))
+    need(
+        {probe.answer.headers.get("content-language") for probe in german} == {"de"},
+        "A reader of German got another language.",
+    )
+    need(
+        all("accept-language" in probe.answer.headers.get("vary", "").lower() for probe in german),
+        "Vary must stay: browsers and other caches, nginx among them, need to know.",
+    )
+    need(
+        outcomes(german) == ["miss", "hit", "hit"],
+        f"Three readers of German were {', '.join(outcomes(german))}: they should share one copy.",
+    )
+    others = attempt.ask(wants("fr-CA"), wants("mi"), wants("en-NZ"), wants("*"), Ask("/welcome?NEW"))
+    spoken = [probe.answer.headers.get("content-language", "none") for probe in others]
+    need(
+        spoken == ["fr", "mi", "en", "en", "en"],
+        f"Readers of fr-CA, mi, en-NZ, anything and nothing in particular got {', '.join(spoken)}.",
+    )
+    need(
+        outcomes(others) == ["miss", "miss", "miss", "hit", "hit"],
+        "Each other language should be one copy, too, and English what is left. Readers of fr-CA, mi, en-NZ, "
+        f"anything and nothing in particular were {', '.join(outcomes(others))}.",
+    )
+    (page,) = attempt.ask(Ask("/?NEW", headers={"Accept-Language": "fr-CA"}))
+    need(
+        page.sent_on("Accept-Language") == "fr-CA",
+        "The rule is for /welcome only: other pages may want to know more than the language.",
+    )
+
+    readers: dict[int, set[str]] = {}
+    for request in asked:
+        readers.setdefault(request.object, set()).add(request.header("Accept-Language"))
+    need(
+        any(len(found) >= 3 for found in readers.values()),
+        "The rule works, and you have not seen it: repeat the loop with another query, /welcome?WORD-2.",
+    )

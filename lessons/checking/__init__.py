@@ -1,0 +1,10 @@
+"""Checks of the lessons: what a learner did, read from the logs and counters of the running stack.
+
+A lesson's `check.py` uses the names below and nothing else.
+"""
+
+from .attempt import Attempt, outcomes
+from .question import Choice, Question
+from .stack import Ask
+
+__all__ = ["Ask", "Attempt", "Choice", "Question", "outcomes"]

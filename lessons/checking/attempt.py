@@ -1,0 +1,224 @@
+"""One attempt at a lesson: what the learner has done since it began, and what the check finds out itself.
+
+Everything a learner requests contains the attempt's word, so no other request can pass for it; everything the
+check requests contains a word that nobody knew before.
+"""
+
+import json
+import re
+import secrets
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .serverlogs import Cut, Line
+from .stack import AGENT, CONFIGURATION, Answer, Ask, Stack, StartAgain, changed_files, shipped
+from .varnishlog import Request
+
+COMMENT = re.compile(r"\s*#.*")
+KEPT = ("word", "began", "counters", "started", "answers", "done")
+SECOND = 1.1  # nginx may answer with a copy of its own until the second is over
+
+
+class Missing(Exception):
+    """Something that the learner has not done yet, or not so; the text says what, and what to do."""
+
+
+def new_word() -> str:
+    """A word that no URL has had so far."""
+    return "k" + secrets.token_hex(4)
+
+
+@dataclass
+class Attempt:
+    """What is kept of an attempt (its fields), and what can be asked about it."""
+
+    word: str
+    began: float  # seconds since 1970
+    counters: dict[str, int]
+    started: dict[str, str]  # when each service was started
+    answers: int = 0  # how many were given to the question
+    done: float = 0  # seconds since 1970
+    stack: Stack = field(default_factory=Stack, repr=False, compare=False)
+
+    @classmethod
+    def begin(cls, stack: Stack) -> "Attempt":
+        """A new one."""
+        return cls(new_word(), time.time(), stack.counters(), stack.started(), stack=stack)
+
+    @classmethod
+    def load(cls, file: Path, stack: Stack) -> "Attempt | None":
+        """The one that a file has; None: there is no file. StartAgain: the file is damaged."""
+        if not file.exists():
+            return None
+        try:
+            return cls(**json.loads(file.read_text()), stack=stack)
+        except (ValueError, TypeError) as error:
+            raise StartAgain(f"{file} is damaged ({error}). Remove it, and begin the lesson again.") from None
+
+    def save(self, file: Path) -> None:
+        """Keep it."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        kept = {name: getattr(self, name) for name in KEPT}
+        new = file.with_suffix(".new")
+        new.write_text(json.dumps(kept, indent=1) + "\n")
+        new.replace(file)
+
+    # --- What must be true.
+
+    def need(self, fact: object, otherwise: str) -> None:
+        """Missing with this sentence, unless `fact` is true. WORD in the sentence is the attempt's."""
+        if not fact:
+            raise Missing(otherwise.replace("WORD", self.word))
+
+    # --- What the learner has done.
+
+    def requests(self, path: str = "", host: str = "localhost") -> list[Request]:
+        """The learner's requests that Varnish has seen, oldest first; all paths unless one is given."""
+        return [
+            request
+            for request in self.stack.requests(self.word)
+            if request.began >= self.began
+            and request.host == host
+            and request.path.startswith(path)
+            and request.header("User-Agent") != AGENT
+        ]
+
+    def purges(self) -> list[Request]:
+        """The learner's purges, oldest first; those by tag have no URL that could contain the word."""
+        return [
+            purge
+            for purge in self.stack.purges()
+            if purge.began >= self.began and purge.header("User-Agent") != AGENT
+        ]
+
+    def other_hosts(self, path: str = "") -> str:
+        """The hosts other than localhost that the learner has asked for a path, or an empty text."""
+        passed_by = {line.host for line in self.nginx(path)}
+        seen = {request.host for request in self.stack.requests(self.word) if request.path.startswith(path)}
+        return " and ".join(sorted((passed_by | seen) - {"localhost"}))
+
+    def backend(self, path: str = "") -> list[Line]:
+        """The backend's log lines for the attempt's URLs."""
+        return [line for line in self.stack.backend_lines(self.word) if line.path.startswith(path)]
+
+    def fetched(self, requests: Iterable[Request]) -> list[Line]:
+        """The backend's log lines for these requests of the learner's."""
+        ids = {request.id for request in requests}
+        return [line for line in self.backend() if line.id in ids]
+
+    def while_sick(self, requests: Iterable[Request]) -> list[Request]:
+        """Those of the learner's requests that came while Varnish knew that the backend was down."""
+        numbers = self.stack.requests_while_sick(self.word)
+        return [request for request in requests if request.client.xid in numbers]
+
+    def under_this_vcl(self, requests: Iterable[Request]) -> list[Request]:
+        """Those of the learner's requests that came after the last reload."""
+        return [request for request in requests if request.vcl == self.stack.active]
+
+    def nginx(self, path: str = "") -> list[Line]:
+        """nginx's log lines for the attempt's URLs. The log of classic.localhost has another format."""
+        return [line for line in self.stack.nginx_lines(self.word) if line.path.startswith(path)]
+
+    def cut_off(self) -> list[Cut]:
+        """The stage clients that the backend has disconnected since the beginning. A frame has no word."""
+        return [cut for cut in self.stack.cut_off() if cut.when >= self.began]
+
+    def report(self, command: str) -> dict[str, Any]:
+        """What `make compare` or `make load` has written since the beginning; empty if nothing."""
+        file = self.stack.state / command / "report.json"
+        if not file.exists() or file.stat().st_mtime < self.began:
+            return {}
+        found: dict[str, Any] = json.loads(file.read_text())
+        return found
+
+    def growth(self, counter: str) -> int:
+        """By how much a counter of Varnish's has grown since the beginning."""
+        name = f"MAIN.{counter}"
+        return self.stack.counters()[name] - self.counters[name]
+
+    def restarted(self) -> set[str]:
+        """The services that have been started again since the beginning."""
+        now = self.stack.started()
+        return {name for name, time in now.items() if self.started.get(name) != time}
+
+    def changed(self, file: str) -> tuple[list[str], list[str]]:
+        """The lines that are gone from a file of the VCL in use, and those that are new, without comments."""
+        old, new = _code(shipped(f"varnish/{file}")), _code(self.stack.loaded[file])
+        return [line for line in old if line not in new], [line for line in new if line not in old]
+
+    def as_shipped(self) -> bool:
+        """Whether the configuration is the project's again. (What is saved is loaded: judging.py.)"""
+        return not changed_files(CONFIGURATION)
+
+    # --- What the check does.
+
+    def ask(self, *asks: Ask, at_once: bool = False) -> "list[Probe]":
+        """Make requests, one after the other or all at once, and find each in Varnish's log.
+
+        NEW in a URL becomes one secret word for all of them.
+        """
+        word = new_word()
+        made = [
+            Ask(
+                ask.url.replace("NEW", word),
+                ask.host,
+                ask.method,
+                {**ask.headers, "X-Probe": f"{word}-{number}"},
+            )
+            for number, ask in enumerate(asks)
+        ]
+        answers = self.stack.ask_at_once(made) if at_once else [self.stack.ask(ask) for ask in made]
+        seen = {request.header("X-Probe"): request for request in self.stack.requests(word)}
+        fetched = self.stack.backend_lines()
+        return [
+            Probe(
+                ask,
+                answer,
+                seen.get(ask.headers["X-Probe"]),
+                [line for line in fetched if line.url == ask.url],
+            )
+            for ask, answer in zip(made, answers, strict=True)
+        ]
+
+    def wait(self, seconds: float = SECOND) -> None:
+        """Wait, by default until nginx has forgotten its copies."""
+        time.sleep(seconds)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A request of the check's: the client's view, Varnish's, and the backend's lines for the same URL."""
+
+    ask: Ask
+    answer: Answer
+    seen: Request | None  # None: Varnish was not asked
+    backend: list[Line]
+
+    @property
+    def outcome(self) -> str:
+        """Varnish's, in the words of docs/caching-rules.md; none: it was not asked."""
+        return self.seen.outcome if self.seen else "none"
+
+    @property
+    def lifetime(self) -> int:
+        """Seconds for which Varnish keeps what it fetched. 0: it fetched nothing."""
+        return self.seen.lifetime if self.seen else 0
+
+    def sent_on(self, header: str) -> str:
+        """A request header as the backend got it, or an empty text."""
+        fetch = self.seen.fetches[-1:] if self.seen else []
+        return "".join(one.header(header, "BereqHeader") for one in fetch)
+
+
+def outcomes(probes: Iterable[Probe]) -> list[str]:
+    """The outcome of each."""
+    return [probe.outcome for probe in probes]
+
+
+def _code(text: str) -> list[str]:
+    """The lines of a VCL file without comments and indentation."""
+    lines = (COMMENT.sub("", line).strip() for line in text.splitlines())
+    return [line for line in lines if line]

@@ -1,0 +1,117 @@
+"""Says in a few words which server answered a request, and why it did not come from the cache."""
+
+import re
+from dataclasses import dataclass
+
+from .serverlogs import Line
+from .stack import REPO
+from .varnishlog import Request, Transaction
+
+WITHOUT_CACHE = ("nginx.localhost", "static.localhost")
+
+
+@dataclass(frozen=True)
+class Explained:
+    """`way` is an outcome of docs/caching-rules.md, or what nginx did by itself.
+
+    The times are in seconds, None if there was none or it is not known.
+    """
+
+    server: str  # nginx, varnish or backend
+    way: str
+    why: str = ""
+    total: float | None = None
+    backend: float | None = None
+
+
+def explain(line: Line, seen: Request | None) -> Explained:
+    """A request, from nginx's line and from Varnish's records of it."""
+    if seen is None:
+        server, way, why = by_nginx(line)
+        return Explained(server, way, why, line.seconds)
+    way = seen.outcome
+    server = "varnish" if way in ("hit", "stale", "synth", "error") else "backend"
+    total = line.seconds if line.seconds is not None else seen.last.until("Resp")
+    waited = [fetch.until("Beresp") for fetch in _fetches(seen) if fetch.reason != "bgfetch"]
+    known = [seconds for seconds in waited if seconds is not None]
+    return Explained(server, way, by_varnish(line, seen), total, sum(known) if known else None)
+
+
+def by_nginx(line: Line) -> tuple[str, str, str]:
+    """Server, way and reason of a request that Varnish has not seen, or not finished."""
+    *before, last = line.cache.split(", ")
+    if last.startswith("nginx; hit"):
+        if "detail=stale" in last:
+            return "nginx", "stale", "Varnish does not answer"
+        return "nginx", "hit", "its copy of this second"
+    if last.startswith("nginx; detail=") or line.status in (308, 421):
+        return "nginx", "own page", "the backend does not answer" if "detail=error" in last else ""
+    if before:  # such as a stale copy whose fetch in the background still runs
+        detail = re.search(r"detail=([\w-]+)", before[0])
+        way = detail[1] if detail else "hit" if "; hit" in before[0] else "miss"
+        return "varnish" if "; hit" in before[0] else "backend", way, ""
+    if line.host == "static.localhost" and line.path.startswith("/media/"):
+        return "nginx", "file", "from the disk"
+    if line.host in WITHOUT_CACHE:
+        return "backend", "no cache", "this site has none"
+    if line.status == 101:
+        return "backend", "pass", "a WebSocket, from its beginning to its end"
+    return "backend", "pass", "nginx bypasses Varnish"
+
+
+def by_varnish(line: Line, seen: Request) -> str:
+    """Why it was not a hit; what else is worth knowing about a hit."""
+    reasons = {
+        "stale": _stale,
+        "miss": _miss,
+        "hit-for-miss": lambda _: "the last response could not be stored",
+        "pass": _passed,
+        "error": _failed,
+    }
+    found = [reasons[seen.outcome](seen)] if seen.outcome in reasons else []
+    if seen.parts:
+        found.append("assembled from parts: " + ", ".join(part.outcome for part in seen.parts))
+    if line.cache.endswith("detail=disk"):
+        found.append("nginx reads the file")
+    return "; ".join(found)
+
+
+def _stale(seen: Request) -> str:
+    ago = f"expired {-seen.remaining:.0f} s ago"
+    if not seen.fetches:
+        return f"{ago}; another request fetches"
+    return f"{ago}; the backend fails" if _failed(seen) else f"{ago}; fetched in the background"
+
+
+def _miss(seen: Request) -> str:
+    why = "no copy"
+    if seen.last.all("ExpBan"):
+        why = "it was purged"
+    elif "no-cache" in seen.header("Cache-Control") and seen.host == "classic.localhost":
+        why = "shift-reload"
+    return f"{why}; now kept for {seen.lifetime} s" if seen.lifetime else f"{why}; it may not be stored"
+
+
+def _passed(seen: Request) -> str:
+    if seen.method not in ("GET", "HEAD"):
+        return f"the method {seen.method}"
+    if any(seen.path == folder[:-1] or seen.path.startswith(folder) for folder in passed_folders()):
+        return "this path is never cached"
+    if seen.header("Cookie"):
+        return "a cookie"
+    return "a password" if seen.header("Authorization") else "a rule of the VCL"
+
+
+def _failed(seen: Request) -> str:
+    return "; ".join(dict.fromkeys(error for fetch in seen.fetches for error in fetch.all("FetchError")))
+
+
+def passed_folders() -> list[str]:
+    """The folders that no cache may answer for, from docs/caching-rules.md."""
+    rules = (REPO / "docs" / "caching-rules.md").read_text()
+    row = re.search(r"^\| passed: [^|]*\|([^|]*)\|", rules, re.M)
+    return re.findall(r"`([^`]+)`", row[1]) if row else []
+
+
+def _fetches(seen: Request) -> list[Transaction]:
+    return [*seen.fetches, *(fetch for part in seen.parts for fetch in _fetches(part))]

@@ -1,0 +1,62 @@
+"""Judges an attempt: the checks that are the same for every lesson, then the lesson's own."""
+
+import difflib
+
+from .attempt import Attempt, Missing
+from .lesson import Lesson
+from .rules import broken_rules
+from .stack import CONFIGURATION, StartAgain, changed_files, shipped
+
+AGAIN = "Begin again: make lesson LESSON={number}"
+
+
+def judge(lesson: Lesson, attempt: Attempt) -> None:
+    """Raise Missing or StartAgain with the first thing that is wrong."""
+    _same_stack(lesson, attempt)
+    _configuration(lesson, attempt)
+    lesson.check(attempt)
+    if lesson.changes:
+        broken = broken_rules(attempt, lesson.changed_rules)
+        attempt.need(not broken, "The change also breaks other caching rules:\n  " + "\n  ".join(broken[:5]))
+
+
+def _same_stack(lesson: Lesson, attempt: Attempt) -> None:
+    again = AGAIN.format(number=lesson.number)
+    restarted = sorted(attempt.restarted() - lesson.restarts)
+    if restarted:
+        raise StartAgain(
+            f"{', '.join(restarted)} was started again since the lesson began, so its counters "
+            "and its log are "
+            f"gone. {again}"
+        )
+    if attempt.stack.oldest_record() > attempt.began + 1:
+        raise StartAgain(f"Varnish's log no longer has the beginning of this attempt. {again}")
+
+
+def _configuration(lesson: Lesson, attempt: Attempt) -> None:
+    """Only the lesson's files may be changed, and what is saved must be loaded."""
+    changed = changed_files(CONFIGURATION)
+    for file in changed:
+        if file not in lesson.changes:
+            raise Missing(
+                f"{file} is not as the project ships it, and this lesson needs no change of it. "
+                "make lesson RESET=1 "
+                "brings the shipped files back and keeps yours as a patch."
+            )
+    for name, loaded in attempt.stack.loaded.items():
+        path = f"varnish/{name}"
+        if name in ("backends.vcl", "extras.vcl"):
+            continue  # written by start.sh
+        saved = (attempt.stack.folder / path).read_text()
+        if saved != loaded:
+            line = next(
+                line for line in difflib.ndiff(loaded.splitlines(), saved.splitlines()) if line[:1] in "+-"
+            )
+            raise Missing(
+                f"{path} is saved, but Varnish has not loaded it ({line.strip()}). Type: make reload\n"
+                "If that reports a mistake in the file, Varnish keeps the old version."
+            )
+        if path not in lesson.changes and loaded != shipped(path):
+            raise Missing(f"Varnish has another {path} than the project ships. Type: make lesson RESET=1")
+    if not attempt.stack.nginx_is_loaded():
+        raise Missing("nginx has not loaded what is saved in nginx/. Type: make reload")

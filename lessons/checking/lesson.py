@@ -1,0 +1,95 @@
+"""A lesson: its page, README.md, and its check, check.py."""
+
+import importlib.util
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+
+from .attempt import Attempt
+from .question import Question
+
+LESSONS = Path(__file__).resolve().parents[1]
+FOLDER = re.compile(r"(\d\d)-[a-z-]+")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One folder of lessons/."""
+
+    folder: Path
+
+    @property
+    def number(self) -> int:
+        """Its place in the course, from 1."""
+        return int(self.folder.name[:2])
+
+    @cached_property
+    def page(self) -> str:
+        """README.md."""
+        return (self.folder / "README.md").read_text()
+
+    @property
+    def title(self) -> str:
+        """The page's heading, without the number."""
+        return self.page.splitlines()[0].lstrip("# ").partition(". ")[2]
+
+    def section(self, heading: str) -> str:
+        """What stands below a heading of the second level. KeyError: there is none."""
+        found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", self.page, re.M | re.S)
+        if not found:
+            raise KeyError(f"{self.folder.name}/README.md has no '## {heading}'")
+        return found[1].strip()
+
+    @property
+    def goal(self) -> str:
+        """The text between the page's heading and the next one."""
+        return self.page.partition("\n")[2].partition("\n## ")[0].strip()
+
+    @cached_property
+    def _module(self) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(f"check_{self.number}", self.folder / "check.py")
+        assert spec
+        assert spec.loader
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    @property
+    def question_text(self) -> str:
+        """The question at its end, without the hint."""
+        return self.section("Question").partition("<details>")[0].strip()
+
+    @property
+    def question(self) -> Question:
+        """The choices for it."""
+        question: Question = self._module.QUESTION
+        return question
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """The files that may be changed when it is checked, such as `varnish/media.vcl`."""
+        return frozenset(getattr(self._module, "CHANGES", ()))
+
+    @property
+    def changed_rules(self) -> frozenset[str]:
+        """The lines of docs/caching-rules.md, by their first column, that these changes may break."""
+        return frozenset(getattr(self._module, "CHANGED_RULES", ()))
+
+    @property
+    def restarts(self) -> frozenset[str]:
+        """The services that may be started again meanwhile."""
+        return frozenset(getattr(self._module, "RESTARTS", ()))
+
+    @property
+    def check(self) -> Callable[[Attempt], None]:
+        """Looks at the evidence; raises Missing."""
+        check: Callable[[Attempt], None] = self._module.check
+        return check
+
+
+def lessons() -> list[Lesson]:
+    """All of them, in order."""
+    return [Lesson(folder) for folder in sorted(LESSONS.iterdir()) if FOLDER.fullmatch(folder.name)]

@@ -1,0 +1,104 @@
+"""The access logs of nginx and of the backend: one line for each request."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+# nginx/logging/access.conf has the format, nginx/sites/classic.conf that of 2011.
+NGINX = re.compile(
+    r'^(?P<address>\S+) "(?P<method>\S+) (?P<url>\S+) (?P<protocol>\S+)" (?P<host>\S+) (?P<status>\d+) '
+    r'(?P<bytes>\d+) (?P<seconds>[\d.]+)s cache="(?P<cache>[^"]*)" at=(?P<ended>[\d.]+) id=(?P<id>\w+)$'
+)
+CLASSIC = re.compile(
+    r'^(?P<host>classic\.localhost) (?P<address>\S+) - \S+ \[[^]]*\] "(?P<method>\S+) (?P<url>\S+) '
+    r'(?P<protocol>\S+)" (?P<status>\d+) (?P<bytes>\d+) "[^"]*" "[^"]*" id=(?P<id>\w+)$'
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One request, as a server logged it."""
+
+    method: str
+    url: str
+    status: int
+    bytes: int  # of the body
+    id: str  # X-Request-Id
+    protocol: str = ""  # nginx only: HTTP/1.1 or HTTP/2.0
+    host: str = ""  # nginx only
+    cache: str = ""  # nginx only: the Cache-Status that was sent
+    seconds: float | None = None  # nginx only: how long it took
+    ended: float | None = None  # seconds since 1970; the log of classic.localhost does not say
+
+    @property
+    def path(self) -> str:
+        """The URL without its query."""
+        return self.url.partition("?")[0]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A client of a stage that the backend has disconnected."""
+
+    when: float  # seconds since 1970
+    reason: str  # laggard, flood, address ...
+    stage: str  # empty: it had not joined one
+    sent: int  # bytes that it was sent, read or not
+
+
+def nginx_lines(log: Iterable[str]) -> Iterator[Line]:
+    """The requests in nginx's log; other lines, also those of classic.localhost, are left out."""
+    return _matched(NGINX, log)
+
+
+def classic_lines(log: Iterable[str]) -> Iterator[Line]:
+    """The requests to classic.localhost in nginx's log, without times: their format has only seconds."""
+    return _matched(CLASSIC, log)
+
+
+def _matched(form: re.Pattern[str], log: Iterable[str]) -> Iterator[Line]:
+    for found in filter(None, map(form.match, log)):
+        part = found.groupdict()
+        yield Line(
+            part["method"],
+            part["url"],
+            int(part["status"]),
+            int(part["bytes"]),
+            part["id"],
+            part["protocol"],
+            part["host"],
+            part.get("cache", ""),
+            float(part["seconds"]) if "seconds" in part else None,
+            float(part["ended"]) if "ended" in part else None,
+        )
+
+
+def backend_lines(log: Iterable[str]) -> Iterator[Line]:
+    """The requests in the backend's log; other lines are left out."""
+    for line in log:
+        try:
+            entry = json.loads(line)
+            yield Line(
+                entry["method"],
+                entry["path"],
+                entry["status"],
+                entry["bytes"],
+                entry["request_id"],
+                ended=datetime.fromisoformat(entry["time"]).timestamp(),
+            )
+        except (ValueError, KeyError, TypeError):
+            continue
+
+
+def cuts(log: Iterable[str]) -> Iterator[Cut]:
+    """The clients that the backend has disconnected; other lines are left out."""
+    for line in log:
+        try:
+            entry = json.loads(line)
+            if entry["event"] == "cut off":
+                when = datetime.fromisoformat(entry["time"]).timestamp()
+                yield Cut(when, entry["reason"], entry.get("stage", ""), entry["sent"])
+        except (ValueError, KeyError, TypeError):
+            continue

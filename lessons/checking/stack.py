@@ -1,0 +1,195 @@
+"""The running stack as the checks see it: its tools, its loaded configuration, and requests to it."""
+
+import http.client
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from .serverlogs import Cut, Line, backend_lines, cuts, nginx_lines
+from .varnishlog import Request, requests
+
+REPO = Path(__file__).resolve().parents[2]
+CONFIGURATION = ("varnish", "nginx")  # the folders that a learner changes
+AGENT = "make check"  # the User-Agent of the checks' own requests
+LINES = "20000"  # of a service's log
+SHOWN = re.compile(r"^// VCL\.SHOW \d+ (\d+) (\S+\.vcl)\n", re.M)  # not <builtin>
+
+
+class StartAgain(Exception):
+    """The attempt cannot be judged: the stack is not as it was, or the log no longer has the beginning."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request to make, through nginx's public port."""
+
+    url: str
+    host: str = "localhost"
+    method: str = "GET"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a client sees of a response. Status 0: there was none."""
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)  # names in lower case
+    body: bytes = b""
+
+
+class Stack:
+    """The stack of this checkout, in either mode; `bin/lesson` has set the environment."""
+
+    def __init__(self) -> None:
+        self.http_port = int(os.environ["HTTP_PORT"])
+        self.folder = REPO
+        self.state = REPO / ".run" / os.environ["COMPOSE_PROJECT_NAME"]
+        self.address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1")
+
+    def tool(self, *arguments: str) -> str:
+        """What `bin/inside` prints. StartAgain with its message if it fails."""
+        done = subprocess.run(
+            ["bin/inside", *arguments], cwd=REPO, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+        if done.returncode:
+            raise StartAgain(done.stderr.decode(errors="replace").strip())
+        return done.stdout.decode(errors="replace")
+
+    def requests(self, word: str) -> list[Request]:
+        """The requests in Varnish's log with a word in the URL or in X-Probe, in order of arrival."""
+        return self._logged(f'ReqURL ~ "{word}" or ReqHeader:X-Probe ~ "{word}"')
+
+    def purges(self) -> list[Request]:
+        """The purges in Varnish's log, in order of arrival."""
+        return self._logged('ReqMethod eq "PURGE"')
+
+    def _logged(self, query: str) -> list[Request]:
+        """https://varnish-cache.org/docs/7.7/reference/vsl-query.html has the language of the query."""
+        log = self.tool("varnishlog", "-d", "-g", "request", "-q", query)
+        return sorted(requests(log.splitlines()), key=lambda request: request.began)
+
+    def requests_while_sick(self, word: str) -> set[int]:
+        """The numbers of the requests with a word in the URL that came while the health check failed.
+
+        A health check's record has no time, but Varnish's log has the records of all in their order.
+        """
+        query = f'Backend_health or ReqURL ~ "{word}"'
+        log = self.tool("varnishlog", "-d", "-g", "raw", "-i", "Backend_health,ReqURL", "-q", query)
+        found, sick = set(), False
+        for line in log.splitlines():
+            number, tag, _, text = line.split(maxsplit=3)
+            if tag == "Backend_health":
+                sick = text.split()[2] == "sick"  # upstage Went sick ...
+            elif sick:
+                found.add(int(number))
+        return found
+
+    def oldest_record(self) -> float:
+        """The time of the oldest request that Varnish's log still has, in seconds since 1970."""
+        log = self.tool("varnishlog", "-d", "-g", "vxid", "-i", "Timestamp", "-k", "1")
+        found = re.search(r"Timestamp +\w+: ([\d.]+)", log)
+        return float(found[1]) if found else time.time()
+
+    def counters(self) -> dict[str, int]:
+        """Varnish's counters: `MAIN.cache_hit` ..."""
+        counters = json.loads(self.tool("varnishstat", "-j"))["counters"]
+        return {name: counter["value"] for name, counter in counters.items()}
+
+    def started(self) -> dict[str, str]:
+        """When each service was started last, in whatever form the engine says it."""
+        return dict(line.split(maxsplit=1) for line in self.tool("started").splitlines())
+
+    def nginx_lines(self, word: str) -> list[Line]:
+        """The lines of nginx's log whose URL contains a word."""
+        return [
+            line for line in nginx_lines(self.tool("log", "nginx", LINES).splitlines()) if word in line.url
+        ]
+
+    def backend_lines(self, word: str = "") -> list[Line]:
+        """The lines of the backend's log whose URL contains a word."""
+        return [
+            line
+            for line in backend_lines(self.tool("log", "backend", LINES).splitlines())
+            if word in line.url
+        ]
+
+    def cut_off(self) -> list[Cut]:
+        """The stage clients that the backend has disconnected."""
+        return list(cuts(self.tool("log", "backend", LINES).splitlines()))
+
+    @cached_property
+    def active(self) -> str:
+        """The name of the VCL in use; StartAgain if there is none."""
+        found = re.search(r"^active\s.*\s(default_\S+)", self.tool("varnishadm", "vcl.list"), re.M)
+        if not found:
+            raise StartAgain("Varnish has no VCL: make up")
+        return found[1]
+
+    @cached_property
+    def loaded(self) -> dict[str, str]:
+        """The text of each file of the VCL in use, by name."""
+        text = self.tool("varnishadm", "vcl.show", "-v", self.active)
+        files = {}
+        for found in SHOWN.finditer(text):
+            begin, size = found.end(), int(found[1])
+            files[Path(found[2]).name] = text[begin : begin + size]
+        return files
+
+    def nginx_is_loaded(self) -> bool:
+        """Whether the running nginx has the files that are on the disk."""
+        try:
+            self.tool("nginx-loaded")
+        except StartAgain:
+            return False
+        return True
+
+    def ask(self, ask: Ask) -> Answer:
+        """Make one request over a connection of its own."""
+        connection = http.client.HTTPConnection(self.address, self.http_port, timeout=20)
+        try:
+            headers = {"Host": f"{ask.host}:{self.http_port}", "User-Agent": AGENT, **ask.headers}
+            connection.request(ask.method, ask.url, headers=headers)
+            response = connection.getresponse()
+            found = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, found, response.read())
+        except (OSError, http.client.HTTPException):
+            return Answer(0)
+        finally:
+            connection.close()
+
+    def ask_at_once(self, asks: Sequence[Ask]) -> list[Answer]:
+        """Make requests side by side."""
+        with ThreadPoolExecutor(len(asks)) as pool:
+            return list(pool.map(self.ask, asks))
+
+
+def shipped(path: str) -> str:
+    """A file as the project ships it. StartAgain: there is none, or this is no Git checkout."""
+    done = subprocess.run(
+        ["git", "show", f"HEAD:{path}"], cwd=REPO, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise StartAgain(done.stderr.strip())
+    return done.stdout
+
+
+def changed_files(folders: Iterable[str]) -> list[str]:
+    """The files below these folders that are not as shipped, new ones included."""
+    done = subprocess.run(
+        ["git", "status", "--porcelain", "--untracked-files=all", "--", *folders],
+        cwd=REPO,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise StartAgain(done.stderr.strip())
+    return [line[3:] for line in done.stdout.splitlines()]

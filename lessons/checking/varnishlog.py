@@ -1,0 +1,227 @@
+"""Varnish's log in shared memory, as `varnishlog -g request` prints it: what no header can pretend.
+
+https://varnish-cache.org/docs/7.7/reference/vsl.html
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+HEAD = re.compile(r"^(\*+)\s+<< (\w+)\s+>> (\d+)")
+RECORD = re.compile(r"^-+\s+(\w+)\s*(.*)$")
+
+
+@dataclass
+class Transaction:
+    """One request or fetch: its records in the order in which they were written."""
+
+    kind: str  # Request or BeReq
+    xid: int
+    records: list[tuple[str, str]] = field(default_factory=list)
+
+    def all(self, tag: str) -> list[str]:
+        """The values of all records of that kind."""
+        return [value for name, value in self.records if name == tag]
+
+    def first(self, tag: str) -> str:
+        """The value of the first, or an empty text."""
+        return next(iter(self.all(tag)), "")
+
+    def header(self, name: str, tag: str = "ReqHeader") -> str:
+        """A header as it arrived, or an empty text: VCL may change it later."""
+        for value in self.all(tag):
+            found, _, text = value.partition(":")
+            if found.lower() == name.lower():
+                return text.strip()
+        return ""
+
+    @property
+    def reason(self) -> str:
+        """Why it began: rxreq, restart, fetch, pass, bgfetch, esi."""
+        return self.first("Begin").split()[2]
+
+    @property
+    def calls(self) -> list[str]:
+        """The subroutines of the VCL that ran, such as RECV, HASH, HIT, DELIVER."""
+        return self.all("VCL_call")
+
+    @property
+    def began(self) -> float:
+        """Seconds since 1970."""
+        return float(self.first("Timestamp").split()[1])
+
+    @property
+    def ended(self) -> float:
+        """Seconds since 1970."""
+        return float(self.all("Timestamp")[-1].split()[1])
+
+    def until(self, event: str) -> float | None:
+        """Seconds from its beginning to an event such as Beresp or Resp; None: there was none."""
+        for value in self.all("Timestamp"):
+            if value.startswith(f"{event}: "):
+                return float(value.split()[2])
+        return None
+
+
+@dataclass
+class Request:
+    """A client's request with the fetches that it caused."""
+
+    client: Transaction
+    restarts: list[Transaction] = field(default_factory=list)
+    fetches: list[Transaction] = field(default_factory=list)
+    parts: list["Request"] = field(default_factory=list)  # of a page that Varnish assembles (ESI)
+
+    @property
+    def last(self) -> Transaction:
+        """The transaction that was answered."""
+        return (self.restarts or [self.client])[-1]
+
+    @property
+    def method(self) -> str:
+        """As the client sent it."""
+        return self.client.first("ReqMethod")
+
+    @property
+    def url(self) -> str:
+        """As the client sent it."""
+        return self.client.first("ReqURL")
+
+    @property
+    def path(self) -> str:
+        """The URL without its query."""
+        return self.url.partition("?")[0]
+
+    @property
+    def host(self) -> str:
+        """In lower case, without a port."""
+        return self.header("Host").lower().partition(":")[0]
+
+    def header(self, name: str) -> str:
+        """A request header as it arrived, or an empty text."""
+        return self.client.header(name)
+
+    @property
+    def began(self) -> float:
+        """Seconds since 1970."""
+        return self.client.began
+
+    @property
+    def answered(self) -> float:
+        """When the response was ready to be sent, in seconds since 1970.
+
+        Not when it had been sent (Resp): Varnish may write that down after the client's next request.
+        """
+        ready = [value for value in self.last.all("Timestamp") if not value.startswith("Resp:")]
+        return float(ready[-1].split()[1])
+
+    @property
+    def ended(self) -> float:
+        """When the response was sent, in seconds since 1970."""
+        return self.last.ended
+
+    @property
+    def waited(self) -> bool:
+        """Whether it waited for what another request was fetching."""
+        return any(value.startswith("Waitinglist:") for value in self.last.all("Timestamp"))
+
+    @property
+    def vcl(self) -> str:
+        """The name of the VCL that was in use when it came."""
+        return self.client.first("VCL_use").split()[0]
+
+    @property
+    def status(self) -> int:
+        """The status that Varnish sent, the last of several."""
+        return int((self.last.all("RespStatus") or ["0"])[-1])
+
+    @property
+    def body_sent(self) -> int:
+        """Bytes of the response's body."""
+        return int((self.last.first("ReqAcct") or "0 0 0 0 0 0").split()[4])
+
+    @property
+    def id(self) -> str:
+        """X-Request-Id, which finds the request in every log."""
+        return self.header("X-Request-Id")
+
+    @property
+    def connection(self) -> str:
+        """The number of the connection over which it came."""
+        return self.client.first("Begin").split()[1]
+
+    @property
+    def remaining(self) -> float:
+        """Seconds for which the copy that answered was still fresh, below zero for a stale one.
+
+        IndexError: no copy answered.
+        """
+        return float(self.last.first("Hit").split()[1])
+
+    @property
+    def stored(self) -> list[str]:
+        """The last TTL record of what was fetched; an empty list: nothing fetched, or not stored."""
+        found = [value.split() for fetch in self.fetches[-1:] for value in fetch.all("TTL")]
+        return found[-1] if found and found[-1][-1] == "cacheable" else []
+
+    @property
+    def lifetime(self) -> int:
+        """Seconds for which what was fetched is kept, after all rules. 0: nothing fetched, or not stored."""
+        return int(self.stored[1]) if self.stored else 0
+
+    @property
+    def grace(self) -> int:
+        """Seconds for which it may be served as a stale copy after its lifetime. 0: not at all."""
+        return int(self.stored[2]) if self.stored else 0
+
+    @property
+    def outcome(self) -> str:
+        """hit, stale, miss, hit-for-miss, pass, pipe, error or synth, from the steps of the VCL that ran."""
+        last = self.last
+        if "SYNTH" in last.calls:
+            return "error" if self.fetches else "synth"
+        if "HIT" in last.calls:
+            return "stale" if self.remaining < 0 else "hit"
+        if "MISS" in last.calls:
+            return "hit-for-miss" if last.all("HitMiss") else "miss"
+        return next(step.lower() for step in ("PASS", "PIPE", "RECV") if step in last.calls)
+
+    @property
+    def object(self) -> int:
+        """The number of the cached object that answered: that of the fetch that stored it. 0: none did."""
+        if hit := self.last.first("Hit"):
+            return int(hit.split()[0])
+        return self.fetches[-1].xid if self.fetches else 0
+
+
+def requests(log: Iterable[str]) -> Iterator[Request]:
+    """The requests in what `varnishlog -g request` printed.
+
+    The number of stars or hyphens in front of a line is its depth: below a request come its fetches, its
+    second attempt, and with ESI the parts of its page.
+    """
+    inside: list[Request] = []  # the request, the part of it that the log tells about, a part of that
+    transaction: Transaction | None = None
+    for line in log:
+        if found := HEAD.match(line):
+            transaction = Transaction(found[2], int(found[3]))
+            depth = len(found[1])
+            if depth == 1:
+                if inside:
+                    yield inside[0]
+                inside = [Request(transaction)] if transaction.kind == "Request" else []
+            elif inside and transaction.kind == "BeReq":
+                inside[min(depth - 1, len(inside)) - 1].fetches.append(transaction)
+            elif inside:
+                del inside[depth - 1 :]
+        elif transaction and (found := RECORD.match(line)):
+            transaction.records.append((found[1], found[2]))
+            below = inside and transaction.kind == "Request" and transaction is not inside[0].client
+            if found[1] == "Begin" and below:
+                if transaction.reason == "restart":
+                    inside[-1].restarts.append(transaction)
+                else:
+                    inside[-1].parts.append(Request(transaction))
+                    inside.append(inside[-1].parts[-1])
+    if inside:
+        yield inside[0]

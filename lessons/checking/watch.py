@@ -1,0 +1,179 @@
+"""`make watch`: a line for each request of the running stack as it happens, until Ctrl-C. Run by bin/watch.
+
+nginx's log has every request, Varnish's log the reasons; X-Request-Id joins the two. Each worker of nginx
+writes its part of the log once a second, so a line is held back until those of the others must have come.
+"""
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from .explaining import Explained, explain
+from .serverlogs import Line, classic_lines, nginx_lines
+from .stack import REPO
+from .varnishlog import Request, requests
+
+HELD = 1.4  # seconds from the end of a request until its line is printed
+PATIENCE = 4.0  # seconds, if Varnish has not yet said how it ended: it logs a request after its fetches
+PAUSE = 0.2  # seconds between two looks at what is due
+KEPT = 2000  # requests of Varnish's that nginx has not logged yet; some never are
+TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,Hit,HitMiss,ExpBan,TTL,FetchError,RespStatus"
+COLUMNS = "{:<8} {:<13} {:>9} {:>9}  {}"
+HEADS = COLUMNS.format(
+    "SERVER", "HOW", "TOTAL", "BACKEND", "REQUEST"
+)  # printed when Varnish's log is being read
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which requests are shown: those to a host, with a word in the URL; an empty text stands for all."""
+
+    host: str = ""
+    word: str = ""
+
+    def has(self, line: Line) -> bool:
+        """Whether it is one of them."""
+        return self.host in ("", line.host) and self.word in line.url
+
+
+class Joiner:
+    """Joins the lines of both logs; what it returns is in the order in which the requests ended."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._group: list[str] = []
+        self._seen: OrderedDict[str, Request] = OrderedDict()
+        self._held: list[tuple[float, Line]] = []  # with the time of their arrival
+
+    def varnish(self, text: str) -> None:
+        """Take a line of varnishlog; an empty one ends what it says about a request."""
+        if text:
+            self._group.append(text)
+            return
+        for request in requests(self._group):
+            if request.id:
+                self._seen[request.id] = request
+        self._group.clear()
+        while len(self._seen) > KEPT:
+            self._seen.popitem(last=False)
+
+    def nginx(self, text: str, now: float) -> None:
+        """Take a line of nginx's log."""
+        for line in (*nginx_lines([text]), *classic_lines([text])):
+            if self._wanted.has(line):
+                self._held.append((now, line))
+
+    def due(self, now: float) -> Iterator[str]:
+        """The lines that can be printed now."""
+        self._held.sort(key=self._ended)
+        waiting = []
+        for held in self._held:
+            line, age = held[1], now - self._ended(held)
+            complete = line.id in self._seen or not of_varnish(line)
+            if age > PATIENCE or (age > HELD and complete):
+                yield shown(line, explain(line, self._seen.pop(line.id, None)))
+            else:
+                waiting.append(held)
+        self._held = waiting
+
+    def _ended(self, held: tuple[float, Line]) -> float:
+        """When a request ended, as well as is known."""
+        arrived, line = held
+        seen = self._seen.get(line.id)
+        return line.ended or (seen.ended if seen else arrived)
+
+
+def of_varnish(line: Line) -> bool:
+    """Whether Varnish must have logged it, too."""
+    return line.host == "classic.localhost" or (
+        line.cache.startswith("varnish") and not line.cache.endswith("nginx; hit")
+    )
+
+
+def shown(line: Line, explained: Explained) -> str:
+    """One request as a line of text."""
+    request = f"{line.status} {line.host} {line.method} {line.url}"
+    if explained.why:
+        request += f"  ({explained.why})"
+    times = (explained.total, explained.backend)
+    return COLUMNS.format(explained.server, explained.way, *map(milliseconds, times), request)
+
+
+def milliseconds(seconds: float | None) -> str:
+    """A time for the table, empty for None."""
+    return "" if seconds is None else f"{seconds * 1000:.0f} ms"
+
+
+def follow(*arguments: str) -> "subprocess.Popen[str]":
+    """Start a tool. It ends when its standard input closes, even if this process is killed."""
+    return subprocess.Popen(
+        ["bin/inside", *arguments],
+        cwd=REPO,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,  # Ctrl-C is for this process, which ends the tool and all that it has started
+    )
+
+
+def watch(wanted: Wanted) -> int:
+    """Print until Ctrl-C, or until one of the logs ends; return the exit code."""
+    lines: queue.Queue[tuple[str, str | None]] = queue.Queue(maxsize=10_000)
+    joiner, begun = Joiner(wanted), False
+
+    def read(name: str, output: IO[str]) -> None:
+        for text in output:
+            lines.put((name, text.rstrip("\n")))
+        lines.put((name, None))
+
+    tools = {
+        "varnish": follow("follow-varnishlog", "-g", "request", "-i", TAGS),
+        "nginx": follow("follow", "nginx"),
+    }
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        for name, tool in tools.items():
+            assert tool.stdout
+            threading.Thread(target=read, args=(name, tool.stdout), daemon=True).start()
+        while True:
+            looked = time.time()
+            while (left := looked + PAUSE - time.time()) > 0:
+                try:
+                    name, text = lines.get(timeout=left)
+                except queue.Empty:
+                    break
+                if text is None:
+                    print(f"The log of {name} has ended: has the service been stopped?", file=sys.stderr)
+                    return 1
+                if name == "nginx":
+                    joiner.nginx(text, time.time())
+                elif begun:
+                    joiner.varnish(text)
+                else:
+                    begun = True
+                    print(HEADS, flush=True)
+            for row in joiner.due(time.time()) if begun else ():
+                print(row, flush=True)
+    finally:
+        for tool in tools.values():
+            os.killpg(tool.pid, signal.SIGTERM)
+            tool.wait()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(watch(Wanted(os.environ.get("HOST", ""), os.environ.get("WORD", ""))))
+    except KeyboardInterrupt:
+        sys.exit(0)
+    except BrokenPipeError:  # `make watch | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,188 @@
+"""The class that this checkout has opened: what is the same for all copies, and the passwords of each.
+
+It is kept in .run/class/class.json, from which the handout is made, so that later commands need no settings.
+"""
+
+import csv
+import io
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network
+from pathlib import Path
+
+from classroom.plan import Copy, Plan, PlanError, parse_cpus, parse_ports, parse_subnets
+
+LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that looks like another on paper
+LOCUST_USER = "locust"
+HEALTH_INTERVAL = "15s"  # docs/teaching-class.md has the figures
+# Settings that the copies take over from the teacher's.
+PASSED_ON = (
+    *("BIND_ADDR", "SERVER_NAMES", "VARNISH_STORAGE"),
+    *("NGINX_IMAGE", "VARNISH_IMAGE", "PYTHON_IMAGE", "LOCUST_IMAGE"),
+)
+SETTINGS = ("CLASS_PORTS", "CLASS_SUBNETS", "CLASS_CPUS")
+HANDOUT = (
+    "number",
+    "folder",
+    "stack",
+    "https",
+    "admin password",
+    "load test",
+    "load test password",
+    "chat port",
+)
+
+
+def new_password() -> str:
+    """Ten characters that can be read off paper: 50 bits."""
+    return "".join(secrets.choice(LETTERS) for _ in range(10))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is kept about one copy."""
+
+    admin: str = field(default_factory=new_password)  # the password for the stack's own pages
+    locust: str = field(default_factory=new_password)  # the password for Locust's page
+    checks: str = ""  # a checksum of what judges the learner, as it was handed out
+
+
+@dataclass
+class Register:
+    """The class in a folder."""
+
+    folder: Path
+    plan: Plan
+    settings: dict[str, str]  # of every copy
+    entries: dict[int, Entry] = field(default_factory=dict)  # by the copy's number
+
+    @classmethod
+    def new(cls, folder: Path, project: str, environment: Mapping[str, str]) -> "Register":
+        """An empty one, with the teacher's settings. PlanError: one of these is wrong."""
+        plan = Plan(project)
+        if text := environment.get("CLASS_PORTS"):
+            plan = Plan(project, parse_ports(text))
+        plan = Plan(
+            project,
+            plan.ports,
+            parse_subnets(environment.get("CLASS_SUBNETS") or str(plan.subnets)),
+            parse_cpus(environment.get("CLASS_CPUS") or str(plan.cpus)),
+        )
+        settings = {
+            "HEALTH_INTERVAL": environment.get("CLASS_HEALTH_INTERVAL") or HEALTH_INTERVAL,
+            "UPSTAGE_FESTIVAL": "off",  # 20 MB of media in each copy
+        }
+        settings |= {name: environment[name] for name in PASSED_ON if environment.get(name)}
+        return cls(folder, plan, settings)
+
+    @classmethod
+    def load(cls, folder: Path, environment: Mapping[str, str]) -> "Register | None":
+        """The class in a folder; None: there is none. PlanError: a setting differs now."""
+        file = folder / "class.json"
+        if not file.exists():
+            return None
+        kept = json.loads(file.read_text())
+        for name in SETTINGS:
+            if (wanted := environment.get(name)) and wanted != kept[name]:
+                raise PlanError(
+                    f"This class was opened with {name}={kept[name]}. Close it first: make class-down"
+                )
+        plan = Plan(
+            kept["project"],
+            int(kept["CLASS_PORTS"]),
+            IPv4Network(kept["CLASS_SUBNETS"]),
+            float(kept["CLASS_CPUS"]),
+        )
+        entries = {int(number): Entry(**entry) for number, entry in kept["copies"].items()}
+        return cls(folder, plan, kept["settings"], entries)
+
+    def save(self) -> None:
+        """Write the register and the handout, readable for this user only."""
+        kept = {
+            "project": self.plan.project,
+            "CLASS_PORTS": str(self.plan.ports),
+            "CLASS_SUBNETS": str(self.plan.subnets),
+            "CLASS_CPUS": str(self.plan.cpus),
+            "settings": self.settings,
+            "copies": {number: vars(entry) for number, entry in sorted(self.entries.items())},
+        }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_private(self.folder / "class.json", json.dumps(kept, indent=1) + "\n")
+        write_private(self.folder / "handout.csv", self.handout_csv())
+        write_private(self.folder / "handout.md", self.handout_markdown())
+
+    @property
+    def copies(self) -> list[Copy]:
+        """All that are open."""
+        return [self.plan.copy(number) for number in sorted(self.entries)]
+
+    def folder_of(self, copy: Copy) -> Path:
+        """Its checkout."""
+        return self.folder / copy.name
+
+    @property
+    def host(self) -> str:
+        """The name under which learners reach the copies."""
+        names = self.settings.get("SERVER_NAMES", "").split()
+        return names[0] if names else "localhost"
+
+    def environment_of(self, copy: Copy) -> dict[str, str]:
+        """The settings in its .env."""
+        entry = self.entries[copy.number]
+        return {
+            "COMPOSE_PROJECT_NAME": copy.project,
+            **copy.port_settings,
+            "UPSTAGE_ADMIN_PASSWORD": entry.admin,
+            "LOCUST_WEB_USERNAME": LOCUST_USER,
+            "LOCUST_WEB_PASSWORD": entry.locust,
+            **self.settings,
+        }
+
+    def rows(self) -> list[dict[str, str]]:
+        """The handout: a row for each copy."""
+        return [
+            dict(
+                zip(
+                    HANDOUT,
+                    (
+                        copy.name,
+                        str(self.folder_of(copy)),
+                        f"http://{self.host}:{copy.port('HTTP_PORT')}/",
+                        f"https://{self.host}:{copy.port('HTTPS_PORT')}/",
+                        self.entries[copy.number].admin,
+                        f"http://{self.host}:{copy.port('LOCUST_PORT')}/",
+                        self.entries[copy.number].locust,
+                        str(copy.port("SWF_PORT")),
+                    ),
+                    strict=True,
+                )
+            )
+            for copy in self.copies
+        ]
+
+    def handout_csv(self) -> str:
+        """The handout for a spreadsheet or a mail merge."""
+        text = io.StringIO()
+        table = csv.DictWriter(text, HANDOUT, lineterminator="\n")
+        table.writeheader()
+        table.writerows(self.rows())
+        return text.getvalue()
+
+    def handout_markdown(self) -> str:
+        """The handout to print."""
+        lines = ["| " + " | ".join(HANDOUT) + " |", "|" + "---|" * len(HANDOUT)]
+        lines += ["| " + " | ".join(row.values()) + " |" for row in self.rows()]
+        users = f"The names that belong to the passwords: `admin`, and for the load test `{LOCUST_USER}`."
+        return "\n".join([*lines, "", users, ""])
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read, atomically."""
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    new.replace(path)

@@ -1,0 +1,32 @@
+"""A pupil with a checkout and a running stack, for all lessons.
+
+Several pupils can work side by side, each in a process and on a stack of their own: `-n 3 --dist loadfile`.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from school import Pupil, school
+
+HERE = Path(__file__).parent
+QUICK = "test_lesson_01.py::test_the_model_pupil_is_done"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`make test` has one pupil for one lesson, `make test-all` the rest."""
+    for item in items:
+        if HERE in item.path.parents and not item.nodeid.endswith(QUICK):
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session")
+def pupil(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pupil]:
+    """Removed with its stack after the last lesson."""
+    if os.environ.get("ENGINE") == "no":
+        pytest.skip("no container engine can run here (make test said why)")
+    with school(tmp_path_factory.mktemp("school", numbered=False), "containers") as pupil:
+        yield pupil

@@ -1,0 +1,140 @@
+"""A pupil, who works at a lesson in a checkout and on a stack of their own, as the lesson's page says."""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import requests
+
+from stack import PROJECT, REPO, Stack
+
+
+class Pupil:
+    """Types commands, edits files, and sends requests as curl would. `word` is that of the attempt."""
+
+    def __init__(self, folder: Path, mode: str) -> None:
+        project = f"{PROJECT}-lessons{os.environ.get('PYTEST_XDIST_WORKER', '')}"
+        self.stack = Stack(mode, project, settings={"HEALTH_INTERVAL": "1s"}, folder=folder)
+        self.folder = folder
+        self.word = ""
+        self.lesson = 0
+        self.edited = False
+
+    def begin(self, lesson: int) -> None:
+        """Start a lesson with the shipped configuration."""
+        if self.edited:
+            self.restore()
+        printed = self.stack.make("lesson", f"LESSON={lesson}")
+        self.lesson, self.word = lesson, re.findall(r"word of this attempt is (\w+)", printed)[0]
+
+    def check(self, answer: str = "") -> tuple[int, str]:
+        """The exit code of `make check`'s program, and what it says."""
+        settings = [f"LESSON={self.lesson}", *([f"ANSWER={answer}"] if answer else [])]
+        done = subprocess.run(
+            ["bin/lesson", "check", str(self.lesson)],
+            cwd=self.folder,
+            env={**self.stack.environment, **dict(setting.split("=", 1) for setting in settings)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        return done.returncode, done.stdout
+
+    def right(self) -> None:
+        """Everything is done; only the question is left."""
+        code, said = self.check()
+        assert (code, said[:26]) == (1, "What you did is right. One"), said
+
+    def refused(self, sentence: str, code: int = 1) -> None:
+        """The check says this, and that it is not done."""
+        found, said = self.check()
+        assert found == code, said
+        assert re.search(sentence, said), said
+
+    def get(
+        self, path: str, host: str = "localhost", method: str = "GET", **headers: str
+    ) -> requests.Response:
+        """One request; WORD in the path is the attempt's, `if_none_match="x"` becomes If-None-Match: x."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.stack.get(path.replace("WORD", self.word), host, method, named)
+
+    def herd(
+        self, path: str, number: int = 40, host: str = "localhost", method: str = "GET", **headers: str
+    ) -> None:
+        """That many requests at once."""
+        with ThreadPoolExecutor(number) as pool:
+            list(pool.map(lambda _: self.get(path, host, method, **headers), range(number)))
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        """Replace a text that the file must have."""
+        path = self.folder / file
+        text = path.read_text()
+        assert old in text, f"{file} has no {old!r}"
+        path.write_text(text.replace(old, new))
+        self.edited = True
+
+    def append(self, file: str, text: str) -> None:
+        """Add to the end of a file."""
+        with (self.folder / file).open("a") as end:
+            end.write(text)
+        self.edited = True
+
+    def reload(self) -> None:
+        """`make reload`."""
+        self.stack.make("reload")
+
+    def restore(self) -> None:
+        """Bring the shipped configuration back, and load it."""
+        self.stack.make("lesson", "RESET=1")
+        self.edited = False
+
+    def inside(self, *command: str) -> None:
+        """Run one of the stack's tools where its service runs."""
+        subprocess.run(["bin/inside", *command], cwd=self.folder, env=self.stack.environment, check=True)
+
+    def restart(self, service: str) -> None:
+        """Restart a service; wait until every site answers."""
+        self.stack.control("restart", service)
+        self.stack.wait_until_ready()
+
+    def wait(self, seconds: float) -> None:
+        """Look at something else for a while."""
+        time.sleep(seconds)
+
+
+@contextmanager
+def school(folder: Path, mode: str) -> Iterator[Pupil]:
+    """A pupil with a running stack, which is removed afterwards."""
+    folder.chmod(0o755)  # nginx's and Varnish's users read it
+    copy_checkout(folder)
+    pupil = Pupil(folder, mode)
+    pupil.stack.make("clean")
+    try:
+        pupil.stack.make("up")
+        yield pupil
+    finally:
+        pupil.stack.make("clean")
+
+
+def copy_checkout(folder: Path) -> None:
+    """Copy the project's files as they are now into a Git checkout, where they count as shipped."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=REPO,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (REPO / name).exists():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(REPO / name, folder / name)
+    identity = ("-c", "user.name=test", "-c", "user.email=test@example.org")
+    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "as shipped"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)

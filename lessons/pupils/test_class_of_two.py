@@ -1,0 +1,163 @@
+"""A class of two on this machine, from opening to closing, and what an interrupted opening leaves behind."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from school import copy_checkout
+from stack import PROJECT
+from support.wait import wait_until
+
+CLASS = f"{PROJECT}-two"
+SETTINGS = {
+    "COMPOSE_PROJECT_NAME": CLASS,
+    "CLASS_PORTS": "41000",
+    "CLASS_SUBNETS": "10.212.64.0/20",  # beside a class that is open on this machine
+    "CLASS_HEALTH_INTERVAL": "1s",
+}
+
+
+def run(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """bin/class as `make` calls it."""
+    return subprocess.run(
+        ["bin/class", *arguments],
+        cwd=folder,
+        env={**os.environ, **SETTINGS, **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def left_over() -> list[str]:
+    """Containers, networks, volumes and images of the class's copies."""
+    found = []
+    for kind, line in (("ps --all", "{{.Names}}"), ("network ls", "{{.Name}}"), ("volume ls", "{{.Name}}")):
+        found += docker(*kind.split(), "--format", line).split()
+    found += docker("image", "ls", "--format", "{{.Repository}}").split()
+    return [name for name in found if name.startswith(f"{CLASS}-class-")]
+
+
+def docker(*arguments: str) -> str:
+    return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def started(number: int) -> str:
+    """When a copy's Varnish was started."""
+    return docker("inspect", "-f", "{{.State.StartedAt}}", f"{CLASS}-class-{number:02}-varnish-1")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Iterator[Path]:
+    """A teacher's checkout; its class is closed afterwards."""
+    if os.environ.get("ENGINE") == "no":
+        pytest.skip("no container engine can run here (make test said why)")
+    tmp_path.chmod(0o755)
+    copy_checkout(tmp_path)
+    yield tmp_path
+    run(tmp_path, "down")
+
+
+def test_two_copies_are_opened_used_reset_and_closed(checkout: Path) -> None:
+    opened = run(checkout, "open", "2")
+    assert opened.returncode == 0, opened.stdout + opened.stderr
+    folder = checkout / ".run" / "class"
+    handout = list(csv.DictReader((folder / "handout.csv").read_text().splitlines()))
+    assert [row["stack"] for row in handout] == ["http://localhost:41180/", "http://localhost:41280/"]
+    for row, other in zip(handout, reversed(handout), strict=True):
+        assert signs_in(row["stack"], row["admin password"])
+        assert not signs_in(row["stack"], other["admin password"])
+    subnets = docker(
+        "network", "inspect", "-f", "{{(index .IPAM.Config 0).Subnet}}", f"{CLASS}-class-02_back"
+    )
+    assert subnets.strip() == "10.212.65.64/27"
+    for service in ("nginx", "varnish", "backend", "policyd", "locust"):
+        limit = docker("inspect", "-f", "{{.HostConfig.NanoCpus}}", f"{CLASS}-class-02-{service}-1")
+        assert int(limit) == 500_000_000, service
+
+    lessons = folder / "02" / ".run" / f"{CLASS}-class-02" / "lessons"
+    lessons.mkdir()
+    (lessons / "01.json").write_text(json.dumps({"began": 5, "done": 9, "answers": 1}))
+    (folder / "02" / "varnish" / "media.vcl").write_text("mine")
+    (folder / "02" / "compose.yaml").write_text("broken")
+    (folder / "02" / "lessons" / "checking" / "judging.py").write_text("easier")
+    first, second = json.loads(run(checkout, "status", JSON="1").stdout)
+    assert (first["health"], first["done"], first["note"]) == ("healthy", [], "")
+    assert (second["health"], second["done"]) == ("healthy", [1])
+    assert "changed what checks" in second["note"]
+    assert 50 < second["memory"] < 400
+
+    before = started(1), started(2)
+    reset = run(checkout, "reset", "2")
+    assert reset.returncode == 0, reset.stdout + reset.stderr
+    assert started(1) == before[0]
+    assert started(2) != before[1]
+    assert signs_in(handout[1]["stack"], handout[1]["admin password"])
+    assert (folder / "02.before" / "varnish" / "media.vcl").read_text() == "mine"
+    second = json.loads(run(checkout, "status", JSON="1").stdout)[1]
+    assert (second["health"], second["done"], second["note"]) == ("healthy", [], "")
+
+    closed = run(checkout, "down")
+    assert closed.returncode == 0, closed.stderr
+    assert left_over() == []
+    assert not folder.exists()
+    assert json.loads((checkout / ".run" / "class.before" / "results.json").read_text())[0]["number"] == 1
+
+
+def signs_in(stack: str, password: str) -> bool:
+    """Whether the admin's password opens the copy's own pages."""
+    form = {"username": "admin", "password": password}
+    return (
+        requests.post(f"{stack}admin/login", data=form, allow_redirects=False, timeout=20).status_code < 400
+    )
+
+
+def test_an_interrupted_opening_leaves_nothing(checkout: Path) -> None:
+    opening = subprocess.Popen(
+        ["bin/class", "open", "2"],
+        cwd=checkout,
+        env={**os.environ, **SETTINGS},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        wait_until(
+            lambda: any(re.search(r"-varnish-\d", name) for name in left_over()), within=200, every=0.5
+        )
+    finally:
+        opening.send_signal(signal.SIGINT)
+        opening.send_signal(signal.SIGINT)  # an impatient second one
+        printed, _ = opening.communicate(timeout=120)
+    assert opening.returncode == 130, printed
+    assert left_over() == []
+    assert not (checkout / ".run" / "class").exists()
+
+
+def test_a_failed_opening_says_why_and_leaves_nothing(checkout: Path) -> None:
+    failed = run(checkout, "open", "2", CLASS_HEALTH_INTERVAL="often")
+    assert failed.returncode == 1
+    assert re.search(r"Copy \d does not start", failed.stderr)
+    assert "often" in failed.stderr
+    assert left_over() == []
+    assert not (checkout / ".run" / "class").exists()
+
+
+def test_a_taken_port_is_named_before_anything_is_opened(checkout: Path) -> None:
+    taken = subprocess.Popen(["python3", "-m", "http.server", "41280", "--bind", "127.0.0.1"])
+    try:
+        wait_until(lambda: requests.get("http://127.0.0.1:41280", timeout=5).ok, within=20)
+        failed = run(checkout, "open", "2")
+    finally:
+        taken.terminate()
+    assert failed.returncode == 1
+    assert "Port 41280 of copy 2 is taken" in failed.stderr
+    assert not (checkout / ".run" / "class").exists()

@@ -1,0 +1,128 @@
+"""Lesson 1: hit, miss and pass."""
+
+import re
+
+import pytest
+
+from school import Pupil
+
+
+@pytest.fixture(autouse=True)
+def begin(pupil: Pupil) -> None:
+    pupil.begin(1)
+
+
+def do(pupil: Pupil) -> None:
+    """What the page says."""
+    for path in ("/media/fox.svg?WORD", "/admin/id?WORD", "/slow?WORD"):
+        for _ in range(2):
+            pupil.get(path, method="GET" if path.startswith("/slow") else "HEAD")
+
+
+def test_the_model_pupil_is_done(pupil: Pupil) -> None:
+    do(pupil)
+    pupil.right()
+
+
+def test_step_by_step(pupil: Pupil) -> None:
+    """Each step that is missing is named."""
+    pupil.refused("You have not requested http://localhost/media/fox.svg")
+    pupil.get("/media/fox.svg?WORD", "nginx.localhost")
+    pupil.wait(1.5)  # nginx writes its log once a second
+    pupil.refused("You asked nginx.localhost")
+    pupil.get("/media/fox.svg?WORD")
+    pupil.refused("One request was a miss")
+    pupil.get("/media/fox.svg?WORD-2")
+    pupil.refused("Different URLs are different objects")
+    pupil.get("/media/fox.svg?WORD")
+    pupil.refused("Request http://localhost/admin/id")
+    pupil.get("/admin/id?WORD")
+    pupil.refused("once more: how do you know")
+    pupil.get("/admin/id?WORD")
+    pupil.refused("Request /slow?")
+    pupil.get("/slow?WORD")
+    pupil.refused("Request /slow?")
+    pupil.get("/slow?WORD")
+    pupil.right()
+
+
+def test_another_host(pupil: Pupil) -> None:
+    for _ in range(2):
+        pupil.get("/media/fox.svg?WORD", "classic.localhost", "HEAD")
+    pupil.wait(1.5)
+    pupil.refused("You asked classic.localhost")
+
+
+def test_the_copy_of_somebody_else(pupil: Pupil) -> None:
+    """A hit of an object that was purged and stored again, or that another URL stored, proves nothing."""
+    pupil.get("/media/fox.svg?WORD")
+    pupil.stack.make("purge", "URL=/media/fox.svg")
+    pupil.get("/media/fox.svg?WORD")
+    pupil.get("/media/fox.svg?WORD")
+    pupil.refused("The backend was asked 2 times for 1 URL")
+
+
+def test_stored_by_a_check(pupil: Pupil) -> None:
+    """Whoever calls himself a check gets no credit for the miss."""
+    pupil.get("/media/fox.svg?WORD", user_agent="make check")
+    pupil.get("/media/fox.svg?WORD")
+    pupil.refused("A hit of a copy that your first request stored is still missing")
+
+
+def test_without_the_backend(pupil: Pupil) -> None:
+    for _ in range(2):
+        pupil.get("/media/fox.svg?WORD")
+    pupil.stack.compose("pause", "backend")
+    try:
+        for _ in range(2):
+            pupil.get("/admin/id?WORD")
+    finally:
+        pupil.stack.compose("unpause", "backend")
+        pupil.stack.wait_until_ready()
+    pupil.refused("The backend must have been asked for each /admin/id")
+
+
+def test_the_word_of_another_attempt(pupil: Pupil) -> None:
+    word, pupil.word = pupil.word, "k00000000"
+    do(pupil)
+    pupil.word = word
+    pupil.refused("The word belongs to the URL")
+
+
+def test_an_edited_header(pupil: Pupil) -> None:
+    """Cache-Status pretends a hit; the check does not read it, and wants the shipped file."""
+    pupil.edit("varnish/report.vcl", '"varnish; fwd=uri-miss"', '"varnish; hit"')
+    pupil.reload()
+    do(pupil)
+    pupil.refused(r"varnish/report\.vcl is not as the project ships it")
+
+
+def test_a_restart_takes_the_evidence_away(pupil: Pupil) -> None:
+    do(pupil)
+    pupil.restart("varnish")
+    pupil.refused("varnish was started again", code=2)
+
+
+def test_the_question(pupil: Pupil) -> None:
+    """A wrong answer is explained and leaves the lesson open; the right one closes it."""
+    do(pupil)
+    _, asked = pupil.check()
+    code, said = pupil.check(letter(asked, "43192: "))
+    assert (code, "No: ttl is what is left" in said) == (1, True), said
+    code, said = pupil.check(letter(said, "43199: "))  # the choices are in another order now
+    assert (code, "Lesson 1 is done" in said) == (0, True), said
+    assert "done" in pupil.stack.make("lessons")
+    code, _ = pupil.check("e")
+    assert code == 0  # done stays done
+
+
+def letter(said: str, choice: str) -> str:
+    """That of the choice that begins so."""
+    found: list[str] = re.findall(rf"^  ([a-d])\) {choice}", said, re.M)
+    return found[-1]
+
+
+def test_a_letter_that_is_no_answer(pupil: Pupil) -> None:
+    do(pupil)
+    code, said = pupil.check("e")
+    assert (code, "it can be a, b, c or d" in said) == (2, True)

@@ -1,0 +1,67 @@
+"""Lesson 5: three herds."""
+
+import pytest
+
+from school import Pupil
+
+CLASSIC = "classic.localhost"
+
+
+@pytest.fixture(autouse=True)
+def begin(pupil: Pupil) -> None:
+    pupil.begin(5)
+
+
+def one_by_one(pupil: Pupil, path: str, method: str = "GET") -> None:
+    """Forty requests, each after the response to the last."""
+    for _ in range(40):
+        pupil.get(path, CLASSIC, method)
+
+
+def test_the_model_pupil_is_done(pupil: Pupil) -> None:
+    for path in ("/slow?WORD", "/media/WORD.png", "/admin/id?WORD"):
+        pupil.herd(path, host=CLASSIC)
+    pupil.right()
+
+
+def test_step_by_step(pupil: Pupil) -> None:
+    """Each herd that is missing or none is named; a new word makes good for it."""
+    pupil.refused("Varnish has seen no request for /slow")
+    pupil.herd("/slow?WORD")
+    pupil.refused("The requests for /slow went to another host")
+    pupil.get("/slow?WORD", CLASSIC)
+    pupil.refused(r"Varnish has seen 1 requests for /slow\?\w+ on classic.localhost, not forty")
+    pupil.wait(0.6)
+    pupil.herd("/slow?WORD", host=CLASSIC)
+    pupil.refused("was there before the herd came")
+    one_by_one(pupil, "/slow?WORD-2")
+    pupil.refused(r"No crowd has waited for the copy of /slow\?\w+-2: the requests came one after the other")
+    pupil.herd("/slow?WORD-3", host=CLASSIC)
+    pupil.refused("Varnish has seen no request for /media/")
+    pupil.herd("/media/fox.svg?WORD", host=CLASSIC)
+    pupil.refused("a 404, is not stored")
+    one_by_one(pupil, "/media/WORD.png")
+    pupil.refused(r"The requests for /media/\w+\.png came one after the other")
+    pupil.herd("/media/WORD-2.png", host=CLASSIC)
+    pupil.refused("Varnish has seen no request for /admin/id")
+    one_by_one(pupil, "/admin/id?WORD")
+    pupil.refused(r"The requests for /admin/id\?\w+ came one after the other")
+
+
+def test_a_host_without_a_cache(pupil: Pupil) -> None:
+    pupil.herd("/slow?WORD", host="nginx.localhost")
+    pupil.wait(1.5)  # nginx writes its log once a second
+    pupil.refused("The requests for /slow went to another host")
+
+
+def test_nobody_waits(pupil: Pupil) -> None:
+    """A crowd of passes is no crowd in front of one fetch."""
+    pupil.herd("/slow?WORD", host=CLASSIC, cookie="who=me")
+    pupil.refused("The backend has 40 requests for /slow")
+
+
+def test_the_backend_was_not_asked(pupil: Pupil) -> None:
+    pupil.herd("/slow?WORD", host=CLASSIC)
+    pupil.herd("/media/WORD.png", host=CLASSIC)
+    pupil.herd("/admin/id?WORD", host=CLASSIC, method="PURGE")
+    pupil.refused("/admin/id is never cached")

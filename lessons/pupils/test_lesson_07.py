@@ -1,0 +1,78 @@
+"""Lesson 7: an old copy for three seconds, not ten."""
+
+import pytest
+
+from school import Pupil
+
+FILE = "varnish/stale.vcl"
+PAGE = "/stages/demo?WORD"
+
+
+@pytest.fixture(autouse=True)
+def begin(pupil: Pupil) -> None:
+    pupil.begin(7)
+
+
+def watch(pupil: Pupil, seconds: float) -> None:
+    """What the page's loop does."""
+    for _ in range(round(seconds / 0.7)):
+        pupil.get(PAGE, method="HEAD")
+        pupil.wait(0.7)
+
+
+def change(pupil: Pupil, old: str, new: str) -> None:
+    """Watch until a copy is stale, edit, reload."""
+    watch(pupil, 2.8)
+    pupil.edit(FILE, old, new)
+    pupil.reload()
+
+
+def test_the_model_pupil_is_done(pupil: Pupil) -> None:
+    change(pupil, "grace = 10s", "grace = 3s")
+    watch(pupil, 6.3)
+    pupil.wait(5)
+    pupil.get(PAGE, method="HEAD")
+    pupil.right()
+
+
+def test_step_by_step(pupil: Pupil) -> None:
+    """Each step that is missing is named, and each change that is another one."""
+    pupil.refused("until you have seen a stale copy")
+    pupil.get(PAGE)
+    pupil.refused("until you have seen a stale copy")
+    watch(pupil, 6.3)
+    pupil.refused("in use is the shipped one: change its 10 s to 3 s")
+    pupil.edit(FILE, "req.grace = 10s", "req.grace = 0s")
+    pupil.reload()
+    pupil.refused("Without any grace all clients wait")
+    pupil.edit(FILE, "req.grace = 0s", "req.grace = 5s")
+    pupil.reload()
+    pupil.refused(
+        r"Only the 10 s of the healthy backend should change, to 3 s. New: \['set req.grace = 5s;'\]"
+    )
+    pupil.edit(FILE, "req.grace = 5s", "req.grace = 3s")
+    pupil.reload()
+    pupil.refused("Watch the page under the new rule")
+    watch(pupil, 6.3)
+    pupil.refused("Leave the page alone for six seconds")
+    pupil.wait(12)
+    pupil.get(PAGE)
+    pupil.refused("Leave the page alone for six seconds")
+
+
+def test_the_sick_branch_too(pupil: Pupil) -> None:
+    change(pupil, "grace = 24h", "grace = 3s")
+    pupil.refused("The 24 h are for a request whose first attempt has failed")
+
+
+def test_a_longer_ttl_instead(pupil: Pupil) -> None:
+    change(pupil, "    unset beresp.http.X-Fetch-Failed;", "    set beresp.ttl = 3s;")
+    pupil.refused(r"beresp\.ttl and beresp\.grace say how long")
+
+
+def test_a_shorter_life_instead(pupil: Pupil) -> None:
+    """beresp.grace limits what a failed backend can be replaced by, too."""
+    change(pupil, "if (req.restarts > 0) {", "if (req.restarts > 0) {")
+    pupil.edit("varnish/store.vcl", "grace = 24h", "grace = 3s")
+    pupil.reload()
+    pupil.refused(r"varnish/store\.vcl is not as the project ships it")

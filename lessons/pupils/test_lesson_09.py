@@ -1,0 +1,112 @@
+"""Lesson 9: purge by path and by tag."""
+
+import pytest
+
+from school import Pupil
+
+HOSTS = ("localhost", "classic.localhost")
+FOX, DIVA = "/media/fox.svg?WORD", "/media/diva.svg?WORD"
+
+
+@pytest.fixture(autouse=True)
+def begin(pupil: Pupil) -> None:
+    pupil.begin(9)
+
+
+def look(pupil: Pupil, *pictures: str) -> None:
+    """Request the pictures on both hosts."""
+    for host in HOSTS:
+        for picture in pictures or (FOX, DIVA):
+            pupil.get(picture, host, "HEAD")
+
+
+def purge(pupil: Pupil, what: str) -> None:
+    pupil.stack.make("purge", what.replace("WORD", pupil.word))
+
+
+def test_the_model_pupil_is_done(pupil: Pupil) -> None:
+    look(pupil)
+    purge(pupil, f"URL={FOX}")
+    look(pupil)
+    pupil.get(FOX, method="PURGE")
+    purge(pupil, "TAG=medium-diva-svg")
+    look(pupil)
+    pupil.right()
+
+
+def test_step_by_step(pupil: Pupil) -> None:
+    """Each step that is missing is named; nothing that looks like it counts."""
+    pupil.refused(r"Request /media/fox\.svg\?\w+ on localhost first")
+    pupil.get(FOX)
+    pupil.refused(r"Request /media/diva\.svg\?\w+ on localhost first")
+    pupil.get(DIVA)
+    pupil.refused(r"Request /media/fox\.svg\?\w+ on classic\.localhost first")
+    purge(pupil, "URL=/media/fox.svg")
+    look(pupil)
+    pupil.refused(r"were not in the cache on classic\.localhost when you purged")
+    purge(pupil, "URL=/media/fox.svg")
+    pupil.refused("Request the fox on localhost once more")
+    pupil.get(FOX, HOSTS[0], "HEAD")
+    pupil.refused("Request the diva on localhost too")
+    pupil.get(DIVA, HOSTS[0], "HEAD")
+    pupil.refused(r"Request the fox on classic\.localhost once more")
+    look(pupil)
+    pupil.refused("Try the purge from outside, too")
+    pupil.get(FOX, method="PURGE")
+    purge(pupil, "URL=/media/diva.svg")
+    purge(pupil, "TAG=media")
+    look(pupil)
+    pupil.refused("The diva has not gone by its own tag yet")
+    purge(pupil, "TAG=medium-diva-svg")
+    pupil.refused("Request the diva on localhost once more")
+    look(pupil, DIVA)
+    pupil.right()
+
+
+def test_everything_is_gone(pupil: Pupil) -> None:
+    """A ban of everything is no purge of the fox, and spoils one that follows."""
+    look(pupil)
+    pupil.inside("varnishadm", "ban", "req.url ~ .")
+    for picture in (FOX, DIVA):
+        pupil.get(picture, "classic.localhost", "HEAD", cache_control="no-cache")
+    pupil.refused("You have not purged the fox yet")
+    purge(pupil, f"URL={FOX}")
+    pupil.inside("varnishadm", "ban", "req.url ~ .")
+    look(pupil)
+    pupil.refused("On localhost the diva went as well")
+
+
+def test_the_copy_of_somebody_else(pupil: Pupil) -> None:
+    """The first request after a purge shows that the copy has gone; another one in between hides it."""
+    look(pupil)
+    purge(pupil, f"URL={FOX}")
+    pupil.get(FOX, method="HEAD", user_agent="make check")
+    look(pupil)
+    pupil.refused("On localhost the fox was a hit after the purge")
+    purge(pupil, f"URL={FOX}")
+    look(pupil)
+    pupil.get(FOX, method="PURGE")
+    purge(pupil, "TAG=medium-diva-svg")
+    pupil.get(DIVA, method="HEAD", user_agent="make check")
+    look(pupil)
+    pupil.refused("On localhost the diva was a hit after the purge")
+
+
+def test_a_purge_that_anybody_may_send(pupil: Pupil) -> None:
+    pupil.edit("varnish/purge.vcl", 'if (local.socket == "admin")', 'if (req.method == "PURGE")')
+    pupil.reload()
+    look(pupil)
+    assert pupil.get(FOX, method="PURGE").status_code == 200
+    look(pupil)
+    pupil.refused(r"varnish/purge\.vcl is not as the project ships it")
+    pupil.restore()
+    pupil.refused("You have not purged the fox yet")
+    purge(pupil, f"URL={FOX}")
+    look(pupil)
+    pupil.refused("A purge from outside was answered with 200")
+
+
+def test_restarted_to_empty_the_cache(pupil: Pupil) -> None:
+    look(pupil)
+    pupil.restart("varnish")
+    pupil.refused("varnish was started again", code=2)

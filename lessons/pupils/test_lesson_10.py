@@ -1,0 +1,85 @@
+"""Lesson 10: compression in Varnish and in nginx."""
+
+import pytest
+
+from school import Pupil
+from support.wait import wait_until
+
+SITE = "nginx/sites/default.conf.template"
+DIVA = "/media/diva.svg?WORD"
+
+
+@pytest.fixture(autouse=True)
+def begin(pupil: Pupil) -> None:
+    pupil.begin(10)
+
+
+def request(pupil: Pupil, path: str, host: str = "localhost", *accepted: str) -> None:
+    """With each value of Accept-Encoding."""
+    for value in accepted or ("gzip", "identity"):
+        pupil.get(path, host, accept_encoding=value)
+
+
+def no_gzip_in_varnish(pupil: Pupil) -> None:
+    pupil.edit("varnish/gzip.vcl", "set beresp.do_gzip", "# set beresp.do_gzip")
+    pupil.reload()
+
+
+def gzip_in_nginx(pupil: Pupil) -> None:
+    line = "    include sites/common.conf;\n"
+    pupil.edit(SITE, line, f"{line}    include caching/compression.conf;\n")
+    pupil.reload()
+    # nginx's new workers take over a moment later.
+    wait_until(lambda: pupil.get(f"{DIVA}-2", accept_encoding="gzip").headers.get("Content-Encoding"))
+
+
+def test_the_model_pupil_is_done(pupil: Pupil) -> None:
+    request(pupil, DIVA)
+    pupil.edit("varnish/gzip.vcl", "set beresp.do_gzip", "# set beresp.do_gzip")
+    gzip_in_nginx(pupil)
+    for _ in range(3):
+        request(pupil, f"{DIVA}-2")
+    pupil.restore()
+    pupil.right()
+
+
+def test_step_by_step(pupil: Pupil) -> None:
+    """Each step that is missing is named; nothing that looks like it counts."""
+    pupil.get(DIVA, method="HEAD", accept_encoding="gzip")
+    pupil.get(DIVA, method="HEAD", accept_encoding="identity")
+    pupil.refused(r"Request /media/diva\.svg\?\w+ first, with GET")
+    request(pupil, "/media/letter.svg?WORD")  # 788 bytes
+    request(pupil, "/media/bench/small.swf?WORD")
+    pupil.refused("Varnish has compressed no picture with your word")
+    request(pupil, "/media/fox.svg?WORD", "localhost", "br", "identity")
+    pupil.refused("Request the picture with Accept-Encoding: gzip, too")
+    pupil.begin(10)
+    request(pupil, "/media/fox.svg?WORD", "localhost", "gzip")
+    request(pupil, "/media/fox.svg?WORD", "classic.localhost", "identity")
+    pupil.refused("Request the picture with Accept-Encoding: identity, too")
+    request(pupil, f"{DIVA}-1", "localhost", "identity")
+    pupil.refused("Different URLs are different objects")
+    request(pupil, DIVA)
+    pupil.refused("Varnish has compressed every picture with your word")
+    no_gzip_in_varnish(pupil)
+    request(pupil, f"{DIVA}-2")
+    for host in ("classic.localhost", "nginx.localhost"):  # there nginx compresses
+        request(pupil, f"{DIVA}-2", host)
+    pupil.get(f"{DIVA}-2", range="bytes=0-9")
+    pupil.wait(1.5)  # nginx writes its log once a second
+    pupil.refused("nginx has sent the copy that Varnish did not compress as it was")
+    gzip_in_nginx(pupil)
+    request(pupil, f"{DIVA}-2")
+    pupil.wait(1.5)
+    pupil.refused("Now bring the shipped files back")
+    pupil.restore()
+    pupil.right()
+
+
+def test_compressed_by_nginx_before_varnish_let_go(pupil: Pupil) -> None:
+    """What Varnish compressed passes nginx as it is."""
+    request(pupil, DIVA)
+    gzip_in_nginx(pupil)
+    request(pupil, f"{DIVA}-2")
+    pupil.wait(1.5)
+    pupil.refused("Varnish has compressed every picture with your word")

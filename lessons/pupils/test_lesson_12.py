@@ -1,0 +1,101 @@
+"""Lesson 12: the same crowd with a cache and without."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from school import Pupil
+
+
+@pytest.fixture(autouse=True)
+def begin(pupil: Pupil) -> None:
+    pupil.begin(12)
+
+
+def measurement(topology: str, tier: str, answers: int, **figures: object) -> dict[str, Any]:
+    """A line of a report, as `make compare` writes it."""
+    return {
+        "topology": topology,
+        "users": 50,
+        "seconds": 30.0,
+        "verdict": "PASS",
+        "reason": "",
+        "backend_requests_per_second": 1.0,
+        "caches": [{"row": "/", "tier": tier, "outcome": "hit", "answers": answers}],
+        **figures,
+    }
+
+
+def write(pupil: Pupil, **nginx: object) -> None:
+    """A report that nobody has measured."""
+    report(pupil, [measurement("default", "varnish", 200), measurement("nginx", "backend", 200, **nginx)])
+
+
+def report_file(pupil: Pupil) -> Path:
+    """Where `make compare` writes its report."""
+    return pupil.folder / ".run" / pupil.stack.project / "compare" / "report.json"
+
+
+def report(pupil: Pupil, measurements: list[dict[str, Any]]) -> None:
+    """Write one with these measurements."""
+    file = report_file(pupil)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"measurements": measurements}))
+
+
+def test_the_model_pupil_is_done(pupil: Pupil) -> None:
+    """On a busy machine Locust is the limit, and the check says so; all other evidence is the same."""
+    pupil.stack.make("compare", "TOPOLOGIES=default,nginx", "USERS=40", "SECONDS=25")
+    measured = json.loads(report_file(pupil).read_text())["measurements"]
+    if "INCONCLUSIVE" in [one["verdict"] for one in measured]:
+        pupil.refused("Locust may have been the limit")
+        report(pupil, [{**one, "verdict": "PASS"} for one in measured])
+    pupil.right()
+
+
+def test_reports_that_are_not_enough(pupil: Pupil) -> None:
+    pupil.refused("No comparison has been run since the lesson began")
+
+    report(pupil, [measurement("default", "varnish", 200)])
+    pupil.refused(r"The comparison was of default\. It needs default and nginx")
+
+    write(pupil, users=40)
+    pupil.refused("50 users and 40 cannot be compared")
+
+    few = {"users": 20}
+    report(
+        pupil, [measurement("default", "varnish", 200, **few), measurement("nginx", "backend", 200, **few)]
+    )
+    pupil.refused("20 users are no crowd")
+
+    write(pupil, seconds=10.0)
+    pupil.refused("Measure each for 30 seconds")
+
+    write(pupil, verdict="INCONCLUSIVE", reason="timers were late")
+    pupil.refused(r"On nginx, Locust may have been the limit \(timers were late\)")
+
+
+def test_an_invented_report(pupil: Pupil) -> None:
+    """It is compared with what the servers have seen; the requests below are no crowd, but as many."""
+    write(pupil, backend_requests_per_second=40.0)
+    pupil.refused("200 responses of the default host came through Varnish, which has had")
+
+    for _ in range(4):
+        pupil.herd("/media/fox.svg?WORD", 50, "classic.localhost")
+    pupil.refused(r"the backend answered 200 requests of nginx\.localhost, and its log has")
+
+    for _ in range(4):
+        pupil.herd("/media/fox.svg?WORD", 50, "nginx.localhost")
+    pupil.right()
+
+    write(pupil)
+    pupil.refused("Without a cache the backend should have had many times the requests")
+
+
+def test_the_report_of_an_earlier_lesson(pupil: Pupil) -> None:
+    write(pupil)
+    pupil.wait(1)
+    pupil.begin(12)
+    pupil.refused("No comparison has been run since the lesson began")

@@ -1,0 +1,76 @@
+"""Lesson 14: a client that does not read."""
+
+import socket
+
+import pytest
+
+from school import Pupil
+
+PROGRAM = "lessons/14-a-client-that-does-not-read/slow_reader.py"
+FILE = "nginx/streams/stage.conf.template"
+
+
+@pytest.fixture(autouse=True)
+def begin(pupil: Pupil) -> None:
+    pupil.begin(14)
+
+
+def run(pupil: Pupil, stage: str = "rehearsal") -> str:
+    """The page's program; what it prints."""
+    program = (pupil.folder / PROGRAM).read_text().replace("rehearsal", stage)
+    return pupil.stack.compose("exec", "-T", "locust", "python", "-", typed=program)
+
+
+def enlarge(pupil: Pupil, listener: str = "LISTEN_STAGE") -> None:
+    """Save a larger buffer for a listener."""
+    pupil.edit(FILE, f"${{{listener}}} sndbuf=64k", f"${{{listener}}} sndbuf=1m")
+
+
+def test_the_model_pupil_is_done(pupil: Pupil) -> None:
+    assert "the stage has disconnected the other client" in run(pupil)
+    enlarge(pupil)
+    pupil.reload()
+    assert "the stage has disconnected the other client" in run(pupil)
+    pupil.right()
+
+
+def test_one_near_miss_after_the_other(pupil: Pupil) -> None:
+    pupil.refused("The backend has cut off no client")
+
+    with socket.create_connection(("127.0.0.1", pupil.stack.ports["SWF_PORT"])) as client:
+        client.sendall(b"x" * 3000 + b"\0" + b"x" * 3000 + b"\0")
+        while client.recv(4096):  # until the stage has closed the connection
+            pass
+    pupil.refused(r"for another reason \(overlong\)")
+
+    run(pupil, "demo")
+    pupil.refused("cut off on the stage demo")
+
+    run(pupil)
+    pupil.refused("Now give it a larger buffer")
+
+    enlarge(pupil, "LISTEN_LOAD_STAGE")
+    pupil.refused("nginx has not loaded what is saved")
+
+    pupil.reload()
+    run(pupil)
+    pupil.refused("the buffer of LISTEN_STAGE is not larger, or not loaded")
+
+    enlarge(pupil)
+    pupil.reload()
+    run(pupil)
+    pupil.right()
+
+
+def test_changed_before_it_was_seen(pupil: Pupil) -> None:
+    enlarge(pupil)
+    pupil.reload()
+    run(pupil)
+    pupil.refused("the larger buffer was there already")
+
+
+def test_a_smaller_limit_in_the_backend_restarts_it(pupil: Pupil) -> None:
+    """And takes its log away: UPSTAGE_MAX_UNREAD is the other way, but not the lesson's."""
+    run(pupil)
+    pupil.stack.restart("backend")
+    pupil.refused("backend was started again", code=2)

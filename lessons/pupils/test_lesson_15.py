@@ -1,0 +1,90 @@
+"""Lesson 15: Vary by language."""
+
+import pytest
+
+from school import Pupil
+
+FILE = "varnish/normalise.vcl"
+GERMAN = ("de", "de-AT,de;q=0.9", "de-CH;q=0.9,en;q=0.5")
+RULE = """
+sub vcl_recv {
+    if (req.url ~ "^/welcome(\\?|$)") {
+        if (req.http.Accept-Language ~ "(?i)^\\s*de\\b") {
+            set req.http.Accept-Language = "de";
+        } elsif (req.http.Accept-Language ~ "(?i)^\\s*fr\\b") {
+            set req.http.Accept-Language = "fr";
+        } elsif (req.http.Accept-Language ~ "(?i)^\\s*mi\\b") {
+            set req.http.Accept-Language = "mi";
+        } else {
+            set req.http.Accept-Language = "en";
+        }
+    }
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def begin(pupil: Pupil) -> None:
+    pupil.begin(15)
+
+
+def look(pupil: Pupil, query: str = "", *languages: str) -> None:
+    for language in languages or GERMAN:
+        pupil.get(f"/welcome?WORD{query}", method="HEAD", accept_language=language)
+
+
+def write(pupil: Pupil, rule: str) -> None:
+    """Append a rule in place of the last one, load it, look."""
+    path = pupil.folder / FILE
+    path.write_text(path.read_text().partition("\n# Mine\n")[0])
+    pupil.append(FILE, f"\n# Mine\n{rule}")
+    pupil.reload()
+    look(pupil, "-2")
+
+
+def test_the_model_pupil_is_done(pupil: Pupil) -> None:
+    look(pupil)
+    write(pupil, RULE)
+    pupil.right()
+
+
+def test_step_by_step(pupil: Pupil) -> None:
+    """Each step that is missing is named."""
+    look(pupil, "", "de", "de", "de")
+    pupil.refused("with three different Accept-Language first")
+    look(pupil)
+    pupil.refused("Three readers of German were miss, miss, miss")
+    pupil.append(FILE, RULE)
+    pupil.reload()
+    pupil.refused("The rule works, and you have not seen it")
+    look(pupil, "-2")
+    pupil.right()
+
+
+def test_wrong_languages(pupil: Pupil) -> None:
+    write(pupil, 'sub vcl_recv { if (req.url ~ "^/welcome") { unset req.http.Accept-Language; } }')
+    pupil.refused("A reader of German got another language")
+    write(pupil, 'sub vcl_recv { if (req.url ~ "^/welcome") { set req.http.Accept-Language = "de"; } }')
+    pupil.refused("nothing in particular got de, de, de, de, de")
+
+
+def test_too_many_copies_or_none(pupil: Pupil) -> None:
+    write(pupil, RULE.replace('} else {\n            set req.http.Accept-Language = "en";', ""))
+    pupil.refused("English what is left.*were miss, miss, miss, miss, miss")
+    other = 'set req.http.Accept-Language = "en";'
+    write(pupil, RULE.replace(other, f"{other}\n            return (pass);"))
+    pupil.refused("English what is left.*were miss, miss, pass, pass, pass")
+
+
+def test_too_much(pupil: Pupil) -> None:
+    write(
+        pupil,
+        RULE
+        + "sub vcl_hash { hash_data(req.http.Accept-Language); }\n"
+        + "sub vcl_deliver { unset resp.http.Vary; }\n",
+    )
+    pupil.refused("Vary must stay")
+    write(pupil, RULE.replace('req.url ~ "^/welcome(\\?|$)"', 'req.method == "GET" || req.method == "HEAD"'))
+    pupil.refused("The rule is for /welcome only")
+    write(pupil, RULE + 'sub vcl_recv { if (req.url !~ "^/welcome") { return (hash); } }')
+    pupil.refused("The change also breaks other caching rules")

@@ -1,0 +1,217 @@
+"""The plan of a class, its register and handout, and the state of its lessons: without containers."""
+
+import csv
+import json
+import stat
+from ipaddress import IPv4Network
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from checking.lesson import lessons
+from classroom.checkout import checks_sum, environment, override
+from classroom.engine import Usage
+from classroom.plan import (
+    MOST,
+    Plan,
+    PlanError,
+    overlapping,
+    parse_cpus,
+    parse_number,
+    parse_ports,
+    parse_routes,
+    parse_subnets,
+)
+from classroom.register import Entry, Register
+from classroom.status import attempts, health
+from stack import REPO
+
+PLAN = Plan("x")
+
+
+def test_no_two_copies_share_a_port() -> None:
+    taken: set[int] = set()
+    for number in range(1, MOST + 1):
+        settings = PLAN.copy(number).port_settings
+        first, last = map(int, settings.pop("FTP_PASSIVE_PORTS").split("-"))
+        mine = {int(port) for port in settings.values()} | set(range(first, last + 1))
+        assert len(mine) == len(settings) + last + 1 - first
+        assert not mine & taken
+        assert max(mine) < 32768  # the kernel gives higher ones to outgoing connections
+        taken |= mine
+
+
+def test_a_port_ends_with_the_digits_of_its_default() -> None:
+    settings = PLAN.copy(7).port_settings
+    assert settings["HTTP_PORT"] == "20780"
+    assert settings["HTTPS_PORT"] == "20743"
+    assert settings["SWF_PORT"] == "20730"
+
+
+def test_every_published_port_of_the_project_is_set() -> None:
+    example = (REPO / ".env.example").read_text().splitlines()
+    ports = {
+        line.partition("=")[0] for line in example if line.partition("=")[0].endswith(("_PORT", "_PORTS"))
+    }
+    assert PLAN.copy(1).port_settings.keys() == ports - {"CLASS_PORTS"}
+
+
+def test_no_two_networks_overlap_and_all_are_in_the_range() -> None:
+    subnets = [subnet for number in range(1, MOST + 1) for subnet in PLAN.copy(number).subnets.values()]
+    assert len(subnets) == 3 * MOST
+    assert all(subnet.subnet_of(PLAN.subnets) for subnet in subnets)
+    assert not any(one.overlaps(other) for one, other in combinations(subnets, 2))
+
+
+def test_a_copy_without_addresses_or_ports_is_an_error() -> None:
+    small = Plan("x", subnets=IPv4Network("192.168.99.0/24"))
+    assert len(small.copy(1).subnets) == 3
+    with pytest.raises(PlanError, match="no addresses left for copy 2"):
+        small.copy(2)
+    with pytest.raises(PlanError, match="above 65535"):
+        Plan("x", ports=65000).copy(5)
+
+
+@pytest.mark.parametrize("text", ["", "x", "0", "-1", "100", "1.5", "²"])
+def test_a_wrong_number_of_copies_is_an_error(text: str) -> None:
+    with pytest.raises(PlanError, match="N is"):
+        parse_number("N", text)
+
+
+def test_wrong_settings_are_errors() -> None:
+    with pytest.raises(PlanError, match="CLASS_PORTS"):
+        parse_ports("20050")
+    with pytest.raises(PlanError, match="CLASS_SUBNETS"):
+        parse_subnets("10.0.0.1/18")
+    for text in ("nan", "0", "x", "1000"):
+        with pytest.raises(PlanError, match="CLASS_CPUS"):
+            parse_cpus(text)
+
+
+ROUTES = """Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
+eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0
+tun0\t0000D50A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0
+"""
+
+
+def test_a_route_into_the_range_is_found_and_the_default_route_is_none() -> None:
+    routes = parse_routes(ROUTES)
+    assert routes == [IPv4Network("0.0.0.0/0"), IPv4Network("10.213.0.0/16")]
+    copy = PLAN.copy(1)
+    assert {route for _, route in overlapping([copy], routes)} == {routes[1]}
+    assert not list(overlapping([copy], routes[:1]))
+
+
+def open_register(folder: Path, **environment: str) -> Register:
+    register = Register.new(folder, "x", environment)
+    register.entries = {2: Entry("secret", "other", "sum"), 1: Entry()}
+    return register
+
+
+def test_the_register_is_kept_and_only_its_owner_reads_the_passwords(tmp_path: Path) -> None:
+    register = open_register(tmp_path / "class", CLASS_PORTS="30000", CLASS_CPUS="1", BIND_ADDR="0.0.0.0")
+    register.save()
+    assert Register.load(tmp_path / "class", {"CLASS_PORTS": "30000"}) == register
+    assert Register.load(tmp_path / "none", {}) is None
+    for file in (tmp_path / "class").iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+
+
+def test_a_running_class_cannot_get_other_settings(tmp_path: Path) -> None:
+    open_register(tmp_path).save()
+    with pytest.raises(PlanError, match=r"opened with CLASS_SUBNETS=10\.213\.0\.0/18"):
+        Register.load(tmp_path, {"CLASS_SUBNETS": "10.0.0.0/18"})
+
+
+def test_the_handout_has_a_row_for_each_copy(tmp_path: Path) -> None:
+    register = open_register(tmp_path, SERVER_NAMES="class.example 192.0.2.7")
+    rows = list(csv.DictReader(register.handout_csv().splitlines()))
+    assert [row["number"] for row in rows] == ["01", "02"]
+    assert rows[1]["stack"] == "http://class.example:20280/"
+    assert rows[1]["admin password"] == "secret"
+    table = register.handout_markdown().splitlines()
+    assert table[3].split(" | ")[2:5] == [
+        "http://class.example:20280/",
+        "https://class.example:20243/",
+        "secret",
+    ]
+
+
+def test_passwords_differ_and_can_be_read_off_paper() -> None:
+    passwords = {word for _ in range(50) for word in (Entry().admin, Entry().locust)}
+    assert len(passwords) == 100
+    assert not set("".join(passwords)) & set("0O1lI")
+
+
+def test_a_copy_gets_its_own_settings_and_the_teachers_choices(tmp_path: Path) -> None:
+    given = {"BIND_ADDR": "0.0.0.0", "NGINX_IMAGE": "n:1"}
+    register = open_register(tmp_path, **given, HEALTH_INTERVAL="3s", HTTP_PORT="8080")
+    settings = register.environment_of(PLAN.copy(2))
+    assert settings["COMPOSE_PROJECT_NAME"] == "x-class-02"
+    assert settings["UPSTAGE_ADMIN_PASSWORD"] == "secret"
+    assert settings.items() >= given.items()
+    assert settings["HEALTH_INTERVAL"] == "15s"
+    assert settings["HTTP_PORT"] == "20280"
+
+
+def test_the_teachers_settings_do_not_reach_a_copys_commands() -> None:
+    given = {
+        "HTTP_PORT": "8080",
+        "COMPOSE_FILE": "x",
+        "THEATRES": "second",
+        "PATH": "/bin",
+        "HTTP_PROXY": "p",
+    }
+    assert environment(given) == {"PATH": "/bin", "HTTP_PROXY": "p", "MODE": "containers"}
+
+
+def test_every_service_and_network_of_a_copy_has_its_limits() -> None:
+    text = override(PLAN.copy(1))
+    assert text.count("cpus: 0.5") == 5
+    assert text.count("subnet: 10.213.0.") == 3
+
+
+def test_lessons_are_counted_from_what_the_checks_have_kept(tmp_path: Path) -> None:
+    first, second, third, fourth, fifth = (lesson.number for lesson in lessons()[:5])
+    kept = {"began": 5.0, "done": 9.0, "answers": 1}
+    for number, attempt in (
+        (first, json.dumps(kept)),
+        (second, json.dumps(kept | {"done": 0, "answers": 0})),
+        (third, json.dumps(kept | {"done": 4})),  # done before it began
+        (fourth, "{"),
+        (fifth, "[]"),
+    ):
+        (tmp_path / f"{number:02}.json").write_text(attempt)
+    assert attempts(tmp_path) == ([first], [second, third], [f"{fourth:02}.json", f"{fifth:02}.json"])
+    assert attempts(tmp_path / "none") == ([], [], [])
+
+
+def test_the_sum_notices_a_changed_check_and_nothing_else(tmp_path: Path) -> None:
+    for name in (
+        "lessons/checking/judging.py",
+        "lessons/01-first-hit/check.py",
+        "bin/lesson",
+        "varnish/media.vcl",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1")
+    before = checks_sum(tmp_path)
+    (tmp_path / "varnish/media.vcl").write_text("2")
+    assert checks_sum(tmp_path) == before
+    for name in ("lessons/checking/judging.py", "lessons/01-first-hit/check.py", "bin/lesson"):
+        (tmp_path / name).write_text("2")
+        assert checks_sum(tmp_path) != before, name
+        (tmp_path / name).write_text("1")
+    (tmp_path / "lessons/checking/more.py").write_text("1")
+    assert checks_sum(tmp_path) != before
+
+
+def test_health_names_what_is_not_healthy() -> None:
+    services = dict.fromkeys(("nginx", "varnish", "backend", "policyd", "locust"), "healthy")
+    assert health(Usage(services)) == "healthy"
+    assert health(Usage(services | {"backend": "exited"})) == "backend exited"
+    assert health(Usage({name: services[name] for name in ("nginx", "varnish", "backend", "policyd")})) == (
+        "locust missing"
+    )
+    assert health(Usage()) == "down"

@@ -1,0 +1,92 @@
+"""What is read from varnishlog's output: recorded by varnishlog 7.7, and put together for what is rare."""
+
+import pytest
+
+from checking.varnishlog import requests
+from stack import REPO
+
+CAPTURED = REPO / "tests" / "captured"
+
+ASSEMBLED = """\
+*   << Request  >> 10
+-   Begin          req 9 rxreq
+-   Timestamp      Start: 1700000000.5 0.0 0.0
+-   ReqMethod      GET
+-   VCL_use        default_1
+-   ReqURL         /playbill?k1
+-   ReqHeader      host: LOCALHOST:8080
+-   VCL_call       RECV
+-   VCL_call       HASH
+-   Hit            5 50.5 86400 3600
+-   Timestamp      Waitinglist: 1700000000.7 0.2 0.2
+-   VCL_call       HIT
+-   Timestamp      Resp: 1700000000.75 0.25 0.05
+-   Link           req 11 esi 1
+-   RespStatus     200
+-   ReqAcct        80 0 80 300 1234 1534
+**  << Request  >> 11
+--  Begin          req 10 esi 1
+--  ReqURL         /playbill/audience
+--  VCL_call       MISS
+--  Link           bereq 12 fetch
+*** << BeReq    >> 12
+--- Begin          bereq 11 fetch
+--- TTL            VCL 1 10 0 1700000000 cacheable
+*   << Request  >> 20
+-   Begin          req 19 rxreq
+-   Timestamp      Start: 1700000001.5 0.0 0.0
+-   ReqURL         /stages/?k1
+-   VCL_call       MISS
+-   Link           bereq 21 fetch
+-   Link           req 22 restart
+**  << BeReq    >> 21
+--  Begin          bereq 20 fetch
+**  << Request  >> 22
+--  Begin          req 20 restart
+--  VCL_call       MISS
+--  VCL_call       SYNTH
+--  RespStatus     503
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome", "status", "lifetime", "reasons"),
+    [
+        ("not-found", "miss", 404, 0, ["fetch"]),
+        ("not-found-again", "hit-for-miss", 404, 0, ["fetch"]),
+        ("pass", "pass", 200, 0, ["pass"]),
+        ("stale", "stale", 200, 1, ["bgfetch"]),
+        ("stale-while-down", "stale", 200, 0, ["bgfetch"]),
+    ],
+)
+def test_a_recorded_request(name: str, outcome: str, status: int, lifetime: int, reasons: list[str]) -> None:
+    [found] = requests((CAPTURED / f"varnishlog-{name}.txt").read_text().splitlines())
+    assert (found.outcome, found.status, found.lifetime) == (outcome, status, lifetime)
+    assert [fetch.reason for fetch in found.fetches] == reasons
+    assert (found.method, found.host) == ("GET", "localhost")
+    assert found.began > 1_700_000_000
+    assert len(found.id) == 32
+
+
+def test_a_stale_copy_is_older_than_its_lifetime() -> None:
+    [stale] = requests((CAPTURED / "varnishlog-stale.txt").read_text().splitlines())
+    assert (round(stale.remaining), stale.object, stale.body_sent) == (-5, 98740, 11538)
+
+
+def test_a_page_has_its_parts_and_an_error_its_second_attempt() -> None:
+    page, failed = requests(ASSEMBLED.splitlines())
+    assert (page.url, page.path, page.host) == ("/playbill?k1", "/playbill", "localhost")
+    assert (page.outcome, page.object, page.remaining, page.connection) == ("hit", 5, 50.5, "9")
+    assert (page.vcl, page.waited) == ("default_1", True)
+    assert (page.answered, page.ended) == (1700000000.7, 1700000000.75)
+    [part] = page.parts
+    assert (part.url, part.outcome, part.lifetime, part.object) == ("/playbill/audience", "miss", 1, 12)
+    assert (part.grace, page.grace, failed.waited) == (10, 0, False)
+    assert not page.fetches
+    assert (failed.outcome, failed.status, len(failed.fetches), len(failed.restarts)) == ("error", 503, 1, 1)
+    assert not failed.parts
+
+
+def test_nothing_is_no_request() -> None:
+    assert list(requests([])) == []
+    assert list(requests(["*   << BeReq    >> 5", "-   Begin          bereq 4 bgfetch"])) == []

@@ -1,0 +1,117 @@
+"""The pages of the lessons, and the time of the servers, cold against warm, on the running stack."""
+
+import json
+import re
+import subprocess
+import uuid
+
+import pytest
+from playwright.sync_api import expect
+
+from browsing import PICTURES, Visit, looks_right, on_stage
+from stack import REPO, Stack
+from support.wait import wait_until
+
+SCREENS = ((1280, 800), (390, 844))  # a laptop and a phone
+LESSONS = sorted(path.parent.name for path in REPO.glob("lessons/[0-9]*/README.md"))
+
+
+TELL = """
+. bin/lib/common.sh; . bin/lib/containers.sh; . native/native.sh
+mode=$(started_mode)
+if [ "$mode" = native ]; then native_environment; fi
+active_upstage lessons
+"""
+
+
+def tell(stack: Stack, **states: str) -> None:
+    """What bin/lesson does after each command."""
+    results = [{"lesson": int(name[1:]), "state": state} for name, state in states.items()]
+    subprocess.run(
+        ["bash", "-c", TELL],
+        cwd=stack.folder,
+        env=stack.environment,
+        input=json.dumps(results),
+        text=True,
+        check=True,
+    )
+
+
+@pytest.mark.smoke
+def test_a_result_is_on_the_page_at_once_although_the_page_is_cached(stack: Stack) -> None:
+    page = "/lessons/"
+    tell(stack, _1="", _2="")
+    wait_until(lambda: "0 of " in stack.get(page).text)
+    again = stack.get(page, headers={"Range": "bytes=0-99999"})  # nginx has no copy of a range
+    assert "varnish; hit" in again.headers["Cache-Status"]
+    tell(stack, _1="done", _2="begun")
+    wait_until(lambda: "1 of " in stack.get(page).text, within=1.5)
+    assert "This lesson is done" in stack.get(f"/lessons/{LESSONS[0]}").text
+    tell(stack, _1="", _2="")
+
+
+def test_the_pages_look_right(stack: Stack, visit: Visit, complaints: list[str]) -> None:
+    for path in ("/lessons/", *(f"/lessons/{name}" for name in LESSONS)):
+        for width, height in SCREENS:
+            name = path.strip("/").replace("/", "-")
+            page = visit(path, width, height)
+            looks_right(page, f"{name}-{stack.mode}-{width}")
+            page.context.close()
+    assert complaints == []
+
+
+def test_a_learner_finds_the_lessons_and_the_pages_to_try(stack: Stack, visit: Visit) -> None:
+    page = visit("/")
+    page.get_by_role("navigation").get_by_role("link", name="Lessons").click()
+    links = [link.get_attribute("href") or "" for link in page.locator("main a").all()]
+    assert links == [*(f"/lessons/{name}" for name in LESSONS), "/slow", "/playbill", "/welcome", "/admin/id"]
+    assert all(stack.get(link).status_code == 200 for link in links)
+    front = [link.get_attribute("href") or "" for link in visit("/").locator("main a").all()]
+    assert {"/lessons/", "/slow", "/playbill", "/welcome"} <= set(front)
+
+
+def test_house_lights_shows_the_servers_time_cold_against_warm(
+    stack: Stack, visit: Visit, complaints: list[str]
+) -> None:
+    """Three responses of a page that takes 300 ms: UpStage's, then copies that take next to nothing."""
+    page = on_stage(visit("/stages/demo"))
+    page.locator("#served-switch").click()
+    page.locator("#served-panel [data-cold]").click()
+    rows = page.locator("#served-cold li")
+    expect(rows).to_have_count(3)
+    servers = [row.get_attribute("data-station") for row in rows.all()]
+    times = [int(re.sub(r"\D", "", row.locator("span").inner_text())) for row in rows.all()]
+    assert servers[0] == "upstage"
+    assert set(servers[1:]) <= {"varnish", "nginx"}
+    assert times[0] >= 300
+    assert max(times[1:]) < 150  # 0 or 1 ms on a machine that does nothing else
+    expect(page.locator("#served-summary")).to_contain_text(
+        re.compile(r"On average UpStage took .* ms, a copy")
+    )
+    slow = page.locator("#served-rows tr", has_text="/slow")
+    expect(slow.locator(".by")).to_have_text(re.compile("Varnish|nginx"))
+    page.screenshot(path=PICTURES / f"cold-and-warm-{stack.mode}.png")
+    assert complaints == []
+
+
+def test_without_a_cache_every_response_is_slow(stack: Stack, visit: Visit) -> None:
+    page = visit("/")
+    page.goto(stack.url("/", "nginx.localhost"))
+    page.locator("[data-cold]").click()
+    rows = page.locator("#cold-and-warm li")
+    expect(rows).to_have_count(3)
+    assert {row.get_attribute("data-station") for row in rows.all()} == {"upstage"}
+    assert all(int(re.sub(r"\D", "", row.locator("span").inner_text())) >= 300 for row in rows.all())
+
+
+def test_one_purge_drops_every_query(stack: Stack) -> None:
+    """The query is part of the key, as for every page."""
+    first, second = (f"/lessons/?{uuid.uuid4().hex}" for _ in range(2))
+    for url in (first, second, first, second):
+        answer = stack.get(url, headers={"Range": "bytes=0-99999"})
+    assert "varnish; hit" in answer.headers["Cache-Status"]
+    tell(stack, _1="begun")
+    for url in (first, second):
+        answer = stack.get(url, headers={"Range": "bytes=0-99999"})
+        assert "fwd=uri-miss" in answer.headers["Cache-Status"]
+    tell(stack, _1="")
