@@ -2,6 +2,8 @@
 # Chooses the images: the official ones if they are on this machine or a registry has them, otherwise those of
 # offline/Dockerfile.
 
+. bin/lib/build.sh
+
 choose_images() {
     local image
     for image in $(base_images); do
@@ -25,8 +27,6 @@ base_images() {
         grep -vxF -e "${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" -e "${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}"
 }
 
-here() { docker image inspect "$1" >/dev/null 2>&1; }
-
 registry_answers() { timeout 8 docker manifest inspect "$1" >/dev/null 2>&1; }
 
 # --- Building
@@ -46,7 +46,7 @@ ensure_offline_images() {
 }
 
 offline_content() {
-    { docker image inspect -f '{{.Id}}' proscenium/base:trixie && cat offline/Dockerfile loadtest/requirements.lock; } | cksum | tr ' ' -
+    { docker image inspect -f '{{.RootFS.Layers}}' proscenium/base:trixie && cat offline/Dockerfile loadtest/requirements.lock; } | cksum | tr ' ' -
 }
 
 ensure_base() {

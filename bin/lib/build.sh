@@ -1,0 +1,47 @@
+# shellcheck shell=bash
+# Builds the images whose code is in this checkout, unless the engine already has one that was built from the same files:
+# for another copy of the stack, or brought by a bundle to a machine that can build nothing (make bundle).
+
+# build_images: the backend's and the policy daemon's image, and those of services that the user has added.
+build_images() {
+    local base part name image content found added
+    base=$(docker compose config | sed -n 's/^ *PYTHON_IMAGE: //p' | sort -u)
+    here "$base" || quietly pull docker pull "$base"
+    for part in backend policyd; do
+        name=${part^^}_IMAGE
+        image=${!name:-$COMPOSE_PROJECT_NAME-$part}
+        content=$(built_from "$part" "$base")
+        found=$(docker images -q --no-trunc --filter "label=proscenium.$part=$content" | sed -n 1p)
+        if [ -n "$found" ]; then docker tag "$found" "$image"; else
+            step "Building the image for $part"
+            quietly "build-$COMPOSE_PROJECT_NAME" docker build --label "proscenium.$part=$content" \
+                --build-arg "PYTHON_IMAGE=$base" -t "$image" "$part"
+        fi
+    done
+    mapfile -t added < <(added_builds)
+    [ ${#added[@]} = 0 ] || quietly "build-$COMPOSE_PROJECT_NAME" docker compose build "${added[@]}"
+}
+
+here() { docker image inspect "$1" >/dev/null 2>&1; }
+
+# built_from FOLDER BASE: a checksum of the files and of the image below them. Its layers count, not its id, because
+# engines with another image store give the same image another id.
+built_from() {
+    {
+        docker image inspect -f '{{.RootFS.Layers}}' "$2"
+        find "$1" \( -name tests -o -name __pycache__ -o -name '*.egg-info' \) -prune -o -type f -print0 |
+            LC_ALL=C sort -z | xargs -0 cksum
+    } | cksum | tr ' ' -
+}
+
+# Services with a build of their own, in a file that the user has added. Ours all run the two images above.
+added_builds() {
+    docker compose config | awk -v backend="${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" \
+        -v policyd="${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}" '
+        function ended() { if (build && image != backend && image != policyd) print service; build = image = "" }
+        /^[^ ]/ { ended(); services = /^services:/ }
+        services && /^  [^ ]/ { ended(); service = $1; sub(/:$/, "", service) }
+        services && /^    build:/ { build = 1 }
+        services && /^    image:/ { image = $2 }
+        END { ended() }'
+}

@@ -1,0 +1,210 @@
+"""`make bundle`: what goes in, what the other machine is told, and a room that no network reaches."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stack import PROJECT, REPO
+
+# An engine: an image is a file that contains its label.
+DOCKER = """#!/bin/sh
+mkdir -p "$ENGINE" && for last; do :; done
+case "$*" in
+*" config") printf 'services:\\n  nginx:\\n    image: nginx:1\\n    PYTHON_IMAGE: python:3\\n' ;;
+"image inspect -f"*) echo layers ;;
+"images -q"*) grep -lx "${last#label=}" "$ENGINE"/* 2>/dev/null || true ;;
+"tag "*) [ "$2" = "$ENGINE/$3" ] || cp "$2" "$ENGINE/$3" ;;
+"build --label "*) echo "$3" >"$ENGINE/$7" ;;
+"save "*) shift && tar -C "$ENGINE" -c "$@" ;;
+"load "*) tar -C "$ENGINE" -xzf "$3" ;;
+esac
+"""
+IMAGES = ("nginx:1", "python:3")
+
+
+def commit(folder: Path, message: str) -> None:
+    author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
+    subprocess.run(["git", *author, "commit", "-qm", message], cwd=folder, check=True)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """A checkout, with a docker and a pip that need no engine and no index."""
+    checkout = tmp_path / "checkout"
+    generated = shutil.ignore_patterns(
+        ".git", ".venv", ".env", ".run", ".*_cache", "__pycache__", "node_modules"
+    )
+    shutil.copytree(REPO, checkout, ignore=generated)
+    (checkout / "compose.override.yaml").unlink(missing_ok=True)
+    subprocess.run(["git", "init", "-q", "-b", "main", checkout], check=True)
+    commit(checkout, "as shipped")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "docker").write_text(DOCKER)
+    (programs / "docker").chmod(0o755)
+    venv = checkout / ".venv" / "bin"
+    venv.mkdir(parents=True)
+    (venv / "python").symlink_to(shutil.which("python3") or "")
+    (venv / "pip").write_text('#!/bin/sh\nmkdir -p "$6" && echo "$8" >"$6/$(echo "$8" | tr / -).whl"\n')
+    (venv / "pip").chmod(0o755)
+    stamp = subprocess.run(
+        "cksum <tests/requirements.lock | tr ' ' -",
+        shell=True,
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    (checkout / ".venv" / f"installed-{stamp}").touch()
+    engine = tmp_path / "engine"
+    engine.mkdir()
+    for name in IMAGES:
+        (engine / name).write_text("pulled\n")
+    return checkout
+
+
+def run(command: list[str | Path], folder: Path, engine: str = "engine") -> subprocess.CompletedProcess[str]:
+    root: Path = next(parent for parent in (folder, *folder.parents) if (parent / "bin" / "docker").exists())
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={
+            "PATH": f"{root / 'bin'}:{os.environ['PATH']}",
+            "ENGINE": str(root / engine),
+            "HOME": str(root),
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def unpacked(machine: Path) -> Path:
+    """The folder that `make bundle` has packed."""
+    done = run(["bin/bundle"], machine)
+    assert not done.returncode, done.stderr
+    [name] = re.findall(r"^ +tar -xf (\S+)\.tar$", done.stdout, re.M)
+    subprocess.run(["tar", "-xf", machine / ".run" / f"{name}.tar"], cwd=machine.parent, check=True)
+    return machine.parent / str(name)
+
+
+def test_a_bundle_has_the_images_the_repository_and_the_python_packages(machine: Path) -> None:
+    bundle = unpacked(machine)
+    (machine.parent / "empty").mkdir()
+    opened = run([bundle / "open"], machine.parent, "empty")
+    assert not opened.returncode, opened.stderr
+    assert "cd proscenium\n    make up" in opened.stdout
+    images = {path.name for path in (machine.parent / "empty").iterdir()}
+    assert images == {*IMAGES, "proscenium-backend", "proscenium-policyd"}
+    room = machine.parent / "proscenium"
+    assert {path.name for path in (room / ".run" / "wheels").iterdir()} == {
+        "tests-requirements.lock.whl",
+        "bin-lib-compose.lock.whl",
+    }
+    assert subprocess.run(
+        ["git", "status", "-sb"], cwd=room, capture_output=True, text=True, check=True
+    ).stdout == ("## main\n")
+    # pip asks no index there, and does so here.
+    asked = ["bash", "-c", ". bin/lib/common.sh; echo ${PIP_NO_INDEX:-} ${PIP_FIND_LINKS:-}"]
+    assert run([*asked], room).stdout == f"1 {room}/.run/wheels\n"
+    assert run([*asked], machine).stdout == "\n"
+
+
+def test_a_bundle_holds_what_is_committed(machine: Path) -> None:
+    (machine / "backend" / "src" / "new.py").write_text("new = 1\n")
+    done = run(["bin/bundle"], machine)
+    assert done.returncode
+    assert "Commit them" in done.stderr
+    assert not (machine / ".run").exists()
+
+
+def test_a_bundle_that_does_not_fit_says_why_and_changes_nothing(machine: Path) -> None:
+    bundle = unpacked(machine)
+    cases = {
+        "echo more >>images.tar.gz": "The bundle is damaged",
+        "sed -i 1s/.*/pdp11/ made-for": "The images are for pdp11",
+        "mkdir ../proscenium": "There is a 'proscenium' already",
+        "mkdir ../bin && ln -s /bin/false ../bin/docker": "No container engine answers",
+    }
+    for number, (damage, message) in enumerate(cases.items()):
+        folder = machine.parent / str(number)
+        shutil.copytree(bundle, folder / "bundle")
+        (folder / "engine").mkdir()
+        subprocess.run(damage, shell=True, cwd=folder / "bundle", check=True)
+        opened = run([folder / "bundle" / "open"], folder, f"{number}/engine")
+        assert opened.returncode, damage
+        assert message in opened.stderr
+        assert not list((folder / "engine").iterdir())
+        assert not (folder / "proscenium" / ".git").exists()
+
+    # The tests' packages are for one version of Python; the stack does not need it.
+    packed_for = (bundle / "made-for").read_text().split()[0]
+    (bundle / "made-for").write_text(f"{packed_for}\n2.7\n")
+    subprocess.run(["sed", "-i", "/made-for/d", "SHA256SUMS"], cwd=bundle, check=True)
+    opened = run([bundle / "open"], machine.parent)
+    assert not opened.returncode, opened.stderr
+    assert "are for Python 2.7" in opened.stdout
+
+
+def test_an_image_of_the_same_files_is_not_built_again(machine: Path) -> None:
+    build = ["bash", "-c", ". bin/lib/common.sh; . bin/lib/build.sh; build_images"]
+    assert run([*build], machine).stdout.count("Building") == 2
+    # Neither for this stack nor for another, which needs other names.
+    assert run([*build], machine).stdout == ""
+    other = [*build[:2], f"COMPOSE_PROJECT_NAME=other; {build[2]}"]
+    assert run([*other], machine).stdout == ""
+    assert (machine.parent / "engine" / "other-backend").exists()
+    (machine / "backend" / "tests" / "test_more.py").touch()
+    assert run([*build], machine).stdout == ""
+    with (machine / "policyd" / "flashpolicy.xml").open("a") as policy:
+        policy.write("<!-- changed -->\n")
+    assert "Building the image for policyd" in run([*build], machine).stdout
+
+
+LESSON = """\
+./proscenium-*/open
+cd proscenium
+make up
+make lesson LESSON=1
+word=$(python3 -c 'import json; print(json.load(open(".run/proscenium/lessons/01.json"))["word"])')
+for path in /media/fox.svg /media/fox.svg /admin/id /admin/id /slow /slow; do
+    curl -fsS -o /dev/null "http://localhost:8080$path?$word"
+    sleep 1.2 # nginx has a copy of its own for a second
+done
+letter=$(make check LESSON=1 | sed -n 's/^ *\\(.\\)) .* the 7 that are past .*/\\1/p')
+make check LESSON=1 ANSWER="$letter"
+make check LESSON=all JSON=1 >"$HOME/results" || true
+make test ONLY=static
+make down
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_room_without_a_network(tmp_path: Path) -> None:
+    """The archive is all that the room gets: no index, no mirror, no registry; the engine has no image."""
+    checkout, room = tmp_path / "checkout", tmp_path / "room"
+    subprocess.run(["git", "clone", "-q", REPO, checkout], check=True)
+    (checkout / ".venv").symlink_to(REPO / ".venv")
+    project = {**os.environ, "COMPOSE_PROJECT_NAME": f"{PROJECT}-bundle"}
+    subprocess.run(["bin/bundle"], cwd=checkout, env=project, check=True, timeout=900)
+    (room / "home").mkdir(parents=True)
+    [archive] = (checkout / ".run").glob("proscenium-*.tar")
+    subprocess.run(["tar", "-xf", archive, "-C", room / "home"], check=True)
+    without = 'cd\n[ -z "$(ip route)" ]\n[ -z "$(docker images -q)" ]'
+    inside: list[str | Path] = [REPO / "tests" / "room.sh", room, "bash", "-euxc", f"{without}\n{LESSON}"]
+    try:
+        done = subprocess.run(inside, capture_output=True, text=True, check=False, timeout=1500)
+        assert not done.returncode, done.stdout + done.stderr
+    finally:
+        shutil.rmtree(room / "data", ignore_errors=True)
+        for image in ("backend", "policyd"):
+            subprocess.run(["docker", "rmi", f"{PROJECT}-bundle-{image}"], check=False)
+    results = json.loads((room / "home" / "results").read_text())
+    assert [result["state"] for result in results if result["lesson"] == 1] == ["done"]
