@@ -1,0 +1,59 @@
+"""The teaching material: its links and commands exist, and what `make slides` writes can be printed."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stack import REPO
+
+SLIDES = REPO / "docs" / "slides"
+PAGES = [
+    REPO / "docs" / "course.md",
+    REPO / "docs" / "teaching.md",
+    REPO / "lessons" / "README.md",
+    SLIDES / "slides.md",
+    SLIDES / "cheat-sheet.html",
+]
+page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+@page
+def test_links_to_files_and_headings_exist(page: Path) -> None:
+    text = page.read_text()
+    targets = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'src="([^"]+)"', text)
+    for target in targets:
+        file, _, heading = target.partition("#")
+        if "://" in file:
+            continue
+        other = page.parent / file if file else page
+        assert other.exists(), target
+        titles = re.findall(r"^#+ (.*)", other.read_text(), re.M) if heading else []
+        names = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
+        assert not heading or heading in names, target
+
+
+@page
+def test_commands_exist(page: Path) -> None:
+    known = set(re.findall(r"^([a-z-]+):.*## ", (REPO / "Makefile").read_text(), re.M))
+    used = re.findall(r"(?:`|<code>|<pre>|^    )make ([a-z-]+)", page.read_text(), re.M)
+    assert set(used) <= known
+
+
+def test_every_lesson_is_in_the_indexes() -> None:
+    for folder in (REPO / "lessons").glob("[0-9][0-9]-*"):
+        for index in (REPO / "docs" / "course.md", REPO / "lessons" / "README.md"):
+            assert f"{folder.name}/README.md" in index.read_text(), f"{index.name} lacks {folder.name}"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("npm"), reason="needs Node.js and npm")
+def test_the_slides_and_the_cheat_sheet_are_written() -> None:
+    subprocess.run(["make", "slides"], cwd=REPO, check=True, timeout=300)
+    made = REPO / ".run" / "slides"
+    assert (made / "cheat-sheet.pdf").read_bytes().count(b"/Type /Page\n") == 1
+    assert (made / "slides.pdf").read_bytes().startswith(b"%PDF")
+    shown = (made / "slides.html").read_text()
+    assert shown.count("<section ") == len((SLIDES / "slides.md").read_text().split("\n---\n")) - 1
