@@ -1,9 +1,9 @@
 # Every command of the stack. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help up down clean status logs doctor reload reset mirror trace load compare lab bench test test-all lock
+.PHONY: help up down clean status logs doctor reload purge reset mirror watch trace lessons lesson check class class-status class-reset class-down bundle slides load compare lab bench test test-all lock
 
 help: ## print this list
-	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Start and stop
 up: ## start the stack and print its addresses (EXTRAS=mirror,... THEATRES="second ...": extras/; MODE=native: no containers)
@@ -25,6 +25,9 @@ logs: ## show the output of every service, until Ctrl-C
 trace: ## follow one request through every log: URL=/media/fox.svg, HEADER='Cookie: who=me'
 	@bin/trace
 
+watch: ## one line for each request as it happens: what answered, and why not from the cache (HOST=, WORD= choose)
+	@bin/watch
+
 doctor: ## list what this machine lacks, and what to type
 	@bin/doctor
 
@@ -32,11 +35,43 @@ doctor: ## list what this machine lacks, and what to type
 reload: ## load the changed nginx and Varnish files without dropping a request
 	@bin/stack reload
 
+purge: ## drop a path from the cache (URL=/media/fox.svg), or everything with a tag (TAG=medium-fox-svg; TAG=media)
+	@bin/stack purge
+
 reset: ## bring every stage back to its start: chat, drawings, avatars; STAGE=demo: that one
 	@bin/stack reset
 
 mirror: ## with EXTRAS=mirror: copy now and say which place is active; TO=mirror, TO=backend: switch
 	@bin/mirror
+
+##@ Learn
+lessons: ## list the lessons and what is done
+	@bin/lesson list
+
+lesson: ## begin a lesson: LESSON=3 (RESET=1: bring back the shipped configuration, keep yours as a patch)
+	@bin/lesson $(if $(RESET),reset,begin $(LESSON))
+
+check: ## say whether LESSON=3 is done, or what is missing; ANSWER=b answers its question (LESSON=all: results, JSON=1)
+	@bin/lesson check $(LESSON)
+
+##@ Teach
+class: ## open stacks for a class on this machine: N=20 (docs/teaching-class.md)
+	@bin/class open $(N)
+
+class-status: ## show each copy's health, memory, CPU and the lessons that are done (JSON=1: for grading)
+	@bin/class status
+
+class-reset: ## make the copy WHO=7 as new: shipped files, data, lessons; its passwords stay
+	@bin/class reset $(WHO)
+
+class-down: ## close the class: remove its stacks and their DATA, put the learners' files aside
+	@bin/class down
+
+bundle: ## write one archive that opens the stack on a machine without internet: images, Python packages, repository
+	@bin/bundle
+
+slides: ## write the slides and the cheat sheet to .run/slides, as a page and as PDFs (docs/teaching.md)
+	@bin/slides
 
 ##@ Measure
 load: ## load the running stack for 30 seconds and judge the run by loadtest/verdict/thresholds.toml
@@ -52,7 +87,7 @@ bench: ## run every lab and write a report (FULL=1: as long as in the articles, 
 	@bin/bench
 
 ##@ Develop
-test: ## run the tests that a change can break, on a stack of their own (ONLY=static, unit, vtc, images, containers, native, browser, labs)
+test: ## run the tests that a change can break, on a stack of their own (ONLY=static, unit, vtc, images, containers, native, browser, labs, lessons)
 	@bin/test
 
 test-all: ## run the rest: native mode in full, every lab, newest versions, fuzzing

@@ -5,6 +5,7 @@ are marked `slow` here, so that `make test-all` runs them.
 """
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +15,9 @@ from browsing import PICTURES, Visit
 from stack import PROJECT, REPO, Stack
 from support.chromium import chromium
 from support.ports import free_ports
+
+# Tests that a shell starts in the background ignore Ctrl-C, and so would every program under test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 STACKS = {"containers": PROJECT, "native": PROJECT + "-native"}
 

@@ -52,6 +52,7 @@ class Stack:
     ports: dict[str, int] = field(default_factory=draw_ports)
     printed: str = ""  # by the first `make up`
     settings: dict[str, str] = field(default_factory=dict)  # any other line of .env
+    folder: Path = REPO  # the checkout that the commands are typed in
     # All of 127.0.0.0/8 is loopback; networks from 64 on do not collide with one that a user chooses.
     native_net: str = field(default_factory=lambda: f"127.{random.randint(64, 254)}.{random.randint(0, 254)}")
 
@@ -114,7 +115,7 @@ class Stack:
     def _run(self, *command: str, typed: str = "") -> str:
         done = subprocess.run(
             command,
-            cwd=REPO,
+            cwd=self.folder,
             env=self.environment,
             input=typed,
             stdout=subprocess.PIPE,

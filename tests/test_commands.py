@@ -247,7 +247,7 @@ for last; do :; done
 case "$*" in
 *" config") echo "image: ${NGINX_IMAGE:-nginx:1}" && echo "PYTHON_IMAGE: ${PYTHON_IMAGE:-python:3}" ;;
 "image inspect proscenium/"*) ;;
-"image inspect -f {{.Id}}"*) echo base ;;
+"image inspect -f {{.RootFS.Layers}}"*) echo base ;;
 "image inspect -f"*) cat "built-${last##*/}" ;;
 "build --label "*) echo "${3#content=}" >"built-${9##*/}" ;;
 *inspect*) [ -e registry ] ;;

@@ -1,4 +1,4 @@
-"""The commands in README.md, docs/ and extras/: run as printed, with the output that the page promises.
+"""The commands in README.md, docs/, extras/ and varnish/: run as printed, with the output that the page says.
 
 A block marked `sh` is run by bash in the checkout; the `text` block after it is what it must print, with `…`
 for anything. Only the ports are those of the stack under test. Commands that start a stack are run on one of
@@ -23,7 +23,12 @@ from support.wait import wait_until
 
 PAGES = [
     str(page.relative_to(REPO))
-    for page in (REPO / "README.md", *sorted(REPO.glob("docs/*.md")), *sorted(REPO.glob("extras/**/*.md")))
+    for page in (
+        REPO / "README.md",
+        *sorted(REPO.glob("docs/*.md")),
+        *sorted(REPO.glob("extras/**/*.md")),
+        REPO / "varnish" / "README.md",
+    )
 ]
 PORTS = {
     "7230": "SWF_PORT",
@@ -34,6 +39,7 @@ PORTS = {
     "8443": "HTTPS_PORT",
 }
 
+CLASS = "lessons/pupils/test_class_of_two.py::test_two_copies_are_opened_used_reset_and_closed"
 # Command: the test that runs it, as file::function below the repository's root.
 ELSEWHERE = {
     "COMPOSE_PROJECT_NAME=second HTTP_PORT=9080 HTTPS_PORT=9443 SWF_PORT=9230 POLICY_FILE_PORT=9000"
@@ -44,12 +50,24 @@ ELSEWHERE = {
     "make down": "tests/test_open.py::test_a_second_copy_beside_the_first",
     "make clean": "tests/test_open.py::test_a_second_copy_beside_the_first",
     "make status": "tests/test_open.py::test_every_service_is_healthy",
+    "make lesson LESSON=1": "lessons/pupils/test_lesson_01.py::test_the_model_pupil_is_done",
+    "make lesson RESET=1": "lessons/pupils/test_lesson_02.py::test_the_model_pupil_is_done",
+    "make compare TOPOLOGIES=default,nginx USERS=50": ("tests/test_load.py::test_topologies_are_compared"),
+    "make bundle": "tests/test_bundle.py::test_a_room_without_a_network",
+    "make slides": "tests/test_slides.py::test_the_slides_and_the_cheat_sheet_are_written",
     "make logs": "tests/test_open.py::test_logs_follow_every_service",
     "make reload": "tests/test_open.py::test_reload_drops_no_request",
     "make reset": "tests/test_stage.py::test_make_reset_brings_a_stage_back_to_its_start",
     "make reset STAGE=demo": "tests/test_stage.py::test_make_reset_brings_a_stage_back_to_its_start",
     "make doctor": "tests/test_commands.py::test_doctor_names_what_is_missing_and_what_to_type",
     "make trace URL=/media/fox.svg": "tests/test_trace.py::test_a_miss_and_a_hit_of_the_running_stack",
+    "make watch": "tests/test_watch.py::test_a_miss_and_a_hit_appear_and_ctrl_c_leaves_no_process",
+    "make watch HOST=classic.localhost": "tests/test_watch.py::test_host_and_word_choose",
+    "make watch WORD=fox": "tests/test_watch.py::test_host_and_word_choose",
+    "make purge URL=/media/fox.svg": "tests/test_purge.py::test_a_path_a_file_s_tag_and_all_media",
+    "make purge TAG=medium-fox-svg": "tests/test_purge.py::test_a_path_a_file_s_tag_and_all_media",
+    "make purge TAG=media": "tests/test_purge.py::test_a_path_a_file_s_tag_and_all_media",
+    "varnishtest varnish/tests/media_kept_12h.vtc": "varnish/tests/python/test_vtc.py::test_rule",
     "make mirror": "tests/test_mirror.py::test_an_operator_copies_and_switches",
     "make mirror TO=mirror": "tests/test_mirror.py::test_an_operator_copies_and_switches",
     "make mirror TO=backend": "tests/test_mirror.py::test_an_operator_copies_and_switches",
@@ -73,10 +91,27 @@ sleep 1 # the running backend reads new accounts once a second
 curl -T picture.jpg --user "ann:a password" ftp://localhost:2121/ann.jpg""": (
         "tests/test_workshop.py::test_a_webcam_is_an_avatar"
     ),
+    """\
+make class N=20          # open; twice: opens what is missing
+make class-status        # health, memory, CPU, lessons done
+make class-reset WHO=7   # copy 7 as new
+make class-down          # close""": CLASS,
+    "make class N=20": CLASS,
+    "make class-status": CLASS,
+    "make class-status JSON=1": CLASS,
+    "make class-reset WHO=7": CLASS,
+    "make class-down": CLASS,
     "python tests/floods.py --plot floods.png": "tests/test_floods.py::test_no_response_is_cut_short",
 }
 # These run this test, ask the package index, or take ten minutes.
-BY_HAND = {"make test", "make test-all", "make test ONLY=vtc", "make test ONLY=unit", "make test ONLY=images"}
+BY_HAND = {
+    "make test",
+    "make test ONLY=static",
+    "make test-all",
+    "make test ONLY=vtc",
+    "make test ONLY=unit",
+    "make test ONLY=images",
+}
 BY_HAND |= {"make up\nmake test", "make lock", "make bench"}
 CORE = ("nginx", "varnish", "backend", "policyd", "locust")
 # Commands that start a stack.

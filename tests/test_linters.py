@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from checking.lesson import lessons
 from stack import REPO
 from support.checks import check, tracked
 from support.program import PATH
@@ -22,10 +23,29 @@ def test_ruff() -> None:
 
 @pytest.mark.parametrize(
     "part",
-    ["policyd/src", "backend/src", "loadtest", "varnish/tests", "nginx/tests", "tests", "native", "labs"],
+    [
+        "policyd/src",
+        "backend/src",
+        "loadtest",
+        "varnish/tests",
+        "nginx/tests",
+        "tests",
+        "native",
+        "labs",
+        "lessons/checking",
+        "lessons/tests",
+        "lessons/pupils",
+    ],
 )
 def test_mypy(part: str) -> None:
     check(BIN / "mypy", part)
+
+
+def test_mypy_of_the_lessons_checks(tmp_path: Path) -> None:
+    # Under a name of its own each: mypy wants to know apart what it reads in one run.
+    for lesson in lessons():
+        shutil.copy(lesson.folder / "check.py", tmp_path / f"check_{lesson.number}.py")
+    check(BIN / "mypy", str(tmp_path))
 
 
 def test_shellcheck() -> None:
