@@ -14,6 +14,11 @@ from support.wait import wait_until
 
 SCREENS = ((1280, 800), (390, 844))  # a laptop and a phone
 LESSONS = sorted(path.parent.name for path in REPO.glob("lessons/[0-9]*/README.md"))
+PAGES = (
+    "/lessons/",
+    f"/lessons/{LESSONS[0]}",
+    *(pytest.param(f"/lessons/{name}", marks=pytest.mark.slow) for name in LESSONS[1:]),  # made alike
+)
 
 
 TELL = """
@@ -50,13 +55,13 @@ def test_a_result_is_on_the_page_at_once_although_the_page_is_cached(stack: Stac
     tell(stack, _1="", _2="")
 
 
-def test_the_pages_look_right(stack: Stack, visit: Visit, complaints: list[str]) -> None:
-    for path in ("/lessons/", *(f"/lessons/{name}" for name in LESSONS)):
-        for width, height in SCREENS:
-            name = path.strip("/").replace("/", "-")
-            page = visit(path, width, height)
-            looks_right(page, f"{name}-{stack.mode}-{width}")
-            page.context.close()
+@pytest.mark.parametrize("size", SCREENS)
+@pytest.mark.parametrize("path", PAGES)
+def test_the_page_looks_right(
+    stack: Stack, visit: Visit, complaints: list[str], path: str, size: tuple[int, int]
+) -> None:
+    page = visit(path, *size)
+    looks_right(page, f"{path.strip('/').replace('/', '-')}-{stack.mode}-{size[0]}")
     assert complaints == []
 
 

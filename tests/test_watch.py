@@ -219,13 +219,24 @@ def test_the_tools_of_varnish_in_either_mode(stack: Stack) -> None:
     assert "healthy" in inside("varnishadm", "backend.list")
 
 
-def test_nobody_reads(stack: Stack) -> None:
-    """`make watch | head`, and no stack."""
-    command = "timeout 20 bin/watch | head -n 1"
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=stack.folder, env=stack.environment, capture_output=True, text=True
-    )
-    assert done.stdout.startswith("SERVER")
+def test_a_watch_whose_reader_has_gone_ends_at_the_next_request(stack: Stack) -> None:
+    """`make watch | head -n 1`."""
+    with subprocess.Popen(
+        ["bash", "-c", "set -o pipefail; timeout 30 bin/watch | head -n 1"],
+        cwd=stack.folder,
+        env=stack.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as watch:
+        wait_until(lambda: stack.get("/media/fox.svg").ok and watch.poll() is not None, within=40, every=0.5)
+        assert watch.returncode != 124  # of timeout
+        said, errors = watch.communicate()
+    assert said.startswith("SERVER")
+    assert errors == ""
+
+
+def test_a_watch_needs_a_running_stack(stack: Stack) -> None:
     nowhere = {**stack.environment, "COMPOSE_PROJECT_NAME": f"{stack.project}-nowhere"}
     done = subprocess.run(["bin/watch"], cwd=stack.folder, env=nowhere, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "The stack is not running. Type: make up\n")

@@ -3,6 +3,22 @@
 
 . bin/lib/build.sh
 
+# The running containers of this project, or of its service $1.
+container_ids() {
+    docker ps -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
+        --filter label=com.docker.compose.oneoff=False ${1:+--filter "label=com.docker.compose.service=$1"}
+}
+# container_exec SERVICE COMMAND...: in half the time of `docker compose exec`, which reads all its files first.
+container_exec() {
+    local id
+    id=$(container_ids "$1" | head -n 1)
+    if [ -z "$id" ]; then
+        echo "$1 is not running." >&2
+        return 1
+    fi
+    docker exec -i "$id" "${@:2}"
+}
+
 containers_up() {
     local running=
     if containers_running; then running=yes; fi
@@ -29,52 +45,52 @@ containers_clean() {
 containers_status() { docker compose ps --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'; }
 containers_logs() { docker compose logs --follow --tail 50; }
 # containers_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
-containers_upstage() { docker compose exec -T "$1" upstage "${@:2}"; }
-containers_locust_account() { docker compose exec -T locust python web_password.py; }
+containers_upstage() { container_exec "$1" upstage "${@:2}"; }
+containers_locust_account() { container_exec locust python web_password.py; }
 # The ports of this machine that the stack has.
 containers_ports() {
-    docker compose ps -q 2>/dev/null |
+    container_ids 2>/dev/null |
         xargs -r docker inspect -f '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostPort}}{{end}}{{end}}' || true
 }
-containers_active_place() { docker compose exec -T nginx cat /run/proscenium/backend.mirror/active 2>/dev/null || true; }
+containers_active_place() { container_exec nginx cat /run/proscenium/backend.mirror/active 2>/dev/null || true; }
 # In the first of the two places that runs: each knows the state of both.
 containers_mirror() {
     local service
     for service in backend mirror; do
-        if docker compose exec -T "$service" true 2>/dev/null; then
-            docker compose exec -T "$service" upstage mirror "$@"
+        if container_exec "$service" true 2>/dev/null; then
+            container_exec "$service" upstage mirror "$@"
             return
         fi
     done
     die "Neither backend nor mirror is running."
 }
-containers_running() { [ -n "$(docker compose ps -q nginx 2>/dev/null)" ]; }
+containers_running() { [ -n "$(container_ids nginx 2>/dev/null)" ]; }
 # containers_locust FOLDER OPTION...: a second Locust in the container of the first. A pipe brings its report out:
 # `docker cp` cannot read a tmpfs. On a terminal Ctrl-C ends Locust, and its report still comes.
 containers_locust() {
     local code=0 terminal=-T
     if [ -t 0 ] && [ -t 1 ]; then terminal=; fi
-    docker compose exec -T locust sh -c 'rm -rf /tmp/reports && mkdir /tmp/reports' || return
+    container_exec locust sh -c 'rm -rf /tmp/reports && mkdir /tmp/reports' || return
     # shellcheck disable=SC2086  # no option on a terminal
     docker compose exec $terminal -e LOADTEST_REPORTS=/tmp/reports locust locust "${@:2}" || code=$?
-    docker compose exec -T locust tar -C /tmp/reports -c . | tar -x -C "$1"
+    container_exec locust tar -C /tmp/reports -c . | tar -x -C "$1"
     return "$code"
 }
-containers_log() { docker compose logs --no-log-prefix --no-color --tail "${2:-1000}" "$1"; }
+containers_log() { container_ids "$1" | head -n 1 | xargs -r docker logs --tail "${2:-1000}" 2>&1; }
 containers_follow() { docker compose logs --no-log-prefix --no-color --tail 0 --follow "$1"; }
 # Varnish's tools find the running varnishd by its working folder.
-containers_varnish() { docker compose exec -T varnish "$1" -n /var/lib/varnish/varnishd "${@:2}"; }
+containers_varnish() { container_exec varnish "$1" -n /var/lib/varnish/varnishd "${@:2}"; }
 # The empty line says that it has begun. An engine does not end what `exec` has started when its client ends, but it closes
 # its standard input.
 containers_follow_varnishlog() {
-    docker compose exec -T varnish sh -c 'echo; varnishlog -n /var/lib/varnish/varnishd "$@" & cat >/dev/null; kill $!' varnishlog "$@"
+    container_exec varnish sh -c 'echo; varnishlog -n /var/lib/varnish/varnishd "$@" & cat >/dev/null; kill $!' varnishlog "$@"
 }
 # Each service and the time of its last start.
 containers_started() {
-    docker compose ps -q | xargs -r docker inspect -f '{{index .Config.Labels "com.docker.compose.service"}} {{.State.StartedAt}}'
+    container_ids | xargs -r docker inspect -f '{{index .Config.Labels "com.docker.compose.service"}} {{.State.StartedAt}}'
 }
-containers_nginx_loaded() { docker compose exec -T nginx sh /etc/nginx/proscenium/loaded.sh; }
+containers_nginx_loaded() { container_exec nginx sh /etc/nginx/proscenium/loaded.sh; }
 containers_reload() {
-    docker compose exec -T varnish sh /etc/varnish/reload.sh &&
-        docker compose exec -T nginx sh /etc/nginx/proscenium/reload.sh
+    container_exec varnish sh /etc/varnish/reload.sh &&
+        container_exec nginx sh /etc/nginx/proscenium/reload.sh
 }

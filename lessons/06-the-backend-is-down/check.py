@@ -29,12 +29,12 @@ def check(attempt: Attempt) -> None:
         "Request /?WORD while the backend runs, so that Varnish has a copy of it. Then stop the backend.",
     )
     need(
-        any(page.outcome == "stale" for page in attempt.while_sick(pages)),
+        any(page.outcome == "stale" and page.found_sick for page in pages),
         "You have not requested /?WORD while Varnish knew that the backend was down. Stop it with docker "
         "compose stop backend, wait for fifteen seconds, then request /?WORD.",
     )
     stages = attempt.requests("/stages/")
-    down = attempt.while_sick(stages)
+    down = [page for page in stages if page.found_sick]
     need(down, "Request /stages/?WORD too while the backend is stopped: Varnish has no copy of it.")
     need(
         any(page.status == 503 for page in down),

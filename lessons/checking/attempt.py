@@ -1,7 +1,7 @@
 """One attempt at a lesson: what the learner has done since it began, and what the check finds out itself.
 
 Everything a learner requests contains the attempt's word, so no other request can pass for it; everything the
-check requests contains a word that nobody knew before.
+check requests contains a new word.
 """
 
 import json
@@ -100,19 +100,10 @@ class Attempt:
         seen = {request.host for request in self.stack.requests(self.word) if request.path.startswith(path)}
         return " and ".join(sorted((passed_by | seen) - {"localhost"}))
 
-    def backend(self, path: str = "") -> list[Line]:
-        """The backend's log lines for the attempt's URLs."""
-        return [line for line in self.stack.backend_lines(self.word) if line.path.startswith(path)]
-
     def fetched(self, requests: Iterable[Request]) -> list[Line]:
         """The backend's log lines for these requests of the learner's."""
         ids = {request.id for request in requests}
-        return [line for line in self.backend() if line.id in ids]
-
-    def while_sick(self, requests: Iterable[Request]) -> list[Request]:
-        """Those of the learner's requests that came while Varnish knew that the backend was down."""
-        numbers = self.stack.requests_while_sick(self.word)
-        return [request for request in requests if request.client.xid in numbers]
+        return [line for line in self.stack.backend_lines(self.word) if line.id in ids]
 
     def under_this_vcl(self, requests: Iterable[Request]) -> list[Request]:
         """Those of the learner's requests that came after the last reload."""

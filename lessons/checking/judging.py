@@ -5,7 +5,7 @@ import difflib
 from .attempt import Attempt, Missing
 from .lesson import Lesson
 from .rules import broken_rules
-from .stack import CONFIGURATION, StartAgain, changed_files, shipped
+from .stack import CONFIGURATION, REPO, StartAgain, changed_files, shipped
 
 AGAIN = "Begin again: make lesson LESSON={number}"
 
@@ -47,7 +47,7 @@ def _configuration(lesson: Lesson, attempt: Attempt) -> None:
         path = f"varnish/{name}"
         if name in ("backends.vcl", "extras.vcl"):
             continue  # written by start.sh
-        saved = (attempt.stack.folder / path).read_text()
+        saved = (REPO / path).read_text()
         if saved != loaded:
             line = next(
                 line for line in difflib.ndiff(loaded.splitlines(), saved.splitlines()) if line[:1] in "+-"

@@ -8,7 +8,7 @@ LETTERS = "abcd"
 
 @dataclass(frozen=True)
 class Choice:
-    """One possible answer, and what to say to whoever gives it."""
+    """One possible answer, and what to say when it is given."""
 
     text: str
     because: str

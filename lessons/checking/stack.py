@@ -19,6 +19,7 @@ REPO = Path(__file__).resolve().parents[2]
 CONFIGURATION = ("varnish", "nginx")  # the folders that a learner changes
 AGENT = "make check"  # the User-Agent of the checks' own requests
 LINES = "20000"  # of a service's log
+FLUSHED = 1.2  # seconds: nginx writes its log once a second
 SHOWN = re.compile(r"^// VCL\.SHOW \d+ (\d+) (\S+\.vcl)\n", re.M)  # not <builtin>
 
 
@@ -50,9 +51,10 @@ class Stack:
 
     def __init__(self) -> None:
         self.http_port = int(os.environ["HTTP_PORT"])
-        self.folder = REPO
         self.state = REPO / ".run" / os.environ["COMPOSE_PROJECT_NAME"]
         self.address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1")
+        self._quiet_since = time.monotonic()
+        self._logs: dict[tuple[str, ...], str] = {}  # what was read since then
 
     def tool(self, *arguments: str) -> str:
         """What `bin/inside` prints. StartAgain with its message if it fails."""
@@ -62,6 +64,12 @@ class Stack:
         if done.returncode:
             raise StartAgain(done.stderr.decode(errors="replace").strip())
         return done.stdout.decode(errors="replace")
+
+    def _log(self, *arguments: str) -> str:
+        """What `tool` prints, read once until the next request."""
+        if arguments not in self._logs:
+            self._logs[arguments] = self.tool(*arguments)
+        return self._logs[arguments]
 
     def requests(self, word: str) -> list[Request]:
         """The requests in Varnish's log with a word in the URL or in X-Probe, in order of arrival."""
@@ -73,24 +81,8 @@ class Stack:
 
     def _logged(self, query: str) -> list[Request]:
         """https://varnish-cache.org/docs/7.7/reference/vsl-query.html has the language of the query."""
-        log = self.tool("varnishlog", "-d", "-g", "request", "-q", query)
+        log = self._log("varnishlog", "-d", "-g", "request", "-q", query)
         return sorted(requests(log.splitlines()), key=lambda request: request.began)
-
-    def requests_while_sick(self, word: str) -> set[int]:
-        """The numbers of the requests with a word in the URL that came while the health check failed.
-
-        A health check's record has no time, but Varnish's log has the records of all in their order.
-        """
-        query = f'Backend_health or ReqURL ~ "{word}"'
-        log = self.tool("varnishlog", "-d", "-g", "raw", "-i", "Backend_health,ReqURL", "-q", query)
-        found, sick = set(), False
-        for line in log.splitlines():
-            number, tag, _, text = line.split(maxsplit=3)
-            if tag == "Backend_health":
-                sick = text.split()[2] == "sick"  # upstage Went sick ...
-            elif sick:
-                found.add(int(number))
-        return found
 
     def oldest_record(self) -> float:
         """The time of the oldest request that Varnish's log still has, in seconds since 1970."""
@@ -109,21 +101,18 @@ class Stack:
 
     def nginx_lines(self, word: str) -> list[Line]:
         """The lines of nginx's log whose URL contains a word."""
-        return [
-            line for line in nginx_lines(self.tool("log", "nginx", LINES).splitlines()) if word in line.url
-        ]
+        time.sleep(max(0.0, self._quiet_since + FLUSHED - time.monotonic()))
+        log = self._log("log", "nginx", LINES)
+        return [line for line in nginx_lines(log.splitlines()) if word in line.url]
 
     def backend_lines(self, word: str = "") -> list[Line]:
         """The lines of the backend's log whose URL contains a word."""
-        return [
-            line
-            for line in backend_lines(self.tool("log", "backend", LINES).splitlines())
-            if word in line.url
-        ]
+        log = self._log("log", "backend", LINES)
+        return [line for line in backend_lines(log.splitlines()) if word in line.url]
 
     def cut_off(self) -> list[Cut]:
         """The stage clients that the backend has disconnected."""
-        return list(cuts(self.tool("log", "backend", LINES).splitlines()))
+        return list(cuts(self._log("log", "backend", LINES).splitlines()))
 
     @cached_property
     def active(self) -> str:
@@ -164,6 +153,8 @@ class Stack:
             return Answer(0)
         finally:
             connection.close()
+            self._quiet_since = time.monotonic()
+            self._logs.clear()
 
     def ask_at_once(self, asks: Sequence[Ask]) -> list[Answer]:
         """Make requests side by side."""

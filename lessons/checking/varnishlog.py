@@ -4,11 +4,12 @@ https://varnish-cache.org/docs/7.7/reference/vsl.html
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-HEAD = re.compile(r"^(\*+)\s+<< (\w+)\s+>> (\d+)")
-RECORD = re.compile(r"^-+\s+(\w+)\s*(.*)$")
+# In front of a line is its depth: **, or *4* from the fourth on.
+HEAD = re.compile(r"^\*[*\d]*\s+<< (\w+)\s+>> (\d+)")
+RECORD = re.compile(r"^-[-\d]*\s+(\w+)\s*(.*)$")
 
 
 @dataclass
@@ -187,6 +188,11 @@ class Request:
         return next(step.lower() for step in ("PASS", "PIPE", "RECV") if step in last.calls)
 
     @property
+    def found_sick(self) -> bool:
+        """Whether its fetch, perhaps one in the background, was not tried because the health check failed."""
+        return any(text.endswith(": unhealthy") for fetch in self.fetches for text in fetch.all("FetchError"))
+
+    @property
     def object(self) -> int:
         """The number of the cached object that answered: that of the fetch that stored it. 0: none did."""
         if hit := self.last.first("Hit"):
@@ -194,34 +200,31 @@ class Request:
         return self.fetches[-1].xid if self.fetches else 0
 
 
-def requests(log: Iterable[str]) -> Iterator[Request]:
+def requests(log: Iterable[str]) -> list[Request]:
     """The requests in what `varnishlog -g request` printed.
 
-    The number of stars or hyphens in front of a line is its depth: below a request come its fetches, its
-    second attempt, and with ESI the parts of its page.
+    `Begin` names the transaction that caused this one. (The depth does not tell: the second attempt of a
+    request is printed at the depth of the first.)
     """
-    inside: list[Request] = []  # the request, the part of it that the log tells about, a part of that
+    found: list[Request] = []
+    caused: dict[int, Request] = {}  # the request to which a transaction belongs, by its number
     transaction: Transaction | None = None
     for line in log:
-        if found := HEAD.match(line):
-            transaction = Transaction(found[2], int(found[3]))
-            depth = len(found[1])
-            if depth == 1:
-                if inside:
-                    yield inside[0]
-                inside = [Request(transaction)] if transaction.kind == "Request" else []
-            elif inside and transaction.kind == "BeReq":
-                inside[min(depth - 1, len(inside)) - 1].fetches.append(transaction)
-            elif inside:
-                del inside[depth - 1 :]
-        elif transaction and (found := RECORD.match(line)):
-            transaction.records.append((found[1], found[2]))
-            below = inside and transaction.kind == "Request" and transaction is not inside[0].client
-            if found[1] == "Begin" and below:
-                if transaction.reason == "restart":
-                    inside[-1].restarts.append(transaction)
-                else:
-                    inside[-1].parts.append(Request(transaction))
-                    inside.append(inside[-1].parts[-1])
-    if inside:
-        yield inside[0]
+        if head := HEAD.match(line):
+            transaction = Transaction(head[1], int(head[2]))
+        elif transaction and (record := RECORD.match(line)):
+            transaction.records.append((record[1], record[2]))
+            if record[1] == "Begin":
+                owner = caused.get(int(record[2].split()[1]))
+                if transaction.kind == "Request" and (owner is None or transaction.reason == "esi"):
+                    request = Request(transaction)
+                    (owner.parts if owner else found).append(request)
+                    owner = request
+                elif owner and transaction.kind == "Request":
+                    owner.restarts.append(transaction)
+                elif owner:
+                    owner.fetches.append(transaction)
+                else:  # a fetch whose request is no longer in the log
+                    continue
+                caused[transaction.xid] = owner
+    return found

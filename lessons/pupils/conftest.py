@@ -1,9 +1,10 @@
 """A pupil with a checkout and a running stack, for all lessons.
 
-Several pupils can work side by side, each in a process and on a stack of their own: `-n 3 --dist loadfile`.
+Several pupils can work side by side, each in a process and on a stack of their own: `-n 3 --dist loadgroup`.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents and not item.nodeid.endswith(QUICK):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(autouse=True)
+def begin(request: pytest.FixtureRequest) -> None:
+    """Each test of test_lesson_NN.py is an attempt at that lesson."""
+    if found := re.fullmatch(r"test_lesson_(\d\d)", request.module.__name__):
+        request.getfixturevalue("pupil").begin(int(found[1]))
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from pathlib import Path
 import requests
 
 from stack import PROJECT, REPO, Stack
+from support.wait import wait_until
 
 
 class Pupil:
@@ -20,7 +21,8 @@ class Pupil:
 
     def __init__(self, folder: Path, mode: str) -> None:
         project = f"{PROJECT}-lessons{os.environ.get('PYTEST_XDIST_WORKER', '')}"
-        self.stack = Stack(mode, project, settings={"HEALTH_INTERVAL": "1s"}, folder=folder)
+        settings = {"HEALTH_INTERVAL": "1s", "UPSTAGE_FESTIVAL": "off"}
+        self.stack = Stack(mode, project, settings=settings, folder=folder)
         self.folder = folder
         self.word = ""
         self.lesson = 0
@@ -35,11 +37,10 @@ class Pupil:
 
     def check(self, answer: str = "") -> tuple[int, str]:
         """The exit code of `make check`'s program, and what it says."""
-        settings = [f"LESSON={self.lesson}", *([f"ANSWER={answer}"] if answer else [])]
         done = subprocess.run(
             ["bin/lesson", "check", str(self.lesson)],
             cwd=self.folder,
-            env={**self.stack.environment, **dict(setting.split("=", 1) for setting in settings)},
+            env=self.stack.environment | ({"ANSWER": answer} if answer else {}),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -85,6 +86,13 @@ class Pupil:
             end.write(text)
         self.edited = True
 
+    def rule(self, file: str, rule: str) -> None:
+        """Load a rule at the end of a file, in place of the one before."""
+        path = self.folder / file
+        path.write_text(path.read_text().partition("\n# Mine\n")[0] + f"\n# Mine\n{rule}\n")
+        self.edited = True
+        self.reload()
+
     def reload(self) -> None:
         """`make reload`."""
         self.stack.make("reload")
@@ -104,8 +112,26 @@ class Pupil:
         self.stack.wait_until_ready()
 
     def wait(self, seconds: float) -> None:
-        """Look at something else for a while."""
+        """Sleep."""
         time.sleep(seconds)
+
+    def wait_until_backend_is(self, state: str) -> None:
+        """Wait until the health probe has found the backend `sick` or `healthy`."""
+        command = ("varnishadm", "-n", "/var/lib/varnish/varnishd", "backend.list")
+
+        def found() -> bool:
+            return state in self.stack.compose("exec", "-T", "varnish", *command)
+
+        wait_until(found, within=60, every=0.5)
+
+    @contextmanager
+    def paused_backend(self) -> Iterator[None]:
+        """A backend that does not answer."""
+        self.stack.compose("pause", "backend")
+        try:
+            yield
+        finally:
+            self.stack.compose("unpause", "backend")
 
 
 @contextmanager
@@ -114,7 +140,10 @@ def school(folder: Path, mode: str) -> Iterator[Pupil]:
     folder.chmod(0o755)  # nginx's and Varnish's users read it
     copy_checkout(folder)
     pupil = Pupil(folder, mode)
-    pupil.stack.make("clean")
+    if mode == "native":
+        (folder / ".venv").symlink_to(REPO / ".venv")
+    else:
+        pupil.stack.compose("down", "--volumes", "--remove-orphans")  # of an interrupted run
     try:
         pupil.stack.make("up")
         yield pupil

@@ -16,10 +16,12 @@ from school import copy_checkout
 from stack import PROJECT
 from support.wait import wait_until
 
+pytestmark = pytest.mark.xdist_group("class")  # they have the same ports
+
 CLASS = f"{PROJECT}-two"
 SETTINGS = {
     "COMPOSE_PROJECT_NAME": CLASS,
-    "CLASS_PORTS": "41000",
+    "CLASS_PORTS": "31000",
     "CLASS_SUBNETS": "10.212.64.0/20",  # beside a class that is open on this machine
     "CLASS_HEALTH_INTERVAL": "1s",
 }
@@ -71,7 +73,7 @@ def test_two_copies_are_opened_used_reset_and_closed(checkout: Path) -> None:
     assert opened.returncode == 0, opened.stdout + opened.stderr
     folder = checkout / ".run" / "class"
     handout = list(csv.DictReader((folder / "handout.csv").read_text().splitlines()))
-    assert [row["stack"] for row in handout] == ["http://localhost:41180/", "http://localhost:41280/"]
+    assert [row["stack"] for row in handout] == ["http://localhost:31180/", "http://localhost:31280/"]
     for row, other in zip(handout, reversed(handout), strict=True):
         assert signs_in(row["stack"], row["admin password"])
         assert not signs_in(row["stack"], other["admin password"])
@@ -152,12 +154,12 @@ def test_a_failed_opening_says_why_and_leaves_nothing(checkout: Path) -> None:
 
 
 def test_a_taken_port_is_named_before_anything_is_opened(checkout: Path) -> None:
-    taken = subprocess.Popen(["python3", "-m", "http.server", "41280", "--bind", "127.0.0.1"])
+    taken = subprocess.Popen(["python3", "-m", "http.server", "31280", "--bind", "127.0.0.1"])
     try:
-        wait_until(lambda: requests.get("http://127.0.0.1:41280", timeout=5).ok, within=20)
+        wait_until(lambda: requests.get("http://127.0.0.1:31280", timeout=5).ok, within=20)
         failed = run(checkout, "open", "2")
     finally:
         taken.terminate()
     assert failed.returncode == 1
-    assert "Port 41280 of copy 2 is taken" in failed.stderr
+    assert "Port 31280 of copy 2 is taken" in failed.stderr
     assert not (checkout / ".run" / "class").exists()

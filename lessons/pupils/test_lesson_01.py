@@ -2,14 +2,9 @@
 
 import re
 
-import pytest
-
 from school import Pupil
 
-
-@pytest.fixture(autouse=True)
-def begin(pupil: Pupil) -> None:
-    pupil.begin(1)
+RIGHT = "43199: "  # how the right answer begins
 
 
 def do(pupil: Pupil) -> None:
@@ -28,7 +23,6 @@ def test_step_by_step(pupil: Pupil) -> None:
     """Each step that is missing is named."""
     pupil.refused("You have not requested http://localhost/media/fox.svg")
     pupil.get("/media/fox.svg?WORD", "nginx.localhost")
-    pupil.wait(1.5)  # nginx writes its log once a second
     pupil.refused("You asked nginx.localhost")
     pupil.get("/media/fox.svg?WORD")
     pupil.refused("One request was a miss")
@@ -49,11 +43,10 @@ def test_step_by_step(pupil: Pupil) -> None:
 def test_another_host(pupil: Pupil) -> None:
     for _ in range(2):
         pupil.get("/media/fox.svg?WORD", "classic.localhost", "HEAD")
-    pupil.wait(1.5)
     pupil.refused("You asked classic.localhost")
 
 
-def test_the_copy_of_somebody_else(pupil: Pupil) -> None:
+def test_a_copy_that_another_request_stored(pupil: Pupil) -> None:
     """A hit of an object that was purged and stored again, or that another URL stored, proves nothing."""
     pupil.get("/media/fox.svg?WORD")
     pupil.stack.make("purge", "URL=/media/fox.svg")
@@ -63,7 +56,7 @@ def test_the_copy_of_somebody_else(pupil: Pupil) -> None:
 
 
 def test_stored_by_a_check(pupil: Pupil) -> None:
-    """Whoever calls himself a check gets no credit for the miss."""
+    """A request that calls itself a check's is not the learner's miss."""
     pupil.get("/media/fox.svg?WORD", user_agent="make check")
     pupil.get("/media/fox.svg?WORD")
     pupil.refused("A hit of a copy that your first request stored is still missing")
@@ -72,13 +65,11 @@ def test_stored_by_a_check(pupil: Pupil) -> None:
 def test_without_the_backend(pupil: Pupil) -> None:
     for _ in range(2):
         pupil.get("/media/fox.svg?WORD")
-    pupil.stack.compose("pause", "backend")
-    try:
+    with pupil.paused_backend():
+        pupil.wait_until_backend_is("sick")
         for _ in range(2):
             pupil.get("/admin/id?WORD")
-    finally:
-        pupil.stack.compose("unpause", "backend")
-        pupil.stack.wait_until_ready()
+    pupil.stack.wait_until_ready()
     pupil.refused("The backend must have been asked for each /admin/id")
 
 
@@ -92,8 +83,6 @@ def test_the_word_of_another_attempt(pupil: Pupil) -> None:
 def test_an_edited_header(pupil: Pupil) -> None:
     """Cache-Status pretends a hit; the check does not read it, and wants the shipped file."""
     pupil.edit("varnish/report.vcl", '"varnish; fwd=uri-miss"', '"varnish; hit"')
-    pupil.reload()
-    do(pupil)
     pupil.refused(r"varnish/report\.vcl is not as the project ships it")
 
 
@@ -109,7 +98,7 @@ def test_the_question(pupil: Pupil) -> None:
     _, asked = pupil.check()
     code, said = pupil.check(letter(asked, "43192: "))
     assert (code, "No: ttl is what is left" in said) == (1, True), said
-    code, said = pupil.check(letter(said, "43199: "))  # the choices are in another order now
+    code, said = pupil.check(letter(said, RIGHT))  # the choices are in another order now
     assert (code, "Lesson 1 is done" in said) == (0, True), said
     assert "done" in pupil.stack.make("lessons")
     code, _ = pupil.check("e")

@@ -7,15 +7,10 @@ from school import Pupil
 MEDIA = "varnish/media.vcl"
 
 
-@pytest.fixture(autouse=True)
-def begin(pupil: Pupil) -> None:
-    pupil.begin(2)
-
-
-def change(pupil: Pupil, old: str = "ttl = 12h", new: str = "ttl = 60s", file: str = MEDIA) -> None:
+def change(pupil: Pupil) -> None:
     """Look, edit, reload, look again."""
     pupil.get("/media/fox.svg?WORD")
-    pupil.edit(file, old, new)
+    pupil.edit(MEDIA, "ttl = 12h", "ttl = 60s")
     pupil.reload()
     pupil.get("/media/fox.svg?WORD")
     pupil.get("/media/fox.svg?WORD-2")
@@ -63,41 +58,27 @@ def test_only_after_the_change(pupil: Pupil) -> None:
     pupil.refused("No URL with your word was stored before the reload")
 
 
-def test_another_number(pupil: Pupil) -> None:
-    change(pupil, new="ttl = 90s")
-    pupil.refused("Only the TTL in vcl_backend_response should change")
-
-
-def test_a_header_too(pupil: Pupil) -> None:
-    """What the response says of itself is no evidence, and no part of the lesson."""
-    line = "        unset beresp.http.Set-Cookie;\n"
-    pupil.edit(MEDIA, line, f'{line}        set beresp.http.Cache-Control = "s-maxage=60";\n')
-    change(pupil)
-    pupil.refused("Only the TTL in vcl_backend_response should change")
-
-
-def test_a_line_less(pupil: Pupil) -> None:
-    pupil.edit(MEDIA, "        unset beresp.http.Set-Cookie;\n", "")
-    change(pupil)
-    pupil.refused("Only the TTL in vcl_backend_response should change")
-
-
-def test_pages_get_it_too(pupil: Pupil) -> None:
+def test_other_changes(pupil: Pupil) -> None:
+    """Another number; a header too, which is no evidence; a line less; a rule for pages too."""
     pupil.get("/media/fox.svg?WORD")
-    rule = "        set beresp.ttl = 12h;\n    }\n"
-    pupil.edit(MEDIA, rule, "    }\n    set beresp.ttl = 60s;\n")
-    pupil.reload()
-    pupil.get("/media/fox.svg?WORD")
-    pupil.get("/media/fox.svg?WORD-2")
-    pupil.refused("Pages got 60 seconds too")
+    cookie, ttl = "        unset beresp.http.Set-Cookie;\n", "        set beresp.ttl = 12h;\n"
+    header = '        set beresp.http.Cache-Control = "s-maxage=60";\n'
+    only = "Only the TTL in vcl_backend_response should change"
+    shipped = (pupil.folder / MEDIA).read_text()
+    for old, new, sentence in (
+        (ttl, ttl.replace("12h", "90s"), only),
+        (cookie + ttl, cookie + header + ttl.replace("12h", "60s"), only),
+        (cookie + ttl, ttl.replace("12h", "60s"), only),
+        (f"{ttl}    }}\n", "    }\n    set beresp.ttl = 60s;\n", "Pages got 60 seconds too"),
+    ):
+        (pupil.folder / MEDIA).write_text(shipped)
+        pupil.edit(MEDIA, old, new)
+        pupil.reload()
+        pupil.get("/media/fox.svg?WORD")
+        pupil.get(f"/media/fox.svg?WORD-{len(new)}")
+        pupil.refused(sentence)
 
 
 def test_in_another_file(pupil: Pupil) -> None:
-    change(pupil, "ttl > 24h", "ttl > 60s", "varnish/store.vcl")
+    pupil.edit("varnish/store.vcl", "ttl > 24h", "ttl > 60s")
     pupil.refused(r"varnish/store\.vcl is not as the project ships it")
-
-
-def test_restarted_to_see_it(pupil: Pupil) -> None:
-    change(pupil)
-    pupil.restart("varnish")
-    pupil.refused("varnish was started again", code=2)

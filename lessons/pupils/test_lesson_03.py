@@ -1,7 +1,5 @@
 """Lesson 3: a harmless cookie."""
 
-import pytest
-
 from school import Pupil
 
 FILE = "varnish/normalise.vcl"
@@ -15,17 +13,29 @@ sub vcl_req_cookie {
     }
 }
 """
-
-
-@pytest.fixture(autouse=True)
-def begin(pupil: Pupil) -> None:
-    pupil.begin(3)
+# Two themes, two objects.
+TWO_OBJECTS = """
+sub vcl_req_cookie {
+    if (req.url ~ "^/stages/" && req.http.Cookie ~ "^theme=[^;]*$") {
+        set req.http.X-Theme = req.http.Cookie;
+        unset req.http.Cookie;
+    }
+}
+sub vcl_hash { hash_data(req.http.X-Theme); }
+"""
+RETURN_HASH = """
+sub vcl_recv {
+    if (req.http.Cookie ~ "^theme=[^;]*$" && req.url ~ "^/stages/") {
+        unset req.http.Cookie;
+        return (hash);
+    }
+}
+"""
 
 
 def write(pupil: Pupil, rule: str) -> None:
-    """Append a rule, load it, ask with two themes."""
-    pupil.append(FILE, rule)
-    pupil.reload()
+    """Load a rule, ask with two themes."""
+    pupil.rule(FILE, rule)
     for theme in ("dark", "light"):
         pupil.get("/stages/?WORD", cookie=f"theme={theme}")
 
@@ -36,53 +46,25 @@ def test_the_model_pupil_is_done(pupil: Pupil) -> None:
 
 
 def test_not_asked(pupil: Pupil) -> None:
-    pupil.append(FILE, RULE)
-    pupil.reload()
+    pupil.rule(FILE, RULE)
     pupil.refused("at least two values of the cookie")
 
 
-def test_no_rule(pupil: Pupil) -> None:
-    write(pupil, "")
-    pupil.refused("is still a pass")
-
-
-def test_all_cookies(pupil: Pupil) -> None:
-    write(pupil, 'sub vcl_req_cookie { if (req.url ~ "^/stages/") { unset req.http.Cookie; } }')
-    pupil.refused("who=me came from the cache")
-
-
-def test_on_every_url(pupil: Pupil) -> None:
-    write(pupil, RULE.replace('req.url ~ "^/stages/"', "req.http.Cookie"))
-    pupil.refused("The rule is for /stages/ only")
-
-
-def test_cookie_in_the_key(pupil: Pupil) -> None:
-    """Two themes, two objects."""
-    write(
-        pupil,
-        """
-sub vcl_req_cookie {
-    if (req.url ~ "^/stages/" && req.http.Cookie ~ "^theme=[^;]*$") {
-        set req.http.X-Theme = req.http.Cookie;
-        unset req.http.Cookie;
-    }
-}
-sub vcl_hash { hash_data(req.http.X-Theme); }
-""",
-    )
-    pupil.refused("theme=A and theme=B must share one object")
-
-
-def test_the_others_are_passed_with_the_theme(pupil: Pupil) -> None:
-    """Only a cookie of nothing but the theme is removed; beside another one it reaches the backend."""
-    write(pupil, RULE.replace('^/stages/"', '^/stages/" && req.http.Cookie ~ "^theme=[^;]*$"'))
-    pupil.refused("must reach the backend, without theme")
-
-
-def test_return_hash(pupil: Pupil) -> None:
-    write(
-        pupil,
-        'sub vcl_recv { if (req.http.Cookie ~ "^theme=[^;]*$" && req.url ~ "^/stages/")'
-        " { unset req.http.Cookie; return (hash); } }" + RULE,
-    )
-    pupil.refused("does the rule return from vcl_recv")
+def test_rules_that_do_less_or_more(pupil: Pupil) -> None:
+    for rule, sentence in (
+        ("", "is still a pass"),
+        (
+            'sub vcl_req_cookie { if (req.url ~ "^/stages/") { unset req.http.Cookie; } }',
+            "who=me came from the cache",
+        ),
+        (RULE.replace('req.url ~ "^/stages/"', "req.http.Cookie"), "The rule is for /stages/ only"),
+        (TWO_OBJECTS, "theme=A and theme=B must share one object"),
+        # Only a cookie of nothing but the theme is removed; beside another one it reaches the backend.
+        (
+            RULE.replace('^/stages/"', '^/stages/" && req.http.Cookie ~ "^theme=[^;]*$"'),
+            "must reach the backend, without theme",
+        ),
+        (RETURN_HASH + RULE, "does the rule return from vcl_recv"),
+    ):
+        write(pupil, rule)
+        pupil.refused(sentence)

@@ -1,17 +1,10 @@
 """Lesson 10: compression in Varnish and in nginx."""
 
-import pytest
-
 from school import Pupil
 from support.wait import wait_until
 
 SITE = "nginx/sites/default.conf.template"
 DIVA = "/media/diva.svg?WORD"
-
-
-@pytest.fixture(autouse=True)
-def begin(pupil: Pupil) -> None:
-    pupil.begin(10)
 
 
 def request(pupil: Pupil, path: str, host: str = "localhost", *accepted: str) -> None:
@@ -66,11 +59,9 @@ def test_step_by_step(pupil: Pupil) -> None:
     for host in ("classic.localhost", "nginx.localhost"):  # there nginx compresses
         request(pupil, f"{DIVA}-2", host)
     pupil.get(f"{DIVA}-2", range="bytes=0-9")
-    pupil.wait(1.5)  # nginx writes its log once a second
     pupil.refused("nginx has sent the copy that Varnish did not compress as it was")
     gzip_in_nginx(pupil)
     request(pupil, f"{DIVA}-2")
-    pupil.wait(1.5)
     pupil.refused("Now bring the shipped files back")
     pupil.restore()
     pupil.right()
@@ -81,5 +72,4 @@ def test_compressed_by_nginx_before_varnish_let_go(pupil: Pupil) -> None:
     request(pupil, DIVA)
     gzip_in_nginx(pupil)
     request(pupil, f"{DIVA}-2")
-    pupil.wait(1.5)
     pupil.refused("Varnish has compressed every picture with your word")

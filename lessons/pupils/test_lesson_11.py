@@ -2,7 +2,6 @@
 
 import subprocess
 
-import pytest
 import requests
 
 from school import Pupil
@@ -10,11 +9,6 @@ from school import Pupil
 FILE = "nginx/sites/classic.conf"
 HOST = "classic.localhost"
 POOL = "upstream kept {\n    server varnish:8080;\n    keepalive 8;\n}\n\nserver {\n"
-
-
-@pytest.fixture(autouse=True)
-def begin(pupil: Pupil) -> None:
-    pupil.begin(11)
 
 
 def thirty(pupil: Pupil, name: str, host: str = HOST) -> None:
@@ -32,10 +26,9 @@ def keep_open(pupil: Pupil) -> None:
 
 
 def over_http_2(pupil: Pupil) -> None:
-    """The page's last command; nginx writes its log once a second."""
+    """The page's last command."""
     url = f"https://localhost:{pupil.stack.ports['HTTPS_PORT']}/media/fox.svg?{pupil.word}-h2"
     subprocess.run(["curl", "-sk", "--http2", "-o", "/dev/null", url], check=True)
-    pupil.wait(1.5)
 
 
 def test_the_model_pupil_is_done(pupil: Pupil) -> None:
@@ -52,9 +45,8 @@ def test_one_near_miss_after_the_other(pupil: Pupil) -> None:
     thirty(pupil, "default", "localhost")
     pupil.refused("You asked localhost, whose connections nginx keeps already")
 
-    with (
-        requests.Session() as client
-    ):  # as one curl with thirty URLs: its own connection is kept, and no other
+    # As one curl with thirty URLs: its own connection is kept, and no other.
+    with requests.Session() as client:
         for number in range(30):
             url = pupil.stack.url(f"/media/fox.svg?{pupil.word}-{number}", "127.0.0.1")
             client.get(url, headers={"Host": HOST})

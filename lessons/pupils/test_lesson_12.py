@@ -4,14 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from school import Pupil
-
-
-@pytest.fixture(autouse=True)
-def begin(pupil: Pupil) -> None:
-    pupil.begin(12)
 
 
 def measurement(topology: str, tier: str, answers: int, **figures: object) -> dict[str, Any]:
@@ -29,7 +22,7 @@ def measurement(topology: str, tier: str, answers: int, **figures: object) -> di
 
 
 def write(pupil: Pupil, **nginx: object) -> None:
-    """A report that nobody has measured."""
+    """An invented report."""
     report(pupil, [measurement("default", "varnish", 200), measurement("nginx", "backend", 200, **nginx)])
 
 

@@ -1,7 +1,5 @@
 """Lesson 13: a page in two parts."""
 
-import pytest
-
 from school import Pupil
 
 FILE = "varnish/store.vcl"
@@ -18,11 +16,6 @@ sub vcl_backend_response {{
 """
 
 
-@pytest.fixture(autouse=True)
-def begin(pupil: Pupil) -> None:
-    pupil.begin(13)
-
-
 def look(pupil: Pupil, query: str, times: int = 3) -> None:
     """What the page says: every two seconds."""
     for _ in range(times):
@@ -30,15 +23,9 @@ def look(pupil: Pupil, query: str, times: int = 3) -> None:
         pupil.wait(2)
 
 
-def load(pupil: Pupil, rule: str) -> None:
-    """Append a rule."""
-    pupil.append(FILE, rule)
-    pupil.reload()
-
-
 def test_the_model_pupil_is_done(pupil: Pupil) -> None:
     pupil.get("/playbill?WORD")
-    load(pupil, RULE)
+    pupil.rule(FILE, RULE)
     look(pupil, "2")
     pupil.right()
 
@@ -70,7 +57,7 @@ def test_one_near_miss_after_the_other(pupil: Pupil) -> None:
 
 
 def test_changed_before_it_was_seen(pupil: Pupil) -> None:
-    load(pupil, RULE)
+    pupil.rule(FILE, RULE)
     look(pupil, "2", times=2)
     pupil.refused("Look at the page before you change the rule")
 
@@ -78,7 +65,7 @@ def test_changed_before_it_was_seen(pupil: Pupil) -> None:
 def test_lifetimes(pupil: Pupil) -> None:
     """A page that is as new as its number, a number that is as old as its page, and none at all."""
     pupil.get("/playbill?WORD")
-    load(pupil, RULE)
+    pupil.rule(FILE, RULE)
     look(pupil, "2", times=2)
 
     pupil.edit(FILE, ESI, f"{ESI} set beresp.ttl = 1s;")

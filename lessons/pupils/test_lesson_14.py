@@ -2,17 +2,10 @@
 
 import socket
 
-import pytest
-
 from school import Pupil
 
 PROGRAM = "lessons/14-a-client-that-does-not-read/slow_reader.py"
 FILE = "nginx/streams/stage.conf.template"
-
-
-@pytest.fixture(autouse=True)
-def begin(pupil: Pupil) -> None:
-    pupil.begin(14)
 
 
 def run(pupil: Pupil, stage: str = "rehearsal") -> str:
@@ -71,6 +64,5 @@ def test_changed_before_it_was_seen(pupil: Pupil) -> None:
 
 def test_a_smaller_limit_in_the_backend_restarts_it(pupil: Pupil) -> None:
     """And takes its log away: UPSTAGE_MAX_UNREAD is the other way, but not the lesson's."""
-    run(pupil)
-    pupil.stack.restart("backend")
+    pupil.restart("backend")
     pupil.refused("backend was started again", code=2)

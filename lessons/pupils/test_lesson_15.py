@@ -1,7 +1,5 @@
 """Lesson 15: Vary by language."""
 
-import pytest
-
 from school import Pupil
 
 FILE = "varnish/normalise.vcl"
@@ -23,22 +21,14 @@ sub vcl_recv {
 """
 
 
-@pytest.fixture(autouse=True)
-def begin(pupil: Pupil) -> None:
-    pupil.begin(15)
-
-
 def look(pupil: Pupil, query: str = "", *languages: str) -> None:
     for language in languages or GERMAN:
         pupil.get(f"/welcome?WORD{query}", method="HEAD", accept_language=language)
 
 
 def write(pupil: Pupil, rule: str) -> None:
-    """Append a rule in place of the last one, load it, look."""
-    path = pupil.folder / FILE
-    path.write_text(path.read_text().partition("\n# Mine\n")[0])
-    pupil.append(FILE, f"\n# Mine\n{rule}")
-    pupil.reload()
+    """Load a rule, look."""
+    pupil.rule(FILE, rule)
     look(pupil, "-2")
 
 
@@ -54,8 +44,7 @@ def test_step_by_step(pupil: Pupil) -> None:
     pupil.refused("with three different Accept-Language first")
     look(pupil)
     pupil.refused("Three readers of German were miss, miss, miss")
-    pupil.append(FILE, RULE)
-    pupil.reload()
+    pupil.rule(FILE, RULE)
     pupil.refused("The rule works, and you have not seen it")
     look(pupil, "-2")
     pupil.right()

@@ -8,6 +8,8 @@ from school import Pupil, school
 from test_lesson_01 import do
 from test_lesson_02 import change
 
+pytestmark = pytest.mark.xdist_group("native")  # one stack
+
 
 @pytest.fixture(scope="module")
 def native_pupil(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pupil]:

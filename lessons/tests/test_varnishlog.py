@@ -37,15 +37,11 @@ ASSEMBLED = """\
 -   Timestamp      Start: 1700000001.5 0.0 0.0
 -   ReqURL         /stages/?k1
 -   VCL_call       MISS
+-   VCL_call       DELIVER
 -   Link           bereq 21 fetch
--   Link           req 22 restart
 **  << BeReq    >> 21
 --  Begin          bereq 20 fetch
-**  << Request  >> 22
---  Begin          req 20 restart
---  VCL_call       MISS
---  VCL_call       SYNTH
---  RespStatus     503
+--  FetchError     backend upstage: unhealthy
 """
 
 
@@ -73,18 +69,27 @@ def test_a_stale_copy_is_older_than_its_lifetime() -> None:
     assert (round(stale.remaining), stale.object, stale.body_sent) == (-5, 98740, 11538)
 
 
-def test_a_page_has_its_parts_and_an_error_its_second_attempt() -> None:
-    page, failed = requests(ASSEMBLED.splitlines())
+def test_a_page_has_its_parts() -> None:
+    page, other = requests(ASSEMBLED.splitlines())
     assert (page.url, page.path, page.host) == ("/playbill?k1", "/playbill", "localhost")
     assert (page.outcome, page.object, page.remaining, page.connection) == ("hit", 5, 50.5, "9")
     assert (page.vcl, page.waited) == ("default_1", True)
     assert (page.answered, page.ended) == (1700000000.7, 1700000000.75)
     [part] = page.parts
     assert (part.url, part.outcome, part.lifetime, part.object) == ("/playbill/audience", "miss", 1, 12)
-    assert (part.grace, page.grace, failed.waited) == (10, 0, False)
+    assert (part.grace, page.grace, other.waited) == (10, 0, False)
     assert not page.fetches
-    assert (failed.outcome, failed.status, len(failed.fetches), len(failed.restarts)) == ("error", 503, 1, 1)
-    assert not failed.parts
+    assert not other.parts
+    assert (page.found_sick, other.found_sick) == (False, True)
+
+
+def test_a_second_attempt_is_the_same_request() -> None:
+    log = (CAPTURED / "watch-varnishlog.txt").read_text().splitlines()
+    failed, _ = (each for each in requests(log) if each.url == "/stages/?pine-2")
+    assert (failed.outcome, failed.status, failed.last.xid) == ("error", 503, 33055)
+    assert [each.xid for each in failed.restarts] == [33055]
+    assert [each.reason for each in failed.fetches] == ["fetch", "retry"]
+    assert not failed.found_sick
 
 
 def test_nothing_is_no_request() -> None:

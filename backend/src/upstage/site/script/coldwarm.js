@@ -5,11 +5,18 @@ import { STATIONS, answered } from "./served.js";
 
 const TIMES = 3;
 
-export const unseen = () => `/slow?${Math.random().toString(36).slice(2)}`;
+// Let a click on `button` fill `list`.
+export function offerTrial(button, list) {
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    await coldThenWarm(list);
+    button.disabled = false;
+  });
+}
 
 // Fill `list` with an element for each response: server, its time, and how it came to answer.
-export async function coldThenWarm(list) {
-  const url = unseen();
+async function coldThenWarm(list) {
+  const url = `/slow?${Math.random().toString(36).slice(2)}`;
   list.replaceChildren();
   let longest = 1;
   for (let number = 0; number < TIMES; number += 1) {

@@ -1,7 +1,7 @@
 // The front page: its buttons request a file and show the response headers that name the server; its commands name the
 // address in the address bar.
 
-import { coldThenWarm } from "./coldwarm.js";
+import { offerTrial } from "./coldwarm.js";
 import { answered } from "./served.js";
 
 const LONGEST_LIST = 6;
@@ -11,12 +11,7 @@ for (const button of document.querySelectorAll("[data-ask]")) {
   button.addEventListener("click", () => ask(button.dataset.ask));
 }
 
-const trial = document.querySelector("[data-cold]");
-trial.addEventListener("click", async () => {
-  trial.disabled = true;
-  await coldThenWarm(document.getElementById("cold-and-warm"));
-  trial.disabled = false;
-});
+offerTrial(document.querySelector("[data-cold]"), document.getElementById("cold-and-warm"));
 
 // UpStage cannot know whether a browser reached nginx over TLS or through a tunnel.
 for (const commands of document.querySelectorAll("[data-origin]")) {

@@ -1,6 +1,6 @@
 // The panel of responses: which server sent each file of this page, and how long it took.
 
-import { coldThenWarm } from "./coldwarm.js";
+import { offerTrial } from "./coldwarm.js";
 import { STATIONS, served } from "./served.js";
 
 const MOST = 400; // files: speech keeps adding some
@@ -26,12 +26,7 @@ export class ServedPanel {
     for (const head of dialog.querySelectorAll("[data-sort]")) {
       head.addEventListener("click", () => this.#sort(head.dataset.sort));
     }
-    const trial = dialog.querySelector("[data-cold]");
-    trial.addEventListener("click", async () => {
-      trial.disabled = true;
-      await coldThenWarm(parts.cold);
-      trial.disabled = false;
-    });
+    offerTrial(dialog.querySelector("[data-cold]"), parts.cold);
     const observer = new PerformanceObserver((list) => this.#take(list.getEntries()));
     for (const type of ["navigation", "resource"]) observer.observe({ type, buffered: true });
   }
