@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def begin(request: pytest.FixtureRequest) -> None:
     """Each test of test_lesson_NN.py is an attempt at that lesson."""
-    if found := re.fullmatch(r"test_lesson_(\d\d)", request.module.__name__):
+    if found := re.fullmatch(r"test_lesson_(\d\d)", request.path.stem):
         request.getfixturevalue("pupil").begin(int(found[1]))
 
 
