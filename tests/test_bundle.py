@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from stack import PROJECT, REPO
+from support.checkout import copy_checkout
 
 # An engine: an image is a file that contains its label.
 DOCKER = """#!/bin/sh
@@ -27,23 +28,11 @@ esac
 IMAGES = ("nginx:1", "python:3")
 
 
-def commit(folder: Path, message: str) -> None:
-    author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
-    subprocess.run(["git", *author, "commit", "-qm", message], cwd=folder, check=True)
-
-
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
     """A checkout, with a docker and a pip that need no engine and no index."""
     checkout = tmp_path / "checkout"
-    generated = shutil.ignore_patterns(
-        ".git", ".venv", ".env", ".run", ".*_cache", "__pycache__", "node_modules"
-    )
-    shutil.copytree(REPO, checkout, ignore=generated)
-    (checkout / "compose.override.yaml").unlink(missing_ok=True)
-    subprocess.run(["git", "init", "-q", "-b", "main", checkout], check=True)
-    commit(checkout, "as shipped")
+    copy_checkout(checkout)
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "docker").write_text(DOCKER)

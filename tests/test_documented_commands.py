@@ -40,6 +40,7 @@ PORTS = {
 }
 
 CLASS = "lessons/pupils/test_class_of_two.py::test_two_copies_are_opened_used_reset_and_closed"
+WATCH = "tests/test_watch.py::test_a_miss_and_a_hit_appear_and_ctrl_c_leaves_no_process"
 # Command: the test that runs it, as file::function below the repository's root.
 ELSEWHERE = {
     "COMPOSE_PROJECT_NAME=second HTTP_PORT=9080 HTTPS_PORT=9443 SWF_PORT=9230 POLICY_FILE_PORT=9000"
@@ -51,7 +52,7 @@ ELSEWHERE = {
     "make clean": "tests/test_open.py::test_a_second_copy_beside_the_first",
     "make status": "tests/test_open.py::test_every_service_is_healthy",
     "make lesson LESSON=1": "lessons/pupils/test_lesson_01.py::test_the_model_pupil_is_done",
-    "make lesson RESET=1": "lessons/pupils/test_lesson_02.py::test_the_model_pupil_is_done",
+    "make lesson RESET=1": "lessons/pupils/test_lesson_08.py::test_the_model_pupil_is_done",
     "make compare TOPOLOGIES=default,nginx USERS=50": ("tests/test_load.py::test_topologies_are_compared"),
     "make bundle": "tests/test_bundle.py::test_a_room_without_a_network",
     "make slides": "tests/test_slides.py::test_the_slides_and_the_cheat_sheet_are_written",
@@ -61,9 +62,9 @@ ELSEWHERE = {
     "make reset STAGE=demo": "tests/test_stage.py::test_make_reset_brings_a_stage_back_to_its_start",
     "make doctor": "tests/test_commands.py::test_doctor_names_what_is_missing_and_what_to_type",
     "make trace URL=/media/fox.svg": "tests/test_trace.py::test_a_miss_and_a_hit_of_the_running_stack",
-    "make watch": "tests/test_watch.py::test_a_miss_and_a_hit_appear_and_ctrl_c_leaves_no_process",
-    "make watch HOST=classic.localhost": "tests/test_watch.py::test_host_and_word_choose",
-    "make watch WORD=fox": "tests/test_watch.py::test_host_and_word_choose",
+    "make watch": WATCH,
+    "make watch HOST=classic.localhost": WATCH,
+    "make watch WORD=fox": WATCH,
     "make purge URL=/media/fox.svg": "tests/test_purge.py::test_a_path_a_file_s_tag_and_all_media",
     "make purge TAG=medium-fox-svg": "tests/test_purge.py::test_a_path_a_file_s_tag_and_all_media",
     "make purge TAG=media": "tests/test_purge.py::test_a_path_a_file_s_tag_and_all_media",

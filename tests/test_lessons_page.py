@@ -50,7 +50,7 @@ def test_a_result_is_on_the_page_at_once_although_the_page_is_cached(stack: Stac
     again = stack.get(page, headers={"Range": "bytes=0-99999"})  # nginx has no copy of a range
     assert "varnish; hit" in again.headers["Cache-Status"]
     tell(stack, _1="done", _2="begun")
-    wait_until(lambda: "1 of " in stack.get(page).text, within=1.5)
+    wait_until(lambda: "1 of " in stack.get(page).text)
     assert "This lesson is done" in stack.get(f"/lessons/{LESSONS[0]}").text
     tell(stack, _1="", _2="")
 

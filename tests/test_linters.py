@@ -33,6 +33,7 @@ def test_ruff() -> None:
         "native",
         "labs",
         "lessons/checking",
+        "lessons/classroom",
         "lessons/tests",
         "lessons/pupils",
     ],

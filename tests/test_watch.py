@@ -1,4 +1,4 @@
-"""`make watch`: what it says about recorded requests; then on the running stack, in either mode."""
+"""`make watch` and the tools of Varnish on the running stack, in either mode."""
 
 import os
 import re
@@ -11,128 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from checking.explaining import passed_folders
-from checking.watch import HELD, KEPT, PATIENCE, Joiner, Wanted
 from stack import Stack
 from support.wait import wait_until
-
-CAPTURED = Path(__file__).parent / "captured"
-NGINX = (CAPTURED / "watch-nginx.txt").read_text().splitlines()
-VARNISH = (CAPTURED / "watch-varnishlog.txt").read_text().splitlines()
-NOW = 1795390400.0  # after the last of them
-
-
-def rows(joiner: Joiner, nginx: list[str] = NGINX, varnish: list[str] = VARNISH) -> list[str]:
-    """What is printed, with single spaces between the columns and without times."""
-    for line in varnish:
-        joiner.varnish(line)
-    for line in nginx:
-        joiner.nginx(line, NOW)
-    printed = [" ".join(row.split()) for row in joiner.due(NOW + HELD + 1)]
-    return [re.sub(r" \d+ ms", "", row) for row in printed]
-
-
-def test_each_request_says_which_server_answered_and_why() -> None:
-    found = rows(Joiner(Wanted()))
-    assert sorted(found) == sorted(
-        [
-            "backend miss 200 localhost GET /media/fox.svg?pine (no copy; now kept for 43200 s)",
-            "varnish hit 200 localhost GET /media/fox.svg?pine",
-            "nginx hit 200 localhost GET /media/fox.svg?pine (its copy of this second)",
-            "backend miss 200 localhost GET /slow?pine (no copy; now kept for 60 s)",
-            "varnish hit 200 localhost GET /slow?pine",
-            "backend pass 200 localhost GET /admin/id?pine (this path is never cached)",
-            "backend pass 200 localhost GET /stages/?pine (a cookie)",
-            "backend pass 200 localhost GET /stages/?pine (a password)",
-            "backend pass 405 localhost POST /stages/?pine (the method POST)",
-            "backend miss 404 localhost GET /media/pine.svg (no copy; it may not be stored)",
-            "backend hit-for-miss 404 localhost GET /media/pine.svg (the last response could not be stored)",
-            "backend miss 200 classic.localhost GET /media/fox.svg?pine (no copy; now kept for 43200 s)",
-            "backend miss 200 classic.localhost GET /media/fox.svg?pine (shift-reload; now kept for 43200 s)",
-            "backend no cache 200 nginx.localhost GET /media/fox.svg?pine (this site has none)",
-            "nginx file 200 static.localhost GET /media/fox.svg?pine (from the disk)",
-            "backend no cache 200 static.localhost GET /stages/?pine (this site has none)",
-            "nginx own page 421 nobody.example GET /?pine",
-            "backend miss 200 localhost GET /media/bench/big.swf?pine"
-            " (no copy; now kept for 43200 s; nginx reads the file)",
-            "varnish hit 200 localhost GET /media/bench/big.swf?pine (nginx reads the file)",
-            "backend pass 404 localhost GET /media/video/u.jpg?pine (nginx bypasses Varnish)",
-            "varnish synth 405 localhost PURGE /media/fox.svg?pine",
-            "backend miss 200 localhost GET /stages/demo?pine (no copy; now kept for 1 s)",
-            "varnish stale 200 localhost GET /stages/demo?pine (expired 1 s ago; fetched in the background)",
-            "backend miss 200 localhost GET /media/fox.svg?pine (it was purged; now kept for 43200 s)",
-            "backend pass 101 localhost GET /ws?pine (a WebSocket, from its beginning to its end)",
-            "varnish stale 200 localhost GET /stages/demo?pine (expired 3 s ago; the backend fails)",
-            "varnish error 503 localhost GET /stages/?pine-2"
-            " (backend upstage: fail errno 2 (No such file or directory))",
-            "nginx own page 503 nginx.localhost GET /stages/?pine-2 (the backend does not answer)",
-            "varnish error 503 localhost POST /stages/?pine-2"
-            " (backend upstage: fail errno 2 (No such file or directory))",
-        ]
-    )
-
-
-def test_requests_are_in_order_although_the_workers_of_nginx_write_their_logs_one_by_one() -> None:
-    slow = [row for row in rows(Joiner(Wanted(word="/slow")), NGINX[::-1]) if "/slow" in row]
-    assert [row.split()[1] for row in slow] == ["miss", "hit"]
-    fox = rows(Joiner(Wanted(host="localhost", word="fox.svg?pine")), NGINX[::-1])
-    assert [row.split()[1] for row in fox[:3]] == ["miss", "hit", "hit"]
-    assert fox[2].startswith("nginx")
-
-
-def test_host_and_word_choose() -> None:
-    assert {row.split()[3] for row in rows(Joiner(Wanted(host="classic.localhost")))} == {"classic.localhost"}
-    assert len(rows(Joiner(Wanted(word="/admin/id?pine")))) == 1
-    assert rows(Joiner(Wanted(word="oak"))) == []
-
-
-def test_the_times_of_a_slow_miss() -> None:
-    joiner = Joiner(Wanted(word="/slow"))
-    for line in VARNISH:
-        joiner.varnish(line)
-    for line in NGINX:
-        joiner.nginx(line, NOW)
-    miss, hit = joiner.due(NOW + HELD + 1)
-    assert re.search(r" 3\d\d ms +3\d\d ms  200", miss)
-    assert re.search(r" \d ms {12}200", hit)
-
-
-def test_without_varnish_s_log_the_way_is_what_nginx_has_logged() -> None:
-    found = rows(Joiner(Wanted(host="localhost")), varnish=[])
-    assert "varnish hit 200 localhost GET /slow?pine" in found
-    assert "varnish stale 200 localhost GET /stages/demo?pine" in found
-    assert "backend pass 200 localhost GET /admin/id?pine" in found
-    assert "backend hit-for-miss 404 localhost GET /media/pine.svg" in found
-
-
-def when_shown(path: str, varnish: list[str]) -> float:
-    """Seconds from the end of a request until its line is printed."""
-    joiner = Joiner(Wanted())
-    [line] = [line for line in NGINX if path in line]
-    for text in varnish:
-        joiner.varnish(text)
-    joiner.nginx(line, NOW)
-    ended = float(re.findall(r" at=([\d.]+)", line)[0])
-    return next(tenths / 10 for tenths in range(100) if list(joiner.due(ended + tenths / 10 + 0.01)))
-
-
-def test_a_line_waits_for_the_other_workers_and_for_the_log_of_varnish() -> None:
-    assert when_shown("/media/video/", []) == HELD  # no request of Varnish's
-    assert when_shown("/admin/id", VARNISH) == HELD
-    assert when_shown("/admin/id", []) == PATIENCE
-
-
-def test_requests_that_nginx_never_logs_do_not_pile_up() -> None:
-    joiner = Joiner(Wanted())
-    group = VARNISH[: VARNISH.index("") + 1]
-    for number in range(KEPT + 100):
-        for line in group:
-            joiner.varnish(re.sub(r"X-Request-Id: \w+", f"X-Request-Id: {number:032x}", line))
-    assert len(joiner._seen) == KEPT
-
-
-def test_the_folders_are_those_of_the_rules() -> None:
-    assert passed_folders() == ["/admin/", "/swf/", "/ws/", "/media/video/"]
 
 
 @contextmanager

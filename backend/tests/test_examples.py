@@ -19,16 +19,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
     server.end()
 
 
-def test_the_slow_page_takes_300_ms_and_delays_nobody_else(server: Backend) -> None:
+def test_the_slow_page_takes_300_ms_and_delays_no_other_request(server: Backend) -> None:
     began = time.monotonic()
     with ThreadPoolExecutor(20) as pool:
         slow = [pool.submit(ask, server, "/slow") for _ in range(20)]
         assert ask(server, "/health").status == 200
-        quick = time.monotonic() - began
+        assert not all(each.done() for each in slow)
         answers = [each.result() for each in slow]
-    took = time.monotonic() - began
-    assert quick < 0.3 <= took
-    assert took < 20 * 0.3  # not one after the other
+    assert 0.3 <= time.monotonic() - began < 20 * 0.3  # not one after the other
     assert {answer.status for answer in answers} == {200}
     assert answers[0].headers["cache-control"] == "max-age=0, s-maxage=60"
     assert b"300 ms" in answers[0].body
@@ -36,9 +34,7 @@ def test_the_slow_page_takes_300_ms_and_delays_nobody_else(server: Backend) -> N
 
 def test_a_client_that_leaves_the_slow_page_is_no_error(server: Backend) -> None:
     with connect(("127.0.0.1", server.web_port)) as client:
-        client.sendall(message("/slow", "localhost"))
-    time.sleep(0.5)
-    assert not server.logged("a request failed")
+        client.sendall(message("/slow", "localhost"))  # the server's log is looked at when it ends
     assert ask(server, "/slow", "HEAD").body == b""
 
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 import requests
 
 from stack import PROJECT, REPO, Stack
+from support.checkout import copy_checkout
 from support.wait import wait_until
 
 
@@ -149,21 +149,3 @@ def school(folder: Path, mode: str) -> Iterator[Pupil]:
         yield pupil
     finally:
         pupil.stack.make("clean")
-
-
-def copy_checkout(folder: Path) -> None:
-    """Copy the project's files as they are now into a Git checkout, where they count as shipped."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
-        cwd=REPO,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        if (REPO / name).exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(REPO / name, folder / name)
-    identity = ("-c", "user.name=test", "-c", "user.email=test@example.org")
-    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "as shipped"]):
-        subprocess.run(["git", *command], cwd=folder, check=True)
