@@ -16,15 +16,11 @@ from stack import PROJECT
 from support.checkout import copy_checkout
 from support.wait import wait_until
 
-# Beside a class that is open on this machine, and those of the other processes of this run.
-WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
-CLASS = f"{PROJECT}-two{WORKER}"
-PORTS = 27_000 + 300 * WORKER
-NETWORK = 16 * WORKER
+CLASS = f"{PROJECT}-two"
 SETTINGS = {
     "COMPOSE_PROJECT_NAME": CLASS,
-    "CLASS_PORTS": str(PORTS),
-    "CLASS_SUBNETS": f"10.212.{NETWORK}.0/20",
+    "CLASS_PORTS": "31000",
+    "CLASS_SUBNETS": "10.212.64.0/20",  # beside a class that is open on this machine
     "CLASS_HEALTH_INTERVAL": "1s",
 }
 
@@ -75,14 +71,14 @@ def test_two_copies_are_opened_used_reset_and_closed(checkout: Path) -> None:
     assert opened.returncode == 0, opened.stdout + opened.stderr
     folder = checkout / ".run" / "class"
     handout = list(csv.DictReader((folder / "handout.csv").read_text().splitlines()))
-    assert [row["stack"] for row in handout] == [f"http://localhost:{PORTS + port}/" for port in (180, 280)]
+    assert [row["stack"] for row in handout] == ["http://localhost:31180/", "http://localhost:31280/"]
     for row, other in zip(handout, reversed(handout), strict=True):
         assert signs_in(row["stack"], row["admin password"])
         assert not signs_in(row["stack"], other["admin password"])
     subnets = docker(
         "network", "inspect", "-f", "{{(index .IPAM.Config 0).Subnet}}", f"{CLASS}-class-02_back"
     )
-    assert subnets.strip() == f"10.212.{NETWORK + 1}.64/27"
+    assert subnets.strip() == "10.212.65.64/27"
     for service in ("nginx", "varnish", "backend", "policyd", "locust"):
         limit = docker("inspect", "-f", "{{.HostConfig.NanoCpus}}", f"{CLASS}-class-02-{service}-1")
         assert int(limit) == 500_000_000, service
@@ -156,12 +152,12 @@ def test_a_failed_opening_says_why_and_leaves_nothing(checkout: Path) -> None:
 
 
 def test_a_taken_port_is_named_before_anything_is_opened(checkout: Path) -> None:
-    taken = subprocess.Popen(["python3", "-m", "http.server", str(PORTS + 280), "--bind", "127.0.0.1"])
+    taken = subprocess.Popen(["python3", "-m", "http.server", "31280", "--bind", "127.0.0.1"])
     try:
-        wait_until(lambda: requests.get(f"http://127.0.0.1:{PORTS + 280}", timeout=5).ok, within=20)
+        wait_until(lambda: requests.get("http://127.0.0.1:31280", timeout=5).ok, within=20)
         failed = run(checkout, "open", "2")
     finally:
         taken.terminate()
     assert failed.returncode == 1
-    assert f"Port {PORTS + 280} of copy 2 is taken" in failed.stderr
+    assert "Port 31280 of copy 2 is taken" in failed.stderr
     assert not (checkout / ".run" / "class").exists()
