@@ -19,9 +19,7 @@ from classroom.register import Entry, Register
 from classroom.status import as_json, as_table, states
 
 FOLDER = REPO / ".run" / "class"
-MEMORY = (
-    230  # MiB that a copy takes of the machine, with what the engine needs for it: docs/teaching-class.md
-)
+MEMORY = 230  # MiB that a copy and the engine's part for it take: docs/teaching-class.md
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIDE_BY_SIDE = os.cpu_count() or 1
 

@@ -111,9 +111,8 @@ def _remove(copy: Copy) -> None:
 class Usage:
     """The containers of a copy."""
 
-    services: dict[str, str] = field(
-        default_factory=dict
-    )  # each with its state: healthy, unhealthy, exited ...
+    # Each with its state: healthy, unhealthy, exited ...
+    services: dict[str, str] = field(default_factory=dict)
     memory: float = 0  # bytes
     cpu: float = 0  # percent of one core
 
