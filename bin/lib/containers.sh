@@ -3,9 +3,9 @@
 
 . bin/lib/build.sh
 
-# The running containers of this project, or of its service $1.
+# container_ids [SERVICE [OPTION]]: the running containers of this project, or of a service; --all: those that are stopped, too.
 container_ids() {
-    docker ps -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
+    docker ps -q ${2:-} --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
         --filter label=com.docker.compose.oneoff=False ${1:+--filter "label=com.docker.compose.service=$1"}
 }
 # container_exec SERVICE COMMAND...: in half the time of `docker compose exec`, which reads all its files first.
@@ -76,7 +76,7 @@ containers_locust() {
     container_exec locust tar -C /tmp/reports -c . | tar -x -C "$1"
     return "$code"
 }
-containers_log() { container_ids "$1" | head -n 1 | xargs -r docker logs --tail "${2:-1000}" 2>&1; }
+containers_log() { container_ids "$1" --all | head -n 1 | xargs -r docker logs --tail "${2:-1000}" 2>&1; }
 containers_follow() { docker compose logs --no-log-prefix --no-color --tail 0 --follow "$1"; }
 # Varnish's tools find the running varnishd by its working folder.
 containers_varnish() { container_exec varnish "$1" -n /var/lib/varnish/varnishd "${@:2}"; }
