@@ -16,8 +16,10 @@ from support.stage_client import StageClient, WebStageClient
 from support.wait import wait_until
 
 REPO = Path(__file__).resolve().parent.parent
-# Two checkouts can be tested at the same time under two project names.
-PROJECT = os.environ.get("COMPOSE_PROJECT_NAME", "proscenium") + "-test"
+# Two checkouts can be tested at the same time, and two files side by side.
+PROJECT = "{}-test{}".format(
+    os.environ.get("COMPOSE_PROJECT_NAME", "proscenium"), os.environ.get("PYTEST_XDIST_WORKER", "")
+)
 PORTS = (
     *("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT", "WEB_PORT"),
     "THEATRES_SWF_PORT",  # the next port is free as well, for a second theatre

@@ -1,6 +1,5 @@
 """A pupil, who works at a lesson in a checkout and on a stack of their own, as the lesson's page says."""
 
-import os
 import re
 import subprocess
 import time
@@ -20,9 +19,8 @@ class Pupil:
     """Types commands, edits files, and sends requests as curl would. `word` is that of the attempt."""
 
     def __init__(self, folder: Path, mode: str) -> None:
-        project = f"{PROJECT}-lessons{os.environ.get('PYTEST_XDIST_WORKER', '')}"
         settings = {"HEALTH_INTERVAL": "1s", "UPSTAGE_FESTIVAL": "off"}
-        self.stack = Stack(mode, project, settings=settings, folder=folder)
+        self.stack = Stack(mode, f"{PROJECT}-lessons", settings=settings, folder=folder)
         self.folder = folder
         self.word = ""
         self.lesson = 0
