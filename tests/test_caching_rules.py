@@ -28,7 +28,7 @@ def test_the_page_has_its_table() -> None:
     assert len(list(cases(HOSTS))) > 50
 
 
-@pytest.mark.parametrize("case", cases(HOSTS), ids=str)
+@pytest.mark.parametrize("case", list(cases(HOSTS)), ids=str)
 @pytest.mark.smoke
 def test_case(stack: Stack, case: Case) -> None:
     path = case.ask.url.replace("NEW", uuid.uuid4().hex)
