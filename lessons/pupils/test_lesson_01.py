@@ -23,7 +23,7 @@ def test_step_by_step(pupil: Pupil) -> None:
     """Each step that is missing is named."""
     pupil.refused("You have not requested http://localhost/media/fox.svg")
     pupil.get("/media/fox.svg?WORD", "nginx.localhost")
-    pupil.refused("You asked nginx.localhost")
+    pupil.refused(r"You asked nginx\.localhost\. This lesson is about localhost")
     pupil.get("/media/fox.svg?WORD")
     pupil.refused("One request was a miss")
     pupil.get("/media/fox.svg?WORD-2")

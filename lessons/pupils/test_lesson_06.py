@@ -14,6 +14,7 @@ def test_the_model_pupil_is_done(pupil: Pupil) -> None:
     finally:
         pupil.stack.compose("start", "backend")
     pupil.wait_until_backend_is("healthy")
+    pupil.refused("Request /stages/.* once more, to see it come back")
     pupil.get("/stages/?WORD")
     pupil.right()
 

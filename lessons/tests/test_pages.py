@@ -70,3 +70,42 @@ def sentences(file: Path) -> list[str]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             found.append(node.value)
     return found
+
+
+@ALL
+def test_each_refusal_of_a_check_meets_a_pupil(lesson: Lesson) -> None:
+    """By a common part of a check's sentence and of what the pupil's tests expect."""
+    expected = [
+        text.replace("\\", "")
+        for text in sentences(REPO / "lessons" / "pupils" / f"test_lesson_{lesson.number:02}.py")
+    ]
+    for sentence in refusals(lesson.folder / "check.py"):
+        parts = {sentence[start : start + 14] for start in range(len(sentence) - 13)}
+        assert any(part in text for text in expected for part in parts), sentence
+
+
+def refusals(file: Path) -> list[str]:
+    """The texts with which a check says that something is missing, named constants filled in."""
+    tree = ast.parse(file.read_text())
+    named = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "need":
+            inside = [
+                named.get(part.id, part) if isinstance(part, ast.Name) else part
+                for part in ast.walk(node.args[1])
+            ]
+            found.append(
+                " ".join(
+                    part.value
+                    for part in inside
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str)
+                )
+            )
+    return found
