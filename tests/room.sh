@@ -9,13 +9,20 @@ if [ -z "${INSIDE:-}" ]; then
 fi
 
 ip link set lo up
-mkdir -p "$folder"/{data,run,home}
+mkdir -p "$folder"/{data,home}
+run=$(mktemp -d /tmp/room.XXXXXX) # short: the path of a Unix socket has at most 107 characters
 while IFS='=' read -r name _; do unset "$name"; done < <(env | grep -iE '^(pip_|docker_|compose_|[a-z]+_proxy=)')
-export HOME=$folder/home DOCKER_HOST=unix://$folder/run/docker.sock
+export HOME=$folder/home DOCKER_HOST=unix://$run/docker.sock
 # No default bridge: Compose makes networks of its own.
-dockerd --bridge=none --data-root "$folder/data" --exec-root "$folder/run" --pidfile "$folder/run/dockerd.pid" \
+dockerd --bridge=none --data-root "$folder/data" --exec-root "$run" --pidfile "$run/dockerd.pid" \
     --host "$DOCKER_HOST" --containerd-namespace room --containerd-plugins-namespace room-plugins >"$folder/dockerd.log" 2>&1 </dev/null &
 engine=$!
-trap 'kill $engine; wait $engine || true' EXIT
-until docker info >/dev/null 2>&1 || ! kill -0 $engine; do sleep 0.5; done
+trap 'kill $engine 2>/dev/null; wait $engine || true; rm -rf "$run"' EXIT
+until docker info >/dev/null 2>&1; do
+    if ! kill -0 $engine 2>/dev/null; then
+        tail -n 20 "$folder/dockerd.log" >&2
+        exit 1
+    fi
+    sleep 0.5
+done
 "${@:2}"
