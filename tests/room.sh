@@ -17,7 +17,7 @@ export HOME=$folder/home DOCKER_HOST=unix://$run/docker.sock
 dockerd --bridge=none --data-root "$folder/data" --exec-root "$run" --pidfile "$run/dockerd.pid" \
     --host "$DOCKER_HOST" --containerd-namespace room --containerd-plugins-namespace room-plugins >"$folder/dockerd.log" 2>&1 </dev/null &
 engine=$!
-trap 'kill $engine 2>/dev/null; wait $engine || true; rm -rf "$run"' EXIT
+trap 'kill $engine 2>/dev/null; wait $engine || true; rm -rf "$run" || true' EXIT
 until docker info >/dev/null 2>&1; do
     if ! kill -0 $engine 2>/dev/null; then
         tail -n 20 "$folder/dockerd.log" >&2
