@@ -41,7 +41,6 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
     stack.settings |= {
         "EXTRAS": "direct,webcam,inspect",
         "THEATRES": "second",
-        "HEALTH_INTERVAL": "1s",  # services start in the order of their health: less waiting
         "FTP_PORT": str(ftp),
         "FTP_PASSIVE_PORTS": f"{passive}-{passive}",
     }

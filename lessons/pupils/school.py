@@ -19,7 +19,7 @@ class Pupil:
     """Types commands, edits files, and sends requests as curl would. `word` is that of the attempt."""
 
     def __init__(self, folder: Path, mode: str) -> None:
-        settings = {"HEALTH_INTERVAL": "1s", "UPSTAGE_FESTIVAL": "off"}
+        settings = {"HEALTH_INTERVAL": "5s", "UPSTAGE_FESTIVAL": "off"}
         self.stack = Stack(mode, f"{PROJECT}-lessons", settings=settings, folder=folder)
         self.folder = folder
         self.word = ""
