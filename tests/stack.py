@@ -88,6 +88,10 @@ class Stack:
         files = (f"--file={file}" for file in self.compose_files)
         return self._run("docker", "compose", *files, *arguments, typed=typed)
 
+    def inside(self, *command: str) -> str:
+        """Run one of the stack's tools where its service runs, such as varnishlog; return its output."""
+        return self._run("bin/inside", *command)
+
     def upstage(self, *arguments: str, password: str = "") -> str:
         """Run the backend's own command where it runs; `password` is what is typed at it."""
         if self.mode == "containers":

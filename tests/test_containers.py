@@ -23,8 +23,12 @@ def inspect(stack: Stack, service: str) -> dict:  # type: ignore[type-arg]
 
 def root_processes(stack: Stack, service: str) -> set[str]:
     """Root's processes now; a health check that the engine is just starting is among them."""
-    command = "grep -l '^Uid:[[:space:]]*0[[:space:]]' /proc/[0-9]*/status || true"
-    return set(stack.compose("exec", "-T", service, "sh", "-c", command).split())
+    command = "grep -H ^Uid: /proc/[0-9]*/status || true"  # a process may end meanwhile
+    found = re.findall(
+        r"^/proc/(\d+)/status:Uid:\s+(\d+)", stack.compose("exec", "-T", service, "sh", "-c", command), re.M
+    )
+    assert "1" in {number for number, _ in found}
+    return {number for number, user in found if user == "0"}
 
 
 @pytest.mark.parametrize("service", SERVICES)

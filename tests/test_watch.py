@@ -80,23 +80,12 @@ def test_a_watch_that_is_killed_leaves_no_process_either(stack: Stack, tmp_path:
 
 @pytest.mark.smoke
 def test_the_tools_of_varnish_in_either_mode(stack: Stack) -> None:
-    def inside(*command: str) -> str:
-        return subprocess.run(
-            ["bin/inside", *command],
-            cwd=stack.folder,
-            env=stack.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-
     stack.get("/media/fox.svg?look")
     assert re.search(
-        r"^-   ReqURL +/media/fox\.svg\?look$", inside("varnishlog", "-d", "-g", "request"), re.M
+        r"^-   ReqURL +/media/fox\.svg\?look$", stack.inside("varnishlog", "-d", "-g", "request"), re.M
     )
-    assert "MAIN.cache_hit" in inside("varnishstat", "-1", "-f", "MAIN.cache_hit")
-    assert "healthy" in inside("varnishadm", "backend.list")
+    assert "MAIN.cache_hit" in stack.inside("varnishstat", "-1", "-f", "MAIN.cache_hit")
+    assert "healthy" in stack.inside("varnishadm", "backend.list")
 
 
 def test_a_watch_whose_reader_has_gone_ends_at_the_next_request(stack: Stack) -> None:

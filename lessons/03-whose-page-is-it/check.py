@@ -7,7 +7,7 @@ CHANGES = {"varnish/normalise.vcl", "varnish/passed.vcl", "varnish/media.vcl"}
 QUESTION = Question(
     right=Choice(
         "The next visitor was greeted by the first one's name.",
-        "The response to a request with a cookie was stored, and anybody got it.",
+        "The response to a request with a cookie was stored, and every client got it.",
     ),
     wrong=(
         Choice(

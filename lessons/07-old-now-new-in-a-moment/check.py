@@ -8,12 +8,12 @@ CHANGES = {"varnish/stale.vcl"}
 
 QUESTION = Question(
     right=Choice(
-        "Before nobody; after it everybody.",
+        "Before it none, after it all.",
         "After 5 s a copy of one second has been expired for 4: within 10, beyond 3.",
     ),
     wrong=(
-        Choice("Before everybody; after it nobody.", "A shorter grace means more waiting, not less."),
-        Choice("Nobody, before and after.", "With 3 s of grace a copy that expired 4 s ago may not be used."),
+        Choice("Before it all, after it none.", "A shorter grace means more waiting, not less."),
+        Choice("None, before and after.", "With 3 s of grace a copy that expired 4 s ago may not be used."),
         Choice("The first visitor of each second.", "Only the request that finds no usable copy waits."),
     ),
 )

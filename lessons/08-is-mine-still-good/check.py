@@ -7,7 +7,10 @@ CHANGES = {"varnish/media.vcl"}
 HOST = "classic.localhost"
 
 QUESTION = Question(
-    right=Choice("In 1 Varnish, in 2 the backend.", "Whoever is asked compares; who asks sends the ETag."),
+    right=Choice(
+        "In 1 Varnish, in 2 the backend.",
+        "The server that is asked compares; the one that asks sends the ETag.",
+    ),
     wrong=(
         Choice("In 1 curl, in 2 Varnish.", "They ask. The comparison is made where the answer is known."),
         Choice("Both times the backend.", "Its log has no line for 1: the copy in the cache has the ETag."),

@@ -59,7 +59,7 @@ def check(attempt: Attempt) -> None:
     )
     need(
         outside[-1].status == 405,
-        f"A purge from outside was answered with {outside[-1].status}: so anybody could empty the cache. "
+        f"A purge from outside was answered with {outside[-1].status}: so any client could empty the cache. "
         "Try it with the shipped configuration.",
     )
 

@@ -100,10 +100,6 @@ class Pupil:
         self.stack.make("lesson", "RESET=1")
         self.edited = False
 
-    def inside(self, *command: str) -> None:
-        """Run one of the stack's tools where its service runs."""
-        subprocess.run(["bin/inside", *command], cwd=self.folder, env=self.stack.environment, check=True)
-
     def restart(self, service: str) -> None:
         """Restart a service; wait until every site answers."""
         self.stack.control("restart", service)
@@ -115,12 +111,7 @@ class Pupil:
 
     def wait_until_backend_is(self, state: str) -> None:
         """Wait until the health probe has found the backend `sick` or `healthy`."""
-        command = ("varnishadm", "-n", "/var/lib/varnish/varnishd", "backend.list")
-
-        def found() -> bool:
-            return state in self.stack.compose("exec", "-T", "varnish", *command)
-
-        wait_until(found, within=60, every=0.5)
+        wait_until(lambda: state in self.stack.inside("varnishadm", "backend.list"), within=60, every=0.5)
 
     @contextmanager
     def paused_backend(self) -> Iterator[None]:

@@ -59,12 +59,12 @@ def test_step_by_step(pupil: Pupil) -> None:
 def test_everything_is_gone(pupil: Pupil) -> None:
     """A ban of everything is no purge of the fox, and spoils one that follows."""
     look(pupil)
-    pupil.inside("varnishadm", "ban", "req.url ~ .")
+    pupil.stack.inside("varnishadm", "ban", "req.url ~ .")
     for picture in (FOX, DIVA):
         pupil.get(picture, "classic.localhost", "HEAD", cache_control="no-cache")
     pupil.refused("You have not purged the fox yet")
     purge(pupil, f"URL={FOX}")
-    pupil.inside("varnishadm", "ban", "req.url ~ .")
+    pupil.stack.inside("varnishadm", "ban", "req.url ~ .")
     look(pupil)
     pupil.refused("On localhost the diva went as well")
 
