@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 import requests
 
-from support.ports import free_ports
+from support.ports import free_port_range, free_ports
 from support.stage_client import StageClient, WebStageClient
 from support.wait import wait_until
 
@@ -39,10 +39,8 @@ NOT_INHERITED = {
 
 def draw_ports() -> dict[str, int]:
     """A free port for each of PORTS, and the one after the last."""
-    ports = free_ports(len(PORTS) + 1)
-    while ports[-1] != ports[-2] + 1:  # another program has the one between them
-        ports = [*ports[1:], *free_ports(1)]
-    return dict(zip(PORTS, ports, strict=False))
+    theatres, _ = free_port_range(2)
+    return dict(zip(PORTS, [*free_ports(len(PORTS) - 1), theatres], strict=True))
 
 
 @dataclass

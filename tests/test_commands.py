@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stack import REPO
-from support.ports import free_ports
+from support.ports import free_port_range, free_ports
 
 # The programs that the scripts may expect on any system.
 BASICS = shlex.split("""
@@ -220,11 +220,12 @@ def test_an_unknown_extra_is_rejected_with_the_known_ones(bare: Path) -> None:
 
 
 def test_the_ports_of_chosen_extras_and_theatres_are_checked(bare: Path) -> None:
-    stage, ftp, passive = free_ports(3)
+    stage, ftp = free_ports(2)
+    passive, last = free_port_range(2)
     settings = {
         "THEATRES_SWF_PORT": str(stage - 1),
         "FTP_PORT": str(ftp),
-        "FTP_PASSIVE_PORTS": f"{passive}-{passive + 1}",
+        "FTP_PASSIVE_PORTS": f"{passive}-{last}",
     }
     with socket.create_server(("127.0.0.1", stage)), socket.create_server(("127.0.0.1", passive)):
         without = run(bare, "doctor", user=None, **settings).stdout

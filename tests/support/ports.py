@@ -53,3 +53,11 @@ def free_ports(count: int, address: str = "127.0.0.1") -> list[int]:
     if len(ports) < count:
         raise RuntimeError(f"fewer than {count} free ports on {address}")
     return ports
+
+
+def free_port_range(count: int) -> tuple[int, int]:
+    """The first and the last of that many free TCP ports in a row on 127.0.0.1."""
+    ports = free_ports(count)
+    while ports[-1] - ports[0] >= count:  # another program has one between them
+        ports = [*ports[1:], *free_ports(1)]
+    return ports[0], ports[-1]
