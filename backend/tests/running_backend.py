@@ -17,14 +17,27 @@ from support.stage_client import StageClient, WebStageClient
 
 PASSWORD = "open sesame"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-SERVE = ("-m", "upstage", "serve")
+
+
+def serve(heartbeat: float) -> list[str]:
+    """The command for a server with a heartbeat every so many seconds."""
+    lines = (
+        "import sys",
+        "from upstage import cli, service",
+        f"service.HEARTBEAT = {heartbeat}",
+        "sys.exit(cli.main(['serve']))",
+    )
+    return ["-c", "; ".join(lines)]
+
+
+SERVE = serve(heartbeat=3600)  # tests read frame by frame
 RUN = """
 import os, sys
 from dataclasses import replace
 from pathlib import Path
 from upstage import service
 from upstage.settings import from_environment
-service.HEARTBEAT = 3600  # seconds; tests read frame by frame
+service.HEARTBEAT = 3600
 settings = from_environment(os.environ)
 sys.exit(service.serve(replace(settings, site=Path(sys.argv[1]), content=Path(sys.argv[2]))))
 """

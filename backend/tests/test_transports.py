@@ -9,7 +9,7 @@ import pytest
 import websocket
 
 from forked import run_upstage
-from running_backend import Backend, join
+from running_backend import Backend, join, serve
 
 JOIN = "stage_ID=demo&mode=JOIN"
 SMALL_WINDOW = (socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # so that the kernel buffers little
@@ -162,10 +162,7 @@ def test_a_proxy_header_sets_the_client_address(tmp_path: Path) -> None:
 
 
 def test_a_heartbeat_keeps_quiet_clients_and_finds_dead_ones(tmp_path: Path) -> None:
-    quick = (
-        "import sys; from upstage import cli, service; service.HEARTBEAT = 0.3; sys.exit(cli.main(['serve']))"
-    )
-    server = Backend(tmp_path, ["-c", quick])
+    server = Backend(tmp_path, serve(heartbeat=0.3))
     try:
         flash, browser, dead = server.connect(), open_websocket(server), open_websocket(server)
         assert flash.frames_until(b"mode=HEARTBEAT")
@@ -197,7 +194,7 @@ def test_the_health_check_names_the_failed_listener(server: Backend) -> None:
 
 def test_a_stop_with_clients_is_clean_and_the_generated_password_stays(tmp_path: Path) -> None:
     """The shipped site and content, a password that stays, and a stop with clients connected."""
-    server = Backend(tmp_path, forked=False)
+    server = Backend(tmp_path, ["-m", "upstage", "serve"], forked=False)
     password = (server.data / "admin-password").read_text()
     assert server.upstage("admin-password") == (0, password, "")
     assert server.upstage("admin-password", UPSTAGE_ADMIN_PASSWORD="mine") == (0, "mine\n", "")
