@@ -12,9 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from browsing import PICTURES, Visit
-from stack import PROJECT, REPO, Stack
+from stack import PROJECT, REPO, Stack, webcam_ports
 from support.chromium import chromium
-from support.ports import free_port_range, free_ports
 
 # Tests that a shell starts in the background ignore Ctrl-C, and so would every program under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -37,13 +36,7 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
     if mode == "containers" and os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
     stack = Stack(mode, STACKS[mode])
-    [ftp], passive = free_ports(1), free_port_range(3)  # the stack's camera takes one at a time
-    stack.settings |= {
-        "EXTRAS": "direct,webcam,inspect",
-        "THEATRES": "second",
-        "FTP_PORT": str(ftp),
-        "FTP_PASSIVE_PORTS": "{}-{}".format(*passive),
-    }
+    stack.settings |= {"EXTRAS": "direct,webcam,inspect", "THEATRES": "second", **webcam_ports()}
     stack.make("clean")
     failed_before = request.session.testsfailed
     try:

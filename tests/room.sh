@@ -11,8 +11,7 @@ fi
 ip link set lo up
 mkdir -p "$folder"/{data,home}
 run=$(mktemp -d /tmp/room.XXXXXX) # short: the path of a Unix socket has at most 107 characters
-# Nothing of the caller's: its indexes, its engine, nor the make that runs the tests (a make inside it prints folders).
-while IFS='=' read -r name _; do unset "$name"; done < <(env | grep -iE '^(pip_|docker_|compose_|make|mflags=|[a-z]+_proxy=)')
+while IFS='=' read -r name _; do unset "$name"; done < <(env | grep -iE '^(pip_|docker_|compose_|[a-z]+_proxy=)')
 export HOME=$folder/home DOCKER_HOST=unix://$run/docker.sock
 # No default bridge: Compose makes networks of its own.
 dockerd --bridge=none --data-root "$folder/data" --exec-root "$run" --pidfile "$run/dockerd.pid" \

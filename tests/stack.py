@@ -26,21 +26,19 @@ PORTS = (
 )
 
 # Variables that `make test` itself has set, or that a test sets.
-NOT_INHERITED = {
-    "MAKELEVEL",
-    "MAKEFLAGS",
-    "MFLAGS",
-    "UPSTAGE_ADMIN_PASSWORD",
-    "SERVER_NAMES",
-    "ONLY",
-    "COMPOSE_FILE",
-}
+NOT_INHERITED = {"UPSTAGE_ADMIN_PASSWORD", "SERVER_NAMES", "ONLY", "COMPOSE_FILE"}
 
 
 def draw_ports() -> dict[str, int]:
     """A free port for each of PORTS, and the one after the last."""
     theatres, _ = free_port_range(2)
     return dict(zip(PORTS, [*free_ports(len(PORTS) - 1), theatres], strict=True))
+
+
+def webcam_ports() -> dict[str, str]:
+    """Settings for extras/webcam, with more passive ports than the stack's own camera takes at a time."""
+    first, last = free_port_range(3)
+    return {"FTP_PORT": str(free_ports(1)[0]), "FTP_PASSIVE_PORTS": f"{first}-{last}"}
 
 
 @dataclass

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from stack import PROJECT, REPO, Stack
-from support.ports import free_port_range, free_ports
+from stack import PROJECT, REPO, Stack, webcam_ports
 from support.wait import wait_until
 
 PAGES = [
@@ -189,12 +188,7 @@ def other() -> Iterator[Stack]:
     if os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
     other = Stack("auto", PROJECT + "-documented")
-    [ftp], passive = free_ports(1), free_port_range(3)  # the stack's camera takes one at a time
-    other.settings = {
-        "FTP_PORT": str(ftp),
-        "FTP_PASSIVE_PORTS": "{}-{}".format(*passive),
-        "HEALTH_INTERVAL": "1s",
-    }
+    other.settings = {"HEALTH_INTERVAL": "1s", **webcam_ports()}
     yield other
     other.make("clean")
 

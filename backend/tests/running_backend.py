@@ -17,6 +17,7 @@ from support.stage_client import StageClient, WebStageClient
 
 PASSWORD = "open sesame"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+RARELY = 3600.0  # seconds between heartbeats: tests read frame by frame
 
 
 def serve(heartbeat: float) -> list[str]:
@@ -30,14 +31,14 @@ def serve(heartbeat: float) -> list[str]:
     return ["-c", "; ".join(lines)]
 
 
-SERVE = serve(heartbeat=3600)  # tests read frame by frame
-RUN = """
+SERVE = serve(RARELY)
+RUN = f"""
 import os, sys
 from dataclasses import replace
 from pathlib import Path
 from upstage import service
 from upstage.settings import from_environment
-service.HEARTBEAT = 3600
+service.HEARTBEAT = {RARELY}
 settings = from_environment(os.environ)
 sys.exit(service.serve(replace(settings, site=Path(sys.argv[1]), content=Path(sys.argv[2]))))
 """

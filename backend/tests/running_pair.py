@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from forked import SRC, run_upstage
-from running_backend import PASSWORD
+from running_backend import PASSWORD, RARELY
 from support.program import Program
 from support.stage_client import StageClient
 from support.wait import wait_until
@@ -18,12 +18,12 @@ from upstage.mirror.control import Control
 from upstage.state.database import FILE
 
 # Shorter times, but for the watchdog, which is another program.
-RUN = """
+RUN = f"""
 import os, sys
 from upstage import service
 from upstage.mirror import active, standby
 from upstage.settings import from_environment
-service.HEARTBEAT = 3600  # seconds; tests read frame by frame
+service.HEARTBEAT = {RARELY}
 active.STEADY = standby.STEADY = 3
 standby.HANG = 12
 sys.exit(service.serve(from_environment(os.environ)))

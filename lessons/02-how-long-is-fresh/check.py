@@ -48,9 +48,7 @@ def check(attempt: Attempt) -> None:
         after,
         "The new rule is in use, and you have not seen it: the old URL keeps its TTL. There are two ways.",
     )
-    seen_again = [
-        request for request in asked if request.outcome == "hit" and request.began > before[0].began
-    ]
+    seen_again = [request for request in asked if request.outcome == "hit" and request.after(before[0])]
     need(seen_again, "Request the old URL once more, to see that its copy still has hours to live.")
 
     (page,) = attempt.ask(Ask("/stages/?NEW"))

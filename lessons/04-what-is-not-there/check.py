@@ -87,7 +87,7 @@ def check(attempt: Attempt) -> None:
     need(hits, "Now forty at once with a name that was not requested before: /media/WORD-again.png")
     need(
         any(
-            late.url == hit.url and late.outcome == "miss" and late.began > hit.answered
+            late.url == hit.url and late.outcome == "miss" and late.after(hit)
             for late in asked
             for hit in hits
         ),

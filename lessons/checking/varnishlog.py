@@ -116,6 +116,13 @@ class Request:
         ready = [value for value in self.last.all("Timestamp") if not value.startswith("Resp:")]
         return float(ready[-1].split()[1])
 
+    def after(self, other: "Request") -> bool:
+        """Whether it came after the other was answered.
+
+        Among requests that came together the one that fetches may begin later than one that waits for it.
+        """
+        return self.began > other.answered
+
     @property
     def ended(self) -> float:
         """When the response was sent, in seconds since 1970."""

@@ -64,6 +64,39 @@ def test_a_recorded_request(name: str, outcome: str, status: int, lifetime: int,
     assert len(found.id) == 32
 
 
+HERD = """\
+*   << Request  >> 30
+-   Begin          req 29 rxreq
+-   Timestamp      Start: 1700000000.100 0.0 0.0
+-   ReqURL         /a
+-   Timestamp      Waitinglist: 1700000000.401 0.301 0.301
+-   VCL_call       HIT
+-   Timestamp      Resp: 1700000000.402 0.302 0.001
+*   << Request  >> 32
+-   Begin          req 31 rxreq
+-   Timestamp      Start: 1700000000.102 0.0 0.0
+-   ReqURL         /a
+-   VCL_call       MISS
+-   Timestamp      Process: 1700000000.401 0.299 0.299
+-   Timestamp      Resp: 1700000000.403 0.301 0.002
+*   << Request  >> 34
+-   Begin          req 33 rxreq
+-   Timestamp      Start: 1700000000.500 0.0 0.0
+-   ReqURL         /a
+-   VCL_call       HIT
+-   Timestamp      Resp: 1700000000.501 0.001 0.001
+"""
+
+
+def test_of_requests_that_came_together_none_is_after_another() -> None:
+    waiting, fetching, late = requests(HERD.splitlines())
+    assert waiting.began < fetching.began
+    assert not fetching.after(waiting)
+    assert not waiting.after(fetching)
+    assert late.after(waiting)
+    assert late.after(fetching)
+
+
 def test_a_stale_copy_is_older_than_its_lifetime() -> None:
     [stale] = requests((CAPTURED / "varnishlog-stale.txt").read_text().splitlines())
     assert (round(stale.remaining), stale.object, stale.body_sent) == (-5, 98740, 11538)
