@@ -87,10 +87,10 @@ bench: ## run every lab and write a report (FULL=1: as long as in the articles, 
 	@bin/bench
 
 ##@ Develop
-test: ## run the tests that a change can break, on a stack of their own (ONLY=static, unit, vtc, images, containers, native, browser, labs, lessons)
+test: ## run the tests that a change can break, on a stack of their own (ONLY=static,unit: these parts; tests/README.md)
 	@bin/test
 
-test-all: ## run the rest: native mode in full, every lab, newest versions, fuzzing
+test-all: ## run the rest, before a change is finished: ONLY=labs,lessons: these parts; CONTINUE=1: those that have not passed
 	@bin/test slow
 
 lock: ## update the Python lock files

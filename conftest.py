@@ -1,0 +1,3 @@
+"""What every run of pytest in this repository has."""
+
+pytest_plugins = ["support.second_chance"]
