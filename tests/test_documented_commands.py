@@ -188,7 +188,7 @@ def other() -> Iterator[Stack]:
     if os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
     other = Stack("auto", PROJECT + "-documented")
-    other.settings = {"HEALTH_INTERVAL": "1s", **webcam_ports()}
+    other.settings = webcam_ports()
     yield other
     other.make("clean")
 

@@ -8,7 +8,9 @@ import uuid
 import pytest
 from playwright.sync_api import expect
 
+import test_lesson_01
 from browsing import PICTURES, Visit, looks_right, on_stage
+from school import Pupil
 from stack import REPO, Stack
 from support.wait import wait_until
 
@@ -19,6 +21,15 @@ PAGES = (
     f"/lessons/{LESSONS[0]}",
     *(pytest.param(f"/lessons/{name}", marks=pytest.mark.slow) for name in LESSONS[1:]),  # made alike
 )
+
+
+@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
+def test_the_first_lesson_can_be_done(stack: Stack) -> None:
+    """lessons/pupils has all of them, and what their checks refuse."""
+    pupil = Pupil(stack)
+    pupil.begin(1)
+    test_lesson_01.do(pupil)
+    pupil.right()
 
 
 TELL = """

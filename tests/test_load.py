@@ -235,7 +235,6 @@ def test_four_workers_join_the_master(stack: Stack) -> None:
     settings = {
         "LOADTEST_WORKERS": "4",
         "EXTRAS": stack.settings["EXTRAS"] + ",workers",
-        "HEALTH_INTERVAL": "1s",  # the workers start when the master is healthy
     }
     before = dict(stack.settings)
     stack.settings |= settings

@@ -102,7 +102,6 @@ def test_a_second_copy_beside_the_first(stack: Stack) -> None:
     """Another project name and other ports are enough; down keeps the data, clean removes them."""
     second = second_copy(stack)
     second.settings["SERVER_NAMES"] = "stage.example 192.0.2.7"
-    second.settings["HEALTH_INTERVAL"] = "1s"  # each start waits for every health check
     try:
         second.printed = second.make("up")
         assert second.admin_password != stack.admin_password

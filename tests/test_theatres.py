@@ -144,7 +144,7 @@ def test_a_second_backend_over_the_same_data_says_what_to_do_and_waits(stack: St
 
 
 def test_clean_removes_the_data_of_theatres_that_are_no_longer_listed(stack: Stack) -> None:
-    other = Stack("containers", stack.project + "-theatres", settings={"HEALTH_INTERVAL": "1s"})
+    other = Stack("containers", stack.project + "-theatres")
     try:
         other.settings["THEATRES"] = "second"
         other.make("up")

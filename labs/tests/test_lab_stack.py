@@ -111,6 +111,7 @@ def backend_seconds(cell: Measured) -> float:
     return sum(sample["cpu_percent.backend"] / 100 * sample["seconds"] for sample in cell.samples)
 
 
+@pytest.mark.slow  # as each lab of `make test-all`; the parts of a run are tested in bench/tests
 def test_a_lab_from_beginning_to_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

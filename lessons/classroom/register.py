@@ -17,7 +17,6 @@ from classroom.plan import Copy, Plan, PlanError, parse_cpus, parse_ports, parse
 
 LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that looks like another on paper
 LOCUST_USER = "locust"
-HEALTH_INTERVAL = "15s"  # docs/teaching-class.md has the figures
 # Settings that the copies take over from the teacher's.
 PASSED_ON = (
     *("BIND_ADDR", "SERVER_NAMES", "VARNISH_STORAGE"),
@@ -72,7 +71,6 @@ class Register:
             parse_cpus(environment.get("CLASS_CPUS") or str(plan.cpus)),
         )
         settings = {
-            "HEALTH_INTERVAL": environment.get("CLASS_HEALTH_INTERVAL") or HEALTH_INTERVAL,
             "UPSTAGE_FESTIVAL": "off",  # 20 MB of media in each copy
         }
         settings |= {name: environment[name] for name in PASSED_ON if environment.get(name)}

@@ -13,14 +13,13 @@ import pytest
 from school import Pupil, school
 
 HERE = Path(__file__).parent
-QUICK = "test_lesson_01.py::test_the_model_pupil_is_done"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make test` has one pupil for one lesson, `make test-all` the rest."""
+    """`make test` has one pupil for one lesson (tests/test_lessons_page.py), `make test-all` has these."""
     for item in items:
-        if HERE in item.path.parents and not item.nodeid.endswith(QUICK):
+        if HERE in item.path.parents:
             item.add_marker(pytest.mark.slow)
 
 

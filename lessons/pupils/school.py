@@ -18,10 +18,9 @@ from support.wait import wait_until
 class Pupil:
     """Types commands, edits files, and sends requests as curl would. `word` is that of the attempt."""
 
-    def __init__(self, folder: Path, mode: str) -> None:
-        settings = {"HEALTH_INTERVAL": "5s", "UPSTAGE_FESTIVAL": "off"}
-        self.stack = Stack(mode, f"{PROJECT}-lessons", settings=settings, folder=folder)
-        self.folder = folder
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
+        self.folder = stack.folder
         self.word = ""
         self.lesson = 0
         self.edited = False
@@ -128,7 +127,8 @@ def school(folder: Path, mode: str) -> Iterator[Pupil]:
     """A pupil with a running stack, which is removed afterwards."""
     folder.chmod(0o755)  # nginx's and Varnish's users read it
     copy_checkout(folder)
-    pupil = Pupil(folder, mode)
+    settings = {"UPSTAGE_FESTIVAL": "off"}
+    pupil = Pupil(Stack(mode, f"{PROJECT}-lessons", settings=settings, folder=folder))
     if mode == "native":
         (folder / ".venv").symlink_to(REPO / ".venv")
     else:

@@ -146,12 +146,11 @@ def test_passwords_differ_and_can_be_read_off_paper() -> None:
 
 def test_a_copy_gets_its_own_settings_and_the_teachers_choices(tmp_path: Path) -> None:
     given = {"BIND_ADDR": "0.0.0.0", "NGINX_IMAGE": "n:1"}
-    register = open_register(tmp_path, **given, HEALTH_INTERVAL="3s", HTTP_PORT="8080")
+    register = open_register(tmp_path, **given, HTTP_PORT="8080")
     settings = register.environment_of(PLAN.copy(2))
     assert settings["COMPOSE_PROJECT_NAME"] == "x-class-02"
     assert settings["UPSTAGE_ADMIN_PASSWORD"] == "secret"
     assert settings.items() >= given.items()
-    assert settings["HEALTH_INTERVAL"] == "15s"
     assert settings["HTTP_PORT"] == "20280"
 
 

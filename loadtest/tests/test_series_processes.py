@@ -39,10 +39,8 @@ def warm(site: FakeSite) -> FakeSite:
     return site
 
 
-# loadtest/tests/test_compare.py proves the first without a process.
-@pytest.mark.parametrize(
-    "processes", [pytest.param(1, marks=pytest.mark.slow), 2], ids=["alone", "with workers"]
-)
+@pytest.mark.slow  # test_compare.py measures topologies without a process, test_processes.py has workers
+@pytest.mark.parametrize("processes", [1, 2], ids=["alone", "with workers"])
 def test_a_comparison_from_the_command_line(warm: FakeSite, tmp_path: Path, processes: int) -> None:
     options = ("--shape=Compare", "--topologies=nginx,default", "--seconds=2", "-u6", "-r6", "Reader")
     done = subprocess.run(

@@ -9,11 +9,14 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from nginx_server import NginxServer
 from support.origin import response
 from support.wait import wait_until
 
 
+@pytest.mark.slow  # thousands of requests
 def test_the_micro_cache_holds_a_bounded_number_of_copies(fresh: NginxServer) -> None:
     """More URLs than there are keys: no request is rejected or cut off, and old copies make room."""
     fresh.start()

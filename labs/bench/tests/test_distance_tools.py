@@ -279,6 +279,7 @@ def test_the_figures_of_connections() -> None:
 # --- The 18 steps
 
 
+@pytest.mark.slow  # ten seconds in Chromium
 def test_the_steps_of_a_conversation_are_timed_in_a_browser(origin: Origin) -> None:
     """Near, far, and far again, when the browser has kept the file."""
     page = '<html><body>A stage<script src="/large.js"></script></body></html>'

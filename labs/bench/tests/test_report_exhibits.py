@@ -168,6 +168,7 @@ def test_the_article_stands_beside_what_was_measured(tmp_path: Path) -> None:
     assert [plain(text) for text in table.rows[1][-2:]] == ["2.50x", "3.00x"]
 
 
+@pytest.mark.slow  # a minute of drawing; the tests above have each kind of exhibit
 @pytest.mark.parametrize("name", [path.parent.name for path in sorted((REPO / "labs").glob("*/lab.toml"))])
 def test_every_declared_exhibit_and_headline_of_our_labs_has_figures(tmp_path: Path, name: str) -> None:
     toml = (REPO / "labs" / name / "lab.toml").read_text()

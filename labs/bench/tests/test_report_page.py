@@ -12,6 +12,8 @@ from bench.tests import samples
 from browsing import FAINT
 from support.chromium import chromium
 
+pytestmark = pytest.mark.slow  # drawing a report of every kind of exhibit takes twenty seconds
+
 # Letters outside of their plot are cut off; letters of 10 pixels and more can be read.
 BAD_LETTERS = """() => [...document.querySelectorAll("svg.plot text")].filter(text => {
     const letters = text.getBoundingClientRect(), plot = text.ownerSVGElement.getBoundingClientRect();
