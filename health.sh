@@ -6,11 +6,10 @@
 # The engine repeats a check a few seconds after its end, so this script waits before it checks a healthy service again.
 # The setting for the same, start_interval, is unknown to engines before 25 and to Podman:
 # https://docs.docker.com/reference/compose-file/services/#healthcheck
-healthy=/tmp/healthy # in memory, new at every start of the container
-if [ -e $healthy ]; then sleep 57; fi
-if timeout 5 "$@"; then
-    touch $healthy
-else
-    rm -f $healthy
-    exit 1
-fi
+#
+# The mark of a success is in memory, new at every start of the container. It is away while this waits, so the first check
+# after an interruption, such as `docker pause`, does not.
+mark=/tmp/healthy
+if rm $mark 2>/dev/null; then sleep 57; fi
+timeout 5 "$@" || exit 1
+touch $mark

@@ -9,7 +9,6 @@ from stack import Stack
 SCREENS = ((1280, 800), (390, 844))  # a laptop and a phone
 
 
-@pytest.mark.smoke
 def test_the_stage_is_drawn(stack: Stack, visit: Visit, complaints: list[str]) -> None:
     for width, height in SCREENS:
         page = on_stage(visit("/stages/demo", width, height, animated=True))

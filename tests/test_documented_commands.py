@@ -50,7 +50,7 @@ ELSEWHERE = {
     "make down": "tests/test_open.py::test_a_second_copy_beside_the_first",
     "make clean": "tests/test_open.py::test_a_second_copy_beside_the_first",
     "make status": "tests/test_open.py::test_every_service_is_healthy",
-    "make lesson LESSON=1": "lessons/pupils/test_lesson_01.py::test_the_model_pupil_is_done",
+    "make lesson LESSON=1": "tests/test_lessons_page.py::test_the_first_lesson_can_be_done",
     "make lesson RESET=1": "lessons/pupils/test_lesson_08.py::test_the_model_pupil_is_done",
     "make compare TOPOLOGIES=default,nginx USERS=50": ("tests/test_load.py::test_topologies_are_compared"),
     "make bundle": "tests/test_bundle.py::test_a_room_without_a_network",
