@@ -1,9 +1,9 @@
 #!/bin/sh
-# health.sh COMMAND...: runs a health check in its container: each few seconds until it succeeds, because services start
+# health.sh COMMAND...: runs a health check in its container: each second until it succeeds, because services start
 # in the order of their health, then once a minute, because each check is a new process in a container: some 60 ms
 # of the engine's CPU time, beside the check's own.
 #
-# The engine repeats a check a few seconds after its end, so this script waits before it checks a healthy service again.
+# The engine repeats a check a second after its end, so this script waits before it checks a healthy service again.
 # The setting for the same, start_interval, is unknown to engines before 25 and to Podman:
 # https://docs.docker.com/reference/compose-file/services/#healthcheck
 #

@@ -42,4 +42,4 @@ def test_a_labs_services_exist_publish_nothing_and_are_hardened(lab: Any) -> Non
         if name != "generator":  # the load must not be limited
             assert 0 < service["pids_limit"] <= 512, name
             assert service["mem_limit"] in ("512m", "536870912"), name
-            assert service["healthcheck"]["interval"] == "${HEALTH_INTERVAL:-2s}", name
+            assert service["healthcheck"]["interval"] == "${HEALTH_INTERVAL:-1s}", name

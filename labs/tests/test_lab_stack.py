@@ -32,6 +32,7 @@ def remains() -> str:
 COMPUTE = "import time\nwhile time.process_time() < 1: pass\nprint(time.process_time())"
 
 
+@pytest.mark.slow  # twenty seconds, as each lab of `make test-all`
 def test_a_stack_runs_commands_reports_its_use_and_is_removed_even_when_interrupted(tmp_path: Path) -> None:
     def interrupted() -> None:
         with LabStack(tmp_path, ["generator"]) as stack:
@@ -111,7 +112,7 @@ def backend_seconds(cell: Measured) -> float:
     return sum(sample["cpu_percent.backend"] / 100 * sample["seconds"] for sample in cell.samples)
 
 
-@pytest.mark.slow  # as each lab of `make test-all`; the parts of a run are tested in bench/tests
+@pytest.mark.slow  # as above; the parts of a run are tested in bench/tests
 def test_a_lab_from_beginning_to_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
