@@ -83,7 +83,7 @@ part='[^][:space:]"$;{}\\:*]*'
 check 'THEATRES_ADDRESS THEATRES_STAGE_ADDRESS THEATRES_METRICS_ADDRESS' \
     "unix:/${part}[*]$part|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}" \
     'unix:/PATH or HOST:PORT, with one * for the name'
-check THEATRES_MEDIA_FOLDER "/${part}[*]$part" 'an absolute path with one * for the name'
+check THEATRES_MEDIA_FOLDER '/[^"$;{}\\*]*[*][^"$;{}\\*]*' 'an absolute path with one * for the name'
 check 'MEDIA_FOLDER CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX' '/[^"$;{}\\]*' 'an absolute path'
 check 'CLIENT_REQUESTS LOGIN_REQUESTS' '[1-9][0-9]{0,5}' 'a whole number from 1 to 999999'
 to_65535='[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]' # limit_conn's maximum, too
