@@ -1,9 +1,9 @@
 # Every command of the stack. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help up down clean status logs doctor reload purge reset mirror watch trace lessons lesson check class class-status class-reset class-down bundle slides load compare lab bench test test-all lock
+.PHONY: help up down clean status logs doctor reload purge reset mirror watch trace lessons lesson check class class-status class-reset class-down bundle slides cluster-demo cluster-up cluster-images cluster-status cluster-scale cluster-reload cluster-trace cluster-capacity cluster-down load compare lab bench test test-all lock
 
 help: ## print this list
-	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Start and stop
 up: ## start the stack and print its addresses (EXTRAS=mirror,... THEATRES="second ...": extras/; MODE=native: no containers)
@@ -72,6 +72,34 @@ bundle: ## write one archive that opens the stack on a machine without internet:
 
 slides: ## write the slides and the cheat sheet to .run/slides, as a page and as PDFs (docs/teaching.md)
 	@bin/slides
+
+##@ Several machines
+cluster-demo: ## three nodes on this machine, with the stack on them, to look at and to break (make cluster-down removes them)
+	@bin/cluster demo
+
+cluster-up: ## start the stack over the nodes of a Docker Swarm (extras/cluster/README.md)
+	@bin/cluster up
+
+cluster-images: ## give the nodes the images: CLUSTER_REGISTRY=registry.example.org/theatre, or CONTEXTS="node-2 node-3"
+	@bin/cluster images
+
+cluster-status: ## show what runs on which node, and which part of the files each Varnish has
+	@bin/cluster status
+
+cluster-scale: ## VARNISH=4: that many Varnishes; WORKERS=6: that many Locust workers, also during a run
+	@bin/cluster scale
+
+cluster-reload: ## load the changed files on every node without dropping a request, or on none
+	@bin/cluster reload
+
+cluster-trace: ## follow one request through the logs of all nodes: URL=/media/fox.svg NODE=node-2
+	@bin/cluster trace
+
+cluster-capacity: ## find out how many users 1, 2, 3 ... nodes carry: USERS=400 (at most) SECONDS=15 CLASSES="Reader Audience" NODES="1 3"
+	@LENGTH=$(SECONDS) bin/cluster capacity # bash counts in a variable SECONDS of its own
+
+cluster-down: ## stop it, keep the data and the passwords
+	@bin/cluster down
 
 ##@ Measure
 load: ## load the running stack for 30 seconds and judge the run by loadtest/verdict/thresholds.toml

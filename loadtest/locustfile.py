@@ -11,6 +11,7 @@ from locust.env import Environment
 
 import options
 import shapes
+import workers
 from caches import backend, counters
 from caches import tab as caches_tab
 from series import gather, recorder
@@ -123,7 +124,7 @@ def add_options(parser: LocustArgumentParser) -> None:
 def set_up(environment: Environment, **_: object) -> None:
     """Register the listeners of each module, then install the additions to the web UI, in this order."""
     measuring = (counters, backend, generator, gather, recorder, series_shape, report)
-    for module in (shapes, browser, player, *measuring):
+    for module in (shapes, browser, player, workers, *measuring):
         module.register(environment)
     if environment.web_ui:
         for addition in (guard, form, login, caches_tab, verdict_tab, series_tab, report_page, page):

@@ -19,9 +19,11 @@ workers() {
         fi
     done
 }
-# A replaced worker stays until its WebSockets close (worker_shutdown_timeout). One generation of such workers may stay;
-# an older one ends now, and its clients reconnect. Otherwise a morning of edits would fill the container with workers.
-for worker in $(workers 'shutting down'); do kill -TERM "$worker"; done
+# A replaced worker stays until its WebSockets close (worker_shutdown_timeout). With those that this reload replaces, 48
+# such workers may stay, twelve reloads; the oldest end now, and their clients reconnect. Otherwise a morning of edits
+# would fill the container with workers. Field 22 is the time when a process started.
+for worker in $(workers 'shutting down'); do cut -d ' ' -f 1,22 "/proc/$worker/stat"; done 2>/dev/null |
+    sort -n -k 2 | head -n -44 | while read -r worker _; do kill -TERM "$worker"; done
 old=$(workers 'worker process')
 kill -HUP "$master"
 # Until all of them are shutting down, requests may still meet the old configuration.

@@ -38,6 +38,7 @@ PORTS = {
     "8443": "HTTPS_PORT",
 }
 
+CLUSTER = "tests/test_cluster.py::"
 CLASS = "lessons/pupils/test_class_of_two.py::test_two_copies_are_opened_used_reset_and_closed"
 WATCH = "tests/test_watch.py::test_a_miss_and_a_hit_appear_and_ctrl_c_leaves_no_process"
 # Command: the test that runs it, as file::function below the repository's root.
@@ -77,6 +78,10 @@ ELSEWHERE = {
     "docker compose exec backend upstage mirror --to mirror": (
         "tests/test_mirror.py::test_an_operator_copies_and_switches"
     ),
+    "make cluster-capacity": "tests/test_cluster.py::test_the_capacity_of_two_nodes",
+    "make cluster-scale WORKERS=6": (
+        "tests/test_cluster.py::test_the_load_is_spread_over_the_nodes_and_its_users_outlive_their_workers"
+    ),
     "make load": "tests/test_load.py::test_a_healthy_stack_passes",
     "make compare": "tests/test_load.py::test_topologies_are_compared",
     "make lab LAB=upstage": "labs/tests/test_lab_stack.py::test_a_lab_from_beginning_to_end",
@@ -101,6 +106,17 @@ make class-down          # close""": CLASS,
     "make class-status JSON=1": CLASS,
     "make class-reset WHO=7": CLASS,
     "make class-down": CLASS,
+    "make cluster-demo": CLUSTER + "test_every_node_serves_every_page_and_says_so",
+    "make cluster-images CLUSTER_REGISTRY=registry.example.org/theatre": (
+        "tests/test_cluster_images.py::test_they_are_pushed_to_a_registry"
+    ),
+    "make cluster-up": CLUSTER + "test_started_again_it_stays_as_it_is",
+    "make cluster-status": CLUSTER + "test_the_status_names_the_shares_of_the_ring",
+    "make cluster-scale VARNISH=4": CLUSTER + "test_what_clients_see_of_an_event",
+    "make cluster-reload": CLUSTER + "test_a_reload_loses_no_request_no_socket_and_no_copy",
+    "make cluster-trace URL=/media/fox.svg NODE=node-2": CLUSTER
+    + "test_a_trace_follows_a_request_over_the_nodes",
+    "make cluster-down": CLUSTER + "test_nothing_is_left",
     "python tests/floods.py --plot floods.png": "tests/test_floods.py::test_no_response_is_cut_short",
 }
 # These run this test, ask the package index, or take ten minutes.

@@ -30,6 +30,7 @@ def test_ruff() -> None:
         "varnish/tests",
         "nginx/tests",
         "tests",
+        "extras",
         "native",
         "labs",
         "lessons/checking",

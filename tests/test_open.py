@@ -183,10 +183,7 @@ def forget_what_nginx_loaded(stack: Stack) -> None:
 
 
 def test_reload_drops_no_request(stack: Stack) -> None:
-    """nginx's workers and the VCL are replaced under load. (Broken files: nginx/tests, varnish/tests.)
-
-    One generation of replaced workers keeps its stage connections, so this is one reload.
-    """
+    """nginx's workers and the VCL are replaced under load. (Broken files: nginx/tests, varnish/tests.)"""
     answers: list[int] = []
     done = threading.Event()
 

@@ -6,4 +6,9 @@ sub vcl_deliver {
     if (resp.http.X-Accel-Redirect) {
         unset req.http.Range;
     }
+    # Clients do not send that header: for them, and for caches between them and nginx, there is one variant.
+    set resp.http.Vary = regsub(resp.http.Vary, "^X-Accel-Media(, *)?|, *X-Accel-Media", "");
+    if (resp.http.Vary == "") {
+        unset resp.http.Vary;
+    }
 }

@@ -11,7 +11,8 @@
 #   synth          detail=synth                         Varnish's own page; the backend was not asked
 #
 # "uri-miss" also covers a copy that was too old to use: VCL cannot tell the two apart. A WebSocket (pipe) has no report,
-# because VCL does not see its response.
+# because VCL does not see its response. Among several Varnishes the report ends with the
+# name of this one, the setting NODE: node=varnish-2.
 
 sub vcl_hit {
     set req.http.X-Outcome = "hit";
@@ -70,6 +71,9 @@ sub vcl_synth {
 
 sub write_report {
     set resp.http.Cache-Status = req.http.Cache-Status;
+    if (std.getenv("NODE")) {
+        set resp.http.Cache-Status = resp.http.Cache-Status + "; node=" + std.getenv("NODE");
+    }
     set resp.http.Server-Timing = {"varnish;desc=""} + req.http.X-Outcome + {"""};
 
     # Do not disclose product names and versions. Age stays: browsers need it.

@@ -8,9 +8,9 @@ die() {
 
 folder=$(cd "$(dirname "$0")" && pwd)
 
-# Where varnishd listens: ADDRESS:PORT, or :PORT for all addresses.
+# Where varnishd listens: ADDRESS:PORT, or :PORT for all addresses; for nginx also the path of a Unix socket.
 listen=${VARNISH_LISTEN:-:8080}
-listen_socket=${VARNISH_LISTEN_SOCKET:-/run/proscenium/varnish.sock}
+listen_nginx=${VARNISH_LISTEN_NGINX:-/run/proscenium/varnish.sock}
 listen_purge=${VARNISH_LISTEN_PURGE:-:8082}
 listen_admin=${VARNISH_LISTEN_ADMIN:-127.0.0.1:8180}
 
@@ -20,6 +20,9 @@ backend_address=${BACKEND_ADDRESS:-unix:/run/proscenium/backend.sock}
 # Further UpStage instances, separated by spaces; * stands for the name of each.
 theatres=${THEATRES:-}
 theatres_address=${THEATRES_ADDRESS:-unix:/run/proscenium/*.sock}
+
+# The name of this Varnish among several, for report.vcl; empty: it is the only one.
+node=${NODE:-}
 
 storage=${VARNISH_STORAGE:-malloc,128m}
 workdir=${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}
@@ -45,7 +48,10 @@ check BACKEND_ADDRESS 'unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
 check THEATRES '[a-z0-9 -]*' 'names of lower-case letters, digits and hyphens'
 check THEATRES_ADDRESS 'unix:/[^[:space:]"\\:*]*[*][^[:space:]"\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
     'unix:/PATH or HOST:PORT, with one * for the name'
-check 'VARNISH_LISTEN_SOCKET VARNISH_WORKDIR VARNISH_GENERATED' '/[^[:space:]"\\:,]+' 'an absolute path without spaces'
+path='/[^[:space:]"\\:,]+'
+check VARNISH_LISTEN_NGINX "$path|[0-9A-Za-z._-]*:[0-9]{1,5}" 'an absolute path without spaces, :PORT or ADDRESS:PORT'
+check NODE '[A-Za-z][0-9A-Za-z._-]*' 'a name that begins with a letter, of letters, digits and . _ -'
+check 'VARNISH_WORKDIR VARNISH_GENERATED' "$path" 'an absolute path without spaces'
 
 # Each load has a name of its own: the running version stays until the next one has compiled.
 stamp=$(date +%Y-%m-%d_%H-%M-%S)_$$
@@ -53,12 +59,20 @@ classic=classic_$stamp
 default=default_$stamp
 
 # declare_backend NAME ADDRESS LIMITS: in VCL. Varnish looks a host name up once, when the VCL is loaded; a path stays right
-# when the backend's container comes back under another address.
+# when the backend's container comes back under another address. With a name that means no address, the VCL would not
+# load: such a backend is declared as one that is always down.
 # https://varnish-cache.org/docs/7.1/reference/vcl-backend.html
 declare_backend() {
     case $2 in
     unix:*) place=".path = \"${2#unix:}\";" ;;
-    *) place=".host = \"${2%:*}\"; .port = \"${2##*:}\";" ;;
+    *)
+        place=".host = \"${2%:*}\"; .port = \"${2##*:}\";"
+        if ! getent ahosts "${2%:*}" >/dev/null; then
+            echo "$1 is down: its name, ${2%:*}, means no address" >&2
+            echo "backend $1 none;"
+            return
+        fi
+        ;;
     esac
     cat <<END
 backend $1 {

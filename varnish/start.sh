@@ -7,6 +7,10 @@ set -eu
 write_vcl
 (umask 077 && head -c 32 /dev/urandom | base64 >"$secret")
 
+case $listen_nginx in
+/*) listen_nginx=$listen_nginx,mode=666 ;; # nginx is another user
+esac
+
 # CLI commands that varnishd runs before it opens its ports. The label must exist before the VCL that names it.
 # https://varnish-cache.org/docs/7.1/reference/varnishd.html (-I)
 cat >"$generated/first.cli" <<END
@@ -16,7 +20,7 @@ vcl.load $default default.vcl
 vcl.use $default
 END
 
-# unix:       the listener of nginx, for the default host; http: TCP clients; admin: the backend, to purge
+# nginx:      nginx, for the default host; http: TCP clients; admin: the backend, to purge
 # -s:         where the objects are stored: malloc,SIZE or file,PATH,SIZE. When it is full the least recently used
 #             objects make room. A small object takes twice its size in all: compose.yaml has the sum
 # Transient:  responses that pass through without being stored; unlimited by default, which could exhaust the memory
@@ -31,7 +35,7 @@ END
 # https://varnish-cache.org/docs/7.1/reference/varnishd.html#list-of-parameters
 exec varnishd -F -n "$workdir" -f "" -I "$generated/first.cli" -p "vcl_path=$generated:$folder" \
     -T "$listen_admin" -S "$secret" \
-    -a "unix=$listen_socket,mode=666" -a "http=$listen" -a "admin=$listen_purge" \
+    -a "nginx=$listen_nginx" -a "http=$listen" -a "admin=$listen_purge" \
     -s "$storage" -s Transient=malloc,64m -p nuke_limit=1000000 -p vsl_space=32M \
     -p default_ttl=0 -p default_keep=3600 -p http_max_hdr=256 -p critbit_cooloff=60 \
     -p thread_pools=2 -p thread_pool_min=50 -p thread_pool_max=200 \

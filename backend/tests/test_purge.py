@@ -1,5 +1,6 @@
 """purge: an unreachable cache costs a player two attempts; the purge is repeated until it succeeds."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,17 +9,28 @@ from twisted.internet.task import Clock
 
 from running_backend import DRAWING, Backend, Editor, PurgedCache, ask
 from support.origin import Request
-from upstage.net.purge import AGAIN, MAX_QUEUE, RETRY, STOP_TIME, TIMEOUT, Purger, tag_of
+from upstage.net.purge import (
+    AGAIN,
+    LOOK_UP,
+    MAX_QUEUE,
+    REMEMBER,
+    RETRY,
+    STOP_TIME,
+    TIMEOUT,
+    CachePurger,
+    Purger,
+    tag_of,
+)
 
 OK, NO = 200, 503
 
 
-class FakePurger(Purger):
-    """A purger with a fake cache: `answer` is its status, None if it does not answer."""
+class FakePurger(CachePurger):
+    """The purger of one cache, with a fake cache: `answer` is its status, None if it does not answer."""
 
     def __init__(self) -> None:
         self.clock = Clock()
-        super().__init__(self.clock, ("varnish", 8082))
+        super().__init__(self.clock, "192.0.2.1", 8082, Counter(purged=0, failed=0, lost=0))
         self.asked: list[tuple[float, str]] = []
         self.answer: int | None = OK
         self.results: list[bool] = []
@@ -45,6 +57,48 @@ class FakePurger(Purger):
 @pytest.fixture
 def purger() -> FakePurger:
     return FakePurger()
+
+
+class FakePurgers(Purger):
+    """A purger of all caches of a name: `found` are their addresses, `answers` their statuses."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        super().__init__(self.clock, ("varnish", 8082))
+        self.found = {"192.0.2.1", "192.0.2.2"}
+        self.answers = dict.fromkeys(["192.0.2.1", "192.0.2.2", "192.0.2.3"], OK)
+        self.asked: list[tuple[str, str]] = []
+        self.startService()
+
+    async def _look_up(self, host: str, port: int) -> set[str]:
+        return self.found
+
+    def _purger_of(self, address: str, port: int) -> CachePurger:
+        cache = super()._purger_of(address, port)
+
+        async def ask(tag: str) -> int:
+            self.asked.append((address[-1], tag))
+            return self.answers[address]
+
+        cache._ask = ask  # type: ignore[method-assign]
+        return cache
+
+    def purged(self, tag: str) -> bool:
+        results: list[bool] = []
+        Deferred.fromCoroutine(self.purge(tag)).addCallback(results.append)
+        return results[0]
+
+    def wait(self, seconds: float) -> list[tuple[str, str]]:
+        """Let time pass; return who was asked to purge what."""
+        before = len(self.asked)
+        for _ in range(round(seconds * 16)):
+            self.clock.advance(1 / 16)
+        return self.asked[before:]
+
+
+@pytest.fixture
+def purgers() -> FakePurgers:
+    return FakePurgers()
 
 
 def test_without_a_cache_a_purge_succeeds_at_once() -> None:
@@ -163,6 +217,87 @@ def test_a_slow_cache_does_not_delay_the_stop(purger: FakePurger) -> None:
     assert purger.outcomes["lost"] == 3
 
 
+def test_every_cache_of_a_name_is_purged(purgers: FakePurgers) -> None:
+    assert purgers.purged("x")
+    assert sorted(purgers.asked) == [("1", "x"), ("2", "x")]
+    assert purgers.queued == 2
+    assert sorted(purgers.wait(AGAIN)) == [("1", "x"), ("2", "x")]
+    assert (purgers.queued, purgers.outcomes) == (0, {"purged": 4, "failed": 0, "lost": 0})
+
+
+def test_one_cache_that_refuses_is_enough_to_say_so(purgers: FakePurgers) -> None:
+    purgers.answers["192.0.2.2"] = NO
+    assert not purgers.purged("x")
+    purgers.wait(AGAIN)
+    purgers.answers["192.0.2.2"] = OK
+    assert purgers.wait(RETRY) == [("2", "x")]
+    assert purgers.queued == 0
+
+
+def test_a_cache_that_was_away_gets_what_it_has_missed(purgers: FakePurgers) -> None:
+    purgers.purged("before")
+    purgers.found = {"192.0.2.1"}
+    assert purgers.purged("x")
+    assert purgers.purged("y")
+    assert "2" not in dict(purgers.wait(60))
+    purgers.found = {"192.0.2.1", "192.0.2.2", "192.0.2.3"}
+    missed = [("2", "before"), ("2", "x"), ("2", "y")]
+    heard = purgers.wait(LOOK_UP + 0.5)
+    assert [(cache, tag) for cache, tag in heard if cache == "2"] == missed
+    assert {tag for cache, tag in heard if cache == "3"} == {"before", "x", "y"}
+    assert "1" not in dict(heard)
+    assert purgers.queued == 0
+
+
+def test_a_cache_that_is_gone_is_asked_no_more(purgers: FakePurgers) -> None:
+    purgers.answers["192.0.2.2"] = NO
+    purgers.purged("x")
+    purgers.found = {"192.0.2.1"}
+    purgers.wait(1)
+    assert purgers.wait(60) == []
+    assert purgers.queued == 0
+
+
+def test_no_answer_of_the_resolver_changes_nothing(purgers: FakePurgers) -> None:
+    purgers.purged("x")
+    purgers.found = set()
+    assert purgers.purged("y")
+    assert sorted(purgers.asked[-2:]) == [("1", "y"), ("2", "y")]
+
+
+def test_without_any_address_a_purge_fails_and_is_made_up_for(purgers: FakePurgers) -> None:
+    found, purgers.found = purgers.found, set()
+    assert not purgers.purged("x")
+    assert purgers.outcomes["failed"] == 1
+    purgers.wait(5)
+    purgers.found = found
+    assert sorted(purgers.wait(LOOK_UP + 0.25)) == [("1", "x"), ("2", "x")]
+
+
+def test_missed_purges_are_kept_for_ten_minutes_and_bounded(purgers: FakePurgers) -> None:
+    purgers.found = {"192.0.2.1"}
+    for number in range(MAX_QUEUE + 3):
+        purgers.purged(f"x{number}")
+    purgers.wait(AGAIN)
+    purgers.found = {"192.0.2.1", "192.0.2.2"}
+    heard = [tag for cache, tag in purgers.wait(LOOK_UP + 0.25 + MAX_QUEUE / 16) if cache == "2"]
+    assert (heard[0], len(heard)) == ("x3", MAX_QUEUE)
+    purgers.wait(REMEMBER)
+    purgers.found = {"192.0.2.3"}
+    assert purgers.wait(2) == []
+    assert purgers.clock.getDelayedCalls() == []
+
+
+def test_a_stop_tells_every_cache(purgers: FakePurgers) -> None:
+    purgers.purged("x")
+    purgers.asked.clear()
+    stopped: list[object] = []
+    purgers.stopService().addCallback(stopped.append)
+    assert stopped
+    assert sorted(purgers.asked) == [("1", "x"), ("2", "x")]
+    assert purgers.clock.getDelayedCalls() == []
+
+
 def test_a_tag_is_a_word_that_varnish_accepts() -> None:
     assert tag_of("fox.svg") == "medium-fox-svg"
     assert tag_of("audio/bell_2.mp3") == "medium-audio-bell_2-mp3"
@@ -204,7 +339,7 @@ def test_the_command_drops_a_path_or_what_has_a_tag(workshop: Backend, cache: Pu
     assert (first.method, first.target, first.headers.get("x-tag")) == ("PURGE", "/media/fox.svg?x=1", None)
     assert (second.method, second.target, second.headers.get("x-tag")) == ("PURGE", "/", "demo")
     cache.status = "400 Not a tag"
-    refused = (1, "", "upstage: the cache did not purge: 400 Not a tag\n")
+    refused = (1, "", "upstage: the cache 127.0.0.1 did not purge: 400 Not a tag\n")
     assert workshop.upstage("purge", "/", "--tag", "a.b") == refused
     cache.status = "200 Purged"
     assert "did not purge" in workshop.upstage("purge", "/a b")[2]

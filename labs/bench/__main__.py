@@ -3,6 +3,7 @@
 import argparse
 import fcntl
 import importlib
+import os
 import signal
 import sys
 from datetime import UTC, datetime
@@ -12,7 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import machine, runner, words
-from bench.experiment import MODES, load
+from bench.cluster_stack import ClusterStack
+from bench.experiment import MODES, Experiment, load
 from bench.lab_stack import REPO, LabStack, Problem
 from bench.report import write
 from bench.results import Results
@@ -67,7 +69,7 @@ def measure(lab: Path, mode: str, fresh: bool, console: Console) -> bool:
     tools = {cell.tool: importlib.import_module(f"bench.tools.{cell.tool}") for cell in experiment.cells}
     path = RESULTS / f"{experiment.name}.json"
     console.print(f"[bold]{experiment.title}[/]: starting the containers of labs/{lab.name}")
-    with LabStack(lab, experiment.services) as stack:
+    with start(lab, experiment) as stack:
         if experiment.prepare:
             stack.run(experiment.prepare_in, *experiment.prepare)
         results = Results.begin(
@@ -95,17 +97,25 @@ def measure(lab: Path, mode: str, fresh: bool, console: Console) -> bool:
     return any(cell.problem for cell in results.cells)
 
 
+def start(lab: Path, experiment: Experiment) -> LabStack:
+    """Where the services run: on this machine, or on several nodes. Problem if those need another user."""
+    if experiment.nodes == 1:
+        return LabStack(lab, experiment.services)
+    if os.geteuid() != 0:
+        raise Problem(f"labs/{lab.name} needs root, for its nodes. Type: sudo make lab LAB={lab.name}")
+    return ClusterStack(lab, nodes=experiment.nodes)
+
+
 def table(results: Results) -> Table:
-    """The primary metric of every cell, for the terminal."""
+    """The primary metric of every cell that has it, for the terminal."""
     table = Table(title=words.metric(results.primary))
-    keys = list(dict.fromkeys(name for cell in results.cells for name in cell.key))
+    cells = [cell for cell in results.cells if cell.problem or results.primary in cell.median]
+    keys = list(dict.fromkeys(name for cell in cells for name in cell.key))
     for name in [*keys, "median", "lowest", "highest", "factor"]:
         table.add_column(name, justify="right")
-    for cell in results.cells:
+    for cell in cells:
         if cell.problem:
             figures = ["rejected", "", "", ""]
-        elif results.primary not in cell.median:
-            figures = [words.NOTHING, "", "", ""]  # its primary metric is a different one
         else:
             factor = results.factor(cell)
             values = [cell.median[results.primary], *cell.spread[results.primary]]

@@ -12,7 +12,7 @@ Table = Mapping[str, Any]
 
 MODES = ("quick", "full")
 REQUIRED = {"title", "tool", "services", "repetitions", "primary", "cells"}
-OPTIONAL = {"prepare", "prepare_in", "baseline", "settings", "warm_up", "versions"}
+OPTIONAL = {"prepare", "prepare_in", "baseline", "settings", "warm_up", "versions", "nodes"}
 REPORT = {"order", "one_core", "meanings", "headlines", "exhibits"}  # read by report/reading.py
 RESERVED = REQUIRED | OPTIONAL | REPORT
 NO_KEYS = {"quick", "tool", "primary"}  # in a block of cells
@@ -38,9 +38,10 @@ class Cell:
 class Experiment:
     """A lab in one mode.
 
-    `warm_up` replaces settings in the measurement before the first that counts; `versions` has a command for
-    each of the lab's own services; `baseline` are the parts of the key in which the cell to compare with
-    differs.
+    `warm_up` replaces settings in the measurement before the first that counts, if there is to be one;
+    `versions` has a command for each of the lab's own services; `baseline` are the parts of the key in which
+    the cell to compare with differs; `nodes`, how many machines the services run on, simulated if there are
+    several.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Experiment:
     prepare: Sequence[str]
     prepare_in: str
     versions: Mapping[str, Sequence[str]]
+    nodes: int
 
 
 def load(folder: Path, mode: str) -> Experiment:
@@ -111,6 +113,7 @@ def expand(lab: str, document: Table, mode: str) -> Experiment:
         prepare=document.get("prepare", []),
         prepare_in=document.get("prepare_in", ""),
         versions=document.get("versions", {}),
+        nodes=document.get("nodes", 1),
     )
 
 

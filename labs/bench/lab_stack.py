@@ -48,7 +48,8 @@ class Usage:
 class LabStack:
     """The services of a lab. A context: started for the block, removed with all their data at its end."""
 
-    def __init__(self, lab: Path, services: Sequence[str]) -> None:
+    def __init__(self, lab: Path, services: Sequence[str], project: str = "") -> None:
+        self.project = project or PROJECT
         self.files = [REPO / "compose.yaml", REPO / "labs" / "compose.yaml"]
         if (lab / "compose.yaml").exists():
             self.files.append(lab / "compose.yaml")
@@ -82,7 +83,7 @@ class LabStack:
         self.description = self._compose("config", "--format", "json")
         described: Mapping[str, Any] = json.loads(self.description)["services"]
         for container in self.engine.containers.list(
-            all=True, filters={"label": f"com.docker.compose.project={PROJECT}"}
+            all=True, filters={"label": f"com.docker.compose.project={self.project}"}
         ):
             self.containers[container.labels["com.docker.compose.service"]] = container
         order = TopologicalSorter(
@@ -99,7 +100,11 @@ class LabStack:
 
     def run(self, service: str, *command: str) -> str:
         """Run a command inside a service and return its output. Problem, with its last line, if it fails."""
-        code, output = self.containers[service].exec_run(list(command), demux=True)
+        return self.execute(service, self.containers[service], *command)
+
+    def execute(self, service: str, container: Container, *command: str) -> str:
+        """The same in one container of a service."""
+        code, output = container.exec_run(list(command), demux=True)
         streams: tuple[bytes | None, bytes | None] = output  # type: ignore[assignment]  # because of demux
         out, err = ((stream or b"").decode(errors="replace") for stream in streams)
         if code != 0:
@@ -110,26 +115,8 @@ class LabStack:
     def usage(self, services: Sequence[str]) -> dict[str, Usage]:
         """The use of each service. Takes up to a second with an engine that samples once a second."""
         with ThreadPoolExecutor(len(services)) as pool:
-            return dict(zip(services, pool.map(self._usage, services), strict=True))
-
-    def _usage(self, service: str) -> Usage:
-        container = self.containers[service]
-        # one_shot: without it the engine waits for a second sample.
-        stats: Mapping[str, Any] = self.engine.api.stats(str(container.id), stream=False, one_shot=True)
-        memory = stats["memory_stats"]
-        if "usage" not in memory:
-            raise RuntimeError(f"{service} has stopped. The end of its log:\n{end_of_log(container)}")
-        # The first name is of cgroups version 1, the second of version 2.
-        details = memory["stats"]
-        reclaimable: int = details.get("total_inactive_file", details.get("inactive_file", 0))
-        allocated: int = details.get("total_rss", details.get("anon", 0))
-        return Usage(
-            cpu_seconds=stats["cpu_stats"]["cpu_usage"]["total_usage"] / 1e9,
-            memory_bytes=memory["usage"] - reclaimable,
-            memory_limit=memory["limit"],
-            process_bytes=allocated,
-            tasks=stats.get("pids_stats", {}).get("current", 0),
-        )
+            uses = pool.map(lambda service: usage_of(service, self.containers[service]), services)
+            return dict(zip(services, uses, strict=True))
 
     def _wait(self, name: str, test: Sequence[str]) -> None:
         """Repeat a service's health check until it succeeds; RuntimeError with the log if it never does."""
@@ -151,7 +138,7 @@ class LabStack:
     def _compose(self, *arguments: str) -> str:
         files: Iterable[str] = (part for file in self.files for part in ("-f", str(file)))
         done = subprocess.run(
-            ["docker", "compose", "--project-directory", str(REPO), "-p", PROJECT, *files, *arguments],
+            ["docker", "compose", "--project-directory", str(REPO), "-p", self.project, *files, *arguments],
             env={**os.environ, "HEALTH_INTERVAL": "24h"},
             capture_output=True,
             text=True,
@@ -160,6 +147,28 @@ class LabStack:
         if done.returncode != 0:
             raise RuntimeError(f"docker compose {' '.join(arguments)} failed:\n{done.stderr[-3000:]}")
         return done.stdout
+
+
+def usage_of(service: str, container: Container) -> Usage:
+    """The use of one container. RuntimeError if it does not run."""
+    # one_shot: without it the engine waits for a second sample.
+    stats: Mapping[str, Any] = container.client.api.stats(  # type: ignore[union-attr]
+        str(container.id), stream=False, one_shot=True
+    )
+    memory = stats["memory_stats"]
+    if "usage" not in memory:
+        raise RuntimeError(f"{service} has stopped. The end of its log:\n{end_of_log(container)}")
+    # The first name is of cgroups version 1, the second of version 2.
+    details = memory["stats"]
+    reclaimable: int = details.get("total_inactive_file", details.get("inactive_file", 0))
+    allocated: int = details.get("total_rss", details.get("anon", 0))
+    return Usage(
+        cpu_seconds=stats["cpu_stats"]["cpu_usage"]["total_usage"] / 1e9,
+        memory_bytes=memory["usage"] - reclaimable,
+        memory_limit=memory["limit"],
+        process_bytes=allocated,
+        tasks=stats.get("pids_stats", {}).get("current", 0),
+    )
 
 
 def end_of_log(container: Container) -> str:

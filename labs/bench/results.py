@@ -11,6 +11,7 @@ from typing import Any, Self
 from bench.experiment import Experiment, Scalar
 
 Metrics = dict[str, float]
+SECOND = "@"  # in the name of a metric: its value in one second, such as misses@-3
 NOISY = 25.0  # per cent of the median between the lowest and the highest sample
 
 

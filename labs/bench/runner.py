@@ -69,7 +69,7 @@ def run(
             console.print(f"rejected: {names([measured])}: {problem}", style="red", markup=False)
 
         for cell, measured in zip(experiment.cells, results.cells, strict=True):
-            if len(measured.samples) < experiment.repetitions and not measured.problem:
+            if experiment.warm_up and len(measured.samples) < experiment.repetitions and not measured.problem:
                 progress.update(bar, description=f"warm-up: {cell}")
                 try:
                     tools[cell.tool].measure(stack, {**cell.settings, **experiment.warm_up})
@@ -110,6 +110,9 @@ class Meter:
 
 def sample(experiment: Experiment, stack: LabStack, tool: Tool, cell: Cell, meter: Meter) -> Metrics:
     """One measurement, with the CPU and memory that every service used for it."""
+    if prepare := getattr(tool, "prepare", None):
+        prepare(stack, cell.settings)
+        meter.read()
     psutil.cpu_percent()  # the next call returns the mean since this one
     begin = time.monotonic()
     metrics = tool.measure(stack, cell.settings)

@@ -41,7 +41,7 @@ def holds(measured: Measurement) -> bool:
 
 def limited(measured: Measurement) -> bool:
     """Whether Locust was the limit: too busy, or without workers that it had, and so without their users."""
-    return measured.run.lost > 0 or measured.conclusion.verdict == INCONCLUSIVE
+    return measured.run.lacked_users or measured.conclusion.verdict == INCONCLUSIVE
 
 
 def next_level(carried: int, failing: int | None, most: int) -> int:

@@ -19,6 +19,7 @@ from fake_site import FakeSite
 from locust_library import LOADTEST, WebUI
 from series.recorder import recorder
 from verdict import generator
+from workers import watch as workers
 
 # A test may be slow on a busy machine.
 settings.register_profile("patient", deadline=None)
@@ -31,6 +32,7 @@ def as_locust(monkeypatch: pytest.MonkeyPatch) -> None:
     counters.forget()
     generator.watch.forget()
     backend.watch.clear()
+    workers.clear()
     recorder.clear()
     monkeypatch.chdir(LOADTEST)
     monkeypatch.setattr(sys, "argv", ["locust"])

@@ -11,7 +11,7 @@ from series import capacity
 from series.capacity import Capacity, next_level
 from series.measurement import Measurement
 from series.recorder import recorder
-from verdict.judge import FAILED, INCONCLUSIVE, NOT_MEASURED, OK, Line, Row, Run
+from verdict.judge import FAILED, INCONCLUSIVE, NOT_MEASURED, OK, Absence, Line, Row, Run
 
 LIMIT = "p95 of GET /media/*"
 
@@ -85,7 +85,7 @@ def test_every_climb_ends(monkeypatch: pytest.MonkeyPatch, most: int, limit: int
 
 def test_a_level_that_lost_workers_is_not_carried_and_no_answer() -> None:
     fine = measurement(5, NOT_MEASURED)
-    lost = replace(fine, run=replace(fine.run, lost=1))
+    lost = replace(fine, run=replace(fine.run, absences=(Absence("host_1", 0.0, 1, 2, lost=True),)))
     assert not capacity.holds(lost)
     assert capacity.outcome("default", 3, lost).startswith("default carries at least 3 visitors. At 5: ")
 

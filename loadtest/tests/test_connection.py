@@ -153,6 +153,19 @@ def test_the_longest_frame_is_accepted(serve: Callable[[Behave], int]) -> None:
     client.close()
 
 
+def test_of_several_addresses_one_that_answers_is_enough(
+    serve: Callable[[Behave], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = serve(lambda connection: connection.sendall(b"mode=SET\0"))
+    found = gevent.socket.getaddrinfo("127.0.0.1", port, type=socket.SOCK_STREAM)
+    refused = [(*found[0][:4], ("127.0.0.2", port))]
+    monkeypatch.setattr(gevent.socket, "getaddrinfo", lambda *_, **__: refused + found)
+    for _ in range(2):  # whichever is the first
+        client = SocketConnection("site", port)
+        assert client.receive(soon()) == b"mode=SET"
+        client.close()
+
+
 def test_a_refused_connection_has_a_reason() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

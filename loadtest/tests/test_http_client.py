@@ -1,10 +1,12 @@
 """The HTTP client of a browser, against an origin: what it keeps, counts and unpacks."""
 
 import gzip
+import socket
 import zlib
 from collections.abc import Iterator
 from typing import Any
 
+import gevent
 import pytest
 from locust.contrib.fasthttp import FastHttpUser
 from locust.env import Environment
@@ -30,6 +32,16 @@ def get(origin: Origin, answer: bytes, path: str = "/file") -> dict[str, Any]:
     client = http_client.session(user, patience=10)
     with client.get(path, headers={"Accept-Encoding": "gzip"}, catch_response=True) as got:
         return dict(got.request_meta)
+
+
+def test_of_several_addresses_one_that_answers_is_enough(
+    origin: Origin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = gevent.socket.getaddrinfo("127.0.0.1", origin.port, type=socket.SOCK_STREAM)
+    refused = [(*found[0][:4], ("127.0.0.2", origin.port))]
+    monkeypatch.setattr(gevent.socket, "getaddrinfo", lambda *_: refused + found)
+    for _ in range(2):  # whichever is the first
+        assert not get(origin, response("a page"))["exception"]
 
 
 @pytest.mark.parametrize("kind", ["image/png", "audio/mpeg"])

@@ -1,6 +1,7 @@
 """The judge: faults fail a run and are named."""
 
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from verdict.judge import (
     NOT_IN_RUN,
     NOT_MEASURED,
     OK,
+    Absence,
     Line,
     Row,
     Run,
@@ -34,6 +36,7 @@ THRESHOLDS: Mapping[str, Mapping[str, float]] = {
 }
 MEDIA = Row("GET", "/media/*.svg", samples=100, failures=0, times={5: 90, 50: 10})
 HEARD = Row("stage", "heard", samples=100, failures=0, times={20: 98, 250: 2})
+AWAY, LAST = "3f2a at 01:00:00: 13 of 39 users", "; its last samples are missing"
 GOOD = Run(
     rows=[MEDIA, HEARD],
     caches={("/media/*.svg", "client", "hit"): 90, ("/media/*.svg", "client", "miss"): 10},
@@ -151,7 +154,6 @@ def test_a_threshold_that_is_no_number_never_holds() -> None:
         (replace(GOOD, generator_cpu=90.5), "Locust itself was the limit"),
         (replace(GOOD, generator_warned=True), "Locust itself was the limit"),
         (replace(GOOD, generator_late=100.5), "Locust's timers were late"),
-        (replace(GOOD, lost=1), "workers disappeared"),
     ],
 )
 @pytest.mark.parametrize("thresholds", [THRESHOLDS, {"samples": {"*": 1}}])
@@ -159,10 +161,44 @@ def test_a_run_that_measured_locust_instead_of_the_stack(
     run: Run, word: str, thresholds: Mapping[str, Mapping[str, float]]
 ) -> None:
     (line,) = bad(run, thresholds)
-    assert line.verdict == (NOT_MEASURED if run.lost else INCONCLUSIVE)
+    assert line.verdict == INCONCLUSIVE
     assert word in line.why
     assert not good([line])
     assert conclusion([line]).verdict == line.verdict
+
+
+@pytest.mark.parametrize(
+    ("lost", "seconds", "lines"),
+    [
+        (False, 2.0, [("users away", "2 s", OK, "")]),
+        (
+            True,
+            6.4,
+            [
+                (
+                    "workers lost",
+                    "1",
+                    NOT_MEASURED,
+                    f"{AWAY} were away for 6 s{LAST}",
+                ),
+                ("users away", "6 s", OK, ""),
+            ],
+        ),
+        (False, 40.0, [("users away", "40 s", NOT_MEASURED, f"{AWAY} were away for 40 s")]),
+        (False, None, [("users away", "-", NOT_MEASURED, f"{AWAY} have not come back")]),
+    ],
+    ids=["quit", "lost", "long", "forever"],
+)
+def test_users_whose_worker_has_gone(
+    lost: bool, seconds: float | None, lines: list[tuple[str, str, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    run = replace(GOOD, absences=(Absence("3f2a_0123", 3600.0, 13, 39, lost, seconds),))
+    told = [(line.what, line.measured, line.verdict, line.why) for line in judge(run, THRESHOLDS)]
+    assert told[-len(lines) :] == lines
+    assert len(told) == len(judge(GOOD, THRESHOLDS)) + len(lines)
+    assert run.lacked_users == any(verdict == NOT_MEASURED for _, _, verdict, _ in lines)
 
 
 def test_a_slow_row_is_inconclusive_if_locust_was_slow_and_a_failure_is_not() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as some
 
-from verdict.judge import OK, PERCENTILES, Row, Run, good, judge
+from verdict.judge import OK, PERCENTILES, Absence, Row, Run, good, judge
 
 NAMES = ["/media/*.svg", "/stages/demo", "heard"]
 counts = some.integers(0, 30)
@@ -29,6 +29,9 @@ keys = some.tuples(
     some.sampled_from(["client", "varnish"]),
     some.sampled_from(["hit", "miss", "error"]),
 )
+absences = some.builds(
+    Absence, since=some.floats(0, 1e9), lost=some.booleans(), seconds=some.none() | some.floats(0, 60)
+)
 runs = some.builds(
     Run,
     rows=some.lists(rows(), max_size=3, unique_by=str),
@@ -37,7 +40,7 @@ runs = some.builds(
     generator_cpu=some.sampled_from([0.0, 89.0, 91.0]),
     generator_warned=some.booleans(),
     generator_late=some.sampled_from([0.0, 99.0, 101.0]),
-    lost=some.integers(0, 1),
+    absences=some.lists(absences, max_size=2).map(tuple),
 )
 numbers = some.sampled_from([0, 0.01, 0.1, 0.5, 0.9, 1, 5, 100, 300])
 patterns = some.sampled_from(["*", "GET *", "GET /media/*", "stage heard", "/media/*", "heard"])
@@ -85,7 +88,7 @@ def test_exceptions_lost_workers_or_a_busy_generator_never_make_a_run_better(
 ) -> None:
     worse = [
         replace(run, exceptions=run.exceptions + 1),
-        replace(run, lost=run.lost + 1),
+        replace(run, absences=(*run.absences, Absence("host_1", 0.0, 1, 2, lost=True, seconds=5.0))),
         replace(run, generator_cpu=run.generator_cpu + 10),
         replace(run, generator_late=run.generator_late + 10),
         replace(run, generator_warned=True),

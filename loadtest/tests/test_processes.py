@@ -126,7 +126,7 @@ def health(given: dict[str, str]) -> str:
 
 
 @contextmanager
-def started(site: FakeSite | None = None, **variables: str) -> Iterator[None]:
+def started(site: FakeSite | None = None, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
     """Locust as its container starts it, healthy."""
     given = environment(site, **variables)
     with subprocess.Popen(["sh", str(LOADTEST / "start.sh")], env=given) as locust:
@@ -137,7 +137,7 @@ def started(site: FakeSite | None = None, **variables: str) -> Iterator[None]:
 
         try:
             wait_until(ready, within=60, every=0.5)  # the check is a process of its own
-            yield
+            yield locust
         finally:
             locust.terminate()
 
@@ -252,6 +252,45 @@ def test_a_master_shows_what_its_workers_counted_after_the_login(site: FakeSite,
         # Every response once, from whichever worker it came; the last report takes some seconds.
         wait_until(lambda: counted() == requested() != {}, within=60)
         assert len(stats()["workers"]) == 2
+
+
+def test_the_users_of_workers_that_go_come_back(site: FakeSite) -> None:
+    port, master_port = map(str, free_ports(2))
+    address = f"http://127.0.0.1:{port}"
+    at_master = {"LOCUST_WEB_PORT": port, "LOCUST_MASTER_BIND_PORT": master_port, "LOADTEST_WORKERS": "3"}
+    at_worker = {"LOCUST_MASTER_NODE_PORT": master_port, "LOADTEST_MASTER": "127.0.0.1"}
+
+    def stats() -> dict[str, Any]:
+        return dict(requests.get(f"{address}/stats/requests", timeout=60).json())
+
+    def spread() -> list[int]:
+        return sorted(worker["user_count"] for worker in stats()["workers"] if worker["state"] == "running")
+
+    def verdict() -> dict[str, str]:
+        [table] = (table["data"] for table in stats()["extended_stats"] if table["key"] == "verdict")
+        return {line["what"]: f"{line['verdict']} {line['why']}".strip() for line in table}
+
+    with ExitStack() as stack:
+        stack.enter_context(started(site, **at_master))
+        first, *others = [stack.enter_context(started(None, **at_worker)) for _ in range(3)]
+        form = {"user_count": "12", "spawn_rate": "12", "user_classes": "Reader"}
+        assert requests.post(f"{address}/swarm", form, timeout=60).json()["success"] is True
+        wait_until(lambda: spread() == [4, 4, 4], within=60)
+        for worker in others:  # Locust itself brings back the users of one of them
+            worker.terminate()
+        wait_until(lambda: spread() == [12], within=60)
+        wait_until(lambda: verdict().get("users away") == "ok", within=60)
+        assert "workers lost" not in verdict()
+
+        stack.enter_context(started(None, **at_worker))
+        wait_until(lambda: spread() == [6, 6], within=60)
+        first.kill()
+        wait_until(lambda: spread() == [12], within=60)
+        wait_until(lambda: verdict()["users away"] == "ok", within=60)
+        assert re.fullmatch(
+            r"NOT MEASURED \S+ at [\d:]{8}: 6 of 12 users were away for \d+ s; its last samples are missing",
+            verdict()["workers lost"],
+        )
 
 
 def test_a_web_ui_without_an_answer_is_not_healthy() -> None:

@@ -24,6 +24,8 @@ try:
 except ModuleNotFoundError:  # the official image has it only as an indirect dependency
     sys.exit("This Locust image lacks wsproto, which the load test needs: pip install wsproto")
 
+from users.addresses import in_turn
+
 MAX_FRAME = 1 << 20  # bytes; the longest frame of a stage is LOAD_CHAT, a quarter of that
 CHUNK = 1 << 16  # bytes per read
 MAX_CHUNKS = 16  # per call of `waiting`; the rest is read at the next call
@@ -42,30 +44,34 @@ def _reason(error: OSError) -> str:
 class SocketConnection:
     """Frames that end with a NUL byte, as Flash's XMLSocket sent them.
 
-    `patience`: seconds to connect, and to send a frame.
+    `patience`: seconds to connect to an address, and to send a frame.
     """
 
     def __init__(self, host: str, port: int, patience: float = 10, receive_buffer: int = 0) -> None:
         self.patience = patience
         self._frames: deque[bytes] = deque()
         self._rest = bytearray()  # of a frame that has not ended
+        fault = ""
         try:
-            family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-            self._socket = socket.socket(family, kind, protocol)
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            for family, kind, protocol, _, address in in_turn(found):
+                self._socket = socket.socket(family, kind, protocol)
+                try:
+                    if receive_buffer:  # before connecting, when the window is negotiated
+                        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+                    self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    self._socket.settimeout(patience)
+                    self._socket.connect(address)
+                except TimeoutError:
+                    fault = fault or f"no connection within {patience:g} s"
+                except OSError as error:
+                    fault = fault or _reason(error)
+                else:
+                    return
+                self._socket.close()
         except OSError as error:
-            raise StageError(_reason(error)) from error
-        try:
-            if receive_buffer:  # before connecting, when the window is negotiated
-                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._socket.settimeout(patience)
-            self._socket.connect(address)
-        except TimeoutError as error:
-            self.close()
-            raise StageError(f"no connection within {patience:g} s") from error
-        except OSError as error:
-            self.close()
-            raise StageError(_reason(error)) from error
+            fault = _reason(error)
+        raise StageError(fault)
 
     def send(self, frame: bytes) -> None:
         """Send one frame, given without its NUL."""

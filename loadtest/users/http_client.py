@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 from locust.contrib.fasthttp import FastHttpSession, FastHttpUser, FastResponse
 
+from users.addresses import Clients
+
 CONNECTIONS = 6  # a browser's limit for one server over HTTP/1.1
 ENCODING = "gzip"  # the only one that the stack uses, and the client unpacks
 CHUNK = 1 << 16  # bytes per read
@@ -59,6 +61,7 @@ def session(user: FastHttpUser, patience: float) -> FastHttpSession:
         max_retries=0,
         headers={"User-Agent": "Proscenium-Audience (Locust)"},
     )
+    client.client.clientpool = Clients(**client.client.clientpool.client_args)
     # checks.py judges the status. To report a wrong one, the client would first decode the body as UTF-8,
     # which raises an error if the body of a 404 is a picture.
     client.client.valid_response_codes = frozenset(range(1000))  # type: ignore[misc]

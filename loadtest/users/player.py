@@ -13,6 +13,7 @@ from caches import counters
 from users import account, checks
 from users.player_session import PlayerSession
 from users.visitor import StageVisitor
+from workers import Dispatcher
 
 LOGIN = "/admin/login"
 
@@ -33,7 +34,7 @@ def register(environment: Environment) -> None:
         if len(others) < len(user_classes) and (lack := account.fill_in(environment.parsed_options)):
             log.info("No Player in this run: %s.", lack)
             user_classes = others or user_classes
-        return UsersDispatcher(worker_nodes, user_classes)
+        return Dispatcher(worker_nodes, user_classes)
 
     environment.dispatcher_class = dispatcher  # type: ignore[assignment]
     environment.events.test_start.add_listener(lambda **_: rejected.clear())

@@ -4,7 +4,7 @@ from typing import Any
 
 from locust import User
 from locust.env import Environment
-from locust.runners import MasterRunner, Runner
+from locust.runners import Runner
 from locust.stats import sort_stats
 
 from caches import counters
@@ -12,6 +12,7 @@ from options import COUNT
 from users.player import SignedInVisitor
 from verdict import judge, rows, thresholds
 from verdict.generator import watch as generator
+from workers import watch as workers
 
 
 def verdict(environment: Environment) -> list[judge.Line]:
@@ -46,7 +47,7 @@ def measured(runner: Runner) -> judge.Run:
         generator_cpu=generator.cpu,
         generator_late=generator.late,
         generator_warned=runner.cpu_warning_emitted or runner.worker_cpu_warning_emitted,
-        lost=len(runner.clients.missing) if isinstance(runner, MasterRunner) else 0,
+        absences=tuple(workers.absences),
         possible=possible,
         left_out=left_out,
     )

@@ -6,6 +6,7 @@ good if it lacks the row of a threshold.
 """
 
 import math
+import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,9 @@ TABLES = ("samples", "error_ratio", *PERCENTILES, "hit_ratio")
 # The limits for Locust itself if the file has none: percent of one core, where Locust begins to warn too, and
 # milliseconds of timer delay.
 GENERATOR = {"cpu_percent": 90.0, "late_ms": 100.0}
+
+# Seconds until the users of a worker that has gone are back. Locust misses a lost one after five.
+AWAY = 15.0
 
 OK = "ok"
 FAILED = "FAILED"
@@ -61,14 +65,41 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Absence:
+    """The users of a worker that has gone, some of the `all` users of the run.
+
+    `worker`: HOST_NUMBER. `since`: seconds since 1970. `lost`: it did not quit, and its last samples are
+    missing. `seconds`: until the run had as many users as before; None if it has not.
+    """
+
+    worker: str
+    since: float
+    users: int
+    all: int
+    lost: bool
+    seconds: float | None = None
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the run lacked these users."""
+        return self.seconds is None or not self.seconds <= AWAY
+
+    def __str__(self) -> str:
+        """For the verdict."""
+        clock = time.strftime("%H:%M:%S", time.localtime(self.since))
+        back = "have not come back" if self.seconds is None else f"were away for {self.seconds:.0f} s"
+        return f"{self.worker.rpartition('_')[0]} at {clock}: {self.users} of {self.all} users {back}"
+
+
+@dataclass(frozen=True)
 class Run:
     """The measurements of a run.
 
     `caches`: (row, tier, outcome) -> responses, as `caches.counters` has them. `exceptions`: tasks that
     raised an exception. `generator_cpu`: percent of one core, the highest use by a process of Locust for some
     seconds; `generator_warned`: Locust has warned of that itself. `generator_late`: milliseconds, the highest
-    timer delay, mean of some seconds. `lost`: workers that disappeared. `possible`: a row of each sort that
-    the classes in the run should fill; `left_out`: the other rows that are known.
+    timer delay, mean of some seconds. `absences`: of users whose worker has gone. `possible`: a row of each
+    sort that the classes in the run should fill; `left_out`: the other rows that are known.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -77,9 +108,14 @@ class Run:
     generator_cpu: float = 0.0
     generator_warned: bool = False
     generator_late: float = 0.0
-    lost: int = 0
+    absences: tuple[Absence, ...] = ()
     possible: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+
+    @property
+    def lacked_users(self) -> bool:
+        """Whether workers have gone, and took samples along or users for long."""
+        return any(absence.lost or absence.is_long for absence in self.absences)
 
     def lacks(self, pattern: str) -> bool:
         """Whether no class in this run has to fill such rows."""
@@ -290,6 +326,11 @@ def _generator(run: Run, most: Mapping[str, float]) -> Iterator[Line]:
         f"{run.generator_late:.0f} ms",
         limited="" if run.generator_late <= most["late_ms"] else why,
     )
-    if run.lost:
-        why = "workers disappeared during the run, and their samples with them"
-        yield _line("workers lost", "none", f"{run.lost}", unmeasured=why)
+    if lost := [absence for absence in run.absences if absence.lost]:
+        why = "; ".join(f"{absence}; its last samples are missing" for absence in lost)
+        yield _line("workers lost", "none", f"{len(lost)}", unmeasured=why)
+    if run.absences:
+        why = "; ".join(str(absence) for absence in run.absences if absence.is_long)
+        longest = max(math.inf if one.seconds is None else one.seconds for one in run.absences)
+        measured = "-" if math.isinf(longest) else f"{longest:.0f} s"
+        yield _line("users away", f"at most {AWAY:g} s", measured, unmeasured=why)

@@ -28,8 +28,26 @@ upstream() {
     esac
 }
 
+# shards ADDRESS...: the servers of a block that keeps each URL on one of several caches, so that their memories add up.
+# The ring is made of the addresses as they are written, so a cache that comes back elsewhere under its name gets the
+# same URLs again. nginx resolves the names when it loads the configuration. "zone": the workers share who is down;
+# fail_timeout: for how long. Longer, and during an update of one after the other all of them might be.
+# https://nginx.org/en/docs/http/ngx_http_upstream_module.html#hash
+shards() {
+    echo "zone varnish 64k; hash $SHARD_KEY consistent;"
+    printf '    server %s fail_timeout=3s;\n' "$@"
+}
+
 # place PATTERN NAME: replaces the * in the pattern of a setting.
-place() { echo "${1%%\**}$2${1#*\*}"; }
+place() {
+    case $1 in
+    *\**) echo "${1%%\**}$2${1#*\*}" ;;
+    *) echo "$1" ;;
+    esac
+}
+
+# accel FOLDER: where nginx offers to send the files of a media folder from (caching/large_media.conf).
+accel() { [ "$1" = none ] || echo /.nginx/media; }
 
 # listener LISTENER NUMBER: the same address, that many ports higher.
 listener() {
@@ -40,7 +58,11 @@ listener() {
 }
 
 set -a
-VARNISH_SERVER=$(server "$VARNISH_ADDRESS")
+# shellcheck disable=SC2086  # several
+case $VARNISH_ADDRESS in
+*' '*) VARNISH_SERVERS=$(shards $VARNISH_ADDRESS) ;;
+*) VARNISH_SERVERS="server $(server "$VARNISH_ADDRESS");" ;;
+esac
 BACKEND_SERVER=$(server "$BACKEND_ADDRESS")
 BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")
 BACKEND_DIRECT_SERVER=$(server "$BACKEND_DIRECT_ADDRESS")
@@ -50,7 +72,14 @@ SITE_NAMES="upstage.localhost localhost 127.0.0.1 [::1] $(other_names | paste -s
 SITE_BACKEND=$(upstream backend "$BACKEND_ADDRESS")
 SITE_METRICS=$BACKEND_METRICS_ADDRESS
 SITE_MEDIA=$MEDIA_FOLDER
+SITE_ACCEL=$(accel "$MEDIA_FOLDER")
 
+# A structured field's token begins with a letter (RFC 8941).
+case $NODE in
+'') NODE_PARAMETER='' ;;
+[0-9._-]*) NODE_PARAMETER="; node=\"$NODE\"" ;;
+*) NODE_PARAMETER="; node=$NODE" ;;
+esac
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
 # shellcheck disable=SC2086  # several, separated by spaces
 DIRECT_LISTENERS=$(printf 'listen %s; ' $LISTEN_DIRECT)
@@ -98,6 +127,7 @@ for name in $THEATRES; do
     SITE_BACKEND=$(upstream "$name" "$(place "$THEATRES_ADDRESS" "$name")")
     SITE_METRICS=$(place "$THEATRES_METRICS_ADDRESS" "$name")
     SITE_MEDIA=$(place "$THEATRES_MEDIA_FOLDER" "$name")
+    SITE_ACCEL=$(accel "$THEATRES_MEDIA_FOLDER")
     set +a
     mkdir -p "$GENERATED_FOLDER/theatres/$name"
     cat theatres/http.conf.template sites/default.conf.template | fill >"$GENERATED_FOLDER/theatres/$name/http.conf"

@@ -29,6 +29,8 @@ BACKEND_DIRECT_ADDRESS=${BACKEND_DIRECT_ADDRESS:-unix:/run/proscenium/backend-di
 BACKEND_METRICS_ADDRESS=${BACKEND_METRICS_ADDRESS:-backend:9110}
 POLICYD_ADDRESS=${POLICYD_ADDRESS:-policyd:3000}
 LOCUST_ADDRESS=${LOCUST_ADDRESS:-locust:8089}
+SHARD_KEY=${SHARD_KEY:-\$host\$uri}
+CONNECT_TIMEOUT=${CONNECT_TIMEOUT:-2s}
 
 # Further UpStage instances. * stands for the name of each; the ports are the first one's, the others follow.
 THEATRES=${THEATRES:-}
@@ -46,6 +48,7 @@ GENERATED_FOLDER=${GENERATED_FOLDER:-/etc/nginx/generated}
 PREFIX=${PREFIX:-/tmp}
 
 # Names, limits and HTTPS.
+NODE=${NODE:-}
 SERVER_NAMES=${SERVER_NAMES:-}
 CLIENT_CONNECTIONS=${CLIENT_CONNECTIONS:-400}
 CLIENT_REQUESTS=${CLIENT_REQUESTS:-300}
@@ -76,18 +79,24 @@ listener='([0-9.]+:)?[0-9]{1,5}'
 check 'LISTEN_HTTP LISTEN_HTTPS LISTEN_LOAD LISTEN_STAGE LISTEN_LOAD_STAGE LISTEN_POLICY LISTEN_LOAD_POLICY
     LISTEN_LOCUST LISTEN_THEATRES_STAGE LISTEN_THEATRES_LOAD_STAGE' "$listener" 'PORT or ADDRESS:PORT'
 check LISTEN_DIRECT "$listener( $listener)*" 'PORT or ADDRESS:PORT, or several of them separated by spaces'
-check 'VARNISH_ADDRESS VARNISH_TCP_ADDRESS BACKEND_ADDRESS BACKEND_STAGE_ADDRESS BACKEND_DIRECT_ADDRESS BACKEND_METRICS_ADDRESS
+check VARNISH_ADDRESS 'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}( [0-9A-Za-z._-]+:[0-9]{1,5})*' \
+    'unix:/PATH or HOST:PORT, or several HOST:PORT separated by spaces'
+check 'VARNISH_TCP_ADDRESS BACKEND_ADDRESS BACKEND_STAGE_ADDRESS BACKEND_DIRECT_ADDRESS BACKEND_METRICS_ADDRESS
     POLICYD_ADDRESS LOCUST_ADDRESS' \
     'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' 'unix:/PATH or HOST:PORT'
 part='[^][:space:]"$;{}\\:*]*'
 check 'THEATRES_ADDRESS THEATRES_STAGE_ADDRESS THEATRES_METRICS_ADDRESS' \
     "unix:/${part}[*]$part|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}" \
     'unix:/PATH or HOST:PORT, with one * for the name'
-check THEATRES_MEDIA_FOLDER "/${part}[*]$part" 'an absolute path with one * for the name'
-check 'MEDIA_FOLDER CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX' '/[^"$;{}\\]*' 'an absolute path'
+check THEATRES_MEDIA_FOLDER "/${part}[*]$part|none" 'an absolute path with one * for the name, or none'
+check MEDIA_FOLDER '/[^"$;{}\\]*|none' 'an absolute path, or none'
+check 'CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX' '/[^"$;{}\\]*' 'an absolute path'
 check 'CLIENT_REQUESTS LOGIN_REQUESTS' '[1-9][0-9]{0,5}' 'a whole number from 1 to 999999'
 to_65535='[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]' # limit_conn's maximum, too
 check 'CLIENT_CONNECTIONS CLIENT_STAGE_CONNECTIONS HTTPS_PORT' "$to_65535" 'a whole number from 1 to 65535'
+check SHARD_KEY '([$][a-z_]+)+' "nginx's variables, such as \$host\$uri"
+check CONNECT_TIMEOUT '[1-9][0-9]{0,3}(ms|s)' 'a time such as 300ms or 2s'
+check NODE '[0-9A-Za-z._-]+' 'a name of letters, digits and . _ -'
 check HTTPS_REDIRECT 'on|off' 'on or off'
 check THEATRES '.*' 'names separated by spaces'
 check SERVER_NAMES '[]0-9A-Za-z.:_ [*-]+' 'names and addresses separated by spaces'

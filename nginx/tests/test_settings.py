@@ -29,6 +29,10 @@ from support.program import PATH
         ("LISTEN_DIRECT", "8081,8181"),
         ("LISTEN_DIRECT", "8081 8181; proxy_pass x"),
         ("VARNISH_ADDRESS", "/run/varnish.sock"),
+        ("VARNISH_ADDRESS", "varnish-1:8083 unix:/run/varnish.sock"),
+        ("SHARD_KEY", "$uri; return 200"),
+        ("CONNECT_TIMEOUT", "300"),
+        ("NODE", 'a"; b'),
         ("BACKEND_ADDRESS", "backend"),
         ("BACKEND_STAGE_ADDRESS", "unix:/run/x;error_log"),
         ("POLICYD_ADDRESS", "http://policyd:3000"),
@@ -70,7 +74,8 @@ def test_the_readme_has_every_setting_with_its_default() -> None:
     table = (NGINX / "README.md").read_text().split("### nginx")[1].split("### Varnish")[0]
     documented = re.findall(r"^\| `(\w+)` \| (?:`(\S+)`)? *\|", table, re.M)
     settings = (NGINX / "scripts" / "settings.sh").read_text()
-    assert documented == [*re.findall(r"^(\w+)=\$\{\1:-(.*)}$", settings, re.M), ("NAME_SERVERS", "")]
+    defaults = re.findall(r"^(\w+)=\$\{\1:-(.*)}$", settings.replace("\\$host\\$uri", "$host$uri"), re.M)
+    assert documented == [*defaults, ("NAME_SERVERS", "")]
 
 
 def test_an_empty_setting_is_its_default(fresh: NginxServer) -> None:

@@ -98,6 +98,20 @@ def test_a_stuck_varnish_is_noticed_within_two_seconds(server: NginxServer) -> N
     assert new.headers["cache-control"] == "no-store"
 
 
+def test_a_copy_replaces_the_503_of_a_varnish_without_one(server: NginxServer) -> None:
+    """The backend is down, and Varnish has been started again."""
+    server.varnish.answer = lambda _: response(
+        "as it was", x_accel_expires=f"@{int(time.time())}", cache_status="varnish; hit; ttl=9"
+    )
+    assert server.request("/known").text == "as it was"
+    time.sleep(1.1)
+    server.varnish.answer = lambda _: response("Varnish's page", status="503 Service Unavailable")
+    old, new = map(server.request, ("/known", "/unknown"))
+    assert (old.status, old.text) == (200, "as it was")
+    assert old.headers["cache-status"] == "varnish; hit; ttl=9, nginx; hit; detail=stale"
+    assert (new.status, new.text) == (503, "Varnish's page")
+
+
 def test_uploads_logins_and_speech_may_take_longer(server: NginxServer) -> None:
     server.varnish.delay = 2.6
     with ThreadPoolExecutor(4) as pool:

@@ -71,9 +71,11 @@ class StageClient:
 class WebStageClient(StageClient):
     """The same over the WebSocket: a text message is a frame without its NUL."""
 
-    def __init__(self, port: int, host: str = "localhost", timeout: float = 30) -> None:
+    def __init__(
+        self, port: int, host: str = "localhost", timeout: float = 30, address: str = "127.0.0.1"
+    ) -> None:
         self.websocket = websocket.create_connection(
-            f"ws://127.0.0.1:{port}/ws",
+            f"ws://{address}:{port}/ws",
             timeout=timeout,
             host=f"{host}:{port}",
             origin=f"http://{host}:{port}",

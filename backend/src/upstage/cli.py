@@ -134,22 +134,30 @@ def purge(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def send_purge(settings: Settings, path: str, tag: str | None) -> int:
-    """Send one PURGE to the cache, as the server does when a file changes."""
+    """Send one PURGE to each cache, as the server does when a file changes."""
     import http.client
+    import socket
 
     if settings.purge is None:
         return fail("there is no cache to purge: UPSTAGE_PURGE is empty")
-    connection = http.client.HTTPConnection(*settings.purge, timeout=5)
+    host, port = settings.purge
     try:
-        connection.request("PURGE", path, headers={"X-Tag": tag} if tag else {})
-        response = connection.getresponse()
-    except (OSError, ValueError, http.client.HTTPException) as error:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
         return fail(f"the cache did not purge: {error}")
-    finally:
-        connection.close()
-    return (
-        0 if response.status == 200 else fail(f"the cache did not purge: {response.status} {response.reason}")
-    )
+    code = 0
+    for address in sorted({str(address[0]) for *_, address in found}):
+        connection = http.client.HTTPConnection(address, port, timeout=5)
+        try:
+            connection.request("PURGE", path, headers={"X-Tag": tag} if tag else {})
+            response = connection.getresponse()
+            if response.status != 200:
+                code = fail(f"the cache {address} did not purge: {response.status} {response.reason}")
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            code = fail(f"the cache {address} did not purge: {error}")
+        finally:
+            connection.close()
+    return code
 
 
 def mirror(settings: Settings, options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from bench.report.limits import Use, use
 from bench.report.plot import SHAPES, Mark, Plot, tones
 from bench.report.reading import Lab, Wanted
 from bench.report.tables import Step, Table, distinct
-from bench.results import Measured
+from bench.results import SECOND, Measured
 
 PUBLISHED = Mark("published in the article", "ink", "◇")
 STEPS = [Mark("so far", "plum"), Mark("gain", "green"), Mark("loss", "red"), Mark("may be noise", "grey")]
@@ -70,7 +70,13 @@ class Drawing:
 
     def exhibit(self) -> Exhibit:
         """The exhibit; without tables if the run has no figures for it."""
-        kinds = {"bars": self._bars, "lines": self._lines, "steps": self._steps, "limits": self._limits}
+        kinds = {
+            "bars": self._bars,
+            "lines": self._lines,
+            "steps": self._steps,
+            "timeline": self._timeline,
+            "limits": self._limits,
+        }
         return kinds[self.wanted.kind]()
 
     @property
@@ -163,6 +169,19 @@ class Drawing:
                 behind.append(tables.steps(caption, steps, metric))
         return Exhibit(self.wanted.title, self.wanted.text, plots, STEPS, behind)
 
+    def _timeline(self) -> Exhibit:
+        plots = []
+        for metric, caption in self.wanted.metrics.items():
+            series = {
+                self.series(cell): charts.Line(self.tones[self.series(cell)], points)
+                for cell in self.cells
+                if (points := _seconds(cell, metric))
+            }
+            if series:
+                plots.append(charts.timeline(caption or words.metric(metric), series, metric))
+        # Of the whole time, those that have such a figure.
+        return self._made(plots, [tables.plain(self.wanted.title, self.cells, self.metrics)] if plots else [])
+
     def _limits(self) -> Exhibit:
         groups: dict[str, dict[str, Use]] = {}
         for caption, cells in self.groups():
@@ -209,6 +228,17 @@ class Drawing:
         article = self.lab.article(cell.key)
         figure = article.figures.get(metric) if article else None
         return figure if words.is_number(figure) else None
+
+
+def _seconds(cell: Measured, metric: str) -> list[charts.Point]:
+    """The metric in each second, counted from the event."""
+    found = {
+        int(second): value
+        for name, value in cell.median.items()
+        for what, mark, second in [name.partition(SECOND)]
+        if mark and what == metric
+    }
+    return [charts.Point(second, found[second]) for second in sorted(found)]
 
 
 def _spread(cell: Measured, metric: str) -> tuple[float, float] | None:

@@ -188,6 +188,32 @@ def lines(
     return draw(caption, label, 250, paint)
 
 
+def timeline(caption: str, series: Mapping[str, Line], metric: str) -> Plot:
+    """A line for each series over the seconds from an event, which is marked."""
+
+    def paint(axes: Axes) -> None:
+        axes.axvline(0, color=tone("ink"), linewidth=1, linestyle=(0, (4, 3)))
+        for line in series.values():
+            x, y = ([getattr(point, name) for point in line.points] for name in ("x", "y"))
+            axes.plot(x, y, color=tone(line.tone), drawstyle="steps-post", clip_on=False)
+        axes.grid(axis="y", linewidth=0.8)
+        axes.tick_params(length=0)
+        axes.spines["left"].set_visible(False)
+        axes.set_xlabel("seconds from the event")
+        axes.set_ylabel(words.metric(metric))
+        axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(FuncFormatter(_tick))
+
+    said = []
+    for name, line in series.items():
+        values = [point.y or 0 for point in line.points]
+        said.append(
+            f"{name} from {words.measured(metric, min(values))} to {words.measured(metric, max(values))}"
+        )
+    label = f"{caption}, {words.metric(metric)} in each second around an event: {'; '.join(said)}."
+    return draw(caption, label, 170, paint)
+
+
 def steps(caption: str, steps: Sequence[Step], metric: str) -> Plot:
     """A waterfall: each step as its change from the one before; the first and the last from zero.
 

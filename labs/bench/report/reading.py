@@ -11,7 +11,7 @@ from bench.results import Measured, Results
 from bench.words import is_number
 
 Key = Mapping[str, Scalar]
-KINDS = ("bars", "lines", "steps", "limits")
+KINDS = ("bars", "lines", "steps", "timeline", "limits")
 
 
 @dataclass(frozen=True)

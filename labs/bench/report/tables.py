@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bench import words
 from bench.report.limits import Use
 from bench.report.reading import Lab
-from bench.results import Measured
+from bench.results import SECOND, Measured
 
 REJECTED, NOT_YET, REST = "rejected", "not yet", "everything else"
 
@@ -77,7 +77,7 @@ def across(lab: Lab, cells: Sequence[Measured], series: Sequence[str], metric: s
 
 def plain(caption: str, cells: Sequence[Measured], chosen: Iterable[str] = ()) -> Table:
     """A row for each cell with the chosen metrics, or with every metric."""
-    metrics = list(chosen) or distinct(name for cell in cells for name in cell.median)
+    metrics = list(chosen) or distinct(name for cell in cells for name in cell.median if SECOND not in name)
     keys = distinct(name for cell in cells for name in cell.key)
     rows = [
         [

@@ -24,6 +24,9 @@ baseline = { way = "slow" }
 prepare = ["touch", "/tmp/it"]
 prepare_in = "nginx"
 
+[warm_up]
+seconds = 1
+
 [[cells]]
 way = ["slow", "fast"]
 """

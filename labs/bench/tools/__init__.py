@@ -3,5 +3,6 @@
 Each has `measure(stack, settings) -> metrics`: one measurement of one cell. Metrics are numbers whose names
 carry the unit. Problem: the measurement is rejected. With the metric `seconds`, the duration of the load, the
 runner's CPU figures are exact; without it they are means over the whole call. `generator_cpu_percent` is the
-CPU time of the generator's one thread; a tool that cannot measure it leaves it out.
+CPU time of the generator's one thread; a tool that cannot measure it leaves it out. A module may also have
+`prepare(stack, settings)`, for what comes before each measurement and is no part of it.
 """

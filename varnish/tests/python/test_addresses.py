@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from support.ports import free_ports
 from support.wait import wait_until
 from varnish_server import VARNISH, Backend, VarnishServer
 
@@ -33,6 +34,29 @@ def test_a_backend_over_tcp_is_reached_by_its_host_name(fresh: VarnishServer, ot
     for host in ("upstage.localhost", "classic.localhost"):
         assert fresh.request("/", host).text == "other"
     assert fresh.backend.requests == []
+
+
+def test_a_name_without_an_address_is_a_backend_that_is_down(fresh: VarnishServer) -> None:
+    """As when Varnish starts before the backend: a reload finds it."""
+    fresh.settings["BACKEND_ADDRESS"] = "backend.invalid:8081"
+    fresh.start()
+    for host in ("upstage.localhost", "classic.localhost"):
+        assert fresh.request("/media/a.svg", host).status == 503
+    assert fresh.run_script("reload.sh", BACKEND_ADDRESS=fresh.backend.address).returncode == 0
+    for host in ("upstage.localhost", "classic.localhost"):
+        assert fresh.request("/media/a.svg", host).text == "backend"
+
+
+def test_nginx_may_come_over_tcp(fresh: VarnishServer) -> None:
+    """From another machine; only this listener grants the second in nginx."""
+    port = free_ports(1)[0]
+    fresh.settings |= {"VARNISH_LISTEN_NGINX": f"127.0.0.1:{port}", "NODE": "varnish-2"}
+    fresh.start()
+    fresh.request("/media/a.svg")
+    answer = fresh.request("/media/a.svg", address=("127.0.0.1", port))
+    assert re.fullmatch(r"varnish; hit; ttl=\d+; node=varnish-2", answer.headers["cache-status"])
+    assert "x-accel-expires" in answer.headers
+    assert "x-accel-expires" not in fresh.request("/media/a.svg").headers
 
 
 def test_an_optional_backend_is_left_out_until_it_is_named(
@@ -92,7 +116,8 @@ def test_a_theatre_over_tcp(fresh: VarnishServer, other: Backend) -> None:
         ("THEATRES_ADDRESS", "*:80a"),
         ("THEATRES_ADDRESS", "unix:/run/second.sock"),
         ("VARNISH_LISTEN", "8080"),
-        ("VARNISH_LISTEN_SOCKET", "varnish.sock"),
+        ("VARNISH_LISTEN_NGINX", "varnish.sock"),
+        ("NODE", 'a"; b'),
     ],
 )
 def test_a_wrong_setting_is_one_line(fresh: VarnishServer, setting: str, value: str) -> None:
@@ -108,7 +133,7 @@ def test_the_readme_has_every_setting_with_its_default() -> None:
     documented = dict(re.findall(r"^\| `(\w+)` \| (?:`(\S+)`)? *\|", table, re.M))
     settings = (VARNISH / "settings.sh").read_text()
     defaults = dict(re.findall(r"^\w+=\$\{(\w+):-(.*?)}", settings, re.M))
-    assert len(defaults) == 10
+    assert len(defaults) == 11
     assert {name: documented[name] for name in defaults} == defaults
 
 

@@ -48,7 +48,7 @@ class VarnishServer(Service):
         self.port, self.purge_port, self.admin_port = free_ports(3)
         self.settings = {
             "VARNISH_LISTEN": f"127.0.0.1:{self.port}",
-            "VARNISH_LISTEN_SOCKET": str(self.socket),
+            "VARNISH_LISTEN_NGINX": str(self.socket),
             "VARNISH_LISTEN_PURGE": f"127.0.0.1:{self.purge_port}",
             "VARNISH_LISTEN_ADMIN": f"127.0.0.1:{self.admin_port}",
             "VARNISH_WORKDIR": str(self.workdir),
