@@ -110,7 +110,7 @@ BY_HAND = {
     "make test-all",
     "make test ONLY=vtc",
     "make test ONLY=unit",
-    "make test ONLY=images",
+    "make test-all ONLY=images",
 }
 BY_HAND |= {"make up\nmake test", "make lock", "make bench"}
 CORE = ("nginx", "varnish", "backend", "policyd", "locust")

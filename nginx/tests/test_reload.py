@@ -23,12 +23,12 @@ def test_a_reload_under_load_loses_no_request(fresh: NginxServer) -> None:
             except OSError as error:
                 failed.append(repr(error))
             counts[number] += 1
-            time.sleep(0.02)  # each request costs a port for a minute
+            time.sleep(0.01)  # each request costs a port for a minute
 
     clients = [threading.Thread(target=visit, args=[number]) for number in range(len(counts))]
     for client in clients:
         client.start()
-    for text in ("first", "second"):
+    for text in ("first", "second", "third"):
         fresh.edit("sites/error_page.conf", "There is a queue", f"{text} There is a queue")
         reloaded = fresh.run_script("reload.sh")
         assert (reloaded.returncode, reloaded.stdout) == (0, "")
