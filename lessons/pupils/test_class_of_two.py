@@ -142,7 +142,7 @@ def test_an_interrupted_opening_leaves_nothing(checkout: Path) -> None:
 
 
 def test_a_failed_opening_says_why_and_leaves_nothing(checkout: Path) -> None:
-    failed = run(checkout, "open", "2", NGINX_IMAGE="often!")
+    failed = run(checkout, "open", "2", VARNISH_STORAGE="often")
     assert failed.returncode == 1
     assert re.search(r"Copy \d does not start", failed.stderr)
     assert "often" in failed.stderr

@@ -70,7 +70,7 @@ class NginxServer(Service):
             "MEDIA_FOLDER": str(self.media),
             "THEATRES_ADDRESS": f"unix:{self.sockets}/*.sock",
             "THEATRES_STAGE_ADDRESS": f"unix:{self.sockets}/*-stage.sock",
-            "THEATRES_MEDIA_FOLDER": f"{self.folder}/theatres/*/media",
+            "THEATRES_MEDIA_FOLDER": f"{self.folder}/the theatres/*/media",
             "GENERATED_FOLDER": str(self.generated),
             "CERTIFICATE_FOLDER": str(self.certificates),
             "PREFIX": str(self.folder),
