@@ -65,11 +65,11 @@ def test_large_media_come_from_the_theatres_own_folder(server: NginxServer) -> N
         return response(x_accel_redirect="/.nginx/media/large.swf")
 
     server.varnish.answer = named
-    for name in ("media", "theatres/second/media", "theatres/third-hall/media"):
+    for name in ("media", "the theatres/second/media", "the theatres/third-hall/media"):
         folder = server.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "large.swf").write_text(name)
-    for host, name in (("localhost", "media"), ("third-hall.localhost", "theatres/third-hall/media")):
+    for host, name in (("localhost", "media"), ("third-hall.localhost", "the theatres/third-hall/media")):
         assert server.request("/media/large.swf", host).text == name
 
 
