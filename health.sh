@@ -6,10 +6,13 @@
 #
 # The setting for frequent checks at the start, start_interval, is unknown to engines before 25:
 # https://docs.docker.com/reference/compose-file/services/#healthcheck
-mark=/tmp/healthy # in memory, so each start of the container begins without it
+#
+# The mark of a success is in memory. It is away while this stays, so the first check after `docker pause`, which the engine
+# needs to call the service healthy again, is at once.
+mark=/tmp/healthy
 check() { timeout 5 "$@"; }
 
-if ! [ -e $mark ]; then
+if ! rm $mark 2>/dev/null; then
     check "$@" || exit 1
     touch $mark || true # /tmp is full: the service is healthy, and checked each second
     exit 0
@@ -17,9 +20,6 @@ fi
 checks=30
 while [ $checks -gt 0 ]; do
     sleep 20
-    if ! check "$@"; then
-        rm -f $mark
-        exit 1
-    fi
+    check "$@" || exit 1
     checks=$((checks - 1))
 done

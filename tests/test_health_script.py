@@ -48,7 +48,14 @@ def test_a_service_that_starts_is_checked_at_once_each_time(checked: Checked) ->
 
 def test_a_healthy_service_is_watched_until_it_fails(checked: Checked) -> None:
     checked.run("y")
-    assert checked.run("y" * 30) == (0, ["sleep 20", "check"] * 30)
     assert checked.run("yyn") == (1, ["sleep 20", "check"] * 3)
     assert checked.run("n") == (1, ["check"])
     assert checked.run("y") == (0, ["check"])
+    assert checked.run("y" * 30) == (0, ["sleep 20", "check"] * 30)
+
+
+def test_a_check_begins_at_once_while_another_stays(checked: Checked) -> None:
+    """As after `docker pause`: the engine has forgotten the one before."""
+    checked.run("y")
+    (checked.script.parent / "sleep").write_text(f"#!/bin/sh\nsh {checked.script} service\n")
+    assert checked.run("yn") == (1, ["check", "check"])
