@@ -6,7 +6,7 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
-from upstage.net.connection import Connection, Connections
+from upstage.net.connection import PATIENCE, SWEEP, Connection, Connections
 from upstage.net.sockets import StageSocket, StageSocketFactory
 from upstage.stage.stages import Stages
 from upstage.stage.wire import Splitter
@@ -15,6 +15,13 @@ from upstage.stage.wire import Splitter
 @pytest.fixture
 def connections(stages: Stages) -> Connections:
     return Connections(stages, Clock(), max_unread=1000)
+
+
+@pytest.fixture
+def timed(stages: Stages) -> Connections:
+    """Connections that measure time with the reactor's clock."""
+    clock = Clock()
+    return Connections(stages, clock, clock=clock.seconds)
 
 
 def clock_of(connections: Connections) -> Clock:
@@ -109,6 +116,57 @@ def test_a_lost_client_leaves_the_stage(connections: Connections) -> None:
     bob.lose()
     assert ann.received() == [b"pCount=0&aCount=1&mode=JOINED"]
     assert len(connections.all) == 1
+
+
+def after(connections: Connections, seconds: float) -> None:
+    """Time passes, with the server's looks at its clients."""
+    clock = clock_of(connections)
+    end = clock.seconds() + seconds
+    while clock.seconds() < end:
+        clock.advance(SWEEP)
+        connections.sweep()
+
+
+def test_a_client_that_does_not_join_in_time_is_cut(timed: Connections) -> None:
+    silent, speaking, joined = Client(timed), Client(timed), Client(timed)
+    joined.send(b"stage_ID=demo&mode=JOIN\0")
+    for _ in range(10):
+        after(timed, PATIENCE / 10)
+        assert not silent.transport.disconnected
+        speaking.send(b"mode=NB\0")
+    after(timed, SWEEP)
+    assert silent.transport.disconnected
+    assert speaking.transport.disconnected
+    assert timed.stages.counts["cut_unjoined"] == 2
+    after(timed, 10 * PATIENCE)
+    assert not joined.transport.disconnected
+
+
+def test_a_frame_that_does_not_end_in_time_is_cut(timed: Connections) -> None:
+    slow, stuck = Client(timed), Client(timed)
+    for client in (slow, stuck):
+        client.send(b"stage_ID=demo&mode=JOIN\0msg=he")
+    for _ in range(4):
+        after(timed, PATIENCE / 2)
+        slow.send(b"llo&mode=TEXT\0msg=he")  # there is always an unfinished one, but never the same
+    assert stuck.transport.disconnected
+    assert timed.stages.counts["cut_unfinished"] == 1
+    assert not slow.transport.disconnected
+
+
+def test_time_in_which_the_server_reads_nothing_does_not_count(timed: Connections) -> None:
+    client = Client(timed)
+    client.protocol._connection.pauseProducing()
+    after(timed, 2 * PATIENCE)
+    assert not client.transport.disconnected
+
+
+@pytest.mark.parametrize("request_line", [b"GET / HTTP/1.1\r\n", b"OPTIONS /nice HTTP/1.0\r\n"])
+def test_http_on_the_stage_port_is_hung_up_on(connections: Connections, request_line: bytes) -> None:
+    client = Client(connections)
+    client.send(request_line)
+    assert client.transport.disconnected
+    assert connections.stages.counts["cut_http"] == 1
 
 
 def test_a_client_that_does_not_read_is_not_read_from_and_then_cut(connections: Connections) -> None:
@@ -212,10 +270,10 @@ def test_connections_per_address_are_limited(stages: Stages) -> None:
     assert Client(connections).send(b"stage_ID=demo&mode=JOIN\0")
 
 
-def test_silent_connections_count_from_the_heartbeat_on(stages: Stages) -> None:
+def test_silent_connections_count_too(stages: Stages) -> None:
     connections = Connections(stages, Clock(), max_per_address=2)
     clients = [Client(connections) for _ in range(3)]
-    connections.beat()
+    connections.sweep()
     assert sum(client.transport.disconnected for client in clients) == 1
 
 

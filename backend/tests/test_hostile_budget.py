@@ -284,3 +284,17 @@ def test_a_turn_is_short_and_an_error_stops_no_other_work() -> None:
         reactor.turn()
     assert done == list(range(20))
     assert reactor.getDelayedCalls() == []
+
+
+def test_the_client_with_the_longest_queue_delays_no_other() -> None:
+    reactor = Reactor()
+    turns = Turns(reactor, ticking())
+    done: list[str] = []
+    for _ in range(100):
+        turns.add(lambda: done.append("crowd"), "192.0.2.1")
+    turns.add(lambda: done.append("one"), "192.0.2.2")
+    turns.add(lambda: done.append("two"), "192.0.2.2")
+    while len(turns):
+        reactor.turn()
+    assert done[:4] == ["crowd", "one", "crowd", "two"]
+    assert len(done) == 102

@@ -13,6 +13,7 @@ from upstage.stage.limits import (
     REMEMBERED,
     Addresses,
     Bucket,
+    Places,
     client_of,
 )
 
@@ -22,6 +23,20 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+class One:
+    """A holder of a place, who knows whether it has been taken away."""
+
+    gave_up = False
+
+    def __init__(self, places: Places | None = None, address: str = "") -> None:
+        self.places, self.address = places, address
+
+    def give_up(self) -> None:
+        self.gave_up = True
+        assert self.places
+        self.places.free(self.address, self)
 
 
 def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
@@ -51,40 +66,62 @@ def test_drawing_with_a_mouse_is_within_the_rate() -> None:
 
 def test_connections_of_an_address_are_limited() -> None:
     addresses = Addresses(Clock(), 2)
-    assert [addresses.enter("192.0.2.1") is None for _ in range(3)] == [False, False, True]
-    assert addresses.enter("192.0.2.2")
-    addresses.leave("192.0.2.1")
-    assert addresses.enter("192.0.2.1")
-    for address in ("192.0.2.1", "192.0.2.1", "192.0.2.2"):
-        addresses.leave(address)
-    assert not addresses._open
+    ones = [One() for _ in range(3)]
+    assert [addresses.enter("192.0.2.1", one) is None for one in ones] == [False, False, True]
+    assert addresses.enter("192.0.2.2", ones[2])
+    addresses.leave("192.0.2.1", ones[0])
+    assert addresses.enter("192.0.2.1", ones[0])
+    for address, one in (("192.0.2.1", ones[0]), ("192.0.2.1", ones[1]), ("192.0.2.2", ones[2])):
+        addresses.leave(address, one)
+    assert not addresses._buckets
+    assert not len(addresses._places)
+
+
+def test_a_newcomer_gets_the_newest_place_of_the_address_that_has_the_most() -> None:
+    places = Places(most=10, each=8)
+
+    def come(address: str) -> tuple[bool, One]:
+        one = One(places, address)
+        return places.take(address, one), one
+
+    crowd = [come("192.0.2.1")[1] for _ in range(7)]
+    few = [come("192.0.2.2")[1] for _ in range(3)]
+    assert come("192.0.2.3")[0]
+    assert come("192.0.2.2")[0]
+    assert [one.gave_up for one in crowd] == [False] * 5 + [True] * 2
+    assert not come("192.0.2.1")[0]  # its own are the most
+    assert not come("192.0.2.2")[0]  # then it would have as many as the crowd: it would go round in circles
+    assert not any(one.gave_up for one in few)
+    assert len(places) == 10
 
 
 def test_an_address_keeps_its_debts() -> None:
     clock = Clock()
     addresses = Addresses(clock, most=2, rate=10)
-    bucket = addresses.enter("192.0.2.1")
+    one = One()
+    bucket = addresses.enter("192.0.2.1", one)
     assert bucket
     assert bucket.spend(2 * (CONNECT + JOIN) + 10 * MAX_WAIT) > MAX_WAIT
-    addresses.leave("192.0.2.1")
-    assert addresses.enter("192.0.2.1") is None
+    addresses.leave("192.0.2.1", one)
+    assert addresses.enter("192.0.2.1", one) is None
     clock.now += 3
-    assert addresses.enter("192.0.2.1") is bucket
+    assert addresses.enter("192.0.2.1", one) is bucket
 
 
 def test_a_school_behind_one_address_connects_at_once() -> None:
     addresses = Addresses(Clock())
     for _ in range(MAX_PER_ADDRESS):
-        bucket = addresses.enter("192.0.2.1")
+        bucket = addresses.enter("192.0.2.1", One())
         assert bucket
         assert bucket.spend(JOIN) == 0
 
 
 def test_remembered_addresses_are_bounded() -> None:
     addresses = Addresses(Clock())
+    one = One()
     for number in range(REMEMBERED + 5):
-        addresses.enter(str(number))
-        addresses.leave(str(number))
+        addresses.enter(str(number), one)
+        addresses.leave(str(number), one)
     assert len(addresses._left) == REMEMBERED
 
 

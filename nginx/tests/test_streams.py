@@ -5,6 +5,8 @@ import re
 import socket
 from functools import partial
 
+import pytest
+
 from nginx_server import NginxServer
 from support.ports import free_ports
 from support.wait import wait_until
@@ -98,10 +100,26 @@ def hold(server: NginxServer, port: int, count: int) -> int:
 def test_each_port_has_room_for_a_class_and_a_limit(server: NginxServer) -> None:
     assert hold(server, server.stage, 300) == 300
     assert wait_until(lambda: hold(server, server.stage, 360) == 350)
-    assert hold(server, server.policy, 300) == 300
-    assert wait_until(lambda: hold(server, server.policy, 410) == 400)
+    assert wait_until(lambda: hold(server, server.policy, 110) == 100)
+    assert wait_until(lambda: hold(server, server.locust_page, 110) == 100)
 
 
-def test_the_load_ports_have_no_limit(server: NginxServer) -> None:
+def test_the_load_ports_have_no_limit_for_one_client(server: NginxServer) -> None:
     assert hold(server, server.load_stage, 410) == 410
     assert hold(server, server.load_policy, 410) == 410
+
+
+@pytest.mark.parametrize(
+    ("file", "most", "port"),
+    [
+        ("stage.conf.template", "stage_total 6500", "load_stage"),
+        ("policy.conf.template", "policy_total 2000", "load_policy"),
+        ("locust.conf.template", "locust_total 500", "locust_page"),
+    ],
+)
+def test_all_clients_of_a_port_leave_connections_to_the_others(
+    fresh: NginxServer, file: str, most: str, port: str
+) -> None:
+    fresh.edit(f"streams/{file}", most, most.split()[0] + " 20")
+    fresh.start()
+    assert hold(fresh, getattr(fresh, port), 30) == 20

@@ -60,7 +60,7 @@ def test_requests_in_progress_are_limited(fresh: NginxServer) -> None:
 
 
 def test_uploads_are_limited_and_wait_on_the_disk(fresh: NginxServer) -> None:
-    fresh.edit("limits/requests.conf.template", "uploads 40", "uploads 3")
+    fresh.edit("limits/requests.conf.template", "uploads 200", "uploads 3")
     fresh.start()
     head = b"POST /admin/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
     uploads = [fresh.connect(source=f"127.0.4.{number + 1}") for number in range(5)]
@@ -78,6 +78,24 @@ def test_uploads_are_limited_and_wait_on_the_disk(fresh: NginxServer) -> None:
     assert fresh.request("/admin/x", method="POST", body=b"a form").status == 200
     assert [request.body for request in fresh.requests] == [b"a form"]  # no upload has reached Varnish
     for connection in uploads:
+        connection.close()
+
+
+def test_one_client_leaves_places_for_the_uploads_of_others(fresh: NginxServer) -> None:
+    fresh.edit("limits/requests.conf.template", "uploads_of_client 20", "uploads_of_client 2")
+    fresh.start()
+    head = b"POST /nope HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"
+    held = [fresh.connect(source="127.0.4.10") for _ in range(4)]
+    for connection in held:
+        connection.sendall(head + b"x")
+    assert wait_until(lambda: len(select.select(held, [], [], 0)[0]) == 2)
+    picture = b"x" * 200_000
+    assert fresh.request("/admin/x", method="POST", source="127.0.4.11", body=picture).status == 200
+    assert (
+        fresh.request("/admin/x", method="POST", port=fresh.load, source="127.0.4.10", body=picture).status
+        == 200
+    )
+    for connection in held:
         connection.close()
 
 

@@ -23,7 +23,7 @@ from upstage.media.speech import Speaker
 from upstage.mirror.active import Active, start_again
 from upstage.mirror.copying import run_alone
 from upstage.mirror.standby import Standby
-from upstage.net.connection import HEARTBEAT, Connections
+from upstage.net.connection import HEARTBEAT, SWEEP, Connections
 from upstage.net.listening import UnixListener
 from upstage.net.metrics import MeasuredStages, Metrics, MetricsSite, Sources
 from upstage.net.purge import ALL_MEDIA, Purger
@@ -186,6 +186,7 @@ def build(settings: Settings, reactor: Any, complete: bool) -> InTurn:  # a reac
     services.addService(listener(settings.metrics.description, MetricsSite(metrics.registry), reactor))
     services.addService(metrics)
     services.addService(TimerService(HEARTBEAT, connections.beat))
+    services.addService(TimerService(SWEEP, connections.sweep))
     services.addService(ConnectionCloser(connections))
     if settings.festival:
         services.addService(FestivalMaker(state, settings.media, festival_is_new, reactor))

@@ -2,7 +2,7 @@
 
 A write to a Twisted transport never blocks and never fails: data that the client does not read stays in
 the server's memory. So each connection measures how far its client is behind and cuts it off at a cap. It
-also notices dead clients. `intake` handles the input.
+also notices dead clients, and those that hold a place without using it. `intake` handles the input.
 """
 
 import time
@@ -22,6 +22,8 @@ from upstage.stage.wire import encode
 
 HEARTBEAT = 45.0  # seconds: proxies close connections that were quiet for 60
 BEAT = encode("HEARTBEAT")  # clients ignore unknown modes
+PATIENCE = 20.0  # seconds that a client may take to join, and to complete a frame that it has begun
+SWEEP = 2.0  # seconds between two looks for those who take longer
 
 log = Logger()
 
@@ -66,6 +68,12 @@ class Connections:
         for connection in list(self.all):
             connection.beat()
 
+    def sweep(self) -> None:
+        """Every SWEEP seconds: cut the clients that have tried the server's PATIENCE."""
+        now = self.shared.clock()
+        for connection in list(self.all):
+            connection.check_progress(now)
+
     async def close(self, patience: float) -> None:
         """Close all; after `patience` seconds cut those whose clients still have not read everything."""
         for connection in list(self.all):
@@ -107,7 +115,10 @@ class Connection:
         self._behind = False
         self._stuck = False  # behind for a whole heartbeat
         self._unread = self._sent = 0  # bytes
+        self._asked_to_join = False
         self._joining = False
+        self._waiting_since = connections.shared.clock()  # for a JOIN, or for the rest of a frame
+        self._complete = 0  # frames, at that time
         self._gone = False
         transport.registerProducer(self, True)
         connections.all.add(self)
@@ -115,7 +126,7 @@ class Connection:
         self._intake = Intake(
             connections.shared, transport, incoming, partial(self._stages.receive, self._member), self.cut
         )
-        self._member.in_turn = lambda act: self._intake.in_turn(partial(self._join, act))
+        self._member.in_turn = self._join_in_turn
 
     @property
     def kind(self) -> str:
@@ -156,6 +167,10 @@ class Connection:
             if self._unread > self._connections.max_unread:
                 self.cut("laggard")
 
+    def _join_in_turn(self, act: Callable[[], None]) -> None:
+        self._asked_to_join = True
+        self._intake.in_turn(partial(self._join, act))
+
     def _join(self, act: Callable[[], None]) -> None:
         """Send a whole stage. Its bytes do not count: no client reads them at once.
 
@@ -169,7 +184,6 @@ class Connection:
 
     def beat(self) -> None:
         """Send a heartbeat, or cut a client that has read or answered nothing since the last one."""
-        self.enter()  # a connection that never sends anything counts too
         if self._behind:
             if self._stuck:
                 self.cut("laggard")
@@ -185,16 +199,32 @@ class Connection:
             except Exception:  # a WebSocket that is closing
                 self.cut("unsendable")
 
+    def check_progress(self, now: float) -> None:
+        """Cut a client that has not joined, or not completed a frame, for PATIENCE seconds.
+
+        While the server reads nothing from it, the client cannot do either.
+        """
+        self.enter()  # a connection that never sends anything has a place, too
+        complete = self._intake.complete
+        if self._asked_to_join and (complete != self._complete or not self._intake.unfinished):
+            self._complete, self._waiting_since = complete, now
+        elif now - self._waiting_since > PATIENCE and not (self._intake.held or self._behind):
+            self.cut("unfinished" if self._asked_to_join else "unjoined")
+
     def enter(self) -> None:
-        """Count the connection for its address as soon as the address is known."""
+        """Take a place as soon as the client's address is known."""
         if self._address is None and not self._gone:
             address = client_of(self._peer())
-            bucket = self._connections.addresses.enter(address)
+            bucket = self._connections.addresses.enter(address, self)
             if bucket is None:
                 self.cut("address")
             else:
                 self._address = address
-                self._intake.share(bucket)
+                self._intake.share(bucket, address)
+
+    def give_up(self) -> None:
+        """Another client gets this place (`limits.Places`)."""
+        self.cut("full")
 
     def close(self) -> None:
         """Close after everything has been sent."""
@@ -219,14 +249,14 @@ class Connection:
         """The connection is closed, by either side."""
         self._end()
         self._connections.all.discard(self)
-        if self._address is not None:
-            self._connections.addresses.leave(self._address)
-            self._address = None
         self._stages.disconnect(self._member)
 
     def _end(self) -> None:
         self._gone = True
         self._intake.stop()
+        if self._address is not None:
+            self._connections.addresses.leave(self._address, self)
+            self._address = None
 
     # The transport calls these methods of its producer (twisted.internet.interfaces.IPushProducer).
 

@@ -28,6 +28,10 @@ class Incoming(Protocol):
 
     overlong: int
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether a frame has begun and not ended."""
+
     def feed(self, data: bytes) -> None: ...
     def frames(self) -> Iterator[bytes | None]: ...
 
@@ -67,8 +71,10 @@ class Intake:
         self._incoming = incoming
         self._receive = receive
         self._cut = cut
+        self.complete = 0  # frames
         self._bucket = Bucket(shared.clock, limits.RATE, limits.BURST)
         self._address: Bucket | None = None
+        self._client = ""  # key of its turns
         self._due = 0.0  # when all debts are paid
         self._unpaid = 0  # bytes
         self._expensive: Callable[[], None] | None = None  # work to be done before any other frame
@@ -79,9 +85,20 @@ class Intake:
         self._paused = False
         self._stopped = False
 
-    def share(self, bucket: Bucket) -> None:
-        """From now on also charge the bucket of the address, which may have debts already."""
+    @property
+    def held(self) -> bool:
+        """Whether the server reads nothing from the client: it has debts, or others have their turn."""
+        return self._held
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the client has begun a frame and not ended it."""
+        return self._incoming.unfinished
+
+    def share(self, bucket: Bucket, address: str) -> None:
+        """From now on also charge the bucket of the address, and wait in its queue of turns."""
         self._address = bucket
+        self._client = address
         self._spend(0)
 
     def take(self, data: bytes) -> None:
@@ -124,6 +141,7 @@ class Intake:
         for frame in islice(self._incoming.frames(), AT_ONCE):
             count += 1
             if frame is not None:
+                self.complete += 1
                 self._receive(frame)
             if self._stopped:
                 return
@@ -161,7 +179,7 @@ class Intake:
         self._queued = True
         delay = self._due - self._shared.clock()
         if delay <= 0:
-            self._shared.turns.add(self._turn)
+            self._shared.turns.add(self._turn, self._client)
         elif self._bucket.spend(0) and self._bucket.since_full() > limits.GRACE:
             self._cut("flood")
         elif delay > limits.MAX_WAIT:
@@ -169,7 +187,9 @@ class Intake:
         else:
             self._shared.counts["throttled"] += 1
             wait = max(delay, PAUSE)
-            self._timer = self._shared.reactor.callLater(wait, self._shared.turns.add, self._turn)
+            self._timer = self._shared.reactor.callLater(
+                wait, self._shared.turns.add, self._turn, self._client
+            )
 
     def _turn(self) -> None:
         """Continue with the held frames."""

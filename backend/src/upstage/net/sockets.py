@@ -1,5 +1,6 @@
 """The stage socket: NUL-framed messages over TCP, handled by `connection`. See also `web.websocket`."""
 
+import re
 from typing import Any, cast
 
 from twisted.internet.interfaces import IAddress, ITCPTransport
@@ -10,6 +11,10 @@ from twisted.python.failure import Failure
 from upstage.net.connection import Connection, Connections, Transport
 from upstage.net.intake import READ_SIZE
 from upstage.stage.wire import Splitter
+
+HTTP = re.compile(
+    rb"[A-Z]{3,10} /"
+)  # a browser, or a scanner, at the wrong port; a frame begins with a name and =
 
 
 def limit_reads(transport: Any) -> None:
@@ -28,6 +33,7 @@ class StageSocket(Protocol):
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
+        self._new = True
 
     def connectionMade(self) -> None:
         """Connect to the stages at once: the SET frame goes out before anything comes in."""
@@ -47,7 +53,11 @@ class StageSocket(Protocol):
         )
 
     def dataReceived(self, data: bytes) -> None:
-        """Pass bytes on."""
+        """Pass bytes on, unless they are the beginning of an HTTP request."""
+        if self._new and HTTP.match(data):
+            self._connection.cut("http")
+            return
+        self._new = False
         self._connection.received(data)
 
     def connectionLost(self, reason: Failure | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Time slices of the reactor: work that can wait runs a few milliseconds at a time, in order of arrival."""
+"""Time slices of the reactor: work that can wait runs a few milliseconds at a time, each client in turn."""
 
 import time
 from collections import deque
@@ -10,25 +10,28 @@ SLICE = 0.002  # seconds of work in one turn of the reactor: the longest that it
 
 
 class Turns:
-    """A queue of small pieces of work. Between two slices the reactor runs everything else that is due."""
+    """Small pieces of work, in a queue for each client: the one with the longest queue delays no other.
+
+    Between two slices the reactor runs everything else that is due, such as chat.
+    """
 
     def __init__(self, reactor: IReactorTime, clock: Callable[[], float] = time.perf_counter) -> None:
         self._reactor = reactor
         self._clock = clock
-        self._queue: deque[Callable[[], None]] = deque()
+        self._queues: dict[str, deque[Callable[[], None]]] = {}  # none is empty; the first is the next
         self._due = False
 
     def __len__(self) -> int:
         """The number of pieces that wait."""
-        return len(self._queue)
+        return sum(map(len, self._queues.values()))
 
-    def add(self, act: Callable[[], None]) -> None:
-        """Call `act` after everything that is already in the queue."""
-        self._queue.append(act)
+    def add(self, act: Callable[[], None], client: str = "") -> None:
+        """Call `act` after everything that already waits for `client`, an address or any other key."""
+        self._queues.setdefault(client, deque()).append(act)
         self._schedule()
 
     def _schedule(self) -> None:
-        if self._queue and not self._due:
+        if self._queues and not self._due:
             self._due = True
             self._reactor.callLater(0, self._run)
 
@@ -36,9 +39,18 @@ class Turns:
         self._due = False
         end = self._clock() + SLICE
         try:
-            while self._queue:
-                self._queue.popleft()()
+            while self._queues:
+                self._next()()
                 if self._clock() >= end:
                     break
-        finally:  # the reactor logs exceptions; the rest of the queue still runs
+        finally:  # the reactor logs exceptions; the rest of the queues still runs
             self._schedule()
+
+    def _next(self) -> Callable[[], None]:
+        """Take a piece from the first queue, which becomes the last."""
+        client = next(iter(self._queues))
+        queue = self._queues.pop(client)
+        act = queue.popleft()
+        if queue:
+            self._queues[client] = queue
+        return act

@@ -1,4 +1,4 @@
-"""Rate limits for one connection, and for all connections of one address together. Pure.
+"""Limits for one connection, for all connections of one address, and for all addresses together. Pure.
 
 Input costs tokens: one for each frame, WebSocket control frame and fragment of a message, one for each KiB,
 more for expensive work. Nothing is dropped for lack of tokens: the server does not read from a connection in
@@ -8,8 +8,8 @@ debt until the debt is paid, so TCP makes the client wait.
 import ipaddress
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 RATE = 60.0  # tokens a second: a mouse that draws sends 31 frames, and its owner chats and moves besides
 # Tokens at once: clearing the stage sends a frame for each avatar, and a client that lagged sends many.
@@ -17,6 +17,9 @@ BURST = 300.0
 GRACE = 20.0  # seconds within which a connection in debt must have paid everything back
 ADDRESS_RATE = 6000.0  # tokens a second of one address: a hundred constantly busy connections
 MAX_PER_ADDRESS = 6000  # connections: a school behind one address, or a load test with 5,000 clients
+MAX_TOGETHER = (
+    6000  # connections of all addresses; nginx has room for more (nginx/limits/requests.conf.template)
+)
 # Bytes that a stage may send to a client that is behind, before it is cut off: twelve seconds of a stage on
 # which four players draw at once (5 kB/s). A healthy client that needs four seconds for a JOIN of 700 kB, at
 # 300 ms for each round trip, may meanwhile get 16 kB/s.
@@ -55,58 +58,102 @@ class Bucket:
         return self._when - self._full
 
 
-@dataclass
-class AddressUse:
-    """The connections of one address: their number, and the bucket that they share."""
+class Holder(Protocol):
+    """A connection that has a place."""
 
-    bucket: Bucket
-    connections: int = 0
+    def give_up(self) -> None:
+        """Another client gets the place: close at once, and free it before this returns."""
+
+
+class Places:
+    """Places for `most` holders, at most `each` of one address.
+
+    When all are taken, a newcomer gets one of the address that has the most, unless its own has about as
+    many: a client that holds many places never shuts out one that needs a few. The newest holder of that
+    address goes: a class that has been there for an hour stays.
+    """
+
+    def __init__(self, most: int, each: int) -> None:
+        self._most = most
+        self._each = each
+        self._taken = 0
+        self._held: dict[str, dict[Holder, None]] = {}  # by address; the oldest first
+
+    def __len__(self) -> int:
+        """The number of places that are taken."""
+        return self._taken
+
+    def has(self, address: str) -> bool:
+        """Return whether the address holds a place."""
+        return address in self._held
+
+    def take(self, address: str, holder: Holder) -> bool:
+        """Take a place; return False if there is none for this address."""
+        own = len(self._held.get(address, ()))
+        if own >= self._each:
+            return False
+        if self._taken >= self._most:
+            largest = max(self._held.values(), key=len)
+            if len(largest) <= own + 1:
+                return False
+            next(reversed(largest)).give_up()
+        self._held.setdefault(address, {})[holder] = None
+        self._taken += 1
+        return True
+
+    def free(self, address: str, holder: Holder) -> None:
+        """Free the place of a holder, which must have one."""
+        held = self._held[address]
+        del held[holder]
+        self._taken -= 1
+        if not held:
+            del self._held[address]
 
 
 class Addresses:
-    """Connections by address: at most `most` of each, and one bucket for all of them.
+    """The connections of all addresses: a place for each connection, and one bucket for all of an address.
 
     The bucket has room for all to connect and join at once, as a class does at the start of a performance.
     """
 
     def __init__(
-        self, clock: Callable[[], float], most: int = MAX_PER_ADDRESS, rate: float = ADDRESS_RATE
+        self,
+        clock: Callable[[], float],
+        most: int = MAX_PER_ADDRESS,
+        rate: float = ADDRESS_RATE,
+        together: int = MAX_TOGETHER,
     ) -> None:
         self._clock = clock
-        self._most = most
         self._rate = rate
         self._burst = max(rate, most * (CONNECT + JOIN))
-        self._open: dict[str, AddressUse] = {}
+        self._places = Places(together, most)
+        self._buckets: dict[str, Bucket] = {}
         # Addresses without connections: a new connection must not start without the old debts.
         self._left: OrderedDict[str, Bucket] = OrderedDict()
 
-    def enter(self, address: str) -> Bucket | None:
-        """Count one more connection and return the bucket of its address; None if there are too many."""
-        use = self._open.get(address)
-        if use is None:
-            new = Bucket(self._clock, self._rate, self._burst)
-            use = AddressUse(self._left.pop(address, new))
-        if use.connections >= self._most or use.bucket.spend(0) > MAX_WAIT:
-            if not use.connections:
-                self._leave(address, use.bucket)
+    def enter(self, address: str, holder: Holder) -> Bucket | None:
+        """Give a connection a place and return the bucket of its address; None if there are too many."""
+        bucket = self._buckets.get(address) or self._left.pop(address, None)
+        if bucket is None:
+            bucket = Bucket(self._clock, self._rate, self._burst)
+        self._buckets[address] = bucket
+        if bucket.spend(0) > MAX_WAIT or not self._places.take(address, holder):
+            self._forget(address)
             return None
-        use.bucket.spend(CONNECT)
-        use.connections += 1
-        self._open[address] = use
-        return use.bucket
+        bucket.spend(CONNECT)
+        return bucket
 
-    def leave(self, address: str) -> None:
-        """Count one connection fewer."""
-        use = self._open[address]
-        use.connections -= 1
-        if not use.connections:
-            del self._open[address]
-            self._leave(address, use.bucket)
+    def leave(self, address: str, holder: Holder) -> None:
+        """Free a connection's place."""
+        self._places.free(address, holder)
+        self._forget(address)
 
-    def _leave(self, address: str, bucket: Bucket) -> None:
-        self._left[address] = bucket
-        if len(self._left) > REMEMBERED:
-            self._left.popitem(last=False)
+    def _forget(self, address: str) -> None:
+        """Move the bucket of an address without connections to those that are kept for a while."""
+        if not self._places.has(address):
+            self._left[address] = self._buckets.pop(address)
+            if len(self._left) > REMEMBERED:
+                self._left.popitem(last=False)
 
 
 @lru_cache(maxsize=4096)

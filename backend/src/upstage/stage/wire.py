@@ -108,6 +108,11 @@ class Splitter:
         self._held = bytearray()
         self._skipping = False
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether a frame has begun and not ended, once `frames` has yielded all that have."""
+        return self._skipping or bool(self._held)
+
     def feed(self, data: bytes | bytearray) -> None:
         """Take the next bytes."""
         self._held += data

@@ -18,6 +18,8 @@ from twisted.web import server
 from twisted.web.http import Request
 from twisted.web.resource import IResource, Resource
 
+from upstage.net.turns import Turns
+from upstage.stage.limits import client_of
 from upstage.state.records import NoRoom
 from upstage.web.headers import PAGE_CSP, header, host_name
 from upstage.web.templates import Pages
@@ -101,10 +103,17 @@ class SiteRequest(server.Request):
         super().setResponseCode(code, message or HTTPStatus(code).phrase.encode())
 
     def process(self) -> None:
-        """Serve the complete request. `OPTIONS *` is treated like any other path."""
+        """Serve the complete request when it is its client's turn: pages must not delay chat, nor each other.
+
+        `OPTIONS *` is treated like any other path.
+        """
         if self.path == b"*":
             self.path = b"/*"
-        super().process()
+        self.channel.site.turns.add(self._process, client_of(self.client_address))  # type: ignore[attr-defined]
+
+    def _process(self) -> None:
+        if not self.gone:
+            super().process()
 
     def render(self, resource: IResource) -> None:
         """Render a resource and send its response, without the body for HEAD."""
@@ -210,6 +219,7 @@ class Site(server.Site):
         self,
         root: Resource,
         pages: Pages,
+        turns: Turns,
         bodies: BodyRouter | None = None,
         port: int = 0,
         direct: bool = False,
@@ -218,13 +228,14 @@ class Site(server.Site):
             root, requestFactory=SiteRequest, parsePOSTFormSubmission=False, timeout=IDLE_TIMEOUT
         )
         self.pages = pages
+        self.turns = turns
         self.bodies = bodies
         self.port = port
         self.direct = direct
 
     def without_proxy(self, port: int) -> "Site":
         """Return the same site for a listener that clients reach themselves; redirects name `port`."""
-        return Site(self.resource, self.pages, self.bodies, port, direct=True)
+        return Site(self.resource, self.pages, self.turns, self.bodies, port, direct=True)
 
     def getResourceFor(self, request: SiteRequest) -> IResource:
         """Find the resource for a request; called first for each request."""

@@ -74,7 +74,7 @@ def build_site(
     root.putChild(b"robots.txt", Text(pages, ROBOTS, b"text/plain; charset=utf-8"))
     root.putChild(b"crossdomain.xml", Text(pages, CROSSDOMAIN, b"application/xml"))
     root.putChild(b"favicon.ico", OneFile(pages, site / "image" / "favicon.svg"))
-    return Site(root, pages, Uploads(context), port)
+    return Site(root, pages, connections.shared.turns, Uploads(context), port)
 
 
 class Overlay(Node):

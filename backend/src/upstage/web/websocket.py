@@ -1,6 +1,5 @@
 """`/ws`: stage clients over WebSocket. `net.websocket` has the framing, `net.connection` the rest."""
 
-from functools import partial
 from typing import cast
 
 from twisted.internet.protocol import Protocol
@@ -106,13 +105,6 @@ class WebSocketEndpoint(Resource):
         if not same_origin(request):
             request.setResponseCode(403)
             return b"Pages of other hosts may not open this socket.\n"
-        # In turn: hundreds of handshakes at once must not delay the frames of connected clients.
-        self._connections.shared.turns.add(partial(self._shake_hands, request))
-        return NOT_DONE_YET
-
-    def _shake_hands(self, request: SiteRequest) -> None:
-        if request.gone:
-            return
         handshake = H11Handshake(ConnectionType.SERVER)
         headers = [(name, one) for name, all in request.requestHeaders.getAllRawHeaders() for one in all]
         try:
@@ -120,10 +112,10 @@ class WebSocketEndpoint(Resource):
             answer = handshake.send(AcceptConnection())
         except RemoteProtocolError:
             request.setResponseCode(400)
-            request.answer(b"This is not a WebSocket handshake.\n")
-            return
+            return b"This is not a WebSocket handshake.\n"
         assert handshake.connection is not None
         request.log_line(101)  # it never finishes as a request
         socket = StageWebSocket(self._connections, handshake.connection, answer, request.client_address)
         # Private in Twisted, but made for this: from now on the channel's bytes go to the socket.
         request.channel._protocolUpgradeForWebsockets(socket)
+        return NOT_DONE_YET
