@@ -4,7 +4,7 @@
 NATIVE_NET=${NATIVE_NET:-127.42.0}
 NATIVE_DATA=$PWD/$state/data
 # nginx's workers give up root and read media: these are elsewhere if others may not enter the checkout, as in root's home.
-if [ "$(id -u)" = 0 ] && ! setpriv --reuid=65534 --clear-groups test -x "$PWD"; then
+if [ "$(id -u)" = 0 ] && has setpriv && ! setpriv --reuid=65534 --clear-groups test -x "$PWD"; then
     NATIVE_DATA=/var/lib/proscenium/$COMPOSE_PROJECT_NAME
 fi
 # Outside the checkout: nginx's workers and varnishd's child give up root and could not enter a private home folder, and
