@@ -106,10 +106,20 @@ def test_tokens_expire() -> None:
     assert tokens.get("unknown") is None
 
 
-def test_tokens_are_bounded() -> None:
-    tokens: Tokens[int] = Tokens(Clock(), most=3)
-    issued = [tokens.issue(number) for number in range(5)]
-    assert [tokens.get(token) for token in issued] == [None, None, 2, 3, 4]
+def test_whoever_has_the_most_tokens_loses_the_oldest() -> None:
+    tokens: Tokens[str] = Tokens(Clock(), most=4)
+    admin = tokens.issue("admin")
+    greedy = [tokens.issue("greedy") for _ in range(5)]
+    assert tokens.get(admin) == "admin"
+    assert [tokens.get(token) for token in greedy] == [None, None, *["greedy"] * 3]
+    other = tokens.issue("other")
+    assert [tokens.get(token) for token in (admin, other, *greedy[2:])] == [
+        "admin",
+        "other",
+        None,
+        "greedy",
+        "greedy",
+    ]
 
 
 def settings(**environment: str) -> Settings:

@@ -8,9 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from twisted.internet.address import IPv4Address
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransport
 
 from running_webcam_listener import JPEG, WebcamListener, store
 from upstage.net import webcam
+from upstage.stage.players import Player
 
 
 @pytest.fixture
@@ -176,3 +180,52 @@ def test_a_picture_comes_from_the_address_of_the_command_connection(listener: We
         assert client.sendcmd("STOR ann.jpg").startswith("150 ")
         camera.sendall(JPEG)
     assert client.getresp().startswith("226 ")
+
+
+class Visitors:
+    """A webcam factory without sockets; everybody who knows the password may act."""
+
+    def __init__(self, folder: Path) -> None:
+        async def check(name: str, password: str, address: str) -> Player | None:
+            return Player(name, can_act=True) if password == "sesame" else None
+
+        self.clock = Clock()
+        self._factory = webcam.WebcamFactory(check, webcam.Pictures(folder), self.clock, range(0))
+
+    def connect(self, host: str, player: str = "") -> StringTransport:
+        """Return the transport of a new session, signed in if a player is named."""
+        transport = StringTransport(peerAddress=IPv4Address("TCP", host, 1))
+        session = self._factory.buildProtocol(None)
+        session.makeConnection(transport)
+        if player:
+            session.wrappedProtocol.lineReceived(f"USER {player}".encode())
+            session.wrappedProtocol.lineReceived(b"PASS sesame")
+            assert b"230" in transport.value()
+        session.wrappedProtocol.setTimeout(None)  # it would be on the global reactor
+        return transport
+
+
+def test_idle_connections_of_one_client_shut_out_no_camera(tmp_path: Path) -> None:
+    visitors = Visitors(tmp_path)
+    slow = visitors.connect("192.0.2.7")
+    idle = [visitors.connect("192.0.2.1") for _ in range(3 * webcam.MAX_STRANGERS)]
+    assert sum(not one.disconnecting for one in idle) == webcam.MAX_STRANGERS - 1
+    assert b"421" in idle[-2].value()
+    camera = visitors.connect("192.0.2.2", "ann")
+    assert not camera.disconnecting
+    assert not slow.disconnecting
+
+
+def test_a_session_that_does_not_sign_in_ends(tmp_path: Path) -> None:
+    visitors = Visitors(tmp_path)
+    stranger, camera = visitors.connect("192.0.2.1"), visitors.connect("192.0.2.1", "ann")
+    visitors.clock.advance(webcam.SIGN_IN_TIME)
+    assert (stranger.disconnecting, camera.disconnecting) == (True, False)
+
+
+def test_a_players_oldest_session_gives_way_to_a_new_one(tmp_path: Path) -> None:
+    visitors = Visitors(tmp_path)
+    bob = visitors.connect("192.0.2.1", "bob")
+    own = [visitors.connect("192.0.2.1", "ann") for _ in range(webcam.MAX_OF_PLAYER + 1)]
+    assert [one.disconnecting for one in own] == [True] + [False] * webcam.MAX_OF_PLAYER
+    assert not bob.disconnecting

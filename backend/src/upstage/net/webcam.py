@@ -18,14 +18,17 @@ from twisted.internet.protocol import Factory, Protocol
 from twisted.protocols import ftp
 from twisted.python.failure import Failure
 
+from upstage.stage.limits import client_of
 from upstage.stage.players import Player
 
 MAX_SIZE = 300_000  # bytes of a picture
 MIN_INTERVAL = 0.5  # seconds between two pictures of a player; clients get at most three in two seconds
 PICTURE_TIME = 20.0  # seconds for one picture
 IDLE_TIME = 120  # seconds without a command; slow cameras send a picture a minute
-MAX_SESSIONS = 20
 MAX_FAILURES = 3  # wrong passwords before the connection is closed
+SIGN_IN_TIME = 20.0  # seconds
+MAX_STRANGERS = 100  # sessions before sign-in
+MAX_OF_PLAYER = 3  # sessions after it: a camera that has lost its connection signs in again
 PICTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\.jpg")  # the file name of a player's picture
 JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
 
@@ -186,22 +189,42 @@ class Session(ftp.FTP):
     )  # fmt: skip
     FEATURES = ["EPSV", "PASV"]  # noqa: RUF012  # Twisted's own is a list, too
     player: Player
+    place: str | None = None  # see Sessions
     _listener: UploadListener | None = None
     _failures = 0
 
     def connectionMade(self) -> None:
         """Greet, and remember both addresses of this connection: data connections must use the same.
 
-        Behind a `haproxy:` endpoint they come from the PROXY header, and change once it has been read.
+        Behind a `haproxy:` endpoint they are the proxy's: its header has not been read yet.
         """
         self._here: str = self.transport.getHost().host
         self._there: str = self.transport.getPeer().host
         super().connectionMade()
+        self._impatience = self.factory.reactor.callLater(SIGN_IN_TIME, self.give_up)
+        self.factory.sessions.enter(self, STRANGERS)
 
     def connectionLost(self, reason: Failure | None = None) -> None:
         """Close the data connection too."""
-        self._close_listener()
+        self._stop()
         super().connectionLost(reason)
+
+    @property
+    def client(self) -> str:
+        """The client's address; behind a `haproxy:` endpoint the proxy's until its header has been read."""
+        return client_of(self.transport.getPeer().host)
+
+    def give_up(self) -> None:
+        """End the session, and free its place at once."""
+        self._stop()
+        self.reply(ftp.TOO_MANY_CONNECTIONS)
+        self.transport.loseConnection()
+
+    def _stop(self) -> None:
+        self._close_listener()
+        self.factory.sessions.leave(self)
+        if self._impatience.active():
+            self._impatience.cancel()
 
     def sendLine(self, line: str | bytes) -> None:
         """Reply, if the connection is still open."""
@@ -222,7 +245,7 @@ class Session(ftp.FTP):
         player: Player | None = None
         refusal: ftp.FTPCmdError = ftp.AuthorizationError()
         try:
-            player = await self.factory.check(name, password, self._there)
+            player = await self.factory.check(name, password, self.client)
         except Rejected as error:
             refusal = error
         if player is None or not player.can_act:
@@ -231,6 +254,11 @@ class Session(ftp.FTP):
             if self._failures >= MAX_FAILURES and self.transport:
                 self.transport.loseConnection()
             raise refusal
+        if self.place is None:  # it has ended meanwhile
+            raise ftp.AuthorizationError()
+        if self._impatience.active():
+            self._impatience.cancel()
+        self.factory.sessions.enter(self, player.name)
         self.player = player
         self.state = self.AUTHED
         self.workingDirectory: list[str] = []
@@ -284,8 +312,44 @@ class Session(ftp.FTP):
         return (ftp.TXFR_COMPLETE_OK,)
 
 
+STRANGERS = ""  # before sign-in; no player has this name
+
+
+class Sessions:
+    """The places of sessions: a few for each player, and MAX_STRANGERS for those who have not signed in.
+
+    A player's oldest session ends when there are too many. Among strangers, the newest ends of the address
+    that has the most: many of one client do not shut out a camera.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[str, dict[Session, None]] = {}  # by player, or STRANGERS; the oldest first
+
+    def enter(self, session: Session, place: str) -> None:
+        """Give a session a place, in place of the one that it has; another one may have to give up."""
+        self.leave(session)
+        held = self._of.setdefault(place, {})
+        if place != STRANGERS and len(held) >= MAX_OF_PLAYER:
+            next(iter(held)).give_up()
+        elif place == STRANGERS and len(held) >= MAX_STRANGERS:
+            clients = {stranger: stranger.client for stranger in held}
+            [(client, _)] = Counter(clients.values()).most_common(1)
+            next(stranger for stranger in reversed(held) if clients[stranger] == client).give_up()
+        held[session] = None
+        session.place = place
+
+    def leave(self, session: Session) -> None:
+        """Free the session's place, if it has one."""
+        if session.place is not None:
+            held = self._of[session.place]
+            del held[session]
+            if not held:
+                del self._of[session.place]
+            session.place = None
+
+
 class WebcamFactory(ftp.FTPFactory):
-    """Builds a Session for each connection, at most MAX_SESSIONS at once."""
+    """Builds a Session for each connection."""
 
     noisy = False
     protocol = Session
@@ -298,7 +362,7 @@ class WebcamFactory(ftp.FTPFactory):
     ) -> None:
         """Data connections use one of `ports`, at `address` (empty: that of the command connection)."""
         super().__init__()
-        self.connectionLimit = MAX_SESSIONS  # type: ignore[assignment]  # Twisted declares it as None
+        self.sessions = Sessions()
         self.check = check
         self.pictures = pictures
         self.reactor = reactor
