@@ -144,10 +144,7 @@ class Stack:
         wait_for_quiet_network()
 
     def wait_until_ready(self) -> None:
-        """Wait until the backend answers on every site.
-
-        Varnish needs a few good probes before it uses a backend again, and each of its VCLs has its own.
-        """
+        """Wait until the backend answers on every site: each VCL of Varnish has a probe of its own."""
         for host in ("localhost", "classic.localhost", "nginx.localhost", "static.localhost"):
             wait_until(partial(self._answers, host), within=60)
 

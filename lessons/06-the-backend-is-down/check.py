@@ -6,15 +6,12 @@ RESTARTS = {"backend"}
 
 QUESTION = Question(
     right=Choice(
-        "Sick after 2, healthy after 3.", "Three of the last four must be good: two bad ones are too many."
+        "Sick after 2, healthy after 1.", "One of the last two must be good: so two bad ones are too many."
     ),
     wrong=(
-        Choice(
-            "Sick after 4, healthy after 4.",
-            "That would be .threshold = 1 on the way down and 4 on the way up.",
-        ),
-        Choice("Sick after 1, healthy after 1.", "One bad probe leaves three good ones of four: enough."),
-        Choice("Sick after 3, healthy after 2.", "The other way round: threshold counts good probes."),
+        Choice("Sick after 2, healthy after 2.", "On the way back one good probe of two is enough again."),
+        Choice("Sick after 1, healthy after 1.", "One bad probe leaves a good one of two: enough."),
+        Choice("Sick after 1, healthy after 2.", "The other way round: threshold counts good probes."),
     ),
 )
 
