@@ -80,7 +80,7 @@ TEMPLATES = {
 
 def make_content(folder: Path) -> Path:
     demo = folder / "demo"
-    (demo / "audio").mkdir(parents=True)
+    (demo / "audio").mkdir(parents=True, exist_ok=True)
     (demo / "stage.toml").write_text(STAGE_TOML)
     for name in ("ann", "wood", "hat"):
         (demo / f"{name}.svg").write_text(f"<svg xmlns='http://www.w3.org/2000/svg'><!-- {name} --></svg>")

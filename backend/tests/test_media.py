@@ -1,6 +1,7 @@
 """media.files and media.svg: the content decides; damaged, dangerous and misnamed files are rejected."""
 
 import zlib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,13 @@ def test_damaged_and_unknown_files_are_rejected(path: Path, data: bytes, message
         format_of(path)
 
 
+def repeating(reference: str, ids: str = "abcdefghijk") -> str:
+    """Nested elements, each with ten references to the one before: 10^10 drawn ones in 2 kB."""
+    return f"<g id='{ids[0]}'/>" + "".join(
+        f"<g id='{id}'>{reference.format(before) * 10}</g>" for before, id in pairwise(ids)
+    )
+
+
 @pytest.mark.parametrize(
     ("inside", "message"),
     [
@@ -114,6 +122,16 @@ def test_damaged_and_unknown_files_are_rejected(path: Path, data: bytes, message
         ("<g>" * 200 + "</g>" * 200, "too many elements"),
         ("<g/>" * 30_000, "too many elements"),
         ("<g>", "damaged"),
+        (repeating("<use href='#{}'/>"), "repeats its parts"),
+        (repeating("<use href='#%3{}'/>", "123456789"), "repeats its parts"),
+        (repeating("<rect mask='URL( &quot;#{}&quot;)'/>"), "repeats its parts"),
+        (
+            "<style>g .x { mask: url(#a) }</style><mask id='a'>"
+            + 400 * "<g class='y x'/>"
+            + "</mask>"
+            + 400 * "<g class='x'/>",
+            "repeats its parts",
+        ),
     ],
 )
 def test_drawings_with_active_content_are_rejected(path: Path, inside: str, message: str) -> None:
@@ -142,6 +160,7 @@ def test_harmless_drawings_are_accepted(path: Path) -> None:
         <defs><linearGradient id="a"><stop offset="0" stop-color="#fff"/></linearGradient></defs>
         <style>.x {{ fill: url(#a) }}</style><title>A &amp; B</title>
         <path class="x" style="fill:url('#a')" d="M0 0"/><use xlink:href="#a"/><use href="#a"/>
+        <g id="b"><use href="#c"/></g><g id="c"><use href="#b"/></g>
         <metadata><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" rdf:about=""/></metadata>
         <animate attributeName="opacity" from="0" to="1"/></svg>"""
     )

@@ -43,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
         ("healthcheck", healthcheck, "check every listener of a running server; exit 0 or 1"),
         ("admin-password", admin_password, "print the administrator's password"),
         ("lessons", lessons, "show the results of the lessons, read from standard input, on /lessons/"),
+        ("set-aside", set_aside, "keep a damaged database under another name, and let the server start"),
         ("mirror", mirror, "copy to the place that stands by, and say which one is active"),
     ):
         commands.add_parser(name, help=text, description=text).set_defaults(task=task)
@@ -126,6 +127,22 @@ def lessons(settings: Settings, options: argparse.Namespace) -> int:
     except (ProgressError, OSError) as error:
         return fail(error)
     return send_purge(settings, "/", tag="lessons") if changed and settings.purge else 0
+
+
+def set_aside(settings: Settings, options: argparse.Namespace) -> int:
+    """Rename a damaged database, and no other."""
+    import sqlite3
+
+    from upstage.state import damage
+
+    try:
+        if not damage.damage(settings.data):
+            return fail(f"there is no damaged database in {settings.data}")
+        kept = damage.set_aside(settings.data)
+    except (sqlite3.Error, OSError) as error:
+        return fail(error)
+    print(f"kept as {kept}; the server's next start makes a new database")
+    return 0
 
 
 def purge(settings: Settings, options: argparse.Namespace) -> int:

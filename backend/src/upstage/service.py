@@ -33,7 +33,8 @@ from upstage.settings import Settings
 from upstage.stage.players import Player
 from upstage.state.accounts import Accounts
 from upstage.state.admin_password import keep_password
-from upstage.state.database import Database
+from upstage.state.damage import damage
+from upstage.state.database import FILE, Database
 from upstage.state.guessing import TooManyFailures, TooManyWaiting
 from upstage.state.live import LiveState
 from upstage.state.load_account import keep_load_account
@@ -103,7 +104,19 @@ def build(settings: Settings, reactor: Any, complete: bool) -> InTurn:  # a reac
         writable(settings.data / "speech")
         writable(settings.media / "video")
         sweep(settings.media)
+        if problem := damage(settings.data):
+            raise StartError(
+                f"{settings.data / FILE} is damaged ({problem}). To keep it under another name and start "
+                "with an empty one, type: docker compose run --rm --no-deps backend upstage set-aside. "
+                "docs/operations.md says what can be saved."
+            )
+        has_vanished = not (settings.data / FILE).exists() and any(settings.media.glob("[!.]*.*"))
         database = Database(settings.data)
+        if has_vanished:
+            log.warn(
+                "there was no database, though there are media: accounts, stages and chat begin anew",
+                fields={"made": str(settings.data / FILE), "media": str(settings.media)},
+            )
         seed(settings.content, settings.media, database)
         password = settings.admin_password or keep_password(settings.data)
         if settings.load_account:

@@ -10,8 +10,11 @@ from xml.etree.ElementTree import ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
+from upstage.media.drawn import Drawn
+
 MAX_SECONDS = 2.0
-MAX_ELEMENTS = 20_000
+MAX_ELEMENTS = 20_000  # in the file
+MAX_DRAWN = 100_000  # elements, when <use> and the like have been unfolded
 MAX_DEPTH = 100
 PIECE = 64 * 1024  # bytes
 SPACE = " \t\r\n\f"  # of CSS
@@ -59,6 +62,7 @@ def check(path: Path) -> None:
         raise BadSvg("This drawing contains processing instructions (<?...?>), or is not in UTF-8.")
     depth = count = 0
     root = None
+    drawn = Drawn(MAX_DRAWN)
     deadline = time.monotonic() + MAX_SECONDS
     try:
         # forbid_dtd: no entities that expand, and none that include the server's files.
@@ -68,6 +72,7 @@ def check(path: Path) -> None:
             if event == "start":
                 root = element if root is None else root
                 count, depth = count + 1, depth + 1
+                drawn.start()
                 if count > MAX_ELEMENTS or depth > MAX_DEPTH:
                     raise BadSvg("This drawing has too many elements.")
                 if depth == 1 and element.tag != f"{SVG}svg":
@@ -77,6 +82,7 @@ def check(path: Path) -> None:
                 if element.tag == f"{SVG}style" and len(element):
                     raise BadSvg("This drawing has an element inside <style>, which is not allowed.")
                 _check_element(element.tag, element.attrib, element.text or "")
+                drawn.end(element.tag.removeprefix(SVG), element.attrib, element.text or "")
                 element.clear()
     except DefusedXmlException:
         raise BadSvg(
@@ -88,6 +94,8 @@ def check(path: Path) -> None:
         raise BadSvg(f"This SVG file is damaged: {error}.") from None
     if root is None:
         raise BadSvg("This SVG file is empty.")
+    if drawn.count() >= MAX_DRAWN:
+        raise BadSvg("This drawing repeats its parts too often: it would hold up everybody's browser.")
 
 
 def _check_element(tag: str, attributes: dict[str, str], text: str) -> None:
