@@ -7,9 +7,17 @@ set -eu
 # https://varnish-cache.org/docs/7.1/reference/varnish-cli.html
 cli() { varnishadm -t 60 -T "$listen_admin" -S "$secret" "$@"; }
 
+# load NAME FILE: varnishd says which line of the file is wrong, but not that there is no room for what it compiles.
+load() {
+    cli vcl.load "$1" "$2" && return
+    room=$(df -Pk "$workdir" | awk 'END { print $4 }')
+    [ "$room" -ge 1024 ] || echo "There are only $room kB left in $workdir." >&2
+    return 1
+}
+
 write_vcl
-cli vcl.load "$classic" classic.vcl
-cli vcl.load "$default" default.vcl || {
+load "$classic" classic.vcl
+load "$default" default.vcl || {
     cli vcl.discard "$classic"
     exit 1
 }

@@ -8,7 +8,7 @@ import pytest
 
 from upstage.stage.stage import Colours
 from upstage.state.database import CHAT_KEPT, FILE, MIGRATIONS, Database, statements
-from upstage.state.records import Account, Medium, RecordError, StageRecord, Thing
+from upstage.state.records import Account, Locked, Medium, RecordError, StageRecord, Thing
 
 COLOURS = Colours("0x112233", "0x445566", "0x778899", "0xAABBCC")
 STAGE = StageRecord("demo", "Demo", "Hello", COLOURS)
@@ -162,3 +162,19 @@ def test_a_file_that_is_not_a_database_is_an_error(tmp_path: Path) -> None:
 
 def test_scripts_are_split_at_the_ends_of_statements() -> None:
     assert list(statements("A;\nB (  -- not; here\n';'\n);\n\n")) == ["A;\n", "B (  -- not; here\n';'\n);\n"]
+
+
+def test_a_change_while_another_program_has_the_lock_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("upstage.state.database.LOCK_TIME", 0.1)
+    database = Database(tmp_path)
+    database.add_stage(STAGE)
+    other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(Locked, match="locked for 0 s"):
+        database.add_chat([("demo", "one")])
+    other.execute("ROLLBACK")
+    assert database.chat("demo") == []
+    database.add_chat([("demo", "one")])
+    assert database.chat("demo") == ["one"]

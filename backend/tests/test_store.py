@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs
 
 from running_backend import Backend, Editor, ask, join
-from upstage.state.records import NoRoom
+from upstage.state.records import Locked, NoRoom, NotWritten
 from upstage.state.store import MAX_QUEUE, Store
 
 
@@ -242,8 +242,9 @@ def test_a_line_is_sent_in_order_when_it_is_on_the_disk(disk: Disk) -> None:
     assert disk.waiting == []
 
 
-def test_lines_keep_their_order_after_a_full_disk(disk: Disk) -> None:
-    disk.problem = NoRoom()
+@pytest.mark.parametrize("problem", [NoRoom("the disk is full"), Locked("another program has it")])
+def test_lines_keep_their_order_when_nothing_could_be_written(disk: Disk, problem: NotWritten) -> None:
+    disk.problem = problem
     for line in ("one", "two"):
         disk.hear(line)
         disk.turn()

@@ -310,7 +310,7 @@ def test_the_backends_metrics_are_on_the_load_port_only(server: NginxServer) -> 
     assert len(server.metrics.requests) == 1
 
 
-@pytest.mark.parametrize("host", ["localhost", "classic.localhost", "nginx.localhost"])
+@pytest.mark.parametrize("host", ["localhost", "classic.localhost", "nginx.localhost", "static.localhost"])
 @pytest.mark.parametrize(
     ("asked", "sent"),
     [
@@ -319,6 +319,7 @@ def test_the_backends_metrics_are_on_the_load_port_only(server: NginxServer) -> 
         ("/media/%76ideo/ann.jpg", "/media/video/ann.jpg"),
         ("/a%20b%3Fc?d=%41&e", "/a%20b%3Fc?d=%41&e"),
         ("/caf%c3%a9/%2525", "/caf%C3%A9/%2525"),
+        ("/café/", "/caf%C3%A9/"),
         ("/a%0d%0aX-Injected:1", "/a%0D%0AX-Injected:1"),
     ],
 )
@@ -327,4 +328,6 @@ def test_a_url_has_one_spelling_behind_nginx(server: NginxServer, host: str, ask
     (received,) = server.requests
     assert received.target == sent
     assert "x-injected" not in received.headers
-    assert bool(server.backend.requests) == ("video" in sent or host == "nginx.localhost")
+    assert bool(server.backend.requests) == (
+        "video" in sent or host in ("nginx.localhost", "static.localhost")
+    )

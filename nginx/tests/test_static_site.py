@@ -1,6 +1,7 @@
 """static.localhost: nginx serves the media from the disk, as the backend would."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -132,7 +133,7 @@ def test_anything_but_a_published_file_is_left_to_the_backend(server: NginxServe
     assert answer.status in (400, 404)
     if answer.status == 404:
         assert answer.text == "the backend's page"
-        assert server.backend.requests[0].target == path  # as the client wrote it
+        assert not re.search(r"//|/\.\.?/|%", server.backend.requests[0].target)  # in one spelling
 
 
 def test_webcam_frames_come_from_the_backend(server: NginxServer) -> None:

@@ -1,5 +1,6 @@
 """reload.sh on a busy Varnish: no request notices, and a broken file changes nothing."""
 
+import os
 import re
 import threading
 import time
@@ -104,3 +105,15 @@ def test_a_broken_file_is_rejected_with_its_name_and_line(server: VarnishServer)
             (server.scripts / file).write_text(text)
     assert versions(server) == before
     assert wrong == []
+
+
+def test_a_full_disk_is_named(server: VarnishServer) -> None:
+    """varnishd's compiler only says that it failed."""
+    df = server.folder / "bin" / "df"
+    df.parent.mkdir()
+    df.write_text("#!/bin/sh\necho Filesystem\necho tmpfs 131072 131068 4 100% /var/lib/varnish\n")
+    df.chmod(0o755)
+    append(server, "default.vcl", "sub vcl_recv { set req.http.Oops = ; }\n")
+    done = server.run_script("reload.sh", PATH=f"{df.parent}:{os.environ['PATH']}")
+    assert done.returncode == 1
+    assert f"There are only 4 kB left in {server.workdir}." in done.stdout

@@ -12,7 +12,7 @@ from dataclasses import astuple, replace
 from pathlib import Path
 
 from upstage.stage.stage import CHAT_KEPT, Colours
-from upstage.state.records import Account, Medium, NoRoom, RecordError, Snapshot, StageRecord, Thing
+from upstage.state.records import Account, Locked, Medium, NoRoom, RecordError, Snapshot, StageRecord, Thing
 
 FILE = "upstage.db"
 LOCK_TIME = 5.0  # seconds to wait for another writer
@@ -107,7 +107,7 @@ class Database:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction. IMMEDIATE takes the write lock at the start, not in the middle. Raise NoRoom."""
+        """A transaction. IMMEDIATE takes the write lock at the start, not in the middle. Raise NotWritten."""
         try:
             self._sql.execute("BEGIN IMMEDIATE")
             yield self._sql
@@ -115,8 +115,11 @@ class Database:
         except BaseException as error:
             if self._sql.in_transaction:  # SQLite may have rolled back already
                 self._sql.execute("ROLLBACK")
-            if isinstance(error, sqlite3.Error) and error.sqlite_errorcode in FULL:
-                raise NoRoom from error
+            if isinstance(error, sqlite3.Error):
+                if error.sqlite_errorcode in FULL:
+                    raise NoRoom("the disk is full") from error
+                if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                    raise Locked(f"another program has kept {FILE} locked for {LOCK_TIME:.0f} s") from error
             raise
 
     def _version(self) -> int:

@@ -24,8 +24,20 @@ class RecordError(ValueError):
     """An invalid value; the message, for the person who entered it, says which and why."""
 
 
-class NoRoom(Exception):
-    """The disk is full: nothing was written, and earlier data are intact."""
+class NotWritten(Exception):
+    """Nothing was written, and earlier data are intact; the message says why."""
+
+    status = 503  # of HTTP
+
+
+class NoRoom(NotWritten):
+    """The disk is full."""
+
+    status = 507
+
+
+class Locked(NotWritten):
+    """Another program keeps the database locked."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The database's thread, so that the reactor never waits for the disk.
 
 One thread keeps the order of writes, and a write is reported only when it is on the disk. Chat lines wait in
-a bounded queue and are written together, so a slow disk delays the chat and nothing else. While the disk is
-full, lines are sent to clients and kept in memory.
+a bounded queue and are written together, so a slow disk delays the chat and nothing else. While nothing can
+be written, lines are sent to clients and kept in memory.
 """
 
 from collections import Counter, deque
@@ -15,7 +15,7 @@ from twisted.logger import Logger
 from twisted.python.threadpool import ThreadPool
 
 from upstage.state.database import Database
-from upstage.state.records import NoRoom
+from upstage.state.records import NotWritten
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,7 +35,7 @@ class Store:
         self._thread = ThreadPool(1, 1, "store")
         self._lines: deque[tuple[str, str, Callable[[], None]]] = deque()
         self._writing = False
-        self._unwritten: deque[tuple[str, str]] = deque(maxlen=MAX_QUEUE)  # sent while the disk was full
+        self._unwritten: deque[tuple[str, str]] = deque(maxlen=MAX_QUEUE)  # sent, and not on the disk
         self.outcomes: Counter[str] = Counter(kept=0, lost=0)  # chat lines
 
     @property
@@ -85,9 +85,9 @@ class Store:
         lines = [*self._unwritten, *lines]
         try:
             await self.run(self._database.add_chat, lines)
-        except NoRoom:
+        except NotWritten as problem:
             if not self._unwritten:
-                log.warn("the disk is full: chat is kept in memory until there is room again")
+                log.warn("chat is kept in memory until it can be written", fields={"reason": str(problem)})
             self.outcomes["lost"] += max(0, len(lines) - MAX_QUEUE)
             self._unwritten.extend(lines[len(self._unwritten) :])
         except Exception:

@@ -20,7 +20,7 @@ from twisted.web.resource import IResource, Resource
 
 from upstage.net.turns import Turns
 from upstage.stage.limits import client_of
-from upstage.state.records import NoRoom
+from upstage.state.records import NotWritten
 from upstage.web.headers import PAGE_CSP, header, host_name
 from upstage.web.templates import Pages
 
@@ -147,9 +147,10 @@ class SiteRequest(server.Request):
 
     def processingFailed(self, reason: Failure) -> Failure:
         """Handle an exception of a resource: traceback to the log, error page to the client."""
-        if reason.check(NoRoom):
-            log.warn("the disk is full", fields={"path": self.uri.decode("latin-1")})
-            self.answer(self.site.pages.error(self, 507))
+        if isinstance(problem := reason.value, NotWritten):
+            path = self.uri.decode("latin-1")
+            log.warn("nothing was written", fields={"path": path, "reason": str(problem)})
+            self.answer(self.site.pages.error(self, problem.status))
             return reason
         log.failure("a request failed", failure=reason, fields={"path": self.uri.decode("latin-1")})
         if self.startedWriting:

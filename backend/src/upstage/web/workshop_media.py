@@ -11,7 +11,7 @@ from twisted.web.server import Request
 
 from upstage.media.files import BadMedia, check, publish
 from upstage.net.purge import tag_of
-from upstage.state.records import KINDS, Medium, NoRoom, RecordError
+from upstage.state.records import KINDS, Medium, NoRoom, NotWritten, RecordError
 from upstage.web.admin import Later, SiteContext
 from upstage.web.request import ErrorPage, SiteRequest
 from upstage.web.templates import Pages
@@ -53,7 +53,7 @@ class UploadNode(WorkshopNode):
             raise Rejected(str(error), 415) from None
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise NoRoom from error
+                raise NoRoom("the disk is full") from error
             raise
         finally:
             arrived.unlink(missing_ok=True)
@@ -61,7 +61,7 @@ class UploadNode(WorkshopNode):
         purged = old is None or await self.purge(medium)
         try:
             await state.change(state.database.put_medium, medium)
-        except NoRoom:
+        except NotWritten:
             if old is None:  # an unrecorded file would only take more room
                 await state.store.run((media / medium.file).unlink)
             raise
