@@ -35,7 +35,7 @@ camera)
 policyd)
     export PYTHONPATH=policyd/src
     exec .venv/bin/python -m policyd --host "$NATIVE_NET.4" --port 3000 --file policyd/flashpolicy.xml \
-        --max-connections 2048 --max-per-address 2000 # as in policyd/Dockerfile
+        --max-connections 2048 --max-per-address 2000 # as in compose.yaml
     ;;
 varnish) exec sh "$NATIVE_RUN/varnish/start.sh" ;;
 nginx) PATH=$PWD/native/bin:$PATH exec sh nginx/start.sh ;;

@@ -126,7 +126,9 @@ def test_theatres_have_data_of_their_own_and_the_proxies_know_them(composed: dic
     for name in ("second", "third"):
         assert mounted(name)["/var/lib/upstage"] == f"{name}-data"
         assert mounted(name)["/srv/media"] == mounted("nginx")[f"/srv/theatres/{name}"] == f"{name}-media"
-        assert services[name]["environment"]["UPSTAGE_SOCKETS"] == f"/run/proscenium/{name}"
+        assert (
+            mounted(name)["/run/upstage"] == mounted("nginx")[f"/run/proscenium/{name}"] == f"{name}-sockets"
+        )
         assert f"{name}.localhost" in services["nginx"]["networks"]["load"]["aliases"]
     told = {
         "nginx": "THEATRES",
@@ -138,6 +140,22 @@ def test_theatres_have_data_of_their_own_and_the_proxies_know_them(composed: dic
         assert services[service]["environment"][variable] == "second third"
     published = {port["published"]: port["target"] for port in services["nginx"]["ports"]}
     assert {"7231": 7231, "7232": 7232}.items() <= published.items()
+
+
+def test_only_who_listens_may_write_where_sockets_are(composed: dict) -> None:  # type: ignore[type-arg]
+    """So no service can put a socket of its own in the place of another's."""
+    writers: dict[str, set[str]] = {}
+    for name, service in composed["services"].items():
+        for mount in service.get("volumes", []):
+            if mount["source"].endswith("sockets") and not mount.get("read_only"):
+                writers.setdefault(mount["source"], set()).add(name)
+    assert writers == {
+        "sockets": {"backend", "mirror"},
+        "second-sockets": {"second"},
+        "third-sockets": {"third"},
+        "varnish-sockets": {"varnish"},
+        "policyd-sockets": {"policyd"},
+    }
 
 
 def test_the_memory_limits_add_up_to_what_the_pages_say(composed: dict) -> None:  # type: ignore[type-arg]

@@ -94,7 +94,8 @@ except OSError:
         ("locust", "backend", 8081, False),
         ("locust", "varnish", 8080, False),
         ("locust", "policyd", 3000, False),
-        ("backend", "policyd", 3000, True),
+        ("backend", "varnish", 8082, True),
+        ("policyd", "varnish", 8082, False),
         ("backend", "locust", 8089, False),
     ],
 )

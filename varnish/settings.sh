@@ -10,16 +10,16 @@ folder=$(cd "$(dirname "$0")" && pwd)
 
 # Where varnishd listens: ADDRESS:PORT, or :PORT for all addresses.
 listen=${VARNISH_LISTEN:-:8080}
-listen_socket=${VARNISH_LISTEN_SOCKET:-/run/proscenium/varnish.sock}
+listen_socket=${VARNISH_LISTEN_SOCKET:-/run/proscenium/varnish/varnish.sock}
 listen_purge=${VARNISH_LISTEN_PURGE:-:8082}
 listen_admin=${VARNISH_LISTEN_ADMIN:-127.0.0.1:8180}
 
 # Where the backends are: unix:/PATH or HOST:PORT.
-backend_address=${BACKEND_ADDRESS:-unix:/run/proscenium/backend.sock}
+backend_address=${BACKEND_ADDRESS:-unix:/run/proscenium/backend/upstage.sock}
 
 # Further UpStage instances, separated by spaces; * stands for the name of each.
 theatres=${THEATRES:-}
-theatres_address=${THEATRES_ADDRESS:-unix:/run/proscenium/*.sock}
+theatres_address=${THEATRES_ADDRESS:-unix:/run/proscenium/*/upstage.sock}
 
 storage=${VARNISH_STORAGE:-malloc,128m}
 workdir=${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}

@@ -52,7 +52,7 @@ containers_ports() {
     container_ids 2>/dev/null |
         xargs -r docker inspect -f '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostPort}}{{end}}{{end}}' || true
 }
-containers_active_place() { container_exec nginx cat /run/proscenium/backend.mirror/active 2>/dev/null || true; }
+containers_active_place() { container_exec nginx cat /run/proscenium/backend/upstage.mirror/active 2>/dev/null || true; }
 # In the first of the two places that runs: each knows the state of both.
 containers_mirror() {
     local service

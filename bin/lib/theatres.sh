@@ -31,18 +31,18 @@ END
         cat <<END
   $theatre:
     extends: { file: compose.yaml, service: backend } # paths start at the project folder
-    environment: { UPSTAGE_SOCKETS: /run/proscenium/$theatre }
-    volumes: [$theatre-data:/var/lib/upstage, $theatre-media:/srv/media]
+    volumes: [$theatre-data:/var/lib/upstage, $theatre-media:/srv/media, $theatre-sockets:/run/upstage]
 
 END
     done
     cat <<END
   varnish:
     environment: { THEATRES: "$THEATRES" }
+    volumes: [$(for_each '*-sockets:/run/proscenium/*:ro')]
 
   nginx:
     environment: { THEATRES: "$THEATRES" }
-    volumes: [$(for_each '*-media:/srv/theatres/*:ro')]
+    volumes: [$(for_each '*-media:/srv/theatres/*:ro, *-sockets:/run/proscenium/*:ro')]
     ports: ["\${BIND_ADDR:-127.0.0.1}:$(ports_from "$THEATRES_SWF_PORT" $last):$(ports_from 7231 $last)"]
     networks: { load: { aliases: [$(for_each '*.localhost')] } }
     # In this order, so that the volumes belong to the backends, which write to them.
@@ -56,7 +56,13 @@ END
 
 volumes:
 END
-    for theatre in "${theatres[@]}"; do printf '  %s-data:\n  %s-media:\n' "$theatre" "$theatre"; done
+    for theatre in "${theatres[@]}"; do
+        cat <<END
+  $theatre-data:
+  $theatre-media:
+  $theatre-sockets: { driver_opts: { type: tmpfs, device: tmpfs, o: "uid=1000,gid=1000,mode=0755,size=1m" } }
+END
+    done
 }
 
 # for_each TEXT: the text once for each theatre, with the name for every *, separated by commas.

@@ -21,19 +21,19 @@ LISTEN_LOCUST=${LISTEN_LOCUST:-8089}
 LISTEN_DIRECT=${LISTEN_DIRECT:-8081}
 
 # Where the services are.
-VARNISH_ADDRESS=${VARNISH_ADDRESS:-unix:/run/proscenium/varnish.sock}
+VARNISH_ADDRESS=${VARNISH_ADDRESS:-unix:/run/proscenium/varnish/varnish.sock}
 VARNISH_TCP_ADDRESS=${VARNISH_TCP_ADDRESS:-varnish:8080}
-BACKEND_ADDRESS=${BACKEND_ADDRESS:-unix:/run/proscenium/backend.sock}
-BACKEND_STAGE_ADDRESS=${BACKEND_STAGE_ADDRESS:-unix:/run/proscenium/backend-stage.sock}
-BACKEND_DIRECT_ADDRESS=${BACKEND_DIRECT_ADDRESS:-unix:/run/proscenium/backend-direct.sock}
+BACKEND_ADDRESS=${BACKEND_ADDRESS:-unix:/run/proscenium/backend/upstage.sock}
+BACKEND_STAGE_ADDRESS=${BACKEND_STAGE_ADDRESS:-unix:/run/proscenium/backend/upstage-stage.sock}
+BACKEND_DIRECT_ADDRESS=${BACKEND_DIRECT_ADDRESS:-unix:/run/proscenium/backend/upstage-direct.sock}
 BACKEND_METRICS_ADDRESS=${BACKEND_METRICS_ADDRESS:-backend:9110}
-POLICYD_ADDRESS=${POLICYD_ADDRESS:-policyd:3000}
+POLICYD_ADDRESS=${POLICYD_ADDRESS:-unix:/run/proscenium/policyd/policyd.sock}
 LOCUST_ADDRESS=${LOCUST_ADDRESS:-locust:8089}
 
 # Further UpStage instances. * stands for the name of each; the ports are the first one's, the others follow.
 THEATRES=${THEATRES:-}
-THEATRES_ADDRESS=${THEATRES_ADDRESS:-unix:/run/proscenium/*.sock}
-THEATRES_STAGE_ADDRESS=${THEATRES_STAGE_ADDRESS:-unix:/run/proscenium/*-stage.sock}
+THEATRES_ADDRESS=${THEATRES_ADDRESS:-unix:/run/proscenium/*/upstage.sock}
+THEATRES_STAGE_ADDRESS=${THEATRES_STAGE_ADDRESS:-unix:/run/proscenium/*/upstage-stage.sock}
 THEATRES_METRICS_ADDRESS=${THEATRES_METRICS_ADDRESS:-*:9110}
 THEATRES_MEDIA_FOLDER=${THEATRES_MEDIA_FOLDER:-/srv/theatres/*}
 LISTEN_THEATRES_STAGE=${LISTEN_THEATRES_STAGE:-7231}

@@ -44,7 +44,7 @@ class NginxServer(Service):
         self.metrics = Origin("metrics")
         self.backend_stage = EchoServer("stage", self.sockets / "backend-stage.sock")
         self.backend_direct = EchoServer("direct", self.sockets / "backend-direct.sock")
-        self.policyd = EchoServer("policyd")
+        self.policyd = EchoServer("policyd", self.sockets / "policyd.sock")
         self.locust = EchoServer("locust")
         self.origins = [
             *(self.varnish, self.varnish_tcp, self.backend, self.metrics),

@@ -94,6 +94,21 @@ def test_hosts_can_be_chosen(run: Run) -> None:
     assert hostile.honest("127.0.0.5", process.port) == "answer"
 
 
+def test_a_unix_socket_answers_too_and_one_that_was_left_is_replaced(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "policyd.sock"
+    run("--unix", str(path)).child.kill()
+    process = run("--unix", str(path))
+    assert process.addresses[-1] == f"unix:{path}"
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.settimeout(5)
+        sock.connect(str(path))
+        sock.sendall(hostile.REQUEST)
+        with sock.makefile("rb") as file:
+            assert file.read() == SHIPPED.read_bytes() + b"\0"
+    assert process.ask()
+    assert process.event("connection")["address"] == "unix"
+
+
 def test_a_reload_takes_a_good_policy_and_ignores_a_bad_one(run: Run) -> None:
     process = run()
     good = SHIPPED.read_bytes().replace(b'to-ports="7230"/>', b'to-ports="7230,80"/>', 1)
@@ -207,6 +222,8 @@ def test_an_address_that_cannot_be_bound_is_named() -> None:
             result = policyd("--host", host, "--port", str(port), "--file", str(SHIPPED))
             assert result.returncode == 1
             assert f"policyd: {reason}" in result.stderr
+    result = policyd("--unix", "/nonexistent/x.sock", "--port", "0", "--file", str(SHIPPED))
+    assert result.stderr == "policyd: cannot listen on /nonexistent/x.sock: No such file or directory\n"
 
 
 @pytest.mark.parametrize(

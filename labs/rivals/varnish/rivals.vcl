@@ -4,7 +4,7 @@ vcl 4.1;
 import std;
 
 backend upstage {
-    .path = "/run/proscenium/backend.sock";
+    .path = "/run/proscenium/backend/upstage.sock";
     .probe = { .url = "/health"; .interval = 2s; .timeout = 1s; .initial = 8; }
 }
 

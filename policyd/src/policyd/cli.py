@@ -12,7 +12,7 @@ from pathlib import Path
 from policyd.check import CheckError, check
 from policyd.log import Log
 from policyd.policy import LAST_PORT, Policy, PolicyError, load
-from policyd.server import Limits, PolicyServer, open_listeners, shown
+from policyd.server import Limits, PolicyServer, open_listeners, open_unix, shown
 
 DESCRIPTORS_OF_OUR_OWN = 16  # open files that are not connections
 
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 max_per_address=options.max_per_address,
             )
             log = Log(lines_per_second=options.log_lines)
-            asyncio.run(run(options.file, options.host, options.port, limits, log))
+            asyncio.run(run(options.file, options.host, options.port, options.unix, limits, log))
     except (CheckError, PolicyError) as problem:
         print(f"policyd: {problem}", file=sys.stderr)
         return 1
@@ -40,12 +40,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-async def run(path: Path, hosts: Sequence[str], port: int, limits: Limits, log: Log) -> None:
+async def run(
+    path: Path, hosts: Sequence[str], port: int, unix: Path | None, limits: Limits, log: Log
+) -> None:
     """Serve until SIGTERM or SIGINT. Raises `PolicyError` or `OSError` if it cannot begin."""
     policy = load(path)
     limits = _fit_descriptors(limits, log)
     listeners = open_listeners(hosts, port)
     port = listeners[0].getsockname()[1]
+    if unix:
+        listeners.append(open_unix(unix))
     server = PolicyServer(policy, limits, log)
 
     def reload() -> None:
@@ -108,6 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--file", type=Path, default=Path("flashpolicy.xml"), help="the policy (%(default)s)")
     parser.add_argument("--host", action="append", default=[], help="address, repeatable (all IPv4 and IPv6)")
+    parser.add_argument("--unix", type=Path, metavar="PATH", help="a Unix socket to listen on as well")
     parser.add_argument(
         "--deadline", type=_seconds, default=usual.deadline, help="seconds per connection (%(default)s)"
     )

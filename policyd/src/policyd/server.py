@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from policyd.log import REQUEST_CAP, Log, Outcome
@@ -92,7 +93,8 @@ class PolicyServer:
                 self._log.accept_failed(str(problem))
                 await asyncio.sleep(ACCEPT_PAUSE)
                 continue
-            self._admit(sock, peer[0], peer[1])
+            host, port = peer[:2] if peer else ("unix", 0)
+            self._admit(sock, host, port)
             # While connections are waiting, sock_accept returns without yielding to other tasks.
             await asyncio.sleep(0)
 
@@ -193,8 +195,29 @@ def open_listeners(hosts: Sequence[str], port: int) -> list[socket.socket]:
     return listeners
 
 
+def open_unix(path: Path) -> socket.socket:
+    """Listen on a Unix socket that every user may connect to; one that a killed daemon has left is replaced.
+
+    Raises `OSError` with a text that names the path.
+    """
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        if path.is_socket():
+            path.unlink()
+        listener.bind(str(path))
+        path.chmod(0o666)
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+    except OSError as problem:
+        listener.close()
+        raise OSError(problem.errno, f"cannot listen on {path}: {problem.strerror or problem}") from None
+    return listener
+
+
 def shown(listener: socket.socket) -> str:
-    """The address of a listener as text: `0.0.0.0:3000`, `[::]:3000`."""
+    """The address of a listener as text: `0.0.0.0:3000`, `[::]:3000`, `unix:/run/policyd/policyd.sock`."""
+    if listener.family == socket.AF_UNIX:
+        return f"unix:{listener.getsockname()}"
     host, port = listener.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
