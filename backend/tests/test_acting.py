@@ -207,7 +207,7 @@ def test_all_members_are_sent_the_same_prepared_drawing(
         before = layer.prepared()
         ann.send(frame)
         assert layer.prepared() != before
-        assert layer.prepared() == b"".join(layer.replay())
+        assert b"".join(layer.prepared()) == b"".join(layer.replay())
 
 
 def test_four_full_layers_are_less_than_768_kib() -> None:

@@ -316,3 +316,57 @@ def test_a_client_that_answers_no_ping_is_cut(connections: Connections) -> None:
     connections.beat()
     assert transport.disconnected
     assert connections.stages.counts["cut_silent"] == 1
+
+
+class Slow(StringTransport):
+    """Says that its client is behind at each large write, until the client reads."""
+
+    def write(self, data: bytes) -> None:
+        super().write(data)
+        if len(data) > 8000:
+            self.producer.pauseProducing()
+
+
+def test_a_drawn_stage_is_sent_in_pieces_between_which_others_have_their_turn(
+    connections: Connections,
+) -> None:
+    layer = connections.stages.by_id["demo"].layers[0]
+    for number in range(2000):
+        layer.point("DRAW_LINE", str(number), "7")
+    client, other = Client(connections), Client(connections)
+    other.send(b"stage_ID=demo&mode=JOIN\0")
+    slow = Slow()
+    client.protocol = StageSocket(connections)
+    client.transport = slow
+    client.protocol.makeConnection(slow)
+    client.send(b"stage_ID=demo&mode=JOIN\0msg=early&mode=TEXT\0")
+    heard = client.received()
+    assert 0 < sum(b"DRAW_LINE" in frame for frame in heard) < 1000
+    assert other.send(b"msg=hello&mode=TEXT\0") == [b"text=hello&mode=ANONTEXT"]
+    assert client.received() == heard  # in its order: after the drawing
+    while slow.producerState == "paused" or client.protocol._connection._outgoing:
+        slow.clear()
+        slow.producer.resumeProducing()
+        turn(connections)
+        heard += client.received()
+    drawn = [frame for frame in heard if b"DRAW_LINE" in frame]
+    assert [frame.split(b"&")[1] for frame in drawn] == [b"x=%d" % number for number in range(2000)]
+    chat = heard.index(b"text=hello&mode=ANONTEXT")
+    assert heard.index(drawn[-1]) < chat < heard.index(b"text=early&mode=ANONTEXT")
+
+
+def test_a_client_that_does_not_read_a_drawn_stage_is_cut_when_more_comes(connections: Connections) -> None:
+    layer = connections.stages.by_id["demo"].layers[0]
+    for number in range(2000):
+        layer.point("DRAW_LINE", str(number), "7")
+    stuck, transport = StageSocket(connections), Slow()
+    stuck.makeConnection(transport)
+    stuck.dataReceived(b"stage_ID=demo&mode=JOIN\0")
+    turn(connections)
+    other = Client(connections)
+    other.send(b"stage_ID=demo&mode=JOIN\0")
+    for _ in range(2):
+        assert not transport.disconnected
+        other.send(b"msg=" + b"x" * 600 + b"&mode=TEXT\0")
+    assert transport.disconnected
+    assert connections.stages.counts["cut_laggard"] == 1

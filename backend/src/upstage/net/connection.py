@@ -6,6 +6,7 @@ also notices dead clients, and those that hold a place without using it. `intake
 """
 
 import time
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol
@@ -117,6 +118,7 @@ class Connection:
         self._unread = self._sent = 0  # bytes
         self._asked_to_join = False
         self._joining = False
+        self._outgoing: deque[bytes] = deque()  # the rest of the reply to a JOIN, and what came after it
         self._waiting_since = connections.shared.clock()  # for a JOIN, or for the rest of a frame
         self._complete = 0  # frames, at that time
         self._gone = False
@@ -142,7 +144,7 @@ class Connection:
 
     @property
     def unread(self) -> int:
-        """Bytes sent since the client fell behind, without the reply to its JOIN; 0 if it has not."""
+        """Bytes for the client since it fell behind, without the reply to its JOIN; 0 if it has not."""
         return self._unread
 
     def received(self, data: bytes) -> None:
@@ -156,23 +158,29 @@ class Connection:
         """Send encoded frames. Errors of one client end here: they must not stop a broadcast."""
         if self._gone:
             return
+        if self._joining or self._outgoing:
+            self._outgoing.append(frames)
+        else:
+            self._put(frames)
+        if (self._behind or self._outgoing) and not self._joining:
+            self._unread += len(frames)
+            if self._unread > self._connections.max_unread:
+                self.cut("laggard")
+
+    def _put(self, frames: bytes) -> None:
         self._stages.counts["frames_sent"] += frames.count(0)
         self._sent += len(frames)
         try:
             self._write(frames)
         except Exception:  # such as a WebSocket that is closing
             self.cut("unsendable")
-        if self._behind and not self._joining:
-            self._unread += len(frames)
-            if self._unread > self._connections.max_unread:
-                self.cut("laggard")
 
     def _join_in_turn(self, act: Callable[[], None]) -> None:
         self._asked_to_join = True
         self._intake.in_turn(partial(self._join, act))
 
     def _join(self, act: Callable[[], None]) -> None:
-        """Send a whole stage. Its bytes do not count: no client reads them at once.
+        """Send a whole stage, as fast as the client reads it. Its bytes do not count as unread.
 
         A client that is behind cannot request it again, because nothing is read from it.
         """
@@ -181,6 +189,21 @@ class Connection:
             act()
         finally:
             self._joining = False
+        self._put_outgoing()
+
+    def _put_outgoing(self) -> None:
+        """Write until the client is behind: of a drawn stage a piece, then others have their turn."""
+        while self._outgoing and not (self._behind or self._gone):
+            frames = self._outgoing.popleft()
+            self._connections.shared.turns.charge(len(frames))
+            self._put(frames)
+
+    def _go_on(self) -> None:
+        """Send the next piece, or read again."""
+        self._put_outgoing()
+        if not (self._behind or self._gone):
+            self._unread = 0
+            self._intake.go_on()
 
     def beat(self) -> None:
         """Send a heartbeat, or cut a client that has read or answered nothing since the last one."""
@@ -228,6 +251,8 @@ class Connection:
 
     def close(self) -> None:
         """Close after everything has been sent."""
+        while self._outgoing:
+            self._put(self._outgoing.popleft())
         self._transport.unregisterProducer()  # a paused producer would keep the connection open
         try:
             self._close()
@@ -253,6 +278,7 @@ class Connection:
 
     def _end(self) -> None:
         self._gone = True
+        self._outgoing.clear()
         self._intake.stop()
         if self._address is not None:
             self._connections.addresses.leave(self._address, self)
@@ -271,11 +297,12 @@ class Connection:
     def resumeProducing(self) -> None:
         """The client has caught up."""
         self._behind = self._stuck = self._unanswered = False
-        self._unread = 0
         if self._transport.disconnecting:
             self._transport.unregisterProducer()  # or Twisted would wait for the producer for ever
+        elif self._outgoing:
+            self._connections.shared.turns.add(self._go_on, self._address or "")
         else:
-            self._intake.go_on()
+            self._go_on()
 
     def stopProducing(self) -> None:
         """The transport is gone; `lost` follows."""

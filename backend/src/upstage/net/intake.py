@@ -199,7 +199,10 @@ class Intake:
         act, self._expensive = self._expensive, None
         if act:
             act()
-        self._act()
+        if self._behind and not self._stopped:
+            self._hold()
+        elif not self._stopped:
+            self._act()
 
     def _read_or_not(self) -> None:
         pause = self._held or self._behind

@@ -1,13 +1,14 @@
 """A drawing layer: the member that draws on it, and the part of the drawing sent to late joiners. Pure."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from upstage.stage.players import Holder, Pen
 from upstage.stage.wire import decode, encode
 
 DRAWING_LAYERS = 4  # the client's number
+PIECE = 32 * 1024  # bytes that are sent to a joining member before others have their turn
 MAX_MARKS = 2500  # frames of one layer: a client that does not read its JOIN costs at most 768 KiB of memory
 
 Mark = tuple[str, bytes]  # mode and encoded frame
@@ -28,12 +29,12 @@ class Layer:
     _pen: bytes | None = None  # DRAW_STYLE before the oldest mark
     _start: bytes | None = None  # DRAW_MOVE to where the oldest mark continues
     _marks: deque[Mark] = field(default_factory=deque)
-    _prepared: bytes | None = None  # the whole replay, until something changes
+    _prepared: tuple[bytes, ...] = ()  # the whole replay, until something changes
 
     def show(self, visible: bool, alpha: str) -> bytes:
         """Set the layer's visibility and opacity."""
         self.visible, self.alpha = visible, alpha
-        self._prepared = None
+        self._prepared = ()
         return self.visibility()
 
     def visibility(self) -> bytes:
@@ -60,7 +61,7 @@ class Layer:
                 self._pen = frame
         self._marks.clear()
         self._start = None
-        self._prepared = None
+        self._prepared = ()
         return encode("DRAW_CLEAR", layer=self.number)
 
     def replay(self) -> Iterator[bytes]:
@@ -72,17 +73,17 @@ class Layer:
             yield self._start
         yield from (frame for _, frame in self._marks)
 
-    def prepared(self) -> bytes:
-        """All frames of the replay in one object, shared by all members until the layer changes.
+    def prepared(self) -> tuple[bytes, ...]:
+        """All frames of the replay in pieces of at most PIECE bytes, shared by all members.
 
         Otherwise a class that joins at once would cost thousands of joined frames for each pupil.
         """
-        if self._prepared is None:
-            self._prepared = b"".join(self.replay())
+        if not self._prepared:
+            self._prepared = tuple(pieces(self.replay()))
         return self._prepared
 
     def _keep(self, mode: str, frame: bytes) -> bytes:
-        self._prepared = None
+        self._prepared = ()
         self._marks.append((mode, frame))
         if len(self._marks) > MAX_MARKS:
             oldest, forgotten = self._marks.popleft()
@@ -91,3 +92,14 @@ class Layer:
             else:
                 self._start = encode("DRAW_MOVE", **decode(forgotten[:-1]).fields)
         return frame
+
+
+def pieces(frames: Iterable[bytes]) -> Iterator[bytes]:
+    """Join frames to pieces of at most PIECE bytes."""
+    piece = bytearray()
+    for frame in frames:
+        if piece and len(piece) + len(frame) > PIECE:
+            yield bytes(piece)
+            piece.clear()
+        piece += frame
+    yield bytes(piece)

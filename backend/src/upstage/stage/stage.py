@@ -121,7 +121,8 @@ class Stage:
         self.members.add(member)
         member.send(b"".join(self._set_up()))
         for layer in self.layers:
-            member.send(layer.prepared())  # not joined to the rest: it is large, and shared
+            for piece in layer.prepared():  # not joined to the rest: they are large, and shared
+                member.send(piece)
         if member.acts:
             member.send(self.layer_state())
         self._tell_counts()
