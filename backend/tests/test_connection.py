@@ -6,7 +6,7 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
-from upstage.net.connection import PATIENCE, SWEEP, Connection, Connections
+from upstage.net.connection import PATIENCE, REST, SWEEP, Connection, Connections
 from upstage.net.sockets import StageSocket, StageSocketFactory
 from upstage.stage.stages import Stages
 from upstage.stage.wire import Splitter
@@ -31,8 +31,8 @@ def clock_of(connections: Connections) -> Clock:
 
 def turn(connections: Connections) -> None:
     """Run the reactor until the queue of turns is empty."""
-    while len(connections.shared.turns):
-        clock_of(connections).advance(0)
+    while len(connections.shared.turns) or len(connections.shared.sending):
+        clock_of(connections).advance(REST)
 
 
 class Client:

@@ -23,6 +23,10 @@ from upstage.stage.wire import encode
 
 HEARTBEAT = 45.0  # seconds: proxies close connections that were quiet for 60
 BEAT = encode("HEARTBEAT")  # clients ignore unknown modes
+SMALL = 8 * 1024  # bytes of the reply to a JOIN that are sent at once
+# Of the rest of all these replies that many pieces (stage/layers.py) go out in that many seconds, 200 MB/s at
+# most: what is in front has to copy them, too, and on few cores that delays the chat.
+PIECES, REST = 12, 0.002
 PATIENCE = 20.0  # seconds that a client may take to join, and to complete a frame that it has begun
 SWEEP = 2.0  # seconds between two looks for those who take longer
 
@@ -59,7 +63,9 @@ class Connections:
     ) -> None:
         self.stages = stages
         self.reactor = reactor
-        self.shared = Shared(reactor, Turns(reactor), clock, stages.counts)
+        self.shared = Shared(
+            reactor, Turns(reactor), Turns(reactor, most=PIECES, rest=REST), clock, stages.counts
+        )
         self.max_unread = max_unread
         self.addresses = Addresses(clock, max_per_address)
         self.all: set[Connection] = set()
@@ -192,16 +198,20 @@ class Connection:
         self._put_outgoing()
 
     def _put_outgoing(self) -> None:
-        """Write until the client is behind: of a drawn stage a piece, then others have their turn."""
+        """Write the next piece, or several small ones; the rest when it is this client's turn to read on."""
+        size = 0
         while self._outgoing and not (self._behind or self._gone):
-            frames = self._outgoing.popleft()
-            self._connections.shared.turns.charge(len(frames))
-            self._put(frames)
+            size += len(self._outgoing[0])
+            if size > len(self._outgoing[0]) and size > SMALL:
+                self._intake.wait()
+                self._connections.shared.sending.add(self._go_on, self._address or "")
+                return
+            self._put(self._outgoing.popleft())
 
     def _go_on(self) -> None:
         """Send the next piece, or read again."""
         self._put_outgoing()
-        if not (self._behind or self._gone):
+        if not (self._outgoing or self._behind or self._gone):
             self._unread = 0
             self._intake.go_on()
 
@@ -300,7 +310,7 @@ class Connection:
         if self._transport.disconnecting:
             self._transport.unregisterProducer()  # or Twisted would wait for the producer for ever
         elif self._outgoing:
-            self._connections.shared.turns.add(self._go_on, self._address or "")
+            self._connections.shared.sending.add(self._go_on, self._address or "")
         else:
             self._go_on()
 

@@ -51,6 +51,7 @@ class Shared:
 
     reactor: IReactorTime
     turns: Turns
+    sending: Turns  # a large piece each
     clock: Callable[[], float]
     counts: Counter[str]
 

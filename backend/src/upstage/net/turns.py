@@ -7,22 +7,28 @@ from collections.abc import Callable
 from twisted.internet.interfaces import IReactorTime
 
 SLICE = 0.002  # seconds of work in one turn of the reactor: the longest that it delays all other clients
-# Bytes a second that the reactor sends, after the slice and before anything else, in large pieces.
-SENT = 400e6
 
 
 class Turns:
     """Small pieces of work, in a queue for each client: the one with the longest queue delays no other.
 
-    Between two slices the reactor runs everything else that is due, such as chat.
+    Between two slices the reactor runs everything else that is due, such as chat. A slice ends after `most`
+    pieces, and the next one begins `rest` seconds later.
     """
 
-    def __init__(self, reactor: IReactorTime, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self,
+        reactor: IReactorTime,
+        clock: Callable[[], float] = time.perf_counter,
+        most: int = 1000,
+        rest: float = 0.0,
+    ) -> None:
         self._reactor = reactor
         self._clock = clock
+        self._most = most
+        self._rest = rest
         self._queues: dict[str, deque[Callable[[], None]]] = {}  # none is empty; the first is the next
         self._due = False
-        self._end = 0.0  # of the slice
 
     def __len__(self) -> int:
         """The number of pieces that wait."""
@@ -33,22 +39,20 @@ class Turns:
         self._queues.setdefault(client, deque()).append(act)
         self._schedule()
 
-    def charge(self, written: int) -> None:
-        """End the slice earlier by the time that it takes to send what has been written, in bytes."""
-        self._end -= written / SENT
-
     def _schedule(self) -> None:
         if self._queues and not self._due:
             self._due = True
-            self._reactor.callLater(0, self._run)
+            self._reactor.callLater(self._rest, self._run)
 
     def _run(self) -> None:
         self._due = False
-        self._end = self._clock() + SLICE
+        end = self._clock() + SLICE
         try:
-            while self._queues:
+            for _ in range(self._most):
+                if not self._queues:
+                    break
                 self._next()()
-                if self._clock() >= self._end:
+                if self._clock() >= end:
                     break
         finally:  # the reactor logs exceptions; the rest of the queues still runs
             self._schedule()
