@@ -157,6 +157,17 @@ def test_without_varnish_nginx_sends_our_503_page(stack: Stack) -> None:
         wait_until(lambda: stack.get("/").status_code == 200, within=60)  # it compiles its VCL first
 
 
+def test_a_full_tmp_of_nginx_empties_no_answer(stack: Stack) -> None:
+    """Its cache, which writes before it sends, has room of its own."""
+    stack.compose("exec", "-T", "nginx", "sh", "-c", "! head -c 300m /dev/zero 2>&1 >/tmp/full")
+    try:
+        for path in ("/", "/media/fox.svg", f"/stages/?{uuid.uuid4().hex}"):
+            answers = [stack.get(path) for _ in range(3)]
+            assert {answer.status_code for answer in answers} == {200}, path
+    finally:
+        stack.compose("exec", "-T", "nginx", "rm", "/tmp/full")
+
+
 def test_nginx_stops_while_a_stage_socket_is_open(stack: Stack) -> None:
     """With the image's own signal nginx would wait for the socket until the engine kills nginx after 10 s."""
     container = inspect(stack, "nginx")

@@ -30,9 +30,9 @@ def clock_of(connections: Connections) -> Clock:
 
 
 def turn(connections: Connections) -> None:
-    """Run the reactor until the queue of turns is empty."""
+    """Run the reactor until both queues are empty."""
     while len(connections.shared.turns) or len(connections.shared.sending):
-        clock_of(connections).advance(REST)
+        clock_of(connections).advance(REST if len(connections.shared.sending) else 0)
 
 
 class Client:
