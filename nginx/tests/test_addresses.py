@@ -18,6 +18,7 @@ def over_tcp(fresh: NginxServer) -> Iterator[dict[str, Origin]]:
         "BACKEND_ADDRESS": Origin("backend"),
         "BACKEND_STAGE_ADDRESS": EchoServer("stage"),
         "BACKEND_DIRECT_ADDRESS": EchoServer("direct"),
+        "POLICYD_ADDRESS": EchoServer("policyd"),
     }
     yield origins
     for origin in origins.values():
@@ -74,7 +75,7 @@ def test_host_names_are_looked_up_again_and_need_not_be_known_at_the_start(
     fresh.settings["NAME_SERVERS"] = name_server.address
     for name, origin in over_tcp.items():
         fresh.settings[name] = f"{name.lower().replace('_', '-')}.test:{origin.port}"
-    for name in ("VARNISH_TCP_ADDRESS", "BACKEND_METRICS_ADDRESS", "POLICYD_ADDRESS", "LOCUST_ADDRESS"):
+    for name in ("VARNISH_TCP_ADDRESS", "BACKEND_METRICS_ADDRESS", "LOCUST_ADDRESS"):
         port = fresh.settings[name].split(":")[1]
         fresh.settings[name] = f"{name.lower().replace('_', '-')}.test:{port}"
     names = [value.split(":")[0] for value in fresh.settings.values() if ".test:" in value]

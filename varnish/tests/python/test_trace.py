@@ -30,7 +30,12 @@ def explained(server: VarnishServer, request_id: str, last: str = "") -> str:
 def answer(
     body: str, status: str = "200 OK", cache_control: str = "s-maxage=1"
 ) -> Callable[[Request], bytes]:
-    return lambda _: response(body, status=status, cache_control=cache_control)
+    return but_to_the_probe(response(body, status=status, cache_control=cache_control))
+
+
+def but_to_the_probe(data: bytes) -> Callable[[Request], bytes]:
+    """The backend stays healthy, whatever else it answers."""
+    return lambda request: response("well") if request.target == "/health" else data
 
 
 def test_every_step_has_its_sentence(server: VarnishServer) -> None:
@@ -88,7 +93,7 @@ def test_every_step_has_its_sentence(server: VarnishServer) -> None:
     for line in ("backend_error -> retry", "backend_error -> deliver given up", "deliver -> restart"):
         assert line in failed
     assert "miss -> synth no copy, and the backend has failed\nsynth -> deliver Varnish's own page" in failed
-    backend.answer = lambda _: b"no HTTP\r\n\r\n"
+    backend.answer = but_to_the_probe(b"no HTTP\r\n\r\n")
     assert "deliver -> synth the fetch has failed, and a pass has no copy" in ask("/admin/failed")
 
     everything = "\n".join(told)
