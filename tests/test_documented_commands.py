@@ -77,6 +77,10 @@ ELSEWHERE = {
     "docker compose exec backend upstage mirror --to mirror": (
         "tests/test_mirror.py::test_an_operator_copies_and_switches"
     ),
+    "docker compose run --rm --no-deps backend upstage set-aside    # kept as "
+    "/var/lib/upstage/damaged-20261124-101500.db": (
+        "backend/tests/test_damage.py::test_a_server_starts_on_no_damaged_database_and_says_what_to_type"
+    ),
     "make load": "tests/test_load.py::test_a_healthy_stack_passes",
     "make compare": "tests/test_load.py::test_topologies_are_compared",
     "make lab LAB=upstage": "labs/tests/test_lab_stack.py::test_a_lab_from_beginning_to_end",
