@@ -1,3 +1,26 @@
 """What every run of pytest in this repository has."""
 
+import pytest
+
 pytest_plugins = ["support.second_chance"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In a worker of pytest-xdist: let each of them begin with its share of the tests marked `long`.
+
+    Each worker is given an equal part of the list to begin with. A long test at the end of it would keep one
+    worker busy when the others have finished.
+    """
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    if workers > 1:
+        long = [item for item in items if item.get_closest_marker("long")]
+        short = [item for item in items if not item.get_closest_marker("long")]
+        items[:] = [
+            item
+            for worker in range(workers)
+            for part in (
+                long[worker::workers],
+                short[len(short) * worker // workers : len(short) * (worker + 1) // workers],
+            )
+            for item in part
+        ]

@@ -49,6 +49,7 @@ def test_mypy_of_the_lessons_checks(tmp_path: Path) -> None:
     check(BIN / "mypy", str(tmp_path))
 
 
+@pytest.mark.long
 def test_shellcheck() -> None:
     # A bash library is checked where the commands in bin/ source it.
     scripts = [

@@ -86,6 +86,7 @@ def watch_users(ui: WebUI, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return numbers
 
 
+@pytest.mark.long
 def test_topologies_are_measured_one_by_one(ui: WebUI, monkeypatch: pytest.MonkeyPatch) -> None:
     users = watch_users(ui, monkeypatch)
     compare(ui, "classic,nginx,default,direct")

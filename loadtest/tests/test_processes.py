@@ -80,6 +80,7 @@ late_ms = 9000
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("processes", [(), ("--processes=2",)], ids=["alone", "with workers"])
 def test_a_judged_run_of_a_healthy_site(site: FakeSite, tmp_path: Path, processes: tuple[str, ...]) -> None:
     site.cached.update(ASSETS)  # as on a server that has run for a while
@@ -153,6 +154,7 @@ def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=re.compile(name, re.I)).click()
 
 
+@pytest.mark.long
 def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) -> None:
     [port] = free_ports(1)
     address = f"http://127.0.0.1:{port}/"
@@ -206,6 +208,7 @@ def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) 
         assert "Player" in classes()
 
 
+@pytest.mark.long
 def test_a_master_shows_what_its_workers_counted_after_the_login(site: FakeSite, tmp_path: Path) -> None:
     port, master_port = map(str, free_ports(2))
     # The master has no worker processes of its own, whatever LOADTEST_PROCESSES says.

@@ -130,6 +130,7 @@ def test_the_capacity_and_the_line_that_failed(
     assert answer.partition("/")[0] in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.long
 def test_the_page_describes_the_form_and_draws_the_comparison(warm: FakeSite, page: Page) -> None:
     [port] = free_ports(1)
     faults: list[Any] = []
