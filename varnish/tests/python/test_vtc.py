@@ -10,10 +10,7 @@ import pytest
 from support.program import PATH
 from varnish_server import QUICK, VARNISH
 
-VTCS = [
-    pytest.param(vtc, id=vtc.stem, marks=[pytest.mark.long] if vtc.stem.startswith("stale_") else [])
-    for vtc in sorted((VARNISH / "tests").glob("*.vtc"))
-]
+VTCS = sorted((VARNISH / "tests").glob("*.vtc"))
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +35,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # Much of a VTC's time is spent waiting for an object to expire: pytest -n 4 runs four at once.
-@pytest.mark.parametrize("vtc", VTCS)
+@pytest.mark.parametrize(
+    "vtc",
+    [
+        pytest.param(vtc, id=vtc.stem, marks=[pytest.mark.long] if vtc.stem.startswith("stale_") else [])
+        for vtc in VTCS
+    ],
+)
 def test_rule(vtc: Path, quick_path: str, folder: Path) -> None:
     program = shutil.which("varnishtest", path=PATH)
     assert program, "varnishtest is missing, and no rule is proven without it: sudo apt-get install varnish"
