@@ -49,7 +49,6 @@ def readers(stack: Stack) -> int:
     return sum(line.startswith(f"varnishlog -n {stack.native_run}/") for line in found.splitlines())
 
 
-@pytest.mark.smoke
 def test_a_miss_and_a_hit_appear_and_ctrl_c_leaves_no_process(stack: Stack, tmp_path: Path) -> None:
     log, word = tmp_path / "log", uuid.uuid4().hex
     path = f"/media/bench/tiny.html?{word}"
@@ -88,6 +87,7 @@ def test_the_tools_of_varnish_in_either_mode(stack: Stack) -> None:
     assert "healthy" in stack.inside("varnishadm", "backend.list")
 
 
+@pytest.mark.slow  # the test before has shown that no process is left
 def test_a_watch_whose_reader_has_gone_ends_at_the_next_request(stack: Stack) -> None:
     """`make watch | head -n 1`."""
     with subprocess.Popen(
