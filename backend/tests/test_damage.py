@@ -7,7 +7,7 @@ import pytest
 
 from forked import run_upstage
 from running_backend import demo_backend
-from upstage.state.damage import damage, set_aside
+from upstage.state.damage import find_damage, set_aside
 from upstage.state.database import FILE, Database
 
 VANISHED = "there was no database, though there are media: accounts, stages and chat begin anew"
@@ -21,16 +21,16 @@ def overwrite(file: Path, start: int) -> None:
 
 @pytest.mark.parametrize("start", [0, 4096])
 def test_damage_is_found_and_the_file_kept(tmp_path: Path, start: int) -> None:
-    assert damage(tmp_path) == ""
+    assert find_damage(tmp_path) == ""
     with closing(Database(tmp_path)):
         pass
-    assert damage(tmp_path) == ""
+    assert find_damage(tmp_path) == ""
     overwrite(tmp_path / FILE, start)
     before = (tmp_path / FILE).read_bytes()
-    assert damage(tmp_path)
+    assert find_damage(tmp_path)
     kept = set_aside(tmp_path)
     assert kept.read_bytes() == before
-    assert damage(tmp_path) == ""
+    assert find_damage(tmp_path) == ""
     assert not (tmp_path / FILE).exists()
 
 

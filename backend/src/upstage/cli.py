@@ -136,7 +136,7 @@ def set_aside(settings: Settings, options: argparse.Namespace) -> int:
     from upstage.state import damage
 
     try:
-        if not damage.damage(settings.data):
+        if not damage.find_damage(settings.data):
             return fail(f"there is no damaged database in {settings.data}")
         kept = damage.set_aside(settings.data)
     except (sqlite3.Error, OSError) as error:

@@ -33,7 +33,7 @@ from upstage.settings import Settings
 from upstage.stage.players import Player
 from upstage.state.accounts import Accounts
 from upstage.state.admin_password import keep_password
-from upstage.state.damage import damage
+from upstage.state.damage import find_damage
 from upstage.state.database import FILE, Database
 from upstage.state.guessing import TooManyFailures, TooManyWaiting
 from upstage.state.live import LiveState
@@ -104,7 +104,7 @@ def build(settings: Settings, reactor: Any, complete: bool) -> InTurn:  # a reac
         writable(settings.data / "speech")
         writable(settings.media / "video")
         sweep(settings.media)
-        if problem := damage(settings.data):
+        if problem := find_damage(settings.data):
             raise StartError(
                 f"{settings.data / FILE} is damaged ({problem}). To keep it under another name and start "
                 "with an empty one, type: docker compose run --rm --no-deps backend upstage set-aside. "

@@ -10,7 +10,7 @@ from upstage.state.database import FILE, LOCK_TIME
 DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
-def damage(folder: Path) -> str:
+def find_damage(folder: Path) -> str:
     """Return what is wrong with the database in `folder`; empty if nothing is, or if there is none.
 
     Reads the whole file: 10 ms for each MB. Raise sqlite3.Error if it cannot be read.
