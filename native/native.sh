@@ -30,6 +30,7 @@ native_environment() {
 
 supervisorctl() { .venv/bin/supervisorctl -c native/supervisord.conf "$@"; }
 
+native_exists() { native_running; }
 native_running() { [ -S "$NATIVE_RUN/supervisor.sock" ] && supervisorctl pid >/dev/null 2>&1; }
 
 # The distribution packages that this machine lacks for native mode.

@@ -137,20 +137,50 @@ def test_doctor_names_what_is_missing_and_what_to_type(bare: Path) -> None:
     assert files(bare) == before
 
 
-def test_commands_on_a_stack_that_was_never_started(bare: Path) -> None:
-    for command in ("down", "clean", "status", "logs", "load", "compare"):
-        done = run(bare, "stack", command)
-        assert done.returncode == 0, done.stderr
-        assert "make up" in done.stdout
+@pytest.mark.parametrize("mode", ["", "containers", "native"])
+@pytest.mark.parametrize("command", ["status", "logs", "load", "compare", "reload", "purge", "reset"])
+def test_a_command_for_a_running_stack_fails_without_one(bare: Path, mode: str, command: str) -> None:
+    """Never started, or stopped."""
+    if mode:
+        (bare / ".run" / "proscenium").mkdir(parents=True)
+        (bare / ".run" / "proscenium" / "mode").write_text(mode)
+    done = run(bare, "stack", command, URL="/")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "The stack 'proscenium' is not running. Type: make up\n"
 
 
-@pytest.mark.parametrize("mode", ["containers", "native"])
+@pytest.mark.parametrize("command", ["down", "clean"])
+def test_there_is_nothing_to_stop_on_a_stack_that_was_never_started(bare: Path, command: str) -> None:
+    done = run(bare, "stack", command)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "nothing to do" in done.stdout
+
+
+def engine(bare: Path) -> Path:
+    """An engine with a container of this stack, in which nothing works; return the log of its commands."""
+    log = bare.parent / "docker.log"
+    docker = bare.parent / "bin" / "docker"
+    docker.write_text(
+        f"#!/bin/sh\necho \"$*\" >>'{log}'\n"
+        f'case "$*" in *working_dir=*) case "$*" in *working_dir={bare}*) echo 1 ;; esac ;; ps*) echo 1 ;;\n'
+        "'compose ps'*) ;; *) exit 1 ;; esac\n"
+    )
+    docker.chmod(0o755)
+    return log
+
+
+def test_a_stack_that_compose_has_started_is_known(bare: Path) -> None:
+    log = engine(bare)
+    assert run(bare, "stack", "status").returncode == 0
+    assert "compose ps" in log.read_text()
+
+
 @pytest.mark.parametrize("command", ["load", "compare"])
-def test_a_load_that_fails_to_start_names_no_report(bare: Path, mode: str, command: str) -> None:
-    """Without an engine or Locust: an earlier report is not presented as this run's."""
+def test_a_load_that_fails_to_start_names_no_report(bare: Path, command: str) -> None:
+    """An earlier report is not presented as this run's."""
+    engine(bare)
     report = bare / ".run" / "proscenium" / command
     report.mkdir(parents=True)
-    (report.parent / "mode").write_text(mode)
     (report / "report.html").touch()
     done = run(bare, "stack", command)
     assert done.returncode != 0
@@ -159,8 +189,7 @@ def test_a_load_that_fails_to_start_names_no_report(bare: Path, mode: str, comma
 
 
 def test_compare_names_a_mistake_in_the_number_of_users(bare: Path) -> None:
-    (bare / ".run" / "proscenium").mkdir(parents=True)
-    (bare / ".run" / "proscenium" / "mode").write_text("native")
+    engine(bare)
     done = run(bare, "stack", "compare", USERS="many")
     assert done.returncode == 1
     assert "USERS=many is no number of users" in done.stderr

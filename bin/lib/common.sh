@@ -45,7 +45,15 @@ while read -r name default; do export "$name=${!name:-$default}"; done < <(ports
 
 # The state of this copy of the stack between commands.
 state=.run/$COMPOSE_PROJECT_NAME
-started_mode() { cat "$state/mode" 2>/dev/null || true; } # containers, native or nothing
+# The mode of the stack: containers, native or nothing. `docker compose up` in this folder leaves no note here.
+started_mode() {
+    if [ -e "$state/mode" ]; then
+        cat "$state/mode"
+    elif [ -n "$(docker ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
+        --filter "label=com.docker.compose.project.working_dir=$PWD" 2>/dev/null || true)" ]; then
+        echo containers
+    fi
+}
 remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 
 # A machine that was opened from a bundle has the Python packages in this folder; pip asks no index (make bundle).

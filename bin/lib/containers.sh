@@ -64,6 +64,7 @@ containers_mirror() {
     done
     die "Neither backend nor mirror is running."
 }
+containers_exists() { [ -n "$(container_ids '' --all 2>/dev/null)" ]; }
 containers_running() { [ -n "$(container_ids nginx 2>/dev/null)" ]; }
 # containers_locust FOLDER OPTION...: a second Locust in the container of the first. A pipe brings its report out:
 # `docker cp` cannot read a tmpfs. On a terminal Ctrl-C ends Locust, and its report still comes.
