@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import shutil
 import socket
 import subprocess
@@ -10,62 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from stack import REPO
+from bare import bare_checkout, engine, run
 from support.ports import free_port_range, free_ports
 
+
 # The programs that the scripts may expect on any system.
-BASICS = shlex.split("""
-    bash sh env id dirname readlink cat grep sed awk find mkdir timeout sleep rm df printf tail date uname
-    cksum tr xargs
-""")
-
-
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
-    """A world-readable copy of the checkout, and a bin folder with nothing but the basics."""
-    copy = tmp_path / "stack"
-    shutil.copytree(
-        REPO,
-        copy,
-        ignore=shutil.ignore_patterns(
-            ".git",
-            ".venv",
-            ".env",
-            "compose.override.yaml",
-            ".run",
-            "test-results",
-            ".*_cache",
-            "__pycache__",
-        ),
-    )
-    subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
-    # nginx and varnishd live there, outside a user's PATH; this machine may have them.
-    native = copy / "native" / "native.sh"
-    assert "PATH=$PATH:/usr/sbin\n" in native.read_text()
-    native.write_text(native.read_text().replace("PATH=$PATH:/usr/sbin\n", ""))
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name in BASICS:
-        found = shutil.which(name)
-        if found:
-            (programs / name).symlink_to(found)
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.getuid() and folder != Path("/"):
-            folder.chmod(folder.stat().st_mode | 0o755)
-    return copy
-
-
-def run(
-    copy: Path, script: str, *arguments: str, user: int | None = None, **settings: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [copy / "bin" / script, *arguments],
-        env={"PATH": str(copy.parent / "bin"), "HOME": "/nonexistent", **settings},
-        user=user,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return bare_checkout(tmp_path)
 
 
 def files(folder: Path) -> set[Path]:
@@ -138,35 +89,22 @@ def test_doctor_names_what_is_missing_and_what_to_type(bare: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["", "containers", "native"])
-@pytest.mark.parametrize("command", ["status", "logs", "load", "compare", "reload", "purge", "reset"])
-def test_a_command_for_a_running_stack_fails_without_one(bare: Path, mode: str, command: str) -> None:
+def test_a_command_for_a_running_stack_fails_without_one(bare: Path, mode: str) -> None:
     """Never started, or stopped."""
     if mode:
         (bare / ".run" / "proscenium").mkdir(parents=True)
         (bare / ".run" / "proscenium" / "mode").write_text(mode)
-    done = run(bare, "stack", command, URL="/")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "The stack 'proscenium' is not running. Type: make up\n"
+    for command in ("status", "logs", "load", "compare", "reload", "purge", "reset"):
+        done = run(bare, "stack", command, URL="/")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == "The stack 'proscenium' is not running. Type: make up\n"
 
 
-@pytest.mark.parametrize("command", ["down", "clean"])
-def test_there_is_nothing_to_stop_on_a_stack_that_was_never_started(bare: Path, command: str) -> None:
-    done = run(bare, "stack", command)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "nothing to do" in done.stdout
-
-
-def engine(bare: Path) -> Path:
-    """An engine with a container of this stack, in which nothing works; return the log of its commands."""
-    log = bare.parent / "docker.log"
-    docker = bare.parent / "bin" / "docker"
-    docker.write_text(
-        f"#!/bin/sh\necho \"$*\" >>'{log}'\n"
-        f'case "$*" in *working_dir=*) case "$*" in *working_dir={bare}*) echo 1 ;; esac ;; ps*) echo 1 ;;\n'
-        "'compose ps'*) ;; *) exit 1 ;; esac\n"
-    )
-    docker.chmod(0o755)
-    return log
+def test_there_is_nothing_to_stop_on_a_stack_that_was_never_started(bare: Path) -> None:
+    for command in ("down", "clean"):
+        done = run(bare, "stack", command)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "nothing to do" in done.stdout
 
 
 def test_a_stack_that_compose_has_started_is_known(bare: Path) -> None:

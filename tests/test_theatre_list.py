@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from test_commands import bare, compose_file, run
+from bare import run
+from test_commands import bare, compose_file
 
 __all__ = ["bare"]  # a fixture
 

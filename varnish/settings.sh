@@ -42,6 +42,7 @@ check() {
 check 'VARNISH_LISTEN VARNISH_LISTEN_PURGE VARNISH_LISTEN_ADMIN' '[0-9A-Za-z._-]*:[0-9]{1,5}' ':PORT or ADDRESS:PORT'
 check BACKEND_ADDRESS 'unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
     'unix:/PATH or HOST:PORT'
+check VARNISH_STORAGE '(malloc|file,/[^,[:space:]]+),[0-9]+[kKmMgG]?' 'malloc,SIZE or file,/PATH,SIZE, such as malloc,128m'
 check THEATRES '[a-z0-9 -]*' 'names of lower-case letters, digits and hyphens'
 check THEATRES_ADDRESS 'unix:/[^[:space:]"\\:*]*[*][^[:space:]"\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
     'unix:/PATH or HOST:PORT, with one * for the name'

@@ -28,6 +28,7 @@ load_env() {
     local line name
     [ -f .env ] || return 0
     while IFS= read -r line || [ -n "$line" ]; do
+        line=${line%$'\r'} # edited on Windows
         [[ $line =~ ^[[:space:]]*([A-Za-z_][A-Za-z0-9_]*)=(.*)$ ]] || continue
         name=${BASH_REMATCH[1]} line=${BASH_REMATCH[2]}
         if [[ $line =~ ^\"(.*)\"$ || $line =~ ^\'(.*)\'$ ]]; then line=${BASH_REMATCH[1]}; fi

@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
         ("serve", serve, "run the server until SIGTERM"),
         ("healthcheck", healthcheck, "check every listener of a running server; exit 0 or 1"),
         ("admin-password", admin_password, "print the administrator's password"),
+        ("settings", settings_are_valid, "check the settings in the environment; exit 0 or 1"),
         ("lessons", lessons, "show the results of the lessons, read from standard input, on /lessons/"),
         ("set-aside", set_aside, "keep a damaged database under another name, and let the server start"),
         ("mirror", mirror, "copy to the place that stands by, and say which one is active"),
@@ -127,6 +128,11 @@ def lessons(settings: Settings, options: argparse.Namespace) -> int:
     except (ProgressError, OSError) as error:
         return fail(error)
     return send_purge(settings, "/", tag="lessons") if changed and settings.purge else 0
+
+
+def settings_are_valid(settings: Settings, options: argparse.Namespace) -> int:
+    """Succeed: invalid ones have ended the command before."""
+    return 0
 
 
 def set_aside(settings: Settings, options: argparse.Namespace) -> int:

@@ -1,0 +1,74 @@
+"""A copy of the checkout on a machine that has nothing but the basics, and its commands."""
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+from stack import REPO
+
+BASICS = shlex.split("""
+    bash sh env id dirname readlink cat grep sed awk find mkdir timeout sleep rm df printf tail date uname
+    cksum tr xargs
+""")
+
+
+def bare_checkout(tmp_path: Path) -> Path:
+    """A world-readable copy of the checkout, and a bin folder with nothing but the basics."""
+    copy = tmp_path / "stack"
+    shutil.copytree(
+        REPO,
+        copy,
+        ignore=shutil.ignore_patterns(
+            ".git",
+            ".venv",
+            ".env",
+            "compose.override.yaml",
+            ".run",
+            "test-results",
+            ".*_cache",
+            "__pycache__",
+        ),
+    )
+    subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
+    # nginx and varnishd live there, outside a user's PATH; this machine may have them.
+    native = copy / "native" / "native.sh"
+    assert "PATH=$PATH:/usr/sbin\n" in native.read_text()
+    native.write_text(native.read_text().replace("PATH=$PATH:/usr/sbin\n", ""))
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in BASICS:
+        found = shutil.which(name)
+        if found:
+            (programs / name).symlink_to(found)
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.getuid() and folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o755)
+    return copy
+
+
+def run(
+    copy: Path, script: str, *arguments: str, user: int | None = None, **settings: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [copy / "bin" / script, *arguments],
+        env={"PATH": str(copy.parent / "bin"), "HOME": "/nonexistent", **settings},
+        user=user,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def engine(bare: Path) -> Path:
+    """An engine with a container of this stack, in which nothing works; return the log of its commands."""
+    log = bare.parent / "docker.log"
+    docker = bare.parent / "bin" / "docker"
+    docker.write_text(
+        f"#!/bin/sh\necho \"$*\" >>'{log}'\n"
+        f'case "$*" in *working_dir=*) case "$*" in *working_dir={bare}*) echo 1 ;; esac ;; ps*) echo 1 ;;\n'
+        "'compose ps'*) ;; *) exit 1 ;; esac\n"
+    )
+    docker.chmod(0o755)
+    return log
