@@ -18,6 +18,7 @@ native_environment() {
     local file theatre
     set -a
     . native/addresses.env
+    if [ -n "${TLS_CERTIFICATE:-}" ]; then TLS_FOLDER=$(cd "$TLS_FOLDER" && pwd); fi
     for file in extras/*/native.env; do
         # shellcheck source=/dev/null
         if chosen "${file%/*}/compose.yaml"; then . "$file"; fi
@@ -146,6 +147,7 @@ native_down() {
     die "supervisord did not stop within 10 seconds: $NATIVE_RUN/log/supervisord.log says why."
 }
 native_clean() { native_down && rm -rf "$NATIVE_DATA" "$NATIVE_RUN"; }
+native_certificate_end() { sh -c "$certificate_end" sh "$BIND_ADDR:$HTTPS_PORT"; }
 native_status() {
     local service
     supervisorctl status || true # it fails if a program has stopped, which the table shows too

@@ -26,8 +26,9 @@ WRONG = [
     ("BIND_ADDR", "1.2.3.4"),
     ("FTP_ADDRESS", "me"),
     ("SERVER_NAMES", "a;b"),
-    ("TLS_CERTIFICATE", "/nonexistent.pem"),
-    ("TLS_CERTIFICATE_KEY", "/nonexistent.pem"),
+    ("TLS_FOLDER", "/nonexistent"),
+    ("TLS_CERTIFICATE", "nonexistent.pem"),
+    ("TLS_CERTIFICATE_KEY", "nonexistent.pem"),
     ("HTTPS_REDIRECT", "yes"),
     ("THEATRES", "upstage"),
     ("EXTRAS", "monitoring"),
@@ -53,7 +54,8 @@ WRONG = [
 @pytest.mark.parametrize(("setting", "value"), WRONG)
 def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting: str, value: str) -> None:
     log = bare.parent / "docker.log"
-    done = run(bare, "up", user=None, **{setting: value})
+    found = {"TLS_FOLDER": str(bare), "TLS_CERTIFICATE": "LICENSE"} if setting.startswith("TLS_") else {}
+    done = run(bare, "up", user=None, **found | {setting: value})
     assert done.returncode == 1
     [line] = (done.stdout + done.stderr).splitlines()
     assert setting in line

@@ -101,6 +101,10 @@ load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --
 # shellcheck disable=SC2034  # used by bin/stack
 compare_run=(--headless --shape Compare --only-summary --chat-rate 20)
 
+# For sh, with ADDRESS:PORT: when the certificate that is served there ends.
+# shellcheck disable=SC2034,SC2016  # used in either mode; the other shell expands it
+certificate_end='openssl s_client -connect "$1" </dev/null 2>/dev/null | openssl x509 -noout -enddate'
+
 port_taken() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
 
 # The ports of the Compose files in use and of the theatres, as lines of "variable number"; a range is a line for each

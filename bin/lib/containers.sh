@@ -28,12 +28,22 @@ containers_up() {
     # --remove-orphans: also removes the containers of extras that are no longer chosen.
     if ! docker compose up -d --remove-orphans --wait --wait-timeout $((120 + 10 * ${#theatres[@]})) >".run/logs/up-$COMPOSE_PROJECT_NAME.log" 2>&1; then
         tail -n 5 ".run/logs/up-$COMPOSE_PROJECT_NAME.log"
-        docker compose ps -a
-        docker compose logs --tail 20
-        die "Not every service became healthy: the lines above say which, and why."
+        say_why_unhealthy
     fi
     # Compose re-creates a service when its settings change, not when a mounted file does.
     if [ -n "$running" ]; then quietly "reload-$COMPOSE_PROJECT_NAME" containers_reload; fi
+}
+
+# Of the services that have failed, not of those that wait for them: their last lines, with the reason at the end.
+say_why_unhealthy() {
+    local service failed
+    mapfile -t failed < <(docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}' |
+        awk '$2 != "created" && $3 != "healthy" { print $1 }')
+    for service in "${failed[@]}"; do
+        step "$service"
+        docker compose logs --no-log-prefix --tail 20 "$service"
+    done
+    die "${failed[*]:-A service} did not become healthy: the lines above say why."
 }
 
 containers_down() { quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans; }
@@ -43,6 +53,7 @@ containers_clean() {
     docker volume ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" | xargs -r docker volume rm >/dev/null
 }
 containers_status() { docker compose ps --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'; }
+containers_certificate_end() { container_exec nginx sh -c "$certificate_end" sh 127.0.0.1:8443; }
 containers_logs() { docker compose logs --follow --tail 50; }
 # containers_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
 containers_upstage() { container_exec "$1" upstage "${@:2}"; }

@@ -68,14 +68,15 @@ check_addresses() {
 
 check_certificate() {
     local name file
+    [ -d "${TLS_FOLDER:-}" ] || die "TLS_FOLDER must be the folder of TLS_CERTIFICATE and TLS_CERTIFICATE_KEY, not '${TLS_FOLDER:-}'"
     for name in TLS_CERTIFICATE TLS_CERTIFICATE_KEY; do
-        file=${!name:-}
-        [ -z "$file" ] || [ -e "$file" ] || die "$name: there is no file '$file'"
-        [ -z "$file" ] || [ "${MODE:-}" = native ] || [ -n "$(find -L "$file" -perm -004)" ] ||
+        file=$TLS_FOLDER/${!name:-}
+        [ -f "$file" ] || die "$name must be a file below TLS_FOLDER; there is no '$file'"
+        [ "${MODE:-}" = native ] || [ -n "$(find -L "$file" -perm -004)" ] ||
             die "$name: nginx, which does not run as root, may not read '$file'. Type: chmod a+r '$file'"
     done
     if has openssl; then
-        ask_nginx "cd nginx && . scripts/settings.sh && cd .. && . nginx/scripts/certificate.sh" TLS_CERTIFICATE TLS_CERTIFICATE_KEY
+        ask_nginx "cd nginx && . scripts/settings.sh && cd .. && . nginx/scripts/certificate.sh" TLS_FOLDER TLS_CERTIFICATE TLS_CERTIFICATE_KEY
     fi
 }
 

@@ -46,7 +46,7 @@ END
 }
 
 if [ "$TLS_CERTIFICATE" ]; then
-    export CERTIFICATE="$TLS_CERTIFICATE" CERTIFICATE_KEY="$TLS_CERTIFICATE_KEY"
+    export CERTIFICATE="$TLS_FOLDER/$TLS_CERTIFICATE" CERTIFICATE_KEY="$TLS_FOLDER/$TLS_CERTIFICATE_KEY"
     for file in "$CERTIFICATE" "$CERTIFICATE_KEY"; do
         [ -r "$file" ] || die "TLS_CERTIFICATE, TLS_CERTIFICATE_KEY: there is no '$file' that nginx may read"
     done

@@ -11,6 +11,7 @@ import pytest
 from nginx_server import NginxServer
 from support.http import Response, receive
 from support.origin import response
+from support.wait import wait_until
 
 SETTINGS = {
     "SERVER_NAMES": "stage.example.org 192.0.2.7 [2001:db8::7] *.example.net .example.com www.example.*"
@@ -201,6 +202,30 @@ def test_the_users_own_pair(fresh: NginxServer) -> None:
     fresh.start()
     assert https(fresh, context(fresh, own), "theatre.example.org")[0].status == 421  # trusted, but no site
     assert not list(fresh.certificates.glob("*.pem"))
+
+
+def test_a_renewed_pair_is_loaded_by_a_reload(fresh: NginxServer) -> None:
+    """As certbot renews it: a link leads to a new file."""
+    live = fresh.folder / "live"
+    live.mkdir()
+    for number in ("1", "2"):
+        make_pair(fresh.folder, number)
+        for suffix in ("pem", "key"):
+            (live / f"new.{suffix}").symlink_to(fresh.folder / f"{number}.{suffix}")
+            (live / f"new.{suffix}").replace(live / f"own.{suffix}")
+        if number == "1":
+            fresh.settings |= {
+                "TLS_FOLDER": str(live),
+                "TLS_CERTIFICATE": "own.pem",
+                "TLS_CERTIFICATE_KEY": "own.key",
+            }
+            fresh.start()
+        else:
+            assert fresh.run_script("reload.sh").returncode == 0
+        trusted = context(fresh, fresh.folder / f"{number}.pem")
+        assert (
+            wait_until(lambda trusted=trusted: https(fresh, trusted, "theatre.example.org")[0].status) == 421
+        )
 
 
 @pytest.mark.parametrize(
