@@ -177,5 +177,9 @@ native_follow_varnishlog() {
 native_started() { { supervisorctl status || true; } | awk '$2 == "RUNNING" { print $1, $4 }'; }
 native_nginx_loaded() { PATH=$PWD/native/bin:$PATH sh nginx/loaded.sh; }
 native_reload() {
-    prepare_native_folders && sh "$NATIVE_RUN/varnish/reload.sh" && PATH=$PWD/native/bin:$PATH sh nginx/reload.sh
+    prepare_native_folders && sh "$NATIVE_RUN/varnish/reload.sh" && PATH=$PWD/native/bin:$PATH sh nginx/reload.sh || return
+    # As in containers: Python reads its files once.
+    if [ -n "$(find loadtest -name '*.py' -newermt "$(ps -o lstart= -p "$(supervisorctl pid locust)")" -print -quit)" ]; then
+        supervisorctl restart locust
+    fi
 }

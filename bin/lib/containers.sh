@@ -104,5 +104,14 @@ containers_started() {
 containers_nginx_loaded() { container_exec nginx sh /etc/nginx/proscenium/loaded.sh; }
 containers_reload() {
     container_exec varnish sh /etc/varnish/reload.sh &&
-        container_exec nginx sh /etc/nginx/proscenium/reload.sh
+        container_exec nginx sh /etc/nginx/proscenium/reload.sh &&
+        restart_changed_locust
+}
+# Python reads its files once: if one has changed, Locust starts again.
+restart_changed_locust() {
+    local id started
+    id=$(container_ids locust)
+    [ -n "$id" ] || return 0
+    started=$(docker inspect -f '{{.State.StartedAt}}' "$id")
+    if [ -n "$(find loadtest -name '*.py' -newermt "$started" -print -quit)" ]; then docker restart -t 5 "$id"; fi
 }

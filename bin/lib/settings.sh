@@ -19,7 +19,6 @@ check_settings() {
     must FTP_ADDRESS '([0-9]{1,3}\.){3}[0-9]{1,3}' 'an IPv4 address'
     must LOADTEST_PROCESSES '-1|[1-9][0-9]{0,2}' 'a number, or -1 for one for each core'
     must LOADTEST_WORKERS '[1-9][0-9]{0,2}' 'a number'
-    must LOADTEST_FOREIGN_HOSTS 'on|off' 'on or off'
 }
 
 # must NAME PATTERN MEANING: the setting is empty, or matches the extended regular expression.

@@ -3,7 +3,6 @@
 By itself Locust accepts requests from any page in the operator's browser, and starts a load on any host.
 
 `SERVER_NAMES`: more names of the web UI, as for nginx.
-`LOADTEST_FOREIGN_HOSTS=on`: the form may name any target.
 """
 
 import os
@@ -17,7 +16,7 @@ from locust.web import WebUI
 
 # Other pages may link to these: they change nothing.
 LINKABLE = ("locust.index", "locust.login")
-FOREIGN_TARGET = "The target is fixed. LOADTEST_FOREIGN_HOSTS=on lets this form choose another one."
+FOREIGN_TARGET = "The target is fixed: it is this stack."
 SHAPE_RUNS = "A load shape is running. Stop it, then start another run."
 
 
@@ -25,7 +24,6 @@ def install(environment: Environment, web_ui: WebUI) -> None:
     """Check every request before Locust handles it."""
     assert web_ui.app
     names = os.environ.get("SERVER_NAMES", "").lower().split()
-    anywhere = os.environ.get("LOADTEST_FOREIGN_HOSTS", "off") == "on"
     target = (environment.host or "").rstrip("/")
 
     @web_ui.app.before_request
@@ -34,7 +32,7 @@ def install(environment: Environment, web_ui: WebUI) -> None:
             return make_response("Unknown host name. SERVER_NAMES in .env adds names.\n", 421)
         if from_another_page() and not (request.method == "GET" and request.endpoint in LINKABLE):
             return make_response("Requests from other pages are rejected.\n", 403)
-        if not anywhere and any(host.rstrip("/") != target for host in targets()):
+        if any(host.rstrip("/") != target for host in targets()):
             return reject(FOREIGN_TARGET)
         # Editing a run sends the form without a shape, and Locust would end the one that runs.
         if request.endpoint == "locust.swarm" and environment.runner and environment.runner.shape_greenlet:

@@ -46,7 +46,9 @@ BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")
 BACKEND_DIRECT_SERVER=$(server "$BACKEND_DIRECT_ADDRESS")
 
 # sites/default.conf.template, for the stack's own UpStage.
-SITE_NAMES="upstage.localhost localhost 127.0.0.1 [::1] $(other_names | paste -s -d ' ' -)"
+# Locust's own HttpUser names the site as it reaches the load port.
+case $LISTEN_LOAD in *:*) load_name=${LISTEN_LOAD%:*} ;; *) load_name=nginx ;; esac
+SITE_NAMES="upstage.localhost localhost 127.0.0.1 [::1] $load_name $(other_names | paste -s -d ' ' -)"
 SITE_BACKEND=$(upstream backend "$BACKEND_ADDRESS")
 SITE_METRICS=$BACKEND_METRICS_ADDRESS
 SITE_MEDIA=$MEDIA_FOLDER

@@ -303,6 +303,12 @@ def test_an_upstreams_own_error_page_is_kept(server: NginxServer) -> None:
         assert (answer.status, answer.text) == (503, "mine")
 
 
+def test_a_locust_user_that_names_no_site_gets_the_default_one(server: NginxServer) -> None:
+    """Its Host header is the address of the load port."""
+    answer = server.request("/", f"{server.address}:{server.load}", port=server.load)
+    assert (answer.status, answer.text) == (200, "varnish")
+
+
 def test_the_backends_metrics_are_on_the_load_port_only(server: NginxServer) -> None:
     assert server.request("/.nginx/backend", port=server.load).text == "metrics"
     assert server.metrics.requests[-1].target == "/metrics"
