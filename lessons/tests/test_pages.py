@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,8 @@ def refusals(file: Path) -> list[str]:
                 )
             )
     return found
+
+
+def test_a_reader_that_has_seen_enough_ends_the_list_quietly() -> None:
+    listed = ["bash", "-c", "bin/lesson list | true"]
+    assert subprocess.run(listed, cwd=REPO, stderr=subprocess.PIPE, text=True, check=True).stderr == ""
