@@ -108,6 +108,7 @@ def test_a_second_copy_beside_the_first(stack: Stack) -> None:
         for each in (stack, second):
             assert each.get("/stages/demo").status_code == 200
         assert second.get("/stages/demo", "stage.example").status_code == 200
+        assert f"http://stage.example:{second.ports['HTTP_PORT']}/" in second.printed
         assert stack.get("/stages/demo", "stage.example").status_code == 421
 
         second.upstage("stage", "add", "elsinore", "--name", "Elsinore")

@@ -70,7 +70,7 @@ TEMPLATES = {
     "index.html": "index {% for s in stages %}{{ s.id }}:{{ s.players }}/{{ s.audience }}{% endfor %}",
     "stages.html": "stages {% for s in stages %}{{ s.name }}{% endfor %}",
     "stage.html": "{{ stage.name }} {{ asset('script/main.js') }} {{ preload }} {{ modules }}",
-    "login.html": "login {{ error }} csrf={{ csrf }}",
+    "login.html": "login {{ error }} csrf={{ csrf }} name={{ name }}",
     "workshop.html": "workshop {{ player.name }} {% for s in stages %}{{ s.id }}{% endfor %} csrf={{ csrf }}",
     "log.html": "log {{ stage.id }} {% for line in lines %}[{{ line }}]{% endfor %}",
     "signup.html": "signup {{ open }} {{ error }} csrf={{ csrf }}",

@@ -54,6 +54,7 @@ def test_too_many_wrong_passwords_lock_the_address(server: Backend) -> None:
         answer = sign_in(server, "wrong", **guesser)
         assert answer.status == 401
         assert answer.body.startswith(b"login The name or the password is wrong.")
+        assert answer.body.endswith(b" name=admin")
     answer = sign_in(server, **guesser)
     assert answer.status == 429
     assert 50 <= int(answer.headers["retry-after"]) <= 60

@@ -112,7 +112,7 @@ class AdminPage(PrivateNode):
     def render_GET(self, request: Request) -> bytes:
         """One of the two pages."""
         if self.player(request) is AUDIENCE:
-            return self.page(request, "login.html")
+            return self.page(request, "login.html", name="")
         return self.page(request, "workshop.html", stages=stage_list(self.context.stages))
 
 
@@ -126,7 +126,9 @@ class Login(PrivateNode):
             return self.pages.error(request, form)
         # Without a token another site could sign a browser in, under an account of its choice.
         if not is_from_a_program(request) and not self.context.tokens.accept(request, form.get(FIELD, "")):
-            return self._again(request, 403, "This form has expired. Please try again.")
+            return self._again(
+                request, 403, "This form has expired. Please try again.", form.get("username", "")
+            )
         return self._sign_in(request, form.get("username", ""), form.get("password", ""))
 
     async def _sign_in(self, request: SiteRequest, name: str, password: str) -> bytes:
@@ -135,20 +137,20 @@ class Login(PrivateNode):
         except TooManyFailures as error:
             request.responseHeaders.setRawHeaders(b"retry-after", [b"%d" % error.seconds])
             return self._again(
-                request, 429, f"Too many wrong passwords. Please try again in {error.seconds} seconds."
+                request, 429, f"Too many wrong passwords. Please try again in {error.seconds} seconds.", name
             )
         except (Busy, TooManyWaiting):
-            return self._again(request, 503, "Too many people are signing in. Please try again.")
+            return self._again(request, 503, "Too many people are signing in. Please try again.", name)
         if token is None:
             # HTTP requires a challenge with every 401; browsers ignore this scheme and show no password
             # dialog.
             request.setHeader(b"www-authenticate", b'Form realm="UpStage"')
-            return self._again(request, 401, "The name or the password is wrong.")
+            return self._again(request, 401, "The name or the password is wrong.", name)
         set_cookie(request, SESSION, token)
         return redirect(request, "/admin/")
 
-    def _again(self, request: Request, status: int, error: str) -> bytes:
-        return self.page(request, "login.html", status, error=error)
+    def _again(self, request: Request, status: int, error: str, name: str) -> bytes:
+        return self.page(request, "login.html", status, error=error, name=name)
 
 
 class Logout(PrivateNode):
