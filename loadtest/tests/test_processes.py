@@ -179,7 +179,7 @@ def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) 
         # The page shows why it rejects another target.
         page.locator("input[name=host]").fill("http://elsewhere.example")
         press(page, "start")
-        expect(page.get_by_text("The target is fixed.")).to_be_visible()
+        expect(page.get_by_text("The target is fixed: it is this stack.")).to_be_visible()
         assert state()["state"] == "ready"
 
         page.reload()
