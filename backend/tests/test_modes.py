@@ -216,3 +216,17 @@ def test_any_player_may_use_every_stage_and_one_without_act_is_counted_as_audien
     editor.heard()
     editor.send(HOLD, "X=5&Y=5&mode=MOVE")
     assert editor.heard() == watcher.heard() == ["ID=1&X=5.0&Y=5.0&Z=0&mode=AV_POS"]
+
+
+def test_the_audience_applauds_while_it_has_the_button_and_is_told_so_otherwise(stages: Stages) -> None:
+    player, audience = FakeClient(stages, acting_player("ann")), FakeClient(stages)
+    player.heard(), audience.heard()
+    audience.send("file=applause.mp3&mode=PLAY_APPLAUSE")
+    assert (player.heard(), audience.heard()) == (
+        [],
+        ["message=There+is+no+applause+now%3A+the+players+open+it.&mode=MSG"],
+    )
+    player.send("applaud=&mode=APPLAUSE")
+    audience.heard()
+    audience.send("file=applause.mp3&mode=PLAY_APPLAUSE")
+    assert audience.heard() == ["url=%2Fmedia%2Faudio%2Fapplause.mp3&mode=APPLAUSE_PLAY"]

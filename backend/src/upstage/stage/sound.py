@@ -11,6 +11,7 @@ from upstage.stage.things import Audio
 from upstage.stage.wire import BadFrame, Message, encode
 
 APPLAUSE = "applause.mp3"  # the file that every client's applause button names
+CLOSED = "There is no applause now: the players open it."
 
 _WORD = re.compile(r"[A-Za-z_]{0,20}")
 _SPEECH = re.compile(r"/speech/utter-[A-Za-z0-9-]{1,64}\.mp3")
@@ -38,6 +39,9 @@ def load(stage: Stage, member: Member, message: Message) -> None:
 
 def applaud(stage: Stage, member: Member, message: Message) -> None:
     """PLAY_APPLAUSE: the audience's button. Every stage has the clients' own applause sound."""
+    if not (stage.applause or member.acts):
+        member.send(encode("MSG", message=CLOSED))
+        return
     audio = _audio(stage, message, "file")
     if audio or message.need("file") == APPLAUSE:
         stage.broadcast(encode("APPLAUSE_PLAY", url=audio.url if audio else f"/media/audio/{APPLAUSE}"))

@@ -24,6 +24,7 @@ import { Tray } from "./tray.js";
 import { Wardrobe } from "./wardrobe.js";
 
 const element = (id) => document.getElementById(id);
+element("lost").remove(); // all scripts are here
 const elements = (ids) => Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, element(id)]));
 const send = (mode, fields) => connection.send(mode, fields);
 const onImage = (image) => preload.watch(image);

@@ -1,0 +1,105 @@
+"""The stage page in a real browser: what of it must be in view, and what it does when a script is lost."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from running_backend import PASSWORD, Backend
+from support.chromium import chromium
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    backend = Backend(tmp_path_factory.mktemp("stage-page"), UPSTAGE_ADMIN_PASSWORD=PASSWORD)
+    yield f"http://127.0.0.1:{backend.web_port}"
+    backend.end()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page(reduced_motion="reduce")
+    yield page
+    page.context.close()
+
+
+def act(page: Page, address: str, avatar: str) -> None:
+    """Sign in and take an avatar on the demo stage."""
+    page.goto(f"{address}/admin/")
+    page.locator("input[name=username]").fill("admin")
+    page.locator("input[name=password]").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    page.goto(f"{address}/stages/demo")
+    page.locator("#avatar-tray .thing", has_text=avatar).click()
+    expect(page.locator(".avatar.mine")).to_be_visible()
+
+
+def test_a_lost_script_is_requested_again(page: Page, address: str) -> None:
+    page.route("**/geometry.js", lambda route: route.abort(), times=1)
+    page.goto(f"{address}/stages/demo")
+    expect(page.locator("body[data-state=live]")).to_be_visible()
+    expect(page.locator("#lost")).to_have_count(0)
+
+
+def test_a_page_whose_script_stays_lost_says_what_to_do(page: Page, address: str) -> None:
+    page.route("**/geometry.js", lambda route: route.abort())
+    with page.expect_request(lambda request: request.url.endswith("/stages/demo")):
+        page.goto(f"{address}/stages/demo")
+    link = page.get_by_role("link", name="load this page again")
+    expect(link).to_be_visible()
+    page.unroute("**/geometry.js")
+    link.click()
+    expect(page.locator("body[data-state=live]")).to_be_visible()
+
+
+@pytest.mark.parametrize(("width", "height"), [(844, 390), (667, 375)])
+def test_a_phone_on_its_side_shows_the_stage_the_tools_and_the_chat(
+    page: Page, address: str, width: int, height: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    act(page, address, "Harlequin")
+    for part in (
+        "#stage",
+        "#audience-row",
+        "#served-switch",
+        "#tabs",
+        "#panel-avatars",
+        "#chat-log",
+        "#chat-input",
+    ):
+        expect(page.locator(part)).to_be_in_viewport(ratio=0.99)
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+
+
+def test_a_bubble_stays_inside_the_frame(page: Page, address: str) -> None:
+    act(page, address, "Mister Fox")  # in front of the others
+    stage = page.locator("#stage").bounding_box()
+    assert stage
+    for x in (4, 75, 245, 316):
+        drag_to(page, stage["x"] + stage["width"] * x / 320)
+        expect(page.locator(".avatar.mine")).to_have_attribute("style", re.compile(rf"--x: {x};"))
+        page.locator("#chat-input").fill(f"{x}: a sentence of some length, said at the edge of the stage")
+        page.locator("#chat-input").press("Enter")
+        box = page.locator(".avatar.mine .bubble", has_text=f"{x}:").bounding_box()
+        assert box
+        assert stage["x"] <= box["x"], x
+        assert box["x"] + box["width"] <= stage["x"] + stage["width"], x
+
+
+def drag_to(page: Page, x: float) -> None:
+    """Drag the player's avatar to a place at the same height."""
+    box = page.locator(".avatar.mine > img").first.bounding_box()
+    assert box
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(*middle)
+    page.mouse.down()
+    page.mouse.move(x, middle[1], steps=3)
+    page.mouse.up()
