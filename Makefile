@@ -80,7 +80,7 @@ load: ## load the running stack for 30 seconds and judge the run by loadtest/ver
 compare: ## compare topologies under the same load: TOPOLOGIES=classic,nginx,default USERS=50 SECONDS=30 STAGE=demo
 	@LENGTH=$(SECONDS) bin/stack compare # bash counts in a variable SECONDS of its own
 
-lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them)
+lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them); PUBLISH=1 replaces its results.md
 	@bin/lab $(LAB)
 
 bench: ## run every lab and write a report (FULL=1: as long as in the articles, hours)

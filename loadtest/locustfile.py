@@ -122,7 +122,7 @@ def add_options(parser: LocustArgumentParser) -> None:
 @events.init.add_listener
 def set_up(environment: Environment, **_: object) -> None:
     """Register the listeners of each module, then install the additions to the web UI, in this order."""
-    measuring = (counters, backend, generator, gather, recorder, series_shape, report)
+    measuring = (recorder, counters, backend, generator, gather, series_shape, report)
     for module in (shapes, browser, player, *measuring):
         module.register(environment)
     if environment.web_ui:

@@ -168,6 +168,27 @@ def test_a_full_tmp_of_nginx_empties_no_answer(stack: Stack) -> None:
         stack.compose("exec", "-T", "nginx", "rm", "/tmp/full")
 
 
+@pytest.mark.parametrize(
+    ("service", "path"),
+    [
+        ("backend", "/run/upstage/upstage.sock"),
+        ("varnish", "/run/proscenium/varnish/varnish.sock"),
+        ("policyd", "/run/policyd/policyd.sock"),
+    ],
+)
+def test_a_health_check_notices_a_removed_socket(stack: Stack, service: str, path: str) -> None:
+    container = inspect(stack, service)
+    inside = ["docker", "exec", container["Id"]]
+    check = [*inside, *container["Config"]["Healthcheck"]["Test"][3:]]  # without health.sh, which waits
+    assert check[len(inside)] in ("bash", "curl", "upstage", "python")
+    subprocess.run([*inside, "mv", path, f"{path}.away"], check=True)
+    try:
+        assert subprocess.run(check, capture_output=True, check=False).returncode != 0
+    finally:
+        subprocess.run([*inside, "mv", f"{path}.away", path], check=True)
+    subprocess.run(check, capture_output=True, check=True)
+
+
 def test_nginx_stops_while_a_stage_socket_is_open(stack: Stack) -> None:
     """With the image's own signal nginx would wait for the socket until the engine kills nginx after 10 s."""
     container = inspect(stack, "nginx")

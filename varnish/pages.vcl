@@ -25,17 +25,24 @@ sub vcl_builtin_synth {
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>UpStage: "} + resp.status + {"</title>
+<title>"} + req.http.X-Title + {"</title>
 <style>
-  body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: #2b0710; color: #fbeee0;
-         font: 1.1rem/1.5 Georgia, serif; text-align: center }
-  main { padding: 2rem; border-top: .5rem solid #b3122f; border-bottom: .5rem solid #b3122f }
-  small { color: #d9b8a6 }
+  :root { color-scheme: light dark }
+  body { margin: 0; min-height: 100vh; display: grid; place-content: center; padding: 1rem; text-align: center;
+         background: #fbf3e2; color: #1f1b2e; font: 1.1rem/1.5 system-ui, sans-serif }
+  main { padding: 2rem; border-top: 0.5rem solid #e0a13a; border-radius: 0.6rem; background: #fffaf0 }
+  h1 { font-family: Palatino, Georgia, serif }
+  small { color: #66566a }
+  @media (prefers-color-scheme: dark) {
+    body { background: #1f1b2e; color: #f6e7cb }
+    main { background: #2b2540 }
+    small { color: #c3b1c4 }
+  }
 </style>
 <main>
   <h1>"} + req.http.X-Title + {"</h1>
   <p>"} + req.http.X-Message + {"</p>
-  <small>"} + resp.status + " " + resp.reason + {" &middot; request "} + req.http.X-Request-Id + {"</small>
+  <small>"} + resp.status + {" &middot; request "} + req.http.X-Request-Id + {"</small>
 </main>
 </html>
 "};

@@ -3,6 +3,7 @@
 import ftplib
 import io
 import os
+import re
 from pathlib import Path
 
 from forked import Forked
@@ -54,8 +55,8 @@ class WebcamListener:
         self._out, self._errors = folder / "stdout", folder / "stderr"
         command = ["-c", SERVER, str(make_site(folder / "site")), str(self.folder), ports, str(limit)]
         self.process = Forked(command, os.environ, self._out, self._errors)
-        line = wait_until(lambda: self._out.read_text().partition("\n")[0], every=0.02)
-        self.port, self.web_port = map(int, line.split())
+        ports = wait_until(lambda: re.findall(r"^(\d+) (\d+)\n", self._out.read_text()), every=0.02)
+        self.port, self.web_port = map(int, ports[0])
 
     def login(self, name: str = "ann", password: str = "sesame") -> ftplib.FTP:
         client = ftplib.FTP()

@@ -1,8 +1,12 @@
-"""python -m bench [NAME...] [--full] [--fresh]: measures labs and writes the report; `make lab` runs it."""
+"""Measures labs and writes the report; `make lab` runs it.
+
+python -m bench [NAME...] [--full] [--fresh] [--publish]
+"""
 
 import argparse
 import fcntl
 import importlib
+import shutil
 import signal
 import sys
 from datetime import UTC, datetime
@@ -22,9 +26,9 @@ RESULTS = REPO / "test-results" / "bench"
 
 
 def main() -> int:
-    """Return the exit code: 0, 1 if a cell was rejected, 2 if a lab could not be measured, 130 after Ctrl-C.
+    """Return the exit code: 0, 1 if a cell was rejected, 2 if a lab failed, 130 after Ctrl-C.
 
-    The other labs are measured even if one fails.
+    A lab fails if it cannot be measured, or not be published as asked; the others are measured even so.
     """
     parser = argparse.ArgumentParser(prog="bench", description="Repeat what the articles measured.")
     parser.add_argument(
@@ -32,6 +36,11 @@ def main() -> int:
     )
     parser.add_argument("--full", action="store_true", help="every cell, for as long as in the article")
     parser.add_argument("--fresh", action="store_true", help="start over, even if a run was interrupted")
+    parser.add_argument(
+        "--publish",
+        action="store_true",
+        help="replace results.md of these labs, or of all that were measured",
+    )
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the containers are removed
     console = Console(highlight=False)
@@ -47,11 +56,14 @@ def main() -> int:
             return 2
         if not options.labs:
             report(console)
+            if options.publish:
+                for path in sorted(LABS.glob("*/lab.toml")):
+                    code = max(code, publish(path.parent.name, True, console))
         for name in options.labs:
             try:
                 rejected = measure(LABS / name, MODES[options.full], options.fresh, console)
-                code = max(code, int(rejected))
                 report(console)
+                code = max(code, int(rejected), publish(name, options.publish, console))
             except (OSError, ValueError, RuntimeError, Problem) as error:
                 console.print(error, style="red", markup=False, soft_wrap=True)
                 code = 2
@@ -117,6 +129,26 @@ def table(results: Results) -> Table:
 def report(console: Console) -> None:
     """Write the report of everything measured so far."""
     console.print(f"The report: {write(RESULTS, LABS).relative_to(REPO)}")
+
+
+def publish(name: str, wanted: bool, console: Console) -> int:
+    """Replace a lab's results.md by the tables of the report, if that is wanted and the machine was not busy.
+
+    Returns the exit code.
+    """
+    results = Results.read(RESULTS / f"{name}.json")
+    if not results:
+        return 0
+    tables, page = RESULTS / f"{name}.md", LABS / name / "results.md"
+    here, there = (path.relative_to(REPO) for path in (tables, page))
+    if wanted and not results.busy:
+        shutil.copyfile(tables, page)
+        console.print(f"Published: {there}", soft_wrap=True)
+        return 0
+    reason = results.busy if wanted else "PUBLISH=1 replaces it."
+    style = "red" if wanted else None
+    console.print(f"The tables: {here}. {there} is as published. {reason}", style=style, soft_wrap=True)
+    return 2 if wanted else 0
 
 
 def now() -> str:

@@ -12,6 +12,9 @@ from bench.experiment import Experiment, Scalar
 
 Metrics = dict[str, float]
 NOISY = 25.0  # per cent of the median between the lowest and the highest sample
+SLOW = 1.1  # times the median: a calibration beside another program
+LOADED = 1.25  # times the fastest: one on a machine that had more to do all the time
+BUSY = 0.25  # of the calibrations
 
 
 @dataclass
@@ -102,6 +105,26 @@ class Results:
         changed = [name for name in conditions if getattr(self, name) != getattr(other, name)]
         same_cells = [cell.key for cell in self.cells] == [cell.key for cell in other.cells]
         return changed if same_cells else [*changed, "cells"]
+
+    @property
+    def busy(self) -> str:
+        """Why these figures are not fit to be published; empty if the machine was quiet enough.
+
+        A few slow calibrations are in every long run, and the medians of the samples bear them. A constant
+        load slows the median calibration as well, so each is also compared with the fastest. That limit is
+        wider: a processor that was faster in its first seconds is no busy one.
+        """
+        found = self.noise.get("calibration_milliseconds", [])
+        if not found:
+            return ""
+        usual, fastest = statistics.median(found), min(found)
+        slow = sum(value > min(SLOW * usual, LOADED * fastest) for value in found)
+        if slow <= BUSY * len(found):
+            return ""
+        return (
+            f"This machine was busy: {slow} of {len(found)} calibrations took over 10 % longer than the "
+            f"median, {usual:.0f} ms, or 25 % longer than the fastest, {fastest:.0f} ms."
+        )
 
     def factor(self, cell: Measured) -> float | None:
         """A cell's median divided by its baseline's; None if one of them is missing."""

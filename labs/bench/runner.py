@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bench import words
 from bench.experiment import Cell, Experiment
 from bench.lab_stack import LabStack, Problem, Usage
-from bench.results import NOISY, Measured, Metrics, Results, spread_percent
+from bench.results import NOISY, SLOW, Measured, Metrics, Results, spread_percent
 
 BUSY = 90.0  # per cent of one core: a generator of one thread that uses more is the bottleneck
 NAMED = 5  # cells in one note
@@ -152,9 +152,9 @@ def calibrate() -> float:
 def noise(results: Results) -> dict[str, Any]:
     """The noise of the machine, as a figure and as sentences."""
     calibrations, cells = results.noise["calibration_milliseconds"], len(results.cells)
-    notes = []
+    notes = [results.busy] if results.busy else []
     usual = statistics.median(calibrations)
-    if slow := sum(value > 1.1 * usual for value in calibrations):
+    if not notes and (slow := sum(value > SLOW * usual for value in calibrations)):
         notes.append(
             f"{slow} of {len(calibrations)} calibrations took over 10 % longer than the median, "
             f"{usual:.0f} ms: other programs used this machine."

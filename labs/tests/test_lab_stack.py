@@ -135,5 +135,5 @@ def test_a_lab_from_beginning_to_end(
     assert results.versions.keys() == {"nginx", "varnish", "backend", "generator"}
     assert results.machine["cores"] >= 1
     assert "The smallest lab" in (tmp_path / "report.html").read_text()
-    assert "the first response was no 2xx" in (tmp_path / "smallest" / "results.md").read_text()
+    assert "the first response was no 2xx" in (tmp_path / "smallest.md").read_text()
     assert remains() == ""

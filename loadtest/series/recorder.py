@@ -59,15 +59,22 @@ class Recorder:
         """Seconds since the measurement under way began."""
         return time.monotonic() - self._began
 
-    def finish(self, environment: Environment, **_: Any) -> None:
-        """End the measurement under way, if there is one; the end of a run does so, too."""
+    def finish(self, environment: Environment, least: float = 0.0, **_: Any) -> bool:
+        """End the measurement under way, if there is one; the end of a run does so, too.
+
+        False if it goes on, because it has not lasted `least` seconds: the last look takes a moment, in which
+        a reset on the page may come.
+        """
         if self._open:
             assert environment.runner
             backend.look()
             gather(environment.runner)
+            if self.lasted < least:
+                return False
             if measurement := self.so_far(environment):
                 self.measurements.append(measurement)
             self._open = None
+        return True
 
     def so_far(self, environment: Environment) -> Measurement | None:
         """The measurement under way, unless it has just begun."""

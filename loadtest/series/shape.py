@@ -52,9 +52,10 @@ class Series(Shape):
         self._wait(users, within=users / rate + LATE)
         gevent.sleep(self.options.warm_up)
         recorder.begin(self.environment, topology, users)
-        while (left := self.options.seconds - recorder.lasted) > 0:  # a reset on the page begins anew
+        seconds = self.options.seconds
+        # A reset on the page begins anew, also one that comes during the last look.
+        while (left := seconds - recorder.lasted) > 0 or not recorder.finish(self.environment, least=seconds):
             gevent.sleep(left)
-        recorder.finish(self.environment)
 
     def leave(self) -> Iterator[Tick]:
         """Let all users leave, and forget what they did until then: it is not the next topology's warm-up."""

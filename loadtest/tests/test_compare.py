@@ -6,6 +6,7 @@ from typing import Any
 
 import gevent
 import pytest
+from locust.runners import Runner
 
 from fake_site import STAGE_PAGE, FakeSite
 from locust_library import WebUI, until
@@ -160,6 +161,24 @@ def test_a_reset_on_the_page_restarts_the_measurement(ui: WebUI) -> None:
     ui.post("/stats/reset")
     until(lambda: bool(recorder.measurements))
     assert 2 <= recorder.measurements[0].seconds <= time.monotonic() - reset
+
+
+def test_a_reset_during_the_last_look_loses_no_measurement(
+    ui: WebUI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resets: list[float] = []
+
+    def gather(runner: Runner) -> None:
+        if not resets and recorder.so_far(ui.environment):  # the last look, not the one at the beginning
+            resets.append(time.monotonic())
+            ui.post("/stats/reset")
+
+    monkeypatch.setattr("series.recorder.gather", gather)
+    compare(ui, "default")
+    until(lambda: finished(ui))
+    (one,) = recorder.measurements
+    assert 1 <= one.seconds <= time.monotonic() - resets[0]
+    assert recorder.answered
 
 
 def test_a_topology_that_does_not_answer_is_reported_and_ends_nothing(ui: WebUI) -> None:

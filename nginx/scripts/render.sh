@@ -54,6 +54,9 @@ SITE_METRICS=$BACKEND_METRICS_ADDRESS
 SITE_MEDIA=$MEDIA_FOLDER
 
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
+# Of stage sockets, and of WebSockets, to one backend: more than the backend takes (backend/src/upstage/stage/limits.py), which
+# shares its places out fairly.
+BACKEND_CONNECTIONS=6500
 # shellcheck disable=SC2086  # several, separated by spaces
 DIRECT_LISTENERS=$(printf 'listen %s; ' $LISTEN_DIRECT)
 

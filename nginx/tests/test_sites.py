@@ -5,12 +5,13 @@ import time
 
 import pytest
 
-from nginx_server import NginxServer
+from nginx_server import NGINX, NginxServer
 from support.http import Response
 from support.origin import Origin, Request, response
 from support.wait import wait_until
 
 SETTINGS = {"SERVER_NAMES": "stage.example.org 192.0.2.7"}
+MAIN_CSS = NGINX.parent / "backend/src/upstage/site/style/main.css"
 SITES = ["localhost", "classic.localhost", "nginx.localhost", "static.localhost"]
 
 
@@ -293,6 +294,18 @@ def test_an_unreachable_upstream_is_our_503_page(server: NginxServer, host: str)
     assert "The curtain is down" in answer.text
     assert answer.headers["x-request-id"] in answer.text
     assert "nginx" not in answer.text
+
+
+def test_the_pages_of_all_servers_look_alike() -> None:
+    """nginx's and Varnish's own have one style, in colours of the backend's pages."""
+    styles = [
+        (NGINX.parent / file).read_text().partition("<style>")[2].partition("</style>")[0]
+        for file in ("nginx/sites/error_page.conf", "varnish/pages.vcl")
+    ]
+    assert styles[0] == styles[1]
+    colours = set(re.findall(r"#[0-9a-f]{6}", styles[0]))
+    assert len(colours) == 8
+    assert colours <= set(re.findall(r"#[0-9a-f]{6}", MAIN_CSS.read_text()))
 
 
 def test_an_upstreams_own_error_page_is_kept(server: NginxServer) -> None:

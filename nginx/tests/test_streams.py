@@ -101,7 +101,7 @@ def test_each_port_has_room_for_a_class_and_a_limit(server: NginxServer) -> None
     assert hold(server, server.stage, 300) == 300
     assert wait_until(lambda: hold(server, server.stage, 360) == 350)
     assert wait_until(lambda: hold(server, server.policy, 110) == 100)
-    assert wait_until(lambda: hold(server, server.locust_page, 110) == 100)
+    assert wait_until(lambda: hold(server, server.locust_page, 60) == 50)
 
 
 def test_the_load_ports_have_no_limit_for_one_client(server: NginxServer) -> None:
@@ -110,16 +110,16 @@ def test_the_load_ports_have_no_limit_for_one_client(server: NginxServer) -> Non
 
 
 @pytest.mark.parametrize(
-    ("file", "most", "port"),
+    ("file", "before", "most", "port"),
     [
-        ("stage.conf.template", "stage_total 6500", "load_stage"),
-        ("policy.conf.template", "policy_total 2000", "load_policy"),
-        ("locust.conf.template", "locust_total 500", "locust_page"),
+        ("scripts/render.sh", "BACKEND_CONNECTIONS=", 6500, "load_stage"),
+        ("streams/policy.conf.template", "policy_total ", 1500, "load_policy"),
+        ("streams/locust.conf.template", "locust_total ", 500, "locust_page"),
     ],
 )
 def test_all_clients_of_a_port_leave_connections_to_the_others(
-    fresh: NginxServer, file: str, most: str, port: str
+    fresh: NginxServer, file: str, before: str, most: int, port: str
 ) -> None:
-    fresh.edit(f"streams/{file}", most, most.split()[0] + " 20")
+    fresh.edit(file, f"{before}{most}", f"{before}20")
     fresh.start()
     assert hold(fresh, getattr(fresh, port), 30) == 20

@@ -171,6 +171,14 @@ def test_an_unknown_host_is_misdirected_over_https_too(server: NginxServer) -> N
     assert https(server, tls, "unknown.example")[0].status == 421
 
 
+def test_plain_http_on_the_port_of_https_is_redirected_to_https(server: NginxServer) -> None:
+    answer = server.request("/stages/demo?a=1", f"localhost:{server.https}", port=server.https)
+    assert answer.status == 308
+    assert answer.headers["location"] == "https://localhost:8443/stages/demo?a=1"
+    answer = server.request("/", "unknown.example", port=server.https)
+    assert (answer.status, "SERVER_NAMES" in answer.text) == (421, True)
+
+
 def test_nothing_is_redirected_by_default(server: NginxServer) -> None:
     assert server.request("/").status == 200
     assert "strict-transport-security" not in https(server, context(server))[0].headers
@@ -287,9 +295,3 @@ def test_a_certificate_that_cannot_be_made_is_one_line(fresh: NginxServer) -> No
         assert ended.returncode == 1
         assert re.match("No certificate for .* could be made in ", ended.stdout)
         assert len(ended.stdout.splitlines()) == 1
-
-
-def test_plain_http_on_the_tls_port_is_rejected(server: NginxServer) -> None:
-    with server.connect(server.https) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert receive(connection).status == 400

@@ -99,6 +99,28 @@ def test_one_client_leaves_places_for_the_uploads_of_others(fresh: NginxServer) 
         connection.close()
 
 
+def test_a_websockets_request_has_no_body(fresh: NginxServer) -> None:
+    """nginx would take it in, however slowly it comes, before the backend may end the connection."""
+    fresh.start()
+    for length in (b"Content-Length: 1000000", b"Transfer-Encoding: chunked"):
+        head = b"POST /ws HTTP/1.1\r\nHost: localhost\r\n" + length + b"\r\n\r\n40\r\n" + b"x" * 60
+        assert fresh.exchange(head).status == 413
+
+
+def test_each_backend_has_a_total_of_websockets(fresh: NginxServer) -> None:
+    fresh.edit("scripts/render.sh", "BACKEND_CONNECTIONS=6500", "BACKEND_CONNECTIONS=2")
+    fresh.settings["THEATRES"] = "second"
+    fresh.start()
+    go = threading.Event()
+    fresh.backend.answer = lambda _: response("x") if go.wait(10) else b""
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(fresh.request, "/ws", source=f"127.0.4.{number + 1}") for number in range(4)]
+        assert wait_until(lambda: sum(answer.done() for answer in asked) == 2)
+        assert fresh.request("/ws", "second.localhost").status == 503  # there is none, but it has places
+        go.set()
+        assert Counter(answer.result().status for answer in asked) == Counter({200: 2, 429: 2})
+
+
 def test_a_rejection_is_in_the_access_log_only(fresh: NginxServer) -> None:
     """A flood would fill the error log."""
     fresh.settings["CLIENT_REQUESTS"] = "1"

@@ -1,4 +1,4 @@
-"""The report: one page about all labs, and results.md beside each lab's README.
+"""The report: one page about all labs, and the tables of each, which may be published as its results.md.
 
 Everything about a lab that appears here comes from its results and its lab.toml; this package knows no lab by
 name. A lab that is missing, half measured or rejected in part is shown as such.
@@ -18,17 +18,17 @@ HERE = Path(__file__).parent
 
 
 def write(results_folder: Path, labs_folder: Path) -> Path:
-    """Write report.html into the folder of the results, and results.md into the folder of each measured lab.
+    """Write report.html and, for each measured lab, NAME.md into the folder of the results.
 
     `results_folder` holds NAME.json as the runner writes it, `labs_folder` a folder for each lab.
     Returns the page. OSError if it cannot be written.
     """
     labs = read(results_folder, labs_folder)
     found = [chapters.chapter(lab) for lab in labs]
-    for chapter in found:
-        if chapter.lab.results and (folder := labs_folder / chapter.lab.name).is_dir():
-            (folder / "results.md").write_text(markdown.results(chapter), "utf-8")
     results_folder.mkdir(parents=True, exist_ok=True)
+    for chapter in found:
+        if chapter.lab.results:
+            (results_folder / f"{chapter.lab.name}.md").write_text(markdown.results(chapter), "utf-8")
     page = results_folder / "report.html"
     page.write_text(_page(labs, found), "utf-8")
     return page

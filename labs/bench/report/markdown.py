@@ -15,7 +15,7 @@ def results(chapter: Chapter) -> str:
         tables = {_table(chapter.everything): None}
     parts = [
         f"# Results: {_safe(lab.title)}",
-        f"Written by `make lab LAB={lab.name}`; [README.md](README.md) says how to read them.",
+        f"Written by `make lab LAB={lab.name} PUBLISH=1`; [README.md](README.md) says how to read them.",
         in_one_line(lab),
         *tables,
         *(_table(table) for table in (chapter.published, chapter.rejected) if table),

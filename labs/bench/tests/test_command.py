@@ -76,7 +76,6 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         (command, "LABS", tmp_path / "labs"),
         (command, "RESULTS", tmp_path / "results"),
         (command, "LabStack", Fake),
-        (command, "report", lambda console: console.print("The report")),
         (machine, "describe", lambda stack: {"cpu": "one"}),
         (machine, "versions", lambda stack, experiment: {}),
         (machine, "configuration", lambda stack, experiment: {}),
@@ -114,12 +113,57 @@ def test_a_run_prints_its_figures_and_writes_its_results(bench: Bench, tmp_path:
     assert results.finished
     assert results.mode == "quick"
     assert "fast │ 250 │ 250 │ 250 │ 2.50 │" in printed
-    assert printed.endswith("The report")
+    assert "The report: results/report.html" in printed
 
 
 def test_without_a_lab_the_report_is_written(bench: Bench) -> None:
-    assert bench() == (0, "The report")
+    assert bench() == (0, "The report: results/report.html")
     assert Fake.measured == []
+
+
+@pytest.mark.parametrize(
+    ("words", "calibrations", "code", "published", "said"),
+    [
+        (["mine"], [10] * 4, 0, "of another day", "as published. PUBLISH=1 replaces it."),
+        (["mine", "--publish"], [10] * 4, 0, "# Results: A lab", "Published: labs/mine/results.md"),
+        (["mine"], [10, 20, 20, 20], 0, "of another day", "as published. PUBLISH=1 replaces it."),
+        (
+            ["mine", "--publish"],
+            [10, 20, 20, 20],
+            2,
+            "of another day",
+            "as published. This machine was busy: 3 of 4",
+        ),
+    ],
+)
+def test_results_md_is_replaced_only_if_told_so_and_not_by_a_busy_run(
+    bench: Bench,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    calibrations: list[float],
+    code: int,
+    published: str,
+    said: str,
+) -> None:
+    page, times = tmp_path / "labs" / "mine" / "results.md", iter(calibrations)
+    page.write_text("of another day")
+    monkeypatch.setattr(runner, "calibrate", lambda: next(times))
+    found, printed = bench(*words)
+    assert (found, page.read_text().splitlines()[0]) == (code, published)
+    assert said in printed
+    # The tables of the run are in the other place, whatever happens.
+    assert (tmp_path / "results" / "mine.md").read_text().startswith("# Results: A lab")
+
+
+def test_what_was_measured_before_is_published_without_measuring(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "labs" / "other").mkdir()
+    (tmp_path / "labs" / "other" / "lab.toml").write_text(LAB)
+    bench("mine")
+    Fake.measured.clear()
+    assert bench("--publish")[0] == 0
+    assert Fake.measured == []
+    assert [page.parent.name for page in tmp_path.glob("labs/*/results.md")] == ["mine"]
 
 
 def test_a_rejected_cell_sets_the_exit_code(bench: Bench) -> None:

@@ -203,8 +203,8 @@ def test_a_series_has_one_colour_in_all_exhibits_of_a_lab(tmp_path: Path) -> Non
 def test_results_md_has_the_conditions_and_every_table_once(tmp_path: Path) -> None:
     found, labs = samples.write(tmp_path, results(25) | {"finished": None}, TOML, PUBLISHED)
     write(found, labs)
-    text = plain((labs / "sample" / "results.md").read_text())
-    assert text.startswith("# Results: A lab (SAMPLE)\n\nWritten by `make lab LAB=sample`")
+    text = plain((found / "sample.md").read_text())
+    assert text.startswith("# Results: A lab (SAMPLE)\n\nWritten by `make lab LAB=sample PUBLISH=1`")
     assert (
         "\nMeasured 21 November 2026, 10:20 UTC, full mode, 3 repetitions, on SAMPLE, not a real machine, "
         in text
@@ -223,4 +223,4 @@ def test_a_lab_that_declares_no_exhibit_still_shows_its_figures(tmp_path: Path) 
     cells = [samples.cell({"listeners": 100}, {"joins_per_second": 321.0})]
     found, labs = samples.write(tmp_path, samples.run(cells, primary="joins_per_second"))
     assert "321" in write(found, labs).read_text()
-    assert "| listeners 100 | 321 |" in (labs / "sample" / "results.md").read_text()
+    assert "| listeners 100 | 321 |" in (found / "sample.md").read_text()

@@ -239,7 +239,15 @@ def noisy(samples: Sequence[dict[str, float]], calibrations: list[float]) -> lis
 
 def test_notes_say_how_quiet_the_machine_was() -> None:
     assert noisy([{"rps": 100}, {"rps": 105}], [10.0, 10.5]) == []
-    assert "2 of 5 calibrations" in noisy([{"rps": 100}], [10, 10, 10, 12, 30])[0]
+    assert noisy([{"rps": 100}], [10, 10, 10, 12]) == [
+        "1 of 4 calibrations took over 10 % longer than the median, 10 ms: other programs used this machine."
+    ]
+    assert noisy([{"rps": 100}], [10, 10, 10, 12, 30]) == [
+        "This machine was busy: 2 of 5 calibrations took over 10 % longer than the median, 10 ms, "
+        "or 25 % longer than the fastest, 10 ms."
+    ]
+    # A constant load: the median is slow as well.
+    assert "busy: 4 of 6" in noisy([{"rps": 100}], [10, 12, 15, 15, 15, 15])[0]
     assert "over 25 % apart in 1 of 1 cells: number 0." in noisy([{"rps": 100}, {"rps": 60}], [10])[0]
     assert "generator used over 90 %" in noisy([{"rps": 100, "generator_cpu_percent": 97}], [10])[0]
 
