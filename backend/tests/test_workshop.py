@@ -191,7 +191,10 @@ def test_an_administrator_manages_players(backend: Backend, admin: Editor) -> No
         assert answer.status == 400
         assert message in answer.body
     assert admin.post(PLAYERS, action="remove", name="kim").status == 302
-    assert b"kim" not in admin.get(PLAYERS).body
+    page = admin.get(PLAYERS).body
+    assert b"kim" not in page
+    assert b"<b>admin</b>" in page  # who is no player, but has an account
+    assert b"this address: <b>http://localhost:8080/admin/</b>" in page
 
 
 def test_a_removed_players_key_is_invalid(backend: Backend, admin: Editor) -> None:
