@@ -32,7 +32,7 @@ doctor: ## list what this machine lacks, and what to type
 	@bin/doctor
 
 ##@ Change
-reload: ## load the changed nginx and Varnish files without dropping a request
+reload: ## load changed nginx and Varnish files and a renewed certificate without dropping a request; restart a changed Locust
 	@bin/stack reload
 
 purge: ## drop a path from the cache (URL=/media/fox.svg), or everything with a tag (TAG=medium-fox-svg; TAG=media)

@@ -128,12 +128,14 @@ native_health() {
 answers() { .venv/bin/python native/health.py "$1"; }
 
 wait_for_native_health() {
+    local log
     for _ in {1..150}; do
         if native_health "$1"; then return; fi
         sleep 0.2
     done
-    tail -n 20 "$NATIVE_RUN/log/$1.log" >&2
-    die "$1 did not become healthy: the lines above are the end of its log."
+    log=$(tail -n 20 "$NATIVE_RUN/log/$1.log")
+    say "$log" >&2
+    die "$1 did not become healthy."$'\n'"$1: $(reason_in "$log")"
 }
 
 native_down() {
@@ -178,8 +180,6 @@ native_started() { { supervisorctl status || true; } | awk '$2 == "RUNNING" { pr
 native_nginx_loaded() { PATH=$PWD/native/bin:$PATH sh nginx/loaded.sh; }
 native_reload() {
     prepare_native_folders && sh "$NATIVE_RUN/varnish/reload.sh" && PATH=$PWD/native/bin:$PATH sh nginx/reload.sh || return
-    # As in containers: Python reads its files once.
-    if [ -n "$(find loadtest -name '*.py' -newermt "$(ps -o lstart= -p "$(supervisorctl pid locust)")" -print -quit)" ]; then
-        supervisorctl restart locust
-    fi
+    # As in containers.
+    if locust_changed_since "$(ps -o lstart= -p "$(supervisorctl pid locust)")"; then supervisorctl restart locust; fi
 }

@@ -12,6 +12,7 @@ BASICS = shlex.split("""
     bash sh env id dirname readlink cat grep sed awk find mkdir timeout sleep rm df printf tail date uname
     cksum tr xargs
 """)
+LIBRARIES = ("bin/lib/common.sh", "bin/lib/containers.sh", "native/native.sh", "bin/lib/settings.sh")
 
 
 def bare_checkout(tmp_path: Path) -> Path:
@@ -61,13 +62,31 @@ def run(
     )
 
 
-def engine(bare: Path) -> Path:
-    """An engine with a container of this stack, in which nothing works; return the log of its commands."""
+def functions(copy: Path, commands: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run functions of bin/lib, with the test's `docker` and this machine's other programs."""
+    libraries = "".join(f". {name}; " for name in LIBRARIES)
+    return subprocess.run(
+        ["bash", "-c", libraries + commands],
+        cwd=copy,
+        env={"PATH": f"{copy.parent / 'bin'}:{os.environ['PATH']}", **settings},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def engine(bare: Path, *answers: str) -> Path:
+    """An engine with a container of this stack, in which nothing works; return the log of its commands.
+
+    It also has these answers, which are branches of a shell's `case` over its command.
+    """
     log = bare.parent / "docker.log"
     docker = bare.parent / "bin" / "docker"
     docker.write_text(
         f"#!/bin/sh\necho \"$*\" >>'{log}'\n"
-        f'case "$*" in *working_dir=*) case "$*" in *working_dir={bare}*) echo 1 ;; esac ;; ps*) echo 1 ;;\n'
+        'case "$*" in ' + "\n".join(f"{answer} ;;" for answer in answers) + "\n"
+        "info | 'compose version') ;;\n"
+        f'*working_dir=*) case "$*" in *working_dir={bare}*) echo 1 ;; esac ;; ps*) echo 1 ;;\n'
         "'compose ps'*) ;; *) exit 1 ;; esac\n"
     )
     docker.chmod(0o755)

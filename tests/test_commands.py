@@ -5,11 +5,13 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from bare import bare_checkout, engine, run
+from bare import bare_checkout, engine, functions, run
+from stack import draw_ports
 from support.ports import free_port_range, free_ports
 
 
@@ -107,10 +109,166 @@ def test_there_is_nothing_to_stop_on_a_stack_that_was_never_started(bare: Path) 
         assert "nothing to do" in done.stdout
 
 
-def test_a_stack_that_compose_has_started_is_known(bare: Path) -> None:
+def test_clean_after_down_removes_the_data_of_a_stack_that_compose_has_started(bare: Path) -> None:
+    log = engine(
+        bare,
+        "'compose down'*) rm -f container",
+        "*working_dir=*) cat container",
+        "'volume rm'*)",
+        "'volume ls'*) echo data",
+    )
+    (bare / "container").write_text("1")
+    assert run(bare, "stack", "down").returncode == 0
+    done = run(bare, "stack", "clean")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "volume rm data" in log.read_text()
+
+
+def test_clean_leaves_data_that_may_be_another_checkouts(bare: Path) -> None:
+    log = engine(bare, "*working_dir=*)", "'volume ls'*) echo data")
+    done = run(bare, "stack", "clean")
+    assert done.returncode == 1
+    assert "docker compose down --volumes" in done.stderr
+    assert "volume rm" not in log.read_text()
+
+
+def note(bare: Path, name: str, text: str) -> None:
+    """What an earlier `make up` has left about the stack."""
+    (bare / ".run" / "proscenium").mkdir(parents=True, exist_ok=True)
+    (bare / ".run" / "proscenium" / name).write_text(text)
+
+
+@pytest.mark.parametrize("before", ["", "containers", "native"])
+def test_a_stack_that_compose_has_started_is_known(bare: Path, before: str) -> None:
+    """Whatever was started here and stopped before."""
+    if before:
+        note(bare, "mode", before)
     log = engine(bare)
     assert run(bare, "stack", "status").returncode == 0
     assert "compose ps" in log.read_text()
+
+
+def test_the_running_stacks_theatres_are_those_that_have_containers(bare: Path) -> None:
+    note(bare, "theatres.yaml", '# THEATRES="second third": ...\n')
+    for services, theatres in (
+        ("nginx backend", ""),
+        ("nginx backend third", "third"),
+        ("nginx backend second third", "second third"),
+        ("", "second third"),  # stopped: those of the last start
+    ):
+        engine(bare, f"ps*--format*) printf '%s\\n' {services}")
+        assert functions(bare, "mode=containers; started_theatres").stdout == f"{theatres}\n"
+        assert functions(bare, "mode=native; started_theatres").stdout == "second third\n"
+
+
+def test_clean_keeps_the_images(bare: Path) -> None:
+    """A machine that was opened from a bundle could not build them again."""
+    log = engine(bare, "'compose down'*|'volume ls'*)")
+    assert run(bare, "stack", "clean").returncode == 0
+    commands = log.read_text()
+    assert "--volumes" in commands
+    assert not re.search(r"^(rmi|image)|--rmi|prune", commands, re.M)
+
+
+def test_locust_and_its_workers_start_again_when_a_file_that_they_read_has_changed(bare: Path) -> None:
+    log = engine(
+        bare,
+        "ps*service=locust-worker*) echo 2; echo 3",
+        "ps*service=locust*) echo 1",
+        "inspect*) echo 2033-01-01T00:00:00.5Z; echo 2009-01-01T00:00:00.123456789Z",  # a worker is older
+        "restart*)",
+    )
+    for path in (bare / "loadtest").rglob("*"):
+        os.utime(path, (1_200_000_000, 1_200_000_000))  # 2008
+    read = ("locustfile.py", "users/player.py", "locust.conf", "verdict/thresholds.toml")
+    for file in ("", *read, "README.md", "tests/test_shapes.py"):
+        changed = bare / "loadtest" / file
+        os.utime(changed, (1_300_000_000, 1_300_000_000))
+        assert functions(bare, "restart_changed_locust").returncode == 0
+        assert ("restart -t 5 1 2 3" in log.read_text()) == (file in read), file
+        log.unlink()
+        os.utime(changed, (1_200_000_000, 1_200_000_000))
+
+
+def test_the_reason_of_a_service_that_did_not_become_healthy_stands_last(bare: Path) -> None:
+    engine(
+        bare,
+        "'compose up'*) echo 'dependency failed to start'; exit 1",
+        "'compose ps'*) echo 'backend running unhealthy'; echo 'policyd exited '; echo 'varnish created ';"
+        " echo 'nginx running healthy'; echo 'own running '",
+        "'compose logs'*backend) echo first; echo 'UPSTAGE_SIGNUP=maybe: expected open or closed'; echo last",
+        "'compose logs'*) echo begins; echo ends",
+    )
+    done = functions(bare, "build_images() { :; }; containers_up")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "backend policyd did not become healthy.",
+        "backend: UPSTAGE_SIGNUP=maybe: expected open or closed",
+        "policyd: ends",
+    ]
+    assert "last\n" in done.stdout
+    engine(bare, "'compose up'*) echo 'port is already allocated'; exit 1")
+    done = functions(bare, "build_images() { :; }; containers_up")
+    assert done.stderr == "Compose could not start the services: port is already allocated\n"
+
+
+def test_the_reason_stands_last_in_native_mode(bare: Path) -> None:
+    logs = bare / "log"
+    logs.mkdir()
+    (logs / "nginx.log").write_text("nginx: [emerg] bind() to 127.0.0.1:80 failed\nbye\n")
+    native = "NATIVE_RUN=$PWD; sleep() { :; }; native_health() { false; }; wait_for_native_health nginx"
+    done = functions(bare, native)
+    assert done.stderr.splitlines()[-2:] == [
+        "nginx did not become healthy.",
+        "nginx: nginx: [emerg] bind() to 127.0.0.1:80 failed",
+    ]
+
+
+@pytest.mark.parametrize(("redirect", "address"), [("off", "http://{}:{}/"), ("on", "https://{}:{}/")])
+def test_up_prints_the_addresses_of_the_names(bare: Path, redirect: str, address: str) -> None:
+    engine(bare, "ps*) echo 1", "exec*admin-password) echo secret", "*)")
+    ports = draw_ports()
+    names = {"SERVER_NAMES": "stage.example *.example 192.0.2.7", "HTTPS_REDIRECT": redirect}
+    done = subprocess.run(
+        [bare / "bin" / "up"],
+        env={
+            "PATH": f"{bare.parent / 'bin'}:{os.environ['PATH']}",
+            **{name: str(port) for name, port in ports.items()},
+            **names,
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done
+    port = ports["HTTPS_PORT" if redirect == "on" else "HTTP_PORT"]
+    also = [line.split()[-1] for line in done.stdout.splitlines() if "also as" in line]
+    assert also == [address.format(name, port) for name in ("stage.example", "192.0.2.7")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "complaint"),
+    [
+        (["open", "abc"], {}, "N is 'abc'"),
+        (["open"], {}, "N is ''"),
+        (["open", "5"], {"CLASS_PORTS": "65000"}, "Copy 5 would need ports above 65535"),
+        (["open", "2"], {"CLASS_PORTS": "20001"}, "CLASS_PORTS is '20001'"),
+        (["open", "2"], {"CLASS_SUBNETS": "ours"}, "CLASS_SUBNETS: "),
+        (["open", "2"], {"CLASS_CPUS": "all"}, "CLASS_CPUS is 'all'"),
+        (["reset", "abc"], {}, "WHO is 'abc'"),
+    ],
+)
+def test_a_class_is_refused_before_the_engine_is_asked(
+    bare: Path, arguments: list[str], settings: dict[str, str], complaint: str
+) -> None:
+    log = engine(bare)
+    (bare.parent / "bin" / "python3").symlink_to(sys.executable)
+    (bare.parent / "bin" / "git").symlink_to(shutil.which("git") or "/usr/bin/git")
+    done = run(bare, "class", *arguments, user=None, **settings)
+    assert done.returncode == 1
+    [line] = (done.stdout + done.stderr).splitlines()
+    assert complaint in line
+    assert not log.exists()
 
 
 @pytest.mark.parametrize("command", ["load", "compare"])

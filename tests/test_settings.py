@@ -1,13 +1,18 @@
 """The settings: `make up` refuses a wrong value before it touches anything, in one line that names it."""
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from bare import bare_checkout, engine, run
+from bare import bare_checkout, engine, functions, run
 from stack import REPO
+
+# The engine's commands that change nothing.
+QUESTIONS = {"info", "compose version"}
+CHECK = "check_settings; check_container_settings"  # what `make up` does first
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +28,15 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 WRONG = [
     *((port, "abc") for port in ("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")),
     *((port, "99999") for port in ("WEB_PORT", "THEATRES_SWF_PORT", "FTP_PORT", "FTP_PASSIVE_PORTS")),
-    ("BIND_ADDR", "1.2.3.4"),
+    ("HTTP_PORT", "8080-8081"),
+    ("HTTP_PORT", "08080"),
+    ("FTP_PASSIVE_PORTS", "2131-2122"),
+    *(("BIND_ADDR", address) for address in ("1.2.3.4", "127.x", "localhost")),
     ("FTP_ADDRESS", "me"),
     ("SERVER_NAMES", "a;b"),
+    ("SERVER_NAMES", "a*b [oops"),
     ("TLS_FOLDER", "/nonexistent"),
+    ("TLS_FOLDER", "nginx/tls"),
     ("TLS_CERTIFICATE", "nonexistent.pem"),
     ("TLS_CERTIFICATE_KEY", "nonexistent.pem"),
     ("HTTPS_REDIRECT", "yes"),
@@ -36,7 +46,7 @@ WRONG = [
     ("UPSTAGE_SIGNUP", "maybe"),
     ("UPSTAGE_FESTIVAL", "maybe"),
     ("VARNISH_STORAGE", "disk"),
-    ("VARNISH_STORAGE", "malloc,1g"),
+    *(("VARNISH_STORAGE", f"{kind},1g") for kind in ("malloc", "file,/tmp/cache.bin", "file,/var/lib/x.bin")),
     ("VARNISH_MEMORY", "much"),
     ("HEALTH_INTERVAL", "3"),
     ("CLIENT_CONNECTIONS", "0"),
@@ -53,14 +63,135 @@ WRONG = [
 @pytest.mark.parametrize(("setting", "value"), WRONG)
 def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting: str, value: str) -> None:
     log = bare.parent / "docker.log"
+    log.unlink(missing_ok=True)
     found = {"TLS_FOLDER": str(bare), "TLS_CERTIFICATE": "LICENSE"} if setting.startswith("TLS_") else {}
     done = run(bare, "up", user=None, **found | {setting: value})
     assert done.returncode == 1
     [line] = (done.stdout + done.stderr).splitlines()
     assert setting in line
     assert value in line or value == " spaces "
-    assert not log.exists()
+    assert not log.exists() or set(log.read_text().splitlines()) <= QUESTIONS
     assert not (bare / ".run").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"HTTPS_PORT": "8080"}, "HTTP_PORT and HTTPS_PORT both have port 8080: each needs one of its own"),
+        ({"EXTRAS": "webcam", "FTP_PASSIVE_PORTS": "3000-3009"}, "POLICY_FILE_PORT and FTP_PASSIVE_PORTS"),
+        ({"THEATRES": "second third", "SWF_PORT": "7232"}, "SWF_PORT and THEATRES_SWF_PORT"),
+        ({"VARNISH_MEMORY": "511m"}, "VARNISH_STORAGE=malloc,128m needs more"),
+        ({"VARNISH_STORAGE": "file,/tmp/x,257m"}, "set VARNISH_MEMORY=513m, or a smaller storage"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(
+    bare: Path, settings: dict[str, str], complaint: str
+) -> None:
+    done = functions(bare, CHECK, **settings)
+    assert (done.returncode, done.stdout) == (1, "")
+    [line] = done.stderr.splitlines()
+    assert complaint in line
+
+
+def test_varnish_may_write_where_the_user_mounts_a_disk(bare: Path) -> None:
+    (bare / "compose.override.yaml").write_text("services: {varnish: {volumes: ['cache:/cache']}}\n")
+    try:
+        assert functions(bare, CHECK, VARNISH_STORAGE="file,/cache/varnish.bin,100g").returncode == 0
+        assert functions(bare, CHECK, VARNISH_STORAGE="file,/disk/varnish.bin,1g").returncode == 1
+        assert functions(bare, CHECK, VARNISH_STORAGE="file,/tmp/varnish.bin,1g").returncode == 1
+    finally:
+        (bare / "compose.override.yaml").unlink()
+
+
+def test_the_storage_that_the_example_names_fits(bare: Path) -> None:
+    [named] = re.findall(r"(file,/\S+,\w+)\.", (bare / ".env.example").read_text())
+    assert functions(bare, CHECK, VARNISH_STORAGE=named).returncode == 0
+
+
+@pytest.fixture
+def certbot(tmp_path: Path) -> Path:
+    """A folder such as certbot's, but open to others: the names in live/ are links to files in archive/."""
+    folder = tmp_path / "letsencrypt"
+    for name in ("live", "archive"):
+        (folder / name / "example.org").mkdir(parents=True)
+    for name in ("fullchain", "privkey"):
+        (folder / f"archive/example.org/{name}1.pem").touch()
+        (folder / f"live/example.org/{name}.pem").symlink_to(f"../../archive/example.org/{name}1.pem")
+    subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
+    return folder
+
+
+def certificate(bare: Path, folder: Path, inner: str = "") -> str:
+    """The complaint about certbot's pair; empty if containers may read it."""
+    settings = {"TLS_CERTIFICATE": f"{inner}fullchain.pem", "TLS_CERTIFICATE_KEY": f"{inner}privkey.pem"}
+    done = functions(bare, "check_container_settings", TLS_FOLDER=str(folder), **settings)
+    assert done.stdout == ""
+    return done.stderr
+
+
+def test_a_link_out_of_the_mounted_folder_is_refused_with_the_folder_above_both(
+    bare: Path, certbot: Path
+) -> None:
+    complaint = certificate(bare, certbot / "live" / "example.org")
+    assert f"to '{certbot}/archive/example.org/fullchain1.pem'" in complaint
+    assert complaint.endswith(
+        f" Set TLS_FOLDER={certbot}, TLS_CERTIFICATE=live/example.org/fullchain.pem"
+        " and TLS_CERTIFICATE_KEY=live/example.org/privkey.pem\n"
+    )
+    assert certificate(bare, certbot, "live/example.org/") == ""
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_link_to_an_absolute_path_is_refused_with_the_remedy(bare: Path, certbot: Path, kind: str) -> None:
+    """The folder has another path in the container."""
+    if kind == "file":
+        link = certbot / "live/example.org/privkey.pem"
+        link.unlink()
+        link.symlink_to(certbot / "archive/example.org/privkey1.pem")
+    else:
+        (certbot / "live").rename(certbot / "old")
+        (certbot / "live").symlink_to(certbot / "old")
+    complaint = certificate(bare, certbot, "live/example.org/")
+    assert "is elsewhere in nginx's container. Type: ln -srfn '" in complaint
+    subprocess.run(["sh", "-c", complaint.split("Type: ")[1]], check=True)
+    assert certificate(bare, certbot, "live/example.org/") == ""
+
+
+@pytest.mark.parametrize(
+    ("closed", "remedy"),
+    [
+        ("", "enter '{}'. Type: chmod a+x '{}'"),
+        ("live", "enter '{}'. Type: chmod a+x '{}'"),
+        ("archive/example.org", "enter '{}'. Type: chmod a+x '{}'"),
+        ("archive/example.org/privkey1.pem", "read '{}'. Type: chmod a+r '{}'"),
+    ],
+)
+def test_what_nginx_may_not_open_is_refused_with_the_remedy(
+    bare: Path, certbot: Path, closed: str, remedy: str
+) -> None:
+    path = certbot / closed
+    path.chmod(0o700)
+    complaint = certificate(bare, certbot, "live/example.org/")
+    assert complaint.endswith(f" may not {remedy.format(path, path)}\n")
+    subprocess.run(["sh", "-c", complaint.split("Type: ")[1]], check=True)
+    assert certificate(bare, certbot, "live/example.org/") == ""
+
+
+def test_without_python_the_image_of_the_last_start_checks_the_backends_settings(tmp_path: Path) -> None:
+    """Only with its own status for a wrong setting: others are the engine's."""
+    bare = bare_checkout(tmp_path)
+    answer = 'run*) echo "upstage: UPSTAGE_SIGNUP=$UPSTAGE_SIGNUP: expected open or closed"; exit {}'
+    log = engine(bare, "'image inspect proscenium-backend')", answer.format(1))
+    done = run(bare, "up", UPSTAGE_SIGNUP="maybe")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "upstage: UPSTAGE_SIGNUP=maybe: expected open or closed\n"
+    asked, answered = log.read_text().splitlines()
+    assert asked == "image inspect proscenium-backend"
+    assert re.fullmatch(
+        r"run --rm --network none (--env=\w+ ){5}proscenium-backend upstage settings", answered
+    )
+    engine(bare, "'image inspect proscenium-backend')", answer.format(125))
+    assert "UPSTAGE" not in run(bare, "up", UPSTAGE_SIGNUP="maybe", MODE="cloud").stderr
 
 
 def test_every_setting_has_a_wrong_value_or_takes_any() -> None:
@@ -84,3 +215,18 @@ def test_a_misspelt_setting_is_named_and_an_env_file_from_windows_is_read(bare: 
     env.unlink()
     assert done.stdout.splitlines()[0].startswith("Nothing reads these settings in .env: HTP_PORT.")
     assert done.stderr == "CLIENT_REQUESTS must be a whole number from 1 to 999999, not 'abc'\n"
+
+
+def test_every_setting_that_something_reads_is_known(bare: Path) -> None:
+    """Those of the example, of the labs, of a file of the user's, and of the programs that are called."""
+    names = re.findall(r"^#?([A-Z_]+=.*)$", (bare / ".env.example").read_text(), re.M)
+    assert "COMPOSE_PROJECT_NAME=proscenium" in names
+    names += ["OPENDATA_RECORDS=1", "MY_OWN=1", "MODE=containers", "DOCKER_BUILDKIT=0", "COMPOSE_PROFILES="]
+    names = [name for name in names if not name.startswith("COMPOSE_FILE=")]
+    env, own = bare / ".env", bare / "compose.override.yaml"
+    own.write_text("services: {nginx: {environment: {MY_OWN: $MY_OWN}}}\n")
+    env.write_text("\n".join(names))
+    done = functions(bare, CHECK)
+    env.unlink()
+    own.unlink()
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

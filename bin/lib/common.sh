@@ -46,14 +46,16 @@ while read -r name default; do export "$name=${!name:-$default}"; done < <(ports
 
 # The state of this copy of the stack between commands.
 state=.run/$COMPOSE_PROJECT_NAME
-# The mode of the stack: containers, native or nothing. `docker compose up` in this folder leaves no note here.
+# The mode of the stack: containers, native or nothing. `docker compose up` in this folder writes no note here: there is
+# none, or that of a native stack which was stopped before.
 started_mode() {
-    if [ -e "$state/mode" ]; then
-        cat "$state/mode"
-    elif [ -n "$(docker ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
+    local note=
+    if [ -e "$state/mode" ]; then note=$(<"$state/mode"); fi
+    if [ "$note" != containers ] && [ -n "$(docker ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
         --filter "label=com.docker.compose.project.working_dir=$PWD" 2>/dev/null || true)" ]; then
-        echo containers
+        if [ -z "$note" ] || ! native_running; then note=containers; fi
     fi
+    [ -z "$note" ] || echo "$note"
 }
 remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 
@@ -94,6 +96,16 @@ choose_files() {
 choose_files
 # chosen FILE: succeeds if FILE is one of the Compose files in use.
 chosen() { [[ :$COMPOSE_FILE: == *:"$1":* ]]; }
+
+# reason_in OUTPUT: the line of a service's output that says why it failed: the last one with such a word, else the last one.
+reason_in() {
+    grep -E 'must be|expected|there is no|cannot|denied|[Ee]rror|emerg' <<<"$1" | tail -n 1 | grep . || tail -n 1 <<<"$1"
+}
+
+# locust_changed_since TIME: a file that Locust reads only when it starts has changed.
+locust_changed_since() {
+    [ -n "$(find loadtest -name tests -prune -o \( -name '*.py' -o -name '*.conf' -o -name '*.toml' \) -newermt "$1" -print -quit)" ]
+}
 
 # Locust's options for `make load` and `make compare`, in either mode.
 # shellcheck disable=SC2034  # used by bin/stack

@@ -8,6 +8,11 @@ container_ids() {
     docker ps -q ${2:-} --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
         --filter label=com.docker.compose.oneoff=False ${1:+--filter "label=com.docker.compose.service=$1"}
 }
+# The services that have a container, one a line.
+containers_services() {
+    docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
+        --format '{{.Label "com.docker.compose.service"}}' 2>/dev/null || true
+}
 # container_exec SERVICE COMMAND...: in half the time of `docker compose exec`, which reads all its files first.
 container_exec() {
     local id
@@ -34,24 +39,29 @@ containers_up() {
     if [ -n "$running" ]; then quietly "reload-$COMPOSE_PROJECT_NAME" containers_reload; fi
 }
 
-# Of the services that have failed, not of those that wait for them: their last lines, with the reason at the end.
+# Of the services that have failed, not of those that wait for them or have no health check: their last lines, and at the
+# end the reasons.
 say_why_unhealthy() {
-    local service failed
+    local service failed log reasons=
     mapfile -t failed < <(docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}' |
-        awk '$2 != "created" && $3 != "healthy" { print $1 }')
+        awk '$2 != "created" && $3 != "healthy" && !($2 == "running" && NF == 2) { print $1 }')
     for service in "${failed[@]}"; do
         step "$service"
-        docker compose logs --no-log-prefix --tail 20 "$service"
+        log=$(docker compose logs --no-log-prefix --tail 20 "$service" 2>&1) || true
+        say "$log"
+        reasons+=$'\n'"$service: $(reason_in "$log")"
     done
-    die "${failed[*]:-A service} did not become healthy: the lines above say why."
+    [ -n "$reasons" ] || die "Compose could not start the services: $(tail -n 1 ".run/logs/up-$COMPOSE_PROJECT_NAME.log")"
+    die "${failed[*]} did not become healthy.$reasons"
 }
 
 containers_down() { quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans; }
 # Extras and theatres that are no longer chosen may have left volumes, which no file in use names.
 containers_clean() {
     quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans --volumes
-    docker volume ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" | xargs -r docker volume rm >/dev/null
+    containers_volumes | xargs -r docker volume rm >/dev/null
 }
+containers_volumes() { docker volume ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" 2>/dev/null || true; }
 containers_status() { docker compose ps --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'; }
 containers_certificate_end() { container_exec nginx sh -c "$certificate_end" sh 127.0.0.1:8443; }
 containers_logs() { docker compose logs --follow --tail 50; }
@@ -107,11 +117,11 @@ containers_reload() {
         container_exec nginx sh /etc/nginx/proscenium/reload.sh &&
         restart_changed_locust
 }
-# Python reads its files once: if one has changed, Locust starts again.
+# Locust reads its files once: if one has changed, it starts again, with its workers, which need the same classes.
 restart_changed_locust() {
-    local id started
-    id=$(container_ids locust)
-    [ -n "$id" ] || return 0
-    started=$(docker inspect -f '{{.State.StartedAt}}' "$id")
-    if [ -n "$(find loadtest -name '*.py' -newermt "$started" -print -quit)" ]; then docker restart -t 5 "$id"; fi
+    local ids started
+    mapfile -t ids < <(container_ids locust && container_ids locust-worker)
+    [ ${#ids[@]} -gt 0 ] || return 0
+    started=$(docker inspect -f '{{.State.StartedAt}}' "${ids[@]}" | sort | head -n 1)
+    if locust_changed_since "$started"; then docker restart -t 5 "${ids[@]}"; fi
 }

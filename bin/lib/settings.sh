@@ -9,16 +9,17 @@ check_settings() {
         SERVER_NAMES HTTPS_PORT HTTPS_REDIRECT CLIENT_CONNECTIONS CLIENT_REQUESTS LOGIN_REQUESTS CLIENT_STAGE_CONNECTIONS
     if [ -n "${TLS_CERTIFICATE:-}${TLS_CERTIFICATE_KEY:-}" ]; then check_certificate; fi
     ask VARNISH_STORAGE -- sh -c '. "$0"' varnish/settings.sh
-    check_storage
-    if has python3 && python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then # else it says so when it starts
-        ask UPSTAGE_ADMIN_PASSWORD UPSTAGE_SIGNUP UPSTAGE_FESTIVAL UPSTAGE_MAX_UNREAD UPSTAGE_CONNECTIONS_PER_ADDRESS -- \
-            env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=backend/src \
-            python3 -c 'import sys; from upstage.cli import main; sys.exit(main(["settings"]))'
-    fi
+    ask_backend UPSTAGE_ADMIN_PASSWORD UPSTAGE_SIGNUP UPSTAGE_FESTIVAL UPSTAGE_MAX_UNREAD UPSTAGE_CONNECTIONS_PER_ADDRESS
     must HEALTH_INTERVAL '([0-9]+(\.[0-9]+)?(ms|s|m|h))+' 'a time, such as 1s'
     must FTP_ADDRESS '([0-9]{1,3}\.){3}[0-9]{1,3}' 'an IPv4 address'
     must LOADTEST_PROCESSES '-1|[1-9][0-9]{0,2}' 'a number, or -1 for one for each core'
     must LOADTEST_WORKERS '[1-9][0-9]{0,2}' 'a number'
+}
+
+# What only containers restrict: which files they see, and their memory.
+check_container_settings() {
+    if [ -n "${TLS_CERTIFICATE:-}" ]; then check_mounted_certificate; fi
+    check_storage
 }
 
 # must NAME PATTERN MEANING: the setting is empty, or matches the extended regular expression.
@@ -35,58 +36,144 @@ ask() {
     said=$(env -i PATH="$PATH" "${settings[@]}" "${@:2}" 2>&1) || die "$(tail -n 1 <<<"$said")"
 }
 ask_nginx() { ask "${@:2}" -- sh -c "$1"; }
+# Without a Python of its own this machine may have the image of an earlier start. Status 1 is a refusal; others are the
+# engine's, or those of an image that has no such command.
+ask_backend() {
+    local image=${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend} said code=0
+    if has python3 && python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+        ask "$@" -- env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=backend/src \
+            python3 -c 'import sys; from upstage.cli import main; sys.exit(main(["settings"]))'
+    elif here "$image"; then
+        said=$(docker run --rm --network none "${@/#/--env=}" "$image" upstage settings 2>&1) || code=$?
+        [ $code != 1 ] || die "$(tail -n 1 <<<"$said")"
+    fi
+}
 
 # A misspelt name would be ignored in silence.
 name_unknown_settings() {
-    local known name unknown=''
+    local files known name unknown=''
     [ -f .env ] || return 0
-    known=" $({ sed -n 's/^\([A-Z_]*\)=.*/\1/p' .env.example && grep -oh '${[A-Z_]*' compose.yaml extras/*/compose.yaml; } | tr -d '${' | tr '\n' ' ')"
+    IFS=: read -ra files <<<"$COMPOSE_FILE" # the user's, too
+    known=" $({
+        sed -n 's/^#\{0,1\}\([A-Z_]*\)=.*/\1/p' .env.example
+        grep -ohsE '\$\{?[A-Za-z_][A-Za-z0-9_]*' compose.yaml extras/*/compose.yaml labs/*.yaml labs/*/compose.yaml "${files[@]}"
+    } | tr -d '${' | tr '\n' ' ')"
     while read -r name; do
-        [[ $known == *" $name "* ]] || unknown+=", $name"
+        case $name in
+        MODE | COMPOSE_* | DOCKER_* | PIP_* | *_PROXY | *_proxy) ;; # all but the first are for programs that we call
+        *) [[ $known == *" $name "* ]] || unknown+=", $name" ;;
+        esac
     done < <(sed -n 's/^[[:space:]]*\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p' .env)
     [ -z "$unknown" ] || say "Nothing reads these settings in .env: ${unknown#, }. (.env.example has the list.)"
 }
 
 check_addresses() {
-    local name port
-    while read -r name _; do
-        must "$name" '[0-9]{1,5}(-[0-9]{1,5})?' 'a port'
-        for port in "${!name%-*}" "${!name#*-}"; do
-            ((10#$port >= 1 && 10#$port <= 65535)) || die "$name must be a port from 1 to 65535, not '$port'"
-        done
+    local name default port='[1-9][0-9]{0,4}' pattern meaning both
+    while read -r name default; do
+        pattern=$port meaning='a port from 1 to 65535'
+        if [[ $default == *-* ]]; then
+            pattern="$port(-$port)?" meaning="ports from 1 to 65535, the lowest one first, such as $default"
+        fi
+        must "$name" "$pattern" "$meaning"
+        ((${!name%-*} <= ${!name#*-} && ${!name#*-} <= 65535)) || die "$name must be $meaning, not '${!name}'"
     done < <(ports_in compose.yaml extras/*/compose.yaml && echo THEATRES_SWF_PORT)
+    both=$(published_ports | awk '$2 in of && !found { found = 1; print of[$2] " and " $1 " both have port " $2 } { of[$2] = $1 }')
+    [ -z "$both" ] || die "$both: each needs one of its own"
+
+    must BIND_ADDR '([0-9]{1,3}\.){3}[0-9]{1,3}|\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?' 'an IP address of this machine, or 0.0.0.0'
     case $BIND_ADDR in
-    0.0.0.0 | 127.* | *:* | localhost) ;;
+    0.0.0.0 | 127.* | *:*) ;;
     *) # the kernel's table of local addresses; an engine elsewhere has others
         [ -n "${DOCKER_HOST:-}" ] || [ ! -r /proc/net/fib_trie ] ||
             awk -v wanted="$BIND_ADDR" '/host LOCAL/ && last == wanted { found = 1 } { last = $2 } END { exit !found }' /proc/net/fib_trie ||
-            die "BIND_ADDR must be an address of this machine, or 0.0.0.0, not '$BIND_ADDR'"
+            die "BIND_ADDR must be an IP address of this machine, or 0.0.0.0, not '$BIND_ADDR'"
         ;;
     esac
 }
 
 check_certificate() {
     local name file
-    [ -d "${TLS_FOLDER:-}" ] || die "TLS_FOLDER must be the folder of TLS_CERTIFICATE and TLS_CERTIFICATE_KEY, not '${TLS_FOLDER:-}'"
+    # Compose takes a path that begins otherwise for the name of a volume.
+    if [[ ${TLS_FOLDER:-} != [./]* ]] || [ ! -d "$TLS_FOLDER" ]; then
+        die "TLS_FOLDER must be the folder of TLS_CERTIFICATE and TLS_CERTIFICATE_KEY, from / or ./ on, not '${TLS_FOLDER:-}'"
+    fi
     for name in TLS_CERTIFICATE TLS_CERTIFICATE_KEY; do
         file=$TLS_FOLDER/${!name:-}
-        [ -f "$file" ] || die "$name must be a file below TLS_FOLDER; there is no '$file'"
-        [ "${MODE:-}" = native ] || [ -n "$(find -L "$file" -perm -004)" ] ||
-            die "$name: nginx, which does not run as root, may not read '$file'. Type: chmod a+r '$file'"
+        [ -f "$file" ] || die "$name must be a file below TLS_FOLDER; there is no '$file' that you may see"
     done
     if has openssl; then
         ask_nginx "cd nginx && . scripts/settings.sh && cd .. && . nginx/scripts/certificate.sh" TLS_FOLDER TLS_CERTIFICATE TLS_CERTIFICATE_KEY
     fi
 }
 
-# A small object takes twice its size in all, and Varnish 256 MB besides (compose.yaml has the sum).
+# nginx's container has TLS_FOLDER under another path, and nothing else. Follows each path as it is followed there; nginx,
+# which does not run as root, must be able to enter every folder and to read the file.
+check_mounted_certificate() {
+    local folder name at rest part link
+    folder=$(readlink -f "$TLS_FOLDER")
+    for name in TLS_CERTIFICATE TLS_CERTIFICATE_KEY; do
+        at=$folder rest=${!name}
+        while [ -n "$rest" ]; do
+            others_may 1 "$at" || die "$name: nginx, which does not run as root, may not enter '$at'. Type: chmod a+x '$at'"
+            part=${rest%%/*} rest=${rest#"$part"} rest=${rest#/}
+            case $part in
+            '' | .) ;;
+            ..)
+                [ "$at" != "$folder" ] || die_of_link "$name" "$folder"
+                at=${at%/*}
+                ;;
+            *)
+                if [ -L "$at/$part" ]; then
+                    link=$(readlink "$at/$part")
+                    [[ $link != /* ]] ||
+                        die "$name: '$at/$part' leads to '$link', which is elsewhere in nginx's container. Type: ln -srfn '$link' '$at/$part'"
+                    rest=$link/$rest
+                else
+                    at+=/$part
+                fi
+                ;;
+            esac
+        done
+        others_may 4 "$at" || die "$name: nginx, which does not run as root, may not read '$at'. Type: chmod a+r '$at'"
+    done
+}
+others_may() { [ -n "$(find "$2" -prune -perm "-00$1")" ]; }
+
+# die_of_link NAME FOLDER: about a link that leads out of the folder, such as certbot's from live/ to archive/.
+die_of_link() {
+    local file=$TLS_FOLDER/${!1} real above=${2%/*} below
+    real=$(readlink -f "$file")
+    while [[ $real != "$above"/* ]]; do above=${above%/*}; done
+    below=${2#"$above"/}
+    if [ -z "$above" ]; then die "$1: '$file' leads out of TLS_FOLDER, to '$real': copy the file itself into the folder"; fi
+    die "$1: '$file' leads out of TLS_FOLDER, to '$real'. Set TLS_FOLDER=$above," \
+        "TLS_CERTIFICATE=$below/$TLS_CERTIFICATE and TLS_CERTIFICATE_KEY=$below/$TLS_CERTIFICATE_KEY"
+}
+
+# compose.yaml has the sum: a small object in memory takes twice its size in all, and Varnish 256 MB besides. A file in /tmp
+# is memory, too.
 check_storage() {
-    local size limit=${VARNISH_MEMORY:-512m}
+    local storage=${VARNISH_STORAGE:-malloc,128m} limit=${VARNISH_MEMORY:-512m} size folder
     must VARNISH_MEMORY '[0-9]+[kKmMgG]?' 'a size, such as 512m'
-    [[ ${VARNISH_STORAGE:-} =~ ^malloc,([0-9]+[kKmMgG]?)$ ]] || return 0
-    size=$(($(bytes "${BASH_REMATCH[1]}") / 1048576 * 2 + 256))
+    size=$(($(bytes "${storage##*,}") / 1048576))
+    if [[ $storage = malloc,* ]]; then size=$((2 * size)); else
+        folder=${storage#file,} folder=${folder%/*}
+        if [ "$folder" ] && user_mounts "$folder"; then return; fi
+        [[ $folder/ == /tmp/* ]] ||
+            die "VARNISH_STORAGE=$storage: Varnish may write below /tmp only, or where compose.override.yaml mounts a volume"
+    fi
+    size=$((size + 256))
     [ $((size * 1048576)) -le "$(bytes "$limit")" ] ||
-        die "VARNISH_STORAGE=$VARNISH_STORAGE needs more than Varnish's container may have: set VARNISH_MEMORY=${size}m, or a smaller storage"
+        die "VARNISH_STORAGE=$storage needs more than Varnish's container may have: set VARNISH_MEMORY=${size}m, or a smaller storage"
+}
+# user_mounts FOLDER: one of the Compose files in use besides ours mounts something there.
+user_mounts() {
+    local files file
+    IFS=: read -ra files <<<"$COMPOSE_FILE"
+    for file in "${files[@]}"; do
+        if [ "$file" != compose.yaml ] && grep -qsE ":[[:space:]]*$1([],:\"'[:space:]]|\$)" "$file"; then return; fi
+    done
+    return 1
 }
 bytes() {
     local size=${1%[kKmMgG]}

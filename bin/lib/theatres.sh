@@ -11,8 +11,19 @@ check_theatres
 
 theatres_file=$state/theatres.yaml
 
-# The list that the stack was started with.
-started_theatres() { sed -n '1s/^# THEATRES="\(.*\)".*/\1/p' "$theatres_file" 2>/dev/null || true; }
+# The list that the stack was started with, in `mode`: the file's, of which a plain `docker compose up` starts none.
+started_theatres() {
+    local list services theatre running=()
+    list=$(sed -n '1s/^# THEATRES="\(.*\)".*/\1/p' "$theatres_file" 2>/dev/null) || true
+    if [ -n "$list" ] && [ "$mode" = containers ]; then
+        services=$(containers_services)
+        for theatre in $list; do
+            if grep -qx "$theatre" <<<"$services"; then running+=("$theatre"); fi
+        done
+        if [ -n "$services" ]; then list=${running[*]}; fi
+    fi
+    echo "$list"
+}
 
 write_theatres_file() {
     mkdir -p "$state"

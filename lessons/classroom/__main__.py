@@ -1,4 +1,7 @@
-"""The commands for a class: `open N`, `status`, `reset WHO`, `down`. Run by bin/class."""
+"""The commands for a class: `open N`, `status`, `reset WHO`, `down`. Run by bin/class.
+
+`check COMMAND ...` runs none: it only says what is wrong with the number and the settings.
+"""
 
 import os
 import shutil
@@ -26,15 +29,20 @@ SIDE_BY_SIDE = os.cpu_count() or 1
 
 def main(arguments: list[str]) -> int:
     """Run one command; return the exit code."""
-    command, value = arguments[0], arguments[1] if len(arguments) > 1 else ""
+    check = arguments[0] == "check"
+    command, value, *_ = *arguments[check:], ""
     for name in INTERRUPTS:
         signal.signal(name, interrupt)
     try:
         register = Register.load(FOLDER, os.environ)
         if command == "open":
             number = parse_number("N", value)
-            project = os.environ["COMPOSE_PROJECT_NAME"]
-            return open_class(register or Register.new(FOLDER, project, os.environ), number)
+            register = register or Register.new(FOLDER, os.environ["COMPOSE_PROJECT_NAME"], os.environ)
+            register.plan.copy(number)  # there are ports and addresses for the last one
+            return 0 if check else open_class(register, number)
+        number = parse_number("WHO", value) if command == "reset" else 0
+        if check:
+            return 0
         if register is None:
             print("No class is open. Type: make class N=20")
             return 0
@@ -42,7 +50,7 @@ def main(arguments: list[str]) -> int:
             found = states(register)
             print(as_json(found) if os.environ.get("JSON") else as_table(found))
             return 0
-        return reset(register, value) if command == "reset" else close(register)
+        return reset(register, number) if command == "reset" else close(register)
     except (PlanError, EngineError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -199,9 +207,8 @@ def give_up(register: Register, new: list[Copy], commands: Commands) -> None:
         shutil.rmtree(register.folder, ignore_errors=True)
 
 
-def reset(register: Register, value: str) -> int:
+def reset(register: Register, number: int) -> int:
     """Make a copy as new: files, data and lessons. Its passwords stay; its files are put aside."""
-    number = parse_number("WHO", value)
     if number not in register.entries:
         raise PlanError(f"There is no copy {number}; make class-status lists them.")
     copy = register.plan.copy(number)

@@ -19,7 +19,7 @@ LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that looks like another on 
 LOCUST_USER = "locust"
 # Settings that the copies take over from the teacher's.
 PASSED_ON = (
-    *("BIND_ADDR", "SERVER_NAMES", "VARNISH_STORAGE"),
+    *("BIND_ADDR", "SERVER_NAMES", "VARNISH_STORAGE", "VARNISH_MEMORY"),
     *("NGINX_IMAGE", "VARNISH_IMAGE", "PYTHON_IMAGE", "LOCUST_IMAGE"),
 )
 SETTINGS = ("CLASS_PORTS", "CLASS_SUBNETS", "CLASS_CPUS")

@@ -91,7 +91,9 @@ to_65535='[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][
 check 'CLIENT_CONNECTIONS CLIENT_STAGE_CONNECTIONS HTTPS_PORT' "$to_65535" 'a whole number from 1 to 65535'
 check HTTPS_REDIRECT 'on|off' 'on or off'
 check THEATRES '.*' 'names separated by spaces'
-check SERVER_NAMES '[]0-9A-Za-z.:_ [*-]+' 'names and addresses separated by spaces'
+host='[0-9A-Za-z_-]+([.][0-9A-Za-z_-]+)*'
+host="([*]?[.])?$host|${host}[.][*]|[[][0-9A-Fa-f:]*:[0-9A-Fa-f:.]*[]]" # http://nginx.org/en/docs/http/server_names.html
+check SERVER_NAMES " *(($host)( +|\$))*" 'names, *.NAME, NAME.*, and addresses such as 192.0.2.7 and [2001:db8::7], separated by spaces'
 
 # pair NAME VALUE NAME VALUE: both are set, or neither.
 pair() { [ "${2:+set}" = "${4:+set}" ] || die "$1 and $3 belong together: set both"; }

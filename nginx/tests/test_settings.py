@@ -24,6 +24,8 @@ from support.program import PATH
         ("HTTPS_REDIRECT", "yes"),
         ("SERVER_NAMES", "a.example; return 200"),
         ("SERVER_NAMES", "a.example\nb.example"),
+        *(("SERVER_NAMES", f"stage.example {name}") for name in ("*", "a*b", "*a.example", "*.a.*", "a..b")),
+        *(("SERVER_NAMES", f"{name} stage.example") for name in ("[oops", "[oops]", "::1", "a.example:80")),
         ("LISTEN_HTTP", "all"),
         ("LISTEN_STAGE", "localhost:7230"),
         ("LISTEN_DIRECT", "8081,8181"),
