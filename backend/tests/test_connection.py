@@ -1,13 +1,20 @@
 """TCP connections on a transport without a network: cuts, limits, and clients that do not read."""
 
+from itertools import count
+
 import pytest
+from twisted.internet.address import IPv4Address
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
+from twisted.logger import capturedLogs
 from twisted.python.failure import Failure
 
-from upstage.net.connection import PATIENCE, REST, SWEEP, Connection, Connections
+from fake_reactor import Reactor
+from upstage.net.connection import MAX_LINES, PATIENCE, REST, SWEEP, Connection, Connections
 from upstage.net.sockets import StageSocket, StageSocketFactory
+from upstage.net.turns import SLICE, Turns
+from upstage.stage.limits import Addresses
 from upstage.stage.stages import Stages
 from upstage.stage.wire import Splitter
 
@@ -30,18 +37,18 @@ def clock_of(connections: Connections) -> Clock:
 
 
 def turn(connections: Connections) -> None:
-    """Run the reactor until both queues are empty."""
-    while len(connections.shared.turns) or len(connections.shared.sending):
+    """Run the reactor until the queues are empty."""
+    while len(connections.shared.turns) or len(connections.shared.sending) or len(connections._checks):
         clock_of(connections).advance(REST if len(connections.shared.sending) else 0)
 
 
 class Client:
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, address: str = "192.168.1.1") -> None:
         protocol = StageSocketFactory(connections).buildProtocol(None)
         assert isinstance(protocol, StageSocket)
         self.protocol = protocol
         self.connections = connections
-        self.transport = StringTransport()
+        self.transport = StringTransport(peerAddress=IPv4Address("TCP", address, 1))
         protocol.makeConnection(self.transport)
 
     def send(self, data: bytes) -> list[bytes]:
@@ -49,6 +56,12 @@ class Client:
         self.protocol.dataReceived(data)
         turn(self.connections)
         return self.received()
+
+    def send_only(self, data: bytes) -> None:
+        """Send without waiting for any client to be sent what waits for it."""
+        self.protocol.dataReceived(data)
+        while len(self.connections.shared.turns):
+            clock_of(self.connections).advance(0)
 
     def received(self) -> list[bytes]:
         *frames, rest = self.transport.value().split(b"\0")
@@ -125,6 +138,7 @@ def after(connections: Connections, seconds: float) -> None:
     while clock.seconds() < end:
         clock.advance(SWEEP)
         connections.sweep()
+        turn(connections)
 
 
 def test_a_client_that_does_not_join_in_time_is_cut(timed: Connections) -> None:
@@ -140,6 +154,56 @@ def test_a_client_that_does_not_join_in_time_is_cut(timed: Connections) -> None:
     assert timed.stages.counts["cut_unjoined"] == 2
     after(timed, 10 * PATIENCE)
     assert not joined.transport.disconnected
+
+
+def test_a_client_that_is_on_no_stage_any_more_is_cut(timed: Connections) -> None:
+    lost, closed = Client(timed), Client(timed)
+    lost.send(b"stage_ID=nowhere&mode=JOIN\0")
+    closed.send(b"stage_ID=demo&mode=JOIN\0")
+    after(timed, PATIENCE + SWEEP)
+    assert lost.transport.disconnected
+    timed.stages.remove("demo")
+    after(timed, PATIENCE)
+    assert not closed.transport.disconnected
+    after(timed, 2 * SWEEP)
+    assert closed.transport.disconnected
+    assert timed.stages.counts["cut_unjoined"] == 2
+
+
+def test_when_all_places_are_taken_those_that_have_not_joined_go(timed: Connections) -> None:
+    timed.addresses = Addresses(timed.shared.clock, together=3)
+    joined = [Client(timed, "192.0.2.1") for _ in range(2)]
+    for client in joined:
+        client.send(b"stage_ID=demo&mode=JOIN\0")
+    idle, newcomer = Client(timed, "192.0.2.2"), Client(timed, "192.0.2.3")
+    idle.send(b"mode=NB\0")
+    newcomer.send(b"stage_ID=demo&mode=JOIN\0")
+    assert idle.transport.disconnected
+    assert not any(client.transport.disconnected for client in (*joined, newcomer))
+
+
+def test_many_clients_are_cut_in_slices_and_logged_in_one_line(stages: Stages) -> None:
+    clock = Reactor()
+    connections = Connections(stages, clock, clock=clock.seconds)
+    ticks = count()
+    connections._checks = Turns(clock, lambda: next(ticks) * SLICE / 10)
+    clients = [Client(connections) for _ in range(MAX_LINES + 50)]
+    clock.advance(PATIENCE + SWEEP)
+    with capturedLogs() as logged:
+        connections.sweep()
+        assert not stages.counts["cut_unjoined"]
+        turns = 0
+        while connections._checks:
+            clock.turn()
+            turns += 1
+        connections.sweep()
+    assert all(client.transport.disconnected for client in clients)
+    assert turns >= len(clients) / 10
+    assert [event["log_format"] for event in logged[:MAX_LINES]] == ["cut off"] * MAX_LINES
+    [others] = logged[MAX_LINES:]
+    assert others["fields"] == {"unjoined": 50}
+    connections.sweep()
+    assert not connections._others
 
 
 def test_a_frame_that_does_not_end_in_time_is_cut(timed: Connections) -> None:
@@ -274,22 +338,28 @@ def test_silent_connections_count_too(stages: Stages) -> None:
     connections = Connections(stages, Clock(), max_per_address=2)
     clients = [Client(connections) for _ in range(3)]
     connections.sweep()
+    turn(connections)
     assert sum(client.transport.disconnected for client in clients) == 1
+
+
+def beat(connections: Connections) -> None:
+    connections.beat()
+    turn(connections)
 
 
 def test_the_heartbeat_cuts_a_client_that_has_not_read_since_the_last_one(connections: Connections) -> None:
     quiet, stalled = Client(connections), Client(connections)
     stalled.protocol._connection.pauseProducing()
     quiet.transport.clear()
-    connections.beat()
+    beat(connections)
     assert quiet.received() == [b"mode=HEARTBEAT"]
     assert not stalled.transport.disconnected
     stalled.protocol._connection.resumeProducing()
-    connections.beat()
+    beat(connections)
     assert not stalled.transport.disconnected
     stalled.protocol._connection.pauseProducing()
-    connections.beat()
-    connections.beat()
+    beat(connections)
+    beat(connections)
     assert stalled.transport.disconnected
     assert not quiet.transport.disconnected
 
@@ -306,14 +376,14 @@ def test_a_client_that_answers_no_ping_is_cut(connections: Connections) -> None:
         lambda: "x",
         lambda: pings.append(1),
     )
-    connections.beat()
+    beat(connections)
     connection.received(b"")
-    connections.beat()
+    beat(connections)
     connection.received(b"mode=NB\0")
-    connections.beat()
+    beat(connections)
     assert len(pings) == 3
     assert not transport.disconnected
-    connections.beat()
+    beat(connections)
     assert transport.disconnected
     assert connections.stages.counts["cut_silent"] == 1
 
@@ -370,3 +440,28 @@ def test_a_client_that_does_not_read_a_drawn_stage_is_cut_when_more_comes(connec
         other.send(b"msg=" + b"x" * 600 + b"&mode=TEXT\0")
     assert transport.disconnected
     assert connections.stages.counts["cut_laggard"] == 1
+
+
+def test_a_client_that_waits_for_its_turn_is_not_behind(connections: Connections) -> None:
+    layer = connections.stages.by_id["demo"].layers[0]
+    for number in range(2000):
+        layer.point("DRAW_LINE", str(number), "7")
+    other, waiting = Client(connections), Client(connections)
+    other.send(b"stage_ID=demo&mode=JOIN\0")
+    waiting.send_only(b"stage_ID=demo&mode=JOIN\0")
+    line = b"msg=" + b"x" * 600 + b"&mode=TEXT\0"
+    for _ in range(10):
+        other.send_only(line * 4)
+    assert not waiting.transport.disconnected
+    producer = waiting.protocol._connection
+    for _ in range(3):
+        producer.pauseProducing()
+        producer.resumeProducing()
+    assert len(connections.shared.sending) == 1  # it waits once
+    while b"x=1999" not in waiting.transport.value():
+        assert b"xxx" not in waiting.transport.value()
+        clock_of(connections).advance(REST)
+    assert sum(b"xxx" in frame for frame in waiting.received()) == 40  # in no further turns
+    producer.pauseProducing()
+    other.send(line * 2)
+    assert waiting.transport.disconnected  # now it is

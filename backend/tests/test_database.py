@@ -1,6 +1,7 @@
 """The database: writes persist, rejected changes change nothing, other processes' changes are noticed."""
 
 import sqlite3
+import time
 from dataclasses import astuple, replace
 from pathlib import Path
 
@@ -165,16 +166,24 @@ def test_scripts_are_split_at_the_ends_of_statements() -> None:
 
 
 def test_a_change_while_another_program_has_the_lock_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: Database, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("upstage.state.database.LOCK_TIME", 0.1)
-    database = Database(tmp_path)
     database.add_stage(STAGE)
     other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(Locked, match="locked for 0 s"):
-        database.add_chat([("demo", "one")])
+    for wait in (0.1, 0):
+        began = time.monotonic()
+        with pytest.raises(Locked, match=f"locked for {wait} s"):
+            database.add_chat([("demo", "one")], wait)
+        assert wait <= time.monotonic() - began < 1
     other.execute("ROLLBACK")
     assert database.chat("demo") == []
-    database.add_chat([("demo", "one")])
+    database.add_chat([("demo", "one")], 0)
     assert database.chat("demo") == ["one"]
+
+
+def test_every_kind_of_busy_is_a_lock(database: Database) -> None:
+    busy = sqlite3.OperationalError("database is locked")
+    busy.sqlite_errorcode = sqlite3.SQLITE_BUSY_RECOVERY
+    with pytest.raises(Locked), database._writing():
+        raise busy

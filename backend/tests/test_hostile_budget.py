@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
+from typing import cast
 
 import pytest
-from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
+from twisted.web.resource import Resource
+from twisted.web.server import Request
 from wsproto.connection import Connection as WebSocket
 from wsproto.connection import ConnectionType
 
+from fake_reactor import Reactor
 from hostile_stage import TCP, WEBSOCKET, message
 from upstage.net.connection import Connections
 from upstage.net.intake import AT_ONCE, READ_SIZE
@@ -17,20 +20,11 @@ from upstage.net.sockets import StageSocket
 from upstage.net.turns import SLICE, Turns
 from upstage.stage.limits import BURST, BYTES, GRACE, JOIN, MAX_WAIT, RATE
 from upstage.stage.stage import Stage
+from upstage.web.request import Site
+from upstage.web.templates import Pages
 from upstage.web.websocket import StageWebSocket
 
 JOIN_FRAME = b"stage_ID=demo&mode=JOIN\0"
-
-
-class Reactor(Clock):
-    """A clock that can run one turn, like the reactor: calls made meanwhile run in the next turn."""
-
-    def turn(self) -> None:
-        due = [call for call in self.calls if call.getTime() <= self.seconds()]
-        for call in due:
-            self.calls.remove(call)
-            call.called = 1
-            call.func(*call.args, **call.kw)
 
 
 class FakeServer:
@@ -298,3 +292,42 @@ def test_the_client_with_the_longest_queue_delays_no_other() -> None:
         reactor.turn()
     assert done[:4] == ["crowd", "one", "crowd", "two"]
     assert len(done) == 102
+
+
+class Page(Resource):
+    """A page that is served as `name`."""
+
+    isLeaf = True
+
+    def __init__(self, name: str, served: list[str]) -> None:
+        super().__init__()
+        self._name = name
+        self._served = served
+
+    def render(self, request: Request) -> bytes:
+        self._served.append(self._name)
+        return b""
+
+
+def test_a_probe_does_not_wait_for_pages_and_many_in_a_row_delay_nothing() -> None:
+    reactor = Reactor()
+    served: list[str] = []
+    root = Resource()
+    root.putChild(b"health", Page("health", served))
+    root.putChild(b"page", Page("page", served))
+    site = Site(root, cast(Pages, None), Turns(reactor, ticking()))
+    site.reactor = reactor
+
+    def connect(requests: bytes) -> None:
+        protocol = site.buildProtocol(None)
+        assert protocol
+        protocol.makeConnection(StringTransport())
+        protocol.dataReceived(requests)
+
+    for number in range(200):
+        connect(b"GET /page HTTP/1.1\r\nX-Real-IP: 192.0.2.%d\r\n\r\n" % number)
+    connect(b"GET /health HTTP/1.1\r\n\r\n")
+    connect(b"GET /health HTTP/1.1\r\n\r\n" * 50)
+    reactor.turn()
+    assert served.count("health") == 2
+    assert 0 < served.count("page") < 10

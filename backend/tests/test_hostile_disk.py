@@ -19,10 +19,10 @@ from upstage import cli
 from upstage.state.database import Database
 full, writing = Path(sys.argv[1]), Database._writing
 @contextmanager
-def on_a_disk(database):
+def on_a_disk(database, *wait):
     [pages] = database._sql.execute("PRAGMA page_count").fetchone()
     database._sql.execute(f"PRAGMA max_page_count = {pages if full.exists() else 1 << 30}")
-    with writing(database) as sql:
+    with writing(database, *wait) as sql:
         yield sql
 Database._writing = on_a_disk
 sys.exit(cli.main(["serve"]))

@@ -82,7 +82,10 @@ def test_a_newcomer_gets_the_newest_place_of_the_address_that_has_the_most() -> 
 
     def come(address: str) -> tuple[bool, One]:
         one = One(places, address)
-        return places.take(address, one), one
+        got = places.take(address, one)
+        if got:
+            places.note(address, one, joined=True)
+        return got, one
 
     crowd = [come("192.0.2.1")[1] for _ in range(7)]
     few = [come("192.0.2.2")[1] for _ in range(3)]
@@ -93,6 +96,37 @@ def test_a_newcomer_gets_the_newest_place_of_the_address_that_has_the_most() -> 
     assert not come("192.0.2.2")[0]  # then it would have as many as the crowd: it would go round in circles
     assert not any(one.gave_up for one in few)
     assert len(places) == 10
+
+
+def test_those_who_have_not_joined_lose_their_places_first() -> None:
+    places = Places(most=20, each=20)
+
+    def come(address: str, joined: bool = True) -> One:
+        one = One(places, address)
+        if places.take(address, one):
+            places.note(address, one, joined)
+        else:
+            one.gave_up = True
+        return one
+
+    def gone(ones: list[One]) -> int:
+        return sum(one.gave_up for one in ones)
+
+    school = [come("192.0.2.1") for _ in range(10)]
+    crowds = [[come(f"198.51.100.{number}", joined=False) for _ in range(5)] for number in range(2)]
+    assert gone([come(f"198.51.100.{number % 2}", joined=False) for number in range(20)]) == 20
+    assert [gone(crowd) for crowd in crowds] == [0, 0]  # they would go round in circles
+    school += [come("192.0.2.1") for _ in range(8)]
+    assert [gone(crowd) for crowd in crowds] == [4, 4]
+    assert not gone([come("203.0.113.1"), come("203.0.113.2")])
+    assert [gone(crowd) for crowd in crowds] == [5, 5]  # even the only ones of their addresses
+    assert not gone(school)
+    assert not gone([come("203.0.113.3")])
+    assert (gone(school), gone(school[-1:])) == (1, 1)
+    places.note("192.0.2.1", school[0], joined=False)  # it has lost its stage
+    assert not gone([come("203.0.113.4")])
+    assert (gone(school), gone(school[:1])) == (2, 1)
+    assert len(places) == 20
 
 
 def test_an_address_keeps_its_debts() -> None:

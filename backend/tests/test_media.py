@@ -1,6 +1,8 @@
 """media.files and media.svg: the content decides; damaged, dangerous and misnamed files are rejected."""
 
+import time
 import zlib
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -88,9 +90,18 @@ def test_damaged_and_unknown_files_are_rejected(path: Path, data: bytes, message
 
 def repeating(reference: str, ids: str = "abcdefghijk") -> str:
     """Nested elements, each with ten references to the one before: 10^10 drawn ones in 2 kB."""
+    return nested(f"<g id='ID'>{reference.format('BEFORE') * 10}</g>", ids)
+
+
+def nested(element: str, ids: str = "abcdefghijk") -> str:
+    """Elements ID, each of which refers to the one BEFORE."""
     return f"<g id='{ids[0]}'/>" + "".join(
-        f"<g id='{id}'>{reference.format(before) * 10}</g>" for before, id in pairwise(ids)
+        element.replace("ID", id).replace("BEFORE", before) for before, id in pairwise(ids)
     )
+
+
+TEN = 10 * "<rect/>"
+LINE = f"<path d='M0{50 * ' 1'}'/>"
 
 
 @pytest.mark.parametrize(
@@ -132,11 +143,69 @@ def repeating(reference: str, ids: str = "abcdefghijk") -> str:
             + 400 * "<g class='x'/>",
             "repeats its parts",
         ),
+        ("<path style='fill: VAR(--x)'/>", "style"),
+        ("<g style='--m:url(#a)'><g mask='var( --m)'/></g>", "style"),
+        ("<style>path { d: path('M0 0') }</style>", "style"),
+        ("<animate attributeName='fill' to='url(#a)'/>", "animates a reference"),
+        ("<animate attributeName='class' to='x'/>", "animates a reference"),
     ],
 )
 def test_drawings_with_active_content_are_rejected(path: Path, inside: str, message: str) -> None:
     path.write_text(f"<svg {NS}>{inside}</svg>")
     with pytest.raises(BadMedia, match=message):
+        format_of(path)
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        # Every shape inside is painted.
+        nested(f"<pattern id='ID'><g fill='url(#BEFORE)'>{TEN}</g></pattern>"),
+        nested(f"<pattern id='ID'><g style='stroke : url(#BEFORE)'>{TEN}</g></pattern>"),
+        nested(f"<style>.ID {{fill:url(#BEFORE)}}</style><pattern id='ID'><g class='ID'>{TEN}</g></pattern>"),
+        nested(f"<g fill='url(#BEFORE)'><pattern id='ID'>{TEN}</pattern></g>"),
+        f"<g id='ten'>{TEN}</g>"
+        + nested("<pattern id='ID'><use href='#ten' fill='url(#BEFORE)'/></pattern>"),
+        nested("<mask id='ID'><g mask='url(#BEFORE)'>" + 10 * "<g mask='inherit'/>" + "</g></mask>"),
+        "<pattern id='a'>" + 400 * "<g/>" + "</pattern><g fill='url(#a)'>" + 400 * "<g/>" + "</g>",
+        # A marker has a place at every vertex.
+        nested(f"<marker id='ID'><g marker='url(#BEFORE)'>{LINE}</g></marker>", "abcdef"),
+        nested(f"<marker id='ID'><g style='marker-mid:url(#BEFORE)'>{LINE}</g></marker>", "abcdef"),
+        f"<marker id='a'><g/></marker><path marker-mid='url(#a)' d='M0 0{50_000 * '.5'}'/>",
+        f"<marker id='a'><g/></marker><polyline marker-mid='url(#a)' points='{50_000 * '1,'}1'/>",
+        f"<g id='line'>{LINE}</g>"
+        + nested("<marker id='ID'><use href='#line' style='marker-mid:url(#BEFORE)'/></marker>", "abcdef"),
+        "<marker id='m'><path style='fill:context-fill'/></marker>"
+        + nested(
+            "<pattern id='ID'><path d='M0 0h1h1h1h1h1' fill='url(#BEFORE)' marker-mid='url(#m)'/></pattern>"
+        ),
+        # Rules that match more than a class.
+        *(
+            f"<style>{rule}</style><mask id='a'>{400 * '<g/>'}</mask>{400 * '<g/>'}"
+            for rule in (
+                "g:not(.x) { mask: url(#a) }",
+                ".x { y { } g, g { mask: url(#a) } }",
+                "svg { .x {} mask: url(#a); } g { mask: inherit }",
+                "g { content: '} .x {'; mask: url(#a) }",
+                "@media all { g { mask: url(#a) } }",
+            )
+        ),
+        # Elements that refer to each other: the browser follows each way.
+        "".join(
+            f"<g id='{id}'>" + "".join(f"<use href='#{other}'/>" for other in "abcdefghijk") + "</g>"
+            for id in "abcdefghijk"
+        ),
+        "".join(
+            f"<g id='{id}'>" + 10 * f"<use href='#r{before}'/>" + f"<g id='r{id}'><use href='#{id}'/></g></g>"
+            for before, id in reversed([*pairwise("abcdefghijk")])
+        ),
+        # The first element of an ID counts.
+        nested("<g id='ID'>" + 10 * "<use href='#BEFORE'/>" + "<g id='ID'/></g>"),
+    ],
+)
+def test_drawings_that_repeat_too_much_are_rejected(path: Path, inside: str) -> None:
+    path.write_text(f"<svg {NS}>{inside}</svg>")
+    with pytest.raises(BadMedia, match="repeats its parts"):
         format_of(path)
 
 
@@ -165,6 +234,56 @@ def test_harmless_drawings_are_accepted(path: Path) -> None:
         <animate attributeName="opacity" from="0" to="1"/></svg>"""
     )
     assert format_of(path) is SVG
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        # A mask belongs to the group, and is not inherited.
+        f"<mask id='a'>{400 * '<g/>'}</mask><g style='opacity:1;mask:url(#a)'>{400 * '<g/>'}</g>",
+        f"<clipPath id='a'>{400 * '<g/>'}</clipPath><g clip-path='url(#a)'>{400 * '<g/>'}</g>",
+        f"<linearGradient id='a'/><g fill='url(#a)' style='stroke:url(#a)'>{9000 * '<g/>'}</g>",
+        # A marker at its ends only; a marker that is itself a line with one.
+        f"<marker id='a'><g/></marker><path marker-end='url(#a)' d='M0 0{50_000 * ' 1'}'/>",
+        f"<style>path {{marker-end:url(#a)}}</style><marker id='a'><path/></marker>{5000 * '<path/>'}",
+        "<marker id='a'><path style='fill:context-stroke'/></marker>"
+        + 500 * "<path style='marker-start:url(#a);marker-end:url(#a)' d='M0 0h1h2h3'/>",
+        f"<g fill='url(#a)'><defs><pattern id='a'><rect fill='red'/></pattern></defs>{5000 * '<g/>'}</g>",
+        "<style>.icon--large:hover {--x: red}</style><g class='icon--large' fill='var1'/>",
+    ],
+)
+def test_drawings_that_repeat_little_are_accepted(path: Path, inside: str) -> None:
+    path.write_text(f"<svg {NS}>{inside}</svg>")
+    assert format_of(path) is SVG
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<style>.x{" + "fill:url(#a);" * 100_000 + "}</style>" + "<g class='x'/>" * 10_000,
+        "<style>" + "".join(f".c{n}," for n in range(100_000)) + "g{fill:url(#a)}</style><g id='a'/>",
+        "".join(f"<g id='i{n}' fill='url(#i{n + 1})'><use href='#x'/></g>" for n in range(9000))
+        + f"<g id='x'>{1000 * '<g/>'}</g>",
+        f"<g fill='{''.join(f'url(#i{n})' for n in range(9000))}'>"
+        + "".join(f"<g id='i{n}'/>" for n in range(9000))
+        + "</g>",
+        f"<marker id='a'/><g marker='url(#a)'><path d='{'1 ' * 900_000}'/></g>",
+        "<g style='" + ";" * 900_000 + "'/><g style='" + "--" * 900_000 + "'/>",
+        f"<style>{'.x{' * 300_000}</style>",
+    ],
+)
+def test_a_check_takes_no_longer_than_its_file_is_long(path: Path, inside: str) -> None:
+    path.write_text(f"<svg {NS}>{inside}</svg>")
+    began = time.process_time()
+    with suppress(BadMedia):
+        format_of(path)
+    assert time.process_time() - began < 3
+
+
+def test_the_drawings_of_this_release_are_accepted() -> None:
+    drawings = [*PACKAGE.glob("content/**/*.svg"), *PACKAGE.glob("site/**/*.svg")]
+    assert len(drawings) > 10
+    assert {format_of(drawing) for drawing in drawings} == {SVG}
 
 
 def test_publishing_gives_a_new_name_with_the_right_suffix(path: Path, tmp_path: Path) -> None:

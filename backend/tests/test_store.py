@@ -2,17 +2,20 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
 from running_backend import Backend, Editor, ask, join
-from upstage.state.records import Locked, NoRoom, NotWritten
-from upstage.state.store import MAX_QUEUE, Store
+from upstage.state.database import FILE, LOCK_TIME
+from upstage.state.records import Locked, NoRoom
+from upstage.state.store import CHAT_LOCK_TIME, MAX_QUEUE, RETRY, Store
 
 
 class RestartedBackend:
@@ -188,32 +191,41 @@ def test_a_command_before_the_first_start_creates_nothing(tmp_path: Path, seeded
 
 
 class Disk:
-    """A database whose disk works when the test says so."""
+    """A database whose disk works when the test says so, or takes its time."""
 
-    def __init__(self, store: Callable[["Disk"], Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.written: list[tuple[str, str]] = []
         self.said: list[str] = []
-        self.waiting: list[tuple[Deferred[None], Callable[[], None]]] = []
+        self.waits: list[float] = []
+        self.waiting: deque[tuple[Deferred[None], Callable[[], None]]] = deque()
         self.problem: Exception | None = None
-        self.store = store(self)
+        self.clock = Clock()
+        self.store = Store(self, self.clock)  # type: ignore[arg-type]
         monkeypatch.setattr(self.store, "run", self.run)
+        monkeypatch.setattr(self.store, "_thread", self)
 
     def run(self, work: Callable[..., None], *arguments: object) -> Deferred[None]:
         self.waiting.append((Deferred(), partial(work, *arguments)))
         return self.waiting[-1][0]
 
-    def add_chat(self, lines: list[tuple[str, str]]) -> None:
+    def add_chat(self, lines: Iterable[tuple[str, str]], wait: float) -> None:
+        self.waits.append(wait)
         if self.problem:
             raise self.problem
         self.written += lines
+
+    def close(self) -> None:
+        """The database's end."""
+
+    def stop(self) -> None:
+        """The thread's end."""
 
     def hear(self, line: str) -> None:
         self.store.keep("demo", line, partial(self.said.append, line))
 
     def turn(self) -> None:
         """Do one piece of work."""
-        [(deferred, work)] = self.waiting
-        self.waiting.clear()
+        deferred, work = self.waiting.popleft()
         try:
             work()
         except Exception:
@@ -224,7 +236,7 @@ class Disk:
 
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
-    return Disk(lambda disk: Store(disk, None), monkeypatch)  # type: ignore[arg-type]
+    return Disk(monkeypatch)
 
 
 def test_a_line_is_sent_in_order_when_it_is_on_the_disk(disk: Disk) -> None:
@@ -239,26 +251,68 @@ def test_a_line_is_sent_in_order_when_it_is_on_the_disk(disk: Disk) -> None:
     disk.turn()
     assert disk.said == ["one", "two", "three", "four"]
     assert [line for _, line in disk.written] == disk.said
-    assert disk.waiting == []
+    assert not disk.waiting
 
 
-@pytest.mark.parametrize("problem", [NoRoom("the disk is full"), Locked("another program has it")])
-def test_lines_keep_their_order_when_nothing_could_be_written(disk: Disk, problem: NotWritten) -> None:
+@pytest.mark.parametrize(
+    "problem",
+    [
+        NoRoom("the disk is full"),
+        Locked("another program has it"),
+        sqlite3.OperationalError("disk I/O error"),
+    ],
+)
+def test_lines_that_could_not_be_written_are_sent_at_once_and_written_later(
+    disk: Disk, problem: Exception
+) -> None:
     disk.problem = problem
-    for line in ("one", "two"):
-        disk.hear(line)
+    disk.hear("one")
+    disk.hear("two")
+    with capturedLogs() as logged:
         disk.turn()
-    assert (disk.said, disk.written) == (["one", "two"], [])
-    disk.problem = None
+    assert [event["fields"]["reason"] for event in logged] == [str(problem)]
+    assert disk.said == ["one", "two"]
     disk.hear("three")
-    disk.turn()
     assert disk.said == ["one", "two", "three"]
+    assert (disk.written, list(disk.waiting)) == ([], [])
+    disk.clock.advance(RETRY)
+    disk.hear("four")  # while they are being written
+    assert disk.said == ["one", "two", "three", "four"]
+    disk.turn()
+    disk.problem = None
+    disk.clock.advance(RETRY)
+    disk.hear("five")
+    disk.turn()
+    disk.turn()
+    assert disk.said == ["one", "two", "three", "four", "five"]
     assert disk.written == [("demo", line) for line in disk.said]
-    assert disk.store.outcomes == {"kept": 3, "lost": 0}
+    assert disk.store.outcomes == {"kept": 5, "lost": 0}
+    assert disk.waits == [CHAT_LOCK_TIME, 0, 0, 0]
+    assert disk.clock.getDelayedCalls() == []
+    disk.hear("six")
+    assert disk.said[-1] == "five"  # again not before it is on the disk
+    disk.turn()
+    assert disk.said[-1] == "six"
 
 
-def test_a_broken_disk_does_not_stop_the_chat(disk: Disk) -> None:
-    disk.problem = sqlite3.OperationalError("disk I/O error")
+def test_a_stop_writes_what_could_not_be_written_before(disk: Disk) -> None:
+    disk.problem = Locked("another program has it")
+    disk.hear("one")
+    disk.turn()
+    disk.clock.advance(RETRY)
+    stopped = Deferred.fromCoroutine(disk.store.stop())
+    disk.turn()  # the attempt that has begun
+    disk.problem = None
+    while disk.waiting:
+        disk.turn()
+    assert stopped.called
+    assert disk.written == [("demo", "one")]
+    assert disk.waits == [CHAT_LOCK_TIME, 0, LOCK_TIME]
+    assert disk.clock.getDelayedCalls() == []
+
+
+def test_an_error_of_the_program_does_not_stop_the_chat(disk: Disk) -> None:
+    disk.problem = TypeError("a bug")
     disk.hear("lost")
     with capturedLogs() as logged:
         disk.turn()
@@ -277,3 +331,37 @@ def test_lines_that_wait_for_the_disk_are_bounded(disk: Disk) -> None:
     assert disk.store.queued == MAX_QUEUE
     assert disk.said == [str(number) for number in range(MAX_QUEUE, MAX_QUEUE + 10)]
     assert disk.store.outcomes["lost"] == 10
+
+
+def test_lines_that_could_not_be_written_are_bounded(disk: Disk) -> None:
+    disk.problem = Locked("another program has it")
+    disk.hear("0")
+    disk.turn()
+    disk.clock.advance(RETRY)
+    for number in range(1, MAX_QUEUE + 10):
+        disk.hear(str(number))
+    disk.turn()
+    assert disk.store.queued == MAX_QUEUE
+    assert disk.store.outcomes["lost"] == 10
+    disk.problem = None
+    disk.clock.advance(RETRY)
+    disk.turn()
+    assert disk.written == [("demo", str(number)) for number in range(10, MAX_QUEUE + 10)]
+
+
+def test_chat_goes_on_while_another_program_has_the_database(restarted: RestartedBackend) -> None:
+    server = restarted.open()
+    client = server.connect()
+    join(client)
+    other = sqlite3.connect(restarted.folder / "data" / FILE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    began = time.monotonic()
+    for number in range(10):
+        client.send_frames(f"msg=line%20{number}&mode=TEXT".encode())
+        client.frames_until(f"text=line+{number}&mode=ANONTEXT".encode())
+    assert time.monotonic() - began < 1
+    other.execute("ROLLBACK")
+    server.wait_for(lambda: other.execute("SELECT count(*) FROM chat").fetchone() == (10,))
+    restarted.kill()  # nobody has said anything meanwhile
+    log = ask(restarted.open(), "/stages/demo/log").body
+    assert [log.count(f"<li> line {number}</li>".encode()) for number in range(10)] == [1] * 10

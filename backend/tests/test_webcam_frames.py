@@ -1,12 +1,14 @@
 """Webcam frames: which requests wait, and how long, under a fake clock."""
 
 import os
+from itertools import count
 from pathlib import Path
 
 import pytest
-from twisted.internet.task import Clock
 
+from fake_reactor import Reactor
 from running_webcam_listener import JPEG
+from upstage.net.turns import SLICE, Turns
 from upstage.web import webcam
 from upstage.web.webcam import EXAMINE, Frames
 
@@ -18,7 +20,7 @@ class Camera:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.clock = Clock()
+        self.clock = Reactor()
         self.frames = Frames(folder, self.clock, now=lambda: START + self.clock.seconds())
 
     def shoot(self, name: str = "ann.jpg") -> None:
@@ -116,3 +118,20 @@ def test_waiting_requests_and_remembered_viewers_are_bounded(
     camera.wait(EXAMINE + 0.01)
     assert camera.ask("a") == []
     assert camera.ask("e") == [0]
+
+
+def test_many_requests_are_answered_in_slices(camera: Camera) -> None:
+    ticks = count()
+    camera.frames._turns = Turns(camera.clock, lambda: next(ticks) * SLICE / 10)
+    came = []
+    for number in range(100):
+        camera.ask(str(number))
+        came.append(camera.ask(str(number)))
+    camera.shoot()
+    camera.clock.rightNow += EXAMINE
+    turns = 0
+    while camera.frames.waiting:
+        camera.clock.turn()
+        turns += 1
+    assert turns > 100 / 10
+    assert all(came)

@@ -1,12 +1,13 @@
 """Webcam pictures: write access, format and interval."""
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from running_webcam_listener import JPEG
 from upstage.net import webcam
-from upstage.net.webcam import Pictures, Rejected
+from upstage.net.webcam import Pictures, Rejected, Session, Sessions
 from upstage.stage.players import Player
 
 
@@ -42,3 +43,26 @@ def test_pictures_are_complete_jpegs_at_an_interval(tmp_path: Path) -> None:
         pictures.allow(ann, "ann.jpg")
     now += webcam.MIN_INTERVAL
     pictures.allow(ann, "ann.jpg")
+
+
+class Camera:
+    """A session that has signed in."""
+
+    place: str | None = None
+
+    def __init__(self, sessions: Sessions) -> None:
+        self.sessions = sessions
+
+    def give_up(self) -> None:
+        self.sessions.leave(cast(Session, self))
+
+
+def test_the_only_session_of_a_player_may_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webcam, "MAX_OF_PLAYER", 1)
+    sessions = Sessions()
+    cameras = [cast(Session, Camera(sessions)) for _ in range(2)]
+    for camera in cameras:
+        sessions.enter(camera, "ann")
+    assert [camera.place for camera in cameras] == [None, "ann"]
+    sessions.leave(cameras[1])
+    assert not sessions._of

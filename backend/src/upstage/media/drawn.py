@@ -4,109 +4,209 @@ https://www.w3.org/TR/SVG2/struct.html#UseElement
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import unquote
 
 # They colour what is drawn, and draw nothing themselves.
 COLOURS = frozenset(["linearGradient", "radialGradient", "filter"])
-_URL = re.compile(r"url\([\s\"']*#([^\"')\s]+)", re.I)
-_CLASS = re.compile(r"\.([\w-]+)")
+# What a reference does. A property that is not inherited applies once, a paint to each shape inside, and a
+# marker, or any property not listed here, to each vertex of these.
+HREF, ONCE, PAINT, MARK = "href", "once", "paint", "mark"
+PROPERTIES = {
+    **dict.fromkeys(["mask", "clip-path", "filter"], ONCE),
+    **dict.fromkeys(["fill", "stroke", "marker-start", "marker-end"], PAINT),
+}
+VERTICES = 5  # of a shape without points
+CONTEXT = ""  # the ID to which a marker refers that takes the paint of its line: any of the file's paints
+_REFERENCE = re.compile(r"(?:(?:^|[;{])\s*([\w-]+)\s*:\s*)?url\([\s\"']*#([^\"')\s]+)", re.I)
+_POINTS = re.compile(r"[a-z]|\d+\.?\d*|\.\d+", re.I)
+_PLAIN_RULE = re.compile(r"[^{}\"'/@(;]*\{[^{}\"'/@]*")
+_CLASS = re.compile(r"[\w-]*\.([\w-]+)[\w.-]*")
+
+Reference = tuple[str, str]  # what it does, and the ID
 
 
 @dataclass(slots=True)
 class _Element:
-    parts: list[int]  # the numbers of its children, later also of what it refers to
-    refers_to: set[str] = field(default_factory=set)  # IDs
+    children: list[int] = field(default_factory=list)  # their numbers
+    refers_to: set[Reference] = field(default_factory=set)  # later also what it inherits
+    inherits: set[Reference] = field(default_factory=set)
     classes: frozenset[str] = frozenset()
+    vertices: int = VERTICES
+
+
+class _Count(NamedTuple):
+    """What is drawn for an element; the elements and vertices of itself, its children and what it uses."""
+
+    drawn: int = 0
+    elements: int = 0
+    vertices: int = 0
 
 
 class Drawn:
-    """Counts the elements that are drawn, up to `most`. Add each element when its end has been read.
+    """Counts the elements that are drawn, up to `most`. Tell it when an element begins, and when it ends.
 
-    Time and memory grow with the length of the file and with `most`, not with what the file unfolds to.
+    In doubt it counts too many: what an element inherits counts even if it has a paint of its own. Time and
+    memory grow with the length of the file and with `most`, not with what the file unfolds to.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._left = most  # references that may still be found: each draws an element at least
         self._elements: list[_Element] = []
-        self._open: list[list[int]] = [[]]  # of each element that has begun: its children so far
-        self._by_id: dict[str, int] = {}
-        self._styled: dict[str, set[str]] = {}  # the IDs to which a class refers; "": any element may
+        self._open: list[int] = []  # those that have begun and not ended
+        self._by_id: dict[str, int] = {}  # the first of several, as in browsers
+        self._styled: defaultdict[str, set[Reference]] = defaultdict(set)  # by class; "": any element may
+        self._paints: set[str] = set()  # IDs
+        self._all_inherit = False  # whether an element may inherit even a mask
 
     def start(self) -> None:
         """An element begins."""
-        self._open.append([])
+        number = len(self._elements)
+        if self._open:
+            self._elements[self._open[-1]].children.append(number)
+        self._elements.append(_Element())
+        self._open.append(number)
 
     def end(self, name: str, attributes: dict[str, str], text: str) -> None:
-        """It has ended."""
-        element = _Element(self._open.pop())
-        number = len(self._elements)
+        """It ends: all its attributes are known."""
+        number = self._open.pop()
+        element = self._elements[number]
         for key, value in attributes.items():
             if key == "id" and name not in COLOURS:
-                self._by_id.setdefault(value, number)
+                self._by_id[value] = min(number, self._by_id.get(value, number))
             elif key == "class":
                 element.classes = frozenset(value.split())
             elif key.rpartition("}")[2] == "href":
-                element.refers_to.add(unquote(value.strip().removeprefix("#")))
+                element.refers_to.add((HREF, unquote(value.strip().removeprefix("#"))))
+            elif key in ("d", "points"):
+                element.vertices += len(_POINTS.findall(value))
             else:
-                element.refers_to.update(_ids(value))
+                element.refers_to |= self._references(value if key == "style" else f"{key}:{value}")
         if name == "style":
-            for of_class, refers_to in _rules(text):
+            for of_class, refers_to in self._rules(text):
                 self._left -= len(refers_to)
                 if self._left <= 0:
                     break
-                self._styled.setdefault(of_class, set()).update(refers_to)
-        self._elements.append(element)
-        self._open[-1].append(number)
+                self._styled[of_class] |= refers_to
+
+    def _references(self, declarations: str) -> set[Reference]:
+        """Return what CSS declarations, `name:value;name:value`, refer to."""
+        found = {
+            (PROPERTIES.get(name.lower(), MARK), unquote(id)) for name, id in _REFERENCE.findall(declarations)
+        }
+        lowered = declarations.lower()
+        if "context-" in lowered:  # context-fill, context-stroke
+            found.add((PAINT, CONTEXT))
+        self._paints |= {id for kind, id in found if kind != ONCE and id != CONTEXT}
+        self._all_inherit |= "inherit" in lowered
+        return found
+
+    def _rules(self, style: str) -> Iterator[tuple[str, set[Reference]]]:
+        """Yield a class of each selector, and what its rule refers to; no class if in doubt.
+
+        One class behind its last space counts, so a rule may seem to match more elements than it does.
+        """
+        for rule in style.split("}"):
+            if refers_to := self._references(rule):
+                selectors = rule.partition("{")[0] if _PLAIN_RULE.fullmatch(rule) else ""
+                for selector in selectors.split(","):
+                    [*_, last] = selector.split() or [""]
+                    found = _CLASS.fullmatch(last)
+                    yield found[1] if found else "", refers_to
 
     def count(self) -> int:
         """Return the number of elements drawn, or `most` if there are as many or more."""
         self._resolve()
         if self._left <= 0:
             return self._most
-        counts: dict[int, int] = {}
-        begun: set[int] = set()  # browsers ignore an element that refers to itself
-        waiting = self._open[0][:]
+        counts: dict[int, _Count] = {}
+        begun: dict[int, int] = {}  # how many were counted then
+        counted: list[int] = []
+        in_loops: set[int] = set()  # elements that refer to themselves
+        steps = 2 * self._most
+        waiting = [0]
         while waiting:
             number = waiting[-1]
-            parts = self._elements[number].parts
-            if number not in begun:
-                begun.add(number)
+            if number in counts:
+                waiting.pop()
+            elif number not in begun:
+                begun[number] = len(counted)
+                parts = self._parts(number)
+                steps -= len(parts) + 1
+                if steps < 0:
+                    return self._most
+                in_loops.update(part for part in parts if part in begun and part not in counts)
                 waiting += [part for part in parts if part not in begun]
             else:
                 waiting.pop()
-                counts.setdefault(number, min(self._most, 1 + sum(counts.get(part, 0) for part in parts)))
-        return max((counts[number] for number in self._open[0]), default=0)
+                count = self._count(number, counts)
+                if number in in_loops:
+                    # A browser ignores it inside itself, so what was counted meanwhile is without it, and
+                    # true there only.
+                    for other in counted[begun[number] :]:
+                        del counts[other], begun[other]
+                    del counted[begun[number] :]
+                    in_loops.discard(number)
+                counts[number] = count
+                counted.append(number)
+        return counts[0].drawn
+
+    def _parts(self, number: int) -> list[int]:
+        element = self._elements[number]
+        return [*element.children, *(self._by_id[id] for _, id in element.refers_to)]
+
+    def _count(self, number: int, counts: dict[int, _Count]) -> _Count:
+        """Add up what belongs to an element; what is not in `counts` is the element itself."""
+        element = self._elements[number]
+        nothing = _Count()
+        drawn = elements = 1
+        vertices = element.vertices
+        paint = mark = 0  # elements drawn for each shape, and for each vertex
+        instances: list[_Count] = []
+        for kind, id in element.refers_to:
+            one = counts.get(self._by_id[id], nothing)
+            if kind == HREF:
+                instances.append(one)
+            elif kind == ONCE:
+                drawn += one.drawn
+            elif kind == PAINT:
+                paint += one.drawn
+            else:
+                mark += one.drawn
+        drawn += paint + mark * vertices
+        for one in instances:
+            drawn += paint * one.elements + mark * one.vertices
+        for one in (*instances, *(counts.get(child, nothing) for child in element.children)):
+            drawn += one.drawn
+            elements += one.elements
+            vertices += one.vertices
+        return _Count(min(self._most, drawn), min(self._most, elements), min(self._most, vertices))
 
     def _resolve(self) -> None:
-        """Add what each element refers to to its parts, until there are too many."""
+        """Keep the references to elements that exist, and hand down those that are inherited.
+
+        Stop when there are too many.
+        """
+        self._by_id[CONTEXT] = len(self._elements)
+        self._elements.append(_Element(refers_to={(ONCE, id) for id in self._paints}))
         ids = self._by_id.keys()
-        styled = {name: refers_to & ids for name, refers_to in self._styled.items()}
-        for element in self._elements:
-            found = [
-                element.refers_to & ids,
-                *(styled[name] for name in {"", *element.classes} & styled.keys()),
-            ]
-            self._left -= sum(map(len, found))
+        styled = {
+            name: {one for one in refers_to if one[1] in ids} for name, refers_to in self._styled.items()
+        }
+        for element in self._elements:  # each after its parent
+            found = {one for one in element.refers_to if one[1] in ids} | element.inherits
+            for name in {"", *element.classes} & styled.keys():
+                found |= styled[name]
+            if self._all_inherit:
+                found = {(PAINT if kind == ONCE else kind, id) for kind, id in found}
+            self._left -= len(found)
             if self._left <= 0:
                 return
-            element.parts += [self._by_id[id] for id in set().union(*found)]
-
-
-def _ids(text: str) -> list[str]:
-    return [unquote(id) for id in _URL.findall(text)]
-
-
-def _rules(style: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield a class of each selector, and the IDs to which its rule refers.
-
-    One class behind its last space counts, so a rule may seem to match more elements than it does.
-    """
-    for rule in style.split("}"):
-        selectors, _, body = rule.partition("{")
-        if refers_to := _ids(body):
-            for selector in selectors.split(","):
-                [*_, last] = selector.split() or [""]
-                yield next(iter(_CLASS.findall(last)), ""), refers_to
+            element.refers_to = found
+            inherited = {one for one in found if one[0] in (PAINT, MARK)}
+            for child in element.children:
+                self._elements[child].inherits = inherited

@@ -38,6 +38,7 @@ feMorphology feOffset fePointLight feSpecularLighting feSpotLight feTile feTurbu
 """
 ELEMENTS = frozenset(_DRAWN.split())
 
+_REFUSED = ("\\", "@import", "javascript:", "image-set", "var(", "path(")
 _INSTRUCTION = re.compile(rb"<\?(?!xml\s)")  # such as xml-stylesheet, which loads a file
 
 
@@ -112,15 +113,19 @@ def _check_element(tag: str, attributes: dict[str, str], text: str) -> None:
             raise BadSvg(f"This drawing contains a script ({local}).")
         if local in ("href", "src") and not value.strip().startswith("#"):
             raise BadSvg(f"This drawing refers to something outside itself ({local}).")
-        if local == "attributename" and value.strip().rpartition(":")[2].lower() in ("href", "src"):
+        animated = value.strip().rpartition(":")[2].lower() if local == "attributename" else ""
+        if animated in ("href", "src", "class") or (name.startswith("animate") and "url(" in value.lower()):
             raise BadSvg("This drawing animates a reference.")
         _check_style(value)
 
 
 def _check_style(text: str) -> None:
-    """Reject anything that would load a file: url() to other files, @import, and escapes that hide either."""
+    """Reject anything that would load a file: url() to other files, @import, and escapes that hide either.
+
+    var() and path() could hide from `drawn` what an element refers to, and its points.
+    """
     lowered = text.lower()
-    if "\\" in text or "@import" in lowered or "javascript:" in lowered or "image-set" in lowered:
+    if any(word in lowered for word in _REFUSED):
         raise BadSvg("This drawing's style contains something that is not allowed.")
     for piece in lowered.split("url(")[1:]:  # one pass: a search for both ends would be quadratic
         _check_url(piece.lstrip(SPACE))

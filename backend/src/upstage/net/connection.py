@@ -6,7 +6,7 @@ also notices dead clients, and those that hold a place without using it. `intake
 """
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol
@@ -29,6 +29,7 @@ SMALL = 8 * 1024  # bytes of the reply to a JOIN that are sent at once
 PIECES, REST = 12, 0.002
 PATIENCE = 20.0  # seconds that a client may take to join, and to complete a frame that it has begun
 SWEEP = 2.0  # seconds between two looks for those who take longer
+MAX_LINES = 100  # of the log about clients that were cut off, between two such looks; then one with the rest
 
 log = Logger()
 
@@ -66,20 +67,37 @@ class Connections:
         self.shared = Shared(
             reactor, Turns(reactor), Turns(reactor, most=PIECES, rest=REST), clock, stages.counts
         )
+        self._checks = Turns(reactor)  # thousands of pieces, which must not wait for clients' turns
         self.max_unread = max_unread
         self.addresses = Addresses(clock, max_per_address)
         self.all: set[Connection] = set()
+        self._lines = 0  # of the log about clients that were cut off, since the last sweep
+        self._others: Counter[str] = Counter()  # clients that were cut off without a line, by reason
 
     def beat(self) -> None:
         """Every HEARTBEAT seconds: keep quiet connections alive, and cut those whose client is gone."""
-        for connection in list(self.all):
-            connection.beat()
+        for connection in self.all:
+            self._checks.add(connection.beat)
 
     def sweep(self) -> None:
         """Every SWEEP seconds: cut the clients that have tried the server's PATIENCE."""
+        if self._others:
+            log.info("cut off without a line each", fields=dict(self._others))
+        self._lines = 0
+        self._others.clear()
+        if self._checks:
+            return  # still busy with the last look
         now = self.shared.clock()
-        for connection in list(self.all):
-            connection.check_progress(now)
+        for connection in self.all:
+            self._checks.add(partial(connection.check_progress, now))
+
+    def log_cut(self, reason: str, fields: dict[str, object]) -> None:
+        """Log a client that was cut off: thousands of lines at once would delay the chat."""
+        if self._lines < MAX_LINES:
+            self._lines += 1
+            log.info("cut off", fields={"reason": reason, **fields})
+        else:
+            self._others[reason] += 1
 
     async def close(self, patience: float) -> None:
         """Close all; after `patience` seconds cut those whose clients still have not read everything."""
@@ -122,9 +140,11 @@ class Connection:
         self._behind = False
         self._stuck = False  # behind for a whole heartbeat
         self._unread = self._sent = 0  # bytes
-        self._asked_to_join = False
+        self._joined = False  # whether it was on a stage at the last look
         self._joining = False
         self._outgoing: deque[bytes] = deque()  # the rest of the reply to a JOIN, and what came after it
+        self._reply = 0  # the number of pieces of that reply among them
+        self._queued = False  # waits for its turn to send a piece of that
         self._waiting_since = connections.shared.clock()  # for a JOIN, or for the rest of a frame
         self._complete = 0  # frames, at that time
         self._gone = False
@@ -168,7 +188,7 @@ class Connection:
             self._outgoing.append(frames)
         else:
             self._put(frames)
-        if (self._behind or self._outgoing) and not self._joining:
+        if self._behind and not self._joining:  # not while it waits for its turn: that is no fault of its own
             self._unread += len(frames)
             if self._unread > self._connections.max_unread:
                 self.cut("laggard")
@@ -182,7 +202,6 @@ class Connection:
             self.cut("unsendable")
 
     def _join_in_turn(self, act: Callable[[], None]) -> None:
-        self._asked_to_join = True
         self._intake.in_turn(partial(self._join, act))
 
     def _join(self, act: Callable[[], None]) -> None:
@@ -195,21 +214,33 @@ class Connection:
             act()
         finally:
             self._joining = False
+        self._look_at_stage(self._connections.shared.clock())
+        self._reply = len(self._outgoing)
         self._put_outgoing()
 
     def _put_outgoing(self) -> None:
-        """Write the next piece, or several small ones; the rest when it is this client's turn to read on."""
+        """Write the next piece, or several small ones; the rest when it is this client's turn to read on.
+
+        What came after the reply follows it at once: otherwise it could grow faster than its turns come.
+        """
         size = 0
         while self._outgoing and not (self._behind or self._gone):
             size += len(self._outgoing[0])
-            if size > len(self._outgoing[0]) and size > SMALL:
+            if self._reply and size > len(self._outgoing[0]) and size > SMALL:
                 self._intake.wait()
-                self._connections.shared.sending.add(self._go_on, self._address or "")
+                self._go_on_in_turn()
                 return
+            self._reply = max(0, self._reply - 1)
             self._put(self._outgoing.popleft())
+
+    def _go_on_in_turn(self) -> None:
+        if not self._queued:
+            self._queued = True
+            self._connections.shared.sending.add(self._go_on, self._address or "")
 
     def _go_on(self) -> None:
         """Send the next piece, or read again."""
+        self._queued = False
         self._put_outgoing()
         if not (self._outgoing or self._behind or self._gone):
             self._unread = 0
@@ -233,16 +264,25 @@ class Connection:
                 self.cut("unsendable")
 
     def check_progress(self, now: float) -> None:
-        """Cut a client that has not joined, or not completed a frame, for PATIENCE seconds.
+        """Cut a client that has been on no stage, or not completed a frame, for PATIENCE seconds.
 
         While the server reads nothing from it, the client cannot do either.
         """
         self.enter()  # a connection that never sends anything has a place, too
+        self._look_at_stage(now)
         complete = self._intake.complete
-        if self._asked_to_join and (complete != self._complete or not self._intake.unfinished):
+        if self._joined and (complete != self._complete or not self._intake.unfinished):
             self._complete, self._waiting_since = complete, now
         elif now - self._waiting_since > PATIENCE and not (self._intake.held or self._behind):
-            self.cut("unfinished" if self._asked_to_join else "unjoined")
+            self.cut("unfinished" if self._joined else "unjoined")
+
+    def _look_at_stage(self, now: float) -> None:
+        """Notice that it has joined, or that its stage has been closed or its player is elsewhere."""
+        joined = self._member.stage is not None
+        if joined != self._joined:
+            self._joined, self._waiting_since = joined, now
+            if self._address is not None:
+                self._connections.addresses.note(self._address, self, joined)
 
     def enter(self) -> None:
         """Take a place as soon as the client's address is known."""
@@ -275,8 +315,8 @@ class Connection:
             self._end()
             self._stages.counts[f"cut_{reason}"] += 1
             stage = self._member.stage
-            fields = {"socket": self._member.id, "reason": reason, "sent": self._sent}
-            log.info("cut off", fields=fields | ({"stage": stage.id} if stage else {}))
+            fields: dict[str, object] = {"socket": self._member.id, "sent": self._sent}
+            self._connections.log_cut(reason, fields | ({"stage": stage.id} if stage else {}))
             # Not loseConnection: that waits until the client has read everything.
             self._transport.abortConnection()
 
@@ -310,7 +350,7 @@ class Connection:
         if self._transport.disconnecting:
             self._transport.unregisterProducer()  # or Twisted would wait for the producer for ever
         elif self._outgoing:
-            self._connections.shared.sending.add(self._go_on, self._address or "")
+            self._go_on_in_turn()
         else:
             self._go_on()
 

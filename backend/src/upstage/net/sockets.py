@@ -12,9 +12,8 @@ from upstage.net.connection import Connection, Connections, Transport
 from upstage.net.intake import READ_SIZE
 from upstage.stage.wire import Splitter
 
-HTTP = re.compile(
-    rb"[A-Z]{3,10} /"
-)  # a browser, or a scanner, at the wrong port; a frame begins with a name and =
+# A browser, or a scanner, at the wrong port; a frame begins with a name and =.
+HTTP = re.compile(rb"[A-Z]{3,10} /")
 
 
 def limit_reads(transport: Any) -> None:

@@ -328,14 +328,14 @@ class Sessions:
     def enter(self, session: Session, place: str) -> None:
         """Give a session a place, in place of the one that it has; another one may have to give up."""
         self.leave(session)
-        held = self._of.setdefault(place, {})
+        held = self._of.get(place, {})
         if place != STRANGERS and len(held) >= MAX_OF_PLAYER:
             next(iter(held)).give_up()
         elif place == STRANGERS and len(held) >= MAX_STRANGERS:
             clients = {stranger: stranger.client for stranger in held}
             [(client, _)] = Counter(clients.values()).most_common(1)
             next(stranger for stranger in reversed(held) if clients[stranger] == client).give_up()
-        held[session] = None
+        self._of.setdefault(place, {})[session] = None  # `held` is another one if its last has given up
         session.place = place
 
     def leave(self, session: Session) -> None:

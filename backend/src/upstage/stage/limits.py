@@ -17,9 +17,8 @@ BURST = 300.0
 GRACE = 20.0  # seconds within which a connection in debt must have paid everything back
 ADDRESS_RATE = 6000.0  # tokens a second of one address: a hundred constantly busy connections
 MAX_PER_ADDRESS = 6000  # connections: a school behind one address, or a load test with 5,000 clients
-MAX_TOGETHER = (
-    6000  # connections of all addresses; nginx has room for more (nginx/limits/requests.conf.template)
-)
+# Connections of all addresses; nginx has room for more (nginx/limits/requests.conf.template).
+MAX_TOGETHER = 6000
 # Bytes that a stage may send to a client that is behind, before it is cut off: twelve seconds of a stage on
 # which four players draw at once (5 kB/s). A healthy client that needs four seconds for a JOIN of 700 kB, at
 # 300 ms for each round trip, may meanwhile get 16 kB/s.
@@ -70,7 +69,8 @@ class Places:
 
     When all are taken, a newcomer gets one of the address that has the most, unless its own has about as
     many: a client that holds many places never shuts out one that needs a few. The newest holder of that
-    address goes: a class that has been there for an hour stays.
+    address goes: a class that has been there for an hour stays. While there are holders that have not joined
+    a stage, only these count: places that nobody uses are given away first.
     """
 
     def __init__(self, most: int, each: int) -> None:
@@ -78,6 +78,7 @@ class Places:
         self._each = each
         self._taken = 0
         self._held: dict[str, dict[Holder, None]] = {}  # by address; the oldest first
+        self._unjoined: dict[str, dict[Holder, None]] = {}  # those of them that have not joined
 
     def __len__(self) -> int:
         """The number of places that are taken."""
@@ -88,26 +89,41 @@ class Places:
         return address in self._held
 
     def take(self, address: str, holder: Holder) -> bool:
-        """Take a place; return False if there is none for this address."""
-        own = len(self._held.get(address, ()))
-        if own >= self._each:
+        """Take a place, as one that has not joined; return False if there is none for this address."""
+        if len(self._held.get(address, ())) >= self._each:
             return False
         if self._taken >= self._most:
-            largest = max(self._held.values(), key=len)
-            if len(largest) <= own + 1:
+            crowd = self._unjoined or self._held
+            own = len(crowd.get(address, ()))
+            largest = max(crowd.values(), key=len)
+            # The first of an address gets even the only place of another, if that has not joined.
+            if len(largest) <= own + 1 and (own or not self._unjoined):
                 return False
             next(reversed(largest)).give_up()
         self._held.setdefault(address, {})[holder] = None
+        self._unjoined.setdefault(address, {})[holder] = None
         self._taken += 1
         return True
 
+    def note(self, address: str, holder: Holder, joined: bool) -> None:
+        """Note whether a holder is on a stage now."""
+        if joined:
+            _discard(self._unjoined, address, holder)
+        else:
+            self._unjoined.setdefault(address, {})[holder] = None
+
     def free(self, address: str, holder: Holder) -> None:
         """Free the place of a holder, which must have one."""
-        held = self._held[address]
-        del held[holder]
+        _discard(self._held, address, holder)
+        _discard(self._unjoined, address, holder)
         self._taken -= 1
-        if not held:
-            del self._held[address]
+
+
+def _discard(held: dict[str, dict[Holder, None]], address: str, holder: Holder) -> None:
+    if own := held.get(address):
+        own.pop(holder, None)
+        if not own:
+            del held[address]
 
 
 class Addresses:
@@ -142,6 +158,10 @@ class Addresses:
             return None
         bucket.spend(CONNECT)
         return bucket
+
+    def note(self, address: str, holder: Holder, joined: bool) -> None:
+        """Note whether a connection is on a stage now; those that are not lose their places first."""
+        self._places.note(address, holder, joined)
 
     def leave(self, address: str, holder: Holder) -> None:
         """Free a connection's place."""

@@ -106,9 +106,13 @@ class Database:
             sql.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction. IMMEDIATE takes the write lock at the start, not in the middle. Raise NotWritten."""
+    def _writing(self, wait: float = LOCK_TIME) -> Iterator[sqlite3.Connection]:
+        """A transaction. IMMEDIATE takes the write lock at the start, not in the middle. Raise NotWritten.
+
+        `wait` is in seconds: the longest that another program's lock is waited for.
+        """
         try:
+            self._sql.execute(f"PRAGMA busy_timeout = {wait * 1000:.0f}")
             self._sql.execute("BEGIN IMMEDIATE")
             yield self._sql
             self._sql.execute("COMMIT")
@@ -118,9 +122,11 @@ class Database:
             if isinstance(error, sqlite3.Error):
                 if error.sqlite_errorcode in FULL:
                     raise NoRoom("the disk is full") from error
-                if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                    raise Locked(f"another program has kept {FILE} locked for {LOCK_TIME:.0f} s") from error
+                if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:  # the other bits say how
+                    raise Locked(f"another program has kept {FILE} locked for {wait:g} s") from error
             raise
+        finally:  # reading hardly ever waits, but then it may take its time
+            self._sql.execute(f"PRAGMA busy_timeout = {LOCK_TIME * 1000:.0f}")
 
     def _version(self) -> int:
         [version] = self._sql.execute("PRAGMA data_version").fetchone()
@@ -250,10 +256,13 @@ class Database:
         """Remove a medium, from all stages too."""
         self._change("DELETE FROM media WHERE file = ?", (file,), f"file {file}")
 
-    def add_chat(self, lines: Iterable[tuple[str, str]]) -> None:
-        """Add lines, each with its stage's ID; of each stage only the newest CHAT_KEPT stay."""
+    def add_chat(self, lines: Iterable[tuple[str, str]], wait: float = LOCK_TIME) -> None:
+        """Add lines, each with its stage's ID; of each stage only the newest CHAT_KEPT stay.
+
+        `wait` is in seconds: the longest that another program's lock is waited for.
+        """
         lines = list(lines)
-        with self._writing() as sql:
+        with self._writing(wait) as sql:
             sql.executemany(  # the stage may have been removed meanwhile
                 "INSERT INTO chat (stage, line) SELECT id, ?2 FROM stage WHERE id = ?1", lines
             )

@@ -35,6 +35,7 @@ HEADERS = {
 # Longer than nginx (30 s) and Varnish (60 s) keep an idle connection, so that they never send a request on a
 # connection that is just being closed here.
 IDLE_TIMEOUT = 75
+HEALTH = b"/health"  # requested by probes
 # What nginx and Varnish tell this server about a request. From a client it would be a claim.
 FROM_PROXIES = (b"x-real-ip", b"x-forwarded-for", b"x-forwarded-proto", b"x-accel-media", b"x-request-id")
 REQUEST_ID = re.compile(r"[0-9a-zA-Z-]{16,64}")
@@ -105,11 +106,17 @@ class SiteRequest(server.Request):
     def process(self) -> None:
         """Serve the complete request when it is its client's turn: pages must not delay chat, nor each other.
 
-        `OPTIONS *` is treated like any other path.
+        A probe is served at once: a server that is busy with many clients is not a sick one. `OPTIONS *` is
+        treated like any other path.
         """
+        site: Site = self.channel.site  # type: ignore[attr-defined]
         if self.path == b"*":
             self.path = b"/*"
-        self.channel.site.turns.add(self._process, client_of(self.client_address))  # type: ignore[attr-defined]
+        if self.path == HEALTH:
+            # Not within this call: that would serve all requests that a client has sent in a row.
+            site.reactor.callLater(0, self._process)
+        else:
+            site.turns.add(self._process, client_of(self.client_address))
 
     def _process(self) -> None:
         if not self.gone:
@@ -251,7 +258,7 @@ class Site(server.Site):
         """Called by Twisted when a response is complete."""
         # Varnish and the container engine request /health every few seconds: their lines would hide all
         # others.
-        if isinstance(request, SiteRequest) and request.path != b"/health":
+        if isinstance(request, SiteRequest) and request.path != HEALTH:
             request.log_line(request.code)
 
 

@@ -7,6 +7,7 @@ time, makes each URL unique for caches.
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,6 +15,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import LoopingCall
 from twisted.web.server import Request
 
+from upstage.net.turns import Turns
 from upstage.web.files import MEDIA_CSP, SEGMENT, serve
 from upstage.web.long_poll import wait_for
 from upstage.web.request import Node, SiteRequest
@@ -39,6 +41,7 @@ class Frames:
         self._now = now
         self._seen: OrderedDict[tuple[str, str], Version] = OrderedDict()
         self._waiting: dict[Deferred[Path], tuple[str, str]] = {}
+        self._turns = Turns(reactor)  # thousands of pictures
         self._loop = LoopingCall(self._examine)
         self._loop.clock = reactor
 
@@ -66,13 +69,17 @@ class Frames:
         del self._waiting[ready]
 
     def _examine(self) -> None:
-        """Answer the requests that are due."""
-        for ready, (name, viewer) in list(self._waiting.items()):
-            if ready in self._waiting and self._due(name, viewer):
-                del self._waiting[ready]
-                ready.callback(self._folder / name)
+        """Answer the requests that are due, a few at a time."""
         if not self._waiting:
             self._loop.stop()
+        elif not self._turns:  # else it is still busy with the last ones
+            for ready in self._waiting:
+                self._turns.add(partial(self._examine_one, ready))
+
+    def _examine_one(self, ready: Deferred[Path]) -> None:
+        if ready in self._waiting and self._due(*self._waiting[ready]):
+            name, _ = self._waiting.pop(ready)
+            ready.callback(self._folder / name)
 
     def _due(self, name: str, viewer: str) -> bool:
         """Return whether to answer a viewer now; if so, remember that it has seen the frame."""
