@@ -97,6 +97,7 @@ def make_site(folder: Path) -> Path:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"/* {name} */")
+    (folder / "script/main.js").write_text('import { encode } from "./lib/wire.js";\n')
     return folder
 
 

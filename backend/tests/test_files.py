@@ -10,6 +10,8 @@ from forked import SRC
 from running_backend import Backend, ask, make_site
 from upstage.web.templates import Pages
 
+SITE = SRC / "upstage/site"
+
 
 def test_assets_of_a_version_never_change(server: Backend) -> None:
     page = ask(server, "/stages/demo").body.decode()
@@ -19,6 +21,12 @@ def test_assets_of_a_version_never_change(server: Backend) -> None:
         answer = ask(server, path)
         assert answer.status == 200
         assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+
+
+def test_a_stage_page_preloads_the_scripts_that_it_runs() -> None:
+    names = {url.rpartition("/")[2] for url in Pages(SITE).modules}
+    assert {"main.js", "avatars.js", "figure.js", "served.js"} <= names  # also what imported scripts import
+    assert not names & {"headers.js", "recover.js"}  # the front page's, and one with an element of its own
 
 
 def test_a_release_with_other_assets_has_another_version(tmp_path: Path) -> None:
@@ -35,7 +43,6 @@ def test_a_release_with_other_assets_has_another_version(tmp_path: Path) -> None
     assert len(versions | {Pages(site).version}) == 6
 
 
-SITE = SRC / "upstage/site"
 LITERAL = re.compile(r"""["'(]/(script|style|image)/""")
 
 

@@ -1,6 +1,7 @@
 """Templates, the version of the page assets that they use, and the error pages."""
 
 import hashlib
+import re
 from http import HTTPStatus
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from twisted.web.server import Request
 from upstage.web.headers import PAGE_CSP
 from upstage.web.place import Place, Published
 
+_IMPORT = re.compile(r'^(?:import|\}) .*"\./([^"]+)";$', re.MULTILINE)
 ASSET_FOLDERS = ("style", "script", "image")
 
 MESSAGES = {
@@ -34,8 +36,8 @@ class Pages:
     def __init__(self, site: Path, published: Published | None = None, has_lessons: bool = False) -> None:
         self._published = published or Published()
         self.version = _version_of(site)
-        # All scripts, for preloading.
-        scripts = sorted((site / "script").rglob("*.js"))
+        # The scripts of the stage page, for preloading.
+        scripts = sorted(_with_imports(site / "script" / "main.js"))
         self.modules = [self.asset(path.relative_to(site).as_posix()) for path in scripts]
         self._templates = Environment(
             loader=FileSystemLoader(site / "templates"),
@@ -70,6 +72,17 @@ class Pages:
         except Exception:  # the template itself may be broken
             request.setHeader(b"content-type", b"text/plain; charset=utf-8")
             return f"{status} {title}\n".encode()
+
+
+def _with_imports(script: Path) -> set[Path]:
+    """Return a script and all that it imports, directly or not."""
+    found: set[Path] = set()
+    waiting = {script}
+    while waiting:
+        script = waiting.pop()
+        found.add(script)
+        waiting |= {script.parent / name for name in _IMPORT.findall(script.read_text())} - found
+    return found
 
 
 def _version_of(site: Path) -> str:
