@@ -16,9 +16,10 @@ NAMES = [lab.name for lab in LABS]
 
 
 def merged(*files: str) -> dict[str, Any]:
-    """The services of a merged configuration."""
+    """The services of a merged configuration, which Compose finds consistent."""
     command = ["docker", "compose", "--project-directory", str(REPO), "-p", "x"]
     command += [word for file in files for word in ("-f", file)]
+    check(*command, "config", "--quiet")  # with values: without them it checks less
     printed = check(*command, "config", "--no-interpolate", "--format", "json")
     return json.loads(printed)["services"]  # type: ignore[no-any-return]
 
