@@ -38,17 +38,17 @@ reload: ## load changed nginx and Varnish files and a renewed certificate withou
 purge: ## drop a path from the cache (URL=/media/fox.svg), or everything with a tag (TAG=medium-fox-svg; TAG=media)
 	@bin/stack purge
 
-reset: ## bring every stage back to its start: chat, drawings, avatars; STAGE=demo: that one
+reset: ## bring every stage back to its start: chat, drawings, avatars; STAGE=demo: only that one
 	@bin/stack reset
 
-mirror: ## with EXTRAS=mirror: copy now and say which place is active; TO=mirror, TO=backend: switch
+mirror: ## with EXTRAS=mirror: copy now and say which server is active; TO=mirror, TO=backend: switch
 	@bin/mirror
 
 ##@ Learn
 lessons: ## list the lessons and what is done
 	@bin/lesson list
 
-lesson: ## begin a lesson: LESSON=3 (RESET=1: bring back the shipped configuration, keep yours as a patch)
+lesson: ## begin a lesson: LESSON=3 (RESET=1: restore the shipped configuration, keep yours as a patch)
 	@bin/lesson $(if $(RESET),reset,begin $(LESSON))
 
 check: ## say whether LESSON=3 is done, or what is missing; ANSWER=b answers its question (LESSON=all: results, JSON=1)
@@ -61,10 +61,10 @@ class: ## open stacks for a class on this machine: N=20 (docs/teaching-class.md)
 class-status: ## show each copy's health, memory, CPU and the lessons that are done (JSON=1: for grading)
 	@bin/class status
 
-class-reset: ## make the copy WHO=7 as new: shipped files, data, lessons; its passwords stay
+class-reset: ## restore the copy WHO=7 as shipped: files, data, lessons; its passwords stay
 	@bin/class reset $(WHO)
 
-class-down: ## close the class: remove its stacks and their DATA, put the learners' files aside
+class-down: ## close the class: remove its stacks and their DATA, set the learners' files aside
 	@bin/class down
 
 bundle: ## write one archive that opens the stack on a machine without internet: images, Python packages, repository
@@ -78,7 +78,7 @@ load: ## load the running stack for 30 seconds and judge the run by loadtest/ver
 	@bin/stack load
 
 compare: ## compare topologies under the same load: TOPOLOGIES=classic,nginx,default USERS=50 SECONDS=30 STAGE=demo
-	@LENGTH=$(SECONDS) bin/stack compare # bash counts in a variable SECONDS of its own
+	@LENGTH=$(SECONDS) bin/stack compare # bash counts in its own variable SECONDS
 
 lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them); PUBLISH=1 replaces its results.md
 	@bin/lab $(LAB)
@@ -87,7 +87,7 @@ bench: ## run every lab and write a report (FULL=1: as long as in the articles, 
 	@bin/bench
 
 ##@ Develop
-test: ## run the tests that a change can break, on a stack of their own (ONLY=static,unit: these parts; tests/README.md)
+test: ## run the tests that a change can break, on their own stack (ONLY=static,unit: these parts; tests/README.md)
 	@bin/test
 
 test-all: ## run the rest, before a change is finished: ONLY=labs,lessons: these parts; CONTINUE=1: those that have not passed

@@ -7,8 +7,8 @@
 # The setting for frequent checks at the start, start_interval, is unknown to engines before 25:
 # https://docs.docker.com/reference/compose-file/services/#healthcheck
 #
-# The mark of a success is in memory. It is away while this stays, so the first check after `docker pause`, which the engine
-# needs to call the service healthy again, is at once.
+# The mark of a success is in memory. It is absent while this stays, so the first check after `docker pause`, which the
+# engine needs to call the service healthy again, is immediate.
 mark=/tmp/healthy
 check() { timeout 5 "$@"; }
 

@@ -74,7 +74,7 @@ class FlashClient(User):
 
 
 class Reader(Browser):
-    """Fetches one file after the other, without a browser cache: work for nginx and Varnish."""
+    """Fetches one file after another, without a browser cache: work for nginx and Varnish."""
 
     weight = 2
     wait_time = between(0.2, 1)
@@ -95,7 +95,7 @@ class SlowReader(User):
 
     @task
     def stall(self) -> None:
-        """The stage must cut this client off, which is no failure; only the connection is reported."""
+        """The stage must disconnect this client, which is not a failure; only the connection is reported."""
         stalled.visit(self)
 
 

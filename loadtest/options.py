@@ -42,7 +42,7 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
         "topologies",
         type=topology_list,
         default=topologies.COMPARED,
-        help="shape Compare: the topologies, one after the other",
+        help="shape Compare: the topologies, one after another",
     )
     option("seconds", type=seconds, default=30.0, help="Compare and Capacity: seconds of each measurement")
     option("warm-up", type=warm_up, default=5.0, help="Compare and Capacity: seconds before a measurement")
@@ -63,7 +63,7 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
 
 
 def topology_list(text: str) -> str:
-    """The text itself: in the form it is a field. ArgumentTypeError for an unknown name."""
+    """The text itself: in the form it is a field. Raise ArgumentTypeError for an unknown name."""
     try:
         topologies.parse(text)
     except ValueError as error:
@@ -72,7 +72,7 @@ def topology_list(text: str) -> str:
 
 
 def seconds(text: str, least: float = 1) -> float:
-    """The time of one measurement. ArgumentTypeError if that is too short, too long or no number."""
+    """The time of one measurement. Raise ArgumentTypeError if that is too short, too long or not a number."""
     try:
         if least <= float(text) <= 3600:
             return float(text)

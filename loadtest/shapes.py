@@ -54,7 +54,7 @@ class Shape(LoadTestShape):
 
 
 class Timetable(Shape):
-    """Runs its parts one after the other, then ends the run. The run time of the form may end it earlier."""
+    """Runs its parts one after another, then ends the run. The run time of the form may end it earlier."""
 
     abstract = True
     parts: ClassVar[tuple[Part, ...]]
@@ -118,7 +118,7 @@ def register(environment: Environment) -> None:
 
 
 def _choose(environment: Environment) -> None:
-    """Use no shape unless `--shape` names one; Locust would use the first it finds."""
+    """Use no shape unless `--shape` names one; Locust would use the first that it finds."""
     options, available = environment.parsed_options, environment.available_shape_classes
     assert options
     Shape.users = options.num_users or Shape.users

@@ -27,7 +27,7 @@ def name(host: str) -> str:
 
 
 def parse(text: str) -> list[str]:
-    """The host names in a list of names, separated by commas or spaces. ValueError for an unknown name."""
+    """The host names in a list separated by commas or spaces. Raise ValueError for an unknown name."""
     known = {name(host): host for host in hosts()} | {host: host for host in hosts()}
     known["upstage"] = DEFAULT
     words = text.replace(",", " ").split()
@@ -39,7 +39,7 @@ def parse(text: str) -> list[str]:
 
 
 def base_url(target: str, host: str, direct_port: int) -> str:
-    """The URL of a topology, if `target` is that of nginx. Only the direct one has a port of its own."""
+    """The URL of a topology, if `target` is that of nginx. Only the direct one has its own port."""
     if host != DIRECT:
         return target
     address = urlsplit(target).hostname or ""
@@ -53,5 +53,5 @@ def stage_port(host: str, core: int) -> int:
 
 def metrics_host(host: str) -> str:
     """The host name under which nginx serves the metrics of a topology's backend."""
-    # On the way `direct` nothing speaks HTTP but the backend, which serves its metrics elsewhere.
+    # Only the backend speaks HTTP on `direct`, and it serves its metrics on another port.
     return DEFAULT if host == DIRECT else host

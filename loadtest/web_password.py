@@ -36,7 +36,7 @@ def account() -> tuple[str, str]:
 
 
 def _kept() -> str:
-    """The generated password, created at the first call. RuntimeError if the file is not ours."""
+    """The generated password, created at the first call. Raise RuntimeError if the file is not ours."""
     path = Path(os.environ.get("LOCUST_WEB_PASSWORD_FILE") or KEPT_IN)
     try:
         # Every user may write to /var/tmp, so another user could place a known password there.

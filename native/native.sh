@@ -140,7 +140,7 @@ wait_for_native_health() {
 
 native_down() {
     native_running || return 0
-    supervisorctl stop all >/dev/null || true # all at once; shutdown alone stops one after the other
+    supervisorctl stop all >/dev/null || true # all at once; shutdown alone stops one after another
     supervisorctl shutdown >/dev/null
     for _ in {1..100}; do
         [ -S "$NATIVE_RUN/supervisor.sock" ] || return 0
@@ -175,7 +175,7 @@ native_follow_varnishlog() {
     cat >/dev/null
     kill $!
 }
-# A process number says as well as a time that a process is another one. (status fails if one of them is stopped.)
+# A new process id is as good a sign of a restart as a start time. (status fails if a process is stopped.)
 native_started() { { supervisorctl status || true; } | awk '$2 == "RUNNING" { print $1, $4 }'; }
 native_nginx_loaded() { PATH=$PWD/native/bin:$PATH sh nginx/loaded.sh; }
 native_reload() {

@@ -67,7 +67,7 @@ def complaints() -> list[str]:
 
 @pytest.fixture
 def visit(browser: Browser, stack: Stack, complaints: list[str]) -> Iterator[Visit]:
-    """visit(path, width=1280) opens a page in a browser context of its own."""
+    """visit(path, width=1280) opens a page in its own browser context."""
     contexts = []
 
     def open_page(path: str, width: int = 1280, height: int = 800, animated: bool = False) -> Page:

@@ -41,7 +41,7 @@ class Containers:
 
     @cached_property
     def address(self) -> Address:
-        """nginx's load port, where no limit for one client holds."""
+        """nginx's load port, where no limit for one client applies."""
         inspected = self._docker("inspect", self.container("nginx"))
         networks = json.loads(inspected)[0]["NetworkSettings"]["Networks"]
         return next(net["IPAddress"] for name, net in networks.items() if name.endswith("_edge")), 8000

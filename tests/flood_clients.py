@@ -87,7 +87,7 @@ async def quiet(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
 
 
 async def files(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
-    """Fetch different large files one after the other, each twice."""
+    """Fetch different large files one after another, each twice."""
     for number in [*range(sizes.files)] * 2:
         outcome.answers[(await fetch(containers.address, f"{BIG}?v={number}"))[0]] += 1
 

@@ -32,7 +32,7 @@ Observed = tuple[list[float], Counter[str], dict[str, list[tuple[float, float]]]
 def observe(
     address: Address, names: dict[str, str], results: "Connection[Observed, None]", over: Event
 ) -> None:
-    """Be the other client and sample memory until the flood is over, in a process of its own."""
+    """Act as the other client and sample memory until the flood is over, in a separate process."""
     other: list[float] = []
     failed: Counter[str] = Counter()
     memory: dict[str, list[tuple[float, float]]] = {service: [] for service in names}

@@ -76,7 +76,8 @@ class Stack:
         return ["compose.yaml", *(f"extras/{extra}/compose.yaml" for extra in extras if extra), *theatres]
 
     def make(self, target: str, *settings: str) -> str:
-        """Run `make TARGET [NAME=value]`; return what it printed. AssertionError with that on failure."""
+        """Run `make TARGET [NAME=value]`; return what it printed. Raise AssertionError with that on
+        failure."""
         return self._run("make", target, *settings)
 
     def compose(self, *arguments: str, typed: str = "") -> str:
@@ -144,7 +145,7 @@ class Stack:
         wait_for_quiet_network()
 
     def wait_until_ready(self) -> None:
-        """Wait until the backend answers on every site: each VCL of Varnish has a probe of its own."""
+        """Wait until the backend answers on every site: each VCL of Varnish has its own probe."""
         for host in ("localhost", "classic.localhost", "nginx.localhost", "static.localhost"):
             wait_until(partial(self._answers, host), within=60)
 

@@ -118,7 +118,7 @@ def test_a_bundle_that_does_not_fit_says_why_and_changes_nothing(machine: Path) 
     cases = {
         "echo more >>images.tar.gz": "The bundle is damaged",
         "sed -i 1s/.*/pdp11/ made-for": "The images are for pdp11",
-        "mkdir ../proscenium": "There is a 'proscenium' already",
+        "mkdir ../proscenium": "'proscenium' already exists",
         "mkdir ../bin && ln -s /bin/false ../bin/docker": "No container engine answers",
     }
     for number, (damage, message) in enumerate(cases.items()):
@@ -144,7 +144,7 @@ def test_a_bundle_that_does_not_fit_says_why_and_changes_nothing(machine: Path) 
 def test_an_image_of_the_same_files_is_not_built_again(machine: Path) -> None:
     build = ["bash", "-c", ". bin/lib/common.sh; . bin/lib/build.sh; build_images"]
     assert run([*build], machine).stdout.count("Building") == 2
-    # Neither for this stack nor for another, which needs other names.
+    # It builds nothing for this stack, nor for another, which needs other names.
     assert run([*build], machine).stdout == ""
     other = [*build[:2], f"COMPOSE_PROJECT_NAME=other; {build[2]}"]
     assert run([*other], machine).stdout == ""
@@ -164,9 +164,9 @@ make lesson LESSON=1
 word=$(python3 -c 'import json; print(json.load(open(".run/proscenium/lessons/01.json"))["word"])')
 for path in /media/fox.svg /media/fox.svg /admin/id /admin/id /slow /slow; do
     curl -fsS -o /dev/null "http://localhost:8080$path?$word"
-    sleep 1.2 # nginx has a copy of its own for a second
+    sleep 1.2 # nginx has its own copy for a second
 done
-letter=$(make check LESSON=1 | sed -n 's/^ *\\(.\\)) .* the 7 that are past .*/\\1/p')
+letter=$(make check LESSON=1 | sed -n 's/^ *\\(.\\)) .* the 7 that have passed .*/\\1/p')
 make check LESSON=1 ANSWER="$letter"
 make check LESSON=all JSON=1 >"$HOME/results" || true
 make test ONLY=static

@@ -140,7 +140,7 @@ def note(bare: Path, name: str, text: str) -> None:
 
 @pytest.mark.parametrize("before", ["", "containers", "native"])
 def test_a_stack_that_compose_has_started_is_known(bare: Path, before: str) -> None:
-    """Whatever was started here and stopped before."""
+    """Whatever was started and stopped here before."""
     if before:
         note(bare, "mode", before)
     log = engine(bare)
@@ -288,7 +288,7 @@ def test_compare_names_a_mistake_in_the_number_of_users(bare: Path) -> None:
     engine(bare)
     done = run(bare, "stack", "compare", USERS="many")
     assert done.returncode == 1
-    assert "USERS=many is no number of users" in done.stderr
+    assert "USERS must be a number from 1 to 99999, not 'many'" in done.stderr
 
 
 def test_the_environment_wins_over_the_env_file(bare: Path) -> None:
@@ -448,7 +448,7 @@ def test_plain_compose_hears_of_the_offline_images(bare: Path) -> None:
 
 
 def test_an_engine_that_cannot_start_is_named(bare: Path) -> None:
-    """`docker` exists and `dockerd` ends at once: the reason is printed."""
+    """`docker` exists and `dockerd` ends immediately: the reason is printed."""
     programs = bare.parent / "bin"
     for name in ("docker", "dockerd"):
         (programs / name).write_text("#!/bin/sh\nexit 1\n")

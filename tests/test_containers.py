@@ -114,7 +114,7 @@ def test_networks(stack: Stack, source: str, host: str, port: int, reached: bool
 
 @pytest.mark.parametrize("source", ["backend", "locust"])
 def test_internal_networks_have_no_way_out(stack: Stack, source: str) -> None:
-    """Not by address either: nginx's, on the published network."""
+    """Not even by address: nginx's, on the published network."""
     networks = inspect(stack, "nginx")["NetworkSettings"]["Networks"]
     edge = networks[f"{stack.project}_edge"]["IPAddress"]
     with pytest.raises(AssertionError, match="exit"):
@@ -158,7 +158,7 @@ def test_without_varnish_nginx_sends_our_503_page(stack: Stack) -> None:
 
 
 def test_a_full_tmp_of_nginx_empties_no_answer(stack: Stack) -> None:
-    """Its cache, which writes before it sends, has room of its own."""
+    """Its cache, which writes before it sends, has its own space."""
     stack.compose("exec", "-T", "nginx", "sh", "-c", "! head -c 300m /dev/zero 2>&1 >/tmp/full")
     try:
         for path in ("/", "/media/fox.svg", f"/stages/?{uuid.uuid4().hex}"):
@@ -222,7 +222,7 @@ def every_listener_answers(stack: Stack) -> bool:
 
 @pytest.mark.slow
 def test_containers_may_come_back_in_any_order(stack: Stack) -> None:
-    """As after a reboot, when the engine starts them and knows nothing of their dependencies."""
+    """As after a reboot, when the engine starts them without knowing their dependencies."""
     services = ("locust", "nginx", "varnish", "policyd", "backend")  # each before what it depends on
     containers = [inspect(stack, service)["Id"] for service in services]
     subprocess.run(["docker", "stop", *containers], check=True, stdout=subprocess.DEVNULL)
@@ -306,7 +306,7 @@ def test_the_log_of_the_inspector_names_the_real_client(stack: Stack) -> None:
         log = stack.compose("logs", "--tail", "50", service).splitlines()
         return [line for line in log if marker in line]
 
-    # Neither writes a line at once.
+    # Neither writes a line immediately.
     wait_until(lambda: lines("inspect"))
     wait_until(lambda: lines("nginx"))
     [inspected] = lines("inspect")

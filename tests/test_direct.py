@@ -1,4 +1,4 @@
-"""direct.localhost, UpStage as installed in 2011, and the badge that says which way a page came."""
+"""direct.localhost, UpStage as installed in 2011, and the badge that says which path a page took."""
 
 import re
 import uuid

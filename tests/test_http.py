@@ -107,6 +107,6 @@ def test_logs_share_the_request_id_and_never_a_forged_address(stack: Stack) -> N
     def lines() -> list[str]:
         return [line for line in stack.log().splitlines() if path in line]
 
-    # One line of nginx and one of the backend; neither writes at once.
+    # One line of nginx and one of the backend; neither writes immediately.
     wait_until(lambda: sum(request_id in line for line in lines()) >= 2)
     assert not any("192.0.2.66" in line for line in lines())

@@ -40,18 +40,18 @@ def mirrored(stack: Stack) -> Iterator[Stack]:
 
 @pytest.fixture
 def ready(mirrored: Stack) -> Stack:
-    """The backend is active, and the mirror ready; whatever the test before has left."""
+    """The backend is active and the mirror ready, whatever the previous test has left."""
     bring_back(mirrored)
     return mirrored
 
 
 def bring_back(stack: Stack) -> None:
     wait_until(lambda: "active: backend" in stack.make("mirror", "TO=backend"), within=60)
-    wait_until(lambda: "active: backend; stands by: mirror" in stack.make("mirror"), within=60)
+    wait_until(lambda: "active: backend; standby: mirror" in stack.make("mirror"), within=60)
 
 
 def serves(stack: Stack, place: str, host: str) -> bool:
-    """Whether a request for that site is in the log of that place."""
+    """Whether a request for that site is in that server's log."""
     marker = f"/nowhere-{uuid.uuid4().hex}"
     assert stack.get(marker, host).status_code == 404
     time.sleep(0.1)
@@ -73,7 +73,7 @@ def assert_cut_off(client: StageClient) -> None:
 
 
 def said(stack: Stack) -> str:
-    """What a client which joins now is sent."""
+    """What a client that joins now is sent."""
     client = stack.stage_client()
     try:
         return str(client.join())
@@ -152,7 +152,7 @@ def test_an_operator_copies_and_switches(ready: Stack) -> None:
     assert "active: mirror" in stack.make("mirror", "TO=mirror")
     assert_cut_off(idle)
     assert_all_are_at(stack, "mirror")
-    wait_until(lambda: "active: mirror; stands by: backend" in stack.make("mirror"), within=30)
+    wait_until(lambda: "active: mirror; standby: backend" in stack.make("mirror"), within=30)
     assert "active: backend" in stack.make("mirror", "TO=backend")
     assert_all_are_at(stack, "backend")
     with pytest.raises(AssertionError, match="TO is 'elsewhere'; it can be backend or mirror"):

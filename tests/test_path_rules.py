@@ -67,4 +67,4 @@ def test_no_tool_has_more_endings_than_the_table() -> None:
     (listed,) = re.findall(r"\\\.\((.*?)\)", (REPO / "varnish" / "media.vcl").read_text())
     assert sorted(listed.replace("jpe?g", "jpg|jpeg").split("|")) == sorted(ENDINGS["cached"])
     for file in (REPO / "nginx").glob("**/*.conf*"):
-        assert "woff2" not in file.read_text(), f"{file} has a list of its own"
+        assert "woff2" not in file.read_text(), f"{file} has its own list"

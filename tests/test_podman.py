@@ -1,4 +1,4 @@
-"""The whole stack on Podman, with Docker's Compose: a smoke test. Podman runs in a container of Docker's."""
+"""The whole stack on Podman, with Docker's Compose: a smoke test. Podman runs in a Docker container."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ HOSTS = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost"
 
 
 def docker(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of Docker's; its output and exit code."""
+    """Run a Docker command; return its output and exit code."""
     return subprocess.run(
         ["docker", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300
     )

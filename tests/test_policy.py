@@ -44,7 +44,7 @@ def test_a_request_in_two_packets_and_a_half_closed_connection_are_answered(stac
     assert ask(stack, QUESTION[:9], QUESTION[9:]).endswith(b"\0")
 
 
-@pytest.mark.slow  # policyd/tests/test_server.py proves it without a stack
+@pytest.mark.slow  # policyd/tests/test_table.py proves it without a stack
 def test_silent_clients_are_closed_and_others_do_not_wait_for_them(stack: Stack) -> None:
     address = ("127.0.0.1", stack.ports["POLICY_FILE_PORT"])
     opened = time.monotonic()

@@ -9,7 +9,7 @@ from collections import Counter
 from stack import REPO
 from support.ports import free_port_range, free_ports
 
-# A process ends, and so gives its ports back, only when it may read: then all processes have theirs.
+# A process ends, and so returns its ports, only when it may read: by then all processes have theirs.
 DRAWS = """
 import sys
 from support.ports import free_ports

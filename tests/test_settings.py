@@ -172,7 +172,7 @@ def test_what_nginx_may_not_open_is_refused_with_the_remedy(
     path = certbot / closed
     path.chmod(0o700)
     complaint = certificate(bare, certbot, "live/example.org/")
-    assert complaint.endswith(f" may not {remedy.format(path, path)}\n")
+    assert complaint.endswith(f" cannot {remedy.format(path, path)}\n")
     subprocess.run(["sh", "-c", complaint.split("Type: ")[1]], check=True)
     assert certificate(bare, certbot, "live/example.org/") == ""
 
@@ -218,7 +218,7 @@ def test_a_misspelt_setting_is_named_and_an_env_file_from_windows_is_read(bare: 
 
 
 def test_every_setting_that_something_reads_is_known(bare: Path) -> None:
-    """Those of the example, of the labs, of a file of the user's, and of the programs that are called."""
+    """Those of the example, the labs, one of the user's files, and the programs that are called."""
     names = re.findall(r"^#?([A-Z_]+=.*)$", (bare / ".env.example").read_text(), re.M)
     assert "COMPOSE_PROJECT_NAME=proscenium" in names
     names += ["OPENDATA_RECORDS=1", "MY_OWN=1", "MODE=containers", "DOCKER_BUILDKIT=0", "COMPOSE_PROFILES="]

@@ -40,7 +40,7 @@ def test_a_404_is_not_stored(name: str) -> None:
 
 def test_a_stale_copy_is_served_while_one_request_fetches() -> None:
     assert explained("stale").splitlines()[2:] == [
-        "a copy that expired 5 s ago: served at once, while one request fetches",
+        "a copy that expired 5 s ago: served immediately, while one request fetches",
         "hit -> deliver found",
         "deliver -> deliver sent",
         "done after 2.2 ms",
@@ -90,7 +90,7 @@ def test_passes_404s_and_stale_responses(stack: Stack) -> None:
     time.sleep(1)
     stale = stack.make("trace", f"URL={page}")
     assert "detail=stale" in stale, stale
-    assert "s ago: served at once, while one request fetches" in stale, stale
+    assert "s ago: served immediately, while one request fetches" in stale, stale
     assert stale.index("deliver -> deliver") < stale.index("in the background"), stale
 
 
@@ -140,5 +140,5 @@ def test_a_request_that_varnish_never_sees(stack: Stack) -> None:
 
 
 def test_a_url_that_is_none_is_rejected(stack: Stack) -> None:
-    with pytest.raises(AssertionError, match="Say which request"):
+    with pytest.raises(AssertionError, match="Name the request"):
         stack.make("trace", "URL=nonsense")

@@ -17,7 +17,7 @@ from support.wait import wait_until
 
 @contextmanager
 def watching(stack: Stack, log: Path, word: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """`make watch` in a process group of its own, as a terminal starts it, when it reads both logs."""
+    """`make watch` in its own process group, as a terminal starts it, when it reads both logs."""
     with log.open("w") as output:
         command = ["make", "-s", "watch", f"WORD={word}", "HOST=localhost"]
         process = subprocess.Popen(

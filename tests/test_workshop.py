@@ -232,7 +232,7 @@ def test_a_webcam_is_an_avatar(stack: Stack, player: str, visit: Visit, complain
 
 
 def test_the_simulated_camera_is_on_the_demo_stage(stack: Stack, visit: Visit, complaints: list[str]) -> None:
-    """With the extra alone: no account, no FTP program, no word of setup."""
+    """The extra alone is enough: no account, no FTP program, no setup."""
     page = on_stage(visit("/stages/demo"))
     image = page.get_by_role("img", name="Camera")
     expect(image).to_be_visible()
@@ -245,7 +245,7 @@ def test_the_simulated_camera_is_on_the_demo_stage(stack: Stack, visit: Visit, c
 
 
 def test_the_account_for_load_tests_is_ready(stack: Stack) -> None:
-    """Locust's container can read it, and no other that clients reach."""
+    """Locust's container can read it, but no other container that clients reach."""
     if stack.mode == "containers":
         account = stack.compose("exec", "-T", "locust", "cat", "/run/player/account")
         for service in ("nginx", "varnish", "policyd"):

@@ -43,7 +43,7 @@ include "media.vcl";
 
 # "Do not cache any POST'ed data", "any non-standard requests": the built-in vcl_req_method, and checks.vcl.
 
-# "return(lookup)": the built-in vcl_recv. A page requested with a cookie is passed now; in 2011 it was looked up, too.
+# "return(lookup)": the built-in vcl_recv. A page requested with a cookie is passed now; in 2011 it was looked up.
 
 # "Do not cache anything that does not return a value in the 200's".
 include "store.vcl";

@@ -1,7 +1,7 @@
 # The VCL of the default host: it serves whatever the backend has already produced.
 #
 # The files below are one program, read in the order a request meets them. Where two files define the same subroutine,
-# Varnish runs both, one after the other, and then its own built-in VCL. No file replaces that built-in code (which, for
+# Varnish runs both, one after another, and then its own built-in VCL. No file replaces that built-in code (which, for
 # example, passes requests with a cookie); they add to its hooks: vcl_req_cookie, vcl_beresp_control ...
 # https://varnish-cache.org/docs/7.1/users-guide/vcl-built-in-subs.html
 #

@@ -1,4 +1,4 @@
-# Hands classic.localhost over to a VCL of its own. "classic" is a label: a name for the version of classic.vcl that was
+# Hands classic.localhost over to its own VCL. "classic" is a label: a name for the version of classic.vcl that was
 # loaded last (start.sh, reload.sh). A label must exist before a VCL that names it is compiled.
 # https://varnish-cache.org/docs/7.1/users-guide/vcl-separate.html
 #

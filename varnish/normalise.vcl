@@ -40,8 +40,8 @@ sub normalise_client {
     }
 
     # A malformed range, or several, mean the whole file, as RFC 9110 allows: Varnish would reject both with 416, and
-    # many overlapping ranges would make a large response out of a small request. A range may end behind the end of
-    # the file, but not in a number that Varnish cannot read.
+    # many overlapping ranges would make a large response out of a small request. A range may end beyond the end of the
+    # file, but not in a number that Varnish cannot read.
     set req.http.Range = regsub(req.http.Range, "-[0-9]{19,}$", "-");
     if (req.http.Range !~ "^bytes=([0-9]+-[0-9]*|-[0-9]+)$" ||
         (req.http.Range ~ "[0-9]-[0-9]" && std.integer(regsub(req.http.Range, "^bytes=([0-9]+)-.*", "\1"), 0) >

@@ -18,7 +18,7 @@ sub vcl_recv {
 sub vcl_backend_response {
     if (bereq.url !~ "^/search") {
         unset beresp.http.Set-Cookie;
-        # In 2014 errors were cached for an hour, too.
+        # In 2014 errors were cached for an hour too.
         if (beresp.status == 200) {
             set beresp.ttl = 1h;
         }

@@ -48,14 +48,13 @@ check THEATRES_ADDRESS 'unix:/[^[:space:]"\\:*]*[*][^[:space:]"\\:*]*|[0-9A-Za-z
     'unix:/PATH or HOST:PORT, with one * for the name'
 check 'VARNISH_LISTEN_SOCKET VARNISH_WORKDIR VARNISH_GENERATED' '/[^[:space:]"\\:,]+' 'an absolute path without spaces'
 
-# Each load has a name of its own: the running version stays until the next one has compiled.
+# Each load has its own name: the running version stays until the next one has compiled.
 stamp=$(date +%Y-%m-%d_%H-%M-%S)_$$
 classic=classic_$stamp
 default=default_$stamp
 
-# declare_backend NAME ADDRESS LIMITS: in VCL. Varnish looks a host name up once, when the VCL is loaded; a path stays right
-# when the backend's container comes back under another address.
-# https://varnish-cache.org/docs/7.1/reference/vcl-backend.html
+# declare_backend NAME ADDRESS LIMITS: in VCL. Varnish looks a host name up once, when the VCL is loaded; a path stays valid
+# when the backend's container comes back at another address. https://varnish-cache.org/docs/7.1/reference/vcl-backend.html
 declare_backend() {
     case $2 in
     unix:*) place=".path = \"${2#unix:}\";" ;;

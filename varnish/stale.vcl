@@ -1,7 +1,7 @@
 # Expired copies, and a backend that does not answer.
 #
 #   backend    copy expired for    the client gets
-#   healthy    up to 10 s          the old copy at once, while one request fetches the new one
+#   healthy    up to 10 s          the old copy immediately, while one request fetches the new one
 #   healthy    longer              a new copy; if that fails, the old one after all
 #   sick       up to 24 h          the old copy
 #   any        no copy             the backend's response; if that fails, our 503 page

@@ -15,7 +15,8 @@ from pathlib import Path
 from unittest import mock
 
 SRC = Path(__file__).parents[1] / "src"
-# All that `upstage serve` imports, but for the modules that import the reactor: it belongs to one process.
+# Everything that `upstage serve` imports, except the modules that import the reactor: it belongs to one
+# process.
 MODULES = [
     "forked",
     "twisted.application.strports",
@@ -31,7 +32,7 @@ multiprocessing.get_context("forkserver").set_forkserver_preload(MODULES)
 
 
 class Forked(ForkServerProcess):
-    """A process that does what `python COMMAND` does; with those methods of Popen that the tests use."""
+    """A process that does what `python COMMAND` does, with the methods of Popen that the tests use."""
 
     def __init__(
         self,

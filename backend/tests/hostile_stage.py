@@ -4,9 +4,9 @@
     python backend/tests/hostile_stage.py --kind all --connections 1,4,40
 
 Two clients chat over WebSocket, 40 lines a second, and a third requests /health four times a second.
-Meanwhile the attackers, in a process of their own, send as fast as the server reads, and connect again when
+Meanwhile the attackers, in a separate process, send as fast as the server reads, and connect again when
 they are disconnected. Without `--host` the tool starts a server and also reports its CPU time and reactor
-lag: on a busy machine these tell more than the clients' clocks. Attack only your own servers.
+lag: on a busy machine these say more than the clients' clocks. Attack only your own servers.
 """
 
 import argparse

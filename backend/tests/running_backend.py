@@ -1,4 +1,4 @@
-"""A real backend process on ports of its own, its small site and content, and the clients of its pages."""
+"""A real backend process on its own ports, its small site and content, and the clients of its pages."""
 
 import json
 import os

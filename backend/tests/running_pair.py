@@ -1,4 +1,4 @@
-"""Two real backends, "backend" and "mirror", with folders of their own; clients connect as nginx does."""
+"""Two real backends, "backend" and "mirror", with separate folders; clients connect as nginx does."""
 
 import json
 import os
@@ -58,7 +58,7 @@ class Place(Program):
         super().__init__([sys.executable, "-c", RUN], self.env, self.log)
 
     def damage(self) -> None:
-        """Overwrite its database, and all that SQLite could restore it from."""
+        """Overwrite its database, and everything that SQLite could restore it from."""
         for path in self.data.glob(f"{FILE}*"):
             path.write_bytes(b"not a database" * 1000)
 
@@ -100,7 +100,7 @@ class Place(Program):
 
 
 class Pair:
-    """Both places, and the folder between them."""
+    """Both servers, and the folder that they share."""
 
     def __init__(self, **env: str) -> None:
         self._folder = tempfile.TemporaryDirectory()  # a socket's path has to be short
@@ -112,7 +112,7 @@ class Pair:
         self.mirror = Place(self, "mirror", "backend", env)
 
     def start(self) -> None:
-        """Bring both to where the backend serves and the mirror is ready, whatever a test has left."""
+        """Make the backend serve and the mirror ready, whatever a test has left."""
         (self.control_folder / "preferred").unlink(missing_ok=True)
         for place in (self.backend, self.mirror):
             if not place.is_running:
@@ -144,7 +144,7 @@ class Pair:
         return client
 
     def stage(self) -> str:
-        """All that a client which joins now is sent."""
+        """Everything that a client that joins now is sent."""
         client = self.connect()
         frames = client.join()
         client.close()

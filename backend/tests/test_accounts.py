@@ -45,7 +45,7 @@ async def matches(hash: str, password: str) -> bool:
 
 
 def sign_in(accounts: Accounts, name: str, password: str, address: str) -> str | None:
-    """Sign in; nothing waits here, so the coroutine ends at once."""
+    """Sign in; nothing waits here, so the coroutine ends immediately."""
     return done(Deferred.fromCoroutine(accounts.sign_in(name, password, address)))
 
 

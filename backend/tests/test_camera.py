@@ -118,7 +118,7 @@ def test_the_camera_is_on_stage_and_comes_back(tmp_path: Path, ftp_port: int, a_
     wait_until(lambda: a_camera.lines()[-1].startswith("no picture was uploaded: "))
     server = start(tmp_path, ftp_port)
     wait_until(lambda: frame(server) not in (b"", last))
-    # The first picture of this run: the avatar is there already.
+    # The first picture of this run: the avatar is already there.
     assert [cameras(server, stage) for stage in stages] == [1, 1, 0]
     changes = [key for key, _ in groupby(line.split()[0] for line in a_camera.lines())]
     assert changes == ["no", "pictures", "no", "pictures"]

@@ -58,7 +58,7 @@ class Client:
         return self.received()
 
     def send_only(self, data: bytes) -> None:
-        """Send without waiting for any client to be sent what waits for it."""
+        """Send, without waiting until the clients are sent what is queued for them."""
         self.protocol.dataReceived(data)
         while len(self.connections.shared.turns):
             clock_of(self.connections).advance(0)
@@ -132,7 +132,7 @@ def test_a_lost_client_leaves_the_stage(connections: Connections) -> None:
 
 
 def after(connections: Connections, seconds: float) -> None:
-    """Time passes, with the server's looks at its clients."""
+    """Let time pass, with the server's checks of its clients."""
     clock = clock_of(connections)
     end = clock.seconds() + seconds
     while clock.seconds() < end:

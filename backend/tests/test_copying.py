@@ -1,4 +1,4 @@
-"""The copy of one place's folders in the other: complete, atomic, and never older than what is there."""
+"""The copy of one server's folders on the other: complete, atomic, and never older than what is there."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ from upstage.state.records import Medium, new_stage
 
 
 class Folders:
-    """The folders of both places, as the mirror sees them: `there` is the backend."""
+    """The folders of both servers, as the mirror sees them: `there` is the backend."""
 
     def __init__(self, folder: Path) -> None:
         self.data, self.media = folder / "mirror-data", folder / "mirror-media"

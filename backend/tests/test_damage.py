@@ -1,4 +1,4 @@
-"""A damaged or vanished database: named, kept, and never replaced without a word."""
+"""A damaged or vanished database: reported, kept, and never replaced silently."""
 
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +10,7 @@ from running_backend import demo_backend
 from upstage.state.damage import find_damage, set_aside
 from upstage.state.database import FILE, Database
 
-VANISHED = "there was no database, though there are media: accounts, stages and chat begin anew"
+VANISHED = "there was no database, though there are media: accounts, stages and chat start over"
 
 
 def overwrite(file: Path, start: int) -> None:

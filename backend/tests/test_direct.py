@@ -1,4 +1,4 @@
-"""The direct listener: clients without a proxy in front, whose headers claim nothing."""
+"""The direct listener: clients without a proxy in front, whose headers are not trusted."""
 
 import re
 import tempfile
@@ -82,7 +82,8 @@ def test_wrong_passwords_count_against_the_address_that_sent_them(backend: Backe
 
 
 def test_a_client_may_leave_before_its_page_is_rendered(backend: Backend, folder: Path) -> None:
-    """The password is checked meanwhile; then there is no connection to ask which way the page goes."""
+    """The password is checked meanwhile; then there is no connection left to ask which path the page
+    takes."""
     wrong = message("/admin/login?left", "x", "POST", b"username=nobody&password=wrong", **FORM)
     with connect(folder / "b-direct.sock") as connection:
         connection.sendall(b"PROXY TCP4 192.0.2.3 192.0.2.1 4711 8081\r\n" + wrong)

@@ -26,7 +26,7 @@ def test_the_slow_page_takes_300_ms_and_delays_no_other_request(server: Backend)
         assert ask(server, "/health").status == 200
         assert not all(each.done() for each in slow)
         answers = [each.result() for each in slow]
-    assert 0.3 <= time.monotonic() - began < 20 * 0.3  # not one after the other
+    assert 0.3 <= time.monotonic() - began < 20 * 0.3  # not one after another
     assert {answer.status for answer in answers} == {200}
     assert answers[0].headers["cache-control"] == "max-age=0, s-maxage=60"
     assert b"300 ms" in answers[0].body

@@ -32,7 +32,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(SRC), "PYTHONHASHSEED": "1"}
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A media folder with all files. The workers of one test run share it: the first makes them."""
+    """A media folder with all files. The workers of one test run share it: the first one makes the files."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "festival-media"
     folder.mkdir(exist_ok=True)
@@ -48,7 +48,7 @@ def sizes(folder: Path, pattern: str) -> list[int]:
 
 
 def test_the_files_are_as_heavy_as_the_articles(made: Path) -> None:
-    """Its figures: small files of about 75 kB, big ones of about 1300 kB."""
+    """The article's figures: small files of about 75 kB, big ones of about 1300 kB."""
     big, small = sizes(made, "*.jpg"), sizes(made, "*.png")
     assert (len(big), len(small), len(FILES)) == (12, 36, 60)
     assert 1_150_000 < min(big) <= max(big) < 1_350_000
@@ -74,7 +74,7 @@ def test_each_file_is_what_a_player_could_upload(made: Path) -> None:
 
 
 def test_a_sound_is_a_sequence_of_whole_frames(made: Path) -> None:
-    """Without tags and headers in the middle: a browser plays it to the end."""
+    """It has no tags or headers in the middle, so a browser plays it to the end."""
     for act in ACTS:
         sound = (made / act.sound_file).read_bytes()
         found = list(frames(sound))
@@ -112,7 +112,7 @@ def test_the_stage_can_be_edited_in_the_workshop() -> None:
 
 @pytest.fixture
 def folder(made: Path, tmp_path: Path) -> Iterator[Path]:
-    """A server's folder whose media are all there but two, as after a kill of the first start."""
+    """A server's folder in which two media are missing, as after the first start was killed."""
     shutil.copytree(made, tmp_path / "media")
     for file in (ACTS[-1].prop_file, ACTS[-1].sound_file):
         (tmp_path / "media" / file).unlink()
@@ -143,7 +143,7 @@ def test_the_server_completes_the_files_and_adds_the_stage(folder: Path, made: P
     )  # and the chat
     server.end()
 
-    # Later starts restore lost files, but none that a player has removed.
+    # Later starts restore lost files, but not those that a player has removed.
     database = Database(server.data)
     database.remove_medium(ACTS[0].prop_file)
     database.close()

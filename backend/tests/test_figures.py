@@ -1,4 +1,4 @@
-"""Figures that stand in more than one place: in code, on pages and in docs/wire-protocol.md."""
+"""Figures that appear in more than one place: in code, on pages and in docs/wire-protocol.md."""
 
 import re
 from pathlib import Path
@@ -36,7 +36,7 @@ SITE = SRC / "upstage" / "site"
     [
         f"A frame has at most {MAX_FRAME:,} bytes and {MAX_FIELDS} pairs.",
         f"sends more than {RATE:.0f} tokens' worth a second, or {BURST:.0f} at once",
-        f"disconnects it after {GRACE:.0f} seconds of that",
+        f"disconnects it if that takes more than {GRACE:.0f} seconds",
         f"has not read `UPSTAGE_MAX_UNREAD` bytes ({MAX_UNREAD >> 10} KiB)",
         f"({MAX_PER_ADDRESS:,}: a school behind one address",
         f"would wait for {MAX_WAIT:.0f} seconds",

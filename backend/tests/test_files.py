@@ -26,7 +26,7 @@ def test_assets_of_a_version_never_change(server: Backend) -> None:
 def test_a_stage_page_preloads_the_scripts_that_it_runs() -> None:
     names = {url.rpartition("/")[2] for url in Pages(SITE).modules}
     assert {"main.js", "avatars.js", "figure.js", "served.js"} <= names  # also what imported scripts import
-    assert not names & {"headers.js", "recover.js"}  # the front page's, and one with an element of its own
+    assert not names & {"headers.js", "recover.js"}  # the front page's, and one with its own element
 
 
 def test_a_release_with_other_assets_has_another_version(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ LITERAL = re.compile(r"""["'(]/(script|style|image)/""")
 
 @pytest.mark.parametrize("path", [path.relative_to(SITE).as_posix() for path in SITE.rglob("*.*")])
 def test_assets_refer_to_assets_of_their_own_release(path: str) -> None:
-    """By a name beside them, which is below the same version, or by `asset()`."""
+    """By a name relative to them, which is below the same version, or by `asset()`."""
     text = (SITE / path).read_text()
     assert not LITERAL.search(text)
     if path.endswith(".js"):
@@ -56,7 +56,7 @@ def test_assets_refer_to_assets_of_their_own_release(path: str) -> None:
         assert len(imports) == len(re.findall(r"^import\b", text, re.MULTILINE))
         assert all((SITE / path).parent.joinpath(name).is_file() for name in imports)
         assert all(name.startswith("./") for name in imports)
-        # A page that was open before a release has all its scripts; one fetched later would not be there.
+        # A page that was open before a release has all its scripts; one fetched later would be missing.
         assert "import(" not in text
     if path.endswith(".css"):
         assert "@import" not in text

@@ -1,4 +1,4 @@
-"""The limit on wrong passwords: on the login page and over FTP, without an effect on other clients."""
+"""The limit on wrong passwords: on the login page and over FTP, with no effect on other clients."""
 
 import ftplib
 from collections.abc import Coroutine
@@ -45,7 +45,7 @@ def begin(coroutine: Coroutine[Deferred[Any], Any, T]) -> list[T | Failure]:
 
 
 class Login:
-    """Accounts whose passwords are their names, checked at once or when the test says so."""
+    """Accounts whose passwords are their names, checked immediately or when the test says so."""
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -126,7 +126,7 @@ def test_a_locked_address_is_told_when_to_retry_and_others_sign_in(login: Login)
 
 
 def test_a_login_forgives_only_the_failures_of_its_account(login: Login) -> None:
-    """Between guesses, the attacker signs in to an account of its own."""
+    """Between guesses, the attacker signs in to its own account."""
     for turn in range(HERE[0]):
         fail(login, "pupil0", GUESSER, 3)
         assert login.try_it("pupil0", "pupil0", GUESSER)

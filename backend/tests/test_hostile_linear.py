@@ -34,7 +34,7 @@ def assert_linear(work: Callable[[int], int]) -> None:
 
 
 class CountedText(str):
-    """A text that counts the characters which its methods look at, in `read`."""
+    """A text that counts the characters that its methods look at, in `read`."""
 
     read = 0
 

@@ -1,4 +1,4 @@
-"""What two servers share: the lease and the wishes of the operator; and the watchdog of each."""
+"""What two servers share: the lease and the operator's requests; and the watchdog of each."""
 
 import fcntl
 import os
@@ -133,7 +133,7 @@ def test_nonsense_in_the_shared_folder_is_ignored(tmp_path: Path) -> None:
 
 
 def test_the_shared_folder_is_not_open_to_all_and_open_to_nginx(tmp_path: Path) -> None:
-    """Linux follows no links of other users in a folder that all may write to; and a umask may be strict."""
+    """In a world-writable folder Linux does not follow other users' links; and a umask may be strict."""
     before = os.umask(0o077)
     try:
         Control(tmp_path / "shared")

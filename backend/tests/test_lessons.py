@@ -1,4 +1,4 @@
-"""The pages of the lessons, and the results that `make check` tells."""
+"""The pages of the lessons, and the results that `make check` reports."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The account that the server makes for load tests: made once, and never a reason not to start."""
+"""The account that the server makes for load tests: made once, and never a reason for a failed start."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

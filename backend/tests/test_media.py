@@ -89,7 +89,7 @@ def test_damaged_and_unknown_files_are_rejected(path: Path, data: bytes, message
 
 
 def repeating(reference: str, ids: str = "abcdefghijk") -> str:
-    """Nested elements, each with ten references to the one before: 10^10 drawn ones in 2 kB."""
+    """Nested elements, each with ten references to the previous one: 10^10 drawn elements in 2 kB."""
     return nested(f"<g id='ID'>{reference.format('BEFORE') * 10}</g>", ids)
 
 
@@ -190,7 +190,7 @@ def test_drawings_with_active_content_are_rejected(path: Path, inside: str, mess
                 "@media all { g { mask: url(#a) } }",
             )
         ),
-        # Elements that refer to each other: the browser follows each way.
+        # Elements that refer to each other: the browser follows each reference.
         "".join(
             f"<g id='{id}'>" + "".join(f"<use href='#{other}'/>" for other in "abcdefghijk") + "</g>"
             for id in "abcdefghijk"

@@ -48,7 +48,7 @@ def test_a_path_has_a_class_from_a_fixed_list(path: str, name: str) -> None:
 
 
 class Meter:
-    """Metrics with stages of their own, under a fake clock."""
+    """Metrics with separate stages, under a fake clock."""
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -266,7 +266,7 @@ def test_the_webcam_listener_has_settings() -> None:
 
 
 def test_the_health_check_starts_without_twisted() -> None:
-    """It runs every few seconds: a third of a second of imports each time would be a load of its own."""
+    """It runs every few seconds: a third of a second of imports each time would be a load in itself."""
     code = "import sys, upstage.cli; sys.exit(any(m.split('.')[0] in {names} for m in sys.modules))"
     names = {"twisted", "prometheus_client", "jinja2", "argon2", "sqlite3"}
     subprocess.run(

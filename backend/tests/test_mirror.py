@@ -1,4 +1,4 @@
-"""Two servers with data of their own: one is active; all clients move to the other one and back together."""
+"""Two servers with separate data: one is active; all clients move to the other one and back together."""
 
 import os
 import signal
@@ -40,7 +40,7 @@ def pair(running: Pair, cache: PurgedCache) -> Pair:
 
 
 def assert_cut_off(client: StageClient) -> None:
-    """The server closes the connection, though the client does nothing; TimeoutError if not."""
+    """The server closes the connection, though the client does nothing; raise TimeoutError if not."""
 
     def read_all() -> None:
         while True:
@@ -143,7 +143,7 @@ def test_a_change_is_copied_within_two_seconds_and_on_demand(pair: Pair) -> None
     copied, state = text.splitlines()
     assert copied.startswith("copied: the database (")
     assert copied.endswith("; removed: 0")
-    assert state == "active: backend; stands by: mirror"
+    assert state == "active: backend; standby: mirror"
     assert (pair.mirror.media / "audio" / "new.mp3").exists()
 
 
@@ -159,7 +159,8 @@ def test_a_hanging_server_is_killed_and_its_clients_move(pair: Pair) -> None:
 
 
 def test_a_frozen_server_gives_up_within_a_second_of_its_return(pair: Pair) -> None:
-    """Its watchdog is frozen with it, as by `docker pause`: for a moment both believe to be active."""
+    """Its watchdog is frozen with it, as by `docker pause`: for a moment both believe that they are
+    active."""
     client = pair.joined()
     frozen = [pair.backend.process.pid, pair.backend.watchdog]
     for process in frozen:
@@ -205,7 +206,7 @@ def test_nothing_is_handed_over_to_a_server_that_hangs_or_is_gone(pair: Pair) ->
     status, _, errors = pair.backend.upstage("mirror")
     assert (status, errors) == (
         1,
-        "upstage: backend is active, but mirror does not stand by: it is not running\n",
+        "upstage: backend is active, but mirror is not on standby: it is not running\n",
     )
 
 
@@ -238,7 +239,7 @@ def test_a_server_that_cannot_start_counts_as_failed() -> None:
 
 def test_commands_that_write_are_rejected_on_the_standby(pair: Pair) -> None:
     status, _, errors = pair.mirror.upstage("stage", "add", "new")
-    assert (status, errors) == (1, "upstage: mirror stands by: type this where backend runs\n")
+    assert (status, errors) == (1, "upstage: mirror is the standby: run this command on backend\n")
     assert pair.backend.upstage("stage", "add", "new")[0] == 0
 
 

@@ -76,7 +76,7 @@ def player_on(stages: Stages) -> Member:
 
 @pytest.mark.parametrize("change", range(len(CHANGES)), ids=[mode for mode, _ in CHANGES])
 def test_no_change_outlives_a_reset(stages: Stages, stage: Stage, change: int) -> None:
-    """Each change alone, after those that it needs: a newcomer sees the stage as it was."""
+    """Each change by itself, after those that it needs: a newcomer sees the stage as it was."""
     seeded = seen_by_a_newcomer(stages)
     member = player_on(stages)
     for mode, fields in CHANGES[: change + 1]:

@@ -1,4 +1,4 @@
-"""seed: errors in content/ are named; the files for measurements are the same everywhere."""
+"""seed: errors in content/ are reported; the files for measurements are the same everywhere."""
 
 import gzip
 import hashlib

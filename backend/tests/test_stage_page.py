@@ -1,4 +1,4 @@
-"""The stage page in a real browser: what of it must be in view, and what it does when a script is lost."""
+"""The stage page in a real browser: which parts must be in view, and what it does when a script is lost."""
 
 import re
 from collections.abc import Iterator

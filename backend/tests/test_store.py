@@ -19,7 +19,7 @@ from upstage.state.store import CHAT_LOCK_TIME, MAX_QUEUE, RETRY, Store
 
 
 class RestartedBackend:
-    """A real server with a folder that outlasts it."""
+    """A real server with a folder that outlives it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -191,7 +191,7 @@ def test_a_command_before_the_first_start_creates_nothing(tmp_path: Path, seeded
 
 
 class Disk:
-    """A database whose disk works when the test says so, or takes its time."""
+    """A database whose disk works when the test says so, or slowly."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.written: list[tuple[str, str]] = []

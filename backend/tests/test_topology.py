@@ -1,4 +1,5 @@
-"""Each page says which way it came, by the Host name that caches know it by, and where the other ways are."""
+"""Each page says which path it took, by the Host name that caches store it under, and where the other paths
+are."""
 
 import re
 from html.parser import HTMLParser
@@ -32,7 +33,7 @@ def said(page: str) -> str:
         ("second.localhost", "default"),
         ("classic.localhost.example.org", "default"),
         ("classic", "default"),
-        ("direct.localhost", "default"),  # that way has a listener of its own: test_direct.py
+        ("direct.localhost", "default"),  # that path has its own listener: test_direct.py
         ("stage.example.org", "default"),
         ("no name", "default"),
         ("classic.localhost", "classic"),
@@ -63,16 +64,16 @@ def test_pages_behind_the_login_say_so_too(workshop: Backend, admin: Editor) -> 
         (
             "classic.localhost",
             ["Varnish looked for a copy", "every later one is a hit"],
-            ["no cache on this way"],
+            ["no cache on this path"],
         ),
         (
             "nginx.localhost",
-            ["no cache on this way", "what nginx did,"],
+            ["no cache on this path", "what nginx did,"],
             ["Varnish looked", "is a hit", "Cache-Status"],
         ),
         (
             "static.localhost",
-            ["no cache on this way", "reads from the disk"],
+            ["no cache on this path", "reads from the disk"],
             ["Varnish looked", "is a hit", "Cache-Status"],
         ),
     ],
@@ -88,7 +89,7 @@ def test_the_front_page_tells_only_its_own_way(
 
 
 def places(page: str) -> list[str]:
-    """The list of ways, a line each, links as [text](address)."""
+    """The list of paths, a line each, links as [text](address)."""
     section = page.partition('class="places"')[2].partition("</ul>")[0]
     section = re.sub(r'<a href="([^"]*)">([^<]*)</a>', r"[\2](\1)", section)
     return [said(item) for item in section.split("<li")[1:]]

@@ -22,7 +22,7 @@ def sockets() -> Iterator[Path]:
 
 
 class Waiting:
-    """A second process over the folder of a running server."""
+    """A second process on the folder of a running server."""
 
     def __init__(self, server: Backend, folder: Path) -> None:
         folder.mkdir(exist_ok=True)

@@ -193,7 +193,7 @@ def test_an_administrator_manages_players(backend: Backend, admin: Editor) -> No
     assert admin.post(PLAYERS, action="remove", name="kim").status == 302
     page = admin.get(PLAYERS).body
     assert b"kim" not in page
-    assert b"<b>admin</b>" in page  # who is no player, but has an account
+    assert b"<b>admin</b>" in page  # not a player, but has an account
     assert b"this address: <b>http://localhost:8080/admin/</b>" in page
 
 

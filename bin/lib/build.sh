@@ -34,7 +34,7 @@ built_from() {
     } | cksum | tr ' ' -
 }
 
-# Services with a build of their own, in a file that the user has added. Ours all run the two images above.
+# Services with their own build, in a file that the user has added. Ours all run the two images above.
 added_builds() {
     docker compose config | awk -v backend="${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" \
         -v policyd="${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}" '

@@ -23,7 +23,7 @@ quietly() {
     fi
 }
 
-# Reads .env as Compose does: the environment wins over the file.
+# Reads .env as Compose does: the environment takes precedence.
 load_env() {
     local line name
     [ -f .env ] || return 0
@@ -113,7 +113,7 @@ load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --
 # shellcheck disable=SC2034  # used by bin/stack
 compare_run=(--headless --shape Compare --only-summary --chat-rate 20)
 
-# For sh, with ADDRESS:PORT: when the certificate that is served there ends.
+# For sh, with ADDRESS:PORT: when the certificate that is served there expires.
 # shellcheck disable=SC2034,SC2016  # used in either mode; the other shell expands it
 certificate_end='openssl s_client -connect "$1" </dev/null 2>/dev/null | openssl x509 -noout -enddate'
 
@@ -142,7 +142,7 @@ is_debian_like() { has apt-get && grep -qE '^ID(_LIKE)?=.*(debian|ubuntu)' /etc/
 
 may_install() { is_root && is_debian_like; }
 
-# require_python WHAT: ends with a message about WHAT unless this machine has it.
+# require_python WHAT: exits with a message about WHAT unless this machine has it.
 require_python() {
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || die "$1 needs Python 3.11 or newer on this machine."
 }

@@ -3,12 +3,12 @@
 
 . bin/lib/build.sh
 
-# container_ids [SERVICE [OPTION]]: the running containers of this project, or of a service; --all: those that are stopped, too.
+# container_ids [SERVICE [OPTION]]: the running containers of this project, or of a service; --all: stopped ones too.
 container_ids() {
     docker ps -q ${2:-} --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
         --filter label=com.docker.compose.oneoff=False ${1:+--filter "label=com.docker.compose.service=$1"}
 }
-# The services that have a container, one a line.
+# The services that have a container, one per line.
 containers_services() {
     docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
         --format '{{.Label "com.docker.compose.service"}}' 2>/dev/null || true
@@ -39,8 +39,8 @@ containers_up() {
     if [ -n "$running" ]; then quietly "reload-$COMPOSE_PROJECT_NAME" containers_reload; fi
 }
 
-# Of the services that have failed, not of those that wait for them or have no health check: their last lines, and at the
-# end the reasons.
+# Prints the last lines of the services that have failed, not of those that wait for them or have no health check, and at
+# the end the reasons.
 say_why_unhealthy() {
     local service failed log reasons=
     mapfile -t failed < <(docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}' |
@@ -74,7 +74,7 @@ containers_ports() {
         xargs -r docker inspect -f '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostPort}}{{end}}{{end}}' || true
 }
 containers_active_place() { container_exec nginx cat /run/proscenium/backend/upstage.mirror/active 2>/dev/null || true; }
-# In the first of the two places that runs: each knows the state of both.
+# On the first of the two servers that is running: each knows the state of both.
 containers_mirror() {
     local service
     for service in backend mirror; do
@@ -117,7 +117,7 @@ containers_reload() {
         container_exec nginx sh /etc/nginx/proscenium/reload.sh &&
         restart_changed_locust
 }
-# Locust reads its files once: if one has changed, it starts again, with its workers, which need the same classes.
+# Locust reads its files once: if one has changed, it restarts, and so do its workers, which need the same classes.
 restart_changed_locust() {
     local ids started
     mapfile -t ids < <(container_ids locust && container_ids locust-worker)

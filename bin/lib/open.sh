@@ -8,9 +8,9 @@ say() { printf '%s\n' "$*"; }
 step() { printf '==> %s (%d s)\n' "$*" "$SECONDS"; }
 die() { say "$*" >&2 && exit 1; }
 
-[ ! -e "$folder" ] || die "There is a '$folder' already. Remove it, or name another folder: $0 FOLDER"
+[ ! -e "$folder" ] || die "'$folder' already exists. Remove it, or name another folder: $0 FOLDER"
 { read -r machine && read -r python; } <"$bundle/made-for"
-[ "$machine" = "$(uname -m)" ] || die "The images are for $machine, and this machine is $(uname -m): make the bundle on such a machine."
+[ "$machine" = "$(uname -m)" ] || die "The images are for $machine, but this machine is $(uname -m): make the bundle on such a machine."
 for program in docker git make python3; do
     command -v $program >/dev/null || die "$program is missing. It is not in the bundle: install it while there is a network."
 done
@@ -28,5 +28,5 @@ cp -r "$bundle/wheels" "$folder/.run/wheels"
 
 printf '\nReady, in %d seconds. Type:\n    cd %s\n    make up\n' "$SECONDS" "$folder"
 if ! python3 -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$python')"; then
-    say "The tests' Python packages are for Python $python, and here is $(python3 -V): everything but make test will work."
+    say "The tests' Python packages are for Python $python, but this machine has $(python3 -V): everything but make test will work."
 fi

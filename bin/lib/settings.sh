@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Checks the settings before anything is started or changed: by the rules of the service that reads a setting, where it has
-# some. A wrong value costs one line; a running stack goes on as it is.
+# Checks the settings before anything is started or changed, by the rules of the service that reads a setting, if it has any.
+# A wrong value costs one line; a running stack goes on as it is.
 
 check_settings() {
     name_unknown_settings
@@ -49,7 +49,7 @@ ask_backend() {
     fi
 }
 
-# A misspelt name would be ignored in silence.
+# A misspelt name would be ignored silently.
 name_unknown_settings() {
     local files known name unknown=''
     [ -f .env ] || return 0
@@ -95,11 +95,11 @@ check_certificate() {
     local name file
     # Compose takes a path that begins otherwise for the name of a volume.
     if [[ ${TLS_FOLDER:-} != [./]* ]] || [ ! -d "$TLS_FOLDER" ]; then
-        die "TLS_FOLDER must be the folder of TLS_CERTIFICATE and TLS_CERTIFICATE_KEY, from / or ./ on, not '${TLS_FOLDER:-}'"
+        die "TLS_FOLDER must be the folder of TLS_CERTIFICATE and TLS_CERTIFICATE_KEY, starting with / or ./, not '${TLS_FOLDER:-}'"
     fi
     for name in TLS_CERTIFICATE TLS_CERTIFICATE_KEY; do
         file=$TLS_FOLDER/${!name:-}
-        [ -f "$file" ] || die "$name must be a file below TLS_FOLDER; there is no '$file' that you may see"
+        [ -f "$file" ] || die "$name must be a file below TLS_FOLDER; there is no '$file' that you can see"
     done
     if has openssl; then
         ask_nginx "cd nginx && . scripts/settings.sh && cd .. && . nginx/scripts/certificate.sh" TLS_FOLDER TLS_CERTIFICATE TLS_CERTIFICATE_KEY
@@ -114,7 +114,7 @@ check_mounted_certificate() {
     for name in TLS_CERTIFICATE TLS_CERTIFICATE_KEY; do
         at=$folder rest=${!name}
         while [ -n "$rest" ]; do
-            others_may 1 "$at" || die "$name: nginx, which does not run as root, may not enter '$at'. Type: chmod a+x '$at'"
+            others_may 1 "$at" || die "$name: nginx, which does not run as root, cannot enter '$at'. Type: chmod a+x '$at'"
             part=${rest%%/*} rest=${rest#"$part"} rest=${rest#/}
             case $part in
             '' | .) ;;
@@ -134,7 +134,7 @@ check_mounted_certificate() {
                 ;;
             esac
         done
-        others_may 4 "$at" || die "$name: nginx, which does not run as root, may not read '$at'. Type: chmod a+r '$at'"
+        others_may 4 "$at" || die "$name: nginx, which does not run as root, cannot read '$at'. Type: chmod a+r '$at'"
     done
 }
 others_may() { [ -n "$(find "$2" -prune -perm "-00$1")" ]; }

@@ -55,7 +55,7 @@ $2 == "VCL_return" && (step != "HASH" || cacheable) {
     if (step == "BACKEND_RESPONSE" && $3 == "deliver") tell("", fate())
 }
 $2 == "Hit" && $4 >= 0 { tell("", "a copy that stays fresh for " s($4)) }
-$2 == "Hit" && $4 < 0 { tell("", "a copy that expired " s(-$4) " ago: served at once, while one request fetches") }
+$2 == "Hit" && $4 < 0 { tell("", "a copy that expired " s(-$4) " ago: served immediately, while one request fetches") }
 $2 == "HitMiss" { tell("", "the last response could not be stored, so requests do not wait for each other") }
 $2 == "BackendOpen" { tell("", "over " ($NF == "reuse" ? "a connection that was open" : "a new connection") " to " $4) }
 $2 == "FetchError" { sub(/^-+ +FetchError +/, ""); tell("", "failed: " $0) }

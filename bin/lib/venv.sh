@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # One virtual environment for native mode, the tests and the labs; their lock files agree with each other (make lock).
 
-# ensure_venv LOCK: installs what LOCK lists into .venv, unless it is installed already.
+# ensure_venv LOCK: installs what LOCK lists into .venv, unless it is already installed.
 ensure_venv() {
     local lock=$1 stamp
     stamp=.venv/installed-$(cksum <"$lock" | tr ' ' -)

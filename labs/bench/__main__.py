@@ -28,7 +28,7 @@ RESULTS = REPO / "test-results" / "bench"
 def main() -> int:
     """Return the exit code: 0, 1 if a cell was rejected, 2 if a lab failed, 130 after Ctrl-C.
 
-    A lab fails if it cannot be measured, or not be published as asked; the others are measured even so.
+    A lab fails if it cannot be measured, or not published as requested; the others are measured anyway.
     """
     parser = argparse.ArgumentParser(prog="bench", description="Repeat what the articles measured.")
     parser.add_argument(
@@ -132,7 +132,7 @@ def report(console: Console) -> None:
 
 
 def publish(name: str, wanted: bool, console: Console) -> int:
-    """Replace a lab's results.md by the tables of the report, if that is wanted and the machine was not busy.
+    """Replace a lab's results.md with the tables of the report, if requested and if the machine was not busy.
 
     Returns the exit code.
     """

@@ -58,7 +58,7 @@ class Experiment:
 
 
 def load(folder: Path, mode: str) -> Experiment:
-    """Read the lab.toml of a folder. ValueError says what is wrong with it; OSError if there is none."""
+    """Read the lab.toml of a folder. Raise ValueError with what is wrong with it, or OSError."""
     try:
         return expand(folder.name, tomllib.loads((folder / "lab.toml").read_text()), mode)
     except ValueError as error:
@@ -115,7 +115,7 @@ def expand(lab: str, document: Table, mode: str) -> Experiment:
 
 
 def choose(value: Any, mode: str) -> Any:
-    """Replace every table of the form {quick = ..., full = ...}, at any depth, by the mode's value."""
+    """Replace every table of the form {quick = ..., full = ...}, at any depth, with the mode's value."""
     if isinstance(value, Mapping):
         if set(value) == set(MODES):
             return choose(value[mode], mode)

@@ -74,7 +74,7 @@ class LabStack:
         """Build, create and start the services, each once its dependencies are healthy.
 
         The health checks run here and not in the engine: the engine would repeat them during the measurement,
-        and each costs as much CPU as a hundred requests. RuntimeError if a service does not start.
+        and each costs as much CPU as a hundred requests. Raise RuntimeError if a service does not start.
         """
         self.remove()  # containers that a crashed run has left
         self._compose("build", "--with-dependencies", *self.services)
@@ -98,7 +98,7 @@ class LabStack:
         self._compose("down", "--volumes", "--remove-orphans", "--timeout", "3")
 
     def run(self, service: str, *command: str) -> str:
-        """Run a command inside a service and return its output. Problem, with its last line, if it fails."""
+        """Run a command inside a service; return its output, or raise Problem with its last line."""
         code, output = self.containers[service].exec_run(list(command), demux=True)
         streams: tuple[bytes | None, bytes | None] = output  # type: ignore[assignment]  # because of demux
         out, err = ((stream or b"").decode(errors="replace") for stream in streams)
@@ -132,7 +132,7 @@ class LabStack:
         )
 
     def _wait(self, name: str, test: Sequence[str]) -> None:
-        """Repeat a service's health check until it succeeds; RuntimeError with the log if it never does."""
+        """Repeat a health check until it succeeds; raise RuntimeError with the log if it never does."""
         command = ["/bin/sh", "-c", test[1]] if test[0] == "CMD-SHELL" else list(test[1:])
         container, deadline = self.containers[name], time.monotonic() + HEALTHY_WITHIN
         while True:

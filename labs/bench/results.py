@@ -112,7 +112,7 @@ class Results:
 
         A few slow calibrations are in every long run, and the medians of the samples bear them. A constant
         load slows the median calibration as well, so each is also compared with the fastest. That limit is
-        wider: a processor that was faster in its first seconds is no busy one.
+        wider: a processor that was faster in its first seconds is not busy.
         """
         found = self.noise.get("calibration_milliseconds", [])
         if not found:

@@ -1,4 +1,4 @@
-"""Runs an experiment: warm-up, then interleaved repetitions; every sample is written at once.
+"""Runs an experiment: warm-up, then interleaved repetitions; every sample is written immediately.
 
 Each round measures every cell once, so a slow minute of the machine affects all cells instead of all samples
 of one. After each sample the same small calculation is timed, with the servers at rest: if it takes longer

@@ -1,4 +1,4 @@
-"""The containers of the lab that a module names in LAB: prepared as for a run, in a project of their own."""
+"""The containers of the lab that a module names in LAB: prepared as for a run, in their own project."""
 
 from collections.abc import Iterator
 

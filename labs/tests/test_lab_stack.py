@@ -126,7 +126,7 @@ def test_a_lab_from_beginning_to_end(
     results = Results.read(tmp_path / "smallest.json")
     assert results is not None
     direct, default, astray = results.cells
-    assert astray.problem == "the first response was no 2xx"
+    assert astray.problem == "the first response was not a 2xx"
     assert (len(direct.samples), len(default.samples)) == (2, 2)
     # Varnish keeps the file, so the backend has little to do.
     assert backend_seconds(direct) > 3 * backend_seconds(default)
@@ -135,5 +135,5 @@ def test_a_lab_from_beginning_to_end(
     assert results.versions.keys() == {"nginx", "varnish", "backend", "generator"}
     assert results.machine["cores"] >= 1
     assert "The smallest lab" in (tmp_path / "report.html").read_text()
-    assert "the first response was no 2xx" in (tmp_path / "smallest.md").read_text()
+    assert "the first response was not a 2xx" in (tmp_path / "smallest.md").read_text()
     assert remains() == ""

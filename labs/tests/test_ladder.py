@@ -159,7 +159,7 @@ def test_each_step_connects_to_varnish_in_its_own_way(lab: LabStack) -> None:
     found = {
         host: (
             *{(protocol, listener, vcl) for protocol, listener, _, vcl in way},
-            # Every process of nginx keeps connections of its own.
+            # Every process of nginx keeps its own connections.
             len({session for _, _, session, _ in way}) < times,
         )
         for host, way in ways.items()

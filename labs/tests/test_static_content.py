@@ -39,7 +39,7 @@ class TestServers:
         received = ask(lab, service, f"/page.html?{service}")
         assert (received.status, received.text) == (200, PAGE.read_text())
         assert received.headers["server"].startswith("nginx" if service in NGINX else "Apache")
-        # As shipped, each line is written at once. A server that could not write its log would be faster.
+        # As shipped, each line is written immediately. A server that could not write its log would be faster.
         if service in ("nginx-shipped", "apache-event", "apache-prefork"):
             wait_until(
                 lambda: f"?{service} " in lab.run(service, "sh", "-c", "cat /var/log/*/access.log"), within=60

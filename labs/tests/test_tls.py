@@ -42,7 +42,7 @@ def test_every_transport_is_measured_with_the_version_that_its_name_says() -> No
 
 
 def negotiated(lab: LabStack, port: int, *options: str) -> str:
-    """The cipher suite; Problem if the handshake fails."""
+    """The cipher suite; raise Problem if the handshake fails."""
     command = ["openssl", "s_client", "-connect", f"tls-nginx:{port}", *options]
     printed = lab.run("generator", "sh", "-c", '"$@" </dev/null 2>&1', "sh", *command)
     return re.findall(r"Cipher is (\S+)", printed)[0]  # type: ignore[no-any-return]

@@ -1,17 +1,17 @@
-"""A miss, then a hit of the object that it stored; two passes of which nothing is kept."""
+"""A miss, then a hit on the object that it stored; two passes that store nothing."""
 
 from checking import Attempt, Choice, Question
 
 QUESTION = Question(
     right=Choice(
-        "43199: the 7 that are past and the 43192 that are left.", "Age counts up, ttl counts down."
+        "43199: the 7 that have passed and the 43192 that are left.", "Age counts up, ttl counts down."
     ),
     wrong=(
-        Choice("43192: that is its ttl.", "ttl is what is left of it now; 7 seconds ago it was more."),
+        Choice("43192: that is its ttl.", "ttl is what is left now; 7 seconds ago it was more."),
         Choice(
-            "43185: the ttl without the age.", "Varnish has subtracted the age already: ttl is what is left."
+            "43185: the ttl without the age.", "Varnish has already subtracted the age: ttl is what is left."
         ),
-        Choice("For ever, until it is purged.", "An object has an end: media.vcl gives it 12 hours."),
+        Choice("Forever, until it is purged.", "An object has an end: media.vcl gives it 12 hours."),
     ),
 )
 
@@ -24,7 +24,7 @@ def check(attempt: Attempt) -> None:
     elsewhere = attempt.other_hosts("/media/fox.svg")
     need(
         fox or not elsewhere,
-        f"You asked {elsewhere}. This lesson is about localhost: it has the cache to look at.",
+        f"You asked {elsewhere}. This lesson is about localhost, which has the cache to look at.",
     )
     need(fox, "You have not requested http://localhost/media/fox.svg?WORD yet. The word belongs to the URL.")
     urls = {request.url for request in fox}
@@ -37,20 +37,20 @@ def check(attempt: Attempt) -> None:
     stored = {request.object for request in fox if request.outcome == "miss"}
     need(
         stored & {hit.object for hit in hits},
-        "A hit of a copy that your first request stored is still missing.",
+        "A hit on the copy that your first request stored is still missing.",
     )
     asked = len(attempt.fetched(fox))
     need(
         asked == len(urls),
-        f"The backend was asked {asked} times for {len(urls)} URL: that is not a cache at work.",
+        f"The backend was asked {asked} times for {len(urls)} URL: no cache was at work.",
     )
 
     keys = attempt.requests("/admin/id")
     need(keys, "Request http://localhost/admin/id?WORD too: it is not cached.")
-    need(len(keys) > 1, "Request /admin/id?WORD once more: how do you know that the second is no hit?")
+    need(len(keys) > 1, "Request /admin/id?WORD once more: how do you know that the second is not a hit?")
     need(
         len(attempt.fetched(keys)) == len(keys),
-        "The backend must have been asked for each /admin/id. Does it run? make status",
+        "The backend must have been asked for each /admin/id. Is it running? make status",
     )
 
     slow = attempt.requests("/slow")

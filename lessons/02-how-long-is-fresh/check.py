@@ -1,4 +1,4 @@
-"""The rule for media says 60 s, an object of before kept its 12 hours, one stored since then has 60 s."""
+"""The rule for media says 60 s, an older object keeps its 12 hours, and one stored since then has 60 s."""
 
 from checking import Ask, Attempt, Choice, Question
 
@@ -8,12 +8,12 @@ OLD, NEW = "set beresp.ttl = 12h;", "set beresp.ttl = {};"
 QUESTION = Question(
     right=Choice(
         "An object's TTL was fixed when it was stored.",
-        "VCL runs when a response arrives, not for what is stored.",
+        "This rule runs when a response arrives, not for stored objects.",
     ),
     wrong=(
         Choice("make reload did not reload.", "It did: a URL that was not stored before has 60."),
         Choice(
-            "nginx has a copy of its own.",
+            "nginx has its own copy.",
             "Only until the end of the second; and the header was Varnish's own.",
         ),
         Choice(
@@ -46,7 +46,7 @@ def check(attempt: Attempt) -> None:
     need(before, "No URL with your word was stored before the reload, under the old rule. Begin again.")
     need(
         after,
-        "The new rule is in use, and you have not seen it: the old URL keeps its TTL. There are two ways.",
+        "The new rule is in use, but you have not seen it: the old URL keeps its TTL. There are two ways.",
     )
     seen_again = [request for request in asked if request.outcome == "hit" and request.after(before[0])]
     need(seen_again, "Request the old URL once more, to see that its copy still has hours to live.")

@@ -1,4 +1,4 @@
-"""A harmless cookie is removed for one path; every other cookie still makes the answer private."""
+"""A harmless cookie is removed for one path; every other cookie still makes the response private."""
 
 from checking import Ask, Attempt, Choice, Question, outcomes
 
@@ -11,7 +11,7 @@ QUESTION = Question(
     ),
     wrong=(
         Choice(
-            "Every visitor got a copy of their own.",
+            "Every visitor got a separate copy.",
             "The key of an object is host and URL, never the cookie.",
         ),
         Choice(
@@ -31,7 +31,7 @@ def stages(cookie: str) -> Ask:
 
 
 def check(attempt: Attempt) -> None:
-    """What the learner asked, then what the rule does to cookies that it must leave alone."""
+    """What the learner requested, then what the rule does to cookies that it must leave alone."""
     need = attempt.need
 
     themes = {request.header("Cookie") for request in attempt.requests("/stages/")}
@@ -45,7 +45,7 @@ def check(attempt: Attempt) -> None:
     need(
         (first.outcome, second.outcome) == ("miss", "hit") and len(second.backend) == 1,
         "theme=A and theme=B must share one object. They got "
-        f"{first.outcome} and {second.outcome}: does the key of the cache contain the cookie?",
+        f"{first.outcome} and {second.outcome}: does the cache key contain the cookie?",
     )
 
     private = attempt.ask(
@@ -53,7 +53,7 @@ def check(attempt: Attempt) -> None:
     )
     need(
         set(outcomes(private)) == {"pass"},
-        "who=me came from the cache: the rule must remove the cookie theme and leave every other one.",
+        "who=me came from the cache: the rule must remove the cookie theme and leave all others.",
     )
     need(
         all("theme" not in probe.sent_on("Cookie") and "=" in probe.sent_on("Cookie") for probe in private),
@@ -66,8 +66,7 @@ def check(attempt: Attempt) -> None:
     )
     need(
         outcomes(others) == ["pass"] * 3,
-        "A request with a password, a POST and the workshop must be passes as before: does "
-        "the rule return from "
+        "A request with a password, a POST and the workshop must still be passes: does the rule return from "
         "vcl_recv, so that the built-in checks no longer run?",
     )
     (page,) = attempt.ask(Ask("/?NEW", headers={"Cookie": "theme=A"}))

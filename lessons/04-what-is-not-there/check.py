@@ -15,20 +15,19 @@ CHANGED_RULES = {
 QUESTION = Question(
     right=Choice(
         "They could not share the response: it is not going to be stored.",
-        "Waiting would serve them one after the other, each with a fetch of its own in the end.",
+        "Waiting would serve them one after another, each with its own fetch in the end.",
     ),
     wrong=(
         Choice("A 404 is too small to be worth waiting for.", "Size plays no part in it."),
         Choice(
-            "The backend answers a 404 faster than a 200.", "Varnish cannot know that before it has asked."
+            "The backend answers a 404 faster than a 200.",
+            "Varnish cannot know that before the response arrives.",
         ),
         Choice("Only GET requests wait, and these were HEAD.", "curl without -I sends GET."),
     ),
 )
 
-ONLY_404 = (
-    "Besides 200 only 404 may be stored, {what}. Compare beresp.status with 404, and with nothing else."
-)
+ONLY_404 = "Only 200 and 404 may be stored, {what}. Compare beresp.status with 404, and with nothing else."
 
 
 def check(attempt: Attempt) -> None:
@@ -64,7 +63,7 @@ def check(attempt: Attempt) -> None:
     lifetime, grace = max((probe.seen.lifetime, probe.seen.grace) for probe in herd if probe.seen)
     need(
         lifetime <= 60,
-        f"A 404 is kept for {lifetime} s. A file that is uploaded meanwhile stays invisible as long. The "
+        f"A 404 is kept for {lifetime} s. A file that is uploaded meanwhile stays invisible as well. The "
         "lesson asks for 10.",
     )
     need(lifetime == 10, f"A 404 is kept for {lifetime} s; the lesson asks for 10.")
@@ -91,5 +90,5 @@ def check(attempt: Attempt) -> None:
             for late in asked
             for hit in hits
         ),
-        "Wait until the ten seconds are over, then request the second name once more: who answers?",
+        "Wait until the ten seconds are over, then request the second name once more: which server answers?",
     )

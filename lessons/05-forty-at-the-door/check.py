@@ -17,7 +17,7 @@ QUESTION = Question(
             "One fetches, 999 wait and get its response.", "They would get its cookie too: it is not stored."
         ),
         Choice(
-            "They are served one after the other, for half an hour.",
+            "They are served one after another, for half an hour.",
             "That is what would happen without hit-for-miss: the first response ends the waiting.",
         ),
         Choice(
@@ -51,24 +51,24 @@ def check(attempt: Attempt) -> None:
         if why:
             need(
                 fetched >= 30,
-                f"The backend has {fetched} requests for {url}. Expected is one for each client: {why}.",
+                f"The backend has {fetched} requests for {url}. There should be one for each client: {why}.",
             )
             need(
                 not all(later.after(earlier) for earlier, later in pairwise(herd)),
-                f"The requests for {url} came one after the other: xargs needs -P40. Take a new URL.",
+                f"The requests for {url} came one after another: xargs needs -P40. Take a new URL.",
             )
             continue
         need(
             herd[1].began - herd[0].answered < 0.5,
-            f"The copy of {url} was there before the herd came. Take a URL that is new: {path}?WORD-2.",
+            f"The copy of {url} was there before the herd came. Use a new URL: {path}?WORD-2.",
         )
         need(
             fetched == 1,
-            f"The backend has {fetched} requests for {url}. Expected is one, for which the others wait: "
+            f"The backend has {fetched} requests for {url}. There should be one, which the others wait for: "
             "request it without a cookie.",
         )
         need(
             sum(request.waited for request in herd) >= 5,
-            f"No crowd has waited for the copy of {url}: the requests came one after the other. xargs needs "
-            f"-P40. Repeat it with a URL that is new: {path}?WORD-2.",
+            f"No crowd has waited for the copy of {url}: the requests came one after another. xargs needs "
+            f"-P40. Repeat it with a new URL: {path}?WORD-2.",
         )

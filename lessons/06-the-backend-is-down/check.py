@@ -9,8 +9,8 @@ QUESTION = Question(
         "Sick after 2, healthy after 1.", "One of the last two must be good: so two bad ones are too many."
     ),
     wrong=(
-        Choice("Sick after 2, healthy after 2.", "On the way back one good probe of two is enough again."),
-        Choice("Sick after 1, healthy after 1.", "One bad probe leaves a good one of two: enough."),
+        Choice("Sick after 2, healthy after 2.", "To be healthy again, one good probe of two is enough."),
+        Choice("Sick after 1, healthy after 1.", "One bad probe leaves one good one of two: enough."),
         Choice("Sick after 1, healthy after 2.", "The other way round: threshold counts good probes."),
     ),
 )
@@ -35,8 +35,8 @@ def check(attempt: Attempt) -> None:
     need(down, "Request /stages/?WORD too while the backend is stopped: Varnish has no copy of it.")
     need(
         any(page.status == 503 for page in down),
-        "/stages/?WORD was no 503 while the backend was stopped: Varnish had a copy of it. Request one that "
-        "it cannot have, such as /stages/?WORD-2.",
+        "/stages/?WORD was not a 503 while the backend was stopped: Varnish had a copy of it. Request a page "
+        "that it cannot have, such as /stages/?WORD-2.",
     )
 
     (now,) = attempt.ask(Ask("/stages/?NEW"))

@@ -1,4 +1,4 @@
-"""A page is served stale for three seconds, with a fetch in the background, and then no longer."""
+"""A page is served stale for three seconds, with a fetch in the background, and no longer."""
 
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ CHANGES = {"varnish/stale.vcl"}
 QUESTION = Question(
     right=Choice(
         "Before it none, after it all.",
-        "After 5 s a copy of one second has been expired for 4: within 10, beyond 3.",
+        "After 5 s, a copy that was fresh for one second has been expired for 4: within 10, beyond 3.",
     ),
     wrong=(
         Choice("Before it all, after it none.", "A shorter grace means more waiting, not less."),

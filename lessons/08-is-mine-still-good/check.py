@@ -9,7 +9,7 @@ HOST = "classic.localhost"
 QUESTION = Question(
     right=Choice(
         "In 1 Varnish, in 2 the backend.",
-        "The server that is asked compares; the one that asks sends the ETag.",
+        "The server that is asked compares; the client that asks sends the ETag.",
     ),
     wrong=(
         Choice("In 1 curl, in 2 Varnish.", "They ask. The comparison is made where the answer is known."),
@@ -35,7 +35,7 @@ def check(attempt: Attempt) -> None:
     )
     need(
         any(request.header("If-None-Match") != "*" for request in asked),
-        "`*` matches whatever there is. Send the ETag itself.",
+        "`*` matches anything. Send the ETag itself.",
     )
     need(
         any(request.status == 304 and request.outcome == "hit" and names(request) for request in asked),

@@ -9,13 +9,13 @@ TAG = "medium-diva-svg"
 QUESTION = Question(
     right=Choice(
         "It adds a ban: every object whose stored path is this one counts as gone.",
-        "A ban is a condition on objects, tested when one is looked up, and by a thread in the background.",
+        "A ban is a condition on objects, tested when one is looked up and by a background thread.",
     ),
     wrong=(
         Choice("It restarts Varnish.", "The diva kept its Age, and the counters their values."),
         Choice(
             "It purges once for each host that it knows.",
-            "It knows no list of hosts; a theatre can be added any time.",
+            "It has no list of hosts; a theatre can be added any time.",
         ),
         Choice("It sets the TTL of all objects to 0.", "The diva was still a hit."),
     ),
@@ -48,13 +48,13 @@ def check(attempt: Attempt) -> None:
         need(stayed, f"Request the diva on {host} too: it must have stayed.")
         need(
             stayed[0].object in {request.object for request in before(diva[host], of_fox[-1])},
-            f"On {host} the diva went as well: more than the fox was taken back. Purge the fox again, alone.",
+            f"On {host} the diva went as well: the purge removed too much. Purge the fox again, alone.",
         )
 
     outside = [purge for purge in purges if purge not in inside]
     need(
         outside,
-        "Try the purge from outside, too: "
+        "Try the purge from outside too: "
         f'curl -sI -X PURGE "http://localhost:{attempt.stack.http_port}/media/fox.svg?WORD"',
     )
     need(

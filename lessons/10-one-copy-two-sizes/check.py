@@ -8,7 +8,7 @@ CHANGES = {"varnish/gzip.vcl", "nginx/sites/default.conf.template"}
 QUESTION = Question(
     right=Choice("Once, and a thousand times.", "Varnish stores the result; nginx compresses each response."),
     wrong=(
-        Choice("Once in both cases.", "nginx stores nothing of what its gzip filter makes."),
+        Choice("Once in both cases.", "nginx does not store what its gzip filter makes."),
         Choice("A thousand times, and once.", "The other way round."),
         Choice("A thousand times in both cases.", "Varnish compresses when it stores, not when it delivers."),
     ),
@@ -29,8 +29,8 @@ def check(attempt: Attempt) -> None:
         small | large,
         "Varnish has compressed no picture with your word: is it text of 860 bytes or more, such as an SVG?",
     )
-    need(small, "Request the picture with Accept-Encoding: gzip, too. (br is another format.)")
-    need(large, "Request the picture with Accept-Encoding: identity, too.")
+    need(small, "Request the picture with Accept-Encoding: gzip too. (br is another format.)")
+    need(large, "Request the picture with Accept-Encoding: identity too.")
     need(small & large, "Different URLs are different objects: request one URL with both.")
 
     packed_urls = {request.url for request in fetched if compressed(request)}

@@ -31,7 +31,7 @@ def check(attempt: Attempt) -> None:
     asked = attempt.requests("/media/", HOST)
     need(
         asked or not attempt.requests("/media/"),
-        f"You asked localhost, whose connections nginx keeps already. The lesson is about {HOST}.",
+        f"You asked localhost, whose connections nginx already keeps. The lesson is about {HOST}.",
     )
     need(len(asked) >= NUMBER, f"Thirty requests for /media/fox.svg?WORD-1, -2 ... on {HOST} first.")
     before = asked[:NUMBER]
@@ -50,14 +50,14 @@ def check(attempt: Attempt) -> None:
     versions = {request.client.first("ReqProtocol") for request in seen}
     need(
         used < 10,
-        f"Thirty requests take nginx {used} connections to Varnish, with "
-        f"{' and '.join(sorted(versions))}. Fewer than "
-        "ten is the aim.",
+        f"Thirty requests take nginx {used} connections to Varnish, with {' and '.join(sorted(versions))}. "
+        "The aim is fewer than ten.",
     )
     after = asked[NUMBER:][-NUMBER:]
     need(
         len(after) == NUMBER and len({request.connection for request in after}) < 10,
-        "nginx keeps its connections now, but you have not seen it: thirty requests again, with new URLs.",
+        "nginx now keeps its connections, "
+        "but you have not seen it: repeat the thirty requests with new URLs.",
     )
 
     over_two = [line for line in attempt.nginx("/media/") if line.protocol == "HTTP/2.0"]

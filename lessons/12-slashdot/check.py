@@ -7,21 +7,21 @@ from checking import Attempt, Choice, Question
 QUESTION = Question(
     right=Choice(
         "Pages that are fresh for one second, players' keys, webcam pictures and speech.",
-        "What changes is fetched again, once for all visitors, and what is private for each of them.",
+        "What changes is fetched again once for all visitors, what is private once for each of them.",
     ),
     wrong=(
         Choice(
             "One request in a hundred of each kind.",
             "Pictures have a hit ratio of 100 %, private pages of 0.",
         ),
-        Choice("The health checks only.", "They are every two seconds, and do not count here."),
+        Choice("The health checks only.", "They come every two seconds, and do not count here."),
         Choice("Pictures that did not fit into the cache.", "All of them fit into 128 MB many times."),
     ),
 )
 
 
 def check(attempt: Attempt) -> None:
-    """The report of `make compare`, and what Varnish and the backend say to it: the report is only a file."""
+    """The report of `make compare`, checked against Varnish and the backend: the report is only a file."""
     need = attempt.need
 
     report = attempt.report("compare")
@@ -39,34 +39,38 @@ def check(attempt: Attempt) -> None:
         default["users"] == nginx["users"],
         f"{default['users']} users and {nginx['users']} cannot be compared: measure both with USERS=50.",
     )
-    need(default["users"] >= 40, f"{default['users']} users are no crowd: USERS=50.")
+    need(
+        default["users"] >= 40,
+        f"{default['users']} users are too few to show the difference. Use USERS=50.",
+    )
     need(min(default["seconds"], nginx["seconds"]) >= 25, "Measure each for 30 seconds: SECONDS=30.")
     for one in (default, nginx):
         need(
             one["verdict"] != "INCONCLUSIVE",
             f"On {one['topology']}, Locust may have been the limit ({one['reason']}), so the figures say "
-            "nothing about the site. Close what else needs the processor, and measure again.",
+            "nothing about the site. Close whatever else uses the CPU, and measure again.",
         )
 
     through, seen = answers(default, "varnish"), attempt.growth("client_req")
     need(
         seen >= 0.8 * through,
-        f"By the report {through} responses of the default host came through Varnish, which has had {seen} "
-        "requests since the lesson began.",
+        f"According to the report, {through} responses of the default host came through Varnish, which has "
+        f"had {seen} requests since the lesson began.",
     )
     fetched = answers(nginx, "backend")
     logged = sum((line.ended or 0) >= attempt.began for line in attempt.stack.backend_lines())
     need(
         logged >= 0.8 * fetched,
-        f"By the report the backend answered {fetched} requests of nginx.localhost, and its log has {logged} "
-        "since the lesson began.",
+        f"According to the report, the backend answered {fetched} requests of nginx.localhost, but its log "
+        f"has {logged} since the lesson began.",
     )
     need(
         nginx["backend_requests_per_second"] > 5 * default["backend_requests_per_second"],
-        "Without a cache the backend should have had many times the requests. Was the cache empty? Again.",
+        "Without a cache the backend should have had many times the requests. Was the cache empty? Measure "
+        "again.",
     )
 
 
 def answers(measured: dict[str, Any], tier: str) -> int:
-    """How many responses of a measurement came through a server, by the report."""
+    """How many responses of a measurement came through a server, according to the report."""
     return sum(row["answers"] for row in measured["caches"] if row["tier"] == tier)

@@ -1,4 +1,4 @@
-"""The page is a hit of a minute, and the number in it is fetched every second."""
+"""The page is a hit for a minute, and the number in it is fetched every second."""
 
 from checking import Ask, Attempt, Choice, Question
 
@@ -22,7 +22,8 @@ PAGE = Ask("/playbill?NEW")
 
 
 def check(attempt: Attempt) -> None:
-    """The learner saw the page before and after; now it is a hit of a minute, with a number of a second."""
+    """The learner saw the page before and after; now the page is kept for a minute, the number for a
+    second."""
     need = attempt.need
 
     asked = attempt.requests("/playbill")
@@ -58,5 +59,5 @@ def check(attempt: Attempt) -> None:
     (stages,) = attempt.ask(Ask("/stages/?NEW"))
     need(
         stages.seen and not any("esi" in fetch.first("Filters") for fetch in stages.seen.fetches),
-        "Varnish reads /stages/ for instructions, too. Only pages with Surrogate-Control announce any.",
+        "Varnish parses /stages/ for instructions too. Only pages with Surrogate-Control announce any.",
     )

@@ -1,4 +1,4 @@
-"""A client that does not read is cut off, and later than that when nginx's kernel keeps more for it."""
+"""A client that does not read is disconnected, and later when nginx's kernel keeps more for it."""
 
 from checking import Attempt, Choice, Question
 
@@ -8,7 +8,7 @@ STAGE = "rehearsal"
 QUESTION = Question(
     right=Choice(
         "In the kernel of nginx's machine, where the backend cannot see them.",
-        "nginx could still write, so it read on, and the backend saw a client that keeps up.",
+        "nginx could still write, so it read on, and the backend saw a client that kept up.",
     ),
     wrong=(
         Choice(
@@ -17,7 +17,7 @@ QUESTION = Question(
         ),
         Choice(
             "In the backend's memory.",
-            "There are only the last 64 KiB (UPSTAGE_MAX_UNREAD): with more, the client is cut off.",
+            "It keeps at most 64 KiB (UPSTAGE_MAX_UNREAD) for a client; beyond that it disconnects it.",
         ),
         Choice(
             "On the client's machine.",
@@ -34,7 +34,7 @@ def check(attempt: Attempt) -> None:
     cuts = attempt.cut_off()
     need(
         cuts,
-        "The backend has cut off no client since the lesson began: run slow_reader.py until it says so.",
+        "The backend has not cut off any client since the lesson began: run slow_reader.py until it says so.",
     )
     laggards = [cut for cut in cuts if cut.reason == "laggard"]
     need(

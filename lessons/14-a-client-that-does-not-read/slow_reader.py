@@ -16,7 +16,7 @@ MINUTE = 60
 
 
 def join(host: str, port: int, receive_buffer: int = 0) -> socket.socket:
-    """A new client of the stage. `receive_buffer`: bytes that its own kernel keeps; 0: as usual."""
+    """A new client of the stage. `receive_buffer`: bytes that its own kernel keeps; 0 for the default."""
     client = socket.socket()
     if receive_buffer:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -26,7 +26,7 @@ def join(host: str, port: int, receive_buffer: int = 0) -> socket.socket:
 
 
 def arrived(client: socket.socket) -> bytes:
-    """What has come for a client, without waiting for more."""
+    """Return what has arrived for a client, without waiting for more."""
     data = b""
     try:
         while chunk := client.recv(1 << 20, socket.MSG_DONTWAIT):
@@ -37,7 +37,7 @@ def arrived(client: socket.socket) -> bytes:
 
 
 def audience(data: bytes) -> int:
-    """The last number of clients that the stage has told; 0: none."""
+    """The last number of clients that the stage has sent; 0 if it has sent none."""
     return int((re.findall(rb"aCount=(\d+)&mode=JOINED", data) or [0])[-1])
 
 

@@ -1,4 +1,4 @@
-"""Browsers with different headers and the same language share one copy; every language still gets its own."""
+"""Browsers with different headers but the same language share one copy; each language still gets its own."""
 
 from checking import Ask, Attempt, Choice, Question, outcomes
 
@@ -10,9 +10,9 @@ QUESTION = Question(
         "Thousands of values for one URL: many misses, much memory.",
     ),
     wrong=(
-        Choice("Nothing: caches ignore Vary.", "Then a telephone would get the desktop's page."),
+        Choice("Nothing: caches ignore Vary.", "Then a phone would get the desktop page."),
         Choice("Every response becomes a pass.", "They are stored, each under its own value."),
-        Choice("The backend sees no User-Agent any more.", "Varnish sends it on, unless the VCL changes it."),
+        Choice("The backend no longer sees User-Agent.", "Varnish sends it on, unless the VCL changes it."),
     ),
 )
 
@@ -23,7 +23,7 @@ def wants(language: str) -> Ask:
 
 
 def check(attempt: Attempt) -> None:
-    """Three Germans, one reader of each other language, another page; then what the learner has seen."""
+    """Three readers of German, one of each other language, another page; then what the learner has seen."""
     need = attempt.need
 
     asked = attempt.requests("/welcome")
@@ -51,13 +51,13 @@ def check(attempt: Attempt) -> None:
     )
     need(
         outcomes(others) == ["miss", "miss", "miss", "hit", "hit"],
-        "Each other language should be one copy, too, and English what is left. Readers of fr-CA, mi, en-NZ, "
-        f"anything and nothing in particular were {', '.join(outcomes(others))}.",
+        "The other languages should have one copy each, and the rest the English one. Readers of fr-CA, mi, "
+        f"en-NZ, anything and nothing in particular were {', '.join(outcomes(others))}.",
     )
     (page,) = attempt.ask(Ask("/?NEW", headers={"Accept-Language": "fr-CA"}))
     need(
         page.sent_on("Accept-Language") == "fr-CA",
-        "The rule is for /welcome only: other pages may want to know more than the language.",
+        "The rule is for /welcome only: other pages may need more than the language.",
     )
 
     readers: dict[int, set[str]] = {}
@@ -65,5 +65,5 @@ def check(attempt: Attempt) -> None:
         readers.setdefault(request.object, set()).add(request.header("Accept-Language"))
     need(
         any(len(found) >= 3 for found in readers.values()),
-        "The rule works, and you have not seen it: repeat the loop with another query, /welcome?WORD-2.",
+        "The rule works, but you have not seen it: repeat the loop with another query, /welcome?WORD-2.",
     )

@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
 
 
 def find(number: str) -> Lesson:
-    """The lesson of that number. StartAgain: there is none."""
+    """The lesson of that number. Raise StartAgain if there is none."""
     found = {str(lesson.number): lesson for lesson in lessons()}
     if number.lstrip("0") not in found:
         raise StartAgain(f"Which lesson? LESSON=1 to LESSON={len(found)}; make lessons lists them.")
@@ -51,7 +51,7 @@ def file_of(lesson: Lesson) -> Path:
 
 
 def state_of(lesson: Lesson) -> str:
-    """done, begun or an empty text."""
+    """done, begun or an empty string."""
     attempt = Attempt.load(file_of(lesson), Stack())
     return "" if attempt is None else "done" if attempt.done else "begun"
 
@@ -71,7 +71,7 @@ def begin(lesson: Lesson) -> int:
         raise StartAgain(
             f"Changed since it was shipped: {', '.join(changed)}. A lesson begins with the "
             "shipped configuration: "
-            "make lesson RESET=1 brings it back and keeps your changes as a patch."
+            "make lesson RESET=1 restores it and keeps your changes as a patch."
         )
     stack = Stack()
     attempt = Attempt.begin(stack)
@@ -157,7 +157,7 @@ def show_results() -> int:
 
 
 def reset() -> int:
-    """Bring back the shipped configuration; keep the learner's changes as a patch."""
+    """Restore the shipped configuration; keep the learner's changes as a patch."""
     changed = changed_files(CONFIGURATION)
     if changed:
         patch = STATE / time.strftime("changes-%Y-%m-%d_%H-%M-%S.patch")
@@ -167,14 +167,14 @@ def reset() -> int:
         git("reset", "-q", "--", *CONFIGURATION)
         git("checkout", "-q", "HEAD", "--", *CONFIGURATION)
         git("clean", "-qfd", "--", *CONFIGURATION)
-        print(f"The shipped configuration is back. Your changes: {patch.relative_to(REPO)}")
+        print(f"The shipped configuration is restored. Your changes: {patch.relative_to(REPO)}")
     else:
         print("The configuration on the disk is as shipped.")
     return 0
 
 
 def git(*arguments: str) -> str:
-    """What a Git command prints. StartAgain with its message if it fails."""
+    """Return what a Git command prints. Raise StartAgain with its message if it fails."""
     done = subprocess.run(["git", *arguments], cwd=REPO, capture_output=True, text=True, check=False)
     if done.returncode:
         raise StartAgain(done.stderr.strip())

@@ -19,21 +19,21 @@ from .varnishlog import Request
 
 COMMENT = re.compile(r"\s*#.*")
 KEPT = ("word", "began", "counters", "started", "answers", "done")
-SECOND = 1.1  # nginx may answer with a copy of its own until the second is over
+SECOND = 1.1  # nginx may answer with its own copy until the second is over
 
 
 class Missing(Exception):
-    """Something that the learner has not done yet, or not so; the text says what, and what to do."""
+    """Something that the learner has not done yet, or not like this; the text says what, and what to do."""
 
 
 def new_word() -> str:
-    """A word that no URL has had so far."""
+    """A word that no URL has contained so far."""
     return "k" + secrets.token_hex(4)
 
 
 @dataclass
 class Attempt:
-    """What is kept of an attempt (its fields), and what can be asked about it."""
+    """What is stored about an attempt (its fields), and what can be found out about it."""
 
     word: str
     began: float  # seconds since 1970
@@ -50,7 +50,7 @@ class Attempt:
 
     @classmethod
     def load(cls, file: Path, stack: Stack) -> "Attempt | None":
-        """The one that a file has; None: there is no file. StartAgain: the file is damaged."""
+        """The attempt in a file, or None if there is no file. Raise StartAgain if the file is damaged."""
         if not file.exists():
             return None
         try:
@@ -69,7 +69,7 @@ class Attempt:
     # --- What must be true.
 
     def need(self, fact: object, otherwise: str) -> None:
-        """Missing with this sentence, unless `fact` is true. WORD in the sentence is the attempt's."""
+        """Raise Missing with this sentence, unless `fact` is true. WORD in the sentence is the attempt's."""
         if not fact:
             raise Missing(otherwise.replace("WORD", self.word))
 
@@ -95,13 +95,13 @@ class Attempt:
         ]
 
     def other_hosts(self, path: str = "") -> str:
-        """The hosts other than localhost that the learner has asked for a path, or an empty text."""
+        """The hosts other than localhost from which the learner requested a path, or an empty string."""
         passed_by = {line.host for line in self.nginx(path)}
         seen = {request.host for request in self.stack.requests(self.word) if request.path.startswith(path)}
         return " and ".join(sorted((passed_by | seen) - {"localhost"}))
 
     def fetched(self, requests: Iterable[Request]) -> list[Line]:
-        """The backend's log lines for these requests of the learner's."""
+        """The backend's log lines for these requests."""
         ids = {request.id for request in requests}
         return [line for line in self.stack.backend_lines(self.word) if line.id in ids]
 
@@ -114,7 +114,7 @@ class Attempt:
         return [line for line in self.stack.nginx_lines(self.word) if line.path.startswith(path)]
 
     def cut_off(self) -> list[Cut]:
-        """The stage clients that the backend has disconnected since the beginning. A frame has no word."""
+        """The stage clients that the backend has disconnected since the beginning; a frame has no word."""
         return [cut for cut in self.stack.cut_off() if cut.when >= self.began]
 
     def report(self, command: str) -> dict[str, Any]:
@@ -126,12 +126,12 @@ class Attempt:
         return found
 
     def growth(self, counter: str) -> int:
-        """By how much a counter of Varnish's has grown since the beginning."""
+        """By how much one of Varnish's counters has grown since the beginning."""
         name = f"MAIN.{counter}"
         return self.stack.counters()[name] - self.counters[name]
 
     def restarted(self) -> set[str]:
-        """The services that have been started again since the beginning."""
+        """The services that have been restarted since the beginning."""
         now = self.stack.started()
         return {name for name, time in now.items() if self.started.get(name) != time}
 
@@ -141,13 +141,13 @@ class Attempt:
         return [line for line in old if line not in new], [line for line in new if line not in old]
 
     def as_shipped(self) -> bool:
-        """Whether the configuration is the project's again. (What is saved is loaded: judging.py.)"""
+        """Whether the shipped configuration is back. (What is saved is loaded: judging.py.)"""
         return not changed_files(CONFIGURATION)
 
     # --- What the check does.
 
     def ask(self, *asks: Ask, at_once: bool = False) -> "list[Probe]":
-        """Make requests, one after the other or all at once, and find each in Varnish's log.
+        """Make requests, one after another or all at once, and find each in Varnish's log.
 
         NEW in a URL becomes one secret word for all of them.
         """
@@ -181,7 +181,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Probe:
-    """A request of the check's: the client's view, Varnish's, and the backend's lines for the same URL."""
+    """One of the check's requests: the client's view, Varnish's, and the backend's lines for the same URL."""
 
     ask: Ask
     answer: Answer
@@ -190,16 +190,16 @@ class Probe:
 
     @property
     def outcome(self) -> str:
-        """Varnish's, in the words of docs/caching-rules.md; none: it was not asked."""
+        """Varnish's outcome, in the words of docs/caching-rules.md; `none` if it was not asked."""
         return self.seen.outcome if self.seen else "none"
 
     @property
     def lifetime(self) -> int:
-        """Seconds for which Varnish keeps what it fetched. 0: it fetched nothing."""
+        """Seconds for which Varnish keeps what it fetched; 0 if it fetched nothing."""
         return self.seen.lifetime if self.seen else 0
 
     def sent_on(self, header: str) -> str:
-        """A request header as the backend got it, or an empty text."""
+        """A request header as the backend got it, or an empty string."""
         fetch = self.seen.fetches[-1:] if self.seen else []
         return "".join(one.header(header, "BereqHeader") for one in fetch)
 

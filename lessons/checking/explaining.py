@@ -46,7 +46,7 @@ def by_nginx(line: Line) -> tuple[str, str, str]:
         return "nginx", "hit", "its copy of this second"
     if last.startswith("nginx; detail=") or line.status in (308, 421):
         return "nginx", "own page", "the backend does not answer" if "detail=error" in last else ""
-    if before:  # such as a stale copy whose fetch in the background still runs
+    if before:  # such as a stale copy whose background fetch is still running
         detail = re.search(r"detail=([\w-]+)", before[0])
         way = detail[1] if detail else "hit" if "; hit" in before[0] else "miss"
         return "varnish" if "; hit" in before[0] else "backend", way, ""
@@ -55,7 +55,7 @@ def by_nginx(line: Line) -> tuple[str, str, str]:
     if line.host in WITHOUT_CACHE:
         return "backend", "no cache", "this site has none"
     if line.status == 101:
-        return "backend", "pass", "a WebSocket, from its beginning to its end"
+        return "backend", "pass", "a WebSocket, from start to end"
     return "backend", "pass", "nginx bypasses Varnish"
 
 

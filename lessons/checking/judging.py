@@ -25,7 +25,7 @@ def _same_stack(lesson: Lesson, attempt: Attempt) -> None:
     restarted = sorted(attempt.restarted() - lesson.restarts)
     if restarted:
         raise StartAgain(
-            f"{', '.join(restarted)} was started again since the lesson began, so its counters "
+            f"{', '.join(restarted)} was restarted since the lesson began, so its counters "
             "and its log are "
             f"gone. {again}"
         )
@@ -39,9 +39,9 @@ def _configuration(lesson: Lesson, attempt: Attempt) -> None:
     for file in changed:
         if file not in lesson.changes:
             raise Missing(
-                f"{file} is not as the project ships it, and this lesson needs no change of it. "
+                f"{file} differs from the shipped file, and this lesson does not change it. "
                 "make lesson RESET=1 "
-                "brings the shipped files back and keeps yours as a patch."
+                "restores the shipped files and keeps yours as a patch."
             )
     for name, loaded in attempt.stack.loaded.items():
         path = f"varnish/{name}"
@@ -57,6 +57,6 @@ def _configuration(lesson: Lesson, attempt: Attempt) -> None:
                 "If that reports a mistake in the file, Varnish keeps the old version."
             )
         if path not in lesson.changes and loaded != shipped(path):
-            raise Missing(f"Varnish has another {path} than the project ships. Type: make lesson RESET=1")
+            raise Missing(f"Varnish runs another {path} than the shipped one. Type: make lesson RESET=1")
     if not attempt.stack.nginx_is_loaded():
         raise Missing("nginx has not loaded what is saved in nginx/. Type: make reload")

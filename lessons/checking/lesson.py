@@ -23,7 +23,7 @@ class Lesson:
 
     @property
     def number(self) -> int:
-        """Its place in the course, from 1."""
+        """Its position in the course, from 1."""
         return int(self.folder.name[:2])
 
     @cached_property
@@ -37,7 +37,7 @@ class Lesson:
         return self.page.splitlines()[0].lstrip("# ").partition(". ")[2]
 
     def section(self, heading: str) -> str:
-        """What stands below a heading of the second level. KeyError: there is none."""
+        """The text below a heading of the second level. Raise KeyError if there is none."""
         found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", self.page, re.M | re.S)
         if not found:
             raise KeyError(f"{self.folder.name}/README.md has no '## {heading}'")
@@ -75,12 +75,12 @@ class Lesson:
 
     @property
     def changed_rules(self) -> frozenset[str]:
-        """The lines of docs/caching-rules.md, by their first column, that these changes may break."""
+        """The rows of docs/caching-rules.md, by their first column, that these changes may break."""
         return frozenset(getattr(self._module, "CHANGED_RULES", ()))
 
     @property
     def restarts(self) -> frozenset[str]:
-        """The services that may be started again meanwhile."""
+        """The services that may be restarted meanwhile."""
         return frozenset(getattr(self._module, "RESTARTS", ()))
 
     @property

@@ -1,4 +1,4 @@
-"""The question at the end of a lesson: four choices, in an order of its own for each attempt."""
+"""The question at the end of a lesson: four choices, in a different order for each attempt."""
 
 import random
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ LETTERS = "abcd"
 
 @dataclass(frozen=True)
 class Choice:
-    """One possible answer, and what to say when it is given."""
+    """One possible answer, and what to say to it."""
 
     text: str
     because: str
@@ -28,7 +28,7 @@ class Question:
         return choices
 
     def chosen(self, letter: str, order: str) -> Choice:
-        """The choice with this letter. ValueError: there is none."""
+        """The choice with this letter. Raise ValueError if there is none."""
         letter = letter.strip().lower()
         if letter not in tuple(LETTERS):
             raise ValueError(f"ANSWER is '{letter}'; it can be a, b, c or d.")

@@ -25,7 +25,7 @@ class Case:
 
 
 def cases(hosts: Sequence[str]) -> Iterator[Case]:
-    """Each line of the table of cases; a line that names no host, for each of these."""
+    """Each line of the table of cases; a line that names no host appears once for each of these."""
     table = (REPO / "docs" / "caching-rules.md").read_text().split("## The cases")[1]
     for line in re.findall(r"^\| (?!rule |---)(.*) \|$", table, re.M):
         rule, host, request, header, status, first, then = (cell.strip() for cell in line.split("|"))
@@ -36,7 +36,7 @@ def cases(hosts: Sequence[str]) -> Iterator[Case]:
 
 
 def broken_rules(attempt: Attempt, but: frozenset[str]) -> list[str]:
-    """What no longer is as the table says, in sentences; the rules named in `but` may differ."""
+    """Sentences on what is no longer as the table says; the rules named in `but` may differ."""
     stack, word = attempt.stack, new_word()
     wanted = [case for case in cases(HOSTS) if case.rule not in but and case.ask.host != "direct.localhost"]
     asks = []

@@ -24,7 +24,7 @@ SHOWN = re.compile(r"^// VCL\.SHOW \d+ (\d+) (\S+\.vcl)\n", re.M)  # not <builti
 
 
 class StartAgain(Exception):
-    """The attempt cannot be judged: the stack is not as it was, or the log no longer has the beginning."""
+    """The attempt cannot be judged: the stack has changed, or the log no longer has the beginning."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a client sees of a response. Status 0: there was none."""
+    """What a client sees of a response. Status 0 means that there was none."""
 
     status: int
     headers: dict[str, str] = field(default_factory=dict)  # names in lower case
@@ -57,7 +57,7 @@ class Stack:
         self._logs: dict[tuple[str, ...], str] = {}  # what was read since then
 
     def tool(self, *arguments: str) -> str:
-        """What `bin/inside` prints. StartAgain with its message if it fails."""
+        """What `bin/inside` prints. Raise StartAgain with its message if it fails."""
         done = subprocess.run(
             ["bin/inside", *arguments], cwd=REPO, stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
@@ -66,7 +66,7 @@ class Stack:
         return done.stdout.decode(errors="replace")
 
     def _log(self, *arguments: str) -> str:
-        """What `tool` prints, read once until the next request."""
+        """What `tool` prints, read only once between two requests."""
         if arguments not in self._logs:
             self._logs[arguments] = self.tool(*arguments)
         return self._logs[arguments]
@@ -96,7 +96,7 @@ class Stack:
         return {name: counter["value"] for name, counter in counters.items()}
 
     def started(self) -> dict[str, str]:
-        """When each service was started last, in whatever form the engine says it."""
+        """When each service was last started, in the form that the engine uses."""
         return dict(line.split(maxsplit=1) for line in self.tool("started").splitlines())
 
     def nginx_lines(self, word: str) -> list[Line]:
@@ -116,7 +116,7 @@ class Stack:
 
     @cached_property
     def active(self) -> str:
-        """The name of the VCL in use; StartAgain if there is none."""
+        """The name of the VCL in use. Raise StartAgain if there is none."""
         found = re.search(r"^active\s.*\s(default_\S+)", self.tool("varnishadm", "vcl.list"), re.M)
         if not found:
             raise StartAgain("Varnish has no VCL: make up")
@@ -141,7 +141,7 @@ class Stack:
         return True
 
     def ask(self, ask: Ask) -> Answer:
-        """Make one request over a connection of its own."""
+        """Make one request over a separate connection."""
         connection = http.client.HTTPConnection(self.address, self.http_port, timeout=20)
         try:
             headers = {"Host": f"{ask.host}:{self.http_port}", "User-Agent": AGENT, **ask.headers}
@@ -163,7 +163,7 @@ class Stack:
 
 
 def shipped(path: str) -> str:
-    """A file as the project ships it. StartAgain: there is none, or this is no Git checkout."""
+    """The shipped version of a file. Raise StartAgain if there is none, or if this is not a Git checkout."""
     done = subprocess.run(
         ["git", "show", f"HEAD:{path}"], cwd=REPO, capture_output=True, text=True, check=False
     )
@@ -173,7 +173,7 @@ def shipped(path: str) -> str:
 
 
 def changed_files(folders: Iterable[str]) -> list[str]:
-    """The files below these folders that are not as shipped, new ones included."""
+    """The files in these folders that differ from the shipped ones, including new files."""
     done = subprocess.run(
         ["git", "status", "--porcelain", "--untracked-files=all", "--", *folders],
         cwd=REPO,

@@ -1,4 +1,4 @@
-"""Varnish's log in shared memory, as `varnishlog -g request` prints it: what no header can pretend.
+"""Varnish's log in shared memory, as `varnishlog -g request` prints it: no header can forge it.
 
 https://varnish-cache.org/docs/7.7/reference/vsl.html
 """
@@ -25,11 +25,11 @@ class Transaction:
         return [value for name, value in self.records if name == tag]
 
     def first(self, tag: str) -> str:
-        """The value of the first, or an empty text."""
+        """The value of the first, or an empty string."""
         return next(iter(self.all(tag)), "")
 
     def header(self, name: str, tag: str = "ReqHeader") -> str:
-        """A header as it arrived, or an empty text: VCL may change it later."""
+        """A header as it arrived, or an empty string: VCL may change it later."""
         for value in self.all(tag):
             found, _, text = value.partition(":")
             if found.lower() == name.lower():
@@ -57,7 +57,7 @@ class Transaction:
         return float(self.all("Timestamp")[-1].split()[1])
 
     def until(self, event: str) -> float | None:
-        """Seconds from its beginning to an event such as Beresp or Resp; None: there was none."""
+        """Seconds from its beginning to an event such as Beresp or Resp; None if there was none."""
         for value in self.all("Timestamp"):
             if value.startswith(f"{event}: "):
                 return float(value.split()[2])
@@ -99,7 +99,7 @@ class Request:
         return self.header("Host").lower().partition(":")[0]
 
     def header(self, name: str) -> str:
-        """A request header as it arrived, or an empty text."""
+        """A request header as it arrived, or an empty string."""
         return self.client.header(name)
 
     @property
@@ -119,7 +119,7 @@ class Request:
     def after(self, other: "Request") -> bool:
         """Whether it came after the other was answered.
 
-        Among requests that came together the one that fetches may begin later than one that waits for it.
+        Among simultaneous requests, the one that fetches may begin later than one that waits for it.
         """
         return self.began > other.answered
 
@@ -160,26 +160,25 @@ class Request:
 
     @property
     def remaining(self) -> float:
-        """Seconds for which the copy that answered was still fresh, below zero for a stale one.
-
-        IndexError: no copy answered.
+        """Seconds for which the copy that answered was still fresh, below zero for a stale one. Raise
+        IndexError if no copy answered.
         """
         return float(self.last.first("Hit").split()[1])
 
     @property
     def stored(self) -> list[str]:
-        """The last TTL record of what was fetched; an empty list: nothing fetched, or not stored."""
+        """The last TTL record of what was fetched; empty if nothing was fetched or stored."""
         found = [value.split() for fetch in self.fetches[-1:] for value in fetch.all("TTL")]
         return found[-1] if found and found[-1][-1] == "cacheable" else []
 
     @property
     def lifetime(self) -> int:
-        """Seconds for which what was fetched is kept, after all rules. 0: nothing fetched, or not stored."""
+        """Seconds for which what was fetched is kept, after all rules; 0 if nothing was fetched or stored."""
         return int(self.stored[1]) if self.stored else 0
 
     @property
     def grace(self) -> int:
-        """Seconds for which it may be served as a stale copy after its lifetime. 0: not at all."""
+        """Seconds for which it may be served as a stale copy after its lifetime; 0 for not at all."""
         return int(self.stored[2]) if self.stored else 0
 
     @property
@@ -201,7 +200,7 @@ class Request:
 
     @property
     def object(self) -> int:
-        """The number of the cached object that answered: that of the fetch that stored it. 0: none did."""
+        """The number of the cached object that answered: that of the fetch that stored it; 0 if none did."""
         if hit := self.last.first("Hit"):
             return int(hit.split()[0])
         return self.fetches[-1].xid if self.fetches else 0

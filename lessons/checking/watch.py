@@ -1,7 +1,7 @@
 """`make watch`: a line for each request of the running stack as it happens, until Ctrl-C. Run by bin/watch.
 
-nginx's log has every request, Varnish's log the reasons; X-Request-Id joins the two. Each worker of nginx
-writes its part of the log once a second, so a line is held back until those of the others must have come.
+nginx's log has every request, Varnish's log the reasons; X-Request-Id joins the two. Each nginx worker writes
+its part of the log once a second, so a line is held back until those of the others must have arrived.
 """
 
 import os
@@ -24,7 +24,7 @@ from .varnishlog import Request, requests
 HELD = 1.4  # seconds from the end of a request until its line is printed
 PATIENCE = 4.0  # seconds, if Varnish has not yet said how it ended: it logs a request after its fetches
 PAUSE = 0.2  # seconds between two looks at what is due
-KEPT = 2000  # requests of Varnish's that nginx has not logged yet; some never are
+KEPT = 2000  # Varnish's requests that nginx has not logged yet; some never are
 TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,Hit,HitMiss,ExpBan,TTL,FetchError,RespStatus"
 COLUMNS = "{:<8} {:<13} {:>9} {:>9}  {}"
 HEADS = COLUMNS.format(
@@ -34,7 +34,7 @@ HEADS = COLUMNS.format(
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which requests are shown: those to a host, with a word in the URL; an empty text stands for all."""
+    """Which requests are shown: those to a host, with a word in the URL; an empty string means all."""
 
     host: str = ""
     word: str = ""
@@ -85,14 +85,14 @@ class Joiner:
         self._held = waiting
 
     def _ended(self, held: tuple[float, Line]) -> float:
-        """When a request ended, as well as is known."""
+        """When a request ended, as far as is known."""
         arrived, line = held
         seen = self._seen.get(line.id)
         return line.ended or (seen.ended if seen else arrived)
 
 
 def of_varnish(line: Line) -> bool:
-    """Whether Varnish must have logged it, too."""
+    """Whether Varnish must have logged it too."""
     return line.host == "classic.localhost" or (
         line.cache.startswith("varnish") and not line.cache.endswith("nginx; hit")
     )

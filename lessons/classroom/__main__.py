@@ -72,7 +72,7 @@ def ignore_interrupts() -> None:
 
 
 def open_class(register: Register, number: int) -> int:
-    """Open the copies that are missing up to a number; if one fails, remove all that are new."""
+    """Open the missing copies up to a number; if one fails, remove all new ones."""
     new = [register.plan.copy(one) for one in range(1, number + 1) if one not in register.entries]
     if not new:
         print(f"{number} copies are open. {where(register)}")
@@ -106,7 +106,7 @@ def where(register: Register) -> str:
 
 
 def check_room(register: Register, new: list[Copy]) -> None:
-    """PlanError: folders, ports, subnets or memory for the new copies are not free."""
+    """Raise PlanError if folders, ports, subnets or memory for the new copies are not free."""
     for copy in new:
         if register.folder_of(copy).exists():
             raise PlanError(
@@ -153,7 +153,7 @@ def available_memory() -> int:
 
 
 def warn(register: Register) -> None:
-    """Say what will surprise."""
+    """Warn about settings with surprising effects."""
     changed = subprocess.run(
         ["git", "status", "--porcelain", "--untracked-files=no"],
         cwd=REPO,
@@ -180,7 +180,7 @@ def start(register: Register, copy: Copy, commands: Commands) -> None:
 
 
 def side_by_side(copies: list[Copy], task: Callable[[Copy], None]) -> None:
-    """Run a task for each copy, some at a time; raise the first error at once."""
+    """Run a task for each copy, some at a time; raise the first error immediately."""
     pool = ThreadPoolExecutor(SIDE_BY_SIDE)
     try:
         for future in [pool.submit(task, copy) for copy in copies]:
@@ -208,7 +208,8 @@ def give_up(register: Register, new: list[Copy], commands: Commands) -> None:
 
 
 def reset(register: Register, number: int) -> int:
-    """Make a copy as new: files, data and lessons. Its passwords stay; its files are put aside."""
+    """Restore a copy's files, data and lessons as shipped. Its passwords stay; its old files are set
+    aside."""
     if number not in register.entries:
         raise PlanError(f"There is no copy {number}; make class-status lists them.")
     copy = register.plan.copy(number)
@@ -221,9 +222,9 @@ def reset(register: Register, number: int) -> int:
         # The learner's account owns the folder, if the teacher has given it to one.
         subprocess.run(["chown", "-R", f"--reference={before}", str(folder)], check=False)
     start(register, copy, Commands())
-    print(f"Copy {copy.name} is as new, with its old passwords.")
+    print(f"Copy {copy.name} is as shipped again, with its old passwords.")
     if before:
-        print(f"The files as they were: {before.relative_to(REPO)}, until the next reset")
+        print(f"The old files: {before.relative_to(REPO)}, until the next reset")
     return 0
 
 

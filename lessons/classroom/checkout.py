@@ -14,15 +14,15 @@ from classroom.register import Register, write_private
 REPO = Path(__file__).resolve().parents[2]
 NAME = re.compile(r"^#?([A-Z_]+)=", re.M)
 SERVICES = ("nginx", "varnish", "backend", "policyd", "locust")
-# In a class checks are rare, and a service that waits for the health of another waits for a check. nginx and
-# Locust need no other service to start, so the copy is complete after two intervals instead of four.
+# In a class, checks are rare, and a service that waits for another's health waits for a check. nginx and
+# Locust can start without other services, so the copy is complete after two intervals instead of four.
 NOT_WAITING = {"nginx": ("varnish", "policyd"), "locust": ("nginx",)}
 # What judges a learner.
 CHECKS = ("lessons/checking", "lessons/*-*", "bin/lesson", "bin/inside", "bin/lib")
 
 
 def make_checkout(register: Register, copy: Copy) -> None:
-    """Clone this checkout's last commit; add the copy's settings. PlanError with Git's message."""
+    """Clone this checkout's last commit; add the copy's settings. Raise PlanError with Git's message."""
     folder = register.folder_of(copy)
     done = subprocess.run(
         ["git", "clone", "--quiet", "--local", "--single-branch", "--no-tags", str(REPO), str(folder)],
@@ -53,7 +53,8 @@ def override(copy: Copy) -> str:
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a command in a copy: without the teacher's settings, which would win."""
+    """The environment for a command in a copy: without the teacher's settings, which would take
+    precedence."""
     settings = set(NAME.findall((REPO / ".env.example").read_text()))
     return {
         **{name: value for name, value in given.items() if name not in settings and name[:8] != "COMPOSE_"},
@@ -74,7 +75,7 @@ def checks_sum(folder: Path) -> str:
 
 
 def put_aside(folder: Path) -> Path:
-    """Move a folder out of the way, to NAME.before, replacing that of last time; return the new path."""
+    """Move a folder out of the way, to NAME.before, replacing the previous one; return the new path."""
     before = folder.with_name(folder.name + ".before")
     shutil.rmtree(before, ignore_errors=True)
     folder.rename(before)

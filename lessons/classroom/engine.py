@@ -29,7 +29,7 @@ class Commands:
         self._ended = False
 
     def run(self, *command: str, folder: Path, environment: dict[str, str]) -> str:
-        """Run one; return what it printed. EngineError: it failed, or `end` was called."""
+        """Run one; return what it printed. Raise EngineError if it fails or `end` is called."""
         with self._lock:
             if self._ended:
                 raise EngineError("interrupted")
@@ -68,7 +68,7 @@ class Commands:
 
 
 def docker(*arguments: str) -> str:
-    """What a command of Docker's prints. EngineError with its message."""
+    """What a Docker command prints. Raise EngineError with its message."""
     done = subprocess.run(
         ["docker", *arguments], capture_output=True, text=True, check=False, start_new_session=True
     )

@@ -26,18 +26,18 @@ NETWORK_PREFIX, COPY_PREFIX = 27, 25
 
 
 class PlanError(ValueError):
-    """A class that cannot be opened so; the message says why, and what to type."""
+    """A class that cannot be opened like this; the message says why, and what to type."""
 
 
 def parse_number(variable: str, text: str) -> int:
-    """Parse the number of a copy, or of all copies. PlanError: it is none."""
+    """Parse the number of a copy, or of all copies. Raise PlanError if it is not one."""
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST):
         raise PlanError(f"{variable} is '{text}'; expected a number from 1 to {MOST}, such as {variable}=7")
     return int(text)
 
 
 def parse_ports(text: str) -> int:
-    """Parse CLASS_PORTS, the beginning of the class's ports. PlanError: it is no such number."""
+    """Parse CLASS_PORTS, the first of the class's ports. Raise PlanError if it is not a port."""
     if not (text.isascii() and text.isdigit() and 1000 <= int(text) <= 65000 and int(text) % BLOCK == 0):
         raise PlanError(
             f"CLASS_PORTS is '{text}'; expected a multiple of 100: with 20000, copy 7 has 20700 to 20799"
@@ -46,7 +46,7 @@ def parse_ports(text: str) -> int:
 
 
 def parse_subnets(text: str) -> IPv4Network:
-    """Parse CLASS_SUBNETS, the range of the class's networks. PlanError: it is no range of IPv4 addresses."""
+    """Parse CLASS_SUBNETS, the range of the class's networks. Raise PlanError if it is not an IPv4 range."""
     try:
         return IPv4Network(text)
     except ValueError as error:
@@ -54,7 +54,7 @@ def parse_subnets(text: str) -> IPv4Network:
 
 
 def parse_cpus(text: str) -> float:
-    """Parse CLASS_CPUS, the most of a core that one service may use. PlanError: it is no such number."""
+    """Parse CLASS_CPUS: how many cores one service may use. Raise PlanError if it is not a number."""
     try:
         cpus = float(text)
     except ValueError:
@@ -74,7 +74,7 @@ class Plan:
     cpus: float = 0.5
 
     def copy(self, number: int) -> "Copy":
-        """The copy of that number, from 1. PlanError: no ports or addresses are left for it."""
+        """The copy of that number, from 1. Raise PlanError if no ports or addresses are left for it."""
         if self.ports + BLOCK * number + BLOCK > 65536:
             raise PlanError(f"Copy {number} would need ports above 65535: choose a lower CLASS_PORTS")
         if number >= self.subnets.num_addresses // 2 ** (32 - COPY_PREFIX):

@@ -1,6 +1,7 @@
-"""The class that this checkout has opened: what is the same for all copies, and the passwords of each.
+"""The class that this checkout has opened: what all copies share, and the passwords of each.
 
-It is kept in .run/class/class.json, from which the handout is made, so that later commands need no settings.
+It is stored in .run/class/class.json, from which the handout is made, so that later commands need no
+settings.
 """
 
 import csv
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from classroom.plan import Copy, Plan, PlanError, parse_cpus, parse_ports, parse_subnets
 
-LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that looks like another on paper
+LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # no two look alike on paper
 LOCUST_USER = "locust"
 # Settings that the copies take over from the teacher's.
 PASSED_ON = (
@@ -42,7 +43,7 @@ def new_password() -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """What is kept about one copy."""
+    """What is stored about one copy."""
 
     admin: str = field(default_factory=new_password)  # the password for the stack's own pages
     locust: str = field(default_factory=new_password)  # the password for Locust's page
@@ -60,7 +61,7 @@ class Register:
 
     @classmethod
     def new(cls, folder: Path, project: str, environment: Mapping[str, str]) -> "Register":
-        """An empty one, with the teacher's settings. PlanError: one of these is wrong."""
+        """An empty register, with the teacher's settings. Raise PlanError if one of these is wrong."""
         plan = Plan(project)
         if text := environment.get("CLASS_PORTS"):
             plan = Plan(project, parse_ports(text))
@@ -78,7 +79,7 @@ class Register:
 
     @classmethod
     def load(cls, folder: Path, environment: Mapping[str, str]) -> "Register | None":
-        """The class in a folder; None: there is none. PlanError: a setting differs now."""
+        """The class in a folder, or None. Raise PlanError if a setting differs now."""
         file = folder / "class.json"
         if not file.exists():
             return None

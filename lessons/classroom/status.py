@@ -47,7 +47,7 @@ def state_of(register: Register, copy: Copy, used: Usage) -> State:
 
 
 def health(used: Usage) -> str:
-    """healthy, or each service that is not, with its state."""
+    """`healthy`, or each service that is not, with its state."""
     missing = {name: "missing" for name in SERVICES if name not in used.services}
     ill = {name: state for name, state in used.services.items() if state != "healthy"} | missing
     if len(missing) == len(SERVICES):
@@ -56,7 +56,7 @@ def health(used: Usage) -> str:
 
 
 def attempts(folder: Path) -> tuple[list[int], list[int], list[str]]:
-    """The numbers of the lessons done and of those begun, and the files that are no attempt's."""
+    """The numbers of the lessons done and of those begun, and the files that do not belong to an attempt."""
     done: list[int] = []
     begun: list[int] = []
     damaged: list[str] = []
@@ -79,7 +79,7 @@ def as_json(found: list[State]) -> str:
 
 
 def as_table(found: list[State]) -> str:
-    """For the teacher, with a sum in the last line."""
+    """For the teacher, with totals in the last line."""
     lines = [f"{'copy':4}  {'memory':>9}  {'CPU':>6}  {'done':>7}  {'lessons':24}  health"]
     number = len(lessons())
     for state in found:

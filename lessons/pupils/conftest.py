@@ -1,6 +1,7 @@
 """A pupil with a checkout and a running stack, for all lessons.
 
-Several pupils can work side by side, each in a process and on a stack of their own: `-n 3 --dist loadfile`.
+Several pupils can work side by side, each in a separate process and on a separate stack:
+`-n 3 --dist loadfile`.
 """
 
 import os

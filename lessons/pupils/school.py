@@ -1,4 +1,4 @@
-"""A pupil, who works at a lesson in a checkout and on a stack of their own, as the lesson's page says."""
+"""A pupil, who works at a lesson in their own checkout and on their own stack, as the lesson's page says."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ from support.wait import wait_until
 
 
 class Pupil:
-    """Types commands, edits files, and sends requests as curl would. `word` is that of the attempt."""
+    """Types commands, edits files, and sends requests as curl would. `word` is the attempt's word."""
 
     def __init__(self, stack: Stack) -> None:
         self.stack = stack
@@ -50,7 +50,7 @@ class Pupil:
         assert (code, said[:26]) == (1, "What you did is right. One"), said
 
     def refused(self, sentence: str, code: int = 1) -> None:
-        """The check says this, and that it is not done."""
+        """The check says this, and that the lesson is not done."""
         found, said = self.check()
         assert found == code, said
         assert re.search(sentence, said), said
@@ -84,7 +84,7 @@ class Pupil:
         self.edited = True
 
     def rule(self, file: str, rule: str) -> None:
-        """Load a rule at the end of a file, in place of the one before."""
+        """Load a rule at the end of a file, in place of the previous one."""
         path = self.folder / file
         path.write_text(path.read_text().partition("\n# Mine\n")[0] + f"\n# Mine\n{rule}\n")
         self.edited = True
@@ -95,7 +95,7 @@ class Pupil:
         self.stack.make("reload")
 
     def restore(self) -> None:
-        """Bring the shipped configuration back, and load it."""
+        """Restore the shipped configuration, and load it."""
         self.stack.make("lesson", "RESET=1")
         self.edited = False
 

@@ -25,7 +25,7 @@ SETTINGS = {
 
 
 def run(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """bin/class as `make` calls it."""
+    """Run bin/class as `make` does."""
     return subprocess.run(
         ["bin/class", *arguments],
         cwd=folder,

@@ -20,7 +20,7 @@ def test_the_model_pupil_is_done(pupil: Pupil) -> None:
 
 
 def test_step_by_step(pupil: Pupil) -> None:
-    """Each step that is missing is named."""
+    """Names each missing step."""
     pupil.refused("You have not requested http://localhost/media/fox.svg")
     pupil.get("/media/fox.svg?WORD", "nginx.localhost")
     pupil.refused(r"You asked nginx\.localhost\. This lesson is about localhost")
@@ -47,7 +47,7 @@ def test_another_host(pupil: Pupil) -> None:
 
 
 def test_a_copy_that_another_request_stored(pupil: Pupil) -> None:
-    """A hit of an object that was purged and stored again, or that another URL stored, proves nothing."""
+    """A hit on an object that was purged and stored again, or that another URL stored, proves nothing."""
     pupil.get("/media/fox.svg?WORD")
     pupil.stack.make("purge", "URL=/media/fox.svg")
     pupil.get("/media/fox.svg?WORD")
@@ -56,10 +56,10 @@ def test_a_copy_that_another_request_stored(pupil: Pupil) -> None:
 
 
 def test_stored_by_a_check(pupil: Pupil) -> None:
-    """A request that calls itself a check's is not the learner's miss."""
+    """A request that claims to be the check's is not the learner's miss."""
     pupil.get("/media/fox.svg?WORD", user_agent="make check")
     pupil.get("/media/fox.svg?WORD")
-    pupil.refused("A hit of a copy that your first request stored is still missing")
+    pupil.refused("A hit on the copy that your first request stored is still missing")
 
 
 def test_without_the_backend(pupil: Pupil) -> None:
@@ -81,15 +81,15 @@ def test_the_word_of_another_attempt(pupil: Pupil) -> None:
 
 
 def test_an_edited_header(pupil: Pupil) -> None:
-    """Cache-Status pretends a hit; the check does not read it, and wants the shipped file."""
+    """A forged Cache-Status claims a hit; the check does not read it, and wants the shipped file."""
     pupil.edit("varnish/report.vcl", '"varnish; fwd=uri-miss"', '"varnish; hit"')
-    pupil.refused(r"varnish/report\.vcl is not as the project ships it")
+    pupil.refused(r"varnish/report\.vcl differs from the shipped file")
 
 
 def test_a_restart_takes_the_evidence_away(pupil: Pupil) -> None:
     do(pupil)
     pupil.restart("varnish")
-    pupil.refused("varnish was started again", code=2)
+    pupil.refused("varnish was restarted", code=2)
 
 
 def test_the_question(pupil: Pupil) -> None:
@@ -106,7 +106,7 @@ def test_the_question(pupil: Pupil) -> None:
 
 
 def letter(said: str, choice: str) -> str:
-    """That of the choice that begins so."""
+    """The letter of the choice that begins like this."""
     found: list[str] = re.findall(rf"^  ([a-d])\) {choice}", said, re.M)
     return found[-1]
 

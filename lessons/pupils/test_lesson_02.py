@@ -33,7 +33,7 @@ def test_the_other_way_is_a_purge(pupil: Pupil) -> None:
 
 
 def test_step_by_step(pupil: Pupil) -> None:
-    """Each step that is missing is named."""
+    """Names each missing step."""
     pupil.refused("do that before you change the rule")
     pupil.get("/media/fox.svg?WORD")
     pupil.refused("in use is the shipped one")
@@ -59,7 +59,7 @@ def test_only_after_the_change(pupil: Pupil) -> None:
 
 
 def test_other_changes(pupil: Pupil) -> None:
-    """Another number; a header too, which is no evidence; a line less; a rule for pages too."""
+    """Another number; a header, which is not evidence; a missing line; a rule that covers pages."""
     pupil.get("/media/fox.svg?WORD")
     cookie, ttl = "        unset beresp.http.Set-Cookie;\n", "        set beresp.ttl = 12h;\n"
     header = '        set beresp.http.Cache-Control = "s-maxage=60";\n'
@@ -81,4 +81,4 @@ def test_other_changes(pupil: Pupil) -> None:
 
 def test_in_another_file(pupil: Pupil) -> None:
     pupil.edit("varnish/store.vcl", "ttl > 24h", "ttl > 60s")
-    pupil.refused(r"varnish/store\.vcl is not as the project ships it")
+    pupil.refused(r"varnish/store\.vcl differs from the shipped file")

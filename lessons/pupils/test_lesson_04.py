@@ -31,7 +31,7 @@ def test_the_model_pupil_is_done(pupil: Pupil) -> None:
 
 
 def test_step_by_step(pupil: Pupil) -> None:
-    """Each step that is missing is named, and so is each rule that keeps a 404 for too long."""
+    """Names each missing step, and each rule that keeps a 404 for too long."""
     pupil.get("/media/WORD.png")
     pupil.refused(r"Request /media/\w+\.png forty times at once under the shipped rules")
     pupil.herd("/media/WORD.png")

@@ -6,7 +6,7 @@ CLASSIC = "classic.localhost"
 
 
 def one_by_one(pupil: Pupil, path: str, method: str = "GET") -> None:
-    """Forty requests, each after the response to the last."""
+    """Forty requests, each after the response to the previous one."""
     for _ in range(40):
         pupil.get(path, CLASSIC, method)
 
@@ -18,7 +18,7 @@ def test_the_model_pupil_is_done(pupil: Pupil) -> None:
 
 
 def test_step_by_step(pupil: Pupil) -> None:
-    """Each herd that is missing or none is named; a new word makes good for it."""
+    """Names each herd that is missing or not a herd; a new word makes up for it."""
     pupil.refused("Varnish has seen no request for /slow")
     pupil.herd("/slow?WORD")
     pupil.refused("The requests for /slow went to another host")
@@ -27,17 +27,17 @@ def test_step_by_step(pupil: Pupil) -> None:
     pupil.herd("/slow?WORD", host=CLASSIC)
     pupil.refused("was there before the herd came")
     one_by_one(pupil, "/slow?WORD-2")
-    pupil.refused(r"No crowd has waited for the copy of /slow\?\w+-2: the requests came one after the other")
+    pupil.refused(r"No crowd has waited for the copy of /slow\?\w+-2: the requests came one after another")
     pupil.herd("/slow?WORD-3", host=CLASSIC)
     pupil.refused("Varnish has seen no request for /media/")
     pupil.herd("/media/fox.svg?WORD", host=CLASSIC)
     pupil.refused("a 404, is not stored")
     one_by_one(pupil, "/media/WORD.png")
-    pupil.refused(r"The requests for /media/\w+\.png came one after the other")
+    pupil.refused(r"The requests for /media/\w+\.png came one after another")
     pupil.herd("/media/WORD-2.png", host=CLASSIC)
     pupil.refused("Varnish has seen no request for /admin/id")
     one_by_one(pupil, "/admin/id?WORD")
-    pupil.refused(r"The requests for /admin/id\?\w+ came one after the other")
+    pupil.refused(r"The requests for /admin/id\?\w+ came one after another")
 
 
 def test_a_host_without_a_cache(pupil: Pupil) -> None:

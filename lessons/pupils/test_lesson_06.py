@@ -20,7 +20,7 @@ def test_the_model_pupil_is_done(pupil: Pupil) -> None:
 
 
 def test_step_by_step(pupil: Pupil) -> None:
-    """Each step that is missing is named; to pause a backend is not to stop it."""
+    """Names each missing step; pausing a backend is not stopping it."""
     pupil.refused("Request /.* while the backend runs")
     pupil.get("/?WORD")
     pupil.get("/stages/?WORD")
@@ -33,7 +33,7 @@ def test_step_by_step(pupil: Pupil) -> None:
         pupil.get("/?WORD")
         pupil.refused("Request /stages/.* too while the backend is stopped")
         pupil.get("/stages/?WORD")
-        pupil.refused("was no 503 while the backend was stopped: Varnish had a copy of it")
+        pupil.refused("was not a 503 while the backend was stopped: Varnish had a copy of it")
         pupil.get("/stages/?WORD-2")
     pupil.wait_until_backend_is("healthy")
     pupil.refused("The backend was down, but it was not stopped and started")
@@ -41,10 +41,10 @@ def test_step_by_step(pupil: Pupil) -> None:
 
 def test_a_503_from_another_file(pupil: Pupil) -> None:
     pupil.append("varnish/pages.vcl", "sub vcl_recv { return (synth(503)); }\n")
-    pupil.refused(r"varnish/pages\.vcl is not as the project ships it")
+    pupil.refused(r"varnish/pages\.vcl differs from the shipped file")
 
 
 def test_varnish_was_stopped_instead(pupil: Pupil) -> None:
     pupil.get("/?WORD")
     pupil.restart("varnish")
-    pupil.refused("varnish was started again", code=2)
+    pupil.refused("varnish was restarted", code=2)

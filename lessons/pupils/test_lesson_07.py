@@ -24,7 +24,7 @@ def test_the_model_pupil_is_done(pupil: Pupil) -> None:
 
 
 def test_step_by_step(pupil: Pupil) -> None:
-    """Each step that is missing is named, and each change that is another one."""
+    """Names each missing step, and each change that is not the lesson's."""
     pupil.refused("until you have seen a stale copy")
     pupil.get(PAGE)
     pupil.refused("until you have seen a stale copy")
@@ -66,6 +66,6 @@ def test_other_changes(pupil: Pupil) -> None:
 
 
 def test_a_shorter_life_instead(pupil: Pupil) -> None:
-    """beresp.grace limits what a failed backend can be replaced by, too."""
+    """beresp.grace also limits which copies can replace a failed backend."""
     pupil.edit("varnish/store.vcl", "grace = 24h", "grace = 3s")
-    pupil.refused(r"varnish/store\.vcl is not as the project ships it")
+    pupil.refused(r"varnish/store\.vcl differs from the shipped file")

@@ -31,7 +31,7 @@ def test_the_model_pupil_is_done(pupil: Pupil) -> None:
 
 
 def test_step_by_step(pupil: Pupil) -> None:
-    """Each step that is missing is named; nothing that looks like it counts."""
+    """Names each missing step; lookalikes do not count."""
     etag = pupil.get(GARDEN, CLASSIC).headers["ETag"]
     none = "No request with If-None-Match has reached Varnish"
     pupil.get(GARDEN, if_none_match=etag)  # nginx compares
@@ -41,7 +41,7 @@ def test_step_by_step(pupil: Pupil) -> None:
     pupil.get(GARDEN, "static.localhost", if_none_match=etag)
     pupil.refused(r"static\.localhost answers from nginx's disk")
     pupil.get(GARDEN, CLASSIC, if_none_match="*")
-    pupil.refused("matches whatever there is")
+    pupil.refused("matches anything")
     pupil.get(GARDEN, CLASSIC, if_none_match='"another"')
     pupil.get(f"{GARDEN}-2", CLASSIC, accept_encoding="identity", if_none_match=etag)  # 304, but fetched
     pupil.refused("None of your requests with If-None-Match was a 304 from a cached copy")
@@ -68,6 +68,6 @@ def test_a_304_that_the_vcl_made(pupil: Pupil) -> None:
     pupil.reload()
     for _ in range(2):
         assert pupil.get(GARDEN, CLASSIC, if_none_match='"x"').status_code == 304
-    pupil.refused(r"varnish/classic\.vcl is not as the project ships it")
+    pupil.refused(r"varnish/classic\.vcl differs from the shipped file")
     pupil.restore()
     pupil.refused("None of your requests with If-None-Match was a 304 from a cached copy")

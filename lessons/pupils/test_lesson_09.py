@@ -28,7 +28,7 @@ def test_the_model_pupil_is_done(pupil: Pupil) -> None:
 
 
 def test_step_by_step(pupil: Pupil) -> None:
-    """Each step that is missing is named; nothing that looks like it counts."""
+    """Names each missing step; lookalikes do not count."""
     pupil.refused(r"Request /media/fox\.svg\?\w+ on localhost first")
     pupil.get(FOX)
     pupil.refused(r"Request /media/diva\.svg\?\w+ on localhost first")
@@ -44,7 +44,7 @@ def test_step_by_step(pupil: Pupil) -> None:
     pupil.get(DIVA, HOSTS[0], "HEAD")
     pupil.refused(r"Request the fox on classic\.localhost once more")
     look(pupil)
-    pupil.refused("Try the purge from outside, too")
+    pupil.refused("Try the purge from outside too")
     pupil.get(FOX, method="PURGE")
     purge(pupil, "URL=/media/diva.svg")
     purge(pupil, "TAG=media")
@@ -57,7 +57,7 @@ def test_step_by_step(pupil: Pupil) -> None:
 
 
 def test_everything_is_gone(pupil: Pupil) -> None:
-    """A ban of everything is no purge of the fox, and spoils one that follows."""
+    """A ban of everything does not count as a purge of the fox, and spoils one that follows."""
     look(pupil)
     pupil.stack.inside("varnishadm", "ban", "req.url ~ .")
     for picture in (FOX, DIVA):
@@ -91,7 +91,7 @@ def test_a_purge_that_all_may_send(pupil: Pupil) -> None:
     look(pupil)
     assert pupil.get(FOX, method="PURGE").status_code == 200
     look(pupil)
-    pupil.refused(r"varnish/purge\.vcl is not as the project ships it")
+    pupil.refused(r"varnish/purge\.vcl differs from the shipped file")
     pupil.restore()
     pupil.refused("You have not purged the fox yet")
     purge(pupil, f"URL={FOX}")

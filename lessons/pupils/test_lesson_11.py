@@ -43,7 +43,7 @@ def test_one_near_miss_after_the_other(pupil: Pupil) -> None:
     pupil.refused(r"Thirty requests for /media/fox\.svg")
 
     thirty(pupil, "default", "localhost")
-    pupil.refused("You asked localhost, whose connections nginx keeps already")
+    pupil.refused("You asked localhost, whose connections nginx already keeps")
 
     # As one curl with thirty URLs: its own connection is kept, and no other.
     with requests.Session() as client:
@@ -61,7 +61,7 @@ def test_one_near_miss_after_the_other(pupil: Pupil) -> None:
     pupil.refused("nginx has not loaded what is saved")
 
     pupil.reload()
-    pupil.refused("but you have not seen it: thirty requests again")
+    pupil.refused("but you have not seen it: repeat the thirty requests")
 
     thirty(pupil, "after")
     pupil.refused("No request with your word has come over HTTP/2 yet")

@@ -61,7 +61,7 @@ def test_reports_that_are_not_enough(pupil: Pupil) -> None:
     report(
         pupil, [measurement("default", "varnish", 200, **few), measurement("nginx", "backend", 200, **few)]
     )
-    pupil.refused("20 users are no crowd")
+    pupil.refused("20 users are too few to show the difference")
 
     write(pupil, seconds=10.0)
     pupil.refused("Measure each for 30 seconds")
@@ -71,7 +71,8 @@ def test_reports_that_are_not_enough(pupil: Pupil) -> None:
 
 
 def test_an_invented_report(pupil: Pupil) -> None:
-    """It is compared with what the servers have seen; the requests below are no crowd, but as many."""
+    """It is compared with what the servers have seen; the requests below are as many, but not from a
+    crowd."""
     write(pupil, backend_requests_per_second=40.0)
     pupil.refused("200 responses of the default host came through Varnish, which has had")
 

@@ -49,7 +49,7 @@ def test_one_near_miss_after_the_other(pupil: Pupil) -> None:
 
     pupil.edit(FILE, ESI, f"{ESI} {HEADER}")
     pupil.reload()
-    pupil.refused("Varnish reads /stages/ for instructions, too")
+    pupil.refused("Varnish parses /stages/ for instructions too")
 
     pupil.edit(FILE, 'bereq.url !~ "/id"', CONDITION)
     pupil.reload()

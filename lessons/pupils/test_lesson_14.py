@@ -9,7 +9,7 @@ FILE = "nginx/streams/stage.conf.template"
 
 
 def run(pupil: Pupil, stage: str = "rehearsal") -> str:
-    """The page's program; what it prints."""
+    """Run the page's program; return what it prints."""
     program = (pupil.folder / PROGRAM).read_text().replace("rehearsal", stage)
     return pupil.stack.compose("exec", "-T", "locust", "python", "-", typed=program)
 
@@ -28,7 +28,7 @@ def test_the_model_pupil_is_done(pupil: Pupil) -> None:
 
 
 def test_one_near_miss_after_the_other(pupil: Pupil) -> None:
-    pupil.refused("The backend has cut off no client")
+    pupil.refused("The backend has not cut off any client")
 
     with socket.create_connection(("127.0.0.1", pupil.stack.ports["SWF_PORT"])) as client:
         client.sendall(b"x" * 3000 + b"\0" + b"x" * 3000 + b"\0")
@@ -63,6 +63,6 @@ def test_changed_before_it_was_seen(pupil: Pupil) -> None:
 
 
 def test_a_smaller_limit_in_the_backend_restarts_it(pupil: Pupil) -> None:
-    """And takes its log away: UPSTAGE_MAX_UNREAD is the other way, but not the lesson's."""
+    """A restart also removes the log: UPSTAGE_MAX_UNREAD is another way, but not the lesson's."""
     pupil.restart("backend")
-    pupil.refused("backend was started again", code=2)
+    pupil.refused("backend was restarted", code=2)

@@ -39,13 +39,13 @@ def test_the_model_pupil_is_done(pupil: Pupil) -> None:
 
 
 def test_step_by_step(pupil: Pupil) -> None:
-    """Each step that is missing is named."""
+    """Names each missing step."""
     look(pupil, "", "de", "de", "de")
     pupil.refused("with three different Accept-Language first")
     look(pupil)
     pupil.refused("Three readers of German were miss, miss, miss")
     pupil.rule(FILE, RULE)
-    pupil.refused("The rule works, and you have not seen it")
+    pupil.refused("The rule works, but you have not seen it")
     look(pupil, "-2")
     pupil.right()
 
@@ -59,10 +59,10 @@ def test_wrong_languages(pupil: Pupil) -> None:
 
 def test_too_many_copies_or_none(pupil: Pupil) -> None:
     write(pupil, RULE.replace('} else {\n            set req.http.Accept-Language = "en";', ""))
-    pupil.refused("English what is left.*were miss, miss, miss, miss, miss")
+    pupil.refused("the rest the English one.*were miss, miss, miss, miss, miss")
     other = 'set req.http.Accept-Language = "en";'
     write(pupil, RULE.replace(other, f"{other}\n            return (pass);"))
-    pupil.refused("English what is left.*were miss, miss, pass, pass, pass")
+    pupil.refused("the rest the English one.*were miss, miss, pass, pass, pass")
 
 
 def test_too_much(pupil: Pupil) -> None:

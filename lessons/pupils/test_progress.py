@@ -1,4 +1,4 @@
-"""What is done is on the page /lessons/, also if the backend was stopped when it was done."""
+"""What is done appears on the page /lessons/, even if the backend was stopped at the time."""
 
 import time
 
@@ -20,7 +20,7 @@ def test_the_page_follows_the_pupil(pupil: Pupil) -> None:
     do(pupil)
     _, asked = pupil.check()
 
-    # The right answer is given while the backend is stopped: that is no reason to fail, or to wait.
+    # The right answer is given while the backend is stopped: that is not a reason to fail, or to wait.
     pupil.stack.control("stop", "backend")
     try:
         began = time.monotonic()

@@ -1,4 +1,4 @@
-"""The lessons without containers: every tool that a check reads works there, too."""
+"""The lessons without containers: every tool that a check reads works there too."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def test_hits_and_passes_and_a_changed_rule(tmp_path: Path) -> None:
         do(pupil)
         pupil.right()
         pupil.restart("varnish")
-        pupil.refused("varnish was started again", code=2)
+        pupil.refused("varnish was restarted", code=2)
 
         pupil.begin(2)
         change(pupil)

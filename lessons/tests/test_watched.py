@@ -55,7 +55,7 @@ def test_each_request_says_which_server_answered_and_why() -> None:
             "backend miss 200 localhost GET /stages/demo?pine (no copy; now kept for 1 s)",
             "varnish stale 200 localhost GET /stages/demo?pine (expired 1 s ago; fetched in the background)",
             "backend miss 200 localhost GET /media/fox.svg?pine (it was purged; now kept for 43200 s)",
-            "backend pass 101 localhost GET /ws?pine (a WebSocket, from its beginning to its end)",
+            "backend pass 101 localhost GET /ws?pine (a WebSocket, from start to end)",
             "varnish stale 200 localhost GET /stages/demo?pine (expired 3 s ago; the backend fails)",
             "varnish error 503 localhost GET /stages/?pine-2"
             " (backend upstage: fail errno 2 (No such file or directory))",
@@ -106,7 +106,7 @@ def when_shown(path: str, varnish: list[str]) -> float:
 
 
 def test_a_line_waits_for_the_other_workers_and_for_the_log_of_varnish() -> None:
-    assert when_shown("/media/video/", []) == HELD  # no request of Varnish's
+    assert when_shown("/media/video/", []) == HELD  # not one of Varnish's requests
     assert when_shown("/admin/id", VARNISH) == HELD
     assert when_shown("/admin/id", []) == PATIENCE
 

@@ -51,8 +51,8 @@ class Member:
 def parse(field: str) -> list[Member]:
     """Read a whole field; the caller has joined several header lines with commas.
 
-    ValueError if it is not a list of tokens or strings with parameters: a field with one error is unreliable
-    as a whole (RFC 8941, section 4.2).
+    Raise ValueError if it is not a list of tokens or strings with parameters: a field with one error is
+    unreliable as a whole (RFC 8941, section 4.2).
     """
     field = field.strip(" ")
     members: list[Member] = []

@@ -32,7 +32,7 @@ class Metrics:
 
 
 def read(text: str, at: float) -> Metrics:
-    """Sum the samples we need over their other labels. ValueError if they are missing."""
+    """Sum the samples we need over their other labels. Raise ValueError if they are missing."""
     sums: Counter[str] = Counter()
     requests: Counter[str] = Counter()  # empty before the first request
     for name, labels, value in SAMPLE.findall(text):

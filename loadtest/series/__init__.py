@@ -1,1 +1,1 @@
-"""Runs of several measurements: of topologies one after the other, or of rising numbers of users."""
+"""Runs of several measurements: of topologies one after another, or of rising numbers of users."""

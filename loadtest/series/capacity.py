@@ -15,7 +15,7 @@ LONGEST = 1800.0  # seconds, if the form has no run time
 
 
 class Capacity(Series):
-    """Doubles the users until a threshold fails, steps back, and tells how many the topology carries."""
+    """Doubles the users until a threshold fails, steps back, and says how many the topology carries."""
 
     def script(self) -> Iterator[Tick]:
         """Climb to the first level that fails, then halve the distance to the last one that did not."""
@@ -35,7 +35,8 @@ class Capacity(Series):
 
 
 def holds(measured: Measurement) -> bool:
-    """Whether the topology carried these users. Too few samples of a row are no failure; none at all are."""
+    """Whether the topology carried these users. Too few samples of a row are not a failure; none at all
+    are."""
     return measured.answered and not limited(measured) and measured.conclusion.verdict != FAILED
 
 

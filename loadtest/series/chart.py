@@ -9,7 +9,7 @@ from html import escape
 from series.measurement import Measurement
 from series.table import FIGURES
 
-# Told apart by people who do not see all colours: https://jfly.uni-koeln.de/color/
+# Distinguishable for people who do not see all colours: https://jfly.uni-koeln.de/color/
 COLOURS = {
     "direct": "#d55e00",
     "classic": "#e69f00",

@@ -53,7 +53,7 @@ class Measurement:
 
     @property
     def reason(self) -> str:
-        """The first line that does not hold, in words; empty if all do."""
+        """The first line that is not met, in words; empty if all are met."""
         verdict = self.conclusion.verdict
         for line in self.lines:
             if line.verdict == verdict:

@@ -60,7 +60,7 @@ class Recorder:
         return time.monotonic() - self._began
 
     def finish(self, environment: Environment, least: float = 0.0, **_: Any) -> bool:
-        """End the measurement under way, if there is one; the end of a run does so, too.
+        """End the measurement under way, if there is one; the end of a run does so too.
 
         False if it goes on, because it has not lasted `least` seconds: the last look takes a moment, in which
         a reset on the page may come.

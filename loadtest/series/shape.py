@@ -34,7 +34,7 @@ class Series(Shape):
         raise NotImplementedError
 
     def tick(self) -> Tick | None:
-        """The next number of users. Locust calls this again at once, or a second later."""
+        """The next number of users. Locust calls this again immediately, or a second later."""
         assert self.runner
         if self.runner.shape_last_tick is None:
             self.form = {"topology": self.options.topology, "misses": self.options.misses}
@@ -44,7 +44,7 @@ class Series(Shape):
         return next(self._script, None)
 
     def measure(self, topology: str, users: int) -> Iterator[Tick]:
-        """Let so many users arrive, warm up, and measure them."""
+        """Let that many users arrive, warm up, and measure them."""
         assert self.runner
         self.options.topology = topology
         rate = max(1.0, self.options.spawn_rate or self.rate)
@@ -53,7 +53,7 @@ class Series(Shape):
         gevent.sleep(self.options.warm_up)
         recorder.begin(self.environment, topology, users)
         seconds = self.options.seconds
-        # A reset on the page begins anew, also one that comes during the last look.
+        # A reset on the page starts over, even one that comes during the last look.
         while (left := seconds - recorder.lasted) > 0 or not recorder.finish(self.environment, least=seconds):
             gevent.sleep(left)
 

@@ -9,7 +9,7 @@ from typing import Any
 from caches import table
 from series.measurement import Measurement
 
-# Title in the tab and in the text; figure, what to multiply it with, and decimals.
+# Title in the tab and in the text; figure, what to multiply it by, and decimals.
 FIGURES: tuple[tuple[str, str, float, int], ...] = (
     ("requests/s", "requests_per_second", 1, 1),
     ("MB/s", "bytes_per_second", 1e-6, 2),
@@ -54,7 +54,7 @@ def row(measured: Measurement, note: str = "") -> dict[str, Any]:
 
 
 def as_text(measurements: Sequence[Measurement], outcome: str) -> str:
-    """The table, then why a verdict is not good, then what it all shows."""
+    """The table, then why a verdict is not good, then the conclusion."""
     if not measurements:
         return "\nNothing was measured: the run ended during the first warm-up.\n"
     cells = [[column["title"] for column in COLUMNS]]

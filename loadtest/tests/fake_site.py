@@ -99,7 +99,7 @@ class FakeSite(Origin):
         return {request.headers["host"] for request in self.requests}
 
     def close(self) -> None:
-        """Close the stage, too."""
+        """Close the stage too."""
         super().close()
         self.stage.close()
 

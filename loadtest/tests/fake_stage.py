@@ -1,6 +1,6 @@
 """A stage on loopback: enough of the protocol to join and chat, with faults to choose.
 
-It listens for the stage socket and for the policy; `/ws` of the fake site leads here, too.
+It listens for the stage socket and for the policy; `/ws` of the fake site leads here too.
 """
 
 import itertools

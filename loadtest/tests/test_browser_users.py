@@ -108,7 +108,7 @@ TRUNCATED = response(b"half", content_type="image/svg+xml", connection="close").
         ("/stages/demo", response(""), "/stages/demo: empty body"),
         ("/stages/demo", response("later", "503 Service Unavailable"), "/stages/demo: status 503"),
         ("/stages/demo", response("", "302 Found", location="/"), "/stages/demo: status 302"),
-        # The body of this 404 is no text in any encoding, like that of a picture.
+        # The body of this 404 is not text in any encoding; nor is that of a picture.
         ("/media/queen.svg", response(b"\x89PNG\xff\xfe", "404 Not Found"), "/media/queen.svg: status 404"),
         ("/media/audio/bell.mp3", response(""), "/media/audio/bell.mp3: empty body"),
         ("/media/castle.svg", TRUNCATED, "Incomplete response"),

@@ -11,7 +11,7 @@ from caches.cache_status import Member, parse
         ("varnish; hit=?1", True),
         ("varnish; hit=?0", False),
         ("varnish; fwd=uri-miss; stored", False),
-        # The word alone is no hit: here it is a value, a name, and part of a longer word.
+        # The word alone does not make a hit: here it is a value, a name, and part of a longer word.
         ("varnish; detail=hit", False),
         ("hit; fwd=bypass", False),
         ("varnish; fwd=miss; detail=hit-for-miss", False),

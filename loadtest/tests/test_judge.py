@@ -1,4 +1,4 @@
-"""The judge: faults fail a run and are named."""
+"""The judge: faults fail a run, and the verdict names them."""
 
 import math
 from collections.abc import Mapping

@@ -26,7 +26,7 @@ LOGIN = {"LOCUST_WEB_USERNAME": "operator", "LOCUST_WEB_PASSWORD": "open sesame"
 
 
 def environment(site: FakeSite | None = None, **variables: str) -> dict[str, str]:
-    """The variables of a Locust whose target is the site; its workers, if any, use a port of its own."""
+    """The variables of a Locust whose target is the site; its workers, if any, use a separate port."""
     [master_port] = map(str, free_ports(1))
     target = {
         "LOCUST_HOST": site.url if site else "",
@@ -114,12 +114,12 @@ def test_a_failed_run_ends_with_the_reason_and_code_1(site: FakeSite) -> None:
     done = headless(site, *arguments, until={"/stages/demo": 6})
     assert done.returncode == 1
     assert re.search(r"^FAILED +errors of \* .* failed, most of them", done.stdout, re.MULTILINE)
-    assert re.search(r"^FAILED: \d+ of \d+ lines did not hold\.$", done.stdout.rstrip().splitlines()[-1])
+    assert re.search(r"^FAILED: \d+ of \d+ lines were not met\.$", done.stdout.rstrip().splitlines()[-1])
     assert "Traceback" not in done.stdout
 
 
 def health(given: dict[str, str]) -> str:
-    """What the health check says; an empty text if it succeeds."""
+    """What the health check says; an empty string if it succeeds."""
     check = ["bash", str(LOADTEST / "health.sh")]
     done = subprocess.run(check, env=given, capture_output=True, text=True, check=False)
     assert bool(done.returncode) == bool(done.stdout), done
@@ -137,7 +137,7 @@ def started(site: FakeSite | None = None, **variables: str) -> Iterator[None]:
             return not health(given)
 
         try:
-            wait_until(ready, within=60, every=0.5)  # the check is a process of its own
+            wait_until(ready, within=60, every=0.5)  # the check is a separate process
             yield
         finally:
             locust.terminate()
@@ -193,7 +193,7 @@ def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) 
         press(page, "stop")
         expect(page.get_by_text("STOPPED")).to_be_visible(timeout=60_000)
 
-        # The same page a second time, and a page opened anew.
+        # The same page a second time, and a page opened again.
         press(page, "new")
         choose("CurtainUp")
         page.reload()

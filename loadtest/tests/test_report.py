@@ -53,7 +53,7 @@ class Verdict:
     report: dict[str, Any]
 
     def why(self, what: str) -> str:
-        """Why that line of the verdict does not hold; empty if it does."""
+        """Why that line of the verdict is not met; empty if it is."""
         (line,) = (line for line in self.report["verdict"] if line["what"] == what)
         assert (line["verdict"] in ("ok", "not in this run")) == (line["why"] == "")
         assert re.search(f"^{line['verdict']} +{re.escape(what)} ", self.output, re.MULTILINE)
@@ -147,7 +147,7 @@ def test_a_cache_that_passes_everything_fails(judged: Judged) -> None:
 
 def test_lost_frames_fail_a_run(judged: Judged) -> None:
     judged.site.stage.drop_every = 10
-    # A lost line shows only when its speaker's next line comes, hence so many of them.
+    # A lost line shows only when its speaker's next line comes, so there have to be many.
     verdict = judged.run(Audience, until_rows={"stage heard": 300}, arguments=("--chat-rate=600",))
     assert verdict.code == 1
     assert "most of them stage heard" in verdict.why("errors of *")

@@ -140,7 +140,7 @@ def test_the_page_describes_the_form_and_draws_the_comparison(warm: FakeSite, pa
         expect(page.get_by_text("A stalled client: joins, keeps requesting data")).to_be_attached()
         expect(page.get_by_text("The number of users below, until the run is stopped")).to_be_visible()
         page.locator("select[name=shapeClass]").select_option("Compare")
-        expect(page.get_by_text("The same users on one topology after the other")).to_be_visible()
+        expect(page.get_by_text("The same users on one topology after another")).to_be_visible()
         page.locator("input[name=userCount]").fill("")
         page.get_by_text("Custom parameters").click()
         page.locator("input[name=topologies]").fill("nowhere")

@@ -1,4 +1,4 @@
-"""The account of the class `Player`: of the form or command line, of the environment, or of a file."""
+"""The account of the class `Player`: from the form or command line, the environment, or a file."""
 
 import os
 from argparse import Namespace

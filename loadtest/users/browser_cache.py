@@ -58,5 +58,5 @@ def _directives(cache_control: str) -> dict[str, str]:
 
 
 def _seconds(text: str) -> int:
-    """Seconds, or 0 if the text is no number: in doubt a browser revalidates."""
+    """Seconds, or 0 if the text is not a number: when in doubt, a browser revalidates."""
     return int(text) if text.isascii() and text.isdigit() else 0

@@ -32,7 +32,7 @@ def visit(user: User, seconds: float) -> None:
 
 
 def require_permission(host: str, port: int, site: str) -> None:
-    """Fetch the policy; StageError unless it lets a page of `site` connect to the stage."""
+    """Fetch the policy; raise StageError unless it lets a page of `site` connect to the stage."""
     connection = SocketConnection(host, port)
     try:
         connection.send(REQUEST)

@@ -17,7 +17,7 @@ MOST_FAILURES = 10  # in a row: the camera has stopped
 
 
 class LiveMedia:
-    """The requests of one session. `fetch` requests a path and tells whether that succeeded."""
+    """The requests of one session. `fetch` requests a path and returns whether that succeeded."""
 
     def __init__(self, fetch: Callable[[str], bool]) -> None:
         self._fetch = fetch
@@ -41,7 +41,7 @@ class LiveMedia:
         self._cameras.kill()
 
     def _watch(self, url: str) -> None:
-        """Request one webcam picture after the other; the server responds when there is a newer one."""
+        """Request one webcam picture after another; the server responds when there is a newer one."""
         viewer = token_hex(4)  # tells the server which picture this client has
         failures = 0
         while failures < MOST_FAILURES:

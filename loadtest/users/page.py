@@ -9,9 +9,8 @@ TAGS_WITH_SRC = frozenset({"script", "img", "audio", "source"})
 
 
 def assets(html: str, url: str) -> list[str]:
-    """The absolute URLs of a page's style sheets, scripts, icons, pictures and sounds, once each.
-
-    `url` is the page's own. Files on other servers are left out: the page's Content-Security-Policy keeps a
+    """The absolute URLs of a page's style sheets, scripts, icons, pictures and sounds, once each. `url` is
+    the page's own. Files on other servers are left out: the page's Content-Security-Policy keeps a
     browser from fetching them, and a load test must not load a server other than its target.
     """
     collector = _Collector()

@@ -28,9 +28,9 @@ PATIENCE = 10.0  # seconds until a missing reply counts as lost
 MODE = re.compile(rb"(?:^|&)mode=([A-Z_]*)")
 CHAT = ("ANONTEXT", "TEXT")
 
-# A thousand sessions receive 20 lines a second as 20,000 frames. Reading each frame at once would take more
-# than one core, and Locust would measure itself. So this many sessions per process read at once and measure
-# `heard`; the others read once a second, unless they wait for a reply of their own.
+# A thousand sessions receive 20 lines a second as 20,000 frames. Reading each frame immediately would take
+# more than one core, and Locust would measure itself. So this many sessions per process read immediately and
+# measure `heard`; the others read once a second, unless they wait for a reply of their own.
 MEASURING = 20
 INTERVAL = 1.0  # seconds
 measuring: set["StageSession"] = set()
@@ -130,7 +130,7 @@ class StageSession:
             self.samples.record(row, (time.monotonic() - since) * 1000)
 
     def wait_for(self, mode: str) -> None:
-        """Read until a frame of this mode comes; StageError if none does."""
+        """Read until a frame of this mode comes; raise StageError if none does."""
         deadline = time.monotonic() + PATIENCE
         while (frame := self.connection.receive(deadline)) is not None:
             if self._read(frame) == mode:

@@ -20,7 +20,7 @@ REQUESTS = 50
 
 
 def visit(user: User) -> None:
-    """Join and read nothing. Only the row `connect` is reported: being cut off is the expected end."""
+    """Join and read nothing. Only the row `connect` is reported: being disconnected is the expected end."""
     assert user.environment.parsed_options
     options: Namespace = user.environment.parsed_options
     try:

@@ -67,7 +67,7 @@ watch = Watch()
 
 
 def forget_warnings(runner: Runner) -> None:
-    """Forget Locust's own warnings, too; a master keeps them from run to run."""
+    """Forget Locust's own warnings too; a master keeps them from run to run."""
     runner.cpu_warning_emitted = runner.worker_cpu_warning_emitted = False
     if isinstance(runner, MasterRunner):
         for worker in runner.clients.all:

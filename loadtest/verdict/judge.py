@@ -89,7 +89,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the verdict: threshold, measurement and, if it does not hold, the reason."""
+    """One line of the verdict: threshold, measurement and, if it is not met, the reason."""
 
     what: str
     allowed: str
@@ -99,7 +99,7 @@ class Line:
 
 
 def read(path: Path) -> Thresholds:
-    """Read a file of thresholds. ValueError for anything unknown: a typo must not weaken the verdict."""
+    """Read a file of thresholds. Raise ValueError for unknown entries: a typo must not weaken the verdict."""
     with path.open("rb") as file:
         tables = tomllib.load(file)
     for table, lines in tables.items():
@@ -134,7 +134,7 @@ def good(lines: list[Line]) -> bool:
 
 
 def faults(lines: list[Line]) -> list[Line]:
-    """The lines that do not hold."""
+    """The lines that are not met."""
     return [line for line in lines if line.verdict not in (OK, NOT_IN_RUN)]
 
 
@@ -145,7 +145,7 @@ def conclusion(lines: list[Line]) -> Line:
     if not bad:
         verdict, why = "GOOD", f"all {len(lines)} lines hold."
     elif FAILED in bad:
-        verdict, why = FAILED, f"{len(bad)} of {len(lines)} lines did not hold."
+        verdict, why = FAILED, f"{len(bad)} of {len(lines)} lines were not met."
     elif INCONCLUSIVE in bad:
         verdict, why = INCONCLUSIVE, "Locust was the limit; the stack may be better than these figures."
     else:
@@ -176,7 +176,7 @@ def _line(
     limited: str = "",
     absent: bool = False,
 ) -> Line:
-    """One line. Three arguments are the reason why it does not hold; `absent`: see `Run.lacks`."""
+    """One line. Three arguments are the reason why it is not met; `absent`: see `Run.lacks`."""
     if absent:
         return Line(what, allowed, "", NOT_IN_RUN)
     verdict = FAILED if failed else NOT_MEASURED if unmeasured else INCONCLUSIVE if limited else OK
@@ -192,7 +192,7 @@ def _matching(run: Run, pattern: str) -> list[Row]:
 
 
 # A number of the form can be "nan", and every comparison with that is false. So each condition below tests
-# whether a threshold holds, never whether it is exceeded.
+# whether a threshold is met, never whether it is exceeded.
 
 
 def _samples(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
@@ -253,7 +253,7 @@ def _times(run: Run, thresholds: Thresholds, limited: bool) -> Iterator[Line]:
 
 
 def _hits(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
-    # A failed sample is no hit, whichever cache answered.
+    # A failed sample is not a hit, whichever cache answered.
     failures = {row.name: row.failures for row in run.rows if row.kind == "GET"}
     for pattern, least in thresholds.items():
         what, allowed = f"hits of {pattern}", f"at least {least:.0%}"

@@ -23,7 +23,7 @@ templates = Flask(__name__, template_folder=str(Path(__file__).parent)).jinja_en
 
 
 def install(environment: Environment, web_ui: WebUI) -> None:
-    """Extend the report that the page offers, too."""
+    """Extend the report that the page offers too."""
     assert web_ui.app
 
     @web_ui.app.after_request

@@ -4,7 +4,7 @@ A run is judged with `--thresholds FILE` (`make load`); Compare and Capacity rep
 happen when Locust quits, on the master or in the only process: a worker has a part of the figures only. The
 exit code of a judged run is raised, never lowered.
 
-`LOADTEST_REPORTS`: a folder for `report.html`, `report.json`, and of several measurements `compare.csv` and
+`LOADTEST_REPORTS`: a folder for `report.html`, `report.json` and, for several measurements, `compare.csv` and
 `compare.svg`.
 """
 

@@ -33,6 +33,6 @@ def install(environment: Environment, web_ui: WebUI) -> None:
 
 
 def short(measured: Measurement) -> list[judge.Line]:
-    """The verdict on one of several measurements: its conclusion, and the lines that do not hold."""
+    """The verdict on one of several measurements: its conclusion, and the lines that are not met."""
     title = f"{measured.name}, {measured.users} users"
     return [replace(measured.conclusion, what=title), *judge.faults(measured.lines)]

@@ -38,7 +38,7 @@ def install(environment: Environment, web_ui: WebUI) -> None:
 
 
 def complete(form: MultiDict[str, str]) -> None:
-    """Fill in the empty fields that have a type. ValueError for a field that does not fit it."""
+    """Fill in the empty fields that have a type. Raise ValueError for a field that does not fit it."""
     for field, offered in (("user_count", Shape.users), ("spawn_rate", Shape.rate)):
         form[field] = form.get(field) or str(offered)
     actions = get_parser().args_included_in_web_ui

@@ -1,4 +1,4 @@
-"""Restricts Locust's web UI to requests of its own pages, for the target that it was started with.
+"""Restricts Locust's web UI to requests from its own pages, for the target that it was started with.
 
 By itself Locust accepts requests from any page in the operator's browser, and starts a load on any host.
 
@@ -34,7 +34,7 @@ def install(environment: Environment, web_ui: WebUI) -> None:
             return make_response("Requests from other pages are rejected.\n", 403)
         if any(host.rstrip("/") != target for host in targets()):
             return reject(FOREIGN_TARGET)
-        # Editing a run sends the form without a shape, and Locust would end the one that runs.
+        # Editing a run sends the form without a shape, and Locust would end the one that is running.
         if request.endpoint == "locust.swarm" and environment.runner and environment.runner.shape_greenlet:
             return reject(SHAPE_RUNS)
         return None

@@ -13,7 +13,7 @@ from locust.web import WebUI
 
 Rows = Callable[[], list[dict[str, Any]]]
 
-# The page polls only while a run is on. It takes these states for its end and would show them for ever, so it
+# The page polls only while a run is on. It takes these states for its end and would show them forever, so it
 # is told "running" until the run has ended.
 NOT_YET_OVER = (STATE_CLEANUP, STATE_STOPPING)
 

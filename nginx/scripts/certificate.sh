@@ -23,8 +23,8 @@ alternative_names() (
     done | sort -u | paste -s -d , -
 )
 
-# make_certificate NAMES: writes a self-signed pair. It is no certificate authority, so a browser that accepts it trusts
-# these names and no others. openssl makes the key readable for its owner only.
+# make_certificate NAMES: writes a self-signed pair. It is not a certificate authority, so a browser that accepts it
+# trusts these names and no others. openssl makes the key readable only by its owner.
 make_certificate() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 365 -config - \
         -keyout "$own.key.new" -out "$own.pem.new" <<END || return
@@ -53,8 +53,8 @@ if [ "$TLS_CERTIFICATE" ]; then
     usable_pair "$CERTIFICATE" "$CERTIFICATE_KEY" ||
         die "TLS_CERTIFICATE_KEY is not the key of TLS_CERTIFICATE, or needs a password: '$CERTIFICATE_KEY', '$CERTIFICATE'"
 else
-    # In a container a volume is mounted on /var/tmp. A new volume takes over the mode of the image's folder, and that
-    # one is writable for all users: nginx does not run as root.
+    # In a container a volume is mounted on /var/tmp. A new volume takes over the mode of the image's folder, which is
+    # writable by all users: nginx does not run as root.
     own=$CERTIFICATE_FOLDER/proscenium
     export CERTIFICATE="$own.pem" CERTIFICATE_KEY="$own.key"
     all_names=$(alternative_names "upstage.localhost localhost 127.0.0.1 [::1] classic.localhost nginx.localhost

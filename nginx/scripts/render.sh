@@ -61,7 +61,7 @@ BACKEND_CONNECTIONS=6500
 DIRECT_LISTENERS=$(printf 'listen %s; ' $LISTEN_DIRECT)
 
 # The name servers of this machine or container: Docker's is 127.0.0.11, Podman has one for each network. nginx wants an
-# IPv6 address in brackets and knows no zone (fe80::1%eth0).
+# IPv6 address in brackets and without a zone (fe80::1%eth0).
 name_servers=$(awk '$1 == "nameserver" && $2 !~ /%/ { print ($2 ~ /:/ ? "[" $2 "]" : $2) }' \
     "${RESOLV_CONF:-/etc/resolv.conf}" 2>/dev/null | paste -s -d ' ' -)
 NAME_SERVERS=${NAME_SERVERS:-${name_servers:-127.0.0.1}}

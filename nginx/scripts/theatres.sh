@@ -4,7 +4,7 @@
 
 # check_theatres: a name becomes part of a host name, a service, volumes and the paths of sockets.
 check_theatres() (
-    set -f # a * is no file name here
+    set -f # a * must not expand to file names
     seen=' ' count=0
     for name in $THEATRES; do
         case $name in

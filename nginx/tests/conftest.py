@@ -24,7 +24,7 @@ def fresh() -> Iterator[NginxServer]:
 
 @pytest.fixture(autouse=True)
 def forget(request: pytest.FixtureRequest) -> None:
-    """Forget what the module's origins were asked in the test before."""
+    """Forget what the module's origins were asked in the previous test."""
     if "server" in request.fixturenames:
         for origin in request.getfixturevalue("server").origins:
             origin.forget()

@@ -115,7 +115,7 @@ class NginxServer(Service):
         source: str = "",
         **headers: str,
     ) -> Response:
-        """One request over a connection of its own; `if_none_match="x"` becomes `if-none-match: x`."""
+        """One request over a separate connection; `if_none_match="x"` becomes `if-none-match: x`."""
         return self.exchange(message(path, host, method, body, **headers), port, method, source)
 
     def answer_all(self, answer: Callable[[Request], bytes]) -> None:

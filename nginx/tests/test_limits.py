@@ -1,4 +1,4 @@
-"""Limits for one client, on the public ports. Each test is a client with an address of its own."""
+"""Limits for one client, on the public ports. Each test is a client with its own address."""
 
 import threading
 import time

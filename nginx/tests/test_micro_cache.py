@@ -161,7 +161,7 @@ def test_the_other_sites_have_no_cache(server: NginxServer, host: str) -> None:
 
 
 def test_a_slow_reader_does_not_hold_varnish() -> None:
-    """nginx takes over at once what fits into its buffers, even if the client reads nothing at all."""
+    """nginx immediately takes what fits into its buffers, even if the client reads nothing at all."""
     with NginxServer() as server:
         # The kernel's own buffer would hide what nginx does.
         server.edit(

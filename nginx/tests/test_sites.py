@@ -218,7 +218,7 @@ def test_nginx_compresses_where_varnish_does_not(server: NginxServer, host: str,
 
 @pytest.mark.parametrize("host", SITES)
 def test_a_body_has_a_limit(server: NginxServer, host: str) -> None:
-    """3 MB, which is UpStage's with room for the form around a file; on classic the article's 16 MB."""
+    """3 MB: UpStage's limit, with room for the form around a file; on classic the article's 16 MB."""
     limit = (16 if host == "classic.localhost" else 3) * 1024 * 1024
     head = f"POST /upload HTTP/1.1\r\nHost: {host}\r\nContent-Length: %d\r\n\r\n"
     too_much = server.exchange((head % (limit + 1)).encode())
@@ -297,7 +297,7 @@ def test_an_unreachable_upstream_is_our_503_page(server: NginxServer, host: str)
 
 
 def test_the_pages_of_all_servers_look_alike() -> None:
-    """nginx's and Varnish's own have one style, in colours of the backend's pages."""
+    """nginx's and Varnish's own pages have one style, in the colours of the backend's."""
     styles = [
         (NGINX.parent / file).read_text().partition("<style>")[2].partition("</style>")[0]
         for file in ("nginx/sites/error_page.conf", "varnish/pages.vcl")

@@ -44,7 +44,7 @@ def media(server: NginxServer) -> Path:
 
 @pytest.fixture(autouse=True)
 def backend_says_404(server: NginxServer, forget: None) -> None:
-    """As the real one does for an unknown file."""
+    """Answer as the real backend does for an unknown file."""
     server.backend.answer = lambda _: response("the backend's page", "404 Not Found")
 
 

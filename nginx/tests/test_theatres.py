@@ -1,4 +1,4 @@
-"""THEATRES: for each name a site like the default host's and a stage port, with a backend of its own."""
+"""THEATRES: for each name a site like the default host's and a stage port, with its own backend."""
 
 import re
 import ssl

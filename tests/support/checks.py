@@ -17,7 +17,7 @@ def tracked(*patterns: str) -> list[str]:
 
 
 def check(*command: str | Path, **kwargs: object) -> str:
-    """Run a checker; AssertionError with its whole output if it fails."""
+    """Run a checker; raise AssertionError with its whole output if it fails."""
     done = subprocess.run(
         command,
         cwd=REPO,

@@ -15,7 +15,7 @@ FLAGS = shlex.split("""
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Run Chromium; AssertionError if it is not installed."""
+    """Run Chromium; raise AssertionError if it is not installed."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     assert path, "chromium is missing; make test installs it as root"
     with sync_playwright() as playwright:

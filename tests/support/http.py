@@ -1,4 +1,4 @@
-"""An HTTP/1.1 client for tests: one request over a connection of its own, byte for byte as the test says."""
+"""An HTTP/1.1 client for tests: one request over a separate connection, byte for byte as the test says."""
 
 import http.client
 import socket
@@ -77,5 +77,5 @@ def request(
     source: str = "",
     **headers: str,
 ) -> Response:
-    """One request over a connection of its own."""
+    """One request over a separate connection."""
     return exchange(address, message(path, host, method, body, **headers), method, source)

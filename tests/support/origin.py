@@ -45,7 +45,7 @@ class Origin:
         self.answer: Callable[[Request], bytes] | None = None
         self.delay = 0.0
         self.requests: list[Request] = []
-        self.sent: list[str] = []  # the targets whose responses the client has taken whole
+        self.sent: list[str] = []  # the targets whose responses the client has received completely
         self.connections = 0
         self._open: set[socket.socket] = set()
         self.listen()
@@ -61,7 +61,7 @@ class Origin:
         return [request.target for request in self.requests]
 
     def listen(self) -> None:
-        """Open the socket, also again after `close`: a new one under the same address."""
+        """Open the socket, also again after `close`: a new one at the same address."""
         if self.path is None:
             self._listener = socket.create_server(("127.0.0.1", self.port), backlog=512)
             self.port = self._listener.getsockname()[1]
@@ -83,7 +83,7 @@ class Origin:
                 connection.shutdown(socket.SHUT_RDWR)
 
     def forget(self) -> None:
-        """Forget requests and answers of the test before."""
+        """Forget requests and answers of the previous test."""
         self.requests.clear()
         self.sent.clear()
         self.answer = None

@@ -46,8 +46,8 @@ def _is_free(port: int, address: str) -> bool:
 def free_ports(count: int, address: str = "127.0.0.1") -> list[int]:
     """That many TCP ports without a listener.
 
-    None of them has been drawn before by this process, or by another one that still runs. RuntimeError if
-    there are too few.
+    None of them has been drawn before by this process, or by another one that still runs. Raise RuntimeError
+    if there are too few.
     """
     ports = list(itertools.islice((port for port in _drawn if _is_free(port, address)), count))
     if len(ports) < count:

@@ -28,7 +28,7 @@ class Process(Protocol):
 
 
 class Program:
-    """A process; its output goes to a log of its own."""
+    """A process; its output goes to its own log."""
 
     process: Process
 
@@ -39,7 +39,7 @@ class Program:
             self.process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
 
     def wait_for(self, condition: Callable[[], bool]) -> None:
-        """Wait for a condition; RuntimeError with the log if the process ends instead."""
+        """Wait for a condition; raise RuntimeError with the log if the process ends instead."""
 
         def check() -> bool:
             if self.process.poll() is not None:

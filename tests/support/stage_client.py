@@ -11,7 +11,8 @@ class StageClient:
     """A client of the stage socket.
 
     A frame is URL-encoded fields, `mode` last. The methods named `…frame…` take and return such bytes without
-    their NUL; the others take and return the fields. EOFError: the server has closed the connection.
+    their NUL; the others take and return the fields. They raise EOFError if the server has closed the
+    connection.
     """
 
     def __init__(self, address: Address, timeout: float = 30) -> None:
@@ -23,7 +24,7 @@ class StageClient:
         self.socket.sendall(b"".join(frame + b"\0" for frame in frames))
 
     def receive_frame(self) -> bytes:
-        """The next frame; TimeoutError after `timeout` seconds of silence."""
+        """The next frame; raises TimeoutError after `timeout` seconds of silence."""
         while b"\0" not in self._received:
             data = self.socket.recv(65536)
             if not data:
@@ -52,7 +53,7 @@ class StageClient:
         return frames
 
     def frames_until(self, ending: bytes) -> list[bytes]:
-        """All frames up to the first that ends so."""
+        """All frames up to the first that ends like this."""
         frames = [self.receive_frame()]
         while not frames[-1].endswith(ending):
             frames.append(self.receive_frame())

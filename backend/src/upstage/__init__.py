@@ -1,8 +1,8 @@
 """A stand-in for the UpStage 2.4.2 server: stages, their web site and their sockets.
 
 Packages, each importing only from those before it: `stage` (the core, without Twisted), `state` (what
-outlasts a restart), `media` (uploads and speech), `net` (connections), `web` (the site), `mirror` (a second
-server that stands by). `service` builds the server from them, `cli` is the command. `festival` draws the
+survives a restart), `media` (uploads and speech), `net` (connections), `web` (the site), `mirror` (a standby
+server). `service` builds the server from them, `cli` is the command. `festival` draws the
 stage of that name, `camera` is a simulated webcam; `content` has the stages of the release, `site` the pages.
 """
 

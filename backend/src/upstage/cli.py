@@ -45,16 +45,14 @@ def parser() -> argparse.ArgumentParser:
         ("settings", settings_are_valid, "check the settings in the environment; exit 0 or 1"),
         ("lessons", lessons, "show the results of the lessons, read from standard input, on /lessons/"),
         ("set-aside", set_aside, "keep a damaged database under another name, and let the server start"),
-        ("mirror", mirror, "copy to the place that stands by, and say which one is active"),
+        ("mirror", mirror, "copy to the standby, and say which server is active"),
     ):
         commands.add_parser(name, help=text, description=text).set_defaults(task=task)
     commands.choices["mirror"].add_argument(
-        "--to", choices=PLACES, help="make this place the active one, as long as it can be"
+        "--to", choices=PLACES, help="prefer this server; it stays active while it is healthy"
     )
 
-    purge_command = commands.add_parser(
-        "purge", help="drop a path, or what has a tag, from the cache in front"
-    )
+    purge_command = commands.add_parser("purge", help="drop a path, or everything with a tag, from the cache")
     purge_command.add_argument("path", metavar="PATH", help="on every host, with every query")
     purge_command.add_argument("--tag", help="everything with this tag instead")
     purge_command.set_defaults(task=purge)
@@ -77,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
     for name, action, text in (
         ("add", add_stage, "add an empty stage"),
         ("remove", remove_stage, "remove a stage and its chat log"),
-        ("reset", reset_stages, "bring a stage, or all of them, back to its start: chat, drawings, places"),
+        ("reset", reset_stages, "reset a stage, or all of them: chat, drawings, positions"),
     ):
         command = stages.add_parser(name, help=text, description=text)
         nargs = "?" if name == "reset" else None
@@ -96,10 +94,10 @@ def serve(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def healthcheck(settings: Settings, options: argparse.Namespace) -> int:
-    """Check every listener. A server that stands by has none: it must be alive."""
+    """Check every listener. A standby has none, so it only has to be alive."""
     pair = settings.pair
     if pair and (control := Control(pair.control)).active_place != pair.place:
-        return 0 if control.is_standing_by(pair.place) else fail(f"{pair.place} does not stand by")
+        return 0 if control.is_standing_by(pair.place) else fail(f"{pair.place} is not on standby")
     try:
         health.check(settings)
     except health.Unhealthy as error:
@@ -131,7 +129,7 @@ def lessons(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def settings_are_valid(settings: Settings, options: argparse.Namespace) -> int:
-    """Succeed: invalid ones have ended the command before."""
+    """Succeed: invalid settings end the command earlier."""
     return 0
 
 
@@ -192,7 +190,7 @@ def mirror(settings: Settings, options: argparse.Namespace) -> int:
                 f"copied: the database ({done.database / 1000:.0f} kB), {done.files} of {done.total} media "
                 f"({done.bytes / 1000:.0f} kB); removed: {done.removed}"
             )
-            print(f"active: {control.active_place}; stands by: {other_place(control.active_place)}")
+            print(f"active: {control.active_place}; standby: {other_place(control.active_place)}")
     except ControlError as error:
         return fail(error)
     return 0
@@ -211,7 +209,7 @@ def database_task(task: DatabaseTask) -> Task:
         pair = settings.pair
         active = Control(pair.control).active_place if pair else ""
         if pair and active not in ("", pair.place):  # the next copy would undo the change
-            return fail(f"{pair.place} stands by: type this where {active} runs")
+            return fail(f"{pair.place} is the standby: run this command on {active}")
         file = settings.data / FILE
         if not file.exists():
             return fail(f"there is no {file} yet: it is created when the server starts")
@@ -292,7 +290,7 @@ def list_stages(database: "Database", options: argparse.Namespace) -> None:
 
 
 def password_line() -> str:
-    """Return a line of standard input: every user of the machine could see a command line argument."""
+    """Return a line of standard input: every user of the machine can see command-line arguments."""
     if sys.stdin.isatty():
         print("Password: ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().rstrip("\r\n")

@@ -114,7 +114,7 @@ def build(settings: Settings, reactor: Any, complete: bool) -> InTurn:  # a reac
         database = Database(settings.data)
         if has_vanished:
             log.warn(
-                "there was no database, though there are media: accounts, stages and chat begin anew",
+                "there was no database, though there are media: accounts, stages and chat start over",
                 fields={"made": str(settings.data / FILE), "media": str(settings.media)},
             )
         seed(settings.content, settings.media, database)

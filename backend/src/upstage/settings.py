@@ -100,7 +100,7 @@ def other_place(place: str) -> str:
 
 @dataclass(frozen=True)
 class Pair:
-    """This server is one of two with folders of their own; the one that is not active copies the other's."""
+    """This server is one of two with their own folders; the one that is not active copies the other's."""
 
     place: str  # one of PLACES
     peer_data: Path

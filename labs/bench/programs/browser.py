@@ -34,7 +34,7 @@ class Connection:
         self._host = host
 
     async def get(self, path: str, compressed: bool = True) -> bytes:
-        """The body of a path, as sent. OSError, EOFError or BadResponse."""
+        """The body of a path, as sent. Raise OSError, EOFError or BadResponse."""
         encoding = "gzip" if compressed else "identity"
         self._writer.write(
             f"GET {path} HTTP/1.1\r\nHost: {self._host}\r\nAccept-Encoding: {encoding}\r\n\r\n".encode()

@@ -5,7 +5,7 @@
         "stage": {"address": "nginx", "port": 17230, "proxied": true, "stage": "demo"},
         "speakers": 10, "lines_per_second": 100, "seconds": 15, "page_loads_per_second": 6}'
 
-The page loads are a process of their own with a lower priority: their computing must not delay the speakers.
+The page loads are a separate process with a lower priority: their computing must not delay the speakers.
 Reports the milliseconds of each line, the report of page_loads.py (null without page loads), and the CPU of
 the speakers.
 """

@@ -1,4 +1,4 @@
-"""One connection after the other, each for one request: how many does the range of client ports allow?
+"""One connection after another, each for one request: how many does the range of client ports allow?
 
     python3 -m bench.programs.connections '{"address": "nginx", "port": 8000, "host": "upstage.localhost",
         "path": "/favicon.ico", "closes": "client", "seconds": 4}'
@@ -19,7 +19,7 @@ HEAD_END = b"\r\n\r\n"
 
 
 def request(settings: dict[str, Any]) -> None:
-    """One request over a connection of its own. OSError; ValueError if the response is not a 2xx."""
+    """One request over a new connection. Raise OSError, or ValueError if the response is not a 2xx."""
     server_closes = settings["closes"] == "server"
     asked = f"HEAD {settings['path']} HTTP/1.1\r\nHost: {settings['host']}\r\n"
     with socket.create_connection((settings["address"], settings["port"]), timeout=10) as connection:
@@ -35,7 +35,7 @@ def request(settings: dict[str, Any]) -> None:
 
 def main(settings: dict[str, Any]) -> dict[str, Any]:
     """Run with the settings; returns the report."""
-    # A name's lookup would need ports, too.
+    # A name's lookup would need ports too.
     settings = {**settings, "address": socket.gethostbyname(settings["address"])}
     done = without_port = 0
     begin = time.perf_counter()

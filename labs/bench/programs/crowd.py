@@ -1,4 +1,4 @@
-"""Many clients that ask for one URL in the same instant.
+"""Many clients that ask for one URL at the same instant.
 
     python3 -m bench.programs.crowd '{"host": "upstage.localhost", "address": "nginx", "port": 8000,
         "path": "/stages/demo", "clients": 200}'

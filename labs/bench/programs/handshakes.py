@@ -1,10 +1,10 @@
-"""TLS handshakes, one connection after the other, in as many processes as given.
+"""TLS handshakes, one connection after another, in as many processes as given.
 
     python3 -m bench.programs.handshakes '{"address": "tls-nginx", "port": 8443, "version": "TLSv1.3",
         "ciphers": "", "resumed": false, "processes": 3, "seconds": 4}'
 
 A resumed handshake continues the session of an earlier connection, which a process opens before the clock
-starts. `ciphers`, for TLS 1.2, are those that the client offers; empty: OpenSSL's own list. Which key
+starts. `ciphers`, for TLS 1.2, are those that the client offers; empty for OpenSSL's own list. Which key
 exchanges it offers is in the configuration file that the environment variable OPENSSL_CONF names.
 
 Reports the number of handshakes, how many of them were resumed, what the last one negotiated, and the CPU

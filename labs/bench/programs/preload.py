@@ -1,4 +1,4 @@
-"""Visitors at a distance open a stage in the same instant, while clients talk on another stage.
+"""Distant visitors open a stage at the same instant, while clients talk on another stage.
 
     python3 -m bench.programs.preload '{
         "web": {"address": "nginx", "port": 8000, "host": "upstage.localhost", "page": "/stages/festival"},
@@ -6,8 +6,8 @@
         "visitors": 100, "round_trip": 20, "megabits": 8, "processes": 2, "timeout": 60,
         "speakers": 5, "lines_per_second": 20}'
 
-Each visitor loads the page and all its files over six connections, through a link of its own (link.py). What
-it has not received after `timeout` seconds it gives up. The speakers are near, so that their lines show what
+Each visitor loads the page and all its files over six connections, through its own link (link.py). It gives
+up what it has not received after `timeout` seconds. The speakers are near, so that their lines show what
 the server adds. The visitors are in other processes, with a lower priority: they must not delay the speakers.
 
 Reports, for each visitor, the milliseconds until the last byte or null, and the bytes; the failures; the

@@ -26,7 +26,7 @@ class StageConnection:
         self._writer.write(frame + b"\0")
 
     async def until(self, mode: bytes) -> None:
-        """Read up to a frame of this mode. EOFError if the server closes the connection."""
+        """Read up to a frame of this mode. Raise EOFError if the server closes the connection."""
         while not (await self._reader.readuntil(b"\0")).endswith(b"mode=" + mode + b"\0"):
             pass
 
@@ -81,7 +81,7 @@ class Speakers:
     async def talk(
         self, lines_per_second: float, seconds: float, over: Callable[[], bool] = lambda: False
     ) -> None:
-        """Speak in turn, on schedule, until `over`. EOFError if a client misses a line."""
+        """Speak in turn, on schedule, until `over`. Raise EOFError if a client misses a line."""
         listening = [asyncio.create_task(connection.listen()) for connection in self._connections]
         said: list[tuple[StageConnection, str, float]] = []
         begin = time.perf_counter()

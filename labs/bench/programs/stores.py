@@ -3,7 +3,7 @@
     python3 -m bench.programs.stores \
         '{"kind": "flat", "locked": true, "workers": "processes", "writers": 4, "runs": 25}'
 
-A run is the job of the posts of 2009: tasks of two kilobytes wait for a short time, several under one key.
+A run is the job of the 2009 posts: tasks of two kilobytes wait for a short time, several under one key.
 Each worker adds a record and takes one, ROUNDS times; what is left is taken at the end. The run is complete
 if no record was lost, doubled or damaged, no operation failed, no process crashed, and the store's own check
 finds nothing. Each run has new files and new processes, because a broken store may take its process with it;
@@ -51,7 +51,7 @@ def name_of(value: bytes) -> str:
 
 
 class Notes:
-    """What a worker has done: a word and its subject in each line, written at once."""
+    """What a worker has done: a word and its subject in each line, written immediately."""
 
     def __init__(self, file: Path) -> None:
         self._file = file.open("a", buffering=1, errors="replace")
@@ -121,7 +121,7 @@ def drain(at_most: int, worker: Worker) -> None:
 
 
 def serve(settings: Mapping[str, Any], folder: Path, name: str, jobs: Sequence[Job], start: Barrier) -> None:
-    """Open the store and do each job in a thread of its own, when all workers of the run are ready.
+    """Open the store and do each job in a separate thread, when all workers of the run are ready.
 
     If the store cannot be opened, the others do not wait for these workers.
     """

@@ -1,7 +1,7 @@
 """The report: one page about all labs, and the tables of each, which may be published as its results.md.
 
-Everything about a lab that appears here comes from its results and its lab.toml; this package knows no lab by
-name. A lab that is missing, half measured or rejected in part is shown as such.
+Everything about a lab that appears here comes from its results and its lab.toml; this package does not know
+any lab by name. A lab that is missing, half measured or rejected in part is shown as such.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ def write(results_folder: Path, labs_folder: Path) -> Path:
     """Write report.html and, for each measured lab, NAME.md into the folder of the results.
 
     `results_folder` holds NAME.json as the runner writes it, `labs_folder` a folder for each lab.
-    Returns the page. OSError if it cannot be written.
+    Returns the page. Raise OSError if it cannot be written.
     """
     labs = read(results_folder, labs_folder)
     found = [chapters.chapter(lab) for lab in labs]

@@ -44,7 +44,7 @@ class Chapter:
 
 
 def chapter(lab: Lab) -> Chapter:
-    """Draw a lab. One that has not been run has only its published figures."""
+    """Draw a lab. The chapter of a lab that has not been run has only its published figures."""
     if not lab.results:
         return Chapter(lab, published=tables.published(lab))
     exhibits = [Drawing(lab, wanted).exhibit() for wanted in lab.exhibits]

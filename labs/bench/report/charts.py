@@ -189,9 +189,9 @@ def lines(
 
 
 def steps(caption: str, steps: Sequence[Step], metric: str) -> Plot:
-    """A waterfall: each step as its change from the one before; the first and the last from zero.
+    """A waterfall: each step as its change from the previous one; the first and the last from zero.
 
-    A step is grey where its spread overlaps that of the one before: it may be noise.
+    A step is grey where its spread overlaps that of the previous one: it may be noise.
     """
     good = [step for step in steps if step.value is not None]
     reach = max((max(step.value or 0, *(step.spread or ())) for step in good), default=0) or 1

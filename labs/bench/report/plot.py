@@ -39,7 +39,7 @@ TONES = ("ink", "muted", "grid", "card", "grey", *SHAPES)
 _PLACEHOLDER = "#0101"  # a colour that no plot uses, followed by the index of a tone
 _STYLE: dict[Any, Any] = {  # matplotlib's own type lists every key there is
     "svg.fonttype": "none",
-    "text.parse_math": False,  # a dollar sign in a name is no formula
+    "text.parse_math": False,  # a dollar sign in a name does not begin a formula
     "font.size": LETTER,
     "axes.spines.top": False,
     "axes.spines.right": False,

@@ -70,7 +70,7 @@ class Wanted:
 class Lab:
     """A lab as it was found: `results` is None if it has not been run, `problem` says what cannot be read.
 
-    `one_core`: metric of a program that can fill one core at most -> that core, in words.
+    `one_core`: metric of a program that can fill only one core -> that core, in words.
     """
 
     name: str

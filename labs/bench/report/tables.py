@@ -31,7 +31,7 @@ class Step:
 
 
 def distinct(values: Iterable[str]) -> list[str]:
-    """Each value once, in the order of their first."""
+    """Each value once, in the order of their first occurrence."""
     return list(dict.fromkeys(values))
 
 
@@ -90,7 +90,7 @@ def plain(caption: str, cells: Sequence[Measured], chosen: Iterable[str] = ()) -
 
 
 def steps(caption: str, steps: Sequence[Step], metric: str) -> Table:
-    """A ladder: each step, against the one before and against the first."""
+    """A ladder: each step, against the previous one and against the first."""
     rows, good = [], [step for step in steps if step.value]
     for place, step in enumerate(steps):
         before = [other for other in steps[:place] if other.value]

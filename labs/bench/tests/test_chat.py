@@ -129,7 +129,7 @@ def test_a_page_load_requests_the_page_and_each_file_once_over_six_connections(s
 def test_page_loads_on_schedule_do_not_wait_for_earlier_ones(site: Site) -> None:
     site.delay = 1.0
     report = page_loads(site, page_loads_per_second=5, seconds=1)
-    # Two requests one after the other: none had finished when the last one started, one second after the
+    # Two requests one after another: none had finished when the last one started, one second after the
     # first.
     assert len(report["milliseconds"]) == 5
     assert min(report["milliseconds"]) >= 2000

@@ -87,7 +87,7 @@ def test_all_connections_of_a_visitor_share_its_bandwidth(number: int) -> None:
 
 
 def test_a_slow_visitor_holds_the_server_back() -> None:
-    """Its kernel must not take in megabytes: the server would be rid of the response at once."""
+    """Its kernel must not take in megabytes: the server would be rid of the response immediately."""
 
     async def sent_at_once() -> int:
         accepted = 0

@@ -99,7 +99,7 @@ def test_a_response_in_pieces_is_one_response(server: Server) -> None:
 
 
 def test_the_time_of_a_response_counts_from_when_its_request_was_due(server: Server) -> None:
-    # Two requests over one connection, due 20 ms apart, sent one after the other: 300 and 580 ms.
+    # Two requests over one connection, due 20 ms apart, sent one after another: 300 and 580 ms.
     server.requested = 19
     server.thinking = 0.3
     report = hold(settings(server, connections=1, rounds=2, every=0.02))

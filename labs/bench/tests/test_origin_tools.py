@@ -37,7 +37,7 @@ def run(server: Origin, clients: int) -> dict[str, Any]:
 
 
 def test_a_crowd_connects_before_the_first_request_is_answered(server: Origin) -> None:
-    """The server answers nobody until all are there: clients one after the other would wait forever."""
+    """The server answers nobody until all are there: clients one after another would wait forever."""
     everybody = threading.Barrier(40)
 
     def answer(request: Request) -> bytes:

@@ -79,7 +79,7 @@ def saved_by_caches() -> str:
 
 # Page, its words with {} for the figure, the figure.
 FIGURES: Sequence[tuple[str, str, Callable[[], str]]] = [
-    ("labs/static", '"{}" is no accident', lambda: held("Apache prefork")),
+    ("labs/static", '"{}" is not an accident', lambda: held("Apache prefork")),
     ("labs/static", "nginx holds {} of 10,000", lambda: f"{int(held('nginx as shipped').split()[0]):,}"),
     (
         "labs/static",

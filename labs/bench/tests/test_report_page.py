@@ -51,7 +51,7 @@ def test_the_page_can_be_read(page: Page, report: Path, width: int, scheme: str)
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page.goto(report.as_uri())
     page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
-    assert page.evaluate(WIDER) <= 0, "wide tables scroll in a box of their own"
+    assert page.evaluate(WIDER) <= 0, "wide tables scroll in their own box"
     assert page.evaluate(FAINT) == []
     assert page.locator("svg.plot text").count() > 100
     assert page.evaluate(BAD_LETTERS) == []

@@ -25,7 +25,7 @@ cat /tmp/ab.csv
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Load one URL. Problem if a request fails, or a response is no 2xx or differs in length."""
+    """Load one URL. Raise Problem if a request fails, or a response is not a 2xx or differs in length."""
     numbers = [str(settings[name]) for name in ("requests", "seconds", "clients")]
     form = settings.get("post", "")
     printed = stack.run("generator", "bash", "-c", SCRIPT, "ab", *numbers, form, *options(settings))
@@ -46,11 +46,11 @@ def options(settings: Mapping[str, Any]) -> list[str]:
 
 
 def metrics(printed: str, expected: int | None) -> dict[str, float]:
-    """Read both reports of ab and the percentiles; Problem as `measure`."""
+    """Read both reports of ab and the percentiles; raise Problem as `measure` does."""
     first, measured = printed.split("=== measured")
     length = number(r"Document Length: +(\d+)", first)
     if number(r"Non-2xx responses: +(\d+)", first, 0):
-        raise Problem("the first response was no 2xx")
+        raise Problem("the first response was not a 2xx")
     if expected is not None and length != expected:
         raise Problem(f"the first response had {length:.0f} bytes instead of {expected}")
     if (now := number(r"Document Length: +(\d+)", measured)) != length:
@@ -58,7 +58,7 @@ def metrics(printed: str, expected: int | None) -> dict[str, float]:
     complete = number(r"Complete requests: +(\d+)", measured)
     for what, pattern in (
         ("failed", r"Failed requests: +(\d+)"),
-        ("were answered by no 2xx", r"Non-2xx responses: +(\d+)"),
+        ("were not answered by a 2xx", r"Non-2xx responses: +(\d+)"),
     ):
         if bad := number(pattern, measured, 0):
             raise Problem(f"{bad:.0f} of {complete:.0f} requests {what}")
@@ -82,7 +82,7 @@ def metrics(printed: str, expected: int | None) -> dict[str, float]:
 
 
 def number(pattern: str, text: str, default: float | None = None) -> float:
-    """The first match of a pattern, as a number; Problem if there is none and no default."""
+    """The first match of a pattern, as a number; raise Problem if there is none and no default."""
     if found := re.search(pattern, text, re.M):
         return float(found[1])
     if default is None:

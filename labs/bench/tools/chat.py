@@ -23,7 +23,7 @@ CAPACITY_ROUNDS = 3
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One run; Problem if a line or a file is lost, or if the generator is the bottleneck."""
+    """One run; raise Problem if a line or a file is lost, or if the generator is the bottleneck."""
     rate = 0.0
     if settings["load"]:
         rate = capacity(stack, json.dumps(settings["capacity"])) * settings["load"] / 100
@@ -54,7 +54,7 @@ def run(stack: LabStack, program: str, settings: Mapping[str, Any]) -> dict[str,
 
 
 def metrics(report: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of a run of programs/chat.py; Problem as `measure`."""
+    """The figures of a run of programs/chat.py; raise Problem as `measure` does."""
     lines, loads, used = report["milliseconds"], report["page_loads"], report["cpu_percent"]
     figures = {
         "p50_milliseconds": percentile(lines, 50),

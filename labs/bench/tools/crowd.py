@@ -1,7 +1,7 @@
-"""A crowd asks for one page in the same instant, while the origin needs a moment: how many requests reach it?
+"""A crowd asks for one page at the same instant, while the origin needs a moment: how many requests reach it?
 
 The origin's container is paused, so that no request is answered before the last one has arrived: the count
-does not depend on how fast either side is. The page is `path` with a query of its own each time.
+does not depend on how fast either side is. The page is `path` with its own query each time.
 
 Settings: `url`, `host`, `path`; `clients`, the size of the crowd; `standstill`, how many seconds the
 origin is paused; `copy`: "expired", the page was cached a moment ago and its lifetime is over, or "none";
@@ -25,7 +25,7 @@ COUNT = ["curl", "-sf", "http://backend:9110/metrics"]
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One crowd; Problem if a response is missing."""
+    """One crowd; raise Problem if a response is missing."""
     page = {**settings, "path": f"{settings['path']}?{uuid.uuid4().hex}"}
     if settings["copy"] == "expired":
         ask(stack, {**page, "clients": 1})
@@ -53,7 +53,7 @@ def ask(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def metrics(report: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of a report; Problem as `measure`."""
+    """The figures of a report; raise Problem as `measure` does."""
     statuses = report["statuses"]
     if lost := statuses.get("no response"):
         raise Problem(f"{lost} of {sum(statuses.values())} requests had no response")

@@ -27,7 +27,7 @@ WRITE_OUT = "%{http_version} %{http_code} %{size_download}\\n"
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Request one URL so many times. Problem if a response is not a whole 200 over the wanted version."""
+    """Request one URL repeatedly. Raise Problem if a response is not a whole 200 over the wanted version."""
     url = f"{settings['url']}{settings['path']}?[1-{settings['requests']}]"
     command = (
         *("bash", "-c", f"{{ {SCRIPT} }} 2>&1", "curl", str(STALLED)),
@@ -45,7 +45,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def metrics(printed: str, settings: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of a run; Problem as `measure`."""
+    """The figures of a run; raise Problem as `measure` does."""
     *responses, took = printed.splitlines()
     requests = settings["requests"]
     good = f"{settings['version']} 200 {settings['bytes']}"

@@ -26,7 +26,8 @@ time timeout -k 1 "$1" h2load -t 1 "${@:2}"
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     """Load one URL.
 
-    Problem if a request fails or is answered by no 2xx, a response is too short or a client ends early.
+    Raise Problem if a request fails or is not answered by a 2xx, a response is too short or a client ends
+    early.
     """
     command = (
         *("bash", "-c", SCRIPT, "h2load", str(settings["seconds"] + SPARE)),
@@ -63,7 +64,7 @@ def check_connections(printed: str, expected: int) -> None:
 
 
 def metrics(printed: str, expected: int = 0) -> dict[str, float]:
-    """Read h2load's report; Problem as `measure`."""
+    """Read h2load's report; raise Problem as `measure` does."""
     requests = number(r"^requests: \d+ total, \d+ started, (\d+) done", printed)
     if not requests:
         raise Problem("h2load received no response")
@@ -71,9 +72,9 @@ def metrics(printed: str, expected: int = 0) -> dict[str, float]:
         if count := number(rf"^requests: .* (\d+) {bad}", printed):
             raise Problem(f"{count:.0f} of {requests:.0f} requests: {bad}")
     if other := sum(map(int, re.findall(r"(\d+) [345]xx", printed))):
-        raise Problem(f"{other} of {requests:.0f} requests were answered by no 2xx")
+        raise Problem(f"{other} of {requests:.0f} requests were not answered by a 2xx")
     body = number(r"^traffic: .* \((\d+)\) data$", printed)
-    # More bytes are no error: the last responses, which do not count, have arrived in part.
+    # More bytes are not an error: the last responses, which do not count, have arrived in part.
     if body / requests < expected:
         raise Problem(f"the responses had {body / requests:.0f} bytes instead of {expected}")
     seconds = number(r"^finished in ([\d.]+)s", printed)
@@ -89,7 +90,7 @@ def metrics(printed: str, expected: int = 0) -> dict[str, float]:
 
 
 def number(pattern: str, text: str) -> float:
-    """The first match of a pattern, as a number; Problem if there is none."""
+    """The first match of a pattern, as a number; raise Problem if there is none."""
     if found := re.search(pattern, text, re.M):
         return float(found[1])
     raise Problem(f"h2load did not print {pattern!r}: {text.strip().splitlines()[-1]}")

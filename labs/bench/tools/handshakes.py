@@ -16,7 +16,7 @@ FOR_THE_PROGRAM = ("address", "port", "version", "ciphers", "resumed", "processe
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One run. Problem if the handshakes were not of the kind that the settings say."""
+    """One run. Raise Problem if the handshakes were not of the kind that the settings say."""
     wanted = json.dumps({name: settings[name] for name in FOR_THE_PROGRAM})
     printed = stack.run(
         *("generator", "env", f"OPENSSL_CONF={settings['openssl']}"),
@@ -26,7 +26,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def metrics(report: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of a report; Problem as `measure`."""
+    """The figures of a report; raise Problem as `measure` does."""
     done, resumed = report["handshakes"], report["resumed"]
     if resumed != (done if settings["resumed"] else 0):
         raise Problem(f"{resumed} of {done} handshakes were resumed")

@@ -34,7 +34,7 @@ FOR_THE_PROGRAM = (
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Hold so many connections. Problem if one is refused or lost, or a response is wrong or late."""
+    """Hold that many connections. Raise Problem if one is refused or lost, or a response is wrong or late."""
     stack.containers[settings["service"]].kill("HUP")  # nginx and Apache start new processes
     before = settled(stack, settings["service"])
     with Memory(stack, settings["service"]) as memory:

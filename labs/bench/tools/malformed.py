@@ -11,7 +11,7 @@ from bench.lab_stack import LabStack
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Some trials; Problem, with the program's last line, if it fails."""
+    """Some trials; raise Problem, with the program's last line, if it fails."""
     program = ("python3", "-m", "bench.programs.malformed")
     figures: dict[str, float] = json.loads(stack.run("stores", *program, json.dumps(settings)))
     return figures

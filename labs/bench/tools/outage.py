@@ -19,7 +19,7 @@ BACK_WITHIN = 20.0  # seconds until the server under test has noticed that the o
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One outage. Problem if a copy cannot be cached before it, or if the server never recovers."""
+    """One outage. Raise Problem if a copy cannot be cached before it, or if the server never recovers."""
     expired, missing = (f"{settings['path']}?{uuid.uuid4().hex}" for _ in range(2))
     for path in (settings["file"], settings["file"], expired):
         if (status := get(stack, settings, path)["status"]) != 200:

@@ -1,11 +1,12 @@
-"""Visitors at a distance load a whole stage, all at once: how long until all has arrived, and what is lost?
+"""Visitors at a distance load a whole stage, all at once: how long until everything has arrived, and what is
+lost?
 
 programs/preload.py is the client. Settings: `web` and `stage`, the addresses of both listeners; `clients`,
 the visitors; `round_trip`, in milliseconds, and `megabits` a second, of each visitor's link; `processes` of
 the client; `timeout`, in seconds; `speakers`; `lines_per_second`, of all speakers together; `server`, the
 service whose memory is sampled.
 
-A visitor that did not receive everything is no reason to reject the run: it is a figure, and counts as if it
+A visitor that did not receive everything does not invalidate the run: it is a figure, and counts as if it
 had waited until `timeout`, whatever the reason. A run is rejected if every visitor failed, or if the
 generator was the bottleneck.
 """
@@ -36,7 +37,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def metrics(report: Mapping[str, Any], timeout: float) -> dict[str, float]:
-    """The figures of a report; Problem as `measure`."""
+    """The figures of a report; raise Problem as `measure` does."""
     busy = report["cpu_seconds"] / report["seconds"] * 100
     if busy > BUSY:
         raise Problem(f"the generator was the bottleneck: it used {busy:.0f} % of a core")

@@ -12,7 +12,7 @@ from bench.lab_stack import LabStack
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Some runs; Problem, with the program's last line, if it fails; a failing store is a figure."""
+    """Some runs; raise Problem, with the program's last line, if it fails; a failing store is a figure."""
     program = ("python3", "-m", "bench.programs.stores")
     figures: dict[str, float] = json.loads(stack.run("stores", *program, json.dumps(settings)))
     return figures

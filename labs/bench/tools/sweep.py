@@ -56,7 +56,7 @@ class Late(Problem):
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Offer one rate. Problem if httperf is late every time, or no response is a good one."""
+    """Offer one rate. Raise Problem if httperf is late every time, or no response is good."""
     attempt, generators = 1, settings["generators"]
     rate = settings["rate"] / generators
     due = max(1, round(rate * settings["seconds"]))  # of each process
@@ -130,7 +130,7 @@ class Report:
 def metrics(printed: str, rate: float, due: int, expected: int) -> dict[str, float]:
     """Merge the reports. `rate` and `due` are those of one process.
 
-    Late if one of them fell behind its schedule, Problem as `measure`.
+    Raise Late if one of them fell behind its schedule, Problem as `measure` does.
     """
     reports = [Report.read(each) for each in printed.split("=== report\n")[1:]]
     for report in reports:
@@ -170,7 +170,7 @@ def metrics(printed: str, rate: float, due: int, expected: int) -> dict[str, flo
 
 
 def numbers(pattern: str, text: str) -> tuple[float, ...]:
-    """The groups of a pattern's first match, as numbers; Problem if there is none."""
+    """The groups of a pattern's first match, as numbers; raise Problem if there is none."""
     if found := re.search(pattern, text, re.M):
         return tuple(map(float, found.groups()))
     raise Problem(f"httperf did not print {pattern!r}")

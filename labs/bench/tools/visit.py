@@ -2,7 +2,7 @@
 
 programs/distance.py is the distance, curl the client. Settings: `address` and `port`; `host` and `path`;
 `round_trip`, in milliseconds; `http`, curl's option for the version; `version`, the one that must result;
-`bytes`, the length of the file; `visits`, one after the other.
+`bytes`, the length of the file; `visits`, one after another.
 """
 
 import json
@@ -16,7 +16,7 @@ WRITE_OUT = "%{http_version} %{http_code} %{size_download} %{time_total}\\n"
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """The median visit. Problem if a response is not a whole 200 over the wanted version."""
+    """The median visit. Raise Problem if a response is not a whole 200 over the wanted version."""
     host, port = settings["host"], settings["port"]
     curl = ["curl", "-sk", settings["http"], "--resolve", f"{host}:{port}:127.0.0.1"]
     curl += ["-o", "/dev/null", "-w", WRITE_OUT, f"https://{host}:{port}{settings['path']}"]
@@ -30,7 +30,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def metrics(visits: list[str], settings: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of what curl printed for each visit; Problem as `measure`."""
+    """The figures of what curl printed for each visit; raise Problem as `measure` does."""
     good = f"{settings['version']} 200 {settings['bytes']} "
     for visit in visits:
         if not visit.startswith(good):

@@ -1,6 +1,6 @@
 """wrk, where the client must speak HTTP/1.1, or request more than one URL.
 
-nginx compresses nothing for ab, which speaks HTTP/1.0.
+nginx does not compress for ab, which speaks HTTP/1.0.
 
 Settings: `url` and `path`; `host`, the Host header; `clients`; `keepalive`; `seconds`, rounded up to whole
 ones; `headers`, a list of lines; `bytes`, what a response has at least. For a page and its files: `elements`,
@@ -27,7 +27,7 @@ BYTES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Load one URL. Problem if a request fails, or is not answered by 2xx or 3xx, or by too few bytes."""
+    """Load one URL. Raise Problem if a request fails, or the response is not 2xx or 3xx, or too short."""
     headers = [f"Host: {settings['host']}", *settings.get("headers", [])]
     if not settings["keepalive"]:
         headers.append("Connection: close")
@@ -48,7 +48,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def metrics(printed: str, expected: int = 0) -> dict[str, float]:
-    """Read wrk's report; Problem as `measure`, or if there is none."""
+    """Read wrk's report; raise Problem as `measure` does, or if there is none."""
     total = re.search(r"^ +(\d+) requests in ([\d.]+)(s|m),", printed, re.M)
     if not total or total[1] == "0":
         raise Problem(f"wrk measured nothing: {printed.strip().splitlines()[-1]}")
@@ -56,7 +56,7 @@ def metrics(printed: str, expected: int = 0) -> dict[str, float]:
     if errors := re.search(r"^ +Socket errors: .*", printed, re.M):
         raise Problem(errors[0].strip())
     if bad := re.search(r"^ +Non-2xx or 3xx responses: (\d+)", printed, re.M):
-        raise Problem(f"{bad[1]} of {requests} requests were answered by no 2xx")
+        raise Problem(f"{bad[1]} of {requests} requests were not answered by a 2xx")
     amount, unit = re.findall(r", ([\d.]+)([KMGT]?B) read$", printed, re.M)[0]
     if (length := float(amount) * BYTES[unit] / requests) < 0.99 * expected:
         raise Problem(f"the responses had {length:.0f} bytes instead of {expected}")

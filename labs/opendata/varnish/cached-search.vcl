@@ -1,5 +1,5 @@
 # "Actually, we can cache also the search pages": the article's closing idea. The URL is the key, so a client no longer
-# sees the number of its own searches. A POST is still passed: its body is no part of the key.
+# sees the number of its own searches. A POST is still passed: its body is not part of the key.
 vcl 4.1;
 
 include "./portal.vcl";

@@ -35,6 +35,6 @@ def fresh() -> Iterator[VarnishServer]:
 
 @pytest.fixture(autouse=True)
 def forget(request: pytest.FixtureRequest) -> None:
-    """Forget what the module's backend was asked in the test before."""
+    """Forget what the module's backend was asked in the previous test."""
     if "server" in request.fixturenames:
         request.getfixturevalue("server").backend.forget()

@@ -76,7 +76,7 @@ def test_classic_is_another_vcl_on_the_same_listener(server: VarnishServer) -> N
 
 
 def test_a_crowd_is_one_request_to_the_backend(server: VarnishServer) -> None:
-    """200 clients at once: for an object that is not there yet, and for an expired one."""
+    """200 clients at once request an object that is not cached yet, then an expired one."""
     server.backend.cache_control, server.backend.delay = "s-maxage=1", 1.5
 
     def visit(_: int) -> tuple[str, str, float]:

@@ -85,7 +85,7 @@ def test_every_step_has_its_sentence(server: VarnishServer) -> None:
     backend.answer = answer("broken", "500 Internal Server Error")
     time.sleep(1.2)
     stale = ask("/stale", last="abandon")
-    assert "s ago: served at once, while one request fetches" in stale
+    assert "s ago: served immediately, while one request fetches" in stale
     assert stale.endswith(
         "backend_response -> error its response is an error\nbackend_error -> abandon the old copy stays"
     )

@@ -1,6 +1,6 @@
 """`python -m upstage.camera`: uploads pictures until it is stopped.
 
-`python -m upstage.camera check` exits with 1 if no picture has been uploaded lately.
+`python -m upstage.camera check` exits with 1 if no picture has been uploaded recently.
 
 CAMERA_SERVER          HOST:PORT of the FTP listener
 LOADTEST_ACCOUNT_FILE  the account to sign in with, as one line NAME:PASSWORD: the one made for load tests

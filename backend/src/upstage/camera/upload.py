@@ -29,7 +29,7 @@ def upload(server: str, account: Path, stamp: Path) -> Iterator[None]:
 
 
 def run(server: str, account: Path, stamp: Path) -> None:
-    """Upload for ever. Each change is a line of the log: connected, or why not."""
+    """Upload forever. Log each change: connected, or why not."""
     said = ""
     stamp.unlink(missing_ok=True)  # of an earlier run
 

@@ -1,6 +1,6 @@
 """`python -m upstage.festival FOLDER FILE...`: makes these files and prints the name of each.
 
-It is a process of its own, at the lowest priority: drawing takes five seconds of a core and 90 MB.
+It is a separate process, at the lowest priority: drawing takes five seconds of a core and 90 MB.
 """
 
 import os
@@ -29,7 +29,7 @@ def makers(act: Act) -> Iterator[tuple[str, Callable[[], bytes]]]:
 
 
 def main(folder: Path, wanted: set[str]) -> None:
-    """Make the wanted files that are not there, one process at a time: a killed server may have left one."""
+    """Make the missing files, one process at a time: a killed server may have left one behind."""
     os.nice(19)
     with locked(folder / ".festival"):
         for file, make in chain.from_iterable(map(makers, ACTS)):

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Layer:
-    """A sheet of a backdrop: its shape (`scenes.SHAPES`), colour, and upper edge as a part of the height."""
+    """A sheet of a backdrop: its shape (`scenes.SHAPES`), colour, and upper edge as a fraction of the
+    height."""
 
     shape: str
     colour: str
@@ -14,7 +15,8 @@ class Layer:
 
 @dataclass(frozen=True)
 class Scene:
-    """A backdrop: the sky above and below, colour and place of sun or moon, and the layers, from behind."""
+    """A backdrop: the sky above and below, colour and place of sun or moon, and the layers, from back to
+    front."""
 
     sky: tuple[str, str]
     disc: tuple[str, float, float]
@@ -38,7 +40,7 @@ class Puppet:
 
 @dataclass(frozen=True)
 class Sound:
-    """Sounds of the demo stage, one after the other: `bell` or `box`, and how often."""
+    """Sounds of the demo stage, one after another: `bell` or `box`, and how often."""
 
     name: str
     type: str

@@ -1,4 +1,4 @@
-"""The service that has the files of the stage `festival` made, and then adds the stage."""
+"""The service that makes the files of the stage `festival`, and then adds the stage."""
 
 import sys
 from contextlib import suppress

@@ -1,7 +1,7 @@
 """Paper cut-outs: the technique of all pictures of the festival stage.
 
 Coloured paper is noise, from a hash instead of a random generator, so the pictures are the same on every
-machine; the noise is also what makes the files as heavy as photographs.
+machine; the noise also makes the files as large as photographs.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Backdrops: a sky, a sun or a moon, and layers of paper one before the other."""
+"""Backdrops: a sky, a sun or a moon, and layers of paper one in front of another."""
 
 import math
 from collections.abc import Callable
@@ -128,7 +128,7 @@ def columns(pen: ImageDraw.ImageDraw, random: Random, top: float) -> None:
 
 
 def clouds(pen: ImageDraw.ImageDraw, random: Random, top: float) -> None:
-    """Clouds with a flat foot."""
+    """Clouds with a flat base."""
     for _ in range(6):
         x, y, wide = random.uniform(0, WIDTH), top + random.uniform(0, 260), random.uniform(60, 110)
         for part, size in ((-1.1, 0.6), (-0.3, 1.0), (0.6, 0.8), (1.3, 0.5)):

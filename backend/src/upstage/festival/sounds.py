@@ -16,7 +16,7 @@ SAMPLE_RATES = (44_100, 48_000, 32_000)
 
 
 def join(sound: Sound) -> bytes:
-    """Return an MP3 with all parts of a sound, one after the other."""
+    """Return an MP3 with all parts of a sound, one after another."""
     folder = PACKAGE / "content" / "demo" / "audio"
     return b"".join(
         b"".join(frames((folder / RECORDINGS[part]).read_bytes())) * times for part, times in sound.parts

@@ -49,7 +49,7 @@ class _Count(NamedTuple):
 class Drawn:
     """Counts the elements that are drawn, up to `most`. Tell it when an element begins, and when it ends.
 
-    In doubt it counts too many: what an element inherits counts even if it has a paint of its own. Time and
+    When in doubt, it counts too many: what an element inherits counts even if it has its own paint. Time and
     memory grow with the length of the file and with `most`, not with what the file unfolds to.
     """
 

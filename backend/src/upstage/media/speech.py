@@ -1,6 +1,6 @@
 """Speech: a spoken line becomes `/speech/utter-N.mp3`.
 
-The URL is sent before the file exists: WAVE follows the text at once, and requests for the URL wait (see
+The URL is sent before the file exists: WAVE follows the text immediately, and requests for the URL wait (see
 `web.speech`). The times are UpStage's; the limits, one recording per core and a bounded queue, are new.
 """
 
@@ -81,7 +81,7 @@ class Speaker(Service):
         super().startService()
 
     def stopService(self) -> Deferred[None]:
-        """Stop at once; fires when no program is running."""
+        """Stop immediately; fires when no program is running."""
         super().stopService()
         for number in list(self._kept):
             self._forget(number)
@@ -93,7 +93,7 @@ class Speaker(Service):
         return silence
 
     def speak(self, voice: str, text: str) -> str | None:
-        """Return a line's URL at once, before it is recorded; None if it will not be recorded.
+        """Return a line's URL immediately, before it is recorded; None if it will not be recorded.
 
         `voice` is a name from VOICES; any other means `default`, as on UpStage.
         """

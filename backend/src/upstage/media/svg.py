@@ -1,4 +1,4 @@
-"""The check of uploaded SVG files. A browser may open one as a page of its own, so it must not run scripts,
+"""The check of uploaded SVG files. A browser may open one as a separate page, so it must not run scripts,
 load anything or refer to anything but itself: elements that are not on the list are rejected."""
 
 import re

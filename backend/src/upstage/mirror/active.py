@@ -1,4 +1,4 @@
-"""The part of a running server that has another one standing by: keeps the lease, and hands over."""
+"""The part of a running server that has a standby: keeps the lease, and hands over."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from upstage.mirror.standby import STEADY
 from upstage.mirror.watchdog import Watchdog
 from upstage.settings import other_place
 
-SILENT = 8  # ticks after which a standby that does not touch its lease gets nothing handed over
+SILENT = 8  # ticks without a touch of its lease after which nothing is handed over to a standby
 
 log = Logger()
 
@@ -68,12 +68,13 @@ class Active(Service):
             self._reactor.stop()  # closes every connection, and writes what is queued
 
     def _end(self) -> NoReturn:
-        """This process hung, and the standby has taken over: end its connections at once, remove nothing."""
+        """This process hung, and the standby has taken over: end its connections immediately, remove
+        nothing."""
         log.error("the other server has taken over: ending", fields={"place": self._place})
         sys.stdout.flush()
         os._exit(1)
 
 
 def start_again() -> NoReturn:
-    """Replace this process by a new one of the same program, which stands by."""
+    """Replace this process with a new one of the same program, which stands by."""
     os.execv(sys.executable, sys.orig_argv)

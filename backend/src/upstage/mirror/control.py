@@ -1,4 +1,4 @@
-"""The folder that both places share: which one is active, which one is ready, and the operator's wishes.
+"""The folder that both servers share: which is active, which is ready, and the operator's requests.
 
 active             the lease of the active server: "PLACE starting" or "PLACE serving"
 standby-PLACE      the lease of a server that stands by: "PLACE copying" or "PLACE ready"
@@ -26,7 +26,7 @@ SWITCH_TIME = 20.0  # seconds until the other place is ready, and as many until 
 
 
 class ControlError(Exception):
-    """A wish of the operator cannot be fulfilled; the message says why."""
+    """A request of the operator cannot be carried out; the message says why."""
 
 
 @dataclass
@@ -45,7 +45,8 @@ class Control:
     """The shared folder of two servers."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the folder. Not the sockets' own: in a folder like /tmp Linux follows no foreign links."""
+        """Make the folder. Not the sockets' own: in a folder like /tmp Linux does not follow other users'
+        links."""
         with suppress(FileExistsError):
             folder.mkdir()
             folder.chmod(0o755)  # nginx is another user, and the umask may be strict
@@ -74,7 +75,7 @@ class Control:
         self._write(f"failures-{place}", str(self.failures(place) + 1))
 
     def lasted(self, place: str) -> None:
-        """Forget the failures of a place: its server is well."""
+        """Forget the failures of a place: its server is healthy."""
         (self._folder / f"failures-{place}").unlink(missing_ok=True)
 
     def link_media(self, media: Path) -> None:
@@ -85,14 +86,14 @@ class Control:
         new.replace(self._folder / "media")
 
     def is_standing_by(self, place: str) -> bool:
-        """Return whether a server stands by at `place`."""
+        """Return whether a server is on standby at `place`."""
         lease = self.standby[place]
         try:
             return bool(lease.text()) and time.time() - lease.path.stat().st_mtime < ALIVE
         except FileNotFoundError:
             return False
 
-    # Wishes of the operator, and their fulfilment by the standby.
+    # Requests of the operator, carried out by the standby.
 
     def copy_now(self) -> Report:
         """Let the standby copy; return what it did. Raise ControlError."""
@@ -101,7 +102,7 @@ class Control:
             raise ControlError("no server is active")
         other = other_place(place)
         if not self.is_standing_by(other):
-            raise ControlError(f"{place} is active, but {other} does not stand by: it is not running")
+            raise ControlError(f"{place} is active, but {other} is not on standby: it is not running")
         (self._folder / "copied").unlink(missing_ok=True)
         self._write("copy", "now")
         try:
@@ -145,7 +146,7 @@ class Control:
             raise
 
     def _state_of(self, place: str) -> str:
-        """Return what the standby of a place does, for a message."""
+        """Return what the standby of a place is doing, for a message."""
         text = self.standby[place].text()
         return text.removeprefix(f"{place} ") if text and self.is_standing_by(place) else "it is not running"
 

@@ -1,4 +1,4 @@
-"""Copies the other place's folders into this one's: the database, the media and three small files.
+"""Copies the other server's folders into this one's: the database, the media and three small files.
 
     upstage.db       through SQLite's backup (https://www.sqlite.org/backup.html): a transaction here, and a
                      reader there, which keeps no writer waiting (WAL)
@@ -35,7 +35,7 @@ Stamp = tuple[tuple[int, int, int], ...]
 
 
 class CopyError(Exception):
-    """The other place's data cannot be copied; the message says why."""
+    """The other server's data cannot be copied; the message says why."""
 
 
 class Term(NamedTuple):
@@ -66,7 +66,7 @@ def run_alone(data: Path) -> None:
 
 
 class Replica:
-    """The copy of the other place's folders in `data` and `media`."""
+    """The copy of the other server's folders in `data` and `media`."""
 
     def __init__(self, pair: Pair, data: Path, media: Path) -> None:
         self._pair = pair
@@ -80,16 +80,16 @@ class Replica:
 
     @property
     def term(self) -> Term:
-        """The term of this place's data."""
+        """The term of this server's data."""
         return read_term(self._data)
 
     def is_behind(self) -> bool:
-        """Return whether the other place has newer data, or the original of these."""
+        """Return whether the other server has newer data, or the original of these."""
         here, there = self.term, read_term(self._pair.peer_data)
         return there.number > here.number or (there == here and there.place == self._pair.peer)
 
     def new_term(self) -> None:
-        """From now on the data of this place are the newer ones."""
+        """From now on the data of this server are the newer ones."""
         highest = max(self.term.number, read_term(self._pair.peer_data).number)
         write_term(self._data, Term(highest + 1, self._pair.place))
 
@@ -141,7 +141,7 @@ class Replica:
         self._copied = now
 
     def _install(self, copy: sqlite3.Connection) -> None:
-        """Replace this place's database in one transaction; a damaged one is removed first."""
+        """Replace this server's database in one transaction; a damaged one is removed first."""
         file = self._data / FILE
         file.touch(mode=0o600)
         try:
@@ -193,7 +193,7 @@ class Replica:
             temporary.unlink(missing_ok=True)
 
     def _known(self) -> set[str]:
-        """The media that this place's database names."""
+        """The media that this server's database names."""
         with closing(sqlite3.connect(self._data / FILE)) as sql:
             return {file for [file] in sql.execute("SELECT file FROM media")}
 
@@ -228,7 +228,7 @@ def stamp(database: Path) -> Stamp:
 
 
 def give_up_after(seconds: float) -> Callable[[int, int, int], None]:
-    """Return a `progress` that ends a backup: SQLite would wait for a locked database for ever."""
+    """Return a `progress` that ends a backup: SQLite would wait for a locked database forever."""
     deadline = time.monotonic() + seconds
 
     def progress(status: int, remaining: int, total: int) -> None:

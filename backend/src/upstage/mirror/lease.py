@@ -84,7 +84,7 @@ class Lease:
 
 
 class Pulse:
-    """How often in a row a lease had not been touched since the look before.
+    """How often in a row a lease had not been touched since the previous look.
 
     Looks are counted, not seconds: a clock that jumps, or a machine that was suspended, lets no lease expire.
     """

@@ -1,6 +1,6 @@
 """A server that stands by: copies the active one's data, and waits for its turn. It listens nowhere.
 
-- No server is active: the preferred place takes over at once, the other one GRACE later.
+- No server is active: the preferred server takes over immediately, the other one GRACE later.
 - The active server hangs, and has not touched its lease for HANG: the standby replaces the lease.
 - The active server is not at the preferred place, and the standby there is ready: it hands over (`active`).
 
@@ -44,7 +44,7 @@ class Standby:
         self._problem = ""  # why the last copy failed
 
     def wait(self) -> bool:
-        """Return when this server holds the lease `active`: whether it has all data of the other place."""
+        """Return, once this server holds the lease `active`, whether it has all data of the other server."""
         self._tell("copying")
         log.info("standing by", fields={"place": self._pair.place})
         copying = self._copying()
@@ -71,7 +71,7 @@ class Standby:
         return self._free > self._patience() and active.take(f"{place} starting")
 
     def _patience(self) -> int:
-        """Return how many ticks to leave a free lease to the other place."""
+        """Return for how many ticks to leave a free lease to the other server."""
         if self.control.preferred != self._pair.place:
             return GRACE
         return 0 if self._is_ready() or not self.control.failures(self._pair.place) else 2 * GRACE
@@ -94,7 +94,7 @@ class Standby:
             self._own.touch()
 
     def _copying(self) -> Iterator[bool]:
-        """Copy for ever; each step yields whether there is more to do at once."""
+        """Copy forever; each step yields whether there is more to do immediately."""
         while True:
             began = time.monotonic()
             wanted = self.control.copy_wanted
@@ -126,7 +126,7 @@ class Standby:
             self._complete, self._problem = True, ""
 
     def _take_over(self) -> bool:
-        """Copy the rest, and make this place's data the newer ones."""
+        """Copy the rest, and make this server's data the newer ones."""
         place, control = self._pair.place, self.control
         control.count_failure(place)
         complete = True

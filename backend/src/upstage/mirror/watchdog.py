@@ -1,6 +1,6 @@
 """The watchdog of a server that has a mirror: kills a server that hangs.
 
-Otherwise its clients would stay connected to a stage on which nothing happens. It is a process of its own,
+Otherwise its clients would stay connected to a stage on which nothing happens. It is a separate process,
 started by the server, because a stopped process stops with all its threads. Docker or supervisord then starts
 the server again.
 """

@@ -188,7 +188,7 @@ class Connection:
             self._outgoing.append(frames)
         else:
             self._put(frames)
-        if self._behind and not self._joining:  # not while it waits for its turn: that is no fault of its own
+        if self._behind and not self._joining:  # not while it waits for its turn, which is not its fault
             self._unread += len(frames)
             if self._unread > self._connections.max_unread:
                 self.cut("laggard")
@@ -221,7 +221,7 @@ class Connection:
     def _put_outgoing(self) -> None:
         """Write the next piece, or several small ones; the rest when it is this client's turn to read on.
 
-        What came after the reply follows it at once: otherwise it could grow faster than its turns come.
+        What came after the reply follows it immediately: otherwise it could grow faster than its turns come.
         """
         size = 0
         while self._outgoing and not (self._behind or self._gone):
@@ -310,7 +310,7 @@ class Connection:
             self.cut("unsendable")
 
     def cut(self, reason: str) -> None:
-        """Close at once, drop unsent data, and count the reason."""
+        """Close immediately, drop unsent data, and count the reason."""
         if not self._gone:
             self._end()
             self._stages.counts[f"cut_{reason}"] += 1
@@ -348,7 +348,7 @@ class Connection:
         """The client has caught up."""
         self._behind = self._stuck = self._unanswered = False
         if self._transport.disconnecting:
-            self._transport.unregisterProducer()  # or Twisted would wait for the producer for ever
+            self._transport.unregisterProducer()  # or Twisted would wait for the producer forever
         elif self._outgoing:
             self._go_on_in_turn()
         else:

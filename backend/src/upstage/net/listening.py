@@ -18,7 +18,7 @@ PROBE_TIME = 1.0  # seconds for a process that may be listening already to accep
 class UnixListener(MultiService):
     """Listens on `path`, open to every user; `proxied`: a PROXY protocol header comes first.
 
-    `replace`: even if another process is listening there, one that hangs.
+    `replace`: even if another process, one that hangs, is listening there.
     """
 
     def __init__(

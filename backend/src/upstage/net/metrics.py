@@ -1,4 +1,4 @@
-"""/metrics for Prometheus, on a listener of its own that only the back network reaches.
+"""/metrics for Prometheus, on its own listener that only the back network reaches.
 
 Existing counters are read at each scrape. Only durations are measured as they happen: of a frame and its
 fan-out, of HTTP requests (from the log's events), and of the reactor's delay.

@@ -35,12 +35,12 @@ class StageSocket(Protocol):
         self._new = True
 
     def connectionMade(self) -> None:
-        """Connect to the stages at once: the SET frame goes out before anything comes in."""
+        """Connect to the stages immediately: the SET frame goes out before anything comes in."""
         transport = self.transport
         assert transport is not None
         if ITCPTransport.providedBy(transport):
             transport.setTcpNoDelay(True)
-            transport.setTcpKeepAlive(True)  # or a dead peer would be counted for ever
+            transport.setTcpKeepAlive(True)  # or a dead peer would be counted forever
         limit_reads(transport)
         self._connection = Connection(
             self._connections,

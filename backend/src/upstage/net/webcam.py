@@ -61,7 +61,7 @@ class Pictures:
         self.outcomes = Counter(stored=0, rejected=0)
 
     def allow(self, player: Player, name: str) -> None:
-        """Return if `player` may write file `name` now, an administrator any file; raise Rejected."""
+        """Return if `player` may write file `name` now, or is an administrator; else raise Rejected."""
         own = f"{player.name}.jpg"
         if name != own and not (player.can_su and PICTURE.fullmatch(name)):
             raise Rejected(f"your picture is {own}")
@@ -110,7 +110,7 @@ class PictureUpload(Protocol):
         return self._done
 
     def close(self) -> None:
-        """Close at once."""
+        """Close immediately."""
         if self.connected:
             self.transport.abortConnection()
 
@@ -215,7 +215,7 @@ class Session(ftp.FTP):
         return client_of(self.transport.getPeer().host)
 
     def give_up(self) -> None:
-        """End the session, and free its place at once."""
+        """End the session, and free its place immediately."""
         self._stop()
         self.reply(ftp.TOO_MANY_CONNECTIONS)
         self.transport.loseConnection()
@@ -318,8 +318,8 @@ STRANGERS = ""  # before sign-in; no player has this name
 class Sessions:
     """The places of sessions: a few for each player, and MAX_STRANGERS for those who have not signed in.
 
-    A player's oldest session ends when there are too many. Among strangers, the newest ends of the address
-    that has the most: many of one client do not shut out a camera.
+    A player's oldest session ends when there are too many. Among strangers, the newest of the address that
+    has the most ends: many of one client do not shut out a camera.
     """
 
     def __init__(self) -> None:

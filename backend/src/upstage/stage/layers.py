@@ -76,7 +76,7 @@ class Layer:
     def prepared(self) -> tuple[bytes, ...]:
         """All frames of the replay in pieces of at most PIECE bytes, shared by all members.
 
-        Otherwise a class that joins at once would cost thousands of joined frames for each pupil.
+        Otherwise a class that joins at once would cost thousands of frames for each pupil.
         """
         if not self._prepared:
             self._prepared = tuple(pieces(self.replay()))
@@ -95,7 +95,7 @@ class Layer:
 
 
 def pieces(frames: Iterable[bytes]) -> Iterator[bytes]:
-    """Join frames to pieces of at most PIECE bytes."""
+    """Join frames into pieces of at most PIECE bytes."""
     piece = bytearray()
     for frame in frames:
         if piece and len(piece) + len(frame) > PIECE:

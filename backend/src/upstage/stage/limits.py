@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 
-RATE = 60.0  # tokens a second: a mouse that draws sends 31 frames, and its owner chats and moves besides
+RATE = 60.0  # tokens a second: a mouse that draws sends 31 frames, and its owner also chats and moves
 # Tokens at once: clearing the stage sends a frame for each avatar, and a client that lagged sends many.
 BURST = 300.0
 GRACE = 20.0  # seconds within which a connection in debt must have paid everything back
@@ -42,7 +42,7 @@ class Bucket:
         self._when = self._full = clock()
 
     def spend(self, tokens: float) -> float:
-        """Take tokens; return the seconds until the debt is paid, 0 without a debt."""
+        """Take tokens; return the seconds until the debt is paid, 0 if there is none."""
         now = self._clock()
         self._tokens += (now - self._when) * self._rate
         self._when = now
@@ -61,7 +61,7 @@ class Holder(Protocol):
     """A connection that has a place."""
 
     def give_up(self) -> None:
-        """Another client gets the place: close at once, and free it before this returns."""
+        """Another client gets the place: close now, and free it before this returns."""
 
 
 class Places:

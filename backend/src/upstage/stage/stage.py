@@ -59,7 +59,7 @@ class Host(Protocol):
         """Write a line of the chat log to disk, then call `kept`."""
 
     def speak(self, voice: str, text: str) -> str | None:
-        """Return the URL of the spoken line at once, or None if there is no speech."""
+        """Return the URL of the spoken line immediately, or None if there is no speech."""
 
     def members(self) -> Iterable[Member]:
         """The members on all stages."""

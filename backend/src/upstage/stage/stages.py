@@ -31,7 +31,7 @@ class Stages:
     """All stages by ID, the keys from /admin/id, and counters under fixed names.
 
     It is the host of every stage. `keep(stage_id, line, kept)` writes a line of a chat log to disk, then
-    calls `kept`; `speak(voice, text)` returns the URL of the spoken line at once, or None without speech;
+    calls `kept`; `speak(voice, text)` returns the URL of the spoken line immediately, or None without speech;
     `later(act)` calls `act` soon.
     """
 
@@ -117,7 +117,7 @@ class Stages:
 
 
 def _ident(stages: Stages, member: Member, message: Message) -> None:
-    """IDENT: the allowed modes change at once; JOIN decides whether the member counts as a player."""
+    """IDENT: the allowed modes change immediately; JOIN decides whether the member counts as a player."""
     member.key = message.need("MD5")
     player = stages.keys.get(member.key) or AUDIENCE
     if member.stage and player != member.player:

@@ -98,7 +98,7 @@ def _quote(text: str) -> str:
 class Splitter:
     """Splits a stream of bytes into frames; keeps at most the last read and one frame's limit in memory.
 
-    A frame that exceeds the limit is dropped up to its NUL and counted at once in `overlong`; the frames
+    A frame that exceeds the limit is dropped up to its NUL and counted immediately in `overlong`; the frames
     before and after it are not affected.
     """
 

@@ -1,4 +1,4 @@
-"""A damaged database: found before the server starts on it, and kept for whoever can read parts of it."""
+"""A damaged database: found before the server starts on it, and kept because parts may be readable."""
 
 import sqlite3
 from contextlib import closing

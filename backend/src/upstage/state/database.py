@@ -1,6 +1,6 @@
 """The database: players, stages, media and chat in one SQLite file. All methods block.
 
-The server uses it in a thread of its own (`store`), the command `upstage` directly; both may do so at once:
+The server uses it in a separate thread (`store`), the command `upstage` directly; both may do so at once:
 with WAL, readers do not wait for a writer, and one writer waits for another
 (https://www.sqlite.org/wal.html).
 """

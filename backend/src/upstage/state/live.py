@@ -85,7 +85,7 @@ class LiveState(Service):
     def add_webcam(self, picture: str, player: str, size: int) -> None:
         """Add a webcam's medium at its first picture, so that it can be put on a stage as an avatar.
 
-        The simulated camera's is put on stages at once.
+        The simulated camera's is put on stages immediately.
         """
         file = CAMERAS + picture
         if file in self.now.media or file in self._arriving:

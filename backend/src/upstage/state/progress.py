@@ -1,4 +1,4 @@
-"""The results of the lessons, as `make check` tells them: a file in the data folder."""
+"""The results of the lessons, as `make check` reports them: a file in the data folder."""
 
 import json
 from pathlib import Path
@@ -10,11 +10,11 @@ STATES = ("", "begun", "done")
 
 
 class ProgressError(ValueError):
-    """What was told is no list of results."""
+    """What was sent is not a list of results."""
 
 
 def keep_progress(data: Path, text: str) -> bool:
-    """Replace the results by those of `make check LESSON=all JSON=1`; return whether they differ.
+    """Replace the results with those of `make check LESSON=all JSON=1`; return whether they differ.
 
     Raise ProgressError, OSError.
     """
@@ -31,7 +31,7 @@ def keep_progress(data: Path, text: str) -> bool:
 
 
 def read_progress(data: Path) -> dict[int, str]:
-    """Return the state of each lesson by its number; empty if none was told."""
+    """Return the state of each lesson by its number; empty if none was reported."""
     try:
         return {int(number): state for number, state in json.loads((data / FILE).read_text("utf-8")).items()}
     except (OSError, ValueError, AttributeError):

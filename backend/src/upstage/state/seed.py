@@ -214,7 +214,7 @@ def put(path: Path, data: bytes) -> None:
 def measuring_files() -> dict[str, bytes]:
     """Return the files that load tests fetch, in the sizes of the published experiments.
 
-    The same bytes on every machine, and noise, so that a test cannot measure compression by mistake.
+    They are noise, the same on every machine, so that a test cannot measure compression by mistake.
     """
     return {
         "bench/tiny.html": _page(5_000),

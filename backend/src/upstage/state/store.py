@@ -2,7 +2,7 @@
 
 One thread keeps the order of writes, and a write is reported only when it is on the disk. Chat lines wait in
 a bounded queue and are written together, so a slow disk delays the chat and nothing else. While nothing can
-be written, lines are sent to clients at once and kept in memory.
+be written, lines are sent to clients immediately and kept in memory.
 """
 
 import sqlite3
@@ -22,8 +22,8 @@ from upstage.state.records import NotWritten
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Chat lines that wait for the disk; further lines are sent and counted as lost, but not written. Those that
-# were sent and could not be written are as many at most, the newest: a line has at most 2 kB.
+# Chat lines that wait for the disk; further lines are sent and counted as lost, but not written. Of those
+# that were sent but not written, as many are kept at most, the newest: a line has at most 2 kB.
 MAX_QUEUE = 20_000
 CHAT_LOCK_TIME = 0.2  # seconds that a chat line waits for another program's lock, before it is sent unwritten
 RETRY = 1.0  # seconds between two attempts to write such lines
@@ -122,7 +122,7 @@ class Store:
             if not self._retries.running:
                 log.warn("chat is kept in memory until it can be written", fields={"reason": str(problem)})
             return False
-        except Exception:  # an error of this program: another attempt would fail, too
+        except Exception:  # an error of this program: another attempt would fail too
             self.outcomes["lost"] += len(lines)
             log.failure("chat could not be written")
         else:

@@ -70,7 +70,7 @@ class Playbill(Node):
         self.putChild(b"audience", Audience(pages, stages))
 
     def render_GET(self, request: Request) -> bytes:
-        """The page. Surrogate-Control says to the cache in front that there are instructions for it."""
+        """The page. Surrogate-Control tells the cache in front that there are instructions for it."""
         request.setHeader(b"cache-control", MINUTE)
         request.setHeader(b"surrogate-control", b'content="ESI/1.0"')
         return self.pages.render(request, "playbill.html", audience=audience(self._stages), made=now())

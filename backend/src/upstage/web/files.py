@@ -35,7 +35,7 @@ TYPES = {
 }
 REVALIDATE = b"public, no-cache"  # browsers revalidate each time; Varnish has its own rule for media
 FOR_EVER = b"public, max-age=31536000, immutable"
-# Players upload media: a picture opened as a page of its own must neither run nor load anything.
+# Players upload media: a picture opened as a separate page must neither run nor load anything.
 MEDIA_CSP = b"default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 # A path segment that may be served: no leading dot, so neither `..` nor hidden files.
@@ -96,7 +96,7 @@ class AssetFolder(Node):
 
 
 class OneFile(Node):
-    """A single file at a URL of its own."""
+    """A single file at its own URL."""
 
     isLeaf = True
 

@@ -80,9 +80,9 @@ def _bound_to(request: Request) -> bytes:
 def is_from_a_program(request: Request) -> bool:
     """Return whether no browser can have sent this: no cookie, and no header that browsers add for a page.
 
-    Programs (curl, a load test) may sign in without fetching the form first. This is no weakness: an attack
-    on a user needs the user's browser, and with a POST every browser sends at least Origin or Sec-Fetch-Site;
-    an attacker without a browser can fetch the form as well.
+    Programs (curl, a load test) may sign in without fetching the form first. This is not a weakness: an
+    attack on a user needs the user's browser, and with a POST every browser sends at least Origin or
+    Sec-Fetch-Site; an attacker without a browser can fetch the form as well.
     """
     headers = request.requestHeaders
     return not any(

@@ -1,4 +1,4 @@
-"""The lessons as pages: `/lessons/` lists them with what is done, `/lessons/NAME` is one of them.
+"""The lessons as pages: `/lessons/` lists them and what is done, `/lessons/NAME` is one of them.
 
 They are the README.md of each folder, read at the start. The results come from the data folder.
 """
@@ -36,7 +36,7 @@ class Lesson:
 
     @property
     def number(self) -> int:
-        """Its place in the course, from 1."""
+        """Its position in the course, from 1."""
         return int(self.name[:2])
 
 
@@ -67,7 +67,8 @@ def read_lesson(name: str, text: str, published: Published) -> Lesson:
 
 
 def _with_links_of_the_site(tokens: list[Token] | None) -> list[Token] | None:
-    """Point a link to another lesson at its page; one to a file that the site does not have becomes text."""
+    """Point a link to another lesson at its page; turn one to a file that the site does not have into
+    text."""
     if tokens is None:
         return None
     kept: list[Token] = []

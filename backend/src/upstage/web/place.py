@@ -11,7 +11,7 @@ from twisted.web.server import Request
 
 from upstage.web.headers import host_name
 
-SITES = ("classic", "nginx", "static")  # of nginx, each with a path of its own; other names are the default
+SITES = ("classic", "nginx", "static")  # of nginx, each with its own path; other names are the default
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ class SiteRequest(server.Request):
     def process(self) -> None:
         """Serve the complete request when it is its client's turn: pages must not delay chat, nor each other.
 
-        A probe is served at once: a server that is busy with many clients is not a sick one. `OPTIONS *` is
+        A probe is served immediately: a server that is busy with many clients is not sick. `OPTIONS *` is
         treated like any other path.
         """
         site: Site = self.channel.site  # type: ignore[attr-defined]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 EXAMINE = 0.67  # seconds between two checks of a file
 TOO_OLD = 30.0  # seconds: no request waits longer for a camera that has stopped
-MAX_WAITING = 2000  # requests; further ones get the current frame at once
+MAX_WAITING = 2000  # requests; further ones get the current frame immediately
 MAX_VIEWERS = 5000  # values of `s` that are remembered; a forgotten one counts as new
 MAX_VIEWER = 64  # characters of `s` that count
 
@@ -53,8 +53,8 @@ class Frames:
     def next(self, name: str, viewer: str) -> Deferred[Path]:
         """Fire with the path of file `name` when there is a frame to send to `viewer`.
 
-        That is at once if the viewer is new or unnamed, if it has not had this frame yet, if the frame is so
-        old that the camera must have stopped, or if there is no frame (then the path does not exist).
+        That is immediate if the viewer is new or unnamed, if it has not had this frame yet, if the frame is
+        so old that the camera must have stopped, or if there is no frame (then the path does not exist).
         """
         viewer = viewer[:MAX_VIEWER]
         if self.waiting >= MAX_WAITING or self._due(name, viewer):

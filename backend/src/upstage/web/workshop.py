@@ -19,7 +19,7 @@ SAID = {
     "saved": "Saved. Everyone on the stage sees the change now.",
     "made": "Added.",
     "removed": "Removed.",
-    "reset": "The stage is as new. Everyone on it loads it again.",
+    "reset": "The stage is reset. Everyone on it loads it again.",
     "replaced": "Replaced. Everyone sees the new version now.",
     "not-purged": "Done, but the cache could not be purged yet. It may serve the old version for a while.",
     "player": "Saved. The change applies from now on.",

@@ -1,7 +1,7 @@
 """The stores of labs/stores: each keeps values under keys that may occur several times.
 
-A worker has a `Store`. `open_stores` opens those of one process; which kind it opens and how, the settings
-say: labs/stores/lab.toml has them all.
+A worker has a `Store`. `open_stores` opens those of one process; the settings say which kind it opens and
+how: labs/stores/lab.toml has them all.
 """
 
 from collections.abc import Mapping, Sequence

@@ -73,7 +73,7 @@ class Sqlite:
 
 
 class OneWriter:
-    """One connection in a thread of its own, to which the workers hand their work, as in the backend."""
+    """One connection in a separate thread, to which the workers hand their work, as in the backend."""
 
     def __init__(self, store: Sqlite) -> None:
         self._store, self._thread = store, ThreadPoolExecutor(1)

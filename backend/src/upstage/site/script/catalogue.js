@@ -1,4 +1,4 @@
-// The stage's things by kind: to find a thing by the name in a slash command, and the avatar of a thought.
+// The stage's things by kind: finds a thing by the name in a slash command, and the avatar of a thought.
 
 export class Catalogue {
   #things = { avatar: new Map(), prop: new Map(), backdrop: new Map() };

@@ -80,7 +80,7 @@ export class Connection {
   }
 }
 
-// Each connection needs a key of its own: the server drops it when the socket closes.
+// Each connection needs its own key: the server drops it when the socket closes.
 async function fetchIdentity() {
   const answer = await fetch("/admin/id", { cache: "no-store", signal: AbortSignal.timeout(KEY_TIMEOUT) });
   if (!answer.ok) throw new Error(`/admin/id answered ${answer.status}`);

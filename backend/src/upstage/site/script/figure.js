@@ -6,7 +6,7 @@ import { fit } from "./picture.js";
 
 const STEP = 150; // milliseconds
 
-// UpStage's rule: short distances are walked slowly, long ones faster.
+// UpStage's rule: avatars walk short distances slowly, long ones faster.
 const walkingTime = (distance) => STEP * (0.2 * distance + 2 * Math.sqrt(distance));
 
 export class Figure {

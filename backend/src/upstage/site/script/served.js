@@ -38,7 +38,7 @@ export function served(entry) {
   return { file: short(pathname), station, how, server, milliseconds, bytes: entry.transferSize };
 }
 
-// answered(headers) -> {station, how, server}: the same from the headers of a response that `fetch` has got.
+// answered(headers) -> {station, how, server}: the same from the headers of a response to `fetch`.
 export function answered(headers) {
   const members = (headers.get("Server-Timing") ?? "").matchAll(/(\w+);desc="([\w-]+)"(?:;dur=([\d.]+))?/g);
   const serverTiming = [...members].map(([, name, description, duration]) => ({

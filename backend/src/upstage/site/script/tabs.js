@@ -1,4 +1,4 @@
-// A row of tabs after the WAI-ARIA pattern: Tab goes to the chosen one, the arrow keys go from one to the next.
+// A row of tabs in the WAI-ARIA pattern: Tab goes to the chosen one, the arrow keys go from one to the next.
 
 export function tabs(list) {
   const all = [...list.querySelectorAll("[role=tab]")];

@@ -20,7 +20,7 @@ export class Theme {
   }
 }
 
-// Relative luminance after WCAG 2: 0 is black, 1 is white; near 0.18 dark and light ink read equally well.
+// Relative luminance as in WCAG 2: 0 is black, 1 is white; near 0.18 dark and light ink read equally well.
 function luminance(hex) {
   const [r, g, b] = hex.match(/../g).map((pair) => {
     const value = Number.parseInt(pair, 16) / 255;
