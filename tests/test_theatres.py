@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from stack import REPO, Stack
+from support.ports import free_port_range
 from support.wait import wait_until
 
 pytestmark = [
@@ -80,17 +81,15 @@ def test_one_word_adds_a_theatre_and_without_it_the_data_are_kept(restored: Stac
 
 def test_a_taken_port_of_a_new_theatre_is_named_and_nothing_is_changed(restored: Stack) -> None:
     stack = restored
-    taken = Stack("containers", stack.project)  # for its free port
-    held = f"{taken.ports['THEATRES_SWF_PORT']}:80"
+    first, port = free_port_range(2)
     image = stack.compose("images", "-q", "backend").split()[0]
-    command = ["docker", "run", "-d", "--rm", "-p", f"127.0.0.1:{held}", "--entrypoint", "sleep", image, "60"]
+    command = ["docker", "run", "-d", "--rm", "-p", f"127.0.0.1:{port}:80", "--entrypoint", "sleep", image, "60"]
     container = subprocess.check_output(command, text=True).strip()
     nginx = stack.compose("ps", "-q", "nginx")
     try:
         stack.settings["THEATRES"] = "second third-hall"
-        port = taken.ports["THEATRES_SWF_PORT"]
         with pytest.raises(AssertionError, match=rf"Port {port} is taken.*THEATRES_SWF_PORT"):
-            stack.make("up", f"THEATRES_SWF_PORT={port - 1}")
+            stack.make("up", f"THEATRES_SWF_PORT={first}")
         assert stack.compose("ps", "-q", "nginx") == nginx
         assert status(stack, "/admin/id", "second.localhost") == 200
     finally:
