@@ -83,7 +83,18 @@ def test_a_taken_port_of_a_new_theatre_is_named_and_nothing_is_changed(restored:
     stack = restored
     first, port = free_port_range(2)
     image = stack.compose("images", "-q", "backend").split()[0]
-    command = ["docker", "run", "-d", "--rm", "-p", f"127.0.0.1:{port}:80", "--entrypoint", "sleep", image, "60"]
+    command = [
+        "docker",
+        "run",
+        "-d",
+        "--rm",
+        "-p",
+        f"127.0.0.1:{port}:80",
+        "--entrypoint",
+        "sleep",
+        image,
+        "60",
+    ]
     container = subprocess.check_output(command, text=True).strip()
     nginx = stack.compose("ps", "-q", "nginx")
     try:
