@@ -245,7 +245,7 @@ def squat(network: str, address: str, image: str) -> list[str]:
 
 
 @pytest.mark.slow  # nginx/tests/test_addresses.py: a name that is resolved again
-@pytest.mark.parametrize("service", ["nginx", "varnish", "backend", "policyd"])
+@pytest.mark.parametrize("service", ["nginx", "varnish", "backend"])
 def test_a_recreated_container_is_found_under_its_new_address(stack: Stack, service: str) -> None:
     others = {name: inspect(stack, name)["State"]["StartedAt"] for name in SERVICES if name != service}
     before = inspect(stack, service)["NetworkSettings"]["Networks"]
