@@ -1,48 +1,52 @@
-"""A policy server in a thread with its own event loop, on a free port of loopback."""
+"""The command as a process of its own."""
 
-import asyncio
 import json
-import threading
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from policyd.log import Log
-from policyd.policy import load
-from policyd.server import Limits, PolicyServer, open_listeners
 from support.wait import wait_until
 
-HERE = Path(__file__).parent
-SHIPPED = HERE.parent / "flashpolicy.xml"
-QUICK = Limits(deadline=0.8, linger=0.5)
+FOLDER = Path(__file__).parents[1]
+COMMAND = [sys.executable, str(FOLDER / "src" / "policyd.py")]
+SHIPPED = FOLDER / "flashpolicy.xml"
+LOCAL = "127.0.0.1"
 
 
-class Daemon:
-    """A `PolicyServer` with the shipped policy; `lines` are those of its log, parsed."""
+class Daemon(subprocess.Popen[bytes]):
+    """policyd with the shipped policy on a free port, until the end of a `with`. Its log is a file."""
 
-    def __init__(self, limits: Limits = QUICK, host: str = "127.0.0.1", lines_per_second: int = 1000) -> None:
-        self.policy = load(SHIPPED)
-        self.lines: list[dict[str, Any]] = []
-        self.log = Log(lambda line: self.lines.append(json.loads(line)), lines_per_second)
-        self.host = host
-        listeners = open_listeners([host], 0)
-        self.port: int = listeners[0].getsockname()[1]
-        self.server = PolicyServer(self.policy, limits, self.log)
-        self._loop = asyncio.new_event_loop()
-        self._loop.call_soon(self.server.start, listeners)
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
+    def __init__(self, *options: str, before: Callable[[], None] | None = None) -> None:
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115
+        command = [*COMMAND, "--port", "0", "--file", str(SHIPPED), *options]
+        super().__init__(command, stdout=self.log, preexec_fn=before)
+        self.addresses: list[Any] = self.event("listening")["addresses"]
+        self.port: int = self.addresses[0][1]
 
-    def _run(self) -> None:
-        self._loop.run_forever()
-        self._loop.close()
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        self.wait()
+        self.log.close()
 
-    def close(self) -> None:
-        if self._thread.is_alive():
-            asyncio.run_coroutine_threadsafe(self.server.stop(), self._loop).result(10)
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(10)
+    def events(self, name: str) -> list[dict[str, Any]]:
+        events = map(json.loads, os.pread(self.log.fileno(), 10_000_000, 0).splitlines())
+        return [event for event in events if event["event"] == name]
 
-    def has_counted(self, **outcomes: int) -> bool:
-        """Wait until the log has counted these outcomes, `closed_early` standing for `closed-early`."""
-        wanted = {name.replace("_", "-"): count for name, count in outcomes.items()}
-        return wait_until(lambda: wanted.items() <= self.log.counts.items(), within=3, every=0.01)
+    def event(self, name: str) -> dict[str, Any]:
+        """The newest event of this name, as soon as there is one."""
+        return wait_until(lambda: self.events(name))[-1]
+
+    def stop(self) -> dict[str, int]:
+        """End it; return the number of connections with each outcome."""
+        self.terminate()
+        assert self.wait(10) == 0
+        return {name: count for name, count in self.events("counters")[-1].items() if type(count) is int}
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end."""
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=20, check=False)

@@ -16,7 +16,7 @@ UNSTABLE = Path("test-results/unstable.txt")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Watch the run; not in the workers of pytest-xdist, which report to the process that started them."""
-    if not hasattr(config, "workerinput") and config.cache:
+    if not hasattr(config, "workerinput") and getattr(config, "cache", None):  # none with -p no:cacheprovider
         config.pluginmanager.register(SecondChance(config.cache, config.getoption("lf")))
 
 

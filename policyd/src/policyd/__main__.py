@@ -1,5 +1,0 @@
-import sys
-
-from policyd.cli import main
-
-sys.exit(main())
