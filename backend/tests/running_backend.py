@@ -165,6 +165,7 @@ class Backend(Program):
         ports = {
             "UPSTAGE_WEB_ENDPOINT": f"tcp:{self.web_port}:interface=127.0.0.1",
             "UPSTAGE_STAGE_ENDPOINT": f"{proxy}tcp:{self.stage_port}",
+            "UPSTAGE_METRICS_ENDPOINT": f"tcp:{self.port_of('MetricsSite')}:interface=127.0.0.1",
         }
         return run_upstage(*words, env=self.env | ports | env, stdin=stdin)
 

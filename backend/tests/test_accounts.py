@@ -130,9 +130,8 @@ def test_settings_have_defaults() -> None:
     default = settings(ADMIN_PASSWORD="")
     assert default.web.reachable_at == ("127.0.0.1", 8081)
     assert (default.stage.port, default.stage.proxied) == (7230, True)
-    assert (default.purge, default.signup) == (None, False)
-    assert settings(PURGE="varnish:8082", SIGNUP="open").purge == ("varnish", 8082)
-    assert settings(PURGE="[::1]:8082").purge == ("::1", 8082)
+    assert (default.caches, default.signup) == ((), False)
+    assert settings(PURGE="a:8082 [::1]:82", SIGNUP="open").caches == (("a", 8082), ("::1", 82))
     assert (default.load_account, default.festival) == (None, True)
     assert settings(LOAD_ACCOUNT_FILE="/run/player/account").load_account == Path("/run/player/account")
     assert not settings(FESTIVAL="off").festival

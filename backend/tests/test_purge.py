@@ -1,5 +1,6 @@
-"""purge: an unreachable cache costs a player two attempts; the purge is repeated until it succeeds."""
+"""purge: every cache is told; a silent one costs a player two attempts, and is told as soon as it answers."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,31 +9,47 @@ from twisted.internet.task import Clock
 
 from running_backend import DRAWING, Backend, Editor, PurgedCache, ask
 from support.origin import Request
-from upstage.net.purge import AGAIN, MAX_QUEUE, RETRY, STOP_TIME, TIMEOUT, Purger, tag_of
+from upstage.net.purge import (
+    AGAIN,
+    ALL_MEDIA,
+    MAX_QUEUE,
+    RETRY,
+    STOP_TIME,
+    TIMEOUT,
+    Cache,
+    Purge,
+    Purger,
+    tag_of,
+)
 
-OK, NO = 200, 503
+OK, NO = "", "503 No"
 
 
-class FakePurger(Purger):
-    """A purger with a fake cache: `answer` is its status, None if it does not answer."""
+class FakeCache(Cache):
+    """The purges of a fake cache: `answer` is the problem that it has, None if it does not answer."""
 
     def __init__(self) -> None:
         self.clock = Clock()
-        super().__init__(self.clock, ("varnish", 8082))
+        self.outcomes = Counter(purged=0, failed=0, lost=0)
+        super().__init__(self.clock, ("varnish", 8082), self.outcomes)
         self.asked: list[tuple[float, str]] = []
-        self.answer: int | None = OK
-        self.results: list[bool] = []
+        self.answer: str | None = OK
+        self.results: list[str] = []
+        self.hosts = ["192.0.2.1"]
         self.startService()
 
-    async def _ask(self, tag: str) -> int:
-        self.asked.append((self.clock.seconds(), tag))
+    async def _look_up(self) -> list[str]:
+        return self.hosts
+
+    async def _send(self, host: str, purge: Purge) -> str:
+        self.asked.append((self.clock.seconds(), purge.tag))
         if self.answer is None:
-            self.thinking = Deferred[int]()
+            self.thinking = Deferred[str]()
             return await self.thinking
         return self.answer
 
     def purge_soon(self, tag: str) -> None:
-        Deferred.fromCoroutine(self.purge(tag)).addCallback(self.results.append)
+        Deferred.fromCoroutine(self.purge(Purge(tag))).addCallback(self.results.append)
 
     def wait(self, seconds: float) -> list[tuple[float, str]]:
         """Let time pass; return the purges in it."""
@@ -43,20 +60,59 @@ class FakePurger(Purger):
 
 
 @pytest.fixture
-def purger() -> FakePurger:
-    return FakePurger()
+def purger() -> FakeCache:
+    return FakeCache()
 
 
 def test_without_a_cache_a_purge_succeeds_at_once() -> None:
-    results: list[bool] = []
-    purger = Purger(Clock(), None)
-    purger.startService()
-    Deferred.fromCoroutine(purger.purge("medium-x-png")).addCallback(results.append)
-    assert results == [True]
-    assert purger.queued == 0
+    results: list[str] = []
+    Deferred.fromCoroutine(Purger(Clock(), []).purge(Purge(ALL_MEDIA))).addCallback(results.append)
+    assert results == [OK]
 
 
-def test_a_silent_cache_is_tried_twice(purger: FakePurger) -> None:
+def test_every_cache_is_told_and_the_failures_are_named(purger: FakeCache) -> None:
+    all_caches, away = Purger(purger.clock, []), FakeCache()
+    away.answer, away._label = NO, "varnish-2:8082"
+    all_caches.caches = [purger, away]
+    results: list[str] = []
+    Deferred.fromCoroutine(all_caches.purge(Purge("x"))).addCallback(results.append)
+    assert ([tag for _, tag in purger.asked], results) == (["x"], ["varnish-2:8082: 503 No"])
+    purger.wait(AGAIN)
+    assert all_caches.queued == 1  # that of the other one
+
+
+def test_every_cache_behind_a_name_is_told(purger: FakeCache) -> None:
+    purger.hosts = ["192.0.2.1", "192.0.2.2"]
+    purger.purge_soon("x")
+    purger.answer = None
+    purger.purge_soon("y")
+    purger.clock.pump([TIMEOUT] * 2)
+    silent = "varnish:8082 (192.0.2.1): no answer, varnish:8082 (192.0.2.2): no answer"
+    assert purger.results == [OK, silent]
+    assert [tag for _, tag in purger.asked][:4] == ["x", "x", "y", "y"]
+
+
+def test_lookups_of_a_name_take_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[Deferred[list[str]]] = []
+
+    def to_thread(look_up: object, host: str) -> Deferred[list[str]]:
+        threads.append(Deferred())
+        return threads[-1]
+
+    monkeypatch.setattr("upstage.net.purge.deferToThread", to_thread)
+    cache = Cache(clock := Clock(), ("varnish", 8082), Counter())
+    results: list[str] = []
+    for tag in "xy":
+        Deferred.fromCoroutine(cache.purge(Purge(tag))).addCallback(results.append)
+    clock.pump([TIMEOUT] * 2)
+    assert results == ["varnish:8082: no answer"] * 2
+    assert len(threads) == 1
+    threads[0].errback(OSError("no such name"))
+    Deferred.fromCoroutine(cache.purge(Purge("z"))).addCallback(results.append)
+    assert len(threads) == 2
+
+
+def test_a_silent_cache_is_tried_twice(purger: FakeCache) -> None:
     purger.answer = None
     purger.purge_soon("x")
     assert purger.asked == [(0.0, "x")]
@@ -64,12 +120,12 @@ def test_a_silent_cache_is_tried_twice(purger: FakePurger) -> None:
     assert purger.asked == [(0.0, "x"), (TIMEOUT, "x")]
     assert purger.results == []
     purger.clock.advance(TIMEOUT)
-    assert purger.results == [False]
+    assert purger.results == ["varnish:8082: no answer"]
 
 
-def test_a_purge_is_repeated_once_a_moment_later(purger: FakePurger) -> None:
+def test_a_purge_is_repeated_once_a_moment_later(purger: FakeCache) -> None:
     purger.purge_soon("x")
-    assert purger.results == [True]
+    assert purger.results == [OK]
     assert purger.wait(0.25) == []
     purger.purge_soon("y")
     purger.asked.clear()
@@ -78,7 +134,7 @@ def test_a_purge_is_repeated_once_a_moment_later(purger: FakePurger) -> None:
     assert purger.clock.getDelayedCalls() == []
 
 
-def test_the_repetition_counts_from_the_last_change(purger: FakePurger) -> None:
+def test_the_repetition_counts_from_the_last_change(purger: FakeCache) -> None:
     purger.purge_soon("x")
     purger.purge_soon("y")
     purger.wait(0.375)
@@ -86,7 +142,7 @@ def test_the_repetition_counts_from_the_last_change(purger: FakePurger) -> None:
     assert purger.wait(60) == [(AGAIN, "y"), (0.375 + AGAIN, "x")]
 
 
-def test_a_change_during_its_purge_is_purged_again(purger: FakePurger) -> None:
+def test_a_change_during_its_purge_is_purged_again(purger: FakeCache) -> None:
     purger.purge_soon("x")
     purger.answer = None
     assert purger.wait(AGAIN) == [(AGAIN, "x")]  # and the cache has not answered yet
@@ -97,7 +153,7 @@ def test_a_change_during_its_purge_is_purged_again(purger: FakePurger) -> None:
     assert purger.queued == 0
 
 
-def test_purges_are_repeated_one_at_a_time(purger: FakePurger) -> None:
+def test_purges_are_repeated_one_at_a_time(purger: FakeCache) -> None:
     purger.purge_soon("x")
     purger.answer = None
     assert purger.wait(AGAIN) == [(AGAIN, "x")]  # and the cache has not answered yet
@@ -108,11 +164,11 @@ def test_purges_are_repeated_one_at_a_time(purger: FakePurger) -> None:
     assert [tag for _, tag in purger.wait(60)] == ["y"]
 
 
-def test_an_unreachable_cache_gets_all_purges_later(purger: FakePurger) -> None:
+def test_an_unreachable_cache_gets_all_purges_later(purger: FakeCache) -> None:
     purger.answer = NO
     for tag in "xyz":
         purger.purge_soon(tag)
-    assert purger.results == [False] * 3
+    assert purger.results == ["varnish:8082: 503 No"] * 3
     assert purger.wait(AGAIN + 2 * RETRY) == [(AGAIN + n * RETRY, "x") for n in range(3)]  # one at a time
     assert purger.queued == 3
     purger.answer = OK
@@ -121,7 +177,7 @@ def test_an_unreachable_cache_gets_all_purges_later(purger: FakePurger) -> None:
     assert purger.outcomes == {"purged": 3, "failed": 6 + 3, "lost": 0}
 
 
-def test_the_queue_is_bounded_and_lost_purges_are_counted(purger: FakePurger) -> None:
+def test_the_queue_is_bounded_and_lost_purges_are_counted(purger: FakeCache) -> None:
     purger.answer = NO
     for number in range(MAX_QUEUE + 3):
         purger.purge_soon(f"x{number}")
@@ -133,7 +189,7 @@ def test_the_queue_is_bounded_and_lost_purges_are_counted(purger: FakePurger) ->
 
 @pytest.mark.parametrize(("answer", "said", "lost"), [(OK, ["x", "y"], 0), (NO, ["x"], 2), (None, ["x"], 2)])
 def test_a_stop_sends_the_queued_purges(
-    purger: FakePurger, answer: int | None, said: list[str], lost: int
+    purger: FakeCache, answer: str | None, said: list[str], lost: int
 ) -> None:
     purger.purge_soon("x")
     purger.purge_soon("y")
@@ -148,15 +204,15 @@ def test_a_stop_sends_the_queued_purges(
     assert purger.clock.getDelayedCalls() == []
 
 
-def test_a_slow_cache_does_not_delay_the_stop(purger: FakePurger) -> None:
+def test_a_slow_cache_does_not_delay_the_stop(purger: FakeCache) -> None:
     for number in range(5):
         purger.purge_soon(f"x{number}")
 
-    async def slow(tag: str) -> int:
+    async def slow(host: str, purge: Purge) -> str:
         purger.clock.advance(0.9 * TIMEOUT)
         return OK
 
-    purger._ask = slow  # type: ignore[method-assign]
+    purger._send = slow  # type: ignore[method-assign]
     before = purger.clock.seconds()
     purger.stopService()
     assert purger.clock.seconds() - before < STOP_TIME + TIMEOUT
@@ -200,13 +256,27 @@ def test_the_command_drops_a_path_or_what_has_a_tag(workshop: Backend, cache: Pu
     cache.forget_requests()
     assert workshop.upstage("purge", "/media/fox.svg?x=1") == (0, "", "")
     assert workshop.upstage("purge", "/", "--tag", "demo") == (0, "", "")
-    first, second = cache.requests
+    first, second = cache.requests[:2]
     assert (first.method, first.target, first.headers.get("x-tag")) == ("PURGE", "/media/fox.svg?x=1", None)
     assert (second.method, second.target, second.headers.get("x-tag")) == ("PURGE", "/", "demo")
-    cache.status = "400 Not a tag"
-    refused = (1, "", "upstage: the cache did not purge: 400 Not a tag\n")
-    assert workshop.upstage("purge", "/", "--tag", "a.b") == refused
-    cache.status = "200 Purged"
-    assert "did not purge" in workshop.upstage("purge", "/a b")[2]
+    for invalid in (("/", "--tag", "a.b"), ('/"',)):
+        status, _, problem = workshop.upstage("purge", *invalid)
+        assert (status, "neither a path nor a tag" in problem) == (1, True), problem
+    assert "the server did not purge" in workshop.upstage("purge", "/a b")[2]
     assert "no cache to purge" in workshop.upstage("purge", "/", UPSTAGE_PURGE="")[2]
-    assert "did not purge" in workshop.upstage("purge", "/", UPSTAGE_PURGE="127.0.0.1:1")[2]
+
+
+def test_what_the_command_could_not_purge_is_purged_later(tmp_path: Path) -> None:
+    """The server that runs has it in its queue when the command has ended."""
+    caches = [PurgedCache(), PurgedCache()]
+    server = Backend(tmp_path, UPSTAGE_PURGE=" ".join(cache.address for cache in caches))
+    caches[1].close()
+    status, _, problem = server.upstage("purge", "/", "--tag", "demo")
+    assert (status, f"{caches[1].address}: Connection was refused" in problem) == (1, True), problem
+    assert caches[0].address not in problem
+    caches[1].listen()
+    server.wait_for(lambda: "demo" in caches[1].tags)
+    assert server.stop() == 0
+    assert "the server did not purge" in server.upstage("purge", "/")[2]
+    for cache in caches:
+        cache.close()

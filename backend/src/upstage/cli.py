@@ -52,7 +52,9 @@ def parser() -> argparse.ArgumentParser:
         "--to", choices=PLACES, help="prefer this server; it stays active while it is healthy"
     )
 
-    purge_command = commands.add_parser("purge", help="drop a path, or everything with a tag, from the cache")
+    purge_command = commands.add_parser(
+        "purge", help="drop a path, or everything with a tag, from every cache"
+    )
     purge_command.add_argument("path", metavar="PATH", help="on every host, with every query")
     purge_command.add_argument("--tag", help="everything with this tag instead")
     purge_command.set_defaults(task=purge)
@@ -125,7 +127,7 @@ def lessons(settings: Settings, options: argparse.Namespace) -> int:
         changed = keep_progress(settings.data, sys.stdin.read())
     except (ProgressError, OSError) as error:
         return fail(error)
-    return send_purge(settings, "/", tag="lessons") if changed and settings.purge else 0
+    return send_purge(settings, "/", tag="lessons") if changed and settings.caches else 0
 
 
 def settings_are_valid(settings: Settings, options: argparse.Namespace) -> int:
@@ -155,22 +157,23 @@ def purge(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def send_purge(settings: Settings, path: str, tag: str | None) -> int:
-    """Send one PURGE to the cache, as the server does when a file changes."""
+    """Let the running server purge every cache: it repeats what one of them has missed."""
     import http.client
 
-    if settings.purge is None:
+    if not settings.caches:
         return fail("there is no cache to purge: UPSTAGE_PURGE is empty")
-    connection = http.client.HTTPConnection(*settings.purge, timeout=5)
+    connection = http.client.HTTPConnection(*settings.metrics.reachable_at, timeout=10)
     try:
         connection.request("PURGE", path, headers={"X-Tag": tag} if tag else {})
         response = connection.getresponse()
+        problem = response.read().decode()
     except (OSError, ValueError, http.client.HTTPException) as error:
-        return fail(f"the cache did not purge: {error}")
+        return fail(f"the server did not purge: {error}")
     finally:
         connection.close()
-    return (
-        0 if response.status == 200 else fail(f"the cache did not purge: {response.status} {response.reason}")
-    )
+    if response.status == 503:
+        return fail(f"not purged yet, repeated until it is: {problem}")
+    return 0 if response.status == 200 else fail(problem)
 
 
 def mirror(settings: Settings, options: argparse.Namespace) -> int:

@@ -26,7 +26,7 @@ from upstage.mirror.standby import Standby
 from upstage.net.connection import HEARTBEAT, SWEEP, Connections
 from upstage.net.listening import UnixListener
 from upstage.net.metrics import MeasuredStages, Metrics, MetricsSite, Sources
-from upstage.net.purge import ALL_MEDIA, Purger
+from upstage.net.purge import ALL_MEDIA, Purge, Purger
 from upstage.net.sockets import StageSocketFactory
 from upstage.net.webcam import Check, Pictures, Rejected, WebcamFactory
 from upstage.settings import Settings
@@ -131,7 +131,7 @@ def build(settings: Settings, reactor: Any, complete: bool) -> InTurn:  # a reac
     stages = MeasuredStages(keep=store.keep, speak=speaker.speak, later=later)
     accounts = Accounts(HASHER.hash(password), passwords.matches)
     state = LiveState(database, store, passwords, stages, accounts, reactor)
-    purger = Purger(reactor, settings.purge)
+    purger = Purger(reactor, settings.caches)
     context = SiteContext(
         stages=stages,
         accounts=accounts,
@@ -175,7 +175,7 @@ def build(settings: Settings, reactor: Any, complete: bool) -> InTurn:  # a reac
     )
     metrics = Metrics(sources, stages, reactor)
     if not complete:
-        reactor.callWhenRunning(lambda: Deferred.fromCoroutine(purger.purge(ALL_MEDIA)))
+        reactor.callWhenRunning(lambda: Deferred.fromCoroutine(purger.purge(Purge(ALL_MEDIA))))
     replace = settings.pair is not None
     services = InTurn()
     services.addService(listener(settings.web.description, site, reactor))
@@ -196,7 +196,9 @@ def build(settings: Settings, reactor: Any, complete: bool) -> InTurn:  # a reac
             check_with(accounts), pictures, reactor, settings.ftp_ports, settings.ftp_address
         )
         services.addService(listener(settings.ftp.description, webcams, reactor))
-    services.addService(listener(settings.metrics.description, MetricsSite(metrics.registry), reactor))
+    services.addService(
+        listener(settings.metrics.description, MetricsSite(metrics.registry, purger), reactor)
+    )
     services.addService(metrics)
     services.addService(TimerService(HEARTBEAT, connections.beat))
     services.addService(TimerService(SWEEP, connections.sweep))

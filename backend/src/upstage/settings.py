@@ -113,14 +113,17 @@ class Pair:
         return other_place(self.place)
 
 
-def parse_purge(text: str) -> tuple[str, int] | None:
-    """Parse HOST:PORT, an IPv6 address in brackets; None if empty. Raise SettingsError."""
-    if not text:
-        return None
-    match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9_.-]+)):(\d{1,5})", text)
-    if match is None or int(match[3]) > 65535:
-        raise SettingsError(f"UPSTAGE_PURGE={text}: expected HOST:PORT")
-    return match[1] or match[2], int(match[3])
+def parse_caches(text: str) -> tuple[tuple[str, int], ...]:
+    """Parse HOST:PORT of each cache, separated by spaces, IPv6 addresses in brackets. Raise SettingsError."""
+    caches = []
+    for address in text.split():
+        match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9_.-]+)):(\d{1,5})", address)
+        if match is None or int(match[3]) > 65535:
+            raise SettingsError(
+                f"UPSTAGE_PURGE={text}: expected HOST:PORT, or several of them separated by spaces"
+            )
+        caches.append((match[1] or match[2], int(match[3])))
+    return tuple(caches)
 
 
 def parse_ports(variable: str, text: str) -> range:
@@ -179,7 +182,7 @@ class Settings:
     stage: Endpoint
     metrics: Endpoint
     admin_password: str  # empty: generated at the first start
-    purge: tuple[str, int] | None = None  # host and port where the cache in front listens for PURGE
+    caches: tuple[tuple[str, int], ...] = ()  # hosts and ports where the caches in front listen for PURGE
     signup: bool = False  # whether any visitor may create a player account
     connections_per_address: int = MAX_PER_ADDRESS  # of stage clients, over TCP and WebSocket together
     max_unread: int = MAX_UNREAD  # bytes that a stage may send to a client that does not read them
@@ -241,7 +244,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         stage=endpoint("UPSTAGE_STAGE_ENDPOINT", "haproxy:tcp:7230:backlog=1024"),
         metrics=endpoint("UPSTAGE_METRICS_ENDPOINT", "tcp:9110"),
         admin_password=password,
-        purge=parse_purge(value("UPSTAGE_PURGE", "")),
+        caches=parse_caches(value("UPSTAGE_PURGE", "")),
         signup=parse_choice("UPSTAGE_SIGNUP", value("UPSTAGE_SIGNUP", "closed"), "open", "closed"),
         lessons=path("UPSTAGE_LESSONS", "") if value("UPSTAGE_LESSONS", "") else None,
         max_unread=parse_count("UPSTAGE_MAX_UNREAD", value("UPSTAGE_MAX_UNREAD", str(MAX_UNREAD))),

@@ -1,4 +1,4 @@
-"""/metrics for Prometheus, on its own listener that only the back network reaches.
+"""/metrics for Prometheus, on a listener that only the back network reaches; `upstage purge` uses it too.
 
 Existing counters are read at each scrape. Only durations are measured as they happen: of a frame and its
 fan-out, of HTTP requests (from the log's events), and of the reactor's delay.
@@ -23,6 +23,7 @@ from twisted.web.resource import Resource
 from zope.interface import implementer
 
 from upstage.net.connection import Connections
+from upstage.net.purge import PurgePage, Purger
 from upstage.stage.stage import Member
 from upstage.stage.stages import Stages
 
@@ -208,10 +209,10 @@ class MetricsPage(Resource):
 
 
 class MetricsSite(server.Site):
-    """The metrics' listener: serves `/metrics` and nothing else."""
+    """The listener of the back network: `/metrics`, and PURGE."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
-        root = Resource()
+    def __init__(self, registry: CollectorRegistry, purger: Purger) -> None:
+        root = PurgePage(purger)
         root.putChild(b"metrics", MetricsPage(registry))
         super().__init__(root)
 

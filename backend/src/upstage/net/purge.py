@@ -1,4 +1,4 @@
-"""Purges of the cache in front when a file changes: `PURGE /` with the file's tag.
+"""Purges of the caches in front when a file changes: `PURGE /` with the file's tag.
 
 All responses for a file carry its tag: the file itself, its thumbnail, a webcam's still. Each purge is
 repeated a moment later: a response with the old content may have been on its way to the cache during the
@@ -7,25 +7,48 @@ purge, and have been stored after it.
 
 import re
 from collections import Counter
-from typing import Any
+from collections.abc import Coroutine, Iterable
+from socket import AF_INET, AF_INET6, SOCK_STREAM, getaddrinfo
+from typing import Any, NamedTuple, TypeVar
 
-from twisted.application.service import Service
-from twisted.internet.defer import Deferred
+from twisted.application.service import MultiService, Service
+from twisted.internet.defer import Deferred, TimeoutError, gatherResults
 from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 from twisted.web.client import Agent, readBody
+from twisted.web.http import Request
 from twisted.web.http_headers import Headers
+from twisted.web.resource import NoResource, Resource
+from twisted.web.server import NOT_DONE_YET
 
 TIMEOUT = 1.0  # seconds for one attempt: the player who changed the file is waiting
 AGAIN = 0.5  # seconds until a purge is repeated
-RETRY = 5.0  # seconds until a failed purge is retried
-MAX_QUEUE = 1000  # tags to be repeated; above that the oldest are lost
+RETRY = 1.0  # seconds until a failed purge is retried: as long may a cache that comes back serve an old file
+MAX_QUEUE = 1000  # purges to be repeated for a cache; above that the oldest are lost
 MAX_TAG = 64  # characters, see varnish/purge.vcl
 STOP_TIME = 1.5  # seconds for queued purges when the server stops
 
-ALL_MEDIA = "media"  # a tag of every medium
-
 log = Logger()
+
+T = TypeVar("T")
+
+
+class Purge(NamedTuple):
+    """What a cache is to drop: everything with a tag, or a path on every host and with every query."""
+
+    tag: str = ""
+    path: str = "/"
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether Varnish accepts it (varnish/purge.vcl): both become a part of an expression."""
+        tag = re.fullmatch(f"[0-9A-Za-z_:-]{{0,{MAX_TAG}}}", self.tag)
+        return bool(tag and re.fullmatch(r"/[!#-~]*", self.path))
+
+
+ALL_MEDIA = "media"  # a tag of every medium
 
 
 def tag_of(file: str) -> str:
@@ -36,39 +59,40 @@ def tag_of(file: str) -> str:
     return ("medium-" + re.sub(r"[^A-Za-z0-9_-]", "-", file))[:MAX_TAG]
 
 
-class Purger(Service):
-    """Purges one cache; `address` is its host and port, None without a cache."""
+class Cache(Service):
+    """The purges of one address: a failed one is repeated until it succeeds.
 
-    def __init__(self, reactor: Any, address: tuple[str, int] | None, timeout: float = TIMEOUT) -> None:
+    A host name may stand for several caches: a purge succeeds when all of them have accepted it. One that has
+    gone from the name need not be told, because it comes back empty.
+    """
+
+    def __init__(self, reactor: Any, address: tuple[str, int], outcomes: Counter[str]) -> None:
         self._reactor = reactor
-        self._address = address
-        self._timeout = timeout
-        self._agent = Agent(reactor, connectTimeout=timeout)
-        self._due: dict[str, float] = {}  # tags to be repeated, and when; the next one first
+        self._host, self._port = address
+        self._label = host_and_port(*address)
+        self._outcomes = outcomes
+        self._agent = Agent(reactor, connectTimeout=TIMEOUT)
+        self._lookups: list[Deferred[list[str]]] = []  # all wait for one thread
+        self._due: dict[Purge, float] = {}  # purges to be repeated, and when; the next one first
         self._pause = 0.0  # no purge is sent before this time, after a failed one
         self._timer: IDelayedCall | None = None
         self._asking = False
-        self.outcomes = Counter(purged=0, failed=0, lost=0)
+        self._problem = ""  # of the last attempt
 
     @property
     def queued(self) -> int:
         """The number of purges to be repeated."""
         return len(self._due)
 
-    async def purge(self, tag: str) -> bool:
-        """Purge all responses with `tag`; return whether one of two attempts succeeded.
-
-        A failed purge is retried until it succeeds.
-        """
-        if self._address is None:
-            return True
-        done = await self._tell(tag) or await self._tell(tag)
-        self._due.pop(tag, None)  # it moves to the end
-        self._due[tag] = self._reactor.seconds() + AGAIN
+    async def purge(self, purge: Purge) -> str:
+        """Send a purge, twice if need be; return why the cache has not accepted it, "" if it has."""
+        problem = await self._tell(purge) and await self._tell(purge)
+        self._due.pop(purge, None)  # it moves to the end
+        self._due[purge] = self._reactor.seconds() + AGAIN
         if len(self._due) > MAX_QUEUE:
             self._lose(next(iter(self._due)))
         self._wait()
-        return done
+        return problem
 
     def stopService(self) -> Deferred[None]:
         """Send the queued purges; fires when that is done."""
@@ -78,12 +102,12 @@ class Purger(Service):
 
         async def finish() -> None:
             deadline = self._reactor.seconds() + STOP_TIME
-            for tag in list(self._due):
-                if self._reactor.seconds() > deadline or not await self._tell(tag):
+            for purge in list(self._due):
+                if self._reactor.seconds() > deadline or await self._tell(purge):
                     break
-                self._due.pop(tag, None)
-            for tag in list(self._due):
-                self._lose(tag)
+                self._due.pop(purge, None)
+            for purge in list(self._due):
+                self._lose(purge)
 
         return Deferred.fromCoroutine(finish())
 
@@ -94,46 +118,158 @@ class Purger(Service):
             self._timer = self._reactor.callLater(max(when, 0), self._repeat)
 
     def _repeat(self) -> None:
-        tag, due = next(iter(self._due.items()))
+        purge, due = next(iter(self._due.items()))
         if due > self._reactor.seconds():  # it has been purged again since then, which set a new time
             self._wait()
             return
 
-        def told(done: bool) -> None:
+        def told(problem: str) -> None:
             self._asking = False
-            if not done:
+            if problem:
                 self._pause = self._reactor.seconds() + RETRY
-            elif self._due.get(tag) == due:
-                del self._due[tag]
+            elif self._due.get(purge) == due:
+                del self._due[purge]
             self._wait()
 
         self._asking = True
-        Deferred.fromCoroutine(self._tell(tag)).addCallback(told)
+        Deferred.fromCoroutine(self._tell(purge)).addCallback(told)
 
-    def _lose(self, tag: str) -> None:
-        del self._due[tag]
-        self.outcomes["lost"] += 1
-        log.warn("a purge was lost: the cache may serve an old file", fields={"tag": tag})
+    def _lose(self, purge: Purge) -> None:
+        del self._due[purge]
+        self._outcomes["lost"] += 1
+        log.warn(
+            "a purge was lost: the cache may serve an old file",
+            fields={"cache": self._label, **purge._asdict()},
+        )
 
-    async def _tell(self, tag: str) -> bool:
-        """Send one purge; return whether the cache accepted it."""
+    async def _tell(self, purge: Purge) -> str:
+        """Send one purge to every cache behind the name; return the problems, "" if there are none."""
+        problem, before = await self._ask(purge), self._problem
+        self._problem = problem
+        self._outcomes["failed" if problem else "purged"] += 1
+        if problem and problem != before:  # a cache that stays away is asked every second
+            log.warn("the cache did not purge", fields={**purge._asdict(), "problem": problem})
+        return problem
+
+    async def _ask(self, purge: Purge) -> str:
         try:
-            asked = Deferred.fromCoroutine(self._ask(tag)).addTimeout(self._timeout, self._reactor)
-            problem: object = await asked
+            hosts = await self._in_time(self._look_up())
         except Exception as error:  # any error means: not purged
-            problem = repr(error)
-        else:
-            if problem in range(200, 300):
-                self.outcomes["purged"] += 1
-                return True
-        self.outcomes["failed"] += 1
-        log.warn("the cache did not purge", fields={"tag": tag, "problem": problem})
-        return False
+            return f"{self._label}: {reason(error)}"
 
-    async def _ask(self, tag: str) -> int:
-        host, port = self._address or ("", 0)
-        name = f"[{host}]" if ":" in host else host
-        headers = Headers({"X-Tag": [tag]})
-        response = await self._agent.request(b"PURGE", f"http://{name}:{port}/".encode(), headers)
+        async def ask(host: str) -> str:
+            name = self._label if len(hosts) == 1 else f"{self._label} ({host})"
+            try:
+                problem = await self._in_time(self._send(host, purge))
+            except Exception as error:
+                problem = reason(error)
+            return problem and f"{name}: {problem}"
+
+        return listed(await gatherResults([Deferred.fromCoroutine(ask(host)) for host in hosts]))
+
+    def _in_time(self, asked: Coroutine[Any, Any, T]) -> Deferred[T]:
+        return Deferred.fromCoroutine(asked).addTimeout(TIMEOUT, self._reactor)
+
+    async def _look_up(self) -> list[str]:
+        """Return the host's addresses. A lookup takes a thread, so all that ask meanwhile wait for one."""
+        found: Deferred[list[str]] = Deferred()
+        self._lookups.append(found)
+        if len(self._lookups) == 1:
+            deferToThread(addresses, self._host).addBoth(self._found)
+        return await found
+
+    def _found(self, result: list[str] | Failure) -> None:
+        waiting, self._lookups = self._lookups, []
+        for found in waiting:
+            found.callback(result)  # a Failure makes it an error
+
+    async def _send(self, host: str, purge: Purge) -> str:
+        """Send one purge to one cache; return the status line unless it says that all is well."""
+        headers = Headers({"X-Tag": [purge.tag]} if purge.tag else {})
+        url = f"http://{host_and_port(host, self._port)}{purge.path}"
+        response = await self._agent.request(b"PURGE", url.encode(), headers)
         await readBody(response)  # the connection closes only when the body has been read
-        return int(response.code)
+        return (
+            "" if response.code in range(200, 300) else f"{response.code} {response.phrase.decode('latin-1')}"
+        )
+
+
+class Purger(MultiService):
+    """Purges every cache in front; `addresses` are host and port of each, none without a cache."""
+
+    def __init__(self, reactor: Any, addresses: Iterable[tuple[str, int]]) -> None:
+        super().__init__()
+        self.outcomes = Counter(purged=0, failed=0, lost=0)
+        self.caches = [Cache(reactor, address, self.outcomes) for address in addresses]
+        for cache in self.caches:
+            cache.setServiceParent(self)
+
+    @property
+    def queued(self) -> int:
+        """The number of purges to be repeated."""
+        return sum(cache.queued for cache in self.caches)
+
+    async def purge(self, purge: Purge) -> str:
+        """Purge every cache; return which have not accepted it and why, "" if all have.
+
+        Each has two attempts. A failed purge is retried until it succeeds.
+        """
+        return listed(
+            await gatherResults([Deferred.fromCoroutine(cache.purge(purge)) for cache in self.caches])
+        )
+
+
+class PurgePage(Resource):
+    """Takes the PURGE of `upstage purge`, as a cache does, and passes it on to all of them."""
+
+    def __init__(self, purger: Purger) -> None:
+        super().__init__()
+        self._purger = purger
+
+    def getChild(self, path: bytes, request: Request) -> Resource:
+        """This page has every path of a PURGE."""
+        return self if request.method == b"PURGE" else NoResource()
+
+    def render_PURGE(self, request: Request) -> int:
+        """200 when every cache has accepted it, 503 and which ones have not, 400 if it is invalid."""
+        purge = Purge(request.getHeader("x-tag") or "", request.uri.decode("latin-1"))
+        gone: list[object] = []
+        request.notifyFinish().addErrback(gone.append)
+
+        async def answer() -> None:
+            status, problem = 400, f"this is neither a path nor a tag: {purge.tag or purge.path}"
+            if purge.is_valid:
+                problem = await self._purger.purge(purge)
+                status = 503 if problem else 200
+            if not gone:
+                request.setResponseCode(status)
+                request.setHeader("content-type", "text/plain; charset=utf-8")
+                request.write(problem.encode())
+                request.finish()
+
+        Deferred.fromCoroutine(answer())
+        return NOT_DONE_YET
+
+
+def addresses(host: str) -> list[str]:
+    """Return every address of a host name; raise OSError.
+
+    Those of one family, because a cache with addresses of both is to be told once.
+    """
+    family = AF_INET6 if ":" in host else AF_INET
+    return sorted({str(found[4][0]) for found in getaddrinfo(host, None, family, SOCK_STREAM)})
+
+
+def host_and_port(host: str, port: int) -> str:
+    """Return HOST:PORT, an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def reason(error: Exception) -> str:
+    """Return a few words on an error: many have no text of their own."""
+    return "no answer" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+
+
+def listed(problems: Iterable[str]) -> str:
+    """Return those that are not empty, in one line."""
+    return ", ".join(filter(None, problems))

@@ -10,7 +10,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import Request
 
 from upstage.media.files import BadMedia, check, publish
-from upstage.net.purge import tag_of
+from upstage.net.purge import Purge, tag_of
 from upstage.state.records import KINDS, Medium, NoRoom, NotWritten, RecordError
 from upstage.web.admin import Later, SiteContext
 from upstage.web.request import ErrorPage, SiteRequest
@@ -81,7 +81,7 @@ class UploadNode(WorkshopNode):
 
     async def purge(self, medium: Medium) -> bool:
         """Purge a file from the cache; return whether that succeeded."""
-        return await self.context.purger.purge(tag_of(medium.file))
+        return not await self.context.purger.purge(Purge(tag_of(medium.file)))
 
 
 class MediaPage(UploadNode):
