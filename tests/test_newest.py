@@ -77,3 +77,20 @@ def test_the_newest_images_keep_the_contract_and_every_rule(newest: dict[str, st
 def test_the_whole_stack_works_on_the_newest_images(newest: dict[str, str]) -> None:
     names = ("caching_rules", "http", "load", "open", "policy", "purge", "stage", "tls", "trace")
     passes(newest, *(f"tests/test_{name}.py" for name in names), "-m", "not slow", "-k", "containers")
+
+
+def test_the_newest_nginx_follows_the_names_of_a_ring(newest: dict[str, str], tmp_path: Path) -> None:
+    """It does since 1.27.3. The tests of nginx/ run the first nginx in PATH: here the image's."""
+    container = check("docker", "create", newest["NGINX_IMAGE"])
+    check("sh", "-c", f"docker export {container} | tar -x -C '{tmp_path}' usr/lib")
+    check("docker", "rm", container)
+    (loader,) = tmp_path.glob("usr/lib/*/ld-linux-*.so.*")
+    folder = tmp_path / "usr" / "lib" / "nginx"
+    program = tmp_path / "nginx"
+    program.write_text(f"""#!/bin/sh
+[ "$1" != -g ] || shift 2  # the module of another nginx (native/bin/nginx)
+exec '{loader}' --library-path '{loader.parent}' '{folder}/nginx' \\
+    -g "load_module {folder}/modules/ngx_stream_module.so;" "$@"
+""")
+    program.chmod(0o755)
+    passes({**newest, "PATH": f"{tmp_path}:{os.environ['PATH']}"}, "nginx/tests/test_ring.py")

@@ -13,7 +13,7 @@ import std;
 
 include "backends.vcl";     # the backend and its address: written by start.sh
 include "normalise.vcl";    # one spelling for each request, and no trusted header from a client
-include "extras.vcl";       # additions of this deployment: written by start.sh, empty here
+include "deployment.vcl";   # additions of this deployment: written by start.sh, empty here
 include "purge.vcl";        # how the backend purges a replaced picture
 include "checks.vcl";       # malformed and unsupported requests: 400, 405, 414, 501
 include "routes.vcl";       # the health check and WebSockets

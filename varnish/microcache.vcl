@@ -3,7 +3,7 @@
 #
 # Varnish decides, because only Varnish knows how it got a response. It must be a fresh copy, the same for every client,
 # and small enough for nginx's memory. (Only a copy, because nginx repeats its Cache-Status, "hit".) nginx connects to
-# the listener "unix", and stores nothing without this header.
+# the listeners "nginx" and "nginx-tcp", and stores nothing without this header.
 #
 # "@" and a time: valid until the end of that second. A plain "1" could last for almost two, and an object that the
 # backend has purged must be gone after one. https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_valid
@@ -19,7 +19,7 @@ sub vcl_backend_response {
 
 sub vcl_deliver {
     unset resp.http.X-Accel-Expires;
-    if (local.socket == "unix" && req.method == "GET" && !req.http.Range && req.http.X-Outcome == "hit" &&
+    if (local.socket ~ "^nginx" && req.method == "GET" && !req.http.Range && req.http.X-Outcome == "hit" &&
         resp.http.X-Small && (!resp.http.Vary || resp.http.Vary ~ "(?i)^accept-encoding$")) {
         set resp.http.X-Accel-Expires = "@" + std.integer(time=now);
     }

@@ -5,7 +5,7 @@ set -eu
 . "$(dirname "$0")/settings.sh"
 
 # https://varnish-cache.org/docs/7.1/reference/varnish-cli.html
-cli() { varnishadm -t 60 -T "$listen_admin" -S "$secret" "$@"; }
+cli() { varnishadm -t 60 -T "$listen_cli" -S "$secret" "$@"; }
 
 # load NAME FILE: varnishd says which line of the file is wrong, but not that there is no room for what it compiles.
 load() {

@@ -1,6 +1,8 @@
 # Every response says how it was handled, in Cache-Status (RFC 9211) and, for a browser's developer tools, in
 # Server-Timing.
 #
+# Cache-Status begins with the name of this Varnish (VARNISH_NAME in settings.sh): a ring has several.
+#
 #   outcome        Cache-Status: varnish; ...           what happened
 #   hit            hit; ttl=43190                       a fresh copy
 #   stale          hit; ttl=-3; detail=stale            an expired copy, see stale.vcl
@@ -15,7 +17,7 @@
 
 sub vcl_hit {
     set req.http.X-Outcome = "hit";
-    set req.http.Cache-Status = "varnish; hit";
+    set req.http.Cache-Status = server.identity + "; hit";
     if (obj.ttl < 0s) {
         set req.http.X-Outcome = "stale";
     }
@@ -23,18 +25,18 @@ sub vcl_hit {
 
 sub vcl_miss {
     set req.http.X-Outcome = "miss";
-    set req.http.Cache-Status = "varnish; fwd=uri-miss";
+    set req.http.Cache-Status = server.identity + "; fwd=uri-miss";
     if (req.is_hitmiss) {
         set req.http.X-Outcome = "hit-for-miss";
-        set req.http.Cache-Status = "varnish; fwd=miss";
+        set req.http.Cache-Status = server.identity + "; fwd=miss";
     }
 }
 
 sub vcl_pass {
     set req.http.X-Outcome = "pass";
-    set req.http.Cache-Status = "varnish; fwd=bypass";
+    set req.http.Cache-Status = server.identity + "; fwd=bypass";
     if (req.method != "GET" && req.method != "HEAD") {
-        set req.http.Cache-Status = "varnish; fwd=method";
+        set req.http.Cache-Status = server.identity + "; fwd=method";
     }
 }
 
@@ -62,7 +64,7 @@ sub vcl_synth {
         set req.http.X-Outcome = "error";
     } else {
         set req.http.X-Outcome = "synth";
-        set req.http.Cache-Status = "varnish";
+        set req.http.Cache-Status = server.identity;
     }
     set req.http.Cache-Status = req.http.Cache-Status + "; detail=" + req.http.X-Outcome;
     call write_report;

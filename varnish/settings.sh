@@ -8,11 +8,15 @@ die() {
 
 folder=$(cd "$(dirname "$0")" && pwd)
 
+# What Cache-Status calls this Varnish: a ring has several.
+identity=${VARNISH_NAME:-varnish}
+
 # Where varnishd listens: ADDRESS:PORT, or :PORT for all addresses.
 listen=${VARNISH_LISTEN:-:8080}
 listen_socket=${VARNISH_LISTEN_SOCKET:-/run/proscenium/varnish/varnish.sock}
+listen_nginx=${VARNISH_LISTEN_NGINX:-}
 listen_purge=${VARNISH_LISTEN_PURGE:-:8082}
-listen_admin=${VARNISH_LISTEN_ADMIN:-127.0.0.1:8180}
+listen_cli=${VARNISH_LISTEN_CLI:-127.0.0.1:8180}
 
 # Where the backends are: unix:/PATH or HOST:PORT.
 backend_address=${BACKEND_ADDRESS:-unix:/run/proscenium/backend/upstage.sock}
@@ -39,7 +43,8 @@ check() {
         esac || die "$name must be $3, not '$value'"
     done
 }
-check 'VARNISH_LISTEN VARNISH_LISTEN_PURGE VARNISH_LISTEN_ADMIN' '[0-9A-Za-z._-]*:[0-9]{1,5}' ':PORT or ADDRESS:PORT'
+check VARNISH_NAME '[a-z][a-z0-9-]*' 'lower-case letters, digits and hyphens, a letter first'
+check 'VARNISH_LISTEN VARNISH_LISTEN_NGINX VARNISH_LISTEN_PURGE VARNISH_LISTEN_CLI' '[0-9A-Za-z._-]*:[0-9]{1,5}' ':PORT or ADDRESS:PORT'
 check BACKEND_ADDRESS 'unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
     'unix:/PATH or HOST:PORT'
 check VARNISH_STORAGE '(malloc|file,/[^,[:space:]]+),[0-9]+[kKmMgG]?' 'malloc,SIZE or file,/PATH,SIZE, such as malloc,128m'
@@ -89,5 +94,5 @@ write_vcl() {
     {
         echo 'include "handover.vcl";'
         for name in $theatres; do declare_theatre "$name"; done
-    } >"$generated/extras.vcl"
+    } >"$generated/deployment.vcl"
 }

@@ -16,7 +16,9 @@ vcl.load $default default.vcl
 vcl.use $default
 END
 
-# unix:       the listener of nginx, for the default host; http: TCP clients; admin: the backend, to purge
+# -i:         the name in Cache-Status
+# nginx:      the listener of nginx, for the default host; nginx-tcp: the same for an nginx elsewhere, if there is one;
+#             http: all other clients; purge: the backend
 # -s:         where the objects are stored: malloc,SIZE or file,PATH,SIZE. When it is full the least recently used
 #             objects make room. A small object takes twice its size in all: compose.yaml has the sum
 # Transient:  responses that pass through without being stored; unlimited by default, which could exhaust the memory
@@ -30,8 +32,9 @@ END
 # timeout_idle: longer than nginx keeps an idle connection, so that nginx is the one to close it
 # https://varnish-cache.org/docs/7.1/reference/varnishd.html#list-of-parameters
 exec varnishd -F -n "$workdir" -f "" -I "$generated/first.cli" -p "vcl_path=$generated:$folder" \
-    -T "$listen_admin" -S "$secret" \
-    -a "unix=$listen_socket,mode=666" -a "http=$listen" -a "admin=$listen_purge" \
+    -T "$listen_cli" -S "$secret" -i "$identity" \
+    -a "nginx=$listen_socket,mode=666" ${listen_nginx:+-a "nginx-tcp=$listen_nginx"} \
+    -a "http=$listen" -a "purge=$listen_purge" \
     -s "$storage" -s Transient=malloc,64m -p nuke_limit=1000000 -p vsl_space=32M \
     -p default_ttl=0 -p default_keep=3600 -p http_max_hdr=256 -p critbit_cooloff=60 \
     -p thread_pools=2 -p thread_pool_min=50 -p thread_pool_max=200 \

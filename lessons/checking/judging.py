@@ -45,7 +45,7 @@ def _configuration(lesson: Lesson, attempt: Attempt) -> None:
             )
     for name, loaded in attempt.stack.loaded.items():
         path = f"varnish/{name}"
-        if name in ("backends.vcl", "extras.vcl"):
+        if name in ("backends.vcl", "deployment.vcl"):
             continue  # written by start.sh
         saved = (REPO / path).read_text()
         if saved != loaded:

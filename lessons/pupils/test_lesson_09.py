@@ -86,7 +86,7 @@ def test_a_copy_that_another_request_stored(pupil: Pupil) -> None:
 
 
 def test_a_purge_that_all_may_send(pupil: Pupil) -> None:
-    pupil.edit("varnish/purge.vcl", 'if (local.socket == "admin")', 'if (req.method == "PURGE")')
+    pupil.edit("varnish/purge.vcl", 'if (local.socket == "purge")', 'if (req.method == "PURGE")')
     pupil.reload()
     look(pupil)
     assert pupil.get(FOX, method="PURGE").status_code == 200

@@ -78,7 +78,7 @@ def test_an_invented_report(pupil: Pupil) -> None:
 
     for _ in range(4):
         pupil.herd("/media/fox.svg?WORD", 50, "classic.localhost")
-    pupil.refused(r"the backend answered 200 requests of nginx\.localhost, and its log has")
+    pupil.refused(r"the backend answered 200 requests of nginx\.localhost, but its log has")
 
     for _ in range(4):
         pupil.herd("/media/fox.svg?WORD", 50, "nginx.localhost")

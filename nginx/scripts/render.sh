@@ -20,6 +20,41 @@ server() {
     esac
 }
 
+# at_least VERSION: whether nginx is that new.
+version=$(nginx -v 2>&1 | sed 's|.*nginx/\([0-9.]*\).*|\1|')
+at_least() { [ "$(printf '%s\n' "$1" "$version" | sort -V | head -n 1)" = "$1" ]; }
+
+# ring ADDRESSES: the servers of an `upstream` block that share the files: a hash of the URL says which one has a file,
+# and consistently, so that one more or one less moves only its own share.
+#
+# max_fails=0: nginx cannot tell a cache that is lost from one that waits for a slow page. If it left out each cache that
+# a few slow pages went through, every file would be a 503. So a request that meets a lost cache finds out by itself,
+# within CONNECT_TIMEOUT, and goes on to the next one.
+#
+# resolve: since 1.27.3 nginx follows a host name by itself, from before it exists. For an older nginx, which would not
+# start, an unused socket takes the place of an unknown name; and a comment has the address of a known one, so that
+# reload.sh notices a new address.
+# https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server
+ring() {
+    # shellcheck disable=SC2016  # nginx's variables
+    printf 'zone varnish 256k;\n    hash $host$request_uri consistent;\n'
+    for address in $1; do
+        server="server $address max_fails=0"
+        case $(server "$address") in
+        unix:unused)
+            if at_least 1.27.3; then
+                server="$server resolve"
+            else
+                found=$(getent ahostsv4 "${address%:*}" | awk '{ print $1; exit }')
+                [ "$found" ] || server='server unix:unused max_fails=0'
+                echo "    # ${address%:*}: ${found:-unknown}"
+            fi
+            ;;
+        esac
+        printf '    %s;\n' "$server"
+    done
+}
+
 # upstream NAME ADDRESS: what `proxy_pass` names: the block NAME, or a host name itself.
 upstream() {
     case $(server "$2") in
@@ -40,7 +75,10 @@ listener() {
 }
 
 set -a
-VARNISH_SERVER=$(server "$VARNISH_ADDRESS")
+case $VARNISH_ADDRESS in
+*' '*) VARNISH_SERVERS=$(ring "$VARNISH_ADDRESS") ;;
+*) VARNISH_SERVERS="server $(server "$VARNISH_ADDRESS");" ;;
+esac
 BACKEND_SERVER=$(server "$BACKEND_ADDRESS")
 BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")
 BACKEND_DIRECT_SERVER=$(server "$BACKEND_DIRECT_ADDRESS")
@@ -67,8 +105,7 @@ name_servers=$(awk '$1 == "nameserver" && $2 !~ /%/ { print ($2 ~ /:/ ? "[" $2 "
 NAME_SERVERS=${NAME_SERVERS:-${name_servers:-127.0.0.1}}
 
 # HTTP/2 is a directive since nginx 1.25.1; before that it was a parameter of `listen`, which newer versions warn about.
-version=$(nginx -v 2>&1 | sed 's|.*nginx/\([0-9.]*\).*|\1|')
-if [ "$(printf '%s\n' 1.25.1 "$version" | sort -V | head -n 1)" = 1.25.1 ]; then
+if at_least 1.25.1; then
     HTTP2_PARAMETER='' HTTP2_DIRECTIVE='http2 on;'
 else
     HTTP2_PARAMETER=' http2' HTTP2_DIRECTIVE=''

@@ -29,6 +29,7 @@ BACKEND_DIRECT_ADDRESS=${BACKEND_DIRECT_ADDRESS:-unix:/run/proscenium/backend/up
 BACKEND_METRICS_ADDRESS=${BACKEND_METRICS_ADDRESS:-backend:9110}
 POLICYD_ADDRESS=${POLICYD_ADDRESS:-unix:/run/proscenium/policyd/policyd.sock}
 LOCUST_ADDRESS=${LOCUST_ADDRESS:-locust:8089}
+CONNECT_TIMEOUT=${CONNECT_TIMEOUT:-2s}
 
 # Further UpStage instances. * stands for the name of each; the ports are the first one's, the others follow.
 THEATRES=${THEATRES:-}
@@ -77,9 +78,11 @@ listener='([0-9.]+:)?[0-9]{1,5}'
 check 'LISTEN_HTTP LISTEN_HTTPS LISTEN_LOAD LISTEN_STAGE LISTEN_LOAD_STAGE LISTEN_POLICY LISTEN_LOAD_POLICY
     LISTEN_LOCUST LISTEN_THEATRES_STAGE LISTEN_THEATRES_LOAD_STAGE' "$listener" 'PORT or ADDRESS:PORT'
 check LISTEN_DIRECT "$listener( $listener)*" 'PORT or ADDRESS:PORT, or several of them separated by spaces'
-check 'VARNISH_ADDRESS VARNISH_TCP_ADDRESS BACKEND_ADDRESS BACKEND_STAGE_ADDRESS BACKEND_DIRECT_ADDRESS BACKEND_METRICS_ADDRESS
-    POLICYD_ADDRESS LOCUST_ADDRESS' \
-    'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' 'unix:/PATH or HOST:PORT'
+address='(unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5})'
+check 'VARNISH_TCP_ADDRESS BACKEND_ADDRESS BACKEND_STAGE_ADDRESS BACKEND_DIRECT_ADDRESS BACKEND_METRICS_ADDRESS
+    POLICYD_ADDRESS LOCUST_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'
+check VARNISH_ADDRESS "$address( $address)*" 'unix:/PATH or HOST:PORT, or several of them separated by spaces'
+check CONNECT_TIMEOUT '[1-9][0-9]*(ms|s)' 'a time such as 300ms or 2s'
 part='[^][:space:]"$;{}\\:*]*'
 check 'THEATRES_ADDRESS THEATRES_STAGE_ADDRESS THEATRES_METRICS_ADDRESS' \
     "unix:/${part}[*]$part|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}" \

@@ -39,7 +39,7 @@ def test_an_optional_backend_is_left_out_until_it_is_named(
     fresh: VarnishServer, theatres: dict[str, Backend]
 ) -> None:
     fresh.start()
-    assert (fresh.generated / "extras.vcl").read_text() == 'include "handover.vcl";\n'
+    assert (fresh.generated / "deployment.vcl").read_text() == 'include "handover.vcl";\n'
     assert fresh.request("/", "second.localhost").text == "backend"
     assert fresh.run_script("reload.sh", THEATRES="second").returncode == 0
     assert fresh.request("/", "third-hall.localhost").text == "backend"
@@ -108,7 +108,7 @@ def test_the_readme_has_every_setting_with_its_default() -> None:
     documented = dict(re.findall(r"^\| `(\w+)` \| (?:`(\S+)`)? *\|", table, re.M))
     settings = (VARNISH / "settings.sh").read_text()
     defaults = dict(re.findall(r"^\w+=\$\{(\w+):-(.*?)}", settings, re.M))
-    assert len(defaults) == 10
+    assert len(defaults) == 12
     assert {name: documented[name] for name in defaults} == defaults
 
 

@@ -50,7 +50,7 @@ class VarnishServer(Service):
             "VARNISH_LISTEN": f"127.0.0.1:{self.port}",
             "VARNISH_LISTEN_SOCKET": str(self.socket),
             "VARNISH_LISTEN_PURGE": f"127.0.0.1:{self.purge_port}",
-            "VARNISH_LISTEN_ADMIN": f"127.0.0.1:{self.admin_port}",
+            "VARNISH_LISTEN_CLI": f"127.0.0.1:{self.admin_port}",
             "VARNISH_WORKDIR": str(self.workdir),
             "VARNISH_GENERATED": str(self.generated),
             "VARNISH_STORAGE": f"file,{self.folder}/cache.bin,16m",
@@ -76,7 +76,7 @@ class VarnishServer(Service):
 
     def cli(self, *command: str) -> str:
         """What varnishd answers to a command; the secret is the one that start.sh made."""
-        address = ["-T", self.settings["VARNISH_LISTEN_ADMIN"], "-S", str(self.generated / "secret")]
+        address = ["-T", self.settings["VARNISH_LISTEN_CLI"], "-S", str(self.generated / "secret")]
         return subprocess.check_output(["varnishadm", *address, *command], env=self.environment(), text=True)
 
     def counter(self, name: str) -> int:

@@ -1,0 +1,186 @@
+"""Several Varnishes: each file has its place on one of them; a lost one's files move, and no others."""
+
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from name_server import NameServer
+from nginx_server import NginxServer
+from support.origin import Origin, Request, response
+from support.wait import wait_until
+
+FILES = [f"/media/{number}.png" for number in range(300)]
+
+
+class Ring(NginxServer):
+    """nginx in front of several Varnishes."""
+
+    def __init__(self, varnishes: list[Origin], **settings: str) -> None:
+        self.varnishes = varnishes
+        addresses = " ".join(varnish.address for varnish in varnishes)
+        super().__init__(VARNISH_ADDRESS=addresses, CONNECT_TIMEOUT="300ms", **settings)
+        self.origins += varnishes
+
+    def places(self, files: list[str] = FILES) -> dict[str, str]:
+        """Which Varnish answers for each file; none fails."""
+        answers = {file: self.request(file, port=self.load) for file in files}
+        assert {answer.status for answer in answers.values()} == {200}
+        return {file: answer.text for file, answer in answers.items()}
+
+
+@pytest.fixture(scope="module")
+def ring() -> Iterator[Ring]:
+    with Ring([Origin(f"varnish-{number}") for number in (1, 2, 3)]) as server:
+        server.start()
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def as_new(ring: Ring) -> None:
+    for varnish in ring.varnishes:
+        varnish.forget()
+
+
+def test_each_varnish_has_its_share_and_a_file_stays(ring: Ring) -> None:
+    places = ring.places()
+    assert places == ring.places()
+    shares = [list(places.values()).count(varnish.name) for varnish in ring.varnishes]
+    assert min(shares) >= 0.2 * len(FILES), shares
+
+
+def test_connections_are_kept(ring: Ring) -> None:
+    ring.places()
+    assert sum(varnish.connections for varnish in ring.varnishes) < len(FILES) / 2
+
+
+def test_a_fourth_varnish_takes_its_share_from_the_others(ring: Ring) -> None:
+    before = ring.places()
+    fourth = Origin("varnish-4")
+    with Ring([*ring.varnishes, fourth]) as grown:
+        grown.start()
+        moved = {file: place for file, place in grown.places().items() if place != before[file]}
+        grown.origins = [
+            origin for origin in grown.origins if origin not in ring.varnishes
+        ]  # not its to close
+    assert set(moved.values()) == {"varnish-4"}
+    assert 0.15 < len(moved) / len(FILES) < 0.35
+
+
+def test_a_varnish_more_costs_no_held_connection(ring: Ring) -> None:
+    """A reload takes a new list over; WebSockets and stage sockets stay with the old workers."""
+    with Ring([Origin("varnish-1"), Origin("varnish-2")]) as growing:
+        growing.start()
+        with socket.create_connection((growing.address, growing.stage)) as stage:
+            third = Origin("varnish-3")
+            growing.origins.append(third)
+            growing.settings["VARNISH_ADDRESS"] += f" {third.address}"
+            assert growing.run_script("reload.sh").returncode == 0
+            wait_until(lambda: "varnish-3" in growing.places(FILES[:30]).values(), within=5)
+            stage.sendall(b"still here")
+            wait_until(lambda: b"STILL HERE" in stage.recv(4096), within=5)
+
+
+def test_slow_pages_cost_no_file_its_varnish(ring: Ring) -> None:
+    """Through each Varnish go more of them than nginx waits for: none counts as lost."""
+    before = ring.places(FILES[:40])
+
+    def answer(request: Request) -> bytes:
+        if request.target.startswith("/slow"):
+            time.sleep(5)
+        return response(before.get(request.target, ""))
+
+    for varnish in ring.varnishes:
+        varnish.forget()
+        varnish.answer = answer
+    with ThreadPoolExecutor(12) as pool:
+        slow = [pool.submit(ring.request, f"/slow/{number}", port=ring.load) for number in range(12)]
+        while not all(page.done() for page in slow):
+            ring.places(FILES[:40])
+    assert {page.result().status for page in slow} == {503}
+    asked = [target for varnish in ring.varnishes for target in varnish.targets]
+    assert sum(target.startswith("/slow") for target in asked) == 2 * len(slow)  # not once through each
+    for varnish in ring.varnishes:
+        files = {target for target in varnish.targets if not target.startswith("/slow")}
+        assert files == {file for file, place in before.items() if place == varnish.name}
+
+
+def test_a_lost_varnish_moves_its_own_files_only(ring: Ring) -> None:
+    before = ring.places()
+    ring.varnishes[1].close()
+    moved = {file for file, place in ring.places().items() if place != before[file]}
+    assert moved == {file for file, place in before.items() if place == "varnish-2"}
+    ring.varnishes[1].listen()
+    assert ring.places() == before
+
+
+def test_a_stuck_varnish_costs_its_files_two_seconds(ring: Ring) -> None:
+    before = ring.places()
+    ring.varnishes[0].delay = 10
+    file = next(file for file, place in before.items() if place == "varnish-1")
+    began = time.monotonic()
+    assert ring.request(file, port=ring.load).text != "varnish-1"
+    assert 1.5 < time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("BACKEND_ADDRESS", "127.0.0.1:1 127.0.0.1:2"),
+        ("VARNISH_ADDRESS", "a:1  b"),
+        ("CONNECT_TIMEOUT", "soon"),
+    ],
+)
+def test_invalid_values_are_refused(ring: Ring, setting: str, value: str) -> None:
+    said = ring.render(**{setting: value})
+    assert (said.returncode, f"{setting} must be" in said.stdout) == (1, True), said.stdout
+
+
+def nginx_version() -> tuple[int, ...]:
+    said = subprocess.run(["nginx", "-v"], capture_output=True, text=True, check=True).stderr
+    return tuple(map(int, re.findall(r"\d+", said)[:3]))
+
+
+FOLLOWS_NAMES = nginx_version() >= (1, 27, 3)
+
+
+@pytest.mark.skipif(FOLLOWS_NAMES, reason="this nginx follows names by itself")
+def test_an_older_nginx_starts_without_a_name_that_is_unknown() -> None:
+    with Ring([Origin("varnish")]) as ring:
+        ring.settings["VARNISH_ADDRESS"] = f"localhost:{ring.varnishes[0].port} nowhere.invalid:8080"
+        ring.start()
+        assert set(ring.places(FILES[:30]).values()) == {"varnish"}
+        written = (ring.generated / "upstreams" / "http.conf").read_text()
+    assert "# localhost: 127.0.0.1\n" in written
+    assert "# nowhere.invalid: unknown\n" in written
+
+
+@pytest.mark.skipif(not FOLLOWS_NAMES, reason="an older nginx knows the names of its last reload")
+def test_names_keep_their_files_when_their_addresses_change() -> None:
+    """varnish-2 is unknown at first, comes, leaves and comes back: the same files each time, no reload."""
+    name_server = NameServer()
+    names = [f"varnish-{number}.test" for number in (1, 2, 3)]
+    with Ring([Origin(name) for name in names]) as ring:
+        ports = [varnish.port for varnish in ring.varnishes]
+        addresses = (f"{name}:{port}" for name, port in zip(names, ports, strict=True))
+        ring.settings |= {"VARNISH_ADDRESS": " ".join(addresses), "NAME_SERVERS": name_server.address}
+        here = dict.fromkeys(names, "127.0.0.1")
+        name_server.names = {name: here[name] for name in names if name != names[1]}
+        ring.start()
+        wait_until(lambda: ring.request(FILES[0], port=ring.load).status == 200, within=5)
+        without = ring.places()
+        assert set(without.values()) == {names[0], names[2]}
+        workers = ring.workers()
+        for away in ("127.0.0.9", "127.0.0.8"):  # nobody listens there
+            name_server.names = dict(here)
+            wait_until(lambda: names[1] in ring.places().values(), within=10)
+            places = ring.places()
+            assert {place for file, place in places.items() if place != without[file]} == {names[1]}
+            name_server.names = here | {names[1]: away}
+            wait_until(lambda: ring.places() == without, within=10)
+        assert ring.workers() == workers
+    name_server.close()
