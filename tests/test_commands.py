@@ -341,7 +341,7 @@ def test_an_unknown_extra_is_rejected_with_the_known_ones(bare: Path) -> None:
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
     assert "'curtain'" in line
-    assert line.endswith(" inspect mirror webcam workers.")
+    assert line.endswith(" inspect mirror ring webcam workers.")
 
 
 def test_the_ports_of_chosen_extras_and_theatres_are_checked(bare: Path) -> None:

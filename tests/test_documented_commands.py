@@ -147,7 +147,8 @@ def test_start(other: Stack, command: str, tmp_path: Path, monkeypatch: pytest.M
             if "native" not in command:
                 extras = re.findall(r"(?:extras/|EXTRAS=)([a-z,]+)", command)
                 expected = set(",".join([*CORE, *extras]).split(",")) - {"direct"}  # opens a port of nginx
-                expected |= {"camera"} if "webcam" in expected else set()  # that extra has two services
+                services = {"webcam": {"webcam", "camera"}, "ring": {"varnish-2", "varnish-3"}}
+                expected = set().union(*(services.get(extra, {extra}) for extra in expected))
                 if "THEATRES" in command or "example" in command:
                     expected |= {"second", "third"}
                 if attached:  # Services start in the order of their dependencies.

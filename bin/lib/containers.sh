@@ -13,6 +13,8 @@ containers_services() {
     docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
         --format '{{.Label "com.docker.compose.service"}}' 2>/dev/null || true
 }
+# The services that are Varnishes: one, or several (extras/ring).
+containers_varnishes() { containers_services | grep -xE 'varnish(-[0-9]+)?' | sort; }
 # container_exec SERVICE COMMAND...: in half the time of `docker compose exec`, which reads all its files first.
 container_exec() {
     local id
@@ -113,8 +115,11 @@ containers_started() {
 }
 containers_nginx_loaded() { container_exec nginx sh /etc/nginx/proscenium/loaded.sh; }
 containers_reload() {
-    container_exec varnish sh /etc/varnish/reload.sh &&
-        container_exec nginx sh /etc/nginx/proscenium/reload.sh &&
+    local varnish
+    for varnish in $(containers_varnishes); do
+        container_exec "$varnish" sh /etc/varnish/reload.sh || return
+    done
+    container_exec nginx sh /etc/nginx/proscenium/reload.sh &&
         restart_changed_locust
 }
 # Locust reads its files once: if one has changed, it restarts, and so do its workers, which need the same classes.

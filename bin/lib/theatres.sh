@@ -33,7 +33,8 @@ write_theatres_file() {
 }
 
 theatres_yaml() {
-    local last=$((${#theatres[@]} - 1)) theatre
+    local last=$((${#theatres[@]} - 1)) theatre varnish varnishes=(varnish)
+    if chosen extras/ring/compose.yaml; then varnishes+=(varnish-2 varnish-3); fi
     cat <<END
 # THEATRES="$THEATRES": the list as services, written by \`make up\` (extras/theatres/README.md).
 services:
@@ -46,11 +47,15 @@ END
 
 END
     done
-    cat <<END
-  varnish:
+    for varnish in "${varnishes[@]}"; do
+        cat <<END
+  $varnish:
     environment: { THEATRES: "$THEATRES" }
     volumes: [$(for_each '*-sockets:/run/proscenium/*:ro')]
 
+END
+    done
+    cat <<END
   nginx:
     environment: { THEATRES: "$THEATRES" }
     volumes: [$(for_each '*-media:/srv/theatres/*:ro, *-sockets:/run/proscenium/*:ro')]

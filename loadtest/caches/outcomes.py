@@ -1,5 +1,6 @@
 """The outcomes of a request at a cache, in the words of varnish/report.vcl and nginx's Cache-Status."""
 
+import re
 from collections.abc import Mapping
 
 from caches.cache_status import Member
@@ -35,8 +36,9 @@ def by_tier(members: list[Member], from_disk: bool) -> dict[str, str]:
     said = "none"
     for member in reversed(members):
         said = outcome(member)
-        if member.cache in TIERS:
-            tiers[member.cache] = said
+        tier = re.sub(r"-\d+$", "", member.cache)  # varnish-2 is one of several Varnishes (extras/ring)
+        if tier in TIERS:
+            tiers[tier] = said
         if "fwd" not in member.parameters:
             break
     else:
