@@ -409,23 +409,6 @@ def test_the_offline_images_are_built_when_their_files_change(bare: Path) -> Non
     assert choose_images(bare).count("Building") == 4
 
 
-def test_the_images_can_be_built_as_the_readme_says(bare: Path) -> None:
-    [printed] = re.findall(r"```sh\n(.*?)```", (bare / "offline" / "README.md").read_text(), re.S)
-    docker = bare.parent / "bin" / "docker"
-    docker.write_text('#!/bin/sh\necho "$@" >>commands\n')
-    docker.chmod(0o755)
-    (bare / "offline" / "base.sh").write_text('#!/bin/sh\necho base "$@" >>commands\n')
-    (bare / "compose.override.yaml").unlink(missing_ok=True)
-    path = f"{docker.parent}:{os.environ['PATH']}"
-    subprocess.run(["bash", "-ec", printed], cwd=bare, env={"PATH": path}, check=True, timeout=20)
-    commands = (bare / "commands").read_text()
-    names = re.findall(r"^\w+=(.*)$", (bare / "offline" / "images.env").read_text(), re.M)
-    assert sorted(re.findall(r"(?:-t|^base) (\S+)", commands, re.M)) == sorted(names)
-    targets = re.findall(r"AS (\w+)", (bare / "offline" / "Dockerfile").read_text())
-    assert re.findall(r"--target (\w+)", commands) == targets
-    assert (bare / "compose.override.yaml").resolve() == bare / "offline" / "compose.yaml"
-
-
 def test_plain_compose_hears_of_the_offline_images(bare: Path) -> None:
     install_registry(bare)
     override = bare / "compose.override.yaml"

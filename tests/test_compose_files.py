@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -160,21 +159,6 @@ def test_only_who_listens_may_write_where_sockets_are(composed: dict) -> None:  
     }
 
 
-def test_the_memory_limits_add_up_to_what_the_pages_say(composed: dict) -> None:  # type: ignore[type-arg]
-    """In GB, rounded to a tenth."""
-    services = composed["services"]
-
-    def limits(*names: str) -> str:
-        return f"{sum(int(services[name]['mem_limit']) for name in names) / 1e9:.1f} GB"
-
-    assert limits("second") == "0.5 GB"
-    core = limits("nginx", "varnish", "backend", "policyd", "locust")
-    assert f"the containers together are limited to {core}" in (REPO / "README.md").read_text()
-    page = (REPO / "extras" / "theatres" / "README.md").read_text()
-    assert "limited to 0.5 GB" in page
-    assert f"the core's {core}" in page
-
-
 def test_no_theatre_can_take_the_name_of_a_service_or_a_site(composed: dict) -> None:  # type: ignore[type-arg]
     script = (REPO / "nginx" / "scripts" / "theatres.sh").read_text()
     [reserved] = re.findall(r"^ +(upstage \|.*?)\)", script, re.M | re.S)
@@ -202,17 +186,6 @@ def test_every_image_and_host_port_is_a_setting_and_documented() -> None:
         assert re.search(rf"^#?{name}={re.escape(default)}$", example, re.M), (
             f"{name}={default} is not in .env.example"
         )
-
-
-@pytest.mark.parametrize("extra", EXTRAS)
-def test_the_page_of_an_extra_has_its_commands_and_settings(extra: str) -> None:
-    folder = Path(extra).parent
-    page = (REPO / folder / "README.md").read_text()
-    assert f"make up EXTRAS={folder.name}" in page
-    assert f"docker compose -f compose.yaml -f {extra} up -d" in page
-    settings = set(re.findall(r"\$\{(\w+)", (REPO / extra).read_text())) - {"BIND_ADDR"}
-    assert {name for name in settings if f"`{name}`" not in page} == set()
-    assert f"{folder.name}/README.md" in (REPO / "extras" / "README.md").read_text()
 
 
 def test_the_version_of_an_image_is_written_once() -> None:

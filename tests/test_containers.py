@@ -144,19 +144,6 @@ def test_a_frozen_service_does_not_make_clients_wait(stack: Stack, frozen: str) 
         wait_until(lambda: inspect(stack, frozen)["State"]["Health"]["Status"] == "healthy", within=60)
 
 
-def test_without_varnish_nginx_sends_our_503_page(stack: Stack) -> None:
-    stack.compose("stop", "varnish")
-    try:
-        answer = stack.get(f"/stages/{uuid.uuid4().hex}")
-        assert answer.status_code == 503
-        assert answer.headers["Retry-After"] == "5"
-        assert answer.headers["Cache-Control"] == "no-store"
-        assert "nginx" not in answer.text
-    finally:
-        stack.compose("start", "varnish")
-        wait_until(lambda: stack.get("/").status_code == 200, within=60)  # it compiles its VCL first
-
-
 def test_a_full_tmp_of_nginx_empties_no_answer(stack: Stack) -> None:
     """Its cache, which writes before it sends, has its own space."""
     stack.compose("exec", "-T", "nginx", "sh", "-c", "! head -c 300m /dev/zero 2>&1 >/tmp/full")
@@ -232,39 +219,6 @@ def test_containers_may_come_back_in_any_order(stack: Stack) -> None:
     wait_until(lambda: every_listener_answers(stack), within=60)
 
 
-def squat(network: str, address: str, image: str) -> list[str]:
-    """Start containers on a network until one of them has that address; return all of them."""
-    squatters = []
-    for _ in range(16):
-        run = ["docker", "run", "-d", "--rm", "--network", network, "--entrypoint", "sleep", image, "60"]
-        squatters.append(subprocess.check_output(run, text=True).strip())
-        where = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
-        if address in subprocess.check_output(["docker", "inspect", "-f", where, squatters[-1]], text=True):
-            return squatters
-    raise AssertionError(f"{address} is not free on {network}")
-
-
-@pytest.mark.slow  # nginx/tests/test_addresses.py: a name that is resolved again
-@pytest.mark.parametrize("service", ["nginx", "varnish", "backend"])
-def test_a_recreated_container_is_found_under_its_new_address(stack: Stack, service: str) -> None:
-    others = {name: inspect(stack, name)["State"]["StartedAt"] for name in SERVICES if name != service}
-    before = inspect(stack, service)["NetworkSettings"]["Networks"]
-    image = inspect(stack, "backend")["Image"]
-    squatters: list[str] = []
-    stack.compose("rm", "--stop", "--force", service)
-    try:
-        for network, found in before.items():
-            squatters += squat(network, found["IPAddress"], image)
-        stack.compose("up", "-d", "--no-deps", "--wait", service)
-        after = inspect(stack, service)["NetworkSettings"]["Networks"]
-        for network, found in before.items():
-            assert after[network]["IPAddress"] != found["IPAddress"]
-        wait_until(lambda: every_listener_answers(stack), within=15)
-    finally:
-        subprocess.run(["docker", "kill", *squatters], stdout=subprocess.DEVNULL)
-    assert {name: inspect(stack, name)["State"]["StartedAt"] for name in others} == others
-
-
 def who_answers(stack: Stack, host: str = "localhost") -> str:
     """Make a request; return the backend whose log has it."""
     marker = f"/nowhere-{uuid.uuid4().hex}"
@@ -288,14 +242,6 @@ def test_a_theatre_has_stages_of_its_own(stack: Stack) -> None:
     for client in (stack.web_stage_client("second.localhost"), stack.stage_client(theatre=0)):
         client.join(stage="elsinore")
         client.close()
-
-
-def test_large_media_of_a_theatre_come_from_its_own_volume(stack: Stack) -> None:
-    stack.compose("exec", "-T", "second", "sh", "-c", "head -c 200000 /dev/zero >/srv/media/large.swf")
-    answer = stack.get("/media/large.swf", "second.localhost")
-    assert (answer.status_code, len(answer.content)) == (200, 200_000)
-    assert "nginx; fwd=uri-miss; detail=disk" in answer.headers["Cache-Status"]
-    assert stack.get("/media/large.swf").status_code == 404
 
 
 def test_the_log_of_the_inspector_names_the_real_client(stack: Stack) -> None:

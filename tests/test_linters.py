@@ -32,6 +32,7 @@ def test_ruff() -> None:
         "tests",
         "native",
         "labs",
+        "logs",
         "lessons/checking",
         "lessons/classroom",
         "lessons/tests",

@@ -41,56 +41,6 @@ def test_a_healthy_stack_passes(stack: Stack) -> None:
         assert row.split()[1] in page.read_text(), row
 
 
-@pytest.mark.slow  # loadtest/tests/test_compare.py proves the same without a stack
-def test_topologies_are_compared(stack: Stack) -> None:
-    settings = ("TOPOLOGIES=direct,nginx,static,default", "USERS=10", "SECONDS=5", "STAGE=load")
-    output = stack.make("compare", *settings)
-    assert f"The report: .run/{stack.project}/compare\n" in output
-    folder = REPO / ".run" / stack.project / "compare"
-    assert {file.name for file in folder.iterdir()} == {
-        *("report.html", "report.json", "compare.csv", "compare.svg")
-    }
-    report = json.loads((folder / "report.json").read_text())
-    figures = {one["topology"]: one for one in report["measurements"]}
-    assert list(figures) == ["direct", "nginx", "static", "default"]
-    for one in figures.values():
-        assert one["failures"] == 0, one
-        assert 5 <= one["seconds"] < 10
-        assert one["chat_p99_ms"] > 0
-    # Only Varnish caches, and nginx reads media from the disk: that is what the comparison shows.
-    assert {figures[name]["hit_ratio"] for name in ("direct", "nginx", "static")} == {0}
-    assert figures["default"]["hit_ratio"] > 0.5
-    share = {
-        name: one["backend_requests_per_second"] / one["requests_per_second"] for name, one in figures.items()
-    }
-    assert 1.2 > share["nginx"] > share["static"] > share["default"]
-    assert 1.2 > share["direct"] > share["static"]
-
-
-@pytest.mark.slow  # loadtest/tests/test_report.py proves the same without a stack
-@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
-def test_without_a_backend_the_run_fails_with_the_reason(stack: Stack) -> None:
-    stack.control("stop", "backend")
-    try:
-        with pytest.raises(AssertionError, match="ended with") as failure:
-            stack.make("load")
-        verdict = str(failure.value)
-        assert "FAILED" in verdict
-        assert re.search(r"^(FAILED|NOT MEASURED) +samples of stage join", verdict, re.MULTILINE), verdict
-    finally:
-        stack.control("start", "backend")
-        stack.wait_until_ready()
-
-
-@pytest.mark.slow  # as above
-@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
-def test_without_a_cache_the_run_fails_with_the_reason(stack: Stack) -> None:
-    options = "--headless -u 6 -r 6 -t 20s --thresholds verdict/thresholds.toml --topology nginx.localhost"
-    with pytest.raises(AssertionError, match="ended with") as failure:
-        stack.compose("exec", "-T", "locust", "locust", *options.split(), "Audience")
-    assert re.search(r"FAILED +hits of /media/\*.*none \d", str(failure.value)), failure.value
-
-
 def rows(page: Page) -> dict[str, int]:
     """The rows of Locust's table of requests, and how many requests each has."""
     found = {}

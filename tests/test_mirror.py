@@ -160,23 +160,6 @@ def test_an_operator_copies_and_switches(ready: Stack) -> None:
 
 
 @pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
-def test_a_frozen_container_gives_up_when_it_returns(ready: Stack) -> None:
-    stack = ready
-    left = stack.stage_client()
-    left.join()
-    # Docker 20.10 on a busy machine: "unable to freeze", now and then.
-    wait_until(lambda: stack.compose("pause", "backend") or True, within=30, every=1)
-    try:
-        wait_until(partial(serves, stack, "mirror", "localhost"), within=30)
-        assert_all_are_at(stack, "mirror")
-    finally:
-        stack.compose("unpause", "backend")
-    left.socket.settimeout(2)
-    assert_cut_off(left)
-    assert_all_are_at(stack, "backend", within=30)
-
-
-@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
 def test_make_up_without_the_extra_removes_the_mirror(ready: Stack) -> None:
     stack = ready
     extras = stack.settings["EXTRAS"]

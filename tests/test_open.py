@@ -3,14 +3,12 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import threading
 import time
 from pathlib import Path
 
 import pytest
-import requests
 
 from stack import REPO, Stack
 from support.ports import free_ports
@@ -148,31 +146,12 @@ def test_without_an_engine_the_stack_runs_natively(stack: Stack, tmp_path: Path)
         hidden.make("clean")
 
 
-def test_the_port_of_the_backend_is_not_open_on_this_machine(stack: Stack) -> None:
-    with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", 8081)) != 0
-
-
-def test_locusts_page_is_up(stack: Stack) -> None:
-    page = requests.get(f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}/", timeout=10)
-    assert page.status_code == 200
-    assert "Locust" in page.text
-
-
 def test_a_taken_port_is_named_before_anything_starts(stack: Stack) -> None:
     late = Stack(stack.mode, stack.project + "-late", ports=dict(stack.ports))
     with pytest.raises(AssertionError) as refusal:
         late.make("up")
     assert f"Port {stack.ports['HTTP_PORT']} is taken" in str(refusal.value)
     assert "HTTP_PORT" in str(refusal.value)
-
-
-def test_the_backend_may_be_restarted(stack: Stack) -> None:
-    """Clients get cached files throughout; the backend answers again afterwards."""
-    stack.get("/media/bench/tiny.html")
-    stack.control("restart", "backend")
-    assert stack.get("/media/bench/tiny.html").status_code == 200
-    stack.wait_until_ready()
 
 
 def forget_what_nginx_loaded(stack: Stack) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 
 from stack import REPO
-from support.ports import free_port_range, free_ports
+from support.ports import free_ports
 
 # A process ends, and so returns its ports, only when it may read: by then all processes have theirs.
 DRAWS = """
@@ -42,11 +42,3 @@ def test_a_port_in_use_is_passed_over() -> None:
     [before] = free_ports(1)
     with socket.create_server(("", before + 1)):
         assert before + 1 not in free_ports(3)
-
-
-def test_a_range_has_no_gap() -> None:
-    [before] = free_ports(1)
-    with socket.create_server(("", before + 2)):
-        first, last = free_port_range(3)
-    assert last == first + 2
-    assert before + 2 not in range(first, last + 1)

@@ -42,10 +42,11 @@ def test_commands_exist(page: Path) -> None:
     assert set(used) <= known
 
 
-def test_every_lesson_is_in_the_indexes() -> None:
-    for folder in (REPO / "lessons").glob("[0-9][0-9]-*"):
-        for index in (REPO / "docs" / "course.md", REPO / "lessons" / "README.md"):
-            assert f"{folder.name}/README.md" in index.read_text(), f"{index.name} lacks {folder.name}"
+def test_every_lesson_is_in_the_index() -> None:
+    index = (REPO / "docs" / "course.md").read_text()
+    assert [
+        each for each in (REPO / "lessons").glob("[0-9]*-*") if f"{each.name}/README.md" not in index
+    ] == []
 
 
 @pytest.mark.slow

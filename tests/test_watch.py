@@ -61,7 +61,7 @@ def test_a_miss_and_a_hit_appear_and_ctrl_c_leaves_no_process(stack: Stack, tmp_
             stack.get(path, host, headers={"Range": "bytes=0-3"})  # nginx has no copy of a range
         wait_until(lambda: len(shown(path)) == 2, within=30)
         miss, hit = shown(path)
-        assert re.match(rf"backend +miss +\d+ ms +\d+ ms  206 localhost GET {re.escape(path)}  \(no c", miss)
+        assert re.match(rf"backend +miss +\d+ ms +\d+ ms  206 localhost GET {re.escape(path)}  \(no u", miss)
         assert re.match(rf"varnish +hit +\d+ ms +206 localhost GET {re.escape(path)}$", hit)
         assert readers(stack) == 1
         os.killpg(process.pid, signal.SIGINT)  # Ctrl-C

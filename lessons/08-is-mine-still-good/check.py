@@ -1,7 +1,7 @@
 """A 304 from Varnish for an ETag that the client sent, one from the backend for an ETag that Varnish sent."""
 
 from checking import Attempt, Choice, Question
-from checking.varnishlog import Request
+from logs.varnishlog import Request
 
 CHANGES = {"varnish/media.vcl"}
 HOST = "classic.localhost"

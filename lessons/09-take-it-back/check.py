@@ -1,7 +1,7 @@
 """The fox went on both hosts and the diva stayed; then the diva went by its tag; from outside: 405."""
 
 from checking import Attempt, Choice, Question
-from checking.varnishlog import Request
+from logs.varnishlog import Request
 
 HOSTS = ("localhost", "classic.localhost")
 TAG = "medium-diva-svg"

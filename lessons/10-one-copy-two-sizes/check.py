@@ -1,7 +1,7 @@
 """One object for two sizes; then an object that Varnish did not compress and nginx did; then as shipped."""
 
 from checking import Attempt, Choice, Question
-from checking.varnishlog import Request
+from logs.varnishlog import Request
 
 CHANGES = {"varnish/gzip.vcl", "nginx/sites/default.conf.template"}
 

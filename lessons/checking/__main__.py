@@ -11,11 +11,13 @@ import sys
 import time
 from pathlib import Path
 
+from logs.inside import REPO
+
 from .attempt import Attempt, Missing
 from .judging import judge
 from .lesson import Lesson, lessons
 from .question import LETTERS
-from .stack import CONFIGURATION, REPO, Stack, StartAgain, changed_files
+from .stack import CONFIGURATION, Stack, StartAgain, changed_files
 
 STATE = Stack().state / "lessons"
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .serverlogs import Cut, Line
+from logs.serverlogs import Cut, Line
+from logs.varnishlog import Request
+
 from .stack import AGENT, CONFIGURATION, Answer, Ask, Stack, StartAgain, changed_files, shipped
-from .varnishlog import Request
 
 COMMENT = re.compile(r"\s*#.*")
 KEPT = ("word", "began", "counters", "started", "answers", "done")

@@ -2,10 +2,12 @@
 
 import difflib
 
+from logs.inside import REPO
+
 from .attempt import Attempt, Missing
 from .lesson import Lesson
 from .rules import broken_rules
-from .stack import CONFIGURATION, REPO, StartAgain, changed_files, shipped
+from .stack import CONFIGURATION, StartAgain, changed_files, shipped
 
 AGAIN = "Begin again: make lesson LESSON={number}"
 

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from logs.inside import REPO
+
 from .attempt import SECOND, Attempt, new_word
-from .stack import REPO, Ask
+from .stack import Ask
 
 HOSTS = ("localhost", "classic.localhost")  # a line without a host is checked on both
 

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from .serverlogs import Cut, Line, backend_lines, cuts, nginx_lines
-from .varnishlog import Request, requests
+from logs.inside import LINES, REPO, NotRunning, inside
+from logs.serverlogs import Cut, Line, backend_lines, cuts, nginx_lines
+from logs.varnishlog import Request, requests
 
-REPO = Path(__file__).resolve().parents[2]
 CONFIGURATION = ("varnish", "nginx")  # the folders that a learner changes
 AGENT = "make check"  # the User-Agent of the checks' own requests
-LINES = "20000"  # of a service's log
 FLUSHED = 1.2  # seconds: nginx writes its log once a second
 SHOWN = re.compile(r"^// VCL\.SHOW \d+ (\d+) (\S+\.vcl)\n", re.M)  # not <builtin>
 
@@ -58,12 +57,10 @@ class Stack:
 
     def tool(self, *arguments: str) -> str:
         """What `bin/inside` prints. Raise StartAgain with its message if it fails."""
-        done = subprocess.run(
-            ["bin/inside", *arguments], cwd=REPO, stdin=subprocess.DEVNULL, capture_output=True, check=False
-        )
-        if done.returncode:
-            raise StartAgain(done.stderr.decode(errors="replace").strip())
-        return done.stdout.decode(errors="replace")
+        try:
+            return inside(*arguments)
+        except NotRunning as error:
+            raise StartAgain(str(error)) from None
 
     def _log(self, *arguments: str) -> str:
         """What `tool` prints, read only once between two requests."""

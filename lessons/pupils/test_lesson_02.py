@@ -77,8 +77,3 @@ def test_other_changes(pupil: Pupil) -> None:
         pupil.get("/media/fox.svg?WORD")
         pupil.get(f"/media/fox.svg?WORD-{len(new)}")
         pupil.refused(sentence)
-
-
-def test_in_another_file(pupil: Pupil) -> None:
-    pupil.edit("varnish/store.vcl", "ttl > 24h", "ttl > 60s")
-    pupil.refused(r"varnish/store\.vcl differs from the shipped file")

@@ -40,11 +40,6 @@ def test_step_by_step(pupil: Pupil) -> None:
     pupil.refused(r"The requests for /admin/id\?\w+ came one after another")
 
 
-def test_a_host_without_a_cache(pupil: Pupil) -> None:
-    pupil.herd("/slow?WORD", host="nginx.localhost")
-    pupil.refused("The requests for /slow went to another host")
-
-
 def test_a_crowd_of_passes(pupil: Pupil) -> None:
     """None of them waits for the fetch of another."""
     pupil.herd("/slow?WORD", host=CLASSIC, cookie="who=me")

@@ -39,11 +39,6 @@ def test_step_by_step(pupil: Pupil) -> None:
     pupil.refused("The backend was down, but it was not stopped and started")
 
 
-def test_a_503_from_another_file(pupil: Pupil) -> None:
-    pupil.append("varnish/pages.vcl", "sub vcl_recv { return (synth(503)); }\n")
-    pupil.refused(r"varnish/pages\.vcl differs from the shipped file")
-
-
 def test_varnish_was_stopped_instead(pupil: Pupil) -> None:
     pupil.get("/?WORD")
     pupil.restart("varnish")

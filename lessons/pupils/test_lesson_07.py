@@ -63,9 +63,3 @@ def test_other_changes(pupil: Pupil) -> None:
         pupil.edit(FILE, old, new)
         pupil.reload()
         pupil.refused(sentence)
-
-
-def test_a_shorter_life_instead(pupil: Pupil) -> None:
-    """beresp.grace also limits which copies can replace a failed backend."""
-    pupil.edit("varnish/store.vcl", "grace = 24h", "grace = 3s")
-    pupil.refused(r"varnish/store\.vcl differs from the shipped file")

@@ -60,9 +60,3 @@ def test_changed_before_it_was_seen(pupil: Pupil) -> None:
     pupil.reload()
     run(pupil)
     pupil.refused("the larger buffer was there already")
-
-
-def test_a_smaller_limit_in_the_backend_restarts_it(pupil: Pupil) -> None:
-    """A restart also removes the log: UPSTAGE_MAX_UNREAD is another way, but not the lesson's."""
-    pupil.restart("backend")
-    pupil.refused("backend was restarted", code=2)

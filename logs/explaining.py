@@ -3,22 +3,19 @@
 import re
 from dataclasses import dataclass
 
+from .inside import REPO
 from .serverlogs import Line
-from .stack import REPO
 from .varnishlog import Request, Transaction
 
-WITHOUT_CACHE = ("nginx.localhost", "static.localhost")
+WITHOUT_CACHE = ("nginx.localhost", "static.localhost", "direct.localhost")
 
 
 @dataclass(frozen=True)
 class Explained:
-    """`way` is an outcome of docs/caching-rules.md, or what nginx did by itself.
-
-    The times are in seconds, None if there was none or it is not known.
-    """
+    """A request in a few words; the times are in seconds, None if there was none or it is not known."""
 
     server: str  # nginx, varnish or backend
-    way: str
+    outcome: str  # of docs/caching-rules.md, or what nginx did by itself
     why: str = ""
     total: float | None = None
     backend: float | None = None
@@ -27,33 +24,41 @@ class Explained:
 def explain(line: Line, seen: Request | None) -> Explained:
     """A request, from nginx's line and from Varnish's records of it."""
     if seen is None:
-        server, way, why = by_nginx(line)
-        return Explained(server, way, why, line.seconds)
-    way = seen.outcome
-    server = "varnish" if way in ("hit", "stale", "synth", "error") else "backend"
+        server, outcome, why = by_nginx(line)
+        return Explained(server, outcome, why, line.seconds)
+    outcome = seen.outcome
+    server = "varnish" if outcome in ("hit", "stale", "synth", "error") else "backend"
     total = line.seconds if line.seconds is not None else seen.last.until("Resp")
     waited = [fetch.until("Beresp") for fetch in _fetches(seen) if fetch.reason != "bgfetch"]
     known = [seconds for seconds in waited if seconds is not None]
-    return Explained(server, way, by_varnish(line, seen), total, sum(known) if known else None)
+    return Explained(server, outcome, by_varnish(line, seen), total, sum(known) if known else None)
+
+
+def of_varnish(line: Line) -> bool:
+    """Whether Varnish must have logged it too."""
+    return line.host == "classic.localhost" or (
+        line.cache.startswith("varnish") and not line.cache.endswith("nginx; hit")
+    )
 
 
 def by_nginx(line: Line) -> tuple[str, str, str]:
-    """Server, way and reason of a request that Varnish has not seen, or not finished."""
+    """Server, outcome and reason of a request that Varnish has not seen, or not finished."""
     *before, last = line.cache.split(", ")
     if last.startswith("nginx; hit"):
         if "detail=stale" in last:
             return "nginx", "stale", "Varnish does not answer"
-        return "nginx", "hit", "its copy of this second"
+        return "nginx", "hit", "nginx has a copy of this second"
     if last.startswith("nginx; detail=") or line.status in (308, 421):
-        return "nginx", "own page", "the backend does not answer" if "detail=error" in last else ""
+        why = "nginx's upstream does not answer" if "detail=error" in last else "nginx answers by itself"
+        return "nginx", "own page", why
     if before:  # such as a stale copy whose background fetch is still running
         detail = re.search(r"detail=([\w-]+)", before[0])
-        way = detail[1] if detail else "hit" if "; hit" in before[0] else "miss"
-        return "varnish" if "; hit" in before[0] else "backend", way, ""
+        outcome = detail[1] if detail else "hit" if "; hit" in before[0] else "miss"
+        return "varnish" if "; hit" in before[0] else "backend", outcome, ""
     if line.host == "static.localhost" and line.path.startswith("/media/"):
-        return "nginx", "file", "from the disk"
+        return "nginx", "file", "nginx reads the file"
     if line.host in WITHOUT_CACHE:
-        return "backend", "no cache", "this site has none"
+        return "backend", "no cache", "this site has no cache"
     if line.status == 101:
         return "backend", "pass", "a WebSocket, from start to end"
     return "backend", "pass", "nginx bypasses Varnish"
@@ -62,10 +67,12 @@ def by_nginx(line: Line) -> tuple[str, str, str]:
 def by_varnish(line: Line, seen: Request) -> str:
     """Why it was not a hit; what else is worth knowing about a hit."""
     reasons = {
-        "stale": _stale,
-        "miss": _miss,
-        "hit-for-miss": lambda _: "the last response could not be stored",
-        "pass": _passed,
+        "stale": expired,
+        "miss": lambda seen: (
+            f"{absent(seen)}; " + (f"kept for {seen.lifetime} s" if seen.lifetime else "not stored")
+        ),
+        "hit-for-miss": absent,
+        "pass": passed,
         "error": _failed,
     }
     found = [reasons[seen.outcome](seen)] if seen.outcome in reasons else []
@@ -76,23 +83,33 @@ def by_varnish(line: Line, seen: Request) -> str:
     return "; ".join(found)
 
 
-def _stale(seen: Request) -> str:
+def expired(seen: Request) -> str:
+    """Why the copy that answered was a stale one."""
     ago = f"expired {-seen.remaining:.0f} s ago"
     if not seen.fetches:
         return f"{ago}; another request fetches"
-    return f"{ago}; the backend fails" if _failed(seen) else f"{ago}; fetched in the background"
+    failed = any("BACKEND_ERROR" in fetch.calls for fetch in seen.fetches)
+    return f"{ago}; the backend fails" if failed else f"{ago}; fetched in the background"
 
 
-def _miss(seen: Request) -> str:
-    why = "no copy"
-    if seen.last.all("ExpBan"):
-        why = "it was purged"
-    elif "no-cache" in seen.header("Cache-Control") and seen.host == "classic.localhost":
-        why = "shift-reload"
-    return f"{why}; now kept for {seen.lifetime} s" if seen.lifetime else f"{why}; it may not be stored"
+def absent(seen: Request) -> str:
+    """Why no copy could answer."""
+    if seen.client.all("HitMiss"):
+        return "the last response could not be stored"
+    if seen.client.all("ExpBan"):
+        return "it was purged"
+    if "no-cache" in seen.header("Cache-Control") and seen.host == "classic.localhost":
+        return "shift-reload"
+    return "no usable copy"
 
 
-def _passed(seen: Request) -> str:
+def kept(seconds: int) -> str:
+    """For how long a response is stored; 0 means that it is not."""
+    return f"kept for {seconds} s" if seconds else "not stored"
+
+
+def passed(seen: Request) -> str:
+    """Why it was not looked up."""
     if seen.method not in ("GET", "HEAD"):
         return f"the method {seen.method}"
     if any(seen.path == folder[:-1] or seen.path.startswith(folder) for folder in passed_folders()):

@@ -7,7 +7,6 @@ its part of the log once a second, so a line is held back until those of the oth
 import os
 import queue
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -16,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
-from .explaining import Explained, explain
+from .explaining import Explained, explain, of_varnish
+from .inside import follow
 from .serverlogs import Line, classic_lines, nginx_lines
-from .stack import REPO
 from .varnishlog import Request, requests
 
 HELD = 1.4  # seconds from the end of a request until its line is printed
@@ -91,38 +90,18 @@ class Joiner:
         return line.ended or (seen.ended if seen else arrived)
 
 
-def of_varnish(line: Line) -> bool:
-    """Whether Varnish must have logged it too."""
-    return line.host == "classic.localhost" or (
-        line.cache.startswith("varnish") and not line.cache.endswith("nginx; hit")
-    )
-
-
 def shown(line: Line, explained: Explained) -> str:
     """One request as a line of text."""
     request = f"{line.status} {line.host} {line.method} {line.url}"
     if explained.why:
         request += f"  ({explained.why})"
     times = (explained.total, explained.backend)
-    return COLUMNS.format(explained.server, explained.way, *map(milliseconds, times), request)
+    return COLUMNS.format(explained.server, explained.outcome, *map(milliseconds, times), request)
 
 
 def milliseconds(seconds: float | None) -> str:
     """A time for the table, empty for None."""
     return "" if seconds is None else f"{seconds * 1000:.0f} ms"
-
-
-def follow(*arguments: str) -> "subprocess.Popen[str]":
-    """Start a tool. It ends when its standard input closes, even if this process is killed."""
-    return subprocess.Popen(
-        ["bin/inside", *arguments],
-        cwd=REPO,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,  # Ctrl-C is for this process, which ends the tool and all that it has started
-    )
 
 
 def watch(wanted: Wanted) -> int:

@@ -56,6 +56,11 @@ class Transaction:
         """Seconds since 1970."""
         return float(self.all("Timestamp")[-1].split()[1])
 
+    @property
+    def last_ttl(self) -> list[str]:
+        """The words of the last TTL record, such as VCL 120 10 0 1795317222 cacheable, or nothing."""
+        return (self.all("TTL") or [""])[-1].split()
+
     def until(self, event: str) -> float | None:
         """Seconds from its beginning to an event such as Beresp or Resp; None if there was none."""
         for value in self.all("Timestamp"):
@@ -168,8 +173,8 @@ class Request:
     @property
     def stored(self) -> list[str]:
         """The last TTL record of what was fetched; empty if nothing was fetched or stored."""
-        found = [value.split() for fetch in self.fetches[-1:] for value in fetch.all("TTL")]
-        return found[-1] if found and found[-1][-1] == "cacheable" else []
+        found = self.fetches[-1].last_ttl if self.fetches else []
+        return found if found[-1:] == ["cacheable"] else []
 
     @property
     def lifetime(self) -> int:

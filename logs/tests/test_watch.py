@@ -1,14 +1,15 @@
 """What `make watch` says about recorded requests."""
 
 import re
+from pathlib import Path
 
-from checking.explaining import passed_folders
-from checking.watch import HELD, KEPT, PATIENCE, Joiner, Wanted
-from stack import REPO
+from logs.explaining import passed_folders
+from logs.watch import HELD, KEPT, PATIENCE, Joiner, Wanted
 
-CAPTURED = REPO / "tests" / "captured"
-NGINX = (CAPTURED / "watch-nginx.txt").read_text().splitlines()
-VARNISH = (CAPTURED / "watch-varnishlog.txt").read_text().splitlines()
+# Recorded with Varnish 7.7, without the records of varnishlog that nothing here reads.
+CAPTURED = Path(__file__).parent / "captured"
+NGINX = (CAPTURED / "nginx.txt").read_text().splitlines()
+VARNISH = (CAPTURED / "varnish.txt").read_text().splitlines()
 NOW = 1795390400.0  # after the last of them
 
 
@@ -30,38 +31,30 @@ def test_each_request_says_which_server_answered_and_why() -> None:
     found = rows(Joiner(Wanted()))
     assert sorted(found) == sorted(
         [
-            "backend miss 200 localhost GET /media/fox.svg?pine (no copy; now kept for 43200 s)",
-            "varnish hit 200 localhost GET /media/fox.svg?pine",
-            "nginx hit 200 localhost GET /media/fox.svg?pine (its copy of this second)",
-            "backend miss 200 localhost GET /slow?pine (no copy; now kept for 60 s)",
+            "nginx hit 200 localhost GET /media/fox.svg?pine (nginx has a copy of this second)",
+            "backend miss 200 localhost GET /slow?pine (no usable copy; kept for 60 s)",
             "varnish hit 200 localhost GET /slow?pine",
             "backend pass 200 localhost GET /admin/id?pine (this path is never cached)",
             "backend pass 200 localhost GET /stages/?pine (a cookie)",
             "backend pass 200 localhost GET /stages/?pine (a password)",
             "backend pass 405 localhost POST /stages/?pine (the method POST)",
-            "backend miss 404 localhost GET /media/pine.svg (no copy; it may not be stored)",
+            "backend miss 404 localhost GET /media/pine.svg (no usable copy; not stored)",
             "backend hit-for-miss 404 localhost GET /media/pine.svg (the last response could not be stored)",
-            "backend miss 200 classic.localhost GET /media/fox.svg?pine (no copy; now kept for 43200 s)",
-            "backend miss 200 classic.localhost GET /media/fox.svg?pine (shift-reload; now kept for 43200 s)",
-            "backend no cache 200 nginx.localhost GET /media/fox.svg?pine (this site has none)",
-            "nginx file 200 static.localhost GET /media/fox.svg?pine (from the disk)",
-            "backend no cache 200 static.localhost GET /stages/?pine (this site has none)",
-            "nginx own page 421 nobody.example GET /?pine",
-            "backend miss 200 localhost GET /media/bench/big.swf?pine"
-            " (no copy; now kept for 43200 s; nginx reads the file)",
+            "backend miss 200 classic.localhost GET /media/fox.svg?pine (shift-reload; kept for 43200 s)",
+            "backend no cache 200 nginx.localhost GET /media/fox.svg?pine (this site has no cache)",
+            "nginx file 200 static.localhost GET /media/fox.svg?pine (nginx reads the file)",
+            "backend no cache 200 static.localhost GET /stages/?pine (this site has no cache)",
+            "nginx own page 421 nobody.example GET /?pine (nginx answers by itself)",
             "varnish hit 200 localhost GET /media/bench/big.swf?pine (nginx reads the file)",
             "backend pass 404 localhost GET /media/video/u.jpg?pine (nginx bypasses Varnish)",
             "varnish synth 405 localhost PURGE /media/fox.svg?pine",
-            "backend miss 200 localhost GET /stages/demo?pine (no copy; now kept for 1 s)",
             "varnish stale 200 localhost GET /stages/demo?pine (expired 1 s ago; fetched in the background)",
-            "backend miss 200 localhost GET /media/fox.svg?pine (it was purged; now kept for 43200 s)",
+            "backend miss 200 localhost GET /media/fox.svg?pine (it was purged; kept for 43200 s)",
             "backend pass 101 localhost GET /ws?pine (a WebSocket, from start to end)",
             "varnish stale 200 localhost GET /stages/demo?pine (expired 3 s ago; the backend fails)",
             "varnish error 503 localhost GET /stages/?pine-2"
             " (backend upstage: fail errno 2 (No such file or directory))",
-            "nginx own page 503 nginx.localhost GET /stages/?pine-2 (the backend does not answer)",
-            "varnish error 503 localhost POST /stages/?pine-2"
-            " (backend upstage: fail errno 2 (No such file or directory))",
+            "nginx own page 503 nginx.localhost GET /stages/?pine-2 (nginx's upstream does not answer)",
         ]
     )
 
@@ -69,9 +62,6 @@ def test_each_request_says_which_server_answered_and_why() -> None:
 def test_requests_are_in_order_although_the_workers_of_nginx_write_their_logs_one_by_one() -> None:
     slow = [row for row in rows(Joiner(Wanted(word="/slow")), NGINX[::-1]) if "/slow" in row]
     assert [row.split()[1] for row in slow] == ["miss", "hit"]
-    fox = rows(Joiner(Wanted(host="localhost", word="fox.svg?pine")), NGINX[::-1])
-    assert [row.split()[1] for row in fox[:3]] == ["miss", "hit", "hit"]
-    assert fox[2].startswith("nginx")
 
 
 def test_host_and_word_choose() -> None:

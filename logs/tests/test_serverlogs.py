@@ -1,6 +1,6 @@
 """What is read from the backend's log."""
 
-from checking.serverlogs import Cut, backend_lines, cuts
+from logs.serverlogs import Cut, backend_lines, cuts
 
 LOG = [
     "varnish-1  | not JSON",

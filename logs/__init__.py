@@ -1,0 +1,1 @@
+"""Reads the logs of nginx, Varnish and the backend (README.md)."""

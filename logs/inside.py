@@ -1,0 +1,34 @@
+"""The logs where the services run: `bin/inside` finds them in containers and in native mode."""
+
+import subprocess
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[1]
+LINES = "20000"  # of a service's log
+
+
+class NotRunning(Exception):
+    """A tool has failed; the text is its message."""
+
+
+def inside(*arguments: str) -> str:
+    """What `bin/inside` prints. Raise NotRunning if it fails."""
+    done = subprocess.run(
+        ["bin/inside", *arguments], cwd=REPO, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    if done.returncode:
+        raise NotRunning(done.stderr.decode(errors="replace").strip())
+    return done.stdout.decode(errors="replace")
+
+
+def follow(*arguments: str) -> "subprocess.Popen[str]":
+    """Start a tool. It ends when its standard input closes, even if this process is killed."""
+    return subprocess.Popen(
+        ["bin/inside", *arguments],
+        cwd=REPO,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,  # Ctrl-C is for this process, which ends the tool and all that it has started
+    )

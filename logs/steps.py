@@ -1,0 +1,103 @@
+"""Explains each step of a request in Varnish, for `make trace`."""
+
+from collections.abc import Callable, Iterator
+
+from .explaining import absent, expired, passed
+from .varnishlog import Request, Transaction
+
+# By what a subroutine of the VCL has returned.
+SENTENCES: dict[str, str | Callable[[Request], str]] = {
+    "recv -> hash": "may be in the cache",
+    "recv -> pass": lambda seen: f"not looked up: {passed(seen)}",
+    "recv -> pipe": "a WebSocket: bytes are copied from here on",
+    "recv -> synth": "answered by Varnish itself",
+    "recv -> vcl": "handed over to another VCL (handover.vcl)",
+    "hash -> lookup": "looked up by host and URL",
+    "hit -> deliver": lambda seen: f"a copy that {_age(seen)}",
+    "miss -> fetch": absent,
+    "miss -> synth": "no copy, and the backend has failed",
+    "pass -> fetch": "the response will be for this client alone",
+    "pipe -> pipe": "connected to the backend",
+    "backend_fetch -> fetch": "the backend is asked",
+    "backend_response -> deliver": "its response is accepted",
+    "backend_response -> error": "its response is an error",
+    "backend_error -> retry": "the request is repeated once",
+    "backend_error -> abandon": "the old copy stays",
+    "backend_error -> deliver": "given up",
+    "deliver -> restart": "the fetch has failed: look for an old copy",
+    "deliver -> synth": "the fetch has failed, and a pass has no copy",
+    "deliver -> deliver": "sent",
+    "synth -> deliver": "Varnish's own page",
+}
+
+
+def steps(seen: Request) -> Iterator[tuple[str, str]]:
+    """What Varnish did, and why. What the request has caused stands in its place: a fetch that it waited for
+    in the middle, a part of its page too, and one in the background at the end.
+    """
+    caused = {each.xid: each for each in (*seen.restarts, *seen.fetches)}
+    parts = {part.client.xid: part for part in seen.parts}
+
+    def tell(transaction: Transaction) -> Iterator[tuple[str, str]]:
+        step, looked_up = "", False
+        for tag, value in transaction.records:
+            match tag, value.split():
+                case "VCL_call", [name]:
+                    step = name.lower()
+                    if step == "backend_response":
+                        yield "", _answered(transaction)
+                case "VCL_return", [action, *_]:
+                    if step == "recv":
+                        looked_up = action == "hash"
+                    elif step == "hash" and not looked_up:  # Varnish computes the key in any case
+                        continue
+                    sentence = SENTENCES.get(f"{step} -> {action}", "")
+                    yield f"{step} -> {action}", sentence if isinstance(sentence, str) else sentence(seen)
+                    if (step, action) == ("backend_response", "deliver"):
+                        yield "", _stored(seen, transaction)
+                case "BackendOpen", [_, backend, *_, last]:
+                    connection = "a connection that was open" if last == "reuse" else "a new connection"
+                    yield "", f"over {connection} to {backend}"
+                case "FetchError", _:
+                    yield "", f"failed: {value}"
+                case "Timestamp", ["Resp:", _, total, _]:
+                    yield "", f"done after {_ms(float(total))}"
+                case "Link", [_, xid, reason, *_] if int(xid) in parts:
+                    yield "part", parts[int(xid)].url
+                    yield from steps(parts[int(xid)])
+                case "Link", [_, xid, reason, *_] if int(xid) in caused and reason != "bgfetch":
+                    yield from tell(caused[int(xid)])
+
+    yield from tell(seen.client)
+    for fetch in seen.fetches:
+        if fetch.reason == "bgfetch":
+            yield "in the background", "a fetch for later requests"
+            yield from tell(fetch)
+
+
+def _age(seen: Request) -> str:
+    return expired(seen) if seen.remaining < 0 else f"stays fresh for {seen.remaining:.0f} s"
+
+
+def _answered(fetch: Transaction) -> str:
+    lifetime = fetch.header("Cache-Control", "BerespHeader")
+    said = f"Cache-Control: {lifetime}" if lifetime else "no Cache-Control"
+    return f"answered {fetch.first('BerespStatus')} after {_ms(fetch.until('Beresp') or 0)}, {said}"
+
+
+def _stored(seen: Request, fetch: Transaction) -> str:
+    """A response that is not stored has a lifetime too: until it ends, requests for it go to the backend in
+    parallel, because they could not share a response.
+    """
+    if "PASS" in seen.client.calls:
+        return "not stored: it is a pass"
+    _, ttl, grace, *_, storable = fetch.last_ttl
+    if storable != "cacheable":
+        return f"not stored; for {ttl} s requests for this do not wait for each other (hit-for-miss)"
+    if grace == "0":
+        return f"kept for {ttl} s, and no longer: it must be revalidated"
+    return f"kept for {ttl} s, and for another {grace} s in case the backend fails"
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:.1f} ms"

@@ -1,0 +1,151 @@
+"""`make trace`: what it can be asked for, and what it prints of the three logs."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from logs import trace
+from support.origin import Origin, response
+
+ID = "6a05b1a18a71752b342d7240ec65bac5"
+LOGS = {
+    "nginx": f'1.2.3.4 "GET / HTTP/1.1" localhost id={ID}\nan error without an id\n',
+    "backend": f'{{"path": "/page", "request_id": "{ID}"}}\n{{"path": "/", "request_id": "{ID[:-1]}"}}\n',
+    "mirror": "",
+    "second": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        ("/media/fox.svg?a=b", ("localhost", 8080, "/media/fox.svg?a=b")),
+        ("http://classic.localhost:8080/", ("classic.localhost", 8080, "/")),
+        ("http://direct.localhost/a", ("direct.localhost", 8081, "/a")),
+        ("http://localhost:8081/a", ("localhost", 8081, "/a")),
+    ],
+)
+def test_a_path_or_a_url_of_the_stack(url: str, found: tuple[str, int, str]) -> None:
+    assert trace.parse(url, 8080, 8081) == found
+
+
+@pytest.mark.parametrize(
+    "url", ["", "nonsense", "http://localhost", "https://localhost/", "/a b", "/a\r\nX: y"]
+)
+def test_a_url_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(
+        trace.Refused, match=r"Name the request: make trace URL=/media/fox\.svg, or URL=http:"
+    ):
+        trace.parse(url, 8080, 8081)
+
+
+@pytest.fixture
+def origin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Origin]:
+    """What answers in place of nginx; its logs are LOGS, and Varnish's has nothing."""
+    origin = Origin("nginx")
+    monkeypatch.setattr(trace, "FLUSHED", 0)
+    monkeypatch.setattr(trace, "inside", lambda *command: LOGS[command[1]] if command[0] == "log" else "")
+    for name, value in {
+        "BIND_ADDR": "127.0.0.1",
+        "HTTP_PORT": str(origin.port),
+        "WEB_PORT": "1",  # closed
+        "THEATRES": "second third",
+        "BACKENDS": "backend mirror",
+    }.items():
+        monkeypatch.setenv(name, value)
+    yield origin
+    origin.close()
+
+
+def test_the_request_and_its_lines_of_each_log(
+    origin: Origin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    origin.answer = lambda _: response(
+        b"x" * 300_000,
+        x_request_id=ID,
+        cache_status="varnish; hit\r\ncache-status: nginx; hit",
+        server="UpStage",
+    )
+    monkeypatch.setenv("URL", "/page?ä")
+    monkeypatch.setenv("HEADER", "Cookie: who=me")
+    trace.main()
+    assert capsys.readouterr().out.splitlines() == [
+        f"GET http://localhost:{origin.port}/page?ä",
+        "  HTTP/1.1 200 OK",
+        "  Cache-Status: varnish; hit, nginx; hit",
+        "",
+        "nginx",
+        f"  {LOGS['nginx'].splitlines()[0]}",
+        "",
+        "varnish",
+        "  was not asked: nginx has a copy of this second",
+        "",
+        "backend",
+        f"  {LOGS['backend'].splitlines()[0]}",
+        "",
+        "mirror",
+        "  was not asked",
+    ]
+    [asked] = origin.requests
+    assert asked.headers["cookie"] == "who=me"
+    assert origin.sent  # the whole response
+
+
+@pytest.mark.parametrize(
+    ("host", "status", "cache", "said"),
+    [
+        ("nginx.localhost", "200 OK", "", "was not asked: this site has no cache"),
+        ("static.localhost", "200 OK", "", "was not asked: nginx reads the file"),
+        ("localhost", "404 Not Found", "nginx; fwd=bypass", "was not asked: nginx bypasses Varnish"),
+        ("nobody.example", "421 Misdirected", "", "was not asked: nginx answers by itself"),
+        ("localhost", "200 OK", "nginx; hit; detail=stale", "was not asked: Varnish does not answer"),
+        (
+            "localhost",
+            "503 Unavailable",
+            "nginx; detail=error",
+            "was not asked: nginx's upstream does not answer",
+        ),
+        ("localhost", "200 OK", "varnish; hit, nginx; fwd=uri-miss", "its log no longer has the request"),
+    ],
+)
+def test_why_varnish_has_no_record(
+    host: str,
+    status: str,
+    cache: str,
+    said: str,
+    origin: Origin,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    headers = {"cache_status": cache} if cache else {}
+    origin.answer = lambda _: response("", status, x_request_id=ID, **headers)
+    monkeypatch.setenv("URL", f"http://{host}/media/a")
+    trace.main()
+    assert f"\nvarnish\n  {said}\n" in capsys.readouterr().out
+
+
+def test_a_theatre_s_own_log_is_read(
+    origin: Origin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    origin.answer = lambda _: response("", x_request_id=ID)
+    monkeypatch.setenv("URL", "http://second.localhost/")
+    trace.main()
+    assert capsys.readouterr().out.endswith("\n\nsecond\n  was not asked\n")
+
+
+def test_a_backend_s_port_that_is_closed(origin: Origin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("URL", "http://direct.localhost/")
+    with pytest.raises(trace.Refused, match=r", 1, which is closed\. Type: make up EXTRAS=direct"):
+        trace.main()
+
+
+def test_a_backend_s_port_speaks_no_http_to_nginx(
+    origin: Origin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    origin.answer = lambda _: response("", x_request_id=ID)
+    monkeypatch.setenv("WEB_PORT", str(origin.port))
+    monkeypatch.setenv("URL", "http://direct.localhost/")
+    trace.main()
+    said = capsys.readouterr().out
+    assert "\nnginx\n  copied the bytes: it reads no HTTP on this port\n" in said
+    assert "\nvarnish\n  was not asked: this site has no cache\n" in said
