@@ -15,8 +15,6 @@ from twisted.internet.error import CannotListenError
 from twisted.logger import Logger
 
 from upstage import __version__
-from upstage.festival.maker import FestivalMaker
-from upstage.festival.stage import ID as FESTIVAL
 from upstage.log import start_logging
 from upstage.media.files import sweep
 from upstage.media.speech import Speaker
@@ -117,11 +115,10 @@ def build(settings: Settings, reactor: Any, complete: bool) -> InTurn:  # a reac
                 "there was no database, though there are media: accounts, stages and chat start over",
                 fields={"made": str(settings.data / FILE), "media": str(settings.media)},
             )
-        seed(settings.content, settings.media, database)
+        seed(settings.content, settings.media, database, () if settings.festival else ("festival",))
         password = settings.admin_password or keep_password(settings.data)
         if settings.load_account:
             keep_load_account(database, settings.load_account)
-        festival_is_new = not database.was_seeded(FESTIVAL)
         lessons = read_lessons(settings.lessons, published)
     except (ContentError, RecordError, OSError, sqlite3.Error) as error:
         raise StartError(str(error)) from error
@@ -203,8 +200,6 @@ def build(settings: Settings, reactor: Any, complete: bool) -> InTurn:  # a reac
     services.addService(TimerService(HEARTBEAT, connections.beat))
     services.addService(TimerService(SWEEP, connections.sweep))
     services.addService(ConnectionCloser(connections))
-    if settings.festival:
-        services.addService(FestivalMaker(state, settings.media, festival_is_new, reactor))
     services.addService(speaker)
     services.addService(purger)
     services.addService(state)  # at the end, so that every chat line received until then is written to disk

@@ -187,7 +187,7 @@ class Settings:
     connections_per_address: int = MAX_PER_ADDRESS  # of stage clients, over TCP and WebSocket together
     max_unread: int = MAX_UNREAD  # bytes that a stage may send to a client that does not read them
     load_account: Path | None = None  # where load tests find the account made for them; None: no such account
-    festival: bool = True  # whether to make the stage festival, 20 MB of media
+    festival: bool = True  # whether to seed the stage festival, 21 MB of media
     sockets: Sockets | None = None  # Unix sockets; None: TCP only
     pair: Pair | None = None  # None: there is no other server
     direct: Endpoint | None = None  # HTTP from clients themselves, whose headers claim nothing; None: no TCP
