@@ -12,7 +12,7 @@ from support.ports import free_port_range
 from support.wait import wait_until
 
 pytestmark = [
-    pytest.mark.slow,  # test_theatres.py of nginx, test_addresses.py of Varnish, test_turn.py of the backend
+    pytest.mark.slow,  # test_theatres.py of nginx, test_addresses.py of Varnish, test_data_lock.py of the backend
     pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session"),
 ]
 

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from upstage.stage.stage import Colours
 from upstage.state.database import Database
+from upstage.state.files import write_medium
 from upstage.state.heavy import BIG, SMALL, filled, measuring_files
 from upstage.state.records import (
     COLOUR,
@@ -225,28 +226,14 @@ def seed(content: Path, media: Path, database: Database, leave_out: Container[st
             # Before the stage is added, so that a crash cannot leave it without a file. A file that another
             # stage brought is only restored if it is missing, because a player may have replaced the content.
             if not (media / file).exists() if file in known else new:
-                put(media / file, source.read(file))
+                write_medium(media / file, source.read(file))
         if new:
             media_of = (_medium(thing, media) for thing, _ in found.files)
             database.seed(stage, [medium for medium in media_of if medium.file not in known])
     for file, data in measuring_files().items():
-        put(media / file, data)
+        write_medium(media / file, data)
 
 
 def _medium(thing: Thing, media: Path) -> Medium:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Medium(thing.file, thing.kind, thing.name, UPLOADER, now, (media / thing.file).stat().st_size)
-
-
-def put(path: Path, data: bytes) -> None:
-    """Write a file atomically, unless it already has this content.
-
-    An unchanged file keeps its date, so the caches' copies stay valid after a restart.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_file() and path.read_bytes() == data:
-        return
-    temporary = path.with_name(f".{path.name}.new")  # names with a leading dot are never served
-    temporary.write_bytes(data)
-    temporary.chmod(0o644)  # nginx reads the media folder too, as another user
-    temporary.replace(path)
