@@ -9,7 +9,7 @@ from stack import REPO, Stack
 from support.wait import wait_until
 
 pytestmark = [
-    pytest.mark.slow,  # test_theatres.py of nginx, test_addresses.py of Varnish, test_turn.py of the backend
+    pytest.mark.slow,  # nginx: test_theatres.py, Varnish: test_addresses.py, backend: test_data_lock.py
     pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session"),
 ]
 

@@ -23,9 +23,9 @@ MODULES = [
     "twisted.internet.epollreactor",
     "upstage.cli",
     "upstage.net.metrics",
-    "upstage.state.live",
+    "upstage.state.in_memory",
     "upstage.state.seed",
-    "upstage.web.tree",
+    "upstage.web.urls",
 ]
 
 multiprocessing.get_context("forkserver").set_forkserver_preload(MODULES)

@@ -30,7 +30,7 @@ sys.exit(service.serve(from_environment(os.environ)))
 """
 
 
-class Place(Program):
+class Server(Program):
     """One of the two; not running before `start`."""
 
     def __init__(self, pair: "Pair", name: str, other: str, env: dict[str, str]) -> None:
@@ -108,23 +108,23 @@ class Pair:
         self.control_folder = self.folder / "upstage.mirror"
         self.control = Control(self.control_folder)
         env = {"UPSTAGE_ADMIN_PASSWORD": PASSWORD, **env}
-        self.backend = Place(self, "backend", "mirror", env)
-        self.mirror = Place(self, "mirror", "backend", env)
+        self.backend = Server(self, "backend", "mirror", env)
+        self.mirror = Server(self, "mirror", "backend", env)
 
     def start(self) -> None:
         """Make the backend serve and the mirror ready, whatever a test has left."""
         (self.control_folder / "preferred").unlink(missing_ok=True)
-        for place in (self.backend, self.mirror):
-            if not place.is_running:
-                place.start()
+        for server in (self.backend, self.mirror):
+            if not server.is_running:
+                server.start()
         self.wait_until_serves(self.backend)
         self.wait_until_ready(self.mirror)
 
-    def wait_until_ready(self, place: Place) -> None:
-        wait_until(lambda: self.control.standby[place.name].text() == f"{place.name} ready", within=20)
+    def wait_until_ready(self, server: Server) -> None:
+        wait_until(lambda: self.control.standby[server.name].text() == f"{server.name} ready", within=20)
 
-    def wait_until_serves(self, place: Place) -> None:
-        wait_until(partial(getattr, place, "serves"), within=20)
+    def wait_until_serves(self, server: Server) -> None:
+        wait_until(partial(getattr, server, "serves"), within=20)
 
     @property
     def web(self) -> Path:
@@ -152,11 +152,11 @@ class Pair:
 
     def end(self) -> None:
         """Stop what runs."""
-        for place in (self.backend, self.mirror):
-            if place.is_running:
-                place.kill()
-            if place.log.exists():
-                assert not place.logged("Unhandled Error"), place.log.read_text()
+        for server in (self.backend, self.mirror):
+            if server.is_running:
+                server.kill()
+            if server.log.exists():
+                assert not server.logged("Unhandled Error"), server.log.read_text()
         self._folder.cleanup()
 
 

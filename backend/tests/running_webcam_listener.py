@@ -20,7 +20,7 @@ from twisted.internet import reactor
 from upstage.net import webcam
 from upstage.stage.players import Player
 from upstage.web.templates import Pages
-from upstage.net.turns import Turns
+from upstage.net.slices import Slices
 from upstage.web.request import Node, Site
 from upstage.web.webcam import Frames, WebcamFolder
 site, folder, ports, limit = sys.argv[1:]
@@ -39,7 +39,7 @@ pages = Pages(Path(site))
 root = Node(pages)
 root.putChild(b"video", WebcamFolder(pages, Frames(folder, reactor)))
 ftp = reactor.listenTCP(0, factory, interface="127.0.0.1")
-web = reactor.listenTCP(0, Site(root, pages, Turns(reactor)), interface="127.0.0.1")
+web = reactor.listenTCP(0, Site(root, pages, Slices(reactor)), interface="127.0.0.1")
 reactor.callWhenRunning(lambda: print(ftp.getHost().port, web.getHost().port, flush=True))
 reactor.run()
 print(sorted(pictures.outcomes.items()))

@@ -8,8 +8,8 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from upstage.settings import Settings, SettingsError, from_environment, parse_endpoint
+from upstage.stage.keys import Keys
 from upstage.stage.players import AUDIENCE
-from upstage.stage.tokens import Tokens
 from upstage.state.accounts import ADMIN, Accounts
 from upstage.state.admin_password import keep_password
 from upstage.state.passwords import PasswordError, choose
@@ -95,7 +95,7 @@ def test_passwords_are_argon2_and_not_too_short() -> None:
 
 def test_tokens_expire() -> None:
     clock = Clock()
-    tokens: Tokens[str] = Tokens(clock, lifetime=10)
+    tokens: Keys[str] = Keys(clock, lifetime=10)
     token = tokens.issue("x")
     assert len(token) == 32
     assert int(token, 16) >= 0
@@ -107,7 +107,7 @@ def test_tokens_expire() -> None:
 
 
 def test_whoever_has_the_most_tokens_loses_the_oldest() -> None:
-    tokens: Tokens[str] = Tokens(Clock(), most=4)
+    tokens: Keys[str] = Keys(Clock(), most=4)
     admin = tokens.issue("admin")
     greedy = [tokens.issue("greedy") for _ in range(5)]
     assert tokens.get(admin) == "admin"

@@ -25,7 +25,7 @@ from upstage.net.webcam import MAX_SIZE, MIN_INTERVAL, is_jpeg
 from upstage.stage.stages import Stages
 from upstage.state.accounts import Accounts
 from upstage.state.database import Database
-from upstage.state.live import LiveState
+from upstage.state.in_memory import LiveState
 from upstage.state.records import new_stage
 
 

@@ -12,8 +12,8 @@ from twisted.python.failure import Failure
 
 from fake_reactor import Reactor
 from upstage.net.connection import MAX_LINES, PATIENCE, REST, SWEEP, Connection, Connections
+from upstage.net.slices import SLICE, Slices
 from upstage.net.sockets import StageSocket, StageSocketFactory
-from upstage.net.turns import SLICE, Turns
 from upstage.stage.limits import Addresses
 from upstage.stage.stages import Stages
 from upstage.stage.wire import Splitter
@@ -38,7 +38,7 @@ def clock_of(connections: Connections) -> Clock:
 
 def turn(connections: Connections) -> None:
     """Run the reactor until the queues are empty."""
-    while len(connections.shared.turns) or len(connections.shared.sending) or len(connections._checks):
+    while len(connections.shared.slices) or len(connections.shared.sending) or len(connections._checks):
         clock_of(connections).advance(REST if len(connections.shared.sending) else 0)
 
 
@@ -60,7 +60,7 @@ class Client:
     def send_only(self, data: bytes) -> None:
         """Send, without waiting until the clients are sent what is queued for them."""
         self.protocol.dataReceived(data)
-        while len(self.connections.shared.turns):
+        while len(self.connections.shared.slices):
             clock_of(self.connections).advance(0)
 
     def received(self) -> list[bytes]:
@@ -186,7 +186,7 @@ def test_many_clients_are_cut_in_slices_and_logged_in_one_line(stages: Stages) -
     clock = Reactor()
     connections = Connections(stages, clock, clock=clock.seconds)
     ticks = count()
-    connections._checks = Turns(clock, lambda: next(ticks) * SLICE / 10)
+    connections._checks = Slices(clock, lambda: next(ticks) * SLICE / 10)
     clients = [Client(connections) for _ in range(MAX_LINES + 50)]
     clock.advance(PATIENCE + SWEEP)
     with capturedLogs() as logged:

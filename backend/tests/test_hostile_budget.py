@@ -15,9 +15,9 @@ from wsproto.connection import ConnectionType
 from fake_reactor import Reactor
 from hostile_stage import TCP, WEBSOCKET, message
 from upstage.net.connection import Connections
-from upstage.net.intake import AT_ONCE, READ_SIZE
+from upstage.net.input import AT_ONCE, READ_SIZE
+from upstage.net.slices import SLICE, Slices
 from upstage.net.sockets import StageSocket
-from upstage.net.turns import SLICE, Turns
 from upstage.stage.limits import BURST, BYTES, GRACE, JOIN, MAX_WAIT, RATE
 from upstage.stage.stage import Stage
 from upstage.web.request import Site
@@ -198,7 +198,7 @@ def ticking() -> Callable[[], float]:
 
 
 def test_the_chat_goes_on_while_a_school_joins_at_once(server: FakeServer) -> None:
-    server.connections.shared = replace(server.connections.shared, turns=Turns(server.reactor, ticking()))
+    server.connections.shared = replace(server.connections.shared, slices=Slices(server.reactor, ticking()))
     talker = Client(server, address="192.0.2.1")
     talker.send(JOIN_FRAME)
     server.wait(0.05)
@@ -206,7 +206,7 @@ def test_the_chat_goes_on_while_a_school_joins_at_once(server: FakeServer) -> No
     for pupil in school:
         pupil.send(JOIN_FRAME)
     turns = 0
-    while len(server.connections.shared.turns):
+    while len(server.connections.shared.slices):
         server.reactor.turn()
         turns += 1
         talker.send(b"msg=%d&mode=TEXT\0" % turns)
@@ -260,7 +260,7 @@ def test_pings_held_at_a_stop_are_not_answered(server: FakeServer) -> None:
 
 def test_a_turn_is_short_and_an_error_stops_no_other_work() -> None:
     reactor = Reactor()
-    turns = Turns(reactor, ticking())
+    slices = Slices(reactor, ticking())
     done: list[int] = []
 
     def act(number: int) -> None:
@@ -269,12 +269,12 @@ def test_a_turn_is_short_and_an_error_stops_no_other_work() -> None:
             raise RuntimeError("a bug")
 
     for number in range(20):
-        turns.add(lambda number=number: act(number))  # type: ignore[misc]
+        slices.add(lambda number=number: act(number))  # type: ignore[misc]
     with pytest.raises(RuntimeError, match="a bug"):  # the real reactor logs it
         reactor.turn()
     reactor.turn()
     assert 2 < len(done) <= 2 + SLICE / 0.0005 + 1
-    while len(turns):
+    while len(slices):
         reactor.turn()
     assert done == list(range(20))
     assert reactor.getDelayedCalls() == []
@@ -282,13 +282,13 @@ def test_a_turn_is_short_and_an_error_stops_no_other_work() -> None:
 
 def test_the_client_with_the_longest_queue_delays_no_other() -> None:
     reactor = Reactor()
-    turns = Turns(reactor, ticking())
+    slices = Slices(reactor, ticking())
     done: list[str] = []
     for _ in range(100):
-        turns.add(lambda: done.append("crowd"), "192.0.2.1")
-    turns.add(lambda: done.append("one"), "192.0.2.2")
-    turns.add(lambda: done.append("two"), "192.0.2.2")
-    while len(turns):
+        slices.add(lambda: done.append("crowd"), "192.0.2.1")
+    slices.add(lambda: done.append("one"), "192.0.2.2")
+    slices.add(lambda: done.append("two"), "192.0.2.2")
+    while len(slices):
         reactor.turn()
     assert done[:4] == ["crowd", "one", "crowd", "two"]
     assert len(done) == 102
@@ -315,7 +315,7 @@ def test_a_probe_does_not_wait_for_pages_and_many_in_a_row_delay_nothing() -> No
     root = Resource()
     root.putChild(b"health", Page("health", served))
     root.putChild(b"page", Page("page", served))
-    site = Site(root, cast(Pages, None), Turns(reactor, ticking()))
+    site = Site(root, cast(Pages, None), Slices(reactor, ticking()))
     site.reactor = reactor
 
     def connect(requests: bytes) -> None:

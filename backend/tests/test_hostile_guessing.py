@@ -12,9 +12,9 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from running_backend import FORM, PASSWORD, Backend, ask
-from upstage.state import guessing
+from upstage.state import login_limits
 from upstage.state.accounts import Accounts
-from upstage.state.guessing import (
+from upstage.state.login_limits import (
     ADDRESS,
     EVERYWHERE,
     HERE,
@@ -166,11 +166,11 @@ def test_an_ipv6_client_has_a_whole_network_of_addresses(login: Login) -> None:
 
 def test_the_tables_are_bounded(login: Login, monkeypatch: pytest.MonkeyPatch) -> None:
     assert REMEMBERED == 10_000
-    monkeypatch.setattr(guessing, "REMEMBERED", 100)
+    monkeypatch.setattr(login_limits, "REMEMBERED", 100)
     for number in range(500):
         fail(login, f"name{number}" * 1000, str(number), 1)
         assert login.try_it("pupil0", "pupil0", str(number))
-    kept = login.accounts._guessing
+    kept = login.accounts._limits
     assert len(kept._here) == len(kept._addresses) == len(kept._everywhere) == 100
     assert len(kept._owners) == 100
 

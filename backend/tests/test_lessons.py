@@ -11,7 +11,7 @@ from forked import SRC
 from running_backend import Backend, PurgedCache, ask
 from upstage.state.progress import FILE, ProgressError, keep_progress, read_progress
 from upstage.web.lessons import read_lesson, read_lessons
-from upstage.web.place import Published
+from upstage.web.visit import Published
 
 LESSONS = SRC.parent.parent / "lessons"
 STACK = Published(http=9080, https=9443, locust=9089)

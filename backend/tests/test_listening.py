@@ -186,7 +186,7 @@ def test_invalid_settings_of_a_pair_are_rejected(name: str, value: str, message:
     }
     pair = from_environment(environment).pair
     assert pair
-    assert (pair.place, pair.peer, str(pair.control)) == ("mirror", "backend", "/run/upstage.mirror")
+    assert (pair.role, pair.peer, str(pair.control)) == ("mirror", "backend", "/run/upstage.mirror")
     with pytest.raises(SettingsError, match=message):
         from_environment({**environment, name: value})
 

@@ -10,7 +10,7 @@ from upstage.stage.players import Player
 from upstage.stage.stage import Colours, Member, Stage
 from upstage.stage.stages import Stages
 from upstage.stage.wire import encode
-from upstage.state.live import make_stage, reset
+from upstage.state.in_memory import make_stage, reset
 from upstage.state.records import StageRecord, Thing
 
 THINGS = (

@@ -5,21 +5,27 @@ import hashlib
 import os
 import shutil
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from upstage.media import svg
+from upstage.media.files import format_of
 from upstage.settings import PACKAGE
 from upstage.state.database import Database
+from upstage.state.heavy import measuring_files
 from upstage.state.records import Thing
-from upstage.state.seed import ContentError, load_stage, measuring_files, seed
+from upstage.state.seed import ContentError, load_stage, seed
 
 
 def test_a_stage_is_read_as_written(content: Path) -> None:
     loaded = load_stage(content / "demo")
     stage = loaded.stage
-    assert loaded.folder == content / "demo"
+    assert [source.path for _, source in loaded.files] == [
+        content / "demo" / file for file in ("ann.svg", "wood.svg", "hat.svg", "audio/bell.mp3")
+    ]
     assert stage.listed
     assert (stage.id, stage.name, stage.splash) == ("demo", "Demo Stage", "Welcome & enjoy")
     assert (stage.colours.page, stage.colours.chat) == ("0x112233", "0xAABBCC")
@@ -106,15 +112,11 @@ def test_edited_and_removed_stages_are_not_seeded_again(
     assert database.snapshot().stages == {}
 
 
-def test_two_stages_with_different_files_of_one_name_are_an_error(
+def test_two_stages_with_a_file_of_one_name_are_an_error(
     content: Path, tmp_path: Path, database: Database
 ) -> None:
-    other = content / "other"
-    shutil.copytree(content / "demo", other)
-    seed(content, tmp_path / "media", database)
-    assert set(database.snapshot().stages) == {"demo", "other"}
-    (other / "hat.svg").write_text("another hat")
-    with pytest.raises(ContentError, match=r"different files named hat\.svg"):
+    shutil.copytree(content / "demo", content / "other")
+    with pytest.raises(ContentError, match=r"two stages have a file named ann\.svg"):
         seed(content, tmp_path / "media", database)
 
 
@@ -170,6 +172,68 @@ def test_measuring_files_are_the_same_on_every_machine() -> None:
         assert int.from_bytes(files[name][4:8], "little") == len(files[name])
         assert len(gzip.compress(files[name])) > len(files[name])
     assert files["bench/tiny.html"].isascii()
+
+
+def pixels(picture: bytes) -> tuple[tuple[int, int], bytes]:
+    with Image.open(BytesIO(picture)) as image:
+        return image.size, image.convert("RGBA").tobytes()
+
+
+def test_the_festival_has_the_demos_things_seven_times(tmp_path: Path, database: Database) -> None:
+    seed(PACKAGE / "content", tmp_path, database)
+    demo, festival = (database.snapshot().stages[id] for id in ("demo", "festival"))
+    assert festival.of_kind("audio") == demo.of_kind("audio")
+    for kind in ("avatar", "backdrop", "prop"):
+        things, originals = festival.of_kind(kind), demo.of_kind(kind)
+        assert [thing.id for thing in things] == list(range(1, 7 * len(originals) + 1))
+        assert [thing.name for thing in things] == [
+            f"{each.name} {n}" for n in range(1, 8) for each in originals
+        ]
+        assert [(each.x, each.y) for each in things if each.x] == [
+            (each.x, each.y) for each in originals if each.x
+        ]
+
+
+def test_the_festivals_pictures_are_as_heavy_as_the_articles(tmp_path: Path, database: Database) -> None:
+    """Each looks like the drawing it is made of, and is a file of its own, the same on every machine."""
+    seed(PACKAGE / "content", tmp_path, database)
+    media = database.snapshot().media
+    found = {path.name: path.read_bytes() for path in tmp_path.glob("festival-*")}
+    assert len(set(found.values())) == 56
+    for name, data in found.items():
+        assert format_of(tmp_path / name).suffix == ".png"
+        assert len(data) == media[name].size == (1_300_000 if media[name].kind == "backdrop" else 75_000)
+        assert len(gzip.compress(data)) > 0.98 * len(data)
+        drawing = name.removeprefix("festival-")[: -len("-1.png")]
+        assert pixels(data) == pixels((PACKAGE / "content" / "festival" / f"{drawing}.png").read_bytes())
+    assert hashlib.sha256(found["festival-fox-7.png"]).hexdigest()[:16] == "5b65934c9c48062d"
+
+
+def test_the_festivals_files_stay_as_they_are_and_lost_ones_come_back(
+    tmp_path: Path, database: Database
+) -> None:
+    """An unchanged file keeps its date, and so its ETag: the caches' copies stay valid."""
+
+    def made() -> dict[str, tuple[int, int]]:
+        found = ((path.name, path.stat()) for path in tmp_path.glob("festival-*"))
+        return {name: (status.st_mtime_ns, status.st_ino) for name, status in found}
+
+    seed(PACKAGE / "content", tmp_path, database)
+    before = made()
+    lost, removed = "festival-fox-1.png", "festival-fox-2.png"
+    for file in (lost, removed):
+        (tmp_path / file).unlink()
+    database.remove_medium(removed)
+    seed(PACKAGE / "content", tmp_path, database)
+    after = made()
+    assert after.keys() == before.keys() - {removed}
+    assert {name for name in after if after[name] != before[name]} == {lost}
+
+
+def test_a_stage_can_be_left_out(tmp_path: Path, database: Database) -> None:
+    seed(PACKAGE / "content", tmp_path, database, leave_out=("festival",))
+    assert "festival" not in database.snapshot().stages
+    assert not list(tmp_path.glob("festival-*"))
 
 
 def test_the_shipped_content_is_valid(tmp_path: Path, database: Database) -> None:

@@ -24,7 +24,7 @@ from upstage.media import speech
 from upstage.media.speech import Speaker
 from upstage.media.voices import VOICES
 from upstage.web.templates import Pages
-from upstage.net.turns import Turns
+from upstage.net.slices import Slices
 from upstage.web.request import Node, Site
 from upstage.web import speech as speech_page
 from upstage.web.speech import SpeechFolder
@@ -38,7 +38,7 @@ speaker.startService()
 pages = Pages(Path(site))
 root = Node(pages)
 root.putChild(b"speech", SpeechFolder(pages, speaker))
-port = reactor.listenTCP(0, Site(root, pages, Turns(reactor)), interface="127.0.0.1")
+port = reactor.listenTCP(0, Site(root, pages, Slices(reactor)), interface="127.0.0.1")
 urls = {voice: speaker.speak(voice, "Good evening") for voice in VOICES}
 reactor.callWhenRunning(lambda: print(json.dumps([port.getHost().port, urls]), flush=True))
 reactor.addSystemEventTrigger("before", "shutdown", speaker.stopService)

@@ -8,7 +8,7 @@ import pytest
 
 from fake_reactor import Reactor
 from running_webcam_listener import JPEG
-from upstage.net.turns import SLICE, Turns
+from upstage.net.slices import SLICE, Slices
 from upstage.web import webcam
 from upstage.web.webcam import EXAMINE, Frames
 
@@ -122,7 +122,7 @@ def test_waiting_requests_and_remembered_viewers_are_bounded(
 
 def test_many_requests_are_answered_in_slices(camera: Camera) -> None:
     ticks = count()
-    camera.frames._turns = Turns(camera.clock, lambda: next(ticks) * SLICE / 10)
+    camera.frames._slices = Slices(camera.clock, lambda: next(ticks) * SLICE / 10)
     came = []
     for number in range(100):
         camera.ask(str(number))

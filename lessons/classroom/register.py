@@ -72,7 +72,7 @@ class Register:
             parse_cpus(environment.get("CLASS_CPUS") or str(plan.cpus)),
         )
         settings = {
-            "UPSTAGE_FESTIVAL": "off",  # 20 MB of media in each copy
+            "UPSTAGE_FESTIVAL": "off",  # 21 MB of media in each copy
         }
         settings |= {name: environment[name] for name in PASSED_ON if environment.get(name)}
         return cls(folder, plan, settings)

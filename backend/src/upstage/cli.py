@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from upstage.mirror.control import Control, ControlError
 from upstage.net import health
-from upstage.settings import PLACES, Settings, SettingsError, from_environment, other_place
+from upstage.settings import ROLES, Settings, SettingsError, from_environment, other_role
 from upstage.state.admin_password import read_password
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     ):
         commands.add_parser(name, help=text, description=text).set_defaults(task=task)
     commands.choices["mirror"].add_argument(
-        "--to", choices=PLACES, help="prefer this server; it stays active while it is healthy"
+        "--to", choices=ROLES, help="prefer this server; it stays active while it is healthy"
     )
 
     purge_command = commands.add_parser(
@@ -98,8 +98,8 @@ def serve(settings: Settings, options: argparse.Namespace) -> int:
 def healthcheck(settings: Settings, options: argparse.Namespace) -> int:
     """Check every listener. A standby has none, so it only has to be alive."""
     pair = settings.pair
-    if pair and (control := Control(pair.control)).active_place != pair.place:
-        return 0 if control.is_standing_by(pair.place) else fail(f"{pair.place} is not on standby")
+    if pair and (control := Control(pair.control)).active_role != pair.role:
+        return 0 if control.is_standing_by(pair.role) else fail(f"{pair.role} is not on standby")
     try:
         health.check(settings)
     except health.Unhealthy as error:
@@ -193,7 +193,7 @@ def mirror(settings: Settings, options: argparse.Namespace) -> int:
                 f"copied: the database ({done.database / 1000:.0f} kB), {done.files} of {done.total} media "
                 f"({done.bytes / 1000:.0f} kB); removed: {done.removed}"
             )
-            print(f"active: {control.active_place}; standby: {other_place(control.active_place)}")
+            print(f"active: {control.active_role}; standby: {other_role(control.active_role)}")
     except ControlError as error:
         return fail(error)
     return 0
@@ -210,9 +210,9 @@ def database_task(task: DatabaseTask) -> Task:
         from upstage.state.records import RecordError
 
         pair = settings.pair
-        active = Control(pair.control).active_place if pair else ""
-        if pair and active not in ("", pair.place):  # the next copy would undo the change
-            return fail(f"{pair.place} is the standby: run this command on {active}")
+        active = Control(pair.control).active_role if pair else ""
+        if pair and active not in ("", pair.role):  # the next copy would undo the change
+            return fail(f"{pair.role} is the standby: run this command on {active}")
         file = settings.data / FILE
         if not file.exists():
             return fail(f"there is no {file} yet: it is created when the server starts")

@@ -3,6 +3,8 @@
 import resource
 import sqlite3
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,6 @@ from twisted.internet.error import CannotListenError
 from twisted.logger import Logger
 
 from upstage import __version__
-from upstage.festival.maker import FestivalMaker
-from upstage.festival.stage import ID as FESTIVAL
 from upstage.log import start_logging
 from upstage.media.files import sweep
 from upstage.media.speech import Speaker
@@ -34,20 +34,21 @@ from upstage.stage.players import Player
 from upstage.state.accounts import Accounts
 from upstage.state.admin_password import keep_password
 from upstage.state.damage import find_damage
+from upstage.state.data_lock import DataLock
 from upstage.state.database import FILE, Database
-from upstage.state.guessing import TooManyFailures, TooManyWaiting
-from upstage.state.live import LiveState
+from upstage.state.in_memory import LiveState
 from upstage.state.load_account import keep_load_account
+from upstage.state.login_limits import TooManyFailures, TooManyWaiting
 from upstage.state.passwords import HASHER, Busy, Passwords
 from upstage.state.progress import read_progress
 from upstage.state.records import RecordError
 from upstage.state.seed import ContentError, seed
 from upstage.state.store import Store
-from upstage.state.turn import Turn
 from upstage.web.admin import SiteContext
-from upstage.web.lessons import read_lessons
-from upstage.web.place import Published
-from upstage.web.tree import build_site
+from upstage.web.lessons import Lesson, LessonsFolder, read_lessons
+from upstage.web.templates import Pages
+from upstage.web.urls import build_site
+from upstage.web.visit import Published
 from upstage.web.webcam import Frames
 
 COUNTS_PAUSE = 0.05  # seconds between two JOINED frames, however many clients come and go
@@ -75,7 +76,7 @@ class ConnectionCloser(Service):
         return Deferred.fromCoroutine(self._connections.close(STOP_TIME))
 
 
-class InTurn(MultiService):
+class OrderedShutdown(MultiService):
     """Stops its services one after another, in the order in which they were added."""
 
     def stopService(self) -> Deferred[None]:
@@ -89,125 +90,147 @@ class InTurn(MultiService):
         return Deferred.fromCoroutine(stop())
 
 
-def build(settings: Settings, reactor: Any, complete: bool) -> InTurn:  # a reactor is many interfaces at once
-    """Prepare the folders and the database and return the server's service; raise StartError.
+@dataclass(frozen=True)
+class Stored:
+    """What the server reads before it starts."""
 
-    A server of a pair replaces the sockets of the other one. Unless its data are `complete`, the cache may
-    have newer media, which are purged.
-    """
-    published = Published(
-        settings.http_port, settings.https_port, settings.locust_port, settings.web_port, settings.theatres
-    )
+    database: Database
+    admin_password: str
+    lessons: list[Lesson]
+
+
+def read_stored(settings: Settings, published: Published) -> Stored:
+    """Prepare the folders and the database; raise StartError."""
+    data, media = settings.data, settings.media
     try:
-        writable(settings.data)
-        writable(settings.media)
-        writable(settings.data / "speech")
-        writable(settings.media / "video")
-        sweep(settings.media)
-        if problem := find_damage(settings.data):
+        for folder in (data, media, data / "speech", media / "video"):
+            writable(folder)
+        sweep(media)
+        if problem := find_damage(data):
             raise StartError(
-                f"{settings.data / FILE} is damaged ({problem}). To keep it under another name and start "
+                f"{data / FILE} is damaged ({problem}). To keep it under another name and start "
                 "with an empty one, type: docker compose run --rm --no-deps backend upstage set-aside. "
                 "docs/operations.md says what can be saved."
             )
-        has_vanished = not (settings.data / FILE).exists() and any(settings.media.glob("[!.]*.*"))
-        database = Database(settings.data)
+        has_vanished = not (data / FILE).exists() and any(media.glob("[!.]*.*"))
+        database = Database(data)
         if has_vanished:
             log.warn(
                 "there was no database, though there are media: accounts, stages and chat start over",
-                fields={"made": str(settings.data / FILE), "media": str(settings.media)},
+                fields={"made": str(data / FILE), "media": str(media)},
             )
-        seed(settings.content, settings.media, database)
-        password = settings.admin_password or keep_password(settings.data)
+        seed(settings.content, media, database, () if settings.festival else ("festival",))
         if settings.load_account:
             keep_load_account(database, settings.load_account)
-        festival_is_new = not database.was_seeded(FESTIVAL)
-        lessons = read_lessons(settings.lessons, published)
+        password = settings.admin_password or keep_password(data)
+        return Stored(database, password, read_lessons(settings.lessons, published))
     except (ContentError, RecordError, OSError, sqlite3.Error) as error:
         raise StartError(str(error)) from error
-    speaker = Speaker(settings.data / "speech", reactor)
-    store, passwords = Store(database, reactor), Passwords(reactor)
-    later = partial(reactor.callLater, COUNTS_PAUSE)
-    stages = MeasuredStages(keep=store.keep, speak=speaker.speak, later=later)
-    accounts = Accounts(HASHER.hash(password), passwords.matches)
-    state = LiveState(database, store, passwords, stages, accounts, reactor)
-    purger = Purger(reactor, settings.caches)
-    context = SiteContext(
-        stages=stages,
-        accounts=accounts,
-        passwords=passwords,
-        state=state,
-        purger=purger,
-        media=settings.media,
-        signup=settings.signup,
-    )
-    connections = Connections(stages, reactor, settings.max_unread, settings.connections_per_address)
-    frames = Frames(settings.media / "video", reactor)
-    pictures = Pictures(settings.media / "video", arrived=state.add_webcam)
-    site = build_site(
-        connections,
-        context,
-        speaker,
-        frames,
-        settings.site,
-        settings.web.port,
-        published,
-        lessons,
-        partial(read_progress, settings.data),
-    )
-    direct = site.without_proxy(settings.web_port or settings.web.port)
-    sources = Sources(
-        connections,
-        queues={
-            "speech": lambda: speaker.queued,
-            "chat": lambda: store.queued,
-            "passwords": lambda: passwords.queued,
-            "purges": lambda: purger.queued,
-            "turns": lambda: len(connections.shared.turns),
-        },
-        long_polls={"speech": lambda: speaker.waiting, "webcam": lambda: frames.waiting},
-        outcomes={
-            "chat_lines": store.outcomes,
-            "utterances": speaker.outcomes,
-            "webcam_pictures": pictures.outcomes,
-            "purges": purger.outcomes,
-        },
-    )
-    metrics = Metrics(sources, stages, reactor)
-    if not complete:
-        reactor.callWhenRunning(lambda: Deferred.fromCoroutine(purger.purge(Purge(ALL_MEDIA))))
-    replace = settings.pair is not None
-    services = InTurn()
-    services.addService(listener(settings.web.description, site, reactor))
-    services.addService(listener(settings.stage.description, StageSocketFactory(connections), reactor))
+
+
+class Parts:
+    """The parts of the server, each made of those above it."""
+
+    def __init__(self, settings: Settings, reactor: Any) -> None:
+        published = Published(
+            settings.http_port,
+            settings.https_port,
+            settings.locust_port,
+            settings.web_port,
+            settings.theatres,
+        )
+        stored = read_stored(settings, published)
+        self.speaker = Speaker(settings.data / "speech", reactor)
+        self.store, self.passwords = Store(stored.database, reactor), Passwords(reactor)
+        later = partial(reactor.callLater, COUNTS_PAUSE)
+        self.stages = MeasuredStages(keep=self.store.keep, speak=self.speaker.speak, later=later)
+        self.accounts = Accounts(HASHER.hash(stored.admin_password), self.passwords.matches)
+        self.state = LiveState(
+            stored.database, self.store, self.passwords, self.stages, self.accounts, reactor
+        )
+        self.purger = Purger(reactor, settings.caches)
+        self.connections = Connections(
+            self.stages, reactor, settings.max_unread, settings.connections_per_address
+        )
+        self.frames = Frames(settings.media / "video", reactor)
+        self.pictures = Pictures(settings.media / "video", arrived=self.state.add_webcam)
+        pages = Pages(settings.site, published, has_lessons=bool(stored.lessons))
+        lessons = LessonsFolder(pages, stored.lessons, partial(read_progress, settings.data))
+        context = SiteContext(
+            connections=self.connections,
+            accounts=self.accounts,
+            passwords=self.passwords,
+            state=self.state,
+            purger=self.purger,
+            speaker=self.speaker,
+            frames=self.frames,
+            media=settings.media,
+            signup=settings.signup,
+        )
+        self.site = build_site(pages, context, lessons if stored.lessons else None, settings.web.port)
+        self.metrics = Metrics(self._sources(), self.stages, reactor)
+
+    def _sources(self) -> Sources:
+        """Where the metrics are read."""
+        return Sources(
+            self.connections,
+            queues={
+                "speech": lambda: self.speaker.queued,
+                "chat": lambda: self.store.queued,
+                "passwords": lambda: self.passwords.queued,
+                "purges": lambda: self.purger.queued,
+                "turns": lambda: len(self.connections.shared.slices),
+            },
+            long_polls={"speech": lambda: self.speaker.waiting, "webcam": lambda: self.frames.waiting},
+            outcomes={
+                "chat_lines": self.store.outcomes,
+                "utterances": self.speaker.outcomes,
+                "webcam_pictures": self.pictures.outcomes,
+                "purges": self.purger.outcomes,
+            },
+        )
+
+
+def listeners(settings: Settings, parts: Parts, reactor: Any) -> Iterator[Service]:
+    """Yield the services that listen. A server of a pair replaces the sockets of the other one."""
+    stage = StageSocketFactory(parts.connections)
+    direct = parts.site.without_proxy(settings.web_port or settings.web.port)
+    yield listener(settings.web.description, parts.site, reactor)
+    yield listener(settings.stage.description, stage, reactor)
     if settings.sockets:
-        stage_sockets = StageSocketFactory(connections)
-        services.addService(UnixListener(settings.sockets.web, site, reactor, replace=replace))
-        services.addService(
-            UnixListener(settings.sockets.stage, stage_sockets, reactor, proxied=True, replace=replace)
-        )
-        services.addService(
-            UnixListener(settings.sockets.direct, direct, reactor, proxied=True, replace=replace)
-        )
+        replace = settings.pair is not None
+        yield UnixListener(settings.sockets.web, parts.site, reactor, replace=replace)
+        yield UnixListener(settings.sockets.stage, stage, reactor, proxied=True, replace=replace)
+        yield UnixListener(settings.sockets.direct, direct, reactor, proxied=True, replace=replace)
     if settings.direct:
-        services.addService(listener(settings.direct.description, direct, reactor))
+        yield listener(settings.direct.description, direct, reactor)
     if settings.ftp:
-        webcams = WebcamFactory(
-            check_with(accounts), pictures, reactor, settings.ftp_ports, settings.ftp_address
-        )
-        services.addService(listener(settings.ftp.description, webcams, reactor))
-    services.addService(
-        listener(settings.metrics.description, MetricsSite(metrics.registry, purger), reactor)
-    )
-    services.addService(metrics)
-    services.addService(TimerService(HEARTBEAT, connections.beat))
-    services.addService(TimerService(SWEEP, connections.sweep))
-    services.addService(ConnectionCloser(connections))
-    if settings.festival:
-        services.addService(FestivalMaker(state, settings.media, festival_is_new, reactor))
-    services.addService(speaker)
-    services.addService(purger)
-    services.addService(state)  # at the end, so that every chat line received until then is written to disk
+        check, ports, address = check_with(parts.accounts), settings.ftp_ports, settings.ftp_address
+        webcams = WebcamFactory(check, parts.pictures, reactor, ports, address)
+        yield listener(settings.ftp.description, webcams, reactor)
+    yield listener(settings.metrics.description, MetricsSite(parts.metrics.registry, parts.purger), reactor)
+
+
+def build(settings: Settings, reactor: Any, complete: bool) -> OrderedShutdown:
+    """Return the server's service; raise StartError.
+
+    Unless the data of a server of a pair are `complete`, the cache may have newer media, which are purged.
+    """
+    parts = Parts(settings, reactor)
+    if not complete:
+        reactor.callWhenRunning(lambda: Deferred.fromCoroutine(parts.purger.purge(Purge(ALL_MEDIA))))
+    services = OrderedShutdown()
+    for service in (
+        *listeners(settings, parts, reactor),
+        parts.metrics,
+        TimerService(HEARTBEAT, parts.connections.beat),
+        TimerService(SWEEP, parts.connections.sweep),
+        ConnectionCloser(parts.connections),
+        parts.speaker,
+        parts.purger,
+        parts.state,  # at the end, so that every chat line received until then is written to disk
+    ):
+        services.addService(service)
     return services
 
 
@@ -243,16 +266,16 @@ def serve(settings: Settings) -> int:
     start_logging()
     active: Active | None = None
     try:
-        turn = Turn(settings.data)
+        data_lock = DataLock(settings.data)
         complete = True
         if settings.pair:
             standby = Standby(settings)
             complete = standby.wait()
-            active = Active(standby.control, settings.pair.place, reactor)
+            active = Active(standby.control, settings.pair.role, reactor)
         else:
             run_alone(settings.data)
         services = build(settings, reactor, complete)
-        services.addService(turn)
+        services.addService(data_lock)
         if active:
             services.addService(active)
         services.startService()

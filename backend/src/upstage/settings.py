@@ -10,7 +10,7 @@ from upstage.stage.limits import MAX_PER_ADDRESS, MAX_UNREAD
 
 PACKAGE = Path(__file__).parent
 MAX_SOCKET_PATH = 107  # bytes: Linux's limit
-PLACES = ("backend", "mirror")  # of two servers, one of which stands by; the first is preferred
+ROLES = ("backend", "mirror")  # of two servers, one of which stands by; the first is preferred
 
 
 class SettingsError(ValueError):
@@ -93,24 +93,24 @@ def parse_sockets(text: str) -> Sockets | None:
     return sockets
 
 
-def other_place(place: str) -> str:
-    """Return the other one of PLACES."""
-    return PLACES[1 - PLACES.index(place)]
+def other_role(role: str) -> str:
+    """Return the other one of ROLES."""
+    return ROLES[1 - ROLES.index(role)]
 
 
 @dataclass(frozen=True)
 class Pair:
     """This server is one of two with their own folders; the one that is not active copies the other's."""
 
-    place: str  # one of PLACES
+    role: str  # one of ROLES
     peer_data: Path
     peer_media: Path
     control: Path  # the folder through which the two agree
 
     @property
     def peer(self) -> str:
-        """The other place."""
-        return other_place(self.place)
+        """The role of the other server."""
+        return other_role(self.role)
 
 
 def parse_caches(text: str) -> tuple[tuple[str, int], ...]:
@@ -187,7 +187,7 @@ class Settings:
     connections_per_address: int = MAX_PER_ADDRESS  # of stage clients, over TCP and WebSocket together
     max_unread: int = MAX_UNREAD  # bytes that a stage may send to a client that does not read them
     load_account: Path | None = None  # where load tests find the account made for them; None: no such account
-    festival: bool = True  # whether to make the stage festival, 20 MB of media
+    festival: bool = True  # whether to seed the stage festival, 21 MB of media
     sockets: Sockets | None = None  # Unix sockets; None: TCP only
     pair: Pair | None = None  # None: there is no other server
     direct: Endpoint | None = None  # HTTP from clients themselves, whose headers claim nothing; None: no TCP
@@ -226,11 +226,11 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
             return None
         if not all(map(environment.get, names)) or sockets is None:
             raise SettingsError(f"{', '.join(names)} and UPSTAGE_SOCKETS belong together: set all four")
-        place = value("UPSTAGE_PLACE", "")
-        if place not in PLACES:
-            raise SettingsError(f"UPSTAGE_PLACE={place}: expected {' or '.join(PLACES)}")
+        role = value("UPSTAGE_PLACE", "")
+        if role not in ROLES:
+            raise SettingsError(f"UPSTAGE_PLACE={role}: expected {' or '.join(ROLES)}")
         control = Path(f"{sockets.prefix}.mirror")
-        return Pair(place, path("UPSTAGE_PEER_DATA", ""), path("UPSTAGE_PEER_MEDIA", ""), control)
+        return Pair(role, path("UPSTAGE_PEER_DATA", ""), path("UPSTAGE_PEER_MEDIA", ""), control)
 
     account = "UPSTAGE_LOAD_ACCOUNT_FILE"
     sockets = parse_sockets(value("UPSTAGE_SOCKETS", ""))

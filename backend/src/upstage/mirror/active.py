@@ -12,7 +12,7 @@ from upstage.mirror.control import Control
 from upstage.mirror.lease import TICK, Pulse
 from upstage.mirror.standby import STEADY
 from upstage.mirror.watchdog import Watchdog
-from upstage.settings import other_place
+from upstage.settings import other_role
 
 SILENT = 8  # ticks without a touch of its lease after which nothing is handed over to a standby
 
@@ -22,12 +22,12 @@ log = Logger()
 class Active(Service):
     """Runs while the server is active. Start it when the server listens, and stop it last."""
 
-    def __init__(self, control: Control, place: str, reactor: Any) -> None:
+    def __init__(self, control: Control, role: str, reactor: Any) -> None:
         self._control = control
-        self._place = place
+        self._role = role
         self._reactor = reactor
         self._ticks = 0
-        self._other = other_place(place)
+        self._other = other_role(role)
         self._pulse = Pulse(control.standby[self._other])
         self._loop = LoopingCall(self._tick)
         self._loop.clock = reactor
@@ -38,14 +38,14 @@ class Active(Service):
         """Tell the others that this server is ready."""
         super().startService()
         self._watchdog = Watchdog()
-        self._control.active.write(f"{self._place} serving")
+        self._control.active.write(f"{self._role} serving")
         self._loop.start(TICK, now=False)
 
     def stopService(self) -> None:
         """Give the lease back."""
         super().stopService()
         self._loop.stop()
-        self._control.lasted(self._place)
+        self._control.lasted(self._role)
         if self._watchdog:
             self._watchdog.stop()
         self._control.active.release()
@@ -58,7 +58,7 @@ class Active(Service):
         self._watchdog.feed()
         self._ticks += 1
         if self._ticks == STEADY:
-            self._control.lasted(self._place)
+            self._control.lasted(self._role)
         silent = self._pulse.look()
         if self._control.preferred != self._other or self.handed_over:
             return
@@ -70,7 +70,7 @@ class Active(Service):
     def _end(self) -> NoReturn:
         """This process hung, and the standby has taken over: end its connections immediately, remove
         nothing."""
-        log.error("the other server has taken over: ending", fields={"place": self._place})
+        log.error("the other server has taken over: ending", fields={"role": self._role})
         sys.stdout.flush()
         os._exit(1)
 

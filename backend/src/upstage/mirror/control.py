@@ -1,9 +1,9 @@
 """The folder that both servers share: which is active, which is ready, and the operator's requests.
 
-active             the lease of the active server: "PLACE starting" or "PLACE serving"
-standby-PLACE      the lease of a server that stands by: "PLACE copying" or "PLACE ready"
-preferred          the place that is active whenever it can be; no file: the backend
-failures-PLACE     how often in a row a server took over and did not last
+active             the lease of the active server: "ROLE starting" or "ROLE serving"
+standby-ROLE       the lease of a server that stands by: "ROLE copying" or "ROLE ready"
+preferred          the role whose server is active whenever it can be; no file: backend
+failures-ROLE      how often in a row a server took over and did not last
 copy               a request: copy now
 copied             its outcome
 media              a link to the active server's media folder, for nginx
@@ -18,11 +18,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from upstage.mirror.lease import TICK, Lease
-from upstage.settings import PLACES, other_place
+from upstage.settings import ROLES, other_role
 
 ALIVE = 5.0  # seconds since a standby's last touch; it may be busy with a large file
 COPY_TIME = 60.0  # seconds to wait for a requested copy
-SWITCH_TIME = 20.0  # seconds until the other place is ready, and as many until it serves
+SWITCH_TIME = 20.0  # seconds until the other server is ready, and as many until it serves
 
 
 class ControlError(Exception):
@@ -37,7 +37,7 @@ class Report:
     files: int = 0  # media that were copied
     bytes: int = 0  # of them
     removed: int = 0  # media
-    total: int = 0  # media that both places have now
+    total: int = 0  # media that both servers have now
     problem: str = ""  # why it failed
 
 
@@ -52,31 +52,31 @@ class Control:
             folder.chmod(0o755)  # nginx is another user, and the umask may be strict
         self._folder = folder
         self.active = Lease(folder / "active")
-        self.standby = {place: Lease(folder / f"standby-{place}") for place in PLACES}
+        self.standby = {role: Lease(folder / f"standby-{role}") for role in ROLES}
 
     @property
-    def active_place(self) -> str:
-        """The place of the active server, empty if there is none."""
+    def active_role(self) -> str:
+        """The role of the active server, empty if there is none."""
         return self.active.text().partition(" ")[0]
 
     @property
     def preferred(self) -> str:
-        """The place that is active whenever it can be."""
-        place = self._read("preferred")
-        return place if place in PLACES else PLACES[0]
+        """The role whose server is active whenever it can be."""
+        role = self._read("preferred")
+        return role if role in ROLES else ROLES[0]
 
-    def failures(self, place: str) -> int:
-        """Return how often in a row a server took over there and did not last."""
-        text = self._read(f"failures-{place}")
+    def failures(self, role: str) -> int:
+        """Return how often in a row this server took over and did not last."""
+        text = self._read(f"failures-{role}")
         return int(text) if text.isdecimal() else 0
 
-    def count_failure(self, place: str) -> None:
+    def count_failure(self, role: str) -> None:
         """Count a takeover as failed until `lasted`."""
-        self._write(f"failures-{place}", str(self.failures(place) + 1))
+        self._write(f"failures-{role}", str(self.failures(role) + 1))
 
-    def lasted(self, place: str) -> None:
-        """Forget the failures of a place: its server is healthy."""
-        (self._folder / f"failures-{place}").unlink(missing_ok=True)
+    def lasted(self, role: str) -> None:
+        """Forget the failures of a server: it is healthy."""
+        (self._folder / f"failures-{role}").unlink(missing_ok=True)
 
     def link_media(self, media: Path) -> None:
         """Let nginx read the media from this folder from now on."""
@@ -85,9 +85,9 @@ class Control:
         new.symlink_to(media)
         new.replace(self._folder / "media")
 
-    def is_standing_by(self, place: str) -> bool:
-        """Return whether a server is on standby at `place`."""
-        lease = self.standby[place]
+    def is_standing_by(self, role: str) -> bool:
+        """Return whether the server with this role is on standby."""
+        lease = self.standby[role]
         try:
             return bool(lease.text()) and time.time() - lease.path.stat().st_mtime < ALIVE
         except FileNotFoundError:
@@ -97,12 +97,12 @@ class Control:
 
     def copy_now(self) -> Report:
         """Let the standby copy; return what it did. Raise ControlError."""
-        place = self.active_place
-        if not place:
+        role = self.active_role
+        if not role:
             raise ControlError("no server is active")
-        other = other_place(place)
+        other = other_role(role)
         if not self.is_standing_by(other):
-            raise ControlError(f"{place} is active, but {other} is not on standby: it is not running")
+            raise ControlError(f"{role} is active, but {other} is not on standby: it is not running")
         (self._folder / "copied").unlink(missing_ok=True)
         self._write("copy", "now")
         try:
@@ -125,30 +125,30 @@ class Control:
         (self._folder / "copy").unlink(missing_ok=True)
         self._write("copied", json.dumps(asdict(report)))
 
-    def switch(self, place: str) -> None:
-        """Prefer `place`, and wait until it is active; or raise ControlError and change nothing."""
+    def switch(self, role: str) -> None:
+        """Prefer this server, and wait until it is active; or raise ControlError and change nothing."""
         before = self.preferred
-        if self.active_place != place:
+        if self.active_role != role:
             self._wait(
-                lambda: self._state_of(place) == "ready",
+                lambda: self._state_of(role) == "ready",
                 SWITCH_TIME,
-                lambda: f"{place} is not ready: {self._state_of(place)}",
+                lambda: f"{role} is not ready: {self._state_of(role)}",
             )
-        self._write("preferred", place)
+        self._write("preferred", role)
         try:
             self._wait(
-                lambda: self.active.text() == f"{place} serving",
+                lambda: self.active.text() == f"{role} serving",
                 SWITCH_TIME,
-                lambda: f"{place} has not taken over; active: {self.active_place or 'no server'}",
+                lambda: f"{role} has not taken over; active: {self.active_role or 'no server'}",
             )
         except ControlError:
             self._write("preferred", before)
             raise
 
-    def _state_of(self, place: str) -> str:
-        """Return what the standby of a place is doing, for a message."""
-        text = self.standby[place].text()
-        return text.removeprefix(f"{place} ") if text and self.is_standing_by(place) else "it is not running"
+    def _state_of(self, role: str) -> str:
+        """Return what the standby with this role is doing, for a message."""
+        text = self.standby[role].text()
+        return text.removeprefix(f"{role} ") if text and self.is_standing_by(role) else "it is not running"
 
     def _wait(self, done: Callable[[], bool], seconds: float, problem: Callable[[], str]) -> None:
         deadline = time.monotonic() + seconds

@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from upstage.mirror.control import Report
-from upstage.settings import PLACES, Pair
-from upstage.state.admin_password import PASSWORD_FILE, write_private
+from upstage.settings import ROLES, Pair
+from upstage.state.admin_password import PASSWORD_FILE
 from upstage.state.database import FILE
+from upstage.state.files import write_private
 
 SMALL_FILES = (PASSWORD_FILE, "speech/next-number")
 TERM_FILE = "term"
@@ -42,27 +43,27 @@ class Term(NamedTuple):
     """How many takeovers there had been when the data were written, and where the last one was."""
 
     number: int
-    place: str
+    role: str
 
 
 def read_term(data: Path) -> Term:
     """Return the term of a data folder; number 0: no server has taken over there."""
     try:
-        number, place = (data / TERM_FILE).read_text().split()
-        return Term(int(number), place)
+        number, role = (data / TERM_FILE).read_text().split()
+        return Term(int(number), role)
     except (OSError, ValueError):
         return Term(0, "")
 
 
 def write_term(data: Path, term: Term) -> None:
     """Store the term of a data folder."""
-    write_private(data / TERM_FILE, f"{term.number} {term.place}\n")
+    write_private(data / TERM_FILE, f"{term.number} {term.role}\n")
 
 
 def run_alone(data: Path) -> None:
     """Count a start without the other server as a takeover too: from now on these data are the newer ones."""
     if number := read_term(data).number:
-        write_term(data, Term(number + 1, PLACES[0]))
+        write_term(data, Term(number + 1, ROLES[0]))
 
 
 class Replica:
@@ -86,12 +87,12 @@ class Replica:
     def is_behind(self) -> bool:
         """Return whether the other server has newer data, or the original of these."""
         here, there = self.term, read_term(self._pair.peer_data)
-        return there.number > here.number or (there == here and there.place == self._pair.peer)
+        return there.number > here.number or (there == here and there.role == self._pair.peer)
 
     def new_term(self) -> None:
         """From now on the data of this server are the newer ones."""
         highest = max(self.term.number, read_term(self._pair.peer_data).number)
-        write_term(self._data, Term(highest + 1, self._pair.place))
+        write_term(self._data, Term(highest + 1, self._pair.role))
 
     def copy(self) -> Iterator[None]:
         """Copy what has changed, one file for each step; raise CopyError.

@@ -2,7 +2,7 @@
 
 - No server is active: the preferred server takes over immediately, the other one GRACE later.
 - The active server hangs, and has not touched its lease for HANG: the standby replaces the lease.
-- The active server is not at the preferred place, and the standby there is ready: it hands over (`active`).
+- The active server is not the preferred one, and the standby is ready: it hands over (`active`).
 
 A server that has taken over and did not last waits twice as long each time: the two must not take turns.
 """
@@ -36,7 +36,7 @@ class Standby:
         self._media = settings.media
         self.control = Control(self._pair.control)
         self._replica = Replica(self._pair, settings.data, settings.media)
-        self._own = self.control.standby[self._pair.place]
+        self._own = self.control.standby[self._pair.role]
         self._pulse = Pulse(self.control.active)
         self._free = 0  # ticks without an active server
         self._steady = 0  # ticks since the start
@@ -46,7 +46,7 @@ class Standby:
     def wait(self) -> bool:
         """Return, once this server holds the lease `active`, whether it has all data of the other server."""
         self._tell("copying")
-        log.info("standing by", fields={"place": self._pair.place})
+        log.info("standing by", fields={"role": self._pair.role})
         copying = self._copying()
         while not self._is_my_turn():
             self._tell("ready" if self._is_ready() else "copying")
@@ -60,33 +60,33 @@ class Standby:
 
     def _is_my_turn(self) -> bool:
         """Return whether this server holds the lease now."""
-        place, active = self._pair.place, self.control.active
+        role, active = self._pair.role, self.control.active
         holder = active.text()
         self._free = 0 if holder else self._free + 1
         silent = self._pulse.look()
         if not self._may_serve():
             return False
         if holder:
-            return silent > HANG and active.replace(f"{place} starting")
-        return self._free > self._patience() and active.take(f"{place} starting")
+            return silent > HANG and active.replace(f"{role} starting")
+        return self._free > self._patience() and active.take(f"{role} starting")
 
     def _patience(self) -> int:
         """Return for how many ticks to leave a free lease to the other server."""
-        if self.control.preferred != self._pair.place:
+        if self.control.preferred != self._pair.role:
             return GRACE
-        return 0 if self._is_ready() or not self.control.failures(self._pair.place) else 2 * GRACE
+        return 0 if self._is_ready() or not self.control.failures(self._pair.role) else 2 * GRACE
 
     def _is_ready(self) -> bool:
-        """Return whether the active server may hand over to this one, at the preferred place."""
-        steady = STEADY << min(self.control.failures(self._pair.place), MAX_DOUBLINGS)
+        """Return whether the active server may hand over to this one, the preferred one."""
+        steady = STEADY << min(self.control.failures(self._pair.role), MAX_DOUBLINGS)
         return self._complete and self._steady >= steady
 
     def _may_serve(self) -> bool:
         """Return whether there is anything to serve: a mirror has no data before its first copy."""
-        return self._pair.place == "backend" or self._replica.term.number > 0
+        return self._pair.role == "backend" or self._replica.term.number > 0
 
     def _tell(self, state: str) -> None:
-        text = f"{self._pair.place} {state}"
+        text = f"{self._pair.role} {state}"
         # Replaced if need be: the lock on the data folder shows that no other server is here. A process that
         # looks at the lease may lock it for a moment; then the next tick tries again.
         if self._own.held or self._own.take(text) or self._own.replace(text):
@@ -127,20 +127,20 @@ class Standby:
 
     def _take_over(self) -> bool:
         """Copy the rest, and make this server's data the newer ones."""
-        place, control = self._pair.place, self.control
-        control.count_failure(place)
+        role, control = self._pair.role, self.control
+        control.count_failure(role)
         complete = True
         try:
             if self._replica.is_behind():
                 self._replica.forget()
                 for _ in self._replica.copy():
                     control.active.touch()
-            elif self._replica.term.place == self._pair.peer:  # these are a copy
+            elif self._replica.term.role == self._pair.peer:  # these are a copy
                 raise CopyError(f"{self._pair.peer}'s data are lost, or older than their copy")
         except CopyError as error:
             complete = False
             log.error("taking over without the latest changes", fields={"problem": str(error)})
         self._replica.new_term()
         control.link_media(self._media)
-        log.info("taking over", fields={"place": place, "complete": complete})
+        log.info("taking over", fields={"role": role, "complete": complete})
         return complete

@@ -2,7 +2,7 @@
 
 A write to a Twisted transport never blocks and never fails: data that the client does not read stays in
 the server's memory. So each connection measures how far its client is behind and cuts it off at a cap. It
-also notices dead clients, and those that hold a place without using it. `intake` handles the input.
+also notices dead clients, and those that hold a place without using it. `input` handles the input.
 """
 
 import time
@@ -15,8 +15,8 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from upstage.net.intake import Incoming, Intake, Shared
-from upstage.net.turns import Turns
+from upstage.net.input import Incoming, Input, Shared
+from upstage.net.slices import Slices
 from upstage.stage.limits import MAX_PER_ADDRESS, MAX_UNREAD, Addresses, client_of
 from upstage.stage.stages import Stages
 from upstage.stage.wire import encode
@@ -65,9 +65,9 @@ class Connections:
         self.stages = stages
         self.reactor = reactor
         self.shared = Shared(
-            reactor, Turns(reactor), Turns(reactor, most=PIECES, rest=REST), clock, stages.counts
+            reactor, Slices(reactor), Slices(reactor, most=PIECES, rest=REST), clock, stages.counts
         )
-        self._checks = Turns(reactor)  # thousands of pieces, which must not wait for clients' turns
+        self._checks = Slices(reactor)  # thousands of pieces, which must not wait for clients' turns
         self.max_unread = max_unread
         self.addresses = Addresses(clock, max_per_address)
         self.all: set[Connection] = set()
@@ -151,10 +151,10 @@ class Connection:
         transport.registerProducer(self, True)
         connections.all.add(self)
         self._member = self._stages.connect(self.send)
-        self._intake = Intake(
+        self._input = Input(
             connections.shared, transport, incoming, partial(self._stages.receive, self._member), self.cut
         )
-        self._member.in_turn = self._join_in_turn
+        self._member.defer = self._defer_join
 
     @property
     def kind(self) -> str:
@@ -178,7 +178,7 @@ class Connection:
         self._unanswered = False
         self.enter()
         if not self._gone:
-            self._intake.take(data)
+            self._input.take(data)
 
     def send(self, frames: bytes) -> None:
         """Send encoded frames. Errors of one client end here: they must not stop a broadcast."""
@@ -201,8 +201,8 @@ class Connection:
         except Exception:  # such as a WebSocket that is closing
             self.cut("unsendable")
 
-    def _join_in_turn(self, act: Callable[[], None]) -> None:
-        self._intake.in_turn(partial(self._join, act))
+    def _defer_join(self, act: Callable[[], None]) -> None:
+        self._input.defer(partial(self._join, act))
 
     def _join(self, act: Callable[[], None]) -> None:
         """Send a whole stage, as fast as the client reads it. Its bytes do not count as unread.
@@ -227,7 +227,7 @@ class Connection:
         while self._outgoing and not (self._behind or self._gone):
             size += len(self._outgoing[0])
             if self._reply and size > len(self._outgoing[0]) and size > SMALL:
-                self._intake.wait()
+                self._input.wait()
                 self._go_on_in_turn()
                 return
             self._reply = max(0, self._reply - 1)
@@ -244,7 +244,7 @@ class Connection:
         self._put_outgoing()
         if not (self._outgoing or self._behind or self._gone):
             self._unread = 0
-            self._intake.go_on()
+            self._input.go_on()
 
     def beat(self) -> None:
         """Send a heartbeat, or cut a client that has read or answered nothing since the last one."""
@@ -270,10 +270,10 @@ class Connection:
         """
         self.enter()  # a connection that never sends anything has a place, too
         self._look_at_stage(now)
-        complete = self._intake.complete
-        if self._joined and (complete != self._complete or not self._intake.unfinished):
+        complete = self._input.complete
+        if self._joined and (complete != self._complete or not self._input.unfinished):
             self._complete, self._waiting_since = complete, now
-        elif now - self._waiting_since > PATIENCE and not (self._intake.held or self._behind):
+        elif now - self._waiting_since > PATIENCE and not (self._input.held or self._behind):
             self.cut("unfinished" if self._joined else "unjoined")
 
     def _look_at_stage(self, now: float) -> None:
@@ -293,7 +293,7 @@ class Connection:
                 self.cut("address")
             else:
                 self._address = address
-                self._intake.share(bucket, address)
+                self._input.share(bucket, address)
 
     def give_up(self) -> None:
         """Another client gets this place (`limits.Places`)."""
@@ -329,7 +329,7 @@ class Connection:
     def _end(self) -> None:
         self._gone = True
         self._outgoing.clear()
-        self._intake.stop()
+        self._input.stop()
         if self._address is not None:
             self._connections.addresses.leave(self._address, self)
             self._address = None
@@ -342,7 +342,7 @@ class Connection:
         Otherwise it could request replies (INFO, a WebSocket ping) without ever reading one.
         """
         self._behind = True
-        self._intake.wait()
+        self._input.wait()
 
     def resumeProducing(self) -> None:
         """The client has caught up."""

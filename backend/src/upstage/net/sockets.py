@@ -9,7 +9,7 @@ from twisted.protocols.policies import ProtocolWrapper
 from twisted.python.failure import Failure
 
 from upstage.net.connection import Connection, Connections, Transport
-from upstage.net.intake import READ_SIZE
+from upstage.net.input import READ_SIZE
 from upstage.stage.wire import Splitter
 
 # A browser, or a scanner, at the wrong port; a frame begins with a name and =.

@@ -36,12 +36,12 @@ class Colours:
 class Member:
     """One connection, as the stages see it: `id` is its `sock_N`, `send` takes one or more encoded frames.
 
-    `in_turn(act)` runs expensive work when it is the member's turn; frames that arrive before that wait.
+    `defer(act)` runs expensive work when it is the member's turn; frames that arrive before that wait.
     """
 
     id: str
     send: Callable[[bytes], None]
-    in_turn: Callable[[Callable[[], None]], None] = lambda act: act()
+    defer: Callable[[Callable[[], None]], None] = lambda act: act()
     player: Player = AUDIENCE
     key: str = ""
     stage: "Stage | None" = None

@@ -11,9 +11,9 @@ from itertools import count
 
 from upstage import __version__
 from upstage.stage import acting, drawing, sound, talk
+from upstage.stage.keys import Keys, new_key
 from upstage.stage.players import AUDIENCE, Player
 from upstage.stage.stage import Member, Stage
-from upstage.stage.tokens import Tokens, new_token
 from upstage.stage.wire import BadFrame, Message, decode, encode
 
 CommonMode = Callable[["Stages", Member, Message], None]
@@ -42,7 +42,7 @@ class Stages:
         speak: Callable[[str, str], str | None] = lambda voice, text: None,
         later: Callable[[Callable[[], None]], object] = lambda act: act(),
     ) -> None:
-        self.keys: Tokens[Player] = Tokens(clock)
+        self.keys: Keys[Player] = Keys(clock)
         self.counts: Counter[str] = Counter()
         self.clock = clock
         self.keep = keep
@@ -76,7 +76,7 @@ class Stages:
         An audience key is random and not kept, because an unknown key means audience anyway: so requests
         for keys can neither fill the store nor push players' keys out of it.
         """
-        return new_token() if player is AUDIENCE else self.keys.issue(player)
+        return new_key() if player is AUDIENCE else self.keys.issue(player)
 
     def connect(self, send: Callable[[bytes], None]) -> Member:
         """Add a connection; it is sent its ID before it sends anything."""
@@ -127,7 +127,7 @@ def _ident(stages: Stages, member: Member, message: Message) -> None:
 
 def _join(stages: Stages, member: Member, message: Message) -> None:
     """JOIN sends a whole stage, so it runs in turn: it must not delay the frames of other members."""
-    member.in_turn(partial(_join_stage, stages, member, message.need("stage_ID")))
+    member.defer(partial(_join_stage, stages, member, message.need("stage_ID")))
 
 
 def _join_stage(stages: Stages, member: Member, stage_id: str) -> None:

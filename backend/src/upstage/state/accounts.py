@@ -4,10 +4,10 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
 
+from upstage.stage.keys import Keys
 from upstage.stage.limits import client_of
 from upstage.stage.players import AUDIENCE, Player
-from upstage.stage.tokens import Tokens
-from upstage.state.guessing import Guessing
+from upstage.state.login_limits import LoginLimits
 from upstage.state.records import RIGHTS, Account, RecordError
 
 ADMIN = Player("admin", can_act=True, can_admin=True, can_su=True)
@@ -51,8 +51,8 @@ class Accounts:
     ) -> None:
         self._admin = Account(ADMIN.name, admin, frozenset(RIGHTS))
         self._matches = matches
-        self._guessing = Guessing(clock)
-        self._sessions: Tokens[Account] = Tokens(clock)
+        self._limits = LoginLimits(clock)
+        self._sessions: Keys[Account] = Keys(clock)
         self._players: dict[str, Account] = {}
         self.sign_ups = AddressLimit(MAX_SIGN_UPS, SIGN_UP_WINDOW, clock)
 
@@ -91,7 +91,7 @@ class Accounts:
             right = await self._matches((account or self._admin).password, password)
             return right and account is not None and self._find(name) == account
 
-        return account if await self._guessing.check(name, client_of(address), is_right) else None
+        return account if await self._limits.check(name, client_of(address), is_right) else None
 
 
 def check_name(name: str) -> None:

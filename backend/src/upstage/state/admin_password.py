@@ -1,8 +1,9 @@
 """The administrator's password if no setting has one: generated once, kept in the data folder."""
 
-import os
 import secrets
 from pathlib import Path
+
+from upstage.state.files import write_private
 
 PASSWORD_FILE = "admin-password"
 
@@ -22,15 +23,3 @@ def keep_password(data: Path) -> str:
         password = secrets.token_urlsafe(12)
         write_private(data / PASSWORD_FILE, password + "\n")
     return password
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, atomically."""
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)

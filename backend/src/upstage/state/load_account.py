@@ -5,11 +5,11 @@ from pathlib import Path
 
 from twisted.logger import Logger
 
-from upstage.state.admin_password import write_private
+from upstage.state.data_lock import locked
 from upstage.state.database import Database
+from upstage.state.files import write_private
 from upstage.state.passwords import MAX_LENGTH, MIN_LENGTH, choose, matches
 from upstage.state.records import Account
-from upstage.state.turn import locked
 
 NAME = "load"
 

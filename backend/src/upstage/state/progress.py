@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from upstage.state.admin_password import write_private
+from upstage.state.files import write_private
 
 FILE = "lessons.json"
 STATES = ("", "begun", "done")

@@ -7,21 +7,23 @@ content/demo/*.svg          pictures, go to media/
 content/demo/audio/*.mp3    sounds, go to media/audio/
 content/load/stage.toml     name, splash, like = "demo", listed = false
 
-The stage `festival` is made by a program: see the package `festival`.
+content/festival/stage.toml name, splash, like = "demo", copies = 7
+content/festival/*.png      the pictures of those copies, filled up with noise: see `heavy`
 """
 
-import base64
-import hashlib
 import math
 import re
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from upstage.stage.stage import Colours
 from upstage.state.database import Database
+from upstage.state.files import write_medium
+from upstage.state.heavy import BIG, SMALL, filled, measuring_files
 from upstage.state.records import (
     COLOUR,
     KINDS,
@@ -101,11 +103,27 @@ class TomlTable:
 
 
 @dataclass(frozen=True)
+class Source:
+    """What a file below /media is made of: a file of the release, which `size` makes heavier."""
+
+    path: Path
+    size: int = 0  # bytes; 0: as it is
+
+    def read(self, name: str) -> bytes:
+        """Return the content of the file below /media with this name."""
+        data = self.path.read_bytes()
+        return filled(data, self.size, name) if self.size else data
+
+
+Files = tuple[tuple[Thing, Source], ...]
+
+
+@dataclass(frozen=True)
 class Content:
-    """A stage of a release, and the folder with its files."""
+    """A stage of a release, and each of its things with the source of its file."""
 
     stage: StageRecord
-    folder: Path
+    files: Files
 
 
 def load_stage(folder: Path) -> Content:
@@ -115,21 +133,24 @@ def load_stage(folder: Path) -> Content:
         top = TomlTable(str(path), tomllib.loads(path.read_text("utf-8")))
         if top.has("like"):
             model = load_stage(folder.parent / top.text("like", STAGE_ID))
-            source, colours, things = model.folder, model.stage.colours, model.stage.things
+            colours, files = model.stage.colours, model.files
+            if top.has("copies"):
+                files = tuple(_heavy(folder, files, int(top.number("copies"))))
         else:
-            source, colours, things = folder, _colours(path, top), tuple(_things(folder, top))
+            colours = _colours(path, top)
+            files = tuple((thing, Source(folder / thing.file)) for thing in _things(folder, top))
         stage = StageRecord(
             id=folder.name,
             name=top.text("name"),
             splash=top.text("splash"),
             colours=colours,
-            things=things,
+            things=tuple(thing for thing, _ in files),
             listed=top.flag("listed", True),
         )
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecordError) as error:
         raise ContentError(f"{path}: {error}") from None
     top.end()
-    return Content(stage, source)
+    return Content(stage, files)
 
 
 def _colours(path: Path, top: TomlTable) -> Colours:
@@ -164,74 +185,55 @@ def _things(folder: Path, top: TomlTable) -> Iterator[Thing]:
             yield thing
 
 
-def seed(content: Path, media: Path, database: Database) -> None:
-    """Seed the stages that have not been seeded yet, and write the files for measurements.
+def _heavy(folder: Path, files: Files, copies: int) -> Iterator[tuple[Thing, Source]]:
+    """Yield the sounds, and so many copies of each picture, of which `folder` has a smaller one.
+
+    The first copy of an avatar stands where the original does, the others are off stage.
+    """
+    counts = Counter(thing.kind for thing, _ in files)
+    for thing, source in files:
+        if thing.kind == "audio":
+            yield thing, source
+            continue
+        name = Path(thing.file).stem
+        picture = Source(folder / f"{name}.png", BIG if thing.kind == "backdrop" else SMALL)
+        for n in range(copies):
+            copy = replace(
+                thing,
+                id=thing.id + n * counts[thing.kind],
+                name=f"{thing.name} {n + 1}",
+                file=f"{folder.name}-{name}-{n + 1}.png",
+            )
+            yield (copy if n == 0 else replace(copy, x=0.0, y=0.0)), picture
+
+
+def seed(content: Path, media: Path, database: Database, leave_out: Container[str] = ()) -> None:
+    """Seed the stages that have not been seeded yet, except some, and write the files for measurements.
 
     Raise ContentError for an error in `content`, also in a stage that was seeded before.
     """
-    origins: dict[str, bytes] = {}
+    sources: dict[str, Source] = {}
     for path in sorted(content.glob("*/stage.toml")):
         found = load_stage(path.parent)
-        stage, folder = found.stage, found.folder
+        stage = found.stage
+        if stage.id in leave_out:
+            continue
         new, known = not database.was_seeded(stage.id), database.snapshot().media
-        for file in sorted({thing.file for thing in stage.things}):
-            data = (folder / file).read_bytes()
-            if origins.setdefault(file, data) != data:
-                raise ContentError(f"{content}: two stages have different files named {file}")
+        for thing, source in found.files:
+            file = thing.file
+            if sources.setdefault(file, source) != source:
+                raise ContentError(f"{content}: two stages have a file named {file}")
             # Before the stage is added, so that a crash cannot leave it without a file. A file that another
             # stage brought is only restored if it is missing, because a player may have replaced the content.
             if not (media / file).exists() if file in known else new:
-                put(media / file, data)
+                write_medium(media / file, source.read(file))
         if new:
-            database.seed(stage, [medium for medium in media_of(stage, folder) if medium.file not in known])
-    for target, data in measuring_files().items():
-        put(media / target, data)
+            media_of = (_medium(thing, media) for thing, _ in found.files)
+            database.seed(stage, [medium for medium in media_of if medium.file not in known])
+    for file, data in measuring_files().items():
+        write_medium(media / file, data)
 
 
-def media_of(stage: StageRecord, folder: Path) -> list[Medium]:
-    """Return the media of a stage whose files are in `folder`."""
+def _medium(thing: Thing, media: Path) -> Medium:
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return [
-        Medium(thing.file, thing.kind, thing.name, UPLOADER, now, (folder / thing.file).stat().st_size)
-        for thing in stage.things
-    ]
-
-
-def put(path: Path, data: bytes) -> None:
-    """Write a file atomically, unless it already has this content.
-
-    An unchanged file keeps its date, so the caches' copies stay valid after a restart.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_file() and path.read_bytes() == data:
-        return
-    temporary = path.with_name(f".{path.name}.new")  # names with a leading dot are never served
-    temporary.write_bytes(data)
-    temporary.chmod(0o644)  # nginx reads the media folder too, as another user
-    temporary.replace(path)
-
-
-def measuring_files() -> dict[str, bytes]:
-    """Return the files that load tests fetch, in the sizes of the published experiments.
-
-    They are noise, the same on every machine, so that a test cannot measure compression by mistake.
-    """
-    return {
-        "bench/tiny.html": _page(5_000),
-        "bench/small.swf": _swf(75_000),
-        "bench/big.swf": _swf(1_300_000),
-    }
-
-
-def _noise(size: int) -> bytes:
-    return hashlib.shake_256(f"proscenium {size}".encode()).digest(size)
-
-
-def _swf(size: int) -> bytes:
-    """A Flash file's header (uncompressed, version 8, length), then noise."""
-    return b"FWS\x08" + size.to_bytes(4, "little") + _noise(size - 8)
-
-
-def _page(size: int) -> bytes:
-    head = b"<!doctype html>\n<title>A small page to measure with</title>\n<p>"
-    return head + base64.b64encode(_noise(size))[: size - len(head)]
+    return Medium(thing.file, thing.kind, thing.name, UPLOADER, now, (media / thing.file).stat().st_size)

@@ -9,12 +9,14 @@ from urllib.parse import urlencode
 from twisted.internet.defer import DeferredLock
 from twisted.web.server import Request
 
+from upstage.media.speech import Speaker
+from upstage.net.connection import Connections
 from upstage.net.purge import Purger
 from upstage.stage.players import AUDIENCE, Player
 from upstage.stage.stages import Stages
 from upstage.state.accounts import Accounts, check_name
-from upstage.state.guessing import TooManyFailures, TooManyWaiting
-from upstage.state.live import LiveState
+from upstage.state.in_memory import LiveState
+from upstage.state.login_limits import TooManyFailures, TooManyWaiting
 from upstage.state.passwords import Busy, PasswordError, Passwords
 from upstage.state.records import Account, RecordError
 from upstage.web.forms import (
@@ -30,6 +32,7 @@ from upstage.web.headers import same_origin
 from upstage.web.pages import stage_list
 from upstage.web.request import Node, SiteRequest, redirect
 from upstage.web.templates import Pages
+from upstage.web.webcam import Frames
 
 PRIVATE = b"no-store"
 MAX_PLAYERS = 1000  # sign-up is closed once there are this many accounts
@@ -39,17 +42,24 @@ Later = Coroutine[Any, Any, bytes]  # a response that is not ready yet
 
 @dataclass(frozen=True)
 class SiteContext:
-    """The parts of the server that the signed-in pages use."""
+    """The parts of the server that the pages use."""
 
-    stages: Stages
+    connections: Connections
     accounts: Accounts
     passwords: Passwords
     state: LiveState
     purger: Purger
+    speaker: Speaker
+    frames: Frames
     media: Path
     signup: bool  # whether any visitor may create a player account
     tokens: FormTokens = field(default_factory=FormTokens)
     checking: DeferredLock = field(default_factory=DeferredLock)  # of uploaded files
+
+    @property
+    def stages(self) -> Stages:
+        """All stages."""
+        return self.connections.stages
 
 
 class PrivateNode(Node):

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from twisted.web.server import Request
 
-from upstage.stage.tokens import new_token
+from upstage.stage.keys import new_key
 from upstage.web.headers import header, same_origin
 from upstage.web.request import SiteRequest
 
@@ -56,7 +56,7 @@ class FormTokens:
         """Return the token for a form on the page that is being rendered, whose URLs begin with `path`."""
         bound = _bound_to(request)
         if not bound:
-            bound = new_token().encode()
+            bound = new_key().encode()
             set_cookie(request, VISIT, bound.decode(), path)
         return self._token(bound)
 

@@ -13,9 +13,9 @@ from markdown_it.token import Token
 from twisted.web.resource import Resource
 from twisted.web.server import Request
 
-from upstage.web.place import Published
 from upstage.web.request import ErrorPage, Node, redirect
 from upstage.web.templates import Pages
+from upstage.web.visit import Published
 
 FOLDER = re.compile(r"\d\d-[a-z-]+")
 TAG = "lessons"  # of every page here, for the cache in front: `upstage lessons` purges it

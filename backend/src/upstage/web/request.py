@@ -18,7 +18,7 @@ from twisted.web import server
 from twisted.web.http import Request
 from twisted.web.resource import IResource, Resource
 
-from upstage.net.turns import Turns
+from upstage.net.slices import Slices
 from upstage.stage.limits import client_of
 from upstage.state.records import NotWritten
 from upstage.web.headers import PAGE_CSP, header, host_name
@@ -116,7 +116,7 @@ class SiteRequest(server.Request):
             # Not within this call: that would serve all requests that a client has sent in a row.
             site.reactor.callLater(0, self._process)
         else:
-            site.turns.add(self._process, client_of(self.client_address))
+            site.slices.add(self._process, client_of(self.client_address))
 
     def _process(self) -> None:
         if not self.gone:
@@ -227,7 +227,7 @@ class Site(server.Site):
         self,
         root: Resource,
         pages: Pages,
-        turns: Turns,
+        slices: Slices,
         bodies: BodyRouter | None = None,
         port: int = 0,
         direct: bool = False,
@@ -236,14 +236,14 @@ class Site(server.Site):
             root, requestFactory=SiteRequest, parsePOSTFormSubmission=False, timeout=IDLE_TIMEOUT
         )
         self.pages = pages
-        self.turns = turns
+        self.slices = slices
         self.bodies = bodies
         self.port = port
         self.direct = direct
 
     def without_proxy(self, port: int) -> "Site":
         """Return the same site for a listener that clients reach themselves; redirects name `port`."""
-        return Site(self.resource, self.pages, self.turns, self.bodies, port, direct=True)
+        return Site(self.resource, self.pages, self.slices, self.bodies, port, direct=True)
 
     def getResourceFor(self, request: SiteRequest) -> IResource:
         """Find the resource for a request; called first for each request."""

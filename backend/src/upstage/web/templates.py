@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from twisted.web.server import Request
 
 from upstage.web.headers import PAGE_CSP
-from upstage.web.place import Place, Published
+from upstage.web.visit import Published, Visit
 
 _IMPORT = re.compile(r'^(?:import|\}) .*"\./([^"]+)";$', re.MULTILINE)
 ASSET_FOLDERS = ("style", "script", "image")
@@ -34,6 +34,7 @@ class Pages:
     """Templates from `site/templates`; assets from `site/style`, `site/script` and `site/image`."""
 
     def __init__(self, site: Path, published: Published | None = None, has_lessons: bool = False) -> None:
+        self.site = site
         self._published = published or Published()
         self.version = _version_of(site)
         # The scripts of the stage page, for preloading.
@@ -56,8 +57,8 @@ class Pages:
     def render(self, request: Request, template: str, **variables: object) -> bytes:
         """Render a template as HTML."""
         request.setHeader(b"content-type", b"text/html; charset=utf-8")
-        place = Place(request, self._published)
-        return self._templates.get_template(template).render(place=place, **variables).encode()
+        visit = Visit(request, self._published)
+        return self._templates.get_template(template).render(visit=visit, **variables).encode()
 
     def error(self, request: Request, status: int) -> bytes:
         """Set the status and return its page, which no cache may store."""

@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import LoopingCall
 from twisted.web.server import Request
 
-from upstage.net.turns import Turns
+from upstage.net.slices import Slices
 from upstage.web.files import MEDIA_CSP, SEGMENT, serve
 from upstage.web.long_poll import wait_for
 from upstage.web.request import Node, SiteRequest
@@ -41,7 +41,7 @@ class Frames:
         self._now = now
         self._seen: OrderedDict[tuple[str, str], Version] = OrderedDict()
         self._waiting: dict[Deferred[Path], tuple[str, str]] = {}
-        self._turns = Turns(reactor)  # thousands of pictures
+        self._slices = Slices(reactor)  # thousands of pictures
         self._loop = LoopingCall(self._examine)
         self._loop.clock = reactor
 
@@ -72,9 +72,9 @@ class Frames:
         """Answer the requests that are due, a few at a time."""
         if not self._waiting:
             self._loop.stop()
-        elif not self._turns:  # else it is still busy with the last ones
+        elif not self._slices:  # else it is still busy with the last ones
             for ready in self._waiting:
-                self._turns.add(partial(self._examine_one, ready))
+                self._slices.add(partial(self._examine_one, ready))
 
     def _examine_one(self, ready: Deferred[Path]) -> None:
         if ready in self._waiting and self._due(*self._waiting[ready]):

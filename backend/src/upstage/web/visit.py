@@ -25,7 +25,7 @@ class Published:
     theatres: tuple[str, ...] = ()  # other UpStages: `second` for second.localhost
 
 
-class Place:
+class Visit:
     """What a template may say about one request's path: `topology` is `default`, `direct` or one of SITES."""
 
     def __init__(self, request: Request, published: Published) -> None:

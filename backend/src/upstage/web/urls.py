@@ -1,23 +1,18 @@
 """Every URL of the site, in one place."""
 
-from pathlib import Path
-
 from twisted.web.resource import Resource
 from twisted.web.server import Request
 
-from upstage.media.speech import Speaker
-from upstage.net.connection import Connections
 from upstage.web.admin import AdminFolder, Signup, SiteContext
-from upstage.web.examples import add_examples
 from upstage.web.files import AssetFolder, MediaFolder, OneFile
-from upstage.web.lessons import Lesson, LessonsFolder, Progress
+from upstage.web.lesson_pages import Playbill, Slow, Welcome
+from upstage.web.lessons import LessonsFolder
 from upstage.web.pages import StagesFolder, StagesPage
-from upstage.web.place import Published
 from upstage.web.request import Node, Site
 from upstage.web.speech import SpeechFolder
 from upstage.web.templates import ASSET_FOLDERS, Pages
 from upstage.web.upload import Uploads
-from upstage.web.webcam import Frames, WebcamFolder
+from upstage.web.webcam import WebcamFolder
 from upstage.web.websocket import WebSocketEndpoint
 from upstage.web.workshop_media import MediaPage
 from upstage.web.workshop_players import PlayersPage
@@ -33,48 +28,48 @@ CROSSDOMAIN = b"""\
 """
 
 
-def build_site(
-    connections: Connections,
-    context: SiteContext,
-    speaker: Speaker,
-    frames: Frames,
-    site: Path,
-    port: int,
-    published: Published,
-    lessons: list[Lesson],
-    progress: Progress,
-) -> Site:
-    """Return the web site; `site` has templates and page assets, redirects name `port`."""
-    stages = connections.stages
-    pages = Pages(site, published, has_lessons=bool(lessons))
+def build_site(pages: Pages, context: SiteContext, lessons: LessonsFolder | None, port: int) -> Site:
+    """Return the web site; redirects name `port`."""
+    stages, reactor = context.stages, context.connections.reactor
     root = Node(pages)
     for name in (b"", b"home"):
         root.putChild(name, StagesPage(pages, stages, "index.html"))
     root.putChild(b"signup", Signup(pages, context))
     root.putChild(b"stages", StagesFolder(pages, stages))
-    admin = AdminFolder(pages, context)
-    root.putChild(b"admin", admin)
-    workshop = Node(pages)
+    root.putChild(b"admin", admin_folder(pages, context))
+    root.putChild(b"media", media_folder(pages, context))
+    root.putChild(b"speech", SpeechFolder(pages, context.speaker))
+    for folder in ASSET_FOLDERS:
+        root.putChild(folder.encode(), AssetFolder(pages, pages.site / folder, pages.version))
+    if lessons:
+        root.putChild(b"lessons", lessons)
+    root.putChild(b"slow", Slow(pages, reactor))
+    root.putChild(b"playbill", Playbill(pages, stages))
+    root.putChild(b"welcome", Welcome(pages))
+    root.putChild(b"ws", WebSocketEndpoint(context.connections))
+    root.putChild(b"health", Text(pages, b"ok\n", b"text/plain; charset=utf-8", b"no-store"))
+    root.putChild(b"robots.txt", Text(pages, ROBOTS, b"text/plain; charset=utf-8"))
+    root.putChild(b"crossdomain.xml", Text(pages, CROSSDOMAIN, b"application/xml"))
+    root.putChild(b"favicon.ico", OneFile(pages, pages.site / "image" / "favicon.svg"))
+    return Site(root, pages, context.connections.shared.slices, Uploads(context), port)
+
+
+def admin_folder(pages: Pages, context: SiteContext) -> AdminFolder:
+    """`/admin` and the workshop."""
+    admin, workshop = AdminFolder(pages, context), Node(pages)
     admin.putChild(b"workshop", workshop)
     workshop.putChild(b"stages", StagesEditor(pages, context))
     workshop.putChild(b"media", MediaPage(pages, context))
     workshop.putChild(b"players", PlayersPage(pages, context))
+    return admin
+
+
+def media_folder(pages: Pages, context: SiteContext) -> "Overlay":
+    """`/media`, with the webcams' pictures."""
     media = Overlay(pages, MediaFolder(pages, context.media))
-    media.putChild(b"video", WebcamFolder(pages, frames))
+    media.putChild(b"video", WebcamFolder(pages, context.frames))
     media.putChild(b"video-still", MediaFolder(pages, context.media / "video", b"video/"))
-    root.putChild(b"media", media)
-    root.putChild(b"speech", SpeechFolder(pages, speaker))
-    for folder in ASSET_FOLDERS:
-        root.putChild(folder.encode(), AssetFolder(pages, site / folder, pages.version))
-    if lessons:
-        root.putChild(b"lessons", LessonsFolder(pages, lessons, progress))
-    add_examples(root, pages, stages, connections.reactor)
-    root.putChild(b"ws", WebSocketEndpoint(connections))
-    root.putChild(b"health", Text(pages, b"ok\n", b"text/plain; charset=utf-8", b"no-store"))
-    root.putChild(b"robots.txt", Text(pages, ROBOTS, b"text/plain; charset=utf-8"))
-    root.putChild(b"crossdomain.xml", Text(pages, CROSSDOMAIN, b"application/xml"))
-    root.putChild(b"favicon.ico", OneFile(pages, site / "image" / "favicon.svg"))
-    return Site(root, pages, connections.shared.turns, Uploads(context), port)
+    return media
 
 
 class Overlay(Node):

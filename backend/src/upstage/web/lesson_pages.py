@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from twisted.internet import task
-from twisted.web.resource import Resource
 from twisted.web.server import Request
 
 from upstage.stage.stages import Stages
@@ -26,13 +25,6 @@ GREETINGS = {
 # One range of Accept-Language with its weight, such as `de-AT;q=0.8`; RFC 9110, 12.5.4.
 RANGE = re.compile(r"\s*([A-Za-z]{1,8}|\*)(?:-[0-9A-Za-z-]*)?\s*(?:;\s*q=([01](?:\.\d{1,3})?))?\s*")
 MAX_RANGES = 20
-
-
-def add_examples(root: Resource, pages: Pages, stages: Stages, reactor: Any) -> None:
-    """Add `/slow`, `/playbill` and `/welcome` to the site."""
-    root.putChild(b"slow", Slow(pages, reactor))
-    root.putChild(b"playbill", Playbill(pages, stages))
-    root.putChild(b"welcome", Welcome(pages))
 
 
 def now() -> str:

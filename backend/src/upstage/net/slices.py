@@ -9,7 +9,7 @@ from twisted.internet.interfaces import IReactorTime
 SLICE = 0.002  # seconds of work in one turn of the reactor: the longest that it delays all other clients
 
 
-class Turns:
+class Slices:
     """Small pieces of work, in a queue for each client: the one with the longest queue delays no other.
 
     Between two slices the reactor runs everything else that is due, such as chat. A slice ends after `most`

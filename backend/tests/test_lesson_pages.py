@@ -9,7 +9,7 @@ import pytest
 
 from running_backend import Backend, ask, join
 from support.http import connect, message
-from upstage.web.examples import preferred
+from upstage.web.lesson_pages import preferred
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from upstage.net.turns import Turns
+from upstage.net.slices import Slices
 from upstage.stage import limits
 from upstage.stage.limits import Bucket
 
@@ -50,13 +50,13 @@ class Shared:
     """Shared by all clients of a server: the reactor, the clock and the counters."""
 
     reactor: IReactorTime
-    turns: Turns
-    sending: Turns  # a large piece each
+    slices: Slices
+    sending: Slices  # a large piece each
     clock: Callable[[], float]
     counts: Counter[str]
 
 
-class Intake:
+class Input:
     """One client's input. `receive` acts on a frame; `cut(reason)` disconnects, and calls `stop`."""
 
     def __init__(
@@ -109,7 +109,7 @@ class Intake:
         if not self._held:
             self._act(first=True)
 
-    def in_turn(self, act: Callable[[], None]) -> None:
+    def defer(self, act: Callable[[], None]) -> None:
         """Queue expensive work: it is paid first, and done in turn."""
         self._expensive = act
         self._spend(limits.JOIN)
@@ -180,7 +180,7 @@ class Intake:
         self._queued = True
         delay = self._due - self._shared.clock()
         if delay <= 0:
-            self._shared.turns.add(self._turn, self._client)
+            self._shared.slices.add(self._turn, self._client)
         elif self._bucket.spend(0) and self._bucket.since_full() > limits.GRACE:
             self._cut("flood")
         elif delay > limits.MAX_WAIT:
@@ -189,7 +189,7 @@ class Intake:
             self._shared.counts["throttled"] += 1
             wait = max(delay, PAUSE)
             self._timer = self._shared.reactor.callLater(
-                wait, self._shared.turns.add, self._turn, self._client
+                wait, self._shared.slices.add, self._turn, self._client
             )
 
     def _turn(self) -> None:

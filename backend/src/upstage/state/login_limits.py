@@ -87,7 +87,7 @@ class Tallies:
         return tally
 
 
-class Guessing:
+class LoginLimits:
     """All login attempts, on the login page and over FTP."""
 
     def __init__(self, clock: Callable[[], float]) -> None:

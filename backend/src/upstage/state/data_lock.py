@@ -17,7 +17,7 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-class Turn(Service):
+class DataLock(Service):
     """Holds the lock on a data folder until the server stops; the kernel releases a killed server's lock."""
 
     def __init__(self, data: Path) -> None:

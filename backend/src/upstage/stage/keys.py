@@ -9,12 +9,12 @@ T = TypeVar("T", bound=Hashable)
 LIFETIME = 12 * 3600.0  # seconds; UpStage's SESSION_LIFETIME
 
 
-def new_token() -> str:
+def new_key() -> str:
     """Return 32 random hex digits, from a cryptographic source."""
     return secrets.token_hex(16)
 
 
-class Tokens(Generic[T]):
+class Keys(Generic[T]):
     """At most `most` tokens, each valid for `lifetime` seconds.
 
     When there are that many, a new one pushes out the oldest of the value that has the most: a player who
@@ -34,7 +34,7 @@ class Tokens(Generic[T]):
             own = self._of.get(value)
             most = max(self._of.values(), key=lambda tokens: (len(tokens), tokens is own))
             self.revoke(next(iter(most)))
-        token = new_token()
+        token = new_key()
         self._issued[token] = (self._clock() + self._lifetime, value)
         self._of.setdefault(value, {})[token] = None
         return token

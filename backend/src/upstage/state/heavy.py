@@ -1,0 +1,45 @@
+"""Heavy files for load tests, in the sizes of the two that the article measured.
+
+Their weight is noise, so that a test cannot measure compression by mistake. It is the same on every machine.
+"""
+
+import base64
+import hashlib
+import zlib
+
+SMALL, BIG = 75_000, 1_300_000  # bytes
+PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
+# The type of the chunk with the noise. The small letters at the beginning mean that programs which do not
+# know it skip it: https://www.w3.org/TR/png-3/#5Chunk-naming-conventions
+NOISE = b"noSe"
+
+
+def measuring_files() -> dict[str, bytes]:
+    """Return the files that load tests fetch by their names: path below /media, content."""
+    return {
+        "bench/tiny.html": _page(5_000),
+        "bench/small.swf": _swf(SMALL),
+        "bench/big.swf": _swf(BIG),
+    }
+
+
+def filled(picture: bytes, size: int, name: str) -> bytes:
+    """Return a PNG picture of `size` bytes: the same pixels, and noise that is another for each name."""
+    room = size - len(picture) - 12  # a chunk's length, type and checksum
+    chunk = NOISE + _noise(room, name)
+    checksum = zlib.crc32(chunk).to_bytes(4, "big")
+    return picture.removesuffix(PNG_END) + room.to_bytes(4, "big") + chunk + checksum + PNG_END
+
+
+def _noise(size: int, name: str = "") -> bytes:
+    return hashlib.shake_256(f"proscenium {name or size}".encode()).digest(size)
+
+
+def _swf(size: int) -> bytes:
+    """A Flash file's header (uncompressed, version 8, length), then noise."""
+    return b"FWS\x08" + size.to_bytes(4, "little") + _noise(size - 8)
+
+
+def _page(size: int) -> bytes:
+    head = b"<!doctype html>\n<title>A small page to measure with</title>\n<p>"
+    return head + base64.b64encode(_noise(size))[: size - len(head)]
