@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from .explaining import Explained, explain, of_varnish
-from .inside import follow
+from .inside import NotRunning, follow, inside
 from .serverlogs import Line, classic_lines, nginx_lines
 from .varnishlog import Request, requests
 
@@ -48,19 +48,20 @@ class Joiner:
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
-        self._group: list[str] = []
+        self._groups: dict[str, list[str]] = {}  # by the name of the Varnish
         self._seen: OrderedDict[str, Request] = OrderedDict()
         self._held: list[tuple[float, Line]] = []  # with the time of their arrival
 
-    def varnish(self, text: str) -> None:
-        """Take a line of varnishlog; an empty one ends what it says about a request."""
+    def varnish(self, name: str, text: str) -> None:
+        """Take a line of a Varnish's log; an empty one ends what it says about a request."""
+        group = self._groups.setdefault(name, [])
         if text:
-            self._group.append(text)
+            group.append(text)
             return
-        for request in requests(self._group):
+        for request in requests(group):
             if request.id:
                 self._seen[request.id] = request
-        self._group.clear()
+        group.clear()
         while len(self._seen) > KEPT:
             self._seen.popitem(last=False)
 
@@ -105,19 +106,18 @@ def milliseconds(seconds: float | None) -> str:
 
 
 def watch(wanted: Wanted) -> int:
-    """Print until Ctrl-C, or until one of the logs ends; return the exit code."""
+    """Print until Ctrl-C, or until nginx's log or every Varnish's has ended; return the exit code."""
     lines: queue.Queue[tuple[str, str | None]] = queue.Queue(maxsize=10_000)
-    joiner, begun = Joiner(wanted), False
+    joiner, varnishes = Joiner(wanted), inside("varnishes").split()
+    silent = set(varnishes)  # those whose log does not run yet
 
     def read(name: str, output: IO[str]) -> None:
         for text in output:
             lines.put((name, text.rstrip("\n")))
         lines.put((name, None))
 
-    tools = {
-        "varnish": follow("follow-varnishlog", "-g", "request", "-i", TAGS),
-        "nginx": follow("follow", "nginx"),
-    }
+    tools = {name: follow("follow-varnishlog", name, "-g", "request", "-i", TAGS) for name in varnishes}
+    tools["nginx"] = follow("follow", "nginx")
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
@@ -133,15 +133,18 @@ def watch(wanted: Wanted) -> int:
                     break
                 if text is None:
                     print(f"The log of {name} has ended: has the service been stopped?", file=sys.stderr)
-                    return 1
-                if name == "nginx":
+                    varnishes = [varnish for varnish in varnishes if varnish != name]
+                    if name == "nginx" or not varnishes:
+                        return 1
+                elif name == "nginx":
                     joiner.nginx(text, time.time())
-                elif begun:
-                    joiner.varnish(text)
+                elif name in silent:
+                    silent.remove(name)
+                    if not silent:
+                        print(HEADS, flush=True)
                 else:
-                    begun = True
-                    print(HEADS, flush=True)
-            for row in joiner.due(time.time()) if begun else ():
+                    joiner.varnish(name, text)
+            for row in () if silent else joiner.due(time.time()):
                 print(row, flush=True)
     finally:
         for tool in tools.values():
@@ -152,6 +155,8 @@ def watch(wanted: Wanted) -> int:
 if __name__ == "__main__":
     try:
         sys.exit(watch(Wanted(os.environ.get("HOST", ""), os.environ.get("WORD", ""))))
+    except NotRunning as error:
+        sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit(0)
     except BrokenPipeError:  # `make watch | head`

@@ -169,9 +169,10 @@ native_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && ../.venv/bi
 native_log() { tail -n "${2:-1000}" "$NATIVE_RUN/log/$1.log"; }
 native_follow() { tail -n 0 -F "$NATIVE_RUN/log/$1.log"; }
 native_varnish() { "$1" -n "$VARNISH_WORKDIR" "${@:2}"; }
+native_varnishes() { echo varnish; }
 native_follow_varnishlog() {
     echo
-    varnishlog -n "$VARNISH_WORKDIR" "$@" &
+    varnishlog -n "$VARNISH_WORKDIR" "${@:2}" &
     cat >/dev/null
     kill $!
 }

@@ -13,8 +13,11 @@ containers_services() {
     docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
         --format '{{.Label "com.docker.compose.service"}}' 2>/dev/null || true
 }
-# The services that are Varnishes: one, or several (extras/ring).
-containers_varnishes() { containers_services | grep -xE 'varnish(-[0-9]+)?' | sort; }
+# The Varnishes that run, one per line: one service, or several (extras/ring).
+containers_varnishes() {
+    docker ps --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
+        --format '{{.Label "com.docker.compose.service"}}' | { grep -xE 'varnish(-[0-9]+)?' || true; } | sort
+}
 # container_exec SERVICE COMMAND...: in half the time of `docker compose exec`, which reads all its files first.
 container_exec() {
     local id
@@ -102,12 +105,20 @@ containers_locust() {
 }
 containers_log() { container_ids "$1" --all | head -n 1 | xargs -r docker logs --tail "${2:-1000}" 2>&1; }
 containers_follow() { docker compose logs --no-log-prefix --no-color --tail 0 --follow "$1"; }
-# Varnish's tools find the running varnishd by its working folder.
-containers_varnish() { container_exec varnish "$1" -n /var/lib/varnish/varnishd "${@:2}"; }
+# Varnish's tools find the running varnishd by its working folder. What several say comes one after the other; varnishadm
+# asks the first one, because all have the same VCL under names of their own.
+containers_varnish() {
+    local varnish varnishes
+    mapfile -t varnishes < <(containers_varnishes)
+    if [ ${#varnishes[@]} = 0 ] || [ "$1" = varnishadm ]; then varnishes=("${varnishes[0]:-varnish}"); fi
+    for varnish in "${varnishes[@]}"; do
+        container_exec "$varnish" "$1" -n /var/lib/varnish/varnishd "${@:2}" || return
+    done
+}
 # The empty line says that it has begun. An engine does not end what `exec` has started when its client ends, but it closes
 # its standard input.
 containers_follow_varnishlog() {
-    container_exec varnish sh -c 'echo; varnishlog -n /var/lib/varnish/varnishd "$@" & cat >/dev/null; kill $!' varnishlog "$@"
+    container_exec "$1" sh -c 'echo; varnishlog -n /var/lib/varnish/varnishd "$@" & cat >/dev/null; kill $!' varnishlog "${@:2}"
 }
 # Each service and the time of its last start.
 containers_started() {

@@ -33,7 +33,7 @@ def check(attempt: Attempt) -> None:
         need(diva[host], f"Request /media/diva.svg?WORD on {host} first.")
 
     purges = attempt.purges()
-    inside = [purge for purge in purges if purge.client.first("ReqStart").endswith("admin")]
+    inside = [purge for purge in purges if purge.client.first("ReqStart").endswith("purge")]
     of_fox = [purge.began for purge in inside if purge.path == "/media/fox.svg"]
     need(of_fox, 'You have not purged the fox yet: make purge URL="/media/fox.svg?WORD"')
     for host in HOSTS:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -82,15 +83,17 @@ class Stack:
         return sorted(requests(log.splitlines()), key=lambda request: request.began)
 
     def oldest_record(self) -> float:
-        """The time of the oldest request that Varnish's log still has, in seconds since 1970."""
+        """The time of the oldest request that the log of every Varnish still has, in seconds since 1970."""
         log = self.tool("varnishlog", "-d", "-g", "vxid", "-i", "Timestamp", "-k", "1")
-        found = re.search(r"Timestamp +\w+: ([\d.]+)", log)
-        return float(found[1]) if found else time.time()
+        found = re.findall(r"Timestamp +\w+: ([\d.]+)", log)
+        return max(map(float, found), default=time.time())
 
     def counters(self) -> dict[str, int]:
-        """Varnish's counters: `MAIN.cache_hit` ..."""
-        counters = json.loads(self.tool("varnishstat", "-j"))["counters"]
-        return {name: counter["value"] for name, counter in counters.items()}
+        """Varnish's counters: `MAIN.cache_hit` ... The sums, if there are several."""
+        total = Counter[str]()
+        for varnish in json.loads("[{}]".format(self.tool("varnishstat", "-j").replace("}\n{", "},{"))):
+            total.update({name: counter["value"] for name, counter in varnish["counters"].items()})
+        return total
 
     def started(self) -> dict[str, str]:
         """When each service was last started, in the form that the engine uses."""

@@ -12,7 +12,10 @@ from caches.cache_status import parse
     [
         ("varnish; hit; ttl=43190", {"client": "hit", "varnish": "hit"}),
         ("varnish; hit; ttl=43190, nginx; fwd=bypass", {"client": "hit", "nginx": "pass", "varnish": "hit"}),
-        ("varnish-2; hit; ttl=43190, nginx; fwd=bypass", {"client": "hit", "nginx": "pass", "varnish": "hit"}),
+        (
+            "varnish-2; hit; ttl=43190, nginx; fwd=bypass",
+            {"client": "hit", "nginx": "pass", "varnish": "hit"},
+        ),
         ("varnish; hit; ttl=-3; detail=stale", {"client": "stale", "varnish": "stale"}),
         ("varnish; hit; ttl=-3", {"client": "stale", "varnish": "stale"}),
         (

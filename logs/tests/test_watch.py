@@ -16,7 +16,7 @@ NOW = 1795390400.0  # after the last of them
 def printed(joiner: Joiner, nginx: list[str], varnish: list[str]) -> list[str]:
     """The lines for what both logs say."""
     for line in varnish:
-        joiner.varnish(line)
+        joiner.varnish("varnish", line)
     for line in nginx:
         joiner.nginx(line, NOW)
     return list(joiner.due(NOW + HELD + 1))
@@ -89,7 +89,7 @@ def when_shown(path: str, varnish: list[str]) -> float:
     joiner = Joiner(Wanted())
     [line] = [line for line in NGINX if path in line]
     for text in varnish:
-        joiner.varnish(text)
+        joiner.varnish("varnish", text)
     joiner.nginx(line, NOW)
     ended = float(re.findall(r" at=([\d.]+)", line)[0])
     return next(tenths / 10 for tenths in range(100) if list(joiner.due(ended + tenths / 10 + 0.01)))
@@ -101,12 +101,20 @@ def test_a_line_waits_for_the_other_workers_and_for_the_log_of_varnish() -> None
     assert when_shown("/admin/id", []) == PATIENCE
 
 
+def test_the_logs_of_several_varnishes_are_read_side_by_side() -> None:
+    joiner, group = Joiner(Wanted()), VARNISH[: VARNISH.index("") + 1]
+    for line in group:
+        for name in ("varnish", "varnish-2"):
+            joiner.varnish(name, re.sub(r"(X-Request-Id: )\w+", rf"\1{name}", line))
+    assert list(joiner._seen) == ["varnish", "varnish-2"]
+
+
 def test_requests_that_nginx_never_logs_do_not_pile_up() -> None:
     joiner = Joiner(Wanted())
     group = VARNISH[: VARNISH.index("") + 1]
     for number in range(KEPT + 100):
         for line in group:
-            joiner.varnish(re.sub(r"X-Request-Id: \w+", f"X-Request-Id: {number:032x}", line))
+            joiner.varnish("varnish", re.sub(r"X-Request-Id: \w+", f"X-Request-Id: {number:032x}", line))
     assert len(joiner._seen) == KEPT
 
 
