@@ -95,11 +95,10 @@ class Stack:
             return self._run(
                 "docker", "compose", "exec", "-T", "backend", "upstage", *arguments, typed=password
             )
-        data = REPO / ".run" / self.project / "data"
         return self._run(
             "env",
-            f"UPSTAGE_DATA={data / 'upstage'}",
-            f"UPSTAGE_MEDIA={data / 'media'}",
+            f"UPSTAGE_DATA={self.native_data / 'upstage'}",
+            f"UPSTAGE_MEDIA={self.native_data / 'media'}",
             f"PYTHONPATH={REPO / 'backend' / 'src'}",
             str(REPO / ".venv/bin/python"),
             *("-m", "upstage", *arguments),
@@ -113,7 +112,7 @@ class Stack:
             self.compose("exec", "-T", place, "sh", "-c", f"cat >{folder}/{file}", typed=text)
         else:
             folder = "mirror-media" if place == "mirror" else "media"
-            (REPO / ".run" / self.project / "data" / folder / file).write_text(text)
+            (self.native_data / folder / file).write_text(text)
 
     def _run(self, *command: str, typed: str = "") -> str:
         done = subprocess.run(
@@ -203,6 +202,12 @@ class Stack:
     def native_run(self) -> Path:
         """The folder of a native stack's logs and sockets."""
         return Path(f"/tmp/proscenium-{os.getuid()}", self.project)
+
+    @property
+    def native_data(self) -> Path:
+        """The folder of a native stack's data: elsewhere if others may not enter the checkout (native.sh)."""
+        elsewhere = Path("/var/lib/proscenium", self.project)
+        return elsewhere if elsewhere.exists() else REPO / ".run" / self.project / "data"
 
     def log_of(self, service: str) -> str:
         """All that a service has printed."""

@@ -90,7 +90,7 @@ def second_copy(stack: Stack) -> Stack:
 def kept_data(stack: Stack) -> list[str]:
     """The volumes or the folder of a stack."""
     if stack.mode == "native":
-        return [str(path) for path in (REPO / ".run").glob(stack.project)]
+        return [str(path) for path in (stack.native_data,) if path.exists()]
     label = f"label=com.docker.compose.project={stack.project}"
     return subprocess.check_output(["docker", "volume", "ls", "-q", "--filter", label], text=True).split()
 

@@ -13,7 +13,7 @@ import requests
 from playwright.sync_api import expect
 
 from browsing import Visit, on_stage
-from stack import REPO, Stack
+from stack import Stack
 from support.stage_client import StageClient
 from support.wait import wait_until
 
@@ -226,7 +226,7 @@ def test_the_account_for_load_tests_is_ready(stack: Stack) -> None:
             with pytest.raises(AssertionError, match="No such file"):
                 stack.compose("exec", "-T", service, "cat", "/run/player/account")
     else:
-        account = (REPO / ".run" / stack.project / "data" / "player-account").read_text()
+        account = (stack.native_data / "player-account").read_text()
     name, password = account.strip().split(":")
     login = stack.get("/admin/login", method="POST", data={"username": name, "password": password})
     assert login.status_code == 302

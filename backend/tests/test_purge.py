@@ -268,11 +268,13 @@ def test_the_command_drops_a_path_or_what_has_a_tag(workshop: Backend, cache: Pu
 
 def test_what_the_command_could_not_purge_is_purged_later(tmp_path: Path) -> None:
     """The server that runs has it in its queue when the command has ended."""
-    caches = [PurgedCache(), PurgedCache()]
+    caches = [PurgedCache(), PurgedCache(), PurgedCache()]
     server = Backend(tmp_path, UPSTAGE_PURGE=" ".join(cache.address for cache in caches))
     caches[1].close()
+    caches[2].delay = 5
     status, _, problem = server.upstage("purge", "/", "--tag", "demo")
     assert (status, f"{caches[1].address}: Connection was refused" in problem) == (1, True), problem
+    assert f"{caches[2].address}: no answer" in problem
     assert caches[0].address not in problem
     caches[1].listen()
     server.wait_for(lambda: "demo" in caches[1].tags)

@@ -12,12 +12,12 @@ from socket import AF_INET, AF_INET6, SOCK_STREAM, getaddrinfo
 from typing import Any, NamedTuple, TypeVar
 
 from twisted.application.service import MultiService, Service
-from twisted.internet.defer import Deferred, TimeoutError, gatherResults
+from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 from twisted.python.failure import Failure
-from twisted.web.client import Agent, readBody
+from twisted.web.client import Agent, ResponseFailed, readBody
 from twisted.web.http import Request
 from twisted.web.http_headers import Headers
 from twisted.web.resource import NoResource, Resource
@@ -149,6 +149,8 @@ class Cache(Service):
         self._outcomes["failed" if problem else "purged"] += 1
         if problem and problem != before:  # a cache that stays away is asked every second
             log.warn("the cache did not purge", fields={**purge._asdict(), "problem": problem})
+        if before and not problem:
+            log.info("the cache purges again", fields={"cache": self._label})
         return problem
 
     async def _ask(self, purge: Purge) -> str:
@@ -168,7 +170,9 @@ class Cache(Service):
         return listed(await gatherResults([Deferred.fromCoroutine(ask(host)) for host in hosts]))
 
     def _in_time(self, asked: Coroutine[Any, Any, T]) -> Deferred[T]:
-        return Deferred.fromCoroutine(asked).addTimeout(TIMEOUT, self._reactor)
+        # An agent that is cancelled reports its lost connection.
+        late = Failure(TimeoutError("no answer"))
+        return Deferred.fromCoroutine(asked).addTimeout(TIMEOUT, self._reactor, lambda *_: late)
 
     async def _look_up(self) -> list[str]:
         """Return the host's addresses. A lookup takes a thread, so all that ask meanwhile wait for one."""
@@ -267,7 +271,9 @@ def host_and_port(host: str, port: int) -> str:
 
 def reason(error: Exception) -> str:
     """Return a few words on an error: many have no text of their own."""
-    return "no answer" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+    if isinstance(error, ResponseFailed):
+        error = error.reasons[0].value
+    return str(error) or type(error).__name__
 
 
 def listed(problems: Iterable[str]) -> str:
