@@ -79,7 +79,7 @@ def measure(lab: Path, mode: str, fresh: bool, console: Console) -> bool:
     tools = {cell.tool: importlib.import_module(f"bench.tools.{cell.tool}") for cell in experiment.cells}
     path = RESULTS / f"{experiment.name}.json"
     console.print(f"[bold]{experiment.title}[/]: starting the containers of labs/{lab.name}")
-    with LabStack(lab, experiment.services) as stack:
+    with LabStack(lab, experiment.services, experiment.extras) as stack:
         if experiment.prepare:
             stack.run(experiment.prepare_in, *experiment.prepare)
         results = Results.begin(

@@ -12,7 +12,7 @@ Table = Mapping[str, Any]
 
 MODES = ("quick", "full")
 REQUIRED = {"title", "tool", "services", "repetitions", "primary", "cells"}
-OPTIONAL = {"prepare", "prepare_in", "baseline", "settings", "warm_up", "versions"}
+OPTIONAL = {"prepare", "prepare_in", "baseline", "settings", "warm_up", "versions", "extras"}
 REPORT = {"order", "one_core", "meanings", "headlines", "exhibits"}  # read by report/reading.py
 RESERVED = REQUIRED | OPTIONAL | REPORT
 NO_KEYS = {"quick", "tool", "primary"}  # in a block of cells
@@ -38,15 +38,16 @@ class Cell:
 class Experiment:
     """A lab in one mode.
 
-    `warm_up` replaces settings in the measurement before the first that counts; `versions` has a command for
-    each of the lab's own services; `baseline` are the parts of the key in which the cell to compare with
-    differs.
+    `extras`: folders of extras/ whose services it has, too; `warm_up` replaces settings in the measurement
+    before the first that counts; `versions` has a command for each of the lab's own services; `baseline` are
+    the parts of the key in which the cell to compare with differs.
     """
 
     name: str
     mode: str
     title: str
     services: Sequence[str]
+    extras: Sequence[str]
     repetitions: int
     primary: str
     baseline: Mapping[str, Scalar]
@@ -103,6 +104,7 @@ def expand(lab: str, document: Table, mode: str) -> Experiment:
         mode=mode,
         title=document["title"],
         services=document["services"],
+        extras=document.get("extras", []),
         repetitions=document["repetitions"],
         primary=document["primary"],
         baseline=document.get("baseline", {}),

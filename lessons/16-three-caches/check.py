@@ -32,7 +32,8 @@ def check(attempt: Attempt) -> None:
     )
 
     answers: dict[str, list[tuple[str, bool]]] = {}  # of each file: name of the cache, whether it was a hit
-    for line in attempt.nginx("/media/"):
+    # The workers write their lines in turn.
+    for line in sorted(attempt.nginx("/media/"), key=lambda line: line.ended or 0):
         if line.status == 200 and (found := re.match(r"(varnish-\d); (hit)?", line.cache)):
             answers.setdefault(line.url, []).append((found[1], found[2] is not None))
     twice = {url: seen for url, seen in answers.items() if len(seen) >= 2}
