@@ -53,16 +53,6 @@ def test_no_cache_mixes_the_badges(stack: Stack) -> None:
                 assert re.findall(r'data-topology="(\w+)"', page) == [topology], (host, path)
 
 
-def test_the_front_page_leads_to_every_site(stack: Stack) -> None:
-    links = set(re.findall(r'href="(http://[^"]+)"', stack.get("/").text))
-    theatres = [f"{name}.localhost" for name in stack.settings["THEATRES"].split()]
-    hosts = ("classic.localhost", "nginx.localhost", "static.localhost", DIRECT, *theatres)
-    assert links == {stack.url("/", host) for host in hosts} | {
-        f"http://localhost:{stack.ports['LOCUST_PORT']}/"
-    }
-    assert f"curl -I {stack.url('/media/bench/small.swf')}" in stack.get("/").text
-
-
 def test_the_buttons_of_the_front_page_name_the_server(stack: Stack, browser: Browser) -> None:
     page = browser.new_page()
     for host, answer in (
