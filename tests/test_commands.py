@@ -43,6 +43,11 @@ def test_an_unknown_mode_is_rejected(bare: Path) -> None:
     assert "MODE is 'cloud'" in done.stderr
 
 
+def test_an_unknown_server_to_switch_to_is_rejected(bare: Path) -> None:
+    done = run(bare, "mirror", TO="elsewhere")
+    assert (done.returncode, done.stderr) == (1, "TO is 'elsewhere'; it can be backend or mirror.\n")
+
+
 @pytest.mark.parametrize("closed", ["nginx/sites", "varnish/start.sh"])
 def test_a_checkout_with_a_strict_umask_is_rejected_with_the_remedy(bare: Path, closed: str) -> None:
     """Containers read the files as other users. A private key beside them keeps its mode."""

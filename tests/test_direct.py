@@ -1,7 +1,6 @@
 """direct.localhost, UpStage as installed in 2011, and the badge that says which path a page took."""
 
 import re
-import uuid
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -30,18 +29,6 @@ def test_no_response_has_met_a_cache(stack: Stack) -> None:
             assert response.headers["Server"] == "UpStage"
             assert not response.headers.keys() & {"Cache-Status", "Server-Timing", "Age"}
     assert responses[0].content == stack.get("/media/bench/big.swf").content
-
-
-def test_one_chat_on_both_sides_of_nginx(stack: Stack) -> None:
-    alone, through = stack.web_stage_client(DIRECT), stack.web_stage_client()
-    for client in (alone, through):
-        client.join()
-    line = uuid.uuid4().hex
-    alone.send("TEXT", msg=line)
-    while through.until("ANONTEXT")[-1]["text"] != line:
-        pass
-    for client in (alone, through):
-        client.close()
 
 
 def test_no_cache_mixes_the_badges(stack: Stack) -> None:

@@ -6,16 +6,6 @@ import websocket
 from stack import Stack
 
 
-def test_everything_the_stage_names_can_be_loaded(stack: Stack) -> None:
-    client = stack.stage_client()
-    for frame in client.join():
-        if frame["mode"] in ("LOAD_AV", "LOAD_BACKDROP", "LOAD_PROP"):
-            assert stack.get(frame["url"]).status_code == 200
-        if frame["mode"] == "LOAD_AUDIO":
-            assert stack.get(f"/media/audio/{frame['url']}").headers["Content-Type"] == "audio/mpeg"
-    client.close()
-
-
 @pytest.mark.smoke
 def test_both_transports_share_one_audience(stack: Stack) -> None:
     raw, web = stack.stage_client(), stack.web_stage_client("classic.localhost")
