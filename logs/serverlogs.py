@@ -3,16 +3,18 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 # nginx/logging/access.conf has the format, nginx/sites/classic.conf that of 2011.
 NGINX = re.compile(
-    r'^(?P<address>\S+) "(?P<method>\S+) (?P<url>\S+) (?P<protocol>\S+)" (?P<host>\S+) (?P<status>\d+) '
+    r'^\S+ "(?P<method>\S+) (?P<url>\S+) (?P<protocol>\S+)" (?P<host>\S+) (?P<status>\d+) '
     r'(?P<bytes>\d+) (?P<seconds>[\d.]+)s cache="(?P<cache>[^"]*)" at=(?P<ended>[\d.]+) id=(?P<id>\w+)$'
 )
 CLASSIC = re.compile(
-    r'^(?P<host>classic\.localhost) (?P<address>\S+) - \S+ \[[^]]*\] "(?P<method>\S+) (?P<url>\S+) '
+    r'^(?P<host>classic\.localhost) \S+ - \S+ \[[^]]*\] "(?P<method>\S+) (?P<url>\S+) '
     r'(?P<protocol>\S+)" (?P<status>\d+) (?P<bytes>\d+) "[^"]*" "[^"]*" id=(?P<id>\w+)$'
 )
 
@@ -59,46 +61,34 @@ def classic_lines(log: Iterable[str]) -> Iterator[Line]:
 
 
 def _matched(form: re.Pattern[str], log: Iterable[str]) -> Iterator[Line]:
+    kinds = {"status": int, "bytes": int, "seconds": float, "ended": float}
     for found in filter(None, map(form.match, log)):
-        part = found.groupdict()
-        yield Line(
-            part["method"],
-            part["url"],
-            int(part["status"]),
-            int(part["bytes"]),
-            part["id"],
-            part["protocol"],
-            part["host"],
-            part.get("cache", ""),
-            float(part["seconds"]) if "seconds" in part else None,
-            float(part["ended"]) if "ended" in part else None,
-        )
+        yield Line(**{name: kinds.get(name, str)(text) for name, text in found.groupdict().items()})
 
 
 def backend_lines(log: Iterable[str]) -> Iterator[Line]:
     """The requests in the backend's log; other lines are left out."""
-    for line in log:
-        try:
-            entry = json.loads(line)
-            yield Line(
-                entry["method"],
-                entry["path"],
-                entry["status"],
-                entry["bytes"],
-                entry["request_id"],
-                ended=datetime.fromisoformat(entry["time"]).timestamp(),
-            )
-        except (ValueError, KeyError, TypeError):
-            continue
+    for entry in _entries(log):
+        if "request_id" in entry:  # those of health checks have none
+            method, url, status, size = (entry[name] for name in ("method", "path", "status", "bytes"))
+            yield Line(method, url, status, size, entry["request_id"], ended=_seconds(entry))
 
 
 def cuts(log: Iterable[str]) -> Iterator[Cut]:
     """The clients that the backend has disconnected; other lines are left out."""
+    for entry in _entries(log):
+        if entry.get("event") == "cut off":
+            yield Cut(_seconds(entry), entry["reason"], entry.get("stage", ""), entry["sent"])
+
+
+def _entries(log: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The lines that are JSON objects with a time."""
     for line in log:
-        try:
+        with suppress(ValueError):
             entry = json.loads(line)
-            if entry["event"] == "cut off":
-                when = datetime.fromisoformat(entry["time"]).timestamp()
-                yield Cut(when, entry["reason"], entry.get("stage", ""), entry["sent"])
-        except (ValueError, KeyError, TypeError):
-            continue
+            if isinstance(entry, dict) and "time" in entry:
+                yield entry
+
+
+def _seconds(entry: dict[str, Any]) -> float:
+    return datetime.fromisoformat(entry["time"]).timestamp()

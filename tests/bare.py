@@ -18,20 +18,17 @@ LIBRARIES = ("bin/lib/common.sh", "bin/lib/containers.sh", "native/native.sh", "
 def bare_checkout(tmp_path: Path) -> Path:
     """A world-readable copy of the checkout, and a bin folder with nothing but the basics."""
     copy = tmp_path / "stack"
-    shutil.copytree(
-        REPO,
-        copy,
-        ignore=shutil.ignore_patterns(
-            ".git",
-            ".venv",
-            ".env",
-            "compose.override.yaml",
-            ".run",
-            "test-results",
-            ".*_cache",
-            "__pycache__",
-        ),
+    left_out = (
+        ".git",
+        ".venv",
+        ".env",
+        "compose.override.yaml",
+        ".run",
+        "test-results",
+        ".*_cache",
+        "__pycache__",
     )
+    shutil.copytree(REPO, copy, ignore=shutil.ignore_patterns(*left_out))
     subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
     # nginx and varnishd live there, outside a user's PATH; this machine may have them.
     native = copy / "native" / "native.sh"
@@ -73,6 +70,11 @@ def functions(copy: Path, commands: str, **settings: str) -> subprocess.Complete
         text=True,
         timeout=60,
     )
+
+
+def compose_file(copy: Path, **settings: str) -> str:
+    """What the commands give to Compose as COMPOSE_FILE."""
+    return functions(copy, "echo $COMPOSE_FILE", **settings).stdout.strip()
 
 
 def engine(bare: Path, *answers: str) -> Path:

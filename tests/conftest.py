@@ -7,10 +7,12 @@ are marked `slow` here, so that `make test-all` runs them.
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+from bare import bare_checkout
 from browsing import PICTURES, Visit
 from stack import PROJECT, REPO, Stack, webcam_ports
 from support.chromium import chromium
@@ -49,6 +51,12 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
             logs.write_text(stack.log())
             print(f"\nThe end of every service's log ({logs}):\n{logs.read_text()}")
         stack.make("clean")
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A checkout on a machine that has nothing but the programs of any system."""
+    return bare_checkout(tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -219,31 +219,6 @@ def test_containers_may_come_back_in_any_order(stack: Stack) -> None:
     wait_until(lambda: every_listener_answers(stack), within=60)
 
 
-def who_answers(stack: Stack, host: str = "localhost") -> str:
-    """Make a request; return the backend whose log has it."""
-    marker = f"/nowhere-{uuid.uuid4().hex}"
-    assert stack.get(marker, host).status_code == 404
-    for _ in range(20):
-        for service in ("backend", *stack.settings["THEATRES"].split()):
-            if marker in stack.compose("logs", "--tail", "50", service):
-                return service
-        time.sleep(0.1)
-    raise AssertionError(f"{marker} is in no log")
-
-
-def test_a_theatre_has_stages_of_its_own(stack: Stack) -> None:
-    stack.compose("exec", "-T", "second", "upstage", "stage", "add", "elsinore", "--name", "Elsinore")
-    wait_until(lambda: stack.get("/stages/elsinore", "second.localhost").status_code == 200, within=5)
-    assert stack.get("/stages/elsinore").status_code == 404
-    assert who_answers(stack, "second.localhost") == "second"
-    assert who_answers(stack) == "backend"
-    assert stack.get("/media/bench/tiny.html", "second.localhost").status_code == 200
-    # No other backend has this stage.
-    for client in (stack.web_stage_client("second.localhost"), stack.stage_client(theatre=0)):
-        client.join(stage="elsinore")
-        client.close()
-
-
 def test_the_log_of_the_inspector_names_the_real_client(stack: Stack) -> None:
     marker = f"/nowhere-{uuid.uuid4().hex}"
     stack.get(marker, headers={"X-Forwarded-For": "192.0.2.66"})

@@ -76,13 +76,6 @@ def inline_commands() -> set[str]:
     return {re.sub(r"\s+", " ", command) for command in commands}
 
 
-def test_every_command_is_one_of_the_makefile() -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (REPO / "Makefile").read_text(), re.M))
-    printed = {word for command in inline_commands() for word in re.findall(r"^make ([a-z-]+)", command)}
-    assert len(printed) > 10
-    assert printed <= targets
-
-
 def starts() -> list[str]:
     """The commands that start a stack: `make` first, because it builds the images, and native mode last."""
     printed = inline_commands() | {block.commands for block in blocks()}

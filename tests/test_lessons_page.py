@@ -13,11 +13,6 @@ from support.wait import wait_until
 
 SCREENS = ((1280, 800), (390, 844))  # a laptop and a phone
 LESSONS = sorted(path.parent.name for path in REPO.glob("lessons/[0-9]*/README.md"))
-PAGES = (
-    "/lessons/",
-    f"/lessons/{LESSONS[0]}",
-    *(pytest.param(f"/lessons/{name}", marks=pytest.mark.slow) for name in LESSONS[1:]),  # made alike
-)
 
 
 @pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
@@ -31,7 +26,7 @@ def test_the_first_lesson_can_be_done(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("size", SCREENS)
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", ["/lessons/", f"/lessons/{LESSONS[0]}"])  # the others are made alike
 def test_the_page_looks_right(
     stack: Stack, visit: Visit, complaints: list[str], path: str, size: tuple[int, int]
 ) -> None:

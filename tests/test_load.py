@@ -4,7 +4,6 @@ import json
 import re
 import time
 import tomllib
-from datetime import UTC, datetime
 from html import unescape
 
 import pytest
@@ -87,48 +86,6 @@ def test_the_web_ui_shows_requests_caches_and_verdict(stack: Stack, browser: Bro
     page.context.close()
 
 
-def requests_since(stack: Stack, moment: str) -> int:
-    """The number of requests in the backend's log since that moment, written like the log's timestamps."""
-    log = stack.log_of("backend")
-    lines = [json.loads(line) for line in log.splitlines() if '"event": "request"' in line]
-    return sum(line["time"] >= moment for line in lines)
-
-
-@pytest.mark.slow
-def test_a_shape_starts_at_the_first_click_and_the_tab_accounts_for_every_request(
-    stack: Stack, browser: Browser
-) -> None:
-    began = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    page.goto(f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}/")
-    new = page.get_by_role("button", name="New")  # after an earlier run
-    start = page.get_by_role("button", name=re.compile("start", re.I))
-    expect(new.or_(start)).to_be_visible()
-    if new.is_visible():
-        new.click()
-    page.locator("select[name=shapeClass]").select_option("CurtainUp")
-    page.screenshot(path=PICTURES / f"locust-shape-{stack.mode}.png", full_page=True)
-    start.click()
-    expect(page.get_by_text("RUNNING")).to_be_visible()
-    address = f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}"
-
-    def users() -> int:
-        return int(requests.get(f"{address}/stats/requests", timeout=10).json()["user_count"])
-
-    wait_until(lambda: users() == 20, within=60)
-    shares = requests.get(f"{address}/tasks", timeout=10).json()["per_class"]
-    assert all(share["ratio"] for share in shares.values()), shares
-    time.sleep(10)  # the stage page is stale after a second, and Varnish refreshes it in the background
-    page.get_by_role("button", name=re.compile("stop", re.I)).click()
-    expect(page.get_by_text("STOPPED")).to_be_visible(timeout=60_000)
-    page.get_by_role("tab", name="Caches").click()
-    shown = page.locator("tr", has_text="(all)").locator("td").last.inner_text().replace("\u00a0", " ")
-    page.screenshot(path=PICTURES / f"locust-accounted-{stack.mode}.png", full_page=True)
-    assert "refresh " in shown, shown
-    assert sum(int(number) for number in re.findall(r" (\d+)", shown)) == requests_since(stack, began), shown
-    page.context.close()
-
-
 LINE = r"\w+[!?] The [a-z ]+\."
 
 
@@ -177,28 +134,6 @@ def test_a_simulated_visitor_fetches_what_a_browser_fetches(stack: Stack, browse
     wait_until(lambda: page.title() and expected <= fetched, within=60)  # a call lets Playwright report
     page.close()
     assert {url for url in fetched if WEBCAM not in url} == expected
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
-def test_four_workers_join_the_master(stack: Stack) -> None:
-    settings = {
-        "LOADTEST_WORKERS": "4",
-        "EXTRAS": stack.settings["EXTRAS"] + ",workers",
-    }
-    before = dict(stack.settings)
-    stack.settings |= settings
-    try:
-        stack.compose("up", "-d", "--wait", "--no-deps", "locust", "locust-worker")
-        connected = wait_until(
-            lambda: re.search(r"4 workers|\(4 connected", stack.compose("logs", "locust")), within=60
-        )
-        assert connected
-    finally:
-        stack.compose("rm", "--stop", "--force", "locust-worker")
-        stack.settings.clear()
-        stack.settings |= before
-        stack.compose("up", "-d", "--wait", "--no-deps", "locust")
 
 
 @pytest.mark.slow

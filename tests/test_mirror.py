@@ -139,26 +139,6 @@ def send_webcam_picture(stack: Stack) -> None:
     camera.close()
 
 
-def test_an_operator_copies_and_switches(ready: Stack) -> None:
-    stack = ready
-    idle = stack.stage_client()
-    idle.join()
-    if stack.mode == "containers":
-        in_backend = ("exec", "-T", "backend", "upstage", "mirror")
-        assert "copied: the database (" in stack.compose(*in_backend)
-        assert stack.compose(*in_backend, "--to", "mirror") == "active: mirror\n"
-    else:
-        assert "active: mirror" in stack.make("mirror", "TO=mirror")
-    assert "active: mirror" in stack.make("mirror", "TO=mirror")
-    assert_cut_off(idle)
-    assert_all_are_at(stack, "mirror")
-    wait_until(lambda: "active: mirror; standby: backend" in stack.make("mirror"), within=30)
-    assert "active: backend" in stack.make("mirror", "TO=backend")
-    assert_all_are_at(stack, "backend")
-    with pytest.raises(AssertionError, match="TO is 'elsewhere'; it can be backend or mirror"):
-        stack.make("mirror", "TO=elsewhere")
-
-
 @pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
 def test_make_up_without_the_extra_removes_the_mirror(ready: Stack) -> None:
     stack = ready

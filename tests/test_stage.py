@@ -4,49 +4,9 @@ import pytest
 import websocket
 
 from stack import Stack
-from support.stage_client import StageClient
-
-
-@pytest.fixture(params=["raw", "web"])
-def client(stack: Stack, request: pytest.FixtureRequest) -> StageClient:
-    """A connection over one of the transports."""
-    return stack.stage_client() if request.param == "raw" else stack.web_stage_client()
-
-
-OPENING = [
-    "SET",
-    "STAGE_NAME",
-    "PAGE_COLOUR",
-    "TOOLS_COLOUR",
-    "BACKDROPANDPROP_COLOUR",
-    "CHAT_COLOUR",
-    "SPLASH_DETAILS",
-]
 
 
 @pytest.mark.smoke
-def test_the_frames_at_joining_come_in_upstages_order(client: StageClient) -> None:
-    modes = [frame["mode"] for frame in client.join()]
-    client.close()
-    assert modes[:7] == OPENING
-    loads = [mode for mode in modes if mode.startswith("LOAD_")]
-    order = ["LOAD_AV", "LOAD_BACKDROP", "LOAD_PROP", "LOAD_AUDIO", "LOAD_CHAT"]
-    assert loads == sorted(loads, key=order.index)
-    assert loads.count("LOAD_AV") >= 3
-    assert [loads.count(kind) for kind in order[1:]] == [2, 2, 3, 1]
-    assert modes[-1] == "CONFIRM_LOADED"
-
-
-def test_everything_the_stage_names_can_be_loaded(stack: Stack) -> None:
-    client = stack.stage_client()
-    for frame in client.join():
-        if frame["mode"] in ("LOAD_AV", "LOAD_BACKDROP", "LOAD_PROP"):
-            assert stack.get(frame["url"]).status_code == 200
-        if frame["mode"] == "LOAD_AUDIO":
-            assert stack.get(f"/media/audio/{frame['url']}").headers["Content-Type"] == "audio/mpeg"
-    client.close()
-
-
 def test_both_transports_share_one_audience(stack: Stack) -> None:
     raw, web = stack.stage_client(), stack.web_stage_client("classic.localhost")
     raw.join()

@@ -16,15 +16,8 @@ pytestmark = [
 
 def volumes(stack: Stack) -> set[str]:
     """The volumes of a stack, without the project's name."""
-    command = [
-        "docker",
-        "volume",
-        "ls",
-        "-q",
-        "--filter",
-        f"label=com.docker.compose.project={stack.project}",
-    ]
-    found = subprocess.check_output(command, text=True).split()
+    mine = f"label=com.docker.compose.project={stack.project}"
+    found = subprocess.check_output(["docker", "volume", "ls", "-q", "--filter", mine], text=True).split()
     return {name.removeprefix(f"{stack.project}_") for name in found}
 
 

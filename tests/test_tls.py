@@ -1,20 +1,9 @@
 """HTTPS on the published port. (Names, versions, ciphers and sessions: nginx/tests/test_tls.py.)"""
 
-import ssl
-
-import pytest
 from playwright.sync_api import Browser, expect
 
 from browsing import on_stage
 from stack import Stack
-
-
-@pytest.mark.slow
-def test_the_certificate_is_kept_over_a_restart(stack: Stack) -> None:
-    address = ("127.0.0.1", stack.ports["HTTPS_PORT"])
-    before = ssl.get_server_certificate(address)
-    stack.restart("nginx")
-    assert ssl.get_server_certificate(address) == before
 
 
 def test_the_stage_works_over_https(stack: Stack, browser: Browser) -> None:

@@ -205,19 +205,6 @@ def test_a_webcam_is_an_avatar(stack: Stack, player: str, visit: Visit, complain
     assert complaints == []
 
 
-def test_the_simulated_camera_is_on_the_demo_stage(stack: Stack, visit: Visit, complaints: list[str]) -> None:
-    """The extra alone is enough: no account, no FTP program, no setup."""
-    page = on_stage(visit("/stages/demo"))
-    image = page.get_by_role("img", name="Camera")
-    expect(image).to_be_visible()
-    expect(image).to_have_attribute("src", re.compile(r"/media/video/load\.jpg\?s="))
-    first = image.get_attribute("src") or ""
-    expect(image).not_to_have_attribute("src", first)  # the next picture
-    pictures = {stack.get(f"/media/video/load.jpg?s=test&u={n}").content for n in range(3)}
-    assert len(pictures) == 3
-    assert complaints == []
-
-
 def test_the_account_for_load_tests_is_ready(stack: Stack) -> None:
     """Locust's container can read it, but no other container that clients reach."""
     if stack.mode == "containers":

@@ -24,16 +24,6 @@ PASSED_ON = (
     *("NGINX_IMAGE", "VARNISH_IMAGE", "PYTHON_IMAGE", "LOCUST_IMAGE"),
 )
 SETTINGS = ("CLASS_PORTS", "CLASS_SUBNETS", "CLASS_CPUS")
-HANDOUT = (
-    "number",
-    "folder",
-    "stack",
-    "https",
-    "admin password",
-    "load test",
-    "load test password",
-    "chat port",
-)
 
 
 def new_password() -> str:
@@ -62,18 +52,13 @@ class Register:
     @classmethod
     def new(cls, folder: Path, project: str, environment: Mapping[str, str]) -> "Register":
         """An empty register, with the teacher's settings. Raise PlanError if one of these is wrong."""
-        plan = Plan(project)
-        if text := environment.get("CLASS_PORTS"):
-            plan = Plan(project, parse_ports(text))
         plan = Plan(
             project,
-            plan.ports,
-            parse_subnets(environment.get("CLASS_SUBNETS") or str(plan.subnets)),
-            parse_cpus(environment.get("CLASS_CPUS") or str(plan.cpus)),
+            parse_ports(environment.get("CLASS_PORTS") or str(Plan.ports)),
+            parse_subnets(environment.get("CLASS_SUBNETS") or str(Plan.subnets)),
+            parse_cpus(environment.get("CLASS_CPUS") or str(Plan.cpus)),
         )
-        settings = {
-            "UPSTAGE_FESTIVAL": "off",  # 21 MB of media in each copy
-        }
+        settings = {"UPSTAGE_FESTIVAL": "off"}  # 21 MB of media in each copy
         settings |= {name: environment[name] for name in PASSED_ON if environment.get(name)}
         return cls(folder, plan, settings)
 
@@ -140,40 +125,37 @@ class Register:
             **self.settings,
         }
 
+    def row(self, copy: Copy) -> dict[str, str]:
+        """A copy's row of the handout."""
+        return {
+            "number": copy.name,
+            "folder": str(self.folder_of(copy)),
+            "stack": f"http://{self.host}:{copy.port('HTTP_PORT')}/",
+            "https": f"https://{self.host}:{copy.port('HTTPS_PORT')}/",
+            "admin password": self.entries[copy.number].admin,
+            "load test": f"http://{self.host}:{copy.port('LOCUST_PORT')}/",
+            "load test password": self.entries[copy.number].locust,
+            "chat port": str(copy.port("SWF_PORT")),
+        }
+
     def rows(self) -> list[dict[str, str]]:
-        """The handout: a row for each copy."""
-        return [
-            dict(
-                zip(
-                    HANDOUT,
-                    (
-                        copy.name,
-                        str(self.folder_of(copy)),
-                        f"http://{self.host}:{copy.port('HTTP_PORT')}/",
-                        f"https://{self.host}:{copy.port('HTTPS_PORT')}/",
-                        self.entries[copy.number].admin,
-                        f"http://{self.host}:{copy.port('LOCUST_PORT')}/",
-                        self.entries[copy.number].locust,
-                        str(copy.port("SWF_PORT")),
-                    ),
-                    strict=True,
-                )
-            )
-            for copy in self.copies
-        ]
+        """The handout."""
+        return [self.row(copy) for copy in self.copies]
 
     def handout_csv(self) -> str:
         """The handout for a spreadsheet or a mail merge."""
         text = io.StringIO()
-        table = csv.DictWriter(text, HANDOUT, lineterminator="\n")
+        rows = self.rows()
+        table = csv.DictWriter(text, rows[0], lineterminator="\n")
         table.writeheader()
-        table.writerows(self.rows())
+        table.writerows(rows)
         return text.getvalue()
 
     def handout_markdown(self) -> str:
         """The handout to print."""
-        lines = ["| " + " | ".join(HANDOUT) + " |", "|" + "---|" * len(HANDOUT)]
-        lines += ["| " + " | ".join(row.values()) + " |" for row in self.rows()]
+        rows = self.rows()
+        lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
+        lines += ["| " + " | ".join(row.values()) + " |" for row in rows]
         users = f"The names that belong to the passwords: `admin`, and for the load test `{LOCUST_USER}`."
         return "\n".join([*lines, "", users, ""])
 

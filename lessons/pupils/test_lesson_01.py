@@ -14,11 +14,6 @@ def do(pupil: Pupil) -> None:
             pupil.get(path, method="GET" if path.startswith("/slow") else "HEAD")
 
 
-def test_the_model_pupil_is_done(pupil: Pupil) -> None:
-    do(pupil)
-    pupil.right()
-
-
 def test_step_by_step(pupil: Pupil) -> None:
     """Names each missing step."""
     pupil.refused("You have not requested http://localhost/media/fox.svg")

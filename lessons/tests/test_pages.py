@@ -9,7 +9,7 @@ from checking.lesson import Lesson, lessons
 from checking.rules import HOSTS, cases
 from stack import REPO
 
-SECTIONS = ("You need", "Start", "Do", "Look", "Question", "In production", "Manual")
+SECTIONS = ("Start", "Do", "Look", "Question", "In production", "Manual")
 ALL = pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.folder.name)
 
 
@@ -24,7 +24,7 @@ def test_a_page_has_its_sections_in_order(lesson: Lesson) -> None:
     assert lesson.page.startswith(f"# {lesson.number}. ")
     assert lesson.title
     assert lesson.goal
-    assert f"make lesson LESSON={lesson.number}\n" in lesson.section("Start")
+    assert f"    make lesson LESSON={lesson.number}" in lesson.section("Start").splitlines()
     assert "https://" in lesson.section("Manual") or "](../" in lesson.section("Manual")
     assert "<details><summary>Hint</summary>" in lesson.section("Question")
     assert lesson.question_text.endswith("?")

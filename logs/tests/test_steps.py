@@ -74,11 +74,13 @@ def test_every_step_has_its_sentence(server: VarnishServer) -> None:
     assert "kept for 9 s, and no longer: it must be revalidated" in ask("/strict")
 
     backend.answer = answer("private")
-    for path, headers, why in (
-        ("/admin/", {}, "this path is never cached"),
-        ("/page", {"cookie": "a=b"}, "a cookie"),
+    for path, method, headers, why in (
+        ("/admin/", "GET", {}, "this path is never cached"),
+        ("/page", "GET", {"cookie": "a=b"}, "a cookie"),
+        ("/page", "GET", {"authorization": "Basic YTpi"}, "a password"),
+        ("/page", "POST", {}, "the method POST"),
     ):
-        passed = ask(path, **headers)
+        passed = ask(path, method=method, **headers)
         assert f"recv -> pass not looked up: {why}\npass -> fetch" in passed
         assert "not stored: it is a pass" in passed
         assert "kept" not in passed

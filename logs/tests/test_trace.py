@@ -1,6 +1,6 @@
 """`make trace`: what it can be asked for, and what it prints of the three logs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -40,36 +40,37 @@ def test_a_url_that_is_none_is_refused(url: str) -> None:
 
 
 @pytest.fixture
-def origin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Origin]:
-    """What answers in place of nginx; its logs are LOGS, and Varnish's has nothing."""
+def origin() -> Iterator[Origin]:
+    """What answers in place of nginx."""
     origin = Origin("nginx")
-    monkeypatch.setattr(trace, "FLUSHED", 0)
-    monkeypatch.setattr(trace, "inside", lambda *command: LOGS[command[1]] if command[0] == "log" else "")
-    for name, value in {
-        "BIND_ADDR": "127.0.0.1",
-        "HTTP_PORT": str(origin.port),
-        "WEB_PORT": "1",  # closed
-        "THEATRES": "second third",
-        "BACKENDS": "backend mirror",
-    }.items():
-        monkeypatch.setenv(name, value)
     yield origin
     origin.close()
 
 
-def test_the_request_and_its_lines_of_each_log(
+@pytest.fixture
+def traced(
     origin: Origin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    origin.answer = lambda _: response(
-        b"x" * 300_000,
-        x_request_id=ID,
-        cache_status="varnish; hit\r\ncache-status: nginx; hit",
-        server="UpStage",
-    )
-    monkeypatch.setenv("URL", "/page?ä")
-    monkeypatch.setenv("HEADER", "Cookie: who=me")
-    trace.main()
-    assert capsys.readouterr().out.splitlines() == [
+) -> Callable[..., str]:
+    """traced(url, status="200 OK", **settings): what is printed; the logs are LOGS, Varnish's is empty."""
+    monkeypatch.setattr(trace, "FLUSHED", 0)
+    monkeypatch.setattr(trace, "inside", lambda *command: LOGS[command[1]] if command[0] == "log" else "")
+
+    def print_trace(url: str, cache: str = "", status: str = "200 OK", **settings: str) -> str:
+        headers = {"x_request_id": ID, "server": "UpStage"} | ({"cache_status": cache} if cache else {})
+        origin.answer = lambda _: response(b"x" * 300_000, status, **headers)
+        ports = {"HTTP_PORT": str(origin.port), "WEB_PORT": "1"}  # a closed one
+        places = {"BIND_ADDR": "127.0.0.1", "THEATRES": "second third", "BACKENDS": "backend mirror"}
+        for name, value in {**ports, **places, "URL": url, **settings}.items():
+            monkeypatch.setenv(name, value)
+        trace.main()
+        return capsys.readouterr().out
+
+    return print_trace
+
+
+def test_the_request_and_its_lines_of_each_log(origin: Origin, traced: Callable[..., str]) -> None:
+    cache = "varnish; hit\r\ncache-status: nginx; hit"
+    assert traced("/page?ä", cache, HEADER="Cookie: who=me").splitlines() == [
         f"GET http://localhost:{origin.port}/page?ä",
         "  HTTP/1.1 200 OK",
         "  Cache-Status: varnish; hit, nginx; hit",
@@ -109,43 +110,18 @@ def test_the_request_and_its_lines_of_each_log(
     ],
 )
 def test_why_varnish_has_no_record(
-    host: str,
-    status: str,
-    cache: str,
-    said: str,
-    origin: Origin,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    host: str, status: str, cache: str, said: str, traced: Callable[..., str]
 ) -> None:
-    headers = {"cache_status": cache} if cache else {}
-    origin.answer = lambda _: response("", status, x_request_id=ID, **headers)
-    monkeypatch.setenv("URL", f"http://{host}/media/a")
-    trace.main()
-    assert f"\nvarnish\n  {said}\n" in capsys.readouterr().out
+    assert f"\nvarnish\n  {said}\n" in traced(f"http://{host}/media/a", cache, status)
 
 
-def test_a_theatre_s_own_log_is_read(
-    origin: Origin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    origin.answer = lambda _: response("", x_request_id=ID)
-    monkeypatch.setenv("URL", "http://second.localhost/")
-    trace.main()
-    assert capsys.readouterr().out.endswith("\n\nsecond\n  was not asked\n")
+def test_a_theatre_s_own_log_is_read(traced: Callable[..., str]) -> None:
+    assert traced("http://second.localhost/").endswith("\n\nsecond\n  was not asked\n")
 
 
-def test_a_backend_s_port_that_is_closed(origin: Origin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("URL", "http://direct.localhost/")
+def test_the_backend_s_own_port(origin: Origin, traced: Callable[..., str]) -> None:
     with pytest.raises(trace.Refused, match=r", 1, which is closed\. Type: make up EXTRAS=direct"):
-        trace.main()
-
-
-def test_a_backend_s_port_speaks_no_http_to_nginx(
-    origin: Origin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    origin.answer = lambda _: response("", x_request_id=ID)
-    monkeypatch.setenv("WEB_PORT", str(origin.port))
-    monkeypatch.setenv("URL", "http://direct.localhost/")
-    trace.main()
-    said = capsys.readouterr().out
+        traced("http://direct.localhost/")
+    said = traced("http://direct.localhost/", WEB_PORT=str(origin.port))
     assert "\nnginx\n  copied the bytes: it reads no HTTP on this port\n" in said
     assert "\nvarnish\n  was not asked: this site has no cache\n" in said

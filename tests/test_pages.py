@@ -1,4 +1,4 @@
-"""The teaching material: its links and commands exist, and what `make slides` writes can be printed."""
+"""Every page: its links and commands exist; and what `make slides` writes can be printed."""
 
 import re
 import shutil
@@ -8,16 +8,11 @@ from pathlib import Path
 import pytest
 
 from stack import REPO
+from support.checks import tracked
 
 SLIDES = REPO / "docs" / "slides"
-PAGES = [
-    REPO / "docs" / "course.md",
-    REPO / "docs" / "teaching.md",
-    REPO / "lessons" / "README.md",
-    SLIDES / "slides.md",
-    SLIDES / "cheat-sheet.html",
-]
-page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+PAGES = [REPO / name for name in tracked("*.md", "docs/slides/*.html")]
+page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPO)))
 
 
 @page
@@ -44,9 +39,8 @@ def test_commands_exist(page: Path) -> None:
 
 def test_every_lesson_is_in_the_index() -> None:
     index = (REPO / "docs" / "course.md").read_text()
-    assert [
-        each for each in (REPO / "lessons").glob("[0-9]*-*") if f"{each.name}/README.md" not in index
-    ] == []
+    lessons = [folder.name for folder in (REPO / "lessons").glob("[0-9]*-*")]
+    assert [name for name in lessons if f"{name}/README.md" not in index] == []
 
 
 @pytest.mark.slow
