@@ -1,6 +1,6 @@
 """Purges of the caches in front when a file changes: `PURGE /` with the file's tag.
 
-All responses for a file carry its tag: the file itself, its thumbnail, a webcam's still. Each purge is
+All responses for a file carry its tag: the file itself, its thumbnail, a webcam's still. Such a purge is
 repeated a moment later: a response with the old content may have been on its way to the cache during the
 purge, and have been stored after it.
 """
@@ -84,9 +84,14 @@ class Cache(Service):
         """The number of purges to be repeated."""
         return len(self._due)
 
-    async def purge(self, purge: Purge) -> str:
-        """Send a purge, twice if need be; return why the cache has not accepted it, "" if it has."""
+    async def purge(self, purge: Purge, again: bool = True) -> str:
+        """Send a purge, twice if need be; return why the cache has not accepted it, "" if it has.
+
+        It is repeated until it succeeds; if `again`, also after it has succeeded.
+        """
         problem = await self._tell(purge) and await self._tell(purge)
+        if not (problem or again):
+            return problem
         self._due.pop(purge, None)  # it moves to the end
         self._due[purge] = self._reactor.seconds() + AGAIN
         if len(self._due) > MAX_QUEUE:
@@ -213,14 +218,10 @@ class Purger(MultiService):
         """The number of purges to be repeated."""
         return sum(cache.queued for cache in self.caches)
 
-    async def purge(self, purge: Purge) -> str:
-        """Purge every cache; return which have not accepted it and why, "" if all have.
-
-        Each has two attempts. A failed purge is retried until it succeeds.
-        """
-        return listed(
-            await gatherResults([Deferred.fromCoroutine(cache.purge(purge)) for cache in self.caches])
-        )
+    async def purge(self, purge: Purge, again: bool = True) -> str:
+        """Purge every cache, as Cache.purge does; return which ones have not accepted it, and why."""
+        asked = [Deferred.fromCoroutine(cache.purge(purge, again)) for cache in self.caches]
+        return listed(await gatherResults(asked))
 
 
 class PurgePage(Resource):
@@ -243,7 +244,7 @@ class PurgePage(Resource):
         async def answer() -> None:
             status, problem = 400, f"this is neither a path nor a tag: {purge.tag or purge.path}"
             if purge.is_valid:
-                problem = await self._purger.purge(purge)
+                problem = await self._purger.purge(purge, again=False)  # no file has changed
                 status = 503 if problem else 200
             if not gone:
                 request.setResponseCode(status)
