@@ -1,9 +1,8 @@
-"""Random input for both stage transports and the upload of a real server: it must survive.
+"""Random input for both stage transports of a real server: it must survive.
 
-Valid frames, nearly valid frames and plain noise, cut anywhere, over TCP and WebSocket; forms with files that
-are nearly pictures and sounds; and one well-behaved client that chats. At the end: no unhandled error in the
-log, the client still served, and no more memory than at half time, when the chat log and the drawing are
-full.
+Valid frames, nearly valid frames and plain noise, cut anywhere, over TCP and WebSocket; and one well-behaved
+client that chats. At the end: no unhandled error in the log, the client still served, and no more memory than
+at half time, when the chat log and the drawing are full. (Uploads: test_upload.py, test_media.py.)
 """
 
 import random
@@ -17,20 +16,17 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from running_backend import PASSWORD, Backend, Editor, join, make_content
-from upstage.settings import PACKAGE
+from hostile_input import HANDSHAKE, JOIN, message
+from running_backend import Backend, join
 from upstage.stage.stages import COMMON_MODES, PLAYER_MODES
 
 # A client with the key "player" becomes one of forty players. Speech is switched off.
 RUN = """
-import itertools, os, sys
-from dataclasses import replace
-from pathlib import Path
+import itertools, sys
+from upstage import cli
+from upstage.media.speech import Speaker
 from upstage.stage import stages
 from upstage.stage.players import Player
-from upstage.service import serve
-from upstage.settings import from_environment
-from upstage.media.speech import Speaker
 names, ident = itertools.cycle(range(40)), stages.COMMON_MODES["IDENT"]
 def quick_ident(where, member, message):
     ident(where, member, message)
@@ -38,8 +34,7 @@ def quick_ident(where, member, message):
         member.player = Player(f"p{next(names)}", can_act=True)
 stages.COMMON_MODES["IDENT"] = quick_ident
 Speaker.speak = lambda self, voice, text: None
-settings = from_environment(os.environ)
-sys.exit(serve(replace(settings, site=Path(sys.argv[1]), content=Path(sys.argv[2]))))
+sys.exit(cli.main(["serve"]))
 """
 MODES = sorted({*COMMON_MODES, *PLAYER_MODES})
 _FIELDS = (
@@ -51,68 +46,35 @@ _VALUES = (
     "1=x ../.. \0 \n \ud800 \U0001f3ad <b> %00 %zz & ; ="
 )
 FIELDS, VALUES = _FIELDS.split(), _VALUES.split(" ")
+BEGINNING = [
+    b"MD5=player&mode=IDENT",
+    JOIN,
+    b"ID=1&mode=AV",
+    b"layer=1&mode=DRAW_LAYER",
+]
 MOST_GROWTH = 8_000  # kB from half time to the end: the allocator's noise, not a leak
 MOMENT = 0.02  # seconds for a client to read
 
 
-HANDSHAKE = (
-    b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-)
-
-
-BOUNDARY = b"the-boundary"
-# Beginnings of accepted files, and of one that is not.
-FILES = [
-    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\2\0\0\0",
-    b"\xff\xd8\xff\xe0\0\x10JFIF\0",
-    b"GIF89a\1\0\1\0\0\0\0",
-    b"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 1 1'><g><path d='M0 0h1v1z'/></g></svg>",
-    b"<!DOCTYPE svg [<!ENTITY a 'b'>]><svg xmlns='http://www.w3.org/2000/svg'>&a;</svg>",
-    b"ID3\4\0\0\0\0\0\0\xff\xfb\x90\0",
-    b"OggS\0\2" + bytes(20),
-    b"MZ",
-]
-
-
-class Noise:
+class Noise(random.Random):
     """All random values, from one seed."""
 
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-
     def value(self) -> str:
-        text = self.random.choice(VALUES) * self.random.choice((1,) * 30 + (2, 400))
-        return text if self.random.random() < 0.2 else quote_plus(text, errors="replace")
+        text = self.choice(VALUES) * self.choice((1,) * 30 + (2, 400))
+        return text if self.random() < 0.2 else quote_plus(text, errors="replace")
 
     def frame(self) -> bytes:
-        names = self.random.sample(FIELDS, self.random.choice((1, 2, 4, len(FIELDS))))
-        pairs = [f"{name}={self.value()}" for name in names]
-        pairs.append(f"mode={self.random.choice(MODES)}")
-        frame = self.random.choice("&&&;").join(pairs).encode("utf-8", "replace")
-        return self.damaged(frame) if self.random.random() < 0.2 else frame
-
-    def damaged(self, frame: bytes) -> bytes:
-        data = bytearray(frame)
-        for _ in range(self.random.randint(1, 5)):
-            data[self.random.randrange(len(data))] = self.random.randrange(256)
-        return bytes(data) + self.random.randbytes(self.random.choice((0, 0, 0, 0, 10, 3000)))
+        names = self.sample(FIELDS, self.choice((1, 2, 4, len(FIELDS))))
+        pairs = [*(f"{name}={self.value()}" for name in names), f"mode={self.choice(MODES)}"]
+        data = bytearray(self.choice("&&&;").join(pairs).encode("utf-8", "replace"))
+        if self.random() < 0.2:
+            for _ in range(self.randint(1, 5)):
+                data[self.randrange(len(data))] = self.randrange(256)
+            data += self.randbytes(self.choice((0, 0, 0, 0, 10, 3000)))
+        return bytes(data)
 
     def frames(self) -> list[bytes]:
-        beginning = [
-            b"MD5=player&mode=IDENT",
-            b"stage_ID=demo&mode=JOIN",
-            b"ID=1&mode=AV",
-            b"layer=1&mode=DRAW_LAYER",
-        ]
-        return beginning[: self.random.randint(0, 4)] + [
-            self.frame() for _ in range(self.random.randint(1, 60))
-        ]
-
-    def pieces(self, stream: bytes) -> list[bytes]:
-        """The stream cut anywhere."""
-        cuts = sorted(self.random.randrange(len(stream) + 1) for _ in range(self.random.randint(0, 6)))
-        return [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+        return BEGINNING[: self.randint(0, 4)] + [self.frame() for _ in range(self.randint(1, 60))]
 
     def tcp(self) -> bytes:
         return b"".join(frame + b"\0" for frame in self.frames())
@@ -121,65 +83,26 @@ class Noise:
         """Messages of all kinds, some of which violate RFC 6455."""
         messages = []
         for frame in self.frames():
-            opcode = self.random.choices((1, 2, 0, 8, 9, 10, 3), (60, 20, 5, 1, 5, 5, 1))[0]
-            payload = frame + b"\0" if opcode == 2 else frame
-            final = 0x80 if self.random.random() < 0.9 else 0
-            messages.append(self.message(final | opcode, payload))
-        if self.random.random() < 0.1:
-            messages.append(self.random.randbytes(200))
-        return b"".join(messages)
-
-    def form(self, token: bytes) -> bytes:
-        """A multipart form with a file; some are damaged."""
-        file = self.random.choice(FILES) + self.random.randbytes(self.random.choice((0, 10, 5000, 100_000)))
-        fields = [(b"csrf", token), (b"name", self.value().encode("utf-8", "replace")), (b"kind", b"prop")]
-        parts = [b'Content-Disposition: form-data; name="%s"\r\n\r\n%s' % field for field in fields]
-        parts.append(b'Content-Disposition: form-data; name="file"; filename="x"\r\n\r\n' + file)
-        if self.random.random() < 0.3:
-            self.random.shuffle(parts)
-        body = b"".join(b"--%s\r\n%s\r\n" % (BOUNDARY, part) for part in parts) + b"--%s--\r\n" % BOUNDARY
-        return self.damaged(body) if self.random.random() < 0.3 else body
-
-    def message(self, first: int, payload: bytes) -> bytes:
-        length = len(payload)
-        size = bytes([0x80 | length]) if length < 126 else struct.pack("!BH", 0x80 | 126, length)
-        mask = self.random.randbytes(4)
-        masked = bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
-        return bytes([first]) + size + mask + masked
+            [opcode] = self.choices((1, 2, 0, 8, 9, 10, 3), (60, 20, 5, 1, 5, 5, 1))
+            messages.append(message(opcode, frame + b"\0" if opcode == 2 else frame, self.random() < 0.9))
+        return b"".join(messages) + (self.randbytes(200) if self.random() < 0.1 else b"")
 
 
 def throw(port: int, noise: Noise, greeting: bytes, stream: bytes) -> None:
     """One client: sends its stream in pieces, reads some of the replies, and closes or resets."""
+    cuts = sorted(noise.randrange(len(stream) + 1) for _ in range(noise.randint(0, 6)))
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as client:  # or cut off
         if greeting:
             client.sendall(greeting)
             assert client.recv(4096).startswith(b"HTTP/1.1 101 ")
         client.settimeout(MOMENT)
-        for piece in noise.pieces(stream):
-            client.sendall(piece)
-            if noise.random.random() < 0.7:
+        for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+            client.sendall(stream[start:end])
+            if noise.random() < 0.7:
                 with suppress(TimeoutError):
                     client.recv(1 << 20)
-        if noise.random.random() < 0.3:  # closes with a reset
+        if noise.random() < 0.3:  # closes with a reset
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-
-def bring(server: Backend, noise: Noise, cookie: bytes, token: bytes) -> None:
-    """One form, sent in pieces; some forms are never completed."""
-    body = noise.form(token)
-    head = (
-        b"POST /admin/workshop/media HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\nConnection: close\r\n"
-        b"Cookie: %s\r\nContent-Type: multipart/form-data; boundary=%s\r\nContent-Length: %d\r\n\r\n"
-    ) % (cookie, BOUNDARY, len(body))
-    pieces = noise.pieces(body)
-    if noise.random.random() < 0.1:
-        pieces.pop()
-    with suppress(OSError), socket.create_connection(("127.0.0.1", server.web_port), 5) as client:
-        for piece in [head, *pieces]:
-            client.sendall(piece)
-        client.settimeout(2 if sum(map(len, pieces)) == len(body) else MOMENT)
-        answer = client.recv(4096)
-        assert not answer.startswith(b"HTTP/1.1 500"), answer
 
 
 def resident(server: Backend) -> int:
@@ -197,32 +120,26 @@ def chat(server: Backend, number: int) -> None:
     client.close()
 
 
-def fuzz(seconds: float, seed: int, folder: Path) -> dict[str, int]:
-    """Run against a new server; return the counts; raise AssertionError."""
-    content = make_content(folder / "content")
-    server = Backend(
-        folder, ["-c", RUN, str(PACKAGE / "site"), str(content)], UPSTAGE_ADMIN_PASSWORD=PASSWORD
-    )
-    admin = Editor(server)
-    cookie, token = admin.cookie.encode(), admin.csrf.encode()
+@pytest.mark.parametrize("seconds", [3, pytest.param(120, marks=pytest.mark.slow)])
+def test_random_input_breaks_nothing(tmp_path: Path, seconds: float) -> None:
+    seed = random.randrange(1 << 32) if seconds > 60 else 1
+    server = Backend(tmp_path, ["-c", RUN])
     began = time.monotonic()
-    thrown = [0, 0, 0]
+    thrown = [0, 0]
 
     def attack(kind: int) -> None:
         noise = Noise(seed + kind)
         while time.monotonic() - began < seconds:
             if kind == 0:
                 throw(server.stage_port, noise, b"", noise.tcp())
-            elif kind == 1:
-                throw(server.web_port, noise, HANDSHAKE, noise.websocket())
             else:
-                bring(server, noise, cookie, token)
+                throw(server.web_port, noise, HANDSHAKE, noise.websocket())
             thrown[kind] += 1
 
-    threads = [threading.Thread(target=attack, args=(kind,)) for kind in (0, 1, 2)]
+    threads = [threading.Thread(target=attack, args=(kind,)) for kind in (0, 1)]
     for thread in threads:
         thread.start()
-    warm, normal = 0, 0
+    warm = normal = 0
     while time.monotonic() - began < seconds:
         chat(server, normal)
         normal += 1
@@ -237,23 +154,5 @@ def fuzz(seconds: float, seed: int, folder: Path) -> dict[str, int]:
     assert server.stop() == 0
     bad = [line for line in server.lines() if line["level"] in ("error", "critical")]
     assert not bad, (seed, bad[:3])
+    assert server.logged("cut off")
     assert end - warm < MOST_GROWTH, f"memory grew from {warm} to {end} kB"
-    cut = len(server.logged("cut off"))
-    return {
-        "tcp": thrown[0],
-        "websocket": thrown[1],
-        "uploads": thrown[2],
-        "normal": normal,
-        "cut": cut,
-        "warm_kB": warm,
-        "end_kB": end,
-    }
-
-
-# Half of the long run each, so that the two run side by side.
-HALVES = [pytest.param(120, marks=pytest.mark.slow, id=name) for name in ("first half", "second half")]
-
-
-@pytest.mark.parametrize("seconds", [3, *HALVES])
-def test_random_input_breaks_nothing(tmp_path: Path, seconds: float) -> None:
-    assert fuzz(seconds, random.randrange(1 << 32) if seconds > 60 else 1, tmp_path)["cut"]

@@ -78,6 +78,16 @@ def test_a_whisper_to_all_stays_on_the_stage(stages: Stages) -> None:
     assert eve.modes() == []
 
 
+def test_a_whisper_to_many_names_lists_the_members_once(stages: Stages) -> None:
+    ann, bob = FakeClient(stages, acting_player("ann")), FakeClient(stages, acting_player("bob"))
+    looks: list[object] = []
+    members = stages.members
+    stages.members = lambda: looks.append(1) or members()  # type: ignore[method-assign,func-returns-value]
+    bob.heard()
+    ann.send("msg=" + ",".join(f"n{number}" for number in range(300)) + ",bob%3Dhello&mode=WHISPER")
+    assert (len(looks), bob.heard()) == (1, ["senderID=ann&text=hello&mode=WHISPER"])
+
+
 @pytest.mark.parametrize("text", ["bob", "=x", "bob=", ", =x", ""])
 def test_an_invalid_whisper_gets_the_usage(stages: Stages, text: str) -> None:
     ann, bob = FakeClient(stages, acting_player("ann")), FakeClient(stages, acting_player("bob"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from running_backend import DRAWING, MULTIPART, Backend, Editor, ask, multipart
+from running_backend import DRAWING, FORM, MULTIPART, Backend, Editor, ask, multipart
 from upstage.web.upload import Upload
 
 MEDIA = "/admin/workshop/media"
@@ -56,6 +56,14 @@ def test_a_rejected_upload_says_why_and_leaves_nothing(
     assert answer.status == status
     assert message in answer.body
     assert sorted(backend.media.rglob("*")) == before
+
+
+def test_a_form_that_no_page_of_this_site_sends_is_too_large(backend: Backend) -> None:
+    fields = b"&".join(b"a%d=1" % number for number in range(5000))
+    answer = ask(backend, "/admin/login", "POST", fields, **FORM)
+    assert (answer.status, b"Any other form may have 20 fields" in answer.body) == (413, True)
+    answer = ask(backend, MEDIA, "POST", b"x" * 100_000, Content_Type=MULTIPART)  # without a session
+    assert (answer.status, b"2 MB, after signing in" in answer.body) == (413, True)
 
 
 def test_an_incomplete_upload_leaves_nothing(backend: Backend, editor: Editor) -> None:

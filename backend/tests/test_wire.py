@@ -1,5 +1,6 @@
 """wire: any bytes decode or raise BadFrame; decode reads what encode writes."""
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -109,6 +110,14 @@ def test_a_frame_may_have_2048_bytes() -> None:
     splitter.feed(b"x" * (MAX_FRAME + 1) + b"\0after\0")
     assert [*splitter.frames()] == [b"x" * 2048, b"after"]
     assert splitter.overlong == 1
+
+
+def test_a_million_frames_take_no_longer_than_their_bytes() -> None:
+    splitter = Splitter()
+    began = time.process_time()
+    splitter.feed(bytes(1_000_000))
+    assert sum(1 for _ in splitter.frames()) == 1_000_000
+    assert time.process_time() - began < 5
 
 
 def test_frames_may_be_taken_one_at_a_time() -> None:
