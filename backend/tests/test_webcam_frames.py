@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from fake_reactor import Reactor
-from running_webcam_listener import JPEG
 from upstage.net.slices import SLICE, Slices
 from upstage.web import webcam
 from upstage.web.webcam import EXAMINE, Frames
 
+JPEG = b"\xff\xd8\xff\xe0picture\xff\xd9"
 START = 1_800_000_000
 
 
