@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from running_backend import Backend
 from upstage.mirror.control import Report
 from upstage.mirror.copying import CopyError, Replica, Term, files, read_term, run_alone, write_term
-from upstage.mirror.standby import Standby
+from upstage.mirror.standby import STEADY, Standby
 from upstage.settings import Pair, from_environment
 from upstage.state.database import FILE, Database
 from upstage.state.records import Medium, new_stage
@@ -243,12 +244,14 @@ def test_a_server_without_a_mirror_counts_as_newer_only_if_it_had_one(tmp_path: 
     assert read_term(tmp_path) == Term(0, "")
 
 
-@pytest.mark.parametrize("lost", [False, True])
-def test_a_takeover_without_the_other_places_data_is_not_complete(folders: Folders, lost: bool) -> None:
-    """The last changes may be missing, so the cache must not keep what it has."""
-    folders.copy()
-    if lost:
-        shutil.rmtree(folders.their_data)
+def test_a_server_without_its_mirror_has_the_newer_data_afterwards(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    write_term(tmp_path / "data", Term(4, "mirror"))
+    Backend(tmp_path).end()
+    assert read_term(tmp_path / "data") == Term(5, "backend")
+
+
+def standby_of(folders: Folders) -> Standby:
     environment = {
         "UPSTAGE_PLACE": "mirror",
         "UPSTAGE_DATA": str(folders.data),
@@ -257,10 +260,37 @@ def test_a_takeover_without_the_other_places_data_is_not_complete(folders: Folde
         "UPSTAGE_PEER_MEDIA": str(folders.their_media),
         "UPSTAGE_SOCKETS": str(folders.data / "upstage"),
     }
-    standby = Standby(from_environment(environment))
+    return Standby(from_environment(environment))
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_takeover_without_the_other_servers_data_is_not_complete(folders: Folders, lost: bool) -> None:
+    """The last changes may be missing, so the cache must not keep what it has."""
+    folders.copy()
+    if lost:
+        shutil.rmtree(folders.their_data)
+    standby = standby_of(folders)
     assert standby.wait() is not lost
+    assert standby.control.failures("mirror") == 1  # until it has lasted
     standby.control.active.release()
     assert read_term(folders.data) == Term(2, "mirror")
+
+
+def test_a_mirror_without_a_copy_serves_nothing(folders: Folders) -> None:
+    standby = standby_of(folders)
+    assert not any(standby._is_my_turn() for _ in range(20))
+    folders.copy()
+    assert standby._is_my_turn()
+
+
+def test_after_failures_a_server_is_ready_later(folders: Folders) -> None:
+    standby = standby_of(folders)
+    standby._complete, standby._steady = True, STEADY
+    assert standby._is_ready()
+    standby.control.count_failure("mirror")
+    assert not standby._is_ready()
+    standby._steady = 2 * STEADY
+    assert standby._is_ready()
 
 
 def test_a_damaged_small_file_is_healed_here_and_not_copied_from_there(folders: Folders) -> None:

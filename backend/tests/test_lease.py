@@ -1,4 +1,4 @@
-"""What two servers share: the lease and the operator's requests; and the watchdog of each."""
+"""What two servers share: the lease and the operator's requests; the active server and its watchdog."""
 
 import fcntl
 import os
@@ -7,16 +7,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
+from unittest.mock import Mock
 
 import pytest
+from twisted.internet.task import Clock
 
 from forked import SRC
-from support.wait import wait_until
-from upstage.mirror import control
+from upstage.mirror import active, control
 from upstage.mirror.control import Control, ControlError
-from upstage.mirror.lease import Lease, Pulse
+from upstage.mirror.lease import TICK, Lease, Pulse
 from upstage.mirror.watchdog import Watchdog
 
 HOLD = "import sys, time; from pathlib import Path; from upstage.mirror.lease import Lease; " + (
@@ -100,7 +102,7 @@ def test_a_lease_that_no_process_touches_is_silent(tmp_path: Path) -> None:
     assert pulse.look() == 0
 
 
-def test_a_place_that_does_not_stand_by_is_not_switched_to(
+def test_a_server_that_does_not_stand_by_is_not_switched_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(control, "SWITCH_TIME", 0.5)
@@ -119,8 +121,8 @@ def test_a_place_that_does_not_stand_by_is_not_switched_to(
     with pytest.raises(ControlError, match=r"^mirror has not taken over; active: no server$"):
         shared.switch("mirror")
     assert shared.preferred == "backend"
-    active = Control(tmp_path / "shared").active
-    assert active.take("mirror serving")
+    serving = Control(tmp_path / "shared").active
+    assert serving.take("mirror serving")
     shared.switch("mirror")
     assert shared.preferred == "mirror"
 
@@ -142,69 +144,85 @@ def test_the_shared_folder_is_not_open_to_all_and_open_to_nginx(tmp_path: Path) 
     assert (tmp_path / "shared").stat().st_mode & 0o777 == 0o755
 
 
-def watchdog_of(process: int) -> int:
-    """The process ID of its only child; 0 if it has none yet."""
-    return int(Path(f"/proc/{process}/task/{process}/children").read_text().strip() or 0)
-
-
-def has_ended(process: int) -> bool:
-    try:
-        return " Z " in Path(f"/proc/{process}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
-def test_the_watchdog_comes_back_and_ends_with_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def watchdog(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watchdog]:
     monkeypatch.setenv("PYTHONPATH", str(SRC))
     watchdog = Watchdog()
-    try:
-        first = watchdog._process
-        first.kill()
-        first.wait()
-        watchdog.feed()
-        second = watchdog._process
-        assert second.poll() is None
-        assert second.pid != first.pid
-    finally:
-        watchdog.stop()
-    assert second.poll() == -signal.SIGKILL
+    yield watchdog
+    watchdog.stop()
 
 
-def test_a_full_pipe_does_not_stop_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The watchdog itself hangs."""
-    monkeypatch.setenv("PYTHONPATH", str(SRC))
-    watchdog = Watchdog()
-    try:
-        os.kill(watchdog._process.pid, signal.SIGSTOP)
-        for _ in range(70_000):
-            watchdog.feed()
-    finally:
-        watchdog.stop()
-
-
-SERVE = """
-import sys, time
-from upstage.mirror.watchdog import Watchdog
-watchdog = Watchdog()
-for _ in range(int(sys.argv[1])):
+def test_a_watchdog_that_was_killed_comes_back(watchdog: Watchdog) -> None:
+    first = watchdog._process
+    first.kill()
+    first.wait()
     watchdog.feed()
-    time.sleep(0.05)
-if sys.argv[2:]:
-    time.sleep(60)
-"""
+    assert watchdog._process.pid != first.pid
+    assert watchdog._process.poll() is None
 
 
-def test_the_watchdog_ends_when_its_server_does() -> None:
-    with subprocess.Popen([sys.executable, "-c", SERVE, "600"], env={"PYTHONPATH": str(SRC)}) as server:
-        child = wait_until(lambda: watchdog_of(server.pid))
-        server.kill()
-    wait_until(lambda: has_ended(child))
+def test_a_watchdog_ends_with_its_server(watchdog: Watchdog) -> None:
+    assert watchdog._process.stdin
+    watchdog._process.stdin.close()
+    assert watchdog._process.wait(5) == 0
 
 
-@pytest.mark.slow  # test_mirror.py: a stopped server
-def test_the_watchdog_kills_a_silent_server() -> None:
-    command = [sys.executable, "-c", SERVE, "1", "silent"]
-    began = time.monotonic()
-    with subprocess.Popen(command, env={"PYTHONPATH": str(SRC)}) as server:
-        assert server.wait(15) == -signal.SIGKILL
-    assert time.monotonic() - began > 4
+def test_a_watchdog_that_hangs_does_not_stop_the_server(watchdog: Watchdog) -> None:
+    os.kill(watchdog._process.pid, signal.SIGSTOP)
+    for _ in range(70_000):
+        watchdog.feed()
+
+
+class Running:
+    """An active backend on a reactor of its own, and the lease of the mirror beside it."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(active, "Watchdog", Mock())
+        self.reactor = Clock()
+        self.reactor.stop = Mock()
+        self.control = Control(folder / "shared")
+        self.standby = Control(folder / "shared").standby["mirror"]
+        assert self.control.active.take("backend starting")
+        assert self.standby.take("mirror ready")
+        self.server = active.Active(self.control, "backend", self.reactor)
+        self.server.startService()
+
+    def tick(self, times: int) -> None:
+        self.reactor.pump([TICK] * times)
+
+    def prefer_the_mirror(self) -> None:
+        self.control._write("preferred", "mirror")
+
+
+@pytest.fixture
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+    running = Running(tmp_path, monkeypatch)
+    yield running
+    running.server.stopService()
+
+
+def test_a_server_hands_over_to_the_preferred_one(running: Running) -> None:
+    running.tick(3)
+    assert not running.server.handed_over
+    running.prefer_the_mirror()
+    running.tick(1)
+    assert running.server.handed_over
+    running.reactor.stop.assert_called_once()
+
+
+def test_nothing_is_handed_over_to_a_server_that_hangs_or_is_not_ready(running: Running) -> None:
+    running.tick(active.SILENT + 1)  # its lease is not touched meanwhile
+    running.prefer_the_mirror()
+    running.tick(3)
+    running.standby.touch()
+    running.standby.write("mirror copying")
+    running.tick(3)
+    assert not running.server.handed_over
+
+
+def test_a_server_that_lasts_has_no_failures(running: Running) -> None:
+    running.control.count_failure("backend")
+    running.tick(active.STEADY - 1)
+    assert running.control.failures("backend") == 1
+    running.tick(1)
+    assert running.control.failures("backend") == 0
