@@ -7,7 +7,6 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from upstage.settings import Settings, SettingsError, from_environment, parse_endpoint
 from upstage.stage.keys import Keys
 from upstage.stage.players import AUDIENCE
 from upstage.state.accounts import ADMIN, Accounts
@@ -120,59 +119,3 @@ def test_whoever_has_the_most_tokens_loses_the_oldest() -> None:
         "greedy",
         "greedy",
     ]
-
-
-def settings(**environment: str) -> Settings:
-    return from_environment({f"UPSTAGE_{name}": value for name, value in environment.items()})
-
-
-def test_settings_have_defaults() -> None:
-    default = settings(ADMIN_PASSWORD="")
-    assert default.web.reachable_at == ("127.0.0.1", 8081)
-    assert (default.stage.port, default.stage.proxied) == (7230, True)
-    assert (default.caches, default.signup) == ((), False)
-    assert settings(PURGE="a:8082 [::1]:82", SIGNUP="open").caches == (("a", 8082), ("::1", 82))
-    assert (default.load_account, default.festival) == (None, True)
-    assert settings(LOAD_ACCOUNT_FILE="/run/player/account").load_account == Path("/run/player/account")
-    assert not settings(FESTIVAL="off").festival
-    assert (default.data, default.media) == (Path("/var/lib/upstage"), Path("/srv/media"))
-
-
-@pytest.mark.parametrize(
-    ("text", "proxied", "reachable_at"),
-    [
-        ("tcp:8081", False, ("127.0.0.1", 8081)),
-        ("haproxy:tcp:7230:backlog=1024", True, ("127.0.0.1", 7230)),
-        ("haproxy:tcp:7230:backlog=1024:interface=127.42.0.3", True, ("127.42.0.3", 7230)),
-        ("tcp:80:interface=0.0.0.0", False, ("127.0.0.1", 80)),
-        (r"tcp6:80:interface=\:\:", False, ("::1", 80)),
-        ("tcp6:80", False, ("::1", 80)),
-    ],
-)
-def test_endpoints_are_parsed(text: str, proxied: bool, reachable_at: tuple[str, int]) -> None:
-    endpoint = parse_endpoint("X", text)
-    assert endpoint.description == text
-    assert endpoint.proxied is proxied
-    assert endpoint.reachable_at == reachable_at
-
-
-@pytest.mark.parametrize(
-    ("variables", "message"),
-    [
-        ({"WEB_ENDPOINT": "8081"}, "UPSTAGE_WEB_ENDPOINT=8081: expected"),
-        ({"WEB_ENDPOINT": "tcp:"}, "UPSTAGE_WEB_ENDPOINT=tcp:: expected"),
-        ({"WEB_ENDPOINT": "tcp:99999"}, "no port above 65535"),
-        ({"STAGE_ENDPOINT": "haproxy"}, "UPSTAGE_STAGE_ENDPOINT=haproxy: expected"),
-        ({"STAGE_ENDPOINT": "tcp:1:backlog=many"}, "'backlog=many' is not a known option"),
-        ({"DATA": "var"}, "UPSTAGE_DATA=var: must be an absolute path"),
-        ({"PURGE": "varnish"}, "UPSTAGE_PURGE=varnish: expected HOST:PORT"),
-        ({"PURGE": "varnish:99999"}, "UPSTAGE_PURGE=varnish:99999: expected HOST:PORT"),
-        ({"SIGNUP": "yes"}, "UPSTAGE_SIGNUP=yes: expected open or closed"),
-        ({"LOAD_ACCOUNT_FILE": "account"}, "UPSTAGE_LOAD_ACCOUNT_FILE=account: must be an absolute path"),
-        ({"FESTIVAL": "no"}, "UPSTAGE_FESTIVAL=no: expected on or off"),
-        ({"ADMIN_PASSWORD": "a\nb"}, "UPSTAGE_ADMIN_PASSWORD: must be one line"),
-    ],
-)
-def test_wrong_settings_are_named(variables: dict[str, str], message: str) -> None:
-    with pytest.raises(SettingsError, match=message):
-        settings(**variables)

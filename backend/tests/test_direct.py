@@ -11,7 +11,6 @@ import websocket
 from running_backend import FORM, PASSWORD, Backend
 from support.http import Response, connect, message, receive, request
 from support.wait import wait_until
-from upstage.settings import SettingsError, from_environment
 
 CLAIMS = {
     "X_Real_IP": "192.0.2.66",
@@ -176,17 +175,3 @@ def test_the_listener_also_speaks_tcp(backend: Backend) -> None:
 
 def test_bytes_without_a_proxy_header_end_the_connection(backend: Backend, folder: Path) -> None:
     assert request(folder / "b-direct.sock", "/").status == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "expected"),
-    [
-        ("UPSTAGE_WEB_PORT", "http", "a whole number"),
-        ("UPSTAGE_HTTP_PORT", "70000", "no port above 65535"),
-        ("UPSTAGE_THEATRES", "second, third", "names of a-z, 0-9 and -"),
-        ("UPSTAGE_DIRECT_ENDPOINT", "8083", "expected"),
-    ],
-)
-def test_wrong_settings_are_named(name: str, value: str, expected: str) -> None:
-    with pytest.raises(SettingsError, match=f"{name}={value}: .*{expected}"):
-        from_environment({name: value})

@@ -2,7 +2,6 @@
 
 import pytest
 
-from upstage.settings import SettingsError, from_environment
 from upstage.stage.limits import (
     BURST,
     CONNECT,
@@ -171,17 +170,3 @@ def test_remembered_addresses_are_bounded() -> None:
 )
 def test_a_client_is_its_ipv4_address_or_its_ipv6_network(address: str, client: str) -> None:
     assert client_of(address) == client
-
-
-@pytest.mark.parametrize(
-    ("name", "field"),
-    [
-        ("UPSTAGE_CONNECTIONS_PER_ADDRESS", "connections_per_address"),
-        ("UPSTAGE_MAX_UNREAD", "max_unread"),
-    ],
-)
-def test_the_limits_of_a_client_are_settings(name: str, field: str) -> None:
-    assert getattr(from_environment({name: "30"}), field) == 30
-    for wrong in ("0", "-1", "many", "٣"):
-        with pytest.raises(SettingsError, match=f"{name}={wrong}: "):
-            from_environment({name: wrong})

@@ -15,7 +15,6 @@ from running_backend import FORM, PASSWORD, Backend
 from support.http import connect, request
 from support.ports import free_ports
 from support.stage_client import StageClient
-from upstage.settings import SettingsError, Sockets, from_environment
 
 PROXY_HEADER = b"PROXY TCP4 %s 192.0.2.9 4711 7230\r\n"
 
@@ -159,42 +158,3 @@ def test_a_path_in_use_prevents_the_start_and_is_not_changed(tmp_path: Path, fol
         other.listen()
         assert "c.sock: another process is listening on it" in start_error(tmp_path, f"{folder}/c")
         connect(folder / "c.sock").close()
-
-
-@pytest.mark.parametrize("text", ["run/backend", "/" + "x" * 95])
-def test_invalid_socket_paths_are_rejected(text: str) -> None:
-    with pytest.raises(SettingsError, match=r"UPSTAGE_SOCKETS=.*: expected the beginning of absolute"):
-        from_environment({"UPSTAGE_SOCKETS": text})
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("UPSTAGE_PLACE", "elsewhere", "UPSTAGE_PLACE=elsewhere: expected backend or mirror"),
-        ("UPSTAGE_PLACE", "", ".* belong together: set all four"),
-        ("UPSTAGE_PEER_MEDIA", "", ".* belong together: set all four"),
-        ("UPSTAGE_SOCKETS", "", ".* belong together: set all four"),
-        ("UPSTAGE_PEER_DATA", "data", "UPSTAGE_PEER_DATA=data: must be an absolute path"),
-    ],
-)
-def test_invalid_settings_of_a_pair_are_rejected(name: str, value: str, message: str) -> None:
-    environment = {
-        "UPSTAGE_SOCKETS": "/run/upstage",
-        "UPSTAGE_PLACE": "mirror",
-        "UPSTAGE_PEER_DATA": "/data",
-        "UPSTAGE_PEER_MEDIA": "/media",
-    }
-    pair = from_environment(environment).pair
-    assert pair
-    assert (pair.role, pair.peer, str(pair.control)) == ("mirror", "backend", "/run/upstage.mirror")
-    with pytest.raises(SettingsError, match=message):
-        from_environment({**environment, name: value})
-
-
-def test_all_socket_paths_have_one_prefix() -> None:
-    assert from_environment({"UPSTAGE_SOCKETS": ""}).sockets is None
-    assert from_environment({"UPSTAGE_SOCKETS": "/" + "x" * 94}).sockets
-    sockets = Sockets(Path("/run/proscenium/backend"))
-    assert str(sockets.web) == "/run/proscenium/backend.sock"
-    assert str(sockets.stage) == "/run/proscenium/backend-stage.sock"
-    assert str(sockets.direct) == "/run/proscenium/backend-direct.sock"

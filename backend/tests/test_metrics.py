@@ -1,7 +1,5 @@
 """metrics: the measurements, and the values of a real server, from a spoken line to its counter."""
 
-import ftplib
-import io
 import os
 import shutil
 import socket
@@ -19,13 +17,10 @@ from twisted.internet.task import Clock
 
 from demo_stage import with_demo
 from forked import SRC
-from running_backend import FORM, PASSWORD, Backend, ask, demo_backend, join
+from running_backend import Backend, Editor, ask, demo_backend, join
 from upstage.media import speech
 from upstage.net.connection import Connections
 from upstage.net.metrics import LAG_INTERVAL, MeasuredStages, Metrics, Sources, class_of
-from upstage.settings import SettingsError, from_environment
-
-JPEG = b"\xff\xd8\xff\xe0" + b"picture" * 100 + b"\xff\xd9"
 
 
 @pytest.mark.parametrize(
@@ -108,12 +103,7 @@ def test_the_reactor_lag_is_measured(meter: Meter) -> None:
 
 @pytest.fixture
 def backend(tmp_path: Path) -> Iterator[Backend]:
-    server = demo_backend(
-        tmp_path,
-        UPSTAGE_FTP_ENDPOINT="haproxy:tcp:0:interface=127.0.0.1",
-        UPSTAGE_FTP_PASSIVE="0-0",
-        UPSTAGE_FTP_ADDRESS="127.0.0.1",
-    )
+    server = demo_backend(tmp_path)
     yield server
     server.end()
 
@@ -124,26 +114,26 @@ def scrape(server: Backend) -> dict[str, float]:
     connection.request("GET", "/metrics")
     response = connection.getresponse()
     text = response.read().decode()
-    connection.close()
     assert response.status == 200
     assert response.headers["content-type"].startswith("text/plain; version=")
+    connection.request("GET", "/admin/")
+    assert connection.getresponse().status == 404  # nothing else is served
+    connection.close()
     return {
         name: float(value)
         for name, _, value in (line.rpartition(" ") for line in text.splitlines() if line[0] != "#")
     }
 
 
-def admin_key(server: Backend) -> str:
+def admin_key(server: Backend) -> bytes:
     """Sign in as admin and return the key for a socket."""
-    body = f"username=admin&password={PASSWORD.replace(' ', '+')}".encode()
-    cookie = ask(server, "/admin/login", "POST", body, **FORM).headers["set-cookie"].partition(";")[0]
-    return parse_qs(ask(server, "/admin/id", Cookie=cookie).body.decode())["key"][0]
+    return parse_qs(Editor(server).get("/admin/id").text)["key"][0].encode()
 
 
 def test_a_running_server_counts_chat_speech_and_pictures(backend: Backend) -> None:
     """The admin speaks and sends a picture; the audience gets both; the metrics count them."""
     player, audience = backend.connect(), backend.connect()
-    join(player, admin_key(backend).encode())
+    join(player, admin_key(backend))
     join(audience)
     numbers = scrape(backend)
     assert numbers['upstage_clients{role="player",transport="tcp"}'] == 1
@@ -159,26 +149,10 @@ def test_a_running_server_counts_chat_speech_and_pictures(backend: Backend) -> N
         assert len(answer.body) > 2000
         assert scrape(backend)['upstage_utterances_total{outcome="spoken"}'] == 1
 
-    assert ask(backend, "/media/video/admin.jpg").status == 404
-    with ftplib.FTP() as camera:
-        camera.sock = socket.create_connection(("127.0.0.1", backend.port_of("WebcamFactory")), 5)
-        camera.sock.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 4711 2121\r\n")
-        camera.host, camera.af, camera.file = "127.0.0.1", socket.AF_INET, camera.sock.makefile("r")
-        assert camera.getresp() == "220 UpStage webcam upload"
-        with pytest.raises(ftplib.error_perm, match=r"^530 "):
-            camera.login("admin", "wrong")
-        camera.login("admin", PASSWORD)
-        camera.storbinary("STOR admin.jpg", io.BytesIO(JPEG))
-    assert ask(backend, "/media/video/admin.jpg?s=1").body == JPEG
-    assert ask(backend, "/media/video-still/admin.jpg").body == JPEG
-    assert ask(backend, "/media/ann.svg").status == 200
-    for path in ("/media", "/media/", "/media/video", "/media/video/"):
+    for path in ("/media", "/media/", "/media/video", "/media/video/", "/media/video/x.jpg"):
         assert ask(backend, path).status == 404
-
     numbers = scrape(backend)
-    assert numbers['upstage_webcam_pictures_total{outcome="stored"}'] == 1
     assert numbers['upstage_http_request_seconds_count{path="webcam",status="404"}'] == 2
-    assert numbers['upstage_http_request_seconds_count{path="webcam",status="200"}'] == 1
     assert numbers["upstage_frame_seconds_count"] >= 6
     assert numbers["upstage_frames_sent_total"] > 30
     backend.wait_for(lambda: scrape(backend)["upstage_reactor_lag_seconds_count"] > 1)
@@ -196,7 +170,7 @@ def test_a_stop_does_not_wait_for_work_in_progress(tmp_path: Path) -> None:
         (programs / name).chmod(0o755)
     server = demo_backend(tmp_path, PATH=f"{programs}:{os.environ['PATH']}")
     player, stalled = server.connect(), server.connect()
-    join(player, admin_key(server).encode())
+    join(player, admin_key(server))
     stalled.send_frames(b"stage_ID=demo&mode=JOIN")
     player.send_frames(b"ID=1&mode=AV", b"msg=Good evening&mode=TEXT")
     url = parse_qs(player.frames_until(b"mode=WAVE")[-1].decode())["url"][0]
@@ -222,7 +196,7 @@ def test_a_stop_does_not_wait_for_work_in_progress(tmp_path: Path) -> None:
 def test_without_the_speech_programs_chat_works_and_the_log_says_so(tmp_path: Path) -> None:
     server = demo_backend(tmp_path, PATH=str(tmp_path))
     player = server.connect()
-    join(player, admin_key(server).encode())
+    join(player, admin_key(server))
     player.send_frames(b"ID=1&mode=AV", b"msg=Is anybody there&mode=TEXT", b"msg=Hello&mode=TEXT")
     heard = player.frames_until(b"text=Hello&mode=TEXT")
     assert sum(frame.endswith(b"mode=TEXT") for frame in heard) == 2
@@ -232,37 +206,6 @@ def test_without_the_speech_programs_chat_works_and_the_log_says_so(tmp_path: Pa
     assert server.stop() == 0
     told = server.logged("speech is off: a program is missing")
     assert [line["missing"] for line in told] == [list(speech.PROGRAMS)]
-
-
-def test_the_metrics_listener_serves_nothing_else(backend: Backend) -> None:
-    connection = HTTPConnection("127.0.0.1", backend.port_of("MetricsSite"), timeout=5)
-    connection.request("GET", "/admin/")
-    assert connection.getresponse().status == 404
-    connection.close()
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("UPSTAGE_METRICS_ENDPOINT", "9110", "expected "),
-        ("UPSTAGE_FTP_ENDPOINT", "tcp:x", "expected "),
-        ("UPSTAGE_FTP_PASSIVE", "2122", "expected FIRST-LAST"),
-        ("UPSTAGE_FTP_PASSIVE", "2131-2122", "expected FIRST-LAST"),
-        ("UPSTAGE_FTP_PASSIVE", "1-65536", "expected FIRST-LAST"),
-        ("UPSTAGE_FTP_ADDRESS", "stage.example.org", "expected an IPv4 address"),
-    ],
-)
-def test_wrong_settings_are_reported(name: str, value: str, message: str) -> None:
-    with pytest.raises(SettingsError, match=rf"^{name}={value}: {message}"):
-        from_environment({name: value})
-
-
-def test_the_webcam_listener_has_settings() -> None:
-    assert from_environment({"UPSTAGE_FTP_ENDPOINT": ""}).ftp is None
-    settings = from_environment({"UPSTAGE_FTP_ENDPOINT": "tcp:2121", "UPSTAGE_FTP_PASSIVE": "3000-3001"})
-    assert settings.ftp
-    assert settings.ftp.port == 2121
-    assert list(settings.ftp_ports) == [3000, 3001]
 
 
 def test_the_health_check_starts_without_twisted() -> None:
