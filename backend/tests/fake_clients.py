@@ -5,11 +5,6 @@ from upstage.stage.stage import Member
 from upstage.stage.stages import Stages
 
 
-def split(frames: bytes) -> list[bytes]:
-    """The frames of one send, each with its NUL."""
-    return [frame + b"\0" for frame in frames.split(b"\0")[:-1]]
-
-
 class FakeClient:
     """One connection; `heard` returns the frames sent since the last call."""
 

@@ -191,7 +191,7 @@ def test_replies_that_only_the_sender_gets(
 def test_every_mode_is_tested() -> None:
     tables = [frame for _, frame, *_ in [*TO_ALL, *TO_PLAYERS, *TO_SENDER]]
     told = {frame.rpartition("mode=")[2] for frame in tables}
-    elsewhere = {"IDENT", "JOIN", "LOADED", "INFO", "WHISPER"}  # test_stages, test_stage, test_talk
+    elsewhere = {"IDENT", "JOIN", "LOADED", "INFO", "WHISPER"}  # test_stages, test_talk
     assert told - {"av"} | elsewhere == {*modes.COMMON_MODES, *modes.PLAYER_MODES}
 
 

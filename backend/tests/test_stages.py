@@ -1,61 +1,109 @@
-"""stages: the modes of each role, keys, and invalid frames."""
+"""stages and stage: joining, the set-up frames in UpStage's order, roles, and invalid frames."""
 
 from collections.abc import Callable
 
 import pytest
 
 from demo_stage import with_demo
-from fake_clients import split
+from fake_clients import FakeClient, acting_player
 from upstage.stage.players import AUDIENCE
-from upstage.stage.stage import Member, Stage
+from upstage.stage.stage import CHAT_REPLAY, CHAT_REPLAY_SIZE, Stage
 from upstage.stage.stages import Stages
-from upstage.stage.wire import decode
 from upstage.state.accounts import ADMIN
 
+SET_UP = [
+    "stageName=Demo+Stage&stageID=demo&mode=STAGE_NAME",
+    "bgcolour=0x112233&mode=PAGE_COLOUR",
+    "bgcolour=0x445566&mode=TOOLS_COLOUR",
+    "bgcolour=0x778899&mode=BACKDROPANDPROP_COLOUR",
+    "bgcolour=0xAABBCC&mode=CHAT_COLOUR",
+    "avatars=2&props=1&backdrops=2&msg=Welcome+%26+enjoy&mode=SPLASH_DETAILS",
+    "ID=1&name=Ann&url=%2Fmedia%2Fann.svg&thumbnail=&allowed=True&available=True&medium=&frame=1"
+    "&streamserver=&streamname=&mode=LOAD_AV",
+    "ID=2&name=Bo%7Eb&url=%2Fmedia%2Fbob.svg&thumbnail=&allowed=True&available=True&medium=&frame=1"
+    "&streamserver=&streamname=&mode=LOAD_AV",
+    "ID=1&name=Wood&url=%2Fmedia%2Fwood.svg&thumbnail=&show=True&frame=1&mode=LOAD_BACKDROP",
+    "ID=2&name=Sea&url=%2Fmedia%2Fsea.svg&thumbnail=&show=False&frame=1&mode=LOAD_BACKDROP",
+    "ID=1&name=Hat&url=%2Fmedia%2Fhat.svg&thumbnail=&show=False&mode=LOAD_PROP",
+    "ID=1&name=Bell&url=bell.mp3&type=sfx&position=0&mode=LOAD_AUDIO",
+    "chat=&mode=LOAD_CHAT",
+    *(f"visible=True&layer={layer}&alpha=100&mode=DRAW_VIS" for layer in range(4)),
+]
 
-class Visitor:
-    def __init__(self, stages: Stages) -> None:
-        self.stages = stages
-        self.frames: list[bytes] = []
-        self.member: Member = stages.connect(lambda frames: self.frames.extend(split(frames)))
 
-    def send(self, frame: bytes) -> list[str]:
-        """Send a frame; return the modes of the replies."""
-        self.frames.clear()
-        self.stages.receive(self.member, frame)
-        return [decode(answer[:-1]).mode for answer in self.frames]
-
-
-def test_sockets_are_numbered_for_the_whole_process(stages: Stages) -> None:
-    visitors = [Visitor(stages) for _ in range(3)]
-    assert [visitor.frames for visitor in visitors] == [
-        [b"ID=sock_1&mode=SET\0"],
-        [b"ID=sock_2&mode=SET\0"],
-        [b"ID=sock_3&mode=SET\0"],
+def test_join_sends_the_set_up_frames_in_order(stages: Stages) -> None:
+    assert FakeClient(stages).heard() == [
+        "ID=sock_1&mode=SET",
+        *SET_UP,
+        "pCount=0&aCount=1&mode=JOINED",
+    ]
+    assert FakeClient(stages, acting_player("ann")).heard() == [
+        "ID=sock_2&mode=SET",
+        *SET_UP,
+        "mode=DRAW_LAYER_STATE",
+        "pCount=1&aCount=1&mode=JOINED",
     ]
 
 
-def test_a_players_key_makes_the_client_a_player(stages: Stages) -> None:
-    visitor = Visitor(stages)
-    assert visitor.send(f"MD5={stages.key_for(ADMIN)}&mode=IDENT".encode()) == []
-    assert visitor.send(b"stage_ID=demo&mode=JOIN")[-1] == "JOINED"
-    assert stages.by_id["demo"].players == 1
+def test_loaded_places_the_avatars_that_are_on_stage(stages: Stages) -> None:
+    client = FakeClient(stages)
+    client.heard()
+    client.send("mode=LOADED")
+    assert client.heard() == [
+        "ID=1&X=60.0&Y=120.5&Z=0&mode=AV_POS",
+        "ID=1&showName=show&mode=AVPROPERTIES",
+        "ID=1&newLayer=10010&mode=AVLAYER",
+        "ID=2&showName=show&mode=AVPROPERTIES",
+        "ID=2&newLayer=10020&mode=AVLAYER",
+        "mode=CONFIRM_LOADED",
+    ]
 
 
-@pytest.mark.parametrize("key", [b"", b"undefined", b"0" * 32])
-def test_an_unknown_key_means_audience(stages: Stages, key: bytes) -> None:
-    visitor = Visitor(stages)
-    visitor.send(b"MD5=" + key + b"&mode=IDENT")
-    visitor.send(b"stage_ID=demo&mode=JOIN")
-    assert stages.by_id["demo"].audience == 1
+def replay(stages: Stages) -> str:
+    """The chat that a late joiner is sent."""
+    late = FakeClient(stages)
+    [frame] = [frame for frame in late.heard() if frame.endswith("mode=LOAD_CHAT")]
+    late.leave()
+    return frame
 
 
-def test_a_key_is_gone_with_its_connection(stages: Stages) -> None:
+def test_a_line_break_does_not_forge_a_line(stages: Stages) -> None:
+    FakeClient(stages).send("msg=hello%0A<Ann> I am the avatar%E2%80%A8%00x&mode=TEXT")
+    assert replay(stages) == "chat=+hello+%26lt%3BAnn%26gt%3B+I+am+the+avatar++x&mode=LOAD_CHAT"
+
+
+def test_the_replay_is_bounded_in_lines_and_in_size(stages: Stages) -> None:
+    client = FakeClient(stages)
+    for number in range(CHAT_REPLAY + 10):
+        client.send(f"msg={number}&mode=TEXT")
+    lines = "%0A".join(f"+{number}" for number in range(10, CHAT_REPLAY + 10))
+    assert replay(stages) == f"chat={lines}&mode=LOAD_CHAT"
+    for _ in range(CHAT_REPLAY):
+        client.send(f"msg={'x' * 2000}&mode=TEXT")
+    assert CHAT_REPLAY_SIZE - 2100 < replay(stages).count("x") <= CHAT_REPLAY_SIZE
+
+
+def test_a_member_that_leaves_during_a_broadcast_does_not_stop_it(stages: Stages, stage: Stage) -> None:
+    clients = [FakeClient(stages) for _ in range(5)]
+    leaver = clients.pop(2).member
+    leaver.send = lambda frame: stage.members.discard(leaver)
+    clients[0].send("msg=all%20here&mode=TEXT")
+    assert all(client.modes()[-1] == "ANONTEXT" for client in clients)
+
+
+def test_a_players_key_makes_the_client_a_player_until_its_connection_ends(stages: Stages) -> None:
     key = stages.key_for(ADMIN)
-    visitor = Visitor(stages)
-    visitor.send(f"MD5={key}&mode=IDENT".encode())
-    stages.disconnect(visitor.member)
+    client = FakeClient(stages, stage="")
+    client.send(f"MD5={key}&mode=IDENT", "stage_ID=demo&mode=JOIN")
+    assert stages.by_id["demo"].players == 1
+    client.leave()
     assert stages.keys.get(key) is None
+
+
+@pytest.mark.parametrize("key", ["", "undefined", "0" * 32])
+def test_an_unknown_key_means_audience(stages: Stages, key: str) -> None:
+    FakeClient(stages, stage="").send(f"MD5={key}&mode=IDENT", "stage_ID=demo&mode=JOIN")
+    assert stages.by_id["demo"].audience == 1
 
 
 def test_audience_keys_are_not_stored(stages: Stages) -> None:
@@ -67,22 +115,22 @@ def test_audience_keys_are_not_stored(stages: Stages) -> None:
 
 def test_joining_another_stage_leaves_the_first(stages: Stages, stage: Stage) -> None:
     stages.add(Stage(stages, "other", "Other", "Hi", stage.colours))
-    visitor, neighbour = Visitor(stages), Visitor(stages)
-    neighbour.send(b"stage_ID=demo&mode=JOIN")
-    visitor.send(b"stage_ID=demo&mode=JOIN")
-    assert visitor.send(b"stage_ID=other&mode=JOIN")[0] == "STAGE_NAME"
-    assert neighbour.frames[-1] == b"pCount=0&aCount=1&mode=JOINED\0"
+    neighbour, client = FakeClient(stages), FakeClient(stages)
+    client.heard(), neighbour.heard()
+    client.send("stage_ID=other&mode=JOIN")
+    assert client.modes()[0] == "STAGE_NAME"
+    assert neighbour.heard() == ["pCount=0&aCount=1&mode=JOINED"]
     assert stages.by_id["other"].audience == 1
-    stages.disconnect(visitor.member)
+    client.leave()
     assert stages.by_id["other"].audience == 0
 
 
-def test_joining_an_unknown_stage_is_an_error(stages: Stages) -> None:
-    visitor = Visitor(stages)
-    assert visitor.send(b"stage_ID=nowhere&mode=JOIN") == ["ERR_DOUBLE_LOGIN"]
-    visitor.send(b"stage_ID=demo&mode=JOIN")
-    assert visitor.send(b"stage_ID=nowhere&mode=JOIN") == ["ERR_DOUBLE_LOGIN"]
-    assert visitor.member.stage is stages.by_id["demo"]
+def test_joining_an_unknown_stage_is_an_error(stages: Stages, stage: Stage) -> None:
+    client = FakeClient(stages)
+    client.heard()
+    client.send("stage_ID=nowhere&mode=JOIN")
+    assert client.modes() == ["ERR_DOUBLE_LOGIN"]
+    assert client.member.stage is stage
 
 
 @pytest.mark.parametrize(
@@ -107,39 +155,25 @@ def test_a_mode_is_acted_on_or_counted_as_ignored(
     stages: Stages, frame: bytes, before_join: object, after_join: object
 ) -> None:
     """A list has the modes of the replies; a text names the counter of the ignored frame."""
-    visitor = Visitor(stages)
-    for expected in (before_join, after_join):
-        ignored = {name: count for name, count in stages.counts.items() if name != "frames"}
-        answer = visitor.send(frame)
-        if isinstance(expected, str):
-            assert answer == []
-            assert stages.counts[expected] == ignored.get(expected, 0) + 1
-        else:
-            assert answer == expected
-            assert {name: n for name, n in stages.counts.items() if name != "frames"} == ignored
-        visitor.send(b"stage_ID=demo&mode=JOIN")
-
-
-def test_loaded_is_confirmed(stages: Stages) -> None:
-    visitor = Visitor(stages)
-    assert visitor.send(b"mode=LOADED") == []
-    visitor.send(b"stage_ID=demo&mode=JOIN")
-    assert visitor.send(b"mode=LOADED")[-1] == "CONFIRM_LOADED"
+    for client, expected in (FakeClient(stages, stage=""), before_join), (FakeClient(stages), after_join):
+        client.heard()
+        before = stages.counts.copy()
+        stages.receive(client.member, frame)
+        ignored = {name: n for name, n in (stages.counts - before).items() if name != "frames"}
+        assert (client.modes(), ignored) == (
+            ([], {expected: 1}) if isinstance(expected, str) else (expected, {})
+        )
 
 
 def test_counts_are_sent_once_for_many_joins() -> None:
     """n simultaneous joins cost n JOINED frames, not n²."""
     moments: list[Callable[[], None]] = []
     stages = with_demo(Stages(later=moments.append))
-    heard: list[list[bytes]] = [[] for _ in range(3)]
-    members = [stages.connect(frames.append) for frames in heard]
-    for member in members:
-        stages.receive(member, b"stage_ID=demo&mode=JOIN")
-    assert not any(frame.endswith(b"mode=JOINED\0") for frames in heard for frame in frames)
-    stages.disconnect(members[2])
+    clients = [FakeClient(stages) for _ in range(3)]
+    assert not any("JOINED" in client.modes() for client in clients)
+    clients.pop().leave()
     [moment] = moments
     moment()
-    for frames in heard[:2]:
-        assert [frame for frame in frames if b"JOINED" in frame] == [b"pCount=0&aCount=2&mode=JOINED\0"]
-    stages.receive(members[0], b"stage_ID=demo&mode=JOIN")
+    assert [client.heard() for client in clients] == [["pCount=0&aCount=2&mode=JOINED"]] * 2
+    clients[0].send("stage_ID=demo&mode=JOIN")
     assert len(moments) == 2
