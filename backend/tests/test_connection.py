@@ -72,37 +72,6 @@ class Client:
         self.protocol.connectionLost(Failure(ConnectionError()))
 
 
-def test_the_first_frame_is_sent_at_once(connections: Connections) -> None:
-    assert Client(connections).received() == [b"ID=sock_1&mode=SET"]
-
-
-def test_two_clients_chat(connections: Connections) -> None:
-    ann, bob = Client(connections), Client(connections)
-    for client in (ann, bob):
-        client.send(b"stage_ID=demo&mode=JOIN\0mode=LOADED\0")
-    bob.transport.clear()
-    assert ann.send(b"msg=hello%20there&mode=TEXT\0") == [b"text=hello+there&mode=ANONTEXT"]
-    assert bob.received() == [b"text=hello+there&mode=ANONTEXT"]
-
-
-@pytest.mark.parametrize("size", [1, 2, 7, 1000])
-def test_frames_may_be_split_anywhere(connections: Connections, size: int) -> None:
-    client = Client(connections)
-    stream = b"MD5=x&mode=IDENT\0stage_ID=demo&mode=JOIN\0\0msg=a&mode=TEXT\0msg=b&mode=TEXT\0"
-    client.transport.clear()
-    for start in range(0, len(stream), size):
-        client.protocol.dataReceived(stream[start : start + size])
-        turn(connections)
-    assert client.received()[-2:] == [b"text=a&mode=ANONTEXT", b"text=b&mode=ANONTEXT"]
-
-
-def test_empty_frames_are_ignored(connections: Connections) -> None:
-    client = Client(connections)
-    assert client.send(b"\0" * 10 + b"stage_ID=demo&mode=JOIN\0")[-1].endswith(b"JOINED")
-    assert not client.transport.disconnecting
-    assert connections.stages.counts["empty_frames"] == 10
-
-
 def test_an_overlong_frame_is_dropped_and_the_second_one_disconnects(connections: Connections) -> None:
     client = Client(connections)
     client.send(b"stage_ID=demo&mode=JOIN\0")
@@ -119,16 +88,6 @@ def test_input_after_a_cut_is_ignored(connections: Connections) -> None:
     client = Client(connections)
     client.send(b"stage_ID=demo&mode=JOIN\0" + b"x" * 3000 + b"\0" + b"x" * 3000 + b"\0")
     assert client.send(b"msg=still%20here&mode=TEXT\0") == []
-
-
-def test_a_lost_client_leaves_the_stage(connections: Connections) -> None:
-    ann, bob = Client(connections), Client(connections)
-    ann.send(b"stage_ID=demo&mode=JOIN\0")
-    bob.send(b"stage_ID=demo&mode=JOIN\0")
-    ann.transport.clear()
-    bob.lose()
-    assert ann.received() == [b"pCount=0&aCount=1&mode=JOINED"]
-    assert len(connections.all) == 1
 
 
 def after(connections: Connections, seconds: float) -> None:

@@ -1,6 +1,5 @@
 """Two servers that want the same data and sockets, as after `docker compose up --scale backend=2`."""
 
-import os
 import re
 import signal
 import tempfile
@@ -52,21 +51,15 @@ def test_a_second_server_says_what_to_do_and_waits_for_the_first(tmp_path: Path,
     assert len(second.errors.read_text().splitlines()) == 1
 
 
-def test_a_stopped_server_gives_its_turn_away_at_its_end(tmp_path: Path, sockets: Path) -> None:
+def test_a_stopped_server_gives_the_folder_away_and_a_waiting_one_can_be_stopped(
+    tmp_path: Path, sockets: Path
+) -> None:
     first = Backend(tmp_path, UPSTAGE_SOCKETS=str(sockets))
-    second = Waiting(first, tmp_path / "second")
+    second, third = Waiting(first, tmp_path / "second"), Waiting(first, tmp_path / "third")
+    third.process.terminate()
+    assert third.process.wait(5) == -signal.SIGTERM
+    assert ask(first, "/health").status == 200
     assert first.stop() == 0
     wait_until(lambda: '"event": "ready"' in second.out.read_text(), within=20)
     second.process.terminate()
     assert second.process.wait(20) == 0
-
-
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
-def test_a_waiting_server_can_be_stopped(tmp_path: Path, sockets: Path, sent: signal.Signals) -> None:
-    first = Backend(tmp_path, UPSTAGE_SOCKETS=str(sockets))
-    second = Waiting(first, tmp_path / "second")
-    assert second.process.pid
-    os.kill(second.process.pid, sent)
-    assert second.process.wait(5) == -sent
-    assert ask(first, "/health").status == 200
-    assert first.stop() == 0

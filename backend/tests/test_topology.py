@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from running_backend import Backend, Editor, ask
+from running_backend import Backend, ask
 
 NAMES = ("browser", "nginx", "varnish", "upstage")
 STATIONS = {"default": NAMES, "classic": NAMES, "nginx": ("browser", "nginx", "upstage")}
@@ -47,45 +47,6 @@ def test_the_host_name_decides_which_way_a_page_came(workshop: Backend, host: st
         page = ask(workshop, path, Host=host).text
         assert re.findall(r'data-topology="(\w+)"', page) == [topology], path
         assert set(re.findall(r'data-station="(\w+)"', page)) == set(STATIONS[topology]), path
-
-
-def test_pages_behind_the_login_say_so_too(workshop: Backend, admin: Editor) -> None:
-    assert 'data-topology="default"' in admin.get("/admin/workshop/players").text
-
-
-@pytest.mark.parametrize(
-    ("host", "true", "false"),
-    [
-        (
-            "localhost",
-            ["Varnish looked for a copy", "every later one is a hit"],
-            ["no cache", "UpStage alone"],
-        ),
-        (
-            "classic.localhost",
-            ["Varnish looked for a copy", "every later one is a hit"],
-            ["no cache on this path"],
-        ),
-        (
-            "nginx.localhost",
-            ["no cache on this path", "what nginx did,"],
-            ["Varnish looked", "is a hit", "Cache-Status"],
-        ),
-        (
-            "static.localhost",
-            ["no cache on this path", "reads from the disk"],
-            ["Varnish looked", "is a hit", "Cache-Status"],
-        ),
-    ],
-)
-def test_the_front_page_tells_only_its_own_way(
-    workshop: Backend, host: str, true: list[str], false: list[str]
-) -> None:
-    page = said(ask(workshop, "/", Host=host).text.partition('id="places"')[0].partition('id="tonight"')[2])
-    for text in true:
-        assert text in page
-    for text in false:
-        assert text not in page
 
 
 def places(page: str) -> list[str]:
