@@ -1,4 +1,4 @@
-"""The packages of the backend import one way: web; then net, media, mirror; then state; then stage."""
+"""The packages of the backend import one way, from floor to floor (README.md)."""
 
 import ast
 import subprocess

@@ -17,7 +17,7 @@ from twisted.internet.task import Clock
 
 from demo_stage import with_demo
 from forked import SRC
-from running_backend import Backend, Editor, ask, demo_backend, join
+from running_backend import PASSWORD, Backend, Editor, ask, demo_backend, join
 from upstage.media import speech
 from upstage.net.connection import Connections
 from upstage.net.metrics import LAG_INTERVAL, MeasuredStages, Metrics, Sources, class_of
@@ -130,8 +130,8 @@ def admin_key(server: Backend) -> bytes:
     return parse_qs(Editor(server).get("/admin/id").text)["key"][0].encode()
 
 
-def test_a_running_server_counts_chat_speech_and_pictures(backend: Backend) -> None:
-    """The admin speaks and sends a picture; the audience gets both; the metrics count them."""
+def test_a_running_server_counts_chat_and_speech(backend: Backend) -> None:
+    """The admin speaks; the audience reads and hears it; the metrics count."""
     player, audience = backend.connect(), backend.connect()
     join(player, admin_key(backend))
     join(audience)
@@ -168,7 +168,11 @@ def test_a_stop_does_not_wait_for_work_in_progress(tmp_path: Path) -> None:
     for name in speech.PROGRAMS:
         (programs / name).write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/started\nexec /bin/sleep 1000\n")
         (programs / name).chmod(0o755)
-    server = demo_backend(tmp_path, PATH=f"{programs}:{os.environ['PATH']}")
+    few = (
+        "from upstage.web import speech; speech.MAX_WAITING = 3; from upstage import cli; cli.main(['serve'])"
+    )
+    path = f"{programs}:{os.environ['PATH']}"
+    server = Backend(tmp_path, ["-c", few], PATH=path, UPSTAGE_ADMIN_PASSWORD=PASSWORD)
     player, stalled = server.connect(), server.connect()
     join(player, admin_key(server))
     stalled.send_frames(b"stage_ID=demo&mode=JOIN")
@@ -178,6 +182,8 @@ def test_a_stop_does_not_wait_for_work_in_progress(tmp_path: Path) -> None:
     for listener in listeners:
         listener.sendall(f"GET {url} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     server.wait_for(lambda: scrape(server)['upstage_long_polls{for="speech"}'] == 3)
+    refused = ask(server, url)
+    assert (refused.status, refused.headers["retry-after"]) == (503, "2")
     listeners.pop().close()
     server.wait_for(lambda: scrape(server)['upstage_long_polls{for="speech"}'] == 2)
     server.wait_for(lambda: len((tmp_path / "started").read_text().split()) == 2)

@@ -1,6 +1,7 @@
 """Speech under a fake clock: the queue, its times, and its files."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,17 @@ def test_the_text_goes_to_standard_input_only(speaker: Speaker, machine: Machine
     assert not any("reboot" in word for word in program.arguments + encoder.arguments)
     voice = VOICES["bass"]
     assert [voice.variant, "-p", str(voice.pitch), "-s", str(voice.speed)] == program.arguments[-5:]
+
+
+@pytest.mark.skipif(not shutil.which("espeak-ng"), reason="espeak-ng is not installed here")
+def test_espeak_has_every_voice() -> None:
+    sounds = set()
+    for voice in VOICES.values():
+        options = ["-b", "1", "-v", voice.variant, "-p", str(voice.pitch), "-s", str(voice.speed)]
+        command = ["espeak-ng", "--stdin", "--stdout", *options]
+        sounds.add(subprocess.run(command, input=b"Good evening", stdout=subprocess.PIPE, check=True).stdout)
+    assert len(sounds) == len(VOICES)
+    assert min(map(len, sounds)) > 10_000
 
 
 def test_an_unknown_voice_is_the_default_one(speaker: Speaker, machine: Machine) -> None:
