@@ -29,6 +29,7 @@ def folder() -> Iterator[Path]:
 def backend(tmp_path: Path, folder: Path) -> Iterator[Backend]:
     server = Backend(
         tmp_path,
+        stage_endpoint="haproxy:tcp:0:interface=127.0.0.1:backlog=16",
         UPSTAGE_SOCKETS=f"{folder}/backend",
         UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         UPSTAGE_CONNECTIONS_PER_ADDRESS="1",
