@@ -16,10 +16,7 @@ def demo_stage(host: Host) -> Stage:
         name="Demo Stage",
         splash="Welcome & enjoy",
         colours=Colours("0x112233", "0x445566", "0x778899", "0xAABBCC"),
-        avatars=[
-            Avatar(1, "Ann", "/media/ann.svg", 60.0, 120.5),
-            Avatar(2, "Bo~b", "/media/bob.svg"),
-        ],
+        avatars=[Avatar(1, "Ann", "/media/ann.svg", 60.0, 120.5), Avatar(2, "Bo~b", "/media/bob.svg")],
         backdrops=[Backdrop(1, "Wood", "/media/wood.svg"), Backdrop(2, "Sea", "/media/sea.svg")],
         props=[Prop(1, "Hat", "/media/hat.svg")],
         audios=[Audio(1, "Bell", "bell.mp3", "sfx")],

@@ -22,13 +22,8 @@ RARELY = 3600.0  # seconds between heartbeats: tests read frame by frame
 
 def serve(heartbeat: float) -> list[str]:
     """The command for a server with a heartbeat every so many seconds."""
-    lines = (
-        "import sys",
-        "from upstage import cli, service",
-        f"service.HEARTBEAT = {heartbeat}",
-        "sys.exit(cli.main(['serve']))",
-    )
-    return ["-c", "; ".join(lines)]
+    start = "import sys; from upstage import cli, service"
+    return ["-c", f"{start}; service.HEARTBEAT = {heartbeat}; sys.exit(cli.main(['serve']))"]
 
 
 SERVE = serve(RARELY)

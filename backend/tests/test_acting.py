@@ -26,18 +26,6 @@ def quiet(client: FakeClient) -> FakeClient:
     return client
 
 
-def test_a_held_avatar_cannot_be_taken_and_a_failed_attempt_changes_nothing(
-    ann: FakeClient, bob: FakeClient
-) -> None:
-    ann.send("ID=1&mode=AV")
-    bob.send("ID=2&mode=AV")
-    ann.heard(), bob.heard()
-    bob.send("ID=1&mode=AV", "ID=1&mode=EXIT")
-    assert ann.heard() == bob.heard() == []
-    bob.send("X=5&Y=6&mode=MOVE")
-    assert bob.heard() == ["ID=2&X=5.0&Y=6.0&Z=0&mode=AV_POS"]
-
-
 def test_a_late_joiner_sees_places_and_free_avatars(stages: Stages, ann: FakeClient) -> None:
     ann.send("ID=2&mode=AV", "X=7&Y=8&Z=2&mode=MOVE", "frameNumber=3&mode=FRAME", "name=Cy&mode=RENAME")
     ann.send("ID=2&show_name=hide&mode=AVPROPERTIES", "ID=2&newlayer=10010&mode=AVLAYER", "ID=1&mode=PROP")
@@ -60,18 +48,6 @@ def test_a_late_joiner_sees_places_and_free_avatars(stages: Stages, ann: FakeCli
         "ID=2&prop=1&mode=BINDPROP",
         "mode=CONFIRM_LOADED",
     ]
-
-
-def test_a_prop_changes_holders_and_is_released_when_its_holder_is_put_away(
-    stage: Stage, ann: FakeClient, bob: FakeClient
-) -> None:
-    ann.send("ID=1&mode=AV", "ID=1&mode=PROP")
-    bob.send("ID=2&mode=AV", "ID=1&mode=PROP")
-    assert stage.props[0].holder == 2
-    assert ann.heard()[-1] == "ID=2&prop=1&mode=BINDPROP"
-    bob.send("ID=2&mode=EXIT")
-    assert stage.props[0].holder == 0
-    assert not stage.avatars[1].placed
 
 
 def test_a_closed_connection_leaves_its_avatar_in_place_and_its_layer_free(

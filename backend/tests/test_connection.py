@@ -18,6 +18,8 @@ from upstage.stage.limits import Addresses
 from upstage.stage.stages import Stages
 from upstage.stage.wire import Splitter
 
+JOIN = b"stage_ID=demo&mode=JOIN\0"
+
 
 @pytest.fixture
 def connections(stages: Stages) -> Connections:
@@ -72,9 +74,22 @@ class Client:
         self.protocol.connectionLost(Failure(ConnectionError()))
 
 
+def joined(connections: Connections, number: int = 1) -> list[Client]:
+    """Clients that have joined the demo stage."""
+    clients = [Client(connections) for _ in range(number)]
+    for client in clients:
+        client.send(JOIN)
+    return clients
+
+
+def draw_a_lot(connections: Connections) -> None:
+    """Draw two thousand lines on the demo stage."""
+    for number in range(2000):
+        connections.stages.by_id["demo"].layers[0].point("DRAW_LINE", str(number), "7")
+
+
 def test_an_overlong_frame_is_dropped_and_the_second_one_disconnects(connections: Connections) -> None:
-    client = Client(connections)
-    client.send(b"stage_ID=demo&mode=JOIN\0")
+    [client] = joined(connections)
     frames = client.send(b"msg=" + b"x" * 3000 + b"&mode=TEXT\0msg=short&mode=TEXT\0")
     assert frames == [b"text=short&mode=ANONTEXT"]
     assert not client.transport.disconnected
@@ -86,7 +101,7 @@ def test_an_overlong_frame_is_dropped_and_the_second_one_disconnects(connections
 
 def test_input_after_a_cut_is_ignored(connections: Connections) -> None:
     client = Client(connections)
-    client.send(b"stage_ID=demo&mode=JOIN\0" + b"x" * 3000 + b"\0" + b"x" * 3000 + b"\0")
+    client.send(JOIN + b"x" * 3000 + b"\0" + b"x" * 3000 + b"\0")
     assert client.send(b"msg=still%20here&mode=TEXT\0") == []
 
 
@@ -102,7 +117,7 @@ def after(connections: Connections, seconds: float) -> None:
 
 def test_a_client_that_does_not_join_in_time_is_cut(timed: Connections) -> None:
     silent, speaking, joined = Client(timed), Client(timed), Client(timed)
-    joined.send(b"stage_ID=demo&mode=JOIN\0")
+    joined.send(JOIN)
     for _ in range(10):
         after(timed, PATIENCE / 10)
         assert not silent.transport.disconnected
@@ -118,7 +133,7 @@ def test_a_client_that_does_not_join_in_time_is_cut(timed: Connections) -> None:
 def test_a_client_that_is_on_no_stage_any_more_is_cut(timed: Connections) -> None:
     lost, closed = Client(timed), Client(timed)
     lost.send(b"stage_ID=nowhere&mode=JOIN\0")
-    closed.send(b"stage_ID=demo&mode=JOIN\0")
+    closed.send(JOIN)
     after(timed, PATIENCE + SWEEP)
     assert lost.transport.disconnected
     timed.stages.remove("demo")
@@ -133,10 +148,10 @@ def test_when_all_places_are_taken_those_that_have_not_joined_go(timed: Connecti
     timed.addresses = Addresses(timed.shared.clock, together=3)
     joined = [Client(timed, "192.0.2.1") for _ in range(2)]
     for client in joined:
-        client.send(b"stage_ID=demo&mode=JOIN\0")
+        client.send(JOIN)
     idle, newcomer = Client(timed, "192.0.2.2"), Client(timed, "192.0.2.3")
     idle.send(b"mode=NB\0")
-    newcomer.send(b"stage_ID=demo&mode=JOIN\0")
+    newcomer.send(JOIN)
     assert idle.transport.disconnected
     assert not any(client.transport.disconnected for client in (*joined, newcomer))
 
@@ -193,9 +208,7 @@ def test_http_on_the_stage_port_is_hung_up_on(connections: Connections, request_
 
 
 def test_a_client_that_does_not_read_is_not_read_from_and_then_cut(connections: Connections) -> None:
-    slow, quick = Client(connections), Client(connections)
-    for client in (slow, quick):
-        client.send(b"stage_ID=demo&mode=JOIN\0")
+    slow, quick = joined(connections, 2)
     slow.protocol._connection.pauseProducing()  # as the transport does when its buffer is full
     assert slow.transport.producerState == "paused"
     for _ in range(20):
@@ -207,8 +220,7 @@ def test_a_client_that_does_not_read_is_not_read_from_and_then_cut(connections: 
 
 def test_the_reply_to_a_join_does_not_count(connections: Connections) -> None:
     """No client reads a whole stage at once; what comes after it counts."""
-    talker = Client(connections)
-    talker.send(b"stage_ID=demo&mode=JOIN\0")
+    [talker] = joined(connections)
     for _ in range(20):
         talker.send(b"msg=" + b"x" * 100 + b"&mode=TEXT\0")  # the chat log is a part of the reply
     slow = Client(connections)
@@ -220,7 +232,7 @@ def test_the_reply_to_a_join_does_not_count(connections: Connections) -> None:
         connection.pauseProducing()  # as the transport does within the call
 
     connection._write = write_to_a_full_buffer
-    reply = slow.send(b"stage_ID=demo&mode=JOIN\0")
+    reply = slow.send(JOIN)
     assert sum(map(len, reply)) > connections.max_unread
     assert not slow.transport.disconnected
     for _ in range(20):
@@ -229,9 +241,7 @@ def test_the_reply_to_a_join_does_not_count(connections: Connections) -> None:
 
 
 def test_a_client_that_catches_up_is_no_longer_behind(connections: Connections) -> None:
-    slow, quick = Client(connections), Client(connections)
-    for client in (slow, quick):
-        client.send(b"stage_ID=demo&mode=JOIN\0")
+    slow, quick = joined(connections, 2)
     for _ in range(10):
         slow.protocol._connection.pauseProducing()
         quick.send(b"msg=" + b"x" * 500 + b"&mode=TEXT\0")
@@ -250,9 +260,7 @@ def test_a_closing_connection_of_a_slow_client_is_unregistered(connections: Conn
 
 
 def test_a_failed_write_affects_one_client_only(connections: Connections) -> None:
-    broken, well = Client(connections), Client(connections)
-    for client in (broken, well):
-        client.send(b"stage_ID=demo&mode=JOIN\0")
+    broken, well = joined(connections, 2)
 
     def fail(frame: bytes) -> None:
         raise RuntimeError("cannot be sent")
@@ -284,13 +292,13 @@ def test_connections_per_address_are_limited(stages: Stages) -> None:
     connections = Connections(stages, Clock(), max_per_address=2)
     clients = [Client(connections) for _ in range(3)]
     for client in clients:
-        client.send(b"stage_ID=demo&mode=JOIN\0")
+        client.send(JOIN)
     assert [client.transport.disconnected for client in clients] == [False, False, True]
     assert connections.stages.counts["cut_address"] == 1
     assert stages.by_id["demo"].audience == 2
     clients[2].lose()
     clients[0].lose()
-    assert Client(connections).send(b"stage_ID=demo&mode=JOIN\0")
+    assert Client(connections).send(JOIN)
 
 
 def test_silent_connections_count_too(stages: Stages) -> None:
@@ -359,11 +367,9 @@ class Slow(StringTransport):
 def test_a_drawn_stage_is_sent_in_pieces_between_which_others_have_their_turn(
     connections: Connections,
 ) -> None:
-    layer = connections.stages.by_id["demo"].layers[0]
-    for number in range(2000):
-        layer.point("DRAW_LINE", str(number), "7")
+    draw_a_lot(connections)
     client, other = Client(connections), Client(connections)
-    other.send(b"stage_ID=demo&mode=JOIN\0")
+    other.send(JOIN)
     slow = Slow()
     client.protocol = StageSocket(connections)
     client.transport = slow
@@ -385,15 +391,12 @@ def test_a_drawn_stage_is_sent_in_pieces_between_which_others_have_their_turn(
 
 
 def test_a_client_that_does_not_read_a_drawn_stage_is_cut_when_more_comes(connections: Connections) -> None:
-    layer = connections.stages.by_id["demo"].layers[0]
-    for number in range(2000):
-        layer.point("DRAW_LINE", str(number), "7")
+    draw_a_lot(connections)
     stuck, transport = StageSocket(connections), Slow()
     stuck.makeConnection(transport)
-    stuck.dataReceived(b"stage_ID=demo&mode=JOIN\0")
+    stuck.dataReceived(JOIN)
     turn(connections)
-    other = Client(connections)
-    other.send(b"stage_ID=demo&mode=JOIN\0")
+    [other] = joined(connections)
     for _ in range(2):
         assert not transport.disconnected
         other.send(b"msg=" + b"x" * 600 + b"&mode=TEXT\0")
@@ -402,12 +405,10 @@ def test_a_client_that_does_not_read_a_drawn_stage_is_cut_when_more_comes(connec
 
 
 def test_a_client_that_waits_for_its_turn_is_not_behind(connections: Connections) -> None:
-    layer = connections.stages.by_id["demo"].layers[0]
-    for number in range(2000):
-        layer.point("DRAW_LINE", str(number), "7")
+    draw_a_lot(connections)
     other, waiting = Client(connections), Client(connections)
-    other.send(b"stage_ID=demo&mode=JOIN\0")
-    waiting.send_only(b"stage_ID=demo&mode=JOIN\0")
+    other.send(JOIN)
+    waiting.send_only(JOIN)
     line = b"msg=" + b"x" * 600 + b"&mode=TEXT\0"
     for _ in range(10):
         other.send_only(line * 4)

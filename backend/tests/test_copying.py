@@ -3,7 +3,6 @@
 import os
 import shutil
 import sqlite3
-import threading
 import time
 from pathlib import Path
 
@@ -151,48 +150,18 @@ def test_a_damaged_database_is_not_copied(folders: Folders, damage: str) -> None
     assert not (folders.data / ".copy.db").exists()
 
 
-def test_a_damaged_database_here_is_replaced(folders: Folders) -> None:
+def test_what_is_damaged_here_or_left_by_a_killed_copy_is_replaced(folders: Folders) -> None:
     folders.database.add_chat([("demo", "hello")])
-    for name in (FILE, f"{FILE}-wal"):
-        (folders.data / name).write_bytes(b"garbage" * 1000)
+    (folders.their_data / "admin-password").write_text("secret\n")
+    (folders.media / "audio").mkdir()
+    left = [folders.data / ".copy.db", folders.media / "audio" / ".copy-bell.mp3"]
+    for path in (*left, folders.data / FILE, folders.data / f"{FILE}-wal", folders.data / "admin-password"):
+        path.write_bytes(b"\xff\xfe" * 1000)
+    folders.replica = Replica(folders.replica._pair, folders.data, folders.media)
+    assert not any(path.exists() for path in left)
     folders.copy()
     assert folders.chat() == ["hello"]
-
-
-def test_a_copy_during_writes_is_whole_and_keeps_no_writer_waiting(folders: Folders) -> None:
-    """Each transaction adds two lines: no copy has one without the other."""
-    folders.database.add_stage(new_stage("big", "Big"))
-    with sqlite3.connect(folders.their_data / FILE) as sql:  # 40 MB
-        sql.executemany("INSERT INTO chat (stage, line) VALUES ('big', ?)", [("x" * 4000,)] * 10_000)
-    sql.close()
-    folders.database.close()
-    longest, stop = [0.0], threading.Event()
-
-    def write() -> None:
-        database = Database(folders.their_data)
-        number = 0
-        while not stop.is_set():
-            began = time.monotonic()
-            database.add_chat([("demo", f"{number} a"), ("demo", f"{number} b")])
-            longest.append(time.monotonic() - began)
-            number += 1
-            time.sleep(0.005)
-        database.close()
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        for _ in range(3):
-            folders.replica.forget()
-            folders.copy()
-            lines = folders.chat()
-            assert len(lines) % 2 == 0
-            assert [line[:-2] for line in lines[::2]] == [line[:-2] for line in lines[1::2]]
-    finally:
-        stop.set()
-        writer.join()
-    assert len(longest) > 20
-    assert max(longest) < 1
+    assert (folders.data / "admin-password").read_text() == "secret\n"
 
 
 def test_a_locked_database_is_given_up(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,24 +260,3 @@ def test_after_failures_a_server_is_ready_later(folders: Folders) -> None:
     assert not standby._is_ready()
     standby._steady = 2 * STEADY
     assert standby._is_ready()
-
-
-def test_a_damaged_small_file_is_healed_here_and_not_copied_from_there(folders: Folders) -> None:
-    here, there = (folder / "admin-password" for folder in (folders.data, folders.their_data))
-    there.write_text("secret\n")
-    here.write_bytes(b"\xff\xfe")
-    folders.copy()
-    assert here.read_text() == "secret\n"
-    there.write_bytes(b"\xff\xfe")
-    with pytest.raises(CopyError, match="cannot be copied"):
-        folders.copy()
-    assert here.read_text() == "secret\n"
-
-
-def test_what_a_killed_copy_left_is_removed(folders: Folders, tmp_path: Path) -> None:
-    (folders.media / "audio").mkdir(parents=True)
-    left = [folders.data / ".copy.db", folders.media / "audio" / ".copy-bell.mp3"]
-    for path in left:
-        path.write_bytes(b"half")
-    Replica(folders.replica._pair, folders.data, folders.media)
-    assert not any(path.exists() for path in left)

@@ -16,7 +16,7 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from hostile_frames import HANDSHAKE, JOIN, message
+from hostile_input import HANDSHAKE, JOIN, message
 from running_backend import Backend, join
 from upstage.stage.stages import COMMON_MODES, PLAYER_MODES
 
@@ -46,12 +46,7 @@ _VALUES = (
     "1=x ../.. \0 \n \ud800 \U0001f3ad <b> %00 %zz & ; ="
 )
 FIELDS, VALUES = _FIELDS.split(), _VALUES.split(" ")
-BEGINNING = [
-    b"MD5=player&mode=IDENT",
-    JOIN,
-    b"ID=1&mode=AV",
-    b"layer=1&mode=DRAW_LAYER",
-]
+BEGINNING = [b"MD5=player&mode=IDENT", JOIN, b"ID=1&mode=AV", b"layer=1&mode=DRAW_LAYER"]
 MOST_GROWTH = 8_000  # kB from half time to the end: the allocator's noise, not a leak
 MOMENT = 0.02  # seconds for a client to read
 

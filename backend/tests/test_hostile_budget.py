@@ -13,7 +13,7 @@ from wsproto.connection import Connection as WebSocket
 from wsproto.connection import ConnectionType
 
 from fake_reactor import Reactor
-from hostile_frames import TCP, WEBSOCKET, message
+from hostile_input import TCP, WEBSOCKET, message
 from upstage.net.connection import Connections
 from upstage.net.input import AT_ONCE, READ_SIZE
 from upstage.net.slices import SLICE, Slices
@@ -100,13 +100,14 @@ def test_input_over_the_budget_is_not_read_and_ends_in_a_disconnection(
     server: FakeServer, websocket: bool, first: bytes, again: bytes
 ) -> None:
     client = Client(server, websocket)
-    client.press(hostile(first, again), 5)
+    stream = hostile(first, again)
+    client.press(stream, 5)
     # Every byte costs tokens, and the last read may be one too many.
     assert client.sent <= (BURST + 5 * RATE) * BYTES + 2 * READ_SIZE
     assert not client.is_read
     assert not client.transport.disconnected  # a client that only lagged has time to recover
     assert server.stages.counts["throttled"] < 5 * 5  # it is not woken for every frame
-    client.press(hostile(b"", again), GRACE + 5)
+    client.press(stream, GRACE + 5)
     assert client.transport.disconnected
     assert server.stages.counts["cut_flood"] == 1
     assert server.reactor.getDelayedCalls() == []

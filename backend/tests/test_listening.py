@@ -1,6 +1,7 @@
-"""Unix sockets: connections, the path of a killed process, and a path in use."""
+"""Unix sockets, for proxies, and the direct listener, for clients whose headers are not trusted."""
 
 import os
+import re
 import socket
 import stat
 import tempfile
@@ -11,39 +12,70 @@ import pytest
 import websocket
 
 from forked import run_upstage
-from running_backend import PASSWORD, Backend
-from support.http import connect, request
+from running_backend import FORM, PASSWORD, Backend
+from support.http import Address, Response, connect, message, receive, request
 from support.ports import free_ports
 from support.stage_client import StageClient
+from support.wait import wait_until
 
-PROXY_HEADER = b"PROXY TCP4 %s 192.0.2.9 4711 7230\r\n"
+CLAIMS = {
+    "X_Real_IP": "192.0.2.66",
+    "X_Forwarded_For": "192.0.2.66",
+    "X_Forwarded_Proto": "https",
+    "X_Request_Id": "0123456789abcdef-forged",
+    "X_Accel_Media": "/.nginx/media",
+}
+BIG = "/media/bench/big.swf"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:  # a socket's path has to be short
         yield Path(folder)
 
 
-@pytest.fixture
-def backend(tmp_path: Path, folder: Path) -> Iterator[Backend]:
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Iterator[Backend]:
+    """A server whose clients may have one stage connection for each address."""
     server = Backend(
-        tmp_path,
-        UPSTAGE_SOCKETS=f"{folder}/backend",
+        tmp_path_factory.mktemp("listening"),
+        stage_endpoint="haproxy:tcp:0:interface=127.0.0.1:backlog=16",
+        UPSTAGE_SOCKETS=f"{folder}/b",
+        UPSTAGE_WEB_ENDPOINT=f"tcp:{free_ports(1)[0]}:interface=127.0.0.1",
+        UPSTAGE_DIRECT_ENDPOINT="haproxy:tcp:0:interface=127.0.0.1",
+        UPSTAGE_WEB_PORT="9081",
+        UPSTAGE_HTTP_PORT="9080",
+        UPSTAGE_LOCUST_PORT="9089",
+        UPSTAGE_THEATRES="second third",
         UPSTAGE_ADMIN_PASSWORD=PASSWORD,
         UPSTAGE_CONNECTIONS_PER_ADDRESS="1",
     )
     yield server
-    assert server.stop() == 0
-    assert not server.logged("Unhandled Error")
-    assert not server.logged("Unhandled error in Deferred:")
+    server.end()
 
 
-def test_the_site_is_served_on_a_unix_socket(backend: Backend, folder: Path) -> None:
-    path = folder / "backend.sock"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o666  # nginx and Varnish are other users
-    assert request(path, "/health").status == 200
+def proxy_header(client: str) -> bytes:
+    return f"PROXY TCP4 {client} 192.0.2.1 4711 7230\r\n".encode()
+
+
+def ask(path: Address, data: bytes, client: str = "192.0.2.9", method: str = "GET") -> Response:
+    """One request behind a PROXY header."""
+    with connect(path) as connection:
+        connection.sendall(proxy_header(client) + data)
+        return receive(connection, method)
+
+
+def direct(folder: Path, path: str, host: str = "direct.localhost", **more: str) -> Response:
+    return ask(folder / "b-direct.sock", message(path, host, **more))
+
+
+def test_the_site_is_served_to_proxies(backend: Backend, folder: Path) -> None:
+    path = folder / "b.sock"
+    for socket_path in (path, folder / "b-stage.sock"):
+        assert stat.S_IMODE(socket_path.stat().st_mode) == 0o666  # nginx and Varnish are other users
     assert request(path, "/media/fox.svg").headers["content-type"] == "image/svg+xml"
+    answer = request(path, "/stages", host="stage.example.org")
+    assert answer.headers["location"] == f"http://stage.example.org:{backend.web_port}/stages/"
     assert request(path, "/stages/?mine", X_Real_IP="192.0.2.7").status == 200
     assert request(path, "/stages/?direct").status == 200
 
@@ -51,80 +83,143 @@ def test_the_site_is_served_on_a_unix_socket(backend: Backend, folder: Path) -> 
         return {line["path"]: line["client"] for line in backend.logged("request")}
 
     backend.wait_for(lambda: "/stages/?direct" in clients())
-    assert clients()["/stages/?mine"] == "192.0.2.7"
-    assert clients()["/stages/?direct"] == "unknown"
+    assert (clients()["/stages/?mine"], clients()["/stages/?direct"]) == ("192.0.2.7", "unknown")
 
 
-def test_a_redirect_names_the_web_endpoints_port(tmp_path: Path, folder: Path) -> None:
-    [port] = free_ports(1)
-    endpoint = f"tcp:{port}:interface=127.0.0.1"
-    server = Backend(tmp_path, UPSTAGE_SOCKETS=f"{folder}/b", UPSTAGE_WEB_ENDPOINT=endpoint)
-    answer = request(folder / "b.sock", "/stages", host="stage.example.org")
-    assert server.stop() == 0
-    assert (answer.status, answer.headers["location"]) == (302, f"http://stage.example.org:{port}/stages/")
+@pytest.mark.parametrize("transport", ["tcp", "websocket", "direct websocket"])
+def test_stage_clients_are_counted_by_the_address_that_the_proxy_names(
+    backend: Backend, folder: Path, transport: str
+) -> None:
+    def joined(client: str) -> StageClient | websocket.WebSocket:
+        if transport == "tcp":
+            flash = StageClient(folder / "b-stage.sock", timeout=5)
+            flash.socket.sendall(proxy_header(client))
+            flash.send_frames(b"stage_ID=demo&mode=JOIN")
+            flash.frames_until(b"&mode=JOINED")
+            return flash
+        stream = connect(folder / ("b.sock" if transport == "websocket" else "b-direct.sock"))
+        claim = client if transport == "websocket" else "192.0.2.66"
+        if transport != "websocket":
+            stream.sendall(proxy_header(client))
+        options = {"header": [f"X-Real-IP: {claim}"], "suppress_origin": True}
+        browser = websocket.create_connection("ws://localhost/ws", timeout=5, socket=stream, **options)
+        browser.send("stage_ID=demo&mode=JOIN")
+        while not browser.recv().endswith("&mode=JOINED"):
+            pass
+        return browser
+
+    clients = [joined("192.0.2.1"), joined("192.0.2.2")]
+    with pytest.raises((OSError, EOFError, websocket.WebSocketException)):
+        joined("192.0.2.1")
+    for client in clients:
+        client.close()
 
 
-def test_the_stage_is_served_on_a_unix_socket(backend: Backend, folder: Path) -> None:
-    path = folder / "backend-stage.sock"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o666
-    first, second, other = (StageClient(path, timeout=5) for _ in range(3))
-    for client, address in ((first, b"192.0.2.1"), (second, b"192.0.2.1"), (other, b"192.0.2.2")):
-        client.socket.sendall(PROXY_HEADER % address)
-        client.send_frames(b"stage_ID=demo&mode=JOIN")
-        if client is second:  # an address may have one connection here
-            with pytest.raises((EOFError, ConnectionError)):
-                client.frames_until(b"&mode=JOINED")
-        else:
-            client.frames_until(b"&mode=JOINED")
-    direct = StageClient(path, timeout=5)
-    direct.send_frames(b"stage_ID=demo&mode=JOIN")  # without a PROXY header
+def test_bytes_without_a_proxy_header_end_the_connection(backend: Backend, folder: Path) -> None:
+    assert request(folder / "b-direct.sock", "/").status == 0
+    client = StageClient(folder / "b-stage.sock", timeout=5)
+    client.send_frames(b"stage_ID=demo&mode=JOIN")
     with pytest.raises((EOFError, ConnectionError)):
-        direct.frames_until(b"&mode=JOINED")
+        client.frames_until(b"&mode=JOINED")
 
 
-def test_websockets_are_served_on_a_unix_socket(backend: Backend, folder: Path) -> None:
-    def open_websocket() -> websocket.WebSocket:
-        return websocket.create_connection(
-            "ws://localhost/ws",
-            timeout=5,
-            socket=connect(folder / "backend.sock"),
-            suppress_origin=True,
-            header=["X-Real-IP: 192.0.2.5"],
-        )
-
-    browser = open_websocket()
-    browser.send("stage_ID=demo&mode=JOIN")
-    while not browser.recv().endswith("&mode=JOINED"):
-        pass
-    with pytest.raises((OSError, websocket.WebSocketException)):  # the same address again
-        open_websocket()
-    browser.send("msg=here&mode=TEXT")
-    while "ANONTEXT" not in browser.recv():
-        pass
-    browser.close()
+def test_a_client_cannot_claim_what_proxies_say(backend: Backend, folder: Path) -> None:
+    answer = direct(folder, BIG, **CLAIMS)
+    assert len(answer.body) == 1_300_000  # and no X-Accel-Redirect instead of it
+    request_id = answer.headers["x-request-id"]
+    assert re.fullmatch("[0-9a-f]{32}", request_id)
+    [line] = wait_until(lambda: [each for each in backend.logged("request") if each["path"] == BIG])
+    assert (line["client"], line["request_id"]) == ("192.0.2.9", request_id)
+    # A proxy's word counts on the other listener, and only there.
+    proxied = request(folder / "b.sock", BIG, "localhost", **CLAIMS)
+    assert proxied.headers["x-accel-redirect"]
+    assert "x-request-id" not in proxied.headers
+    cookies = direct(folder, "/admin/", **CLAIMS).headers["set-cookie"]
+    assert "Secure" not in cookies
+    for path in ("/", "/media/fox.svg"):
+        assert ask(folder / "b-direct.sock", message(path, "x", "PURGE")).status == 405
 
 
-def test_the_health_check_covers_unix_sockets(backend: Backend, folder: Path) -> None:
-    assert backend.upstage("healthcheck") == (0, "", "")
-    for name in (
-        "backend-direct.sock",
-        "backend-stage.sock",
-        "backend.sock",
-    ):  # the server must stop without them: see the fixture
-        (folder / name).unlink()
-        status, _, errors = backend.upstage("healthcheck")
-        assert status == 1
-        assert str(folder / name) in errors
+def test_wrong_passwords_count_against_the_address_that_sent_them(backend: Backend, folder: Path) -> None:
+    wrong = message("/admin/login", "x", "POST", b"username=admin&password=wrong", **FORM, **CLAIMS)
+    answers = [ask(folder / "b-direct.sock", wrong, "192.0.2.7", "POST").status for _ in range(11)]
+    assert answers == [401] * 10 + [429]
+    assert ask(folder / "b-direct.sock", wrong, "192.0.2.8", "POST").status == 401
 
 
-def test_the_sockets_of_a_killed_server_are_replaced(tmp_path: Path, folder: Path) -> None:
-    server = Backend(tmp_path, UPSTAGE_SOCKETS=f"{folder}/backend")
+def test_a_client_may_leave_before_its_page_is_rendered(backend: Backend, folder: Path) -> None:
+    """The password is checked meanwhile; then there is no connection left to ask which path the page
+    takes."""
+    wrong = message("/admin/login?left", "x", "POST", b"username=nobody&password=wrong", **FORM)
+    with connect(folder / "b-direct.sock") as connection:
+        connection.sendall(proxy_header("192.0.2.3") + wrong)
+    wait_until(lambda: any(line.get("aborted") for line in backend.logged("request")))
+    assert ask(folder / "b-direct.sock", wrong, "192.0.2.3", "POST").status == 401  # checked after the first
+    assert not backend.logged("a request failed")
+
+
+def test_redirects_name_the_published_port_as_in_2011(backend: Backend, folder: Path) -> None:
+    for host in ("direct.localhost", "stage.example.org:81"):
+        moved = direct(folder, "/admin", host)
+        assert moved.headers["location"] == f"http://{host.split(':')[0]}:9081/admin/"
+    body = f"username=admin&password={PASSWORD}".encode()
+    form = message("/admin/login", "direct.localhost", "POST", body, **FORM)
+    signed_in = ask(folder / "b-direct.sock", form, method="POST")
+    assert signed_in.headers["location"] == "http://direct.localhost:9081/admin/"
+    session = signed_in.headers["set-cookie"].partition(";")[0]
+    assert "canAdmin=True" in direct(folder, "/admin/id", Cookie=session).text
+
+
+@pytest.mark.parametrize("host", ["direct.localhost", "classic.localhost", "127.0.0.1", "192.0.2.1:9081"])
+def test_every_page_says_that_it_came_from_upstage_itself(backend: Backend, folder: Path, host: str) -> None:
+    """Whatever the Host: a port is bound to addresses, not to names."""
+    page = direct(folder, "/", host).text
+    assert 'data-topology="direct"' in page
+    assert f"curl -I http://{host.partition(':')[0]}:9081/media" in page
+    assert "Varnish looked" not in page
+    assert "Server-Timing" not in page
+    stations = re.findall(r'data-station="(\w+)"', direct(folder, "/stages/demo", host).text)
+    assert set(stations) == {"browser", "upstage"}
+
+
+HERE = {f"http://{name}.localhost:9080/" for name in ("classic", "nginx", "static", "second", "third")}
+
+
+@pytest.mark.parametrize(
+    ("host", "links"),
+    [
+        ("localhost", HERE | {"http://direct.localhost:9081/", "http://localhost:9089/"}),
+        # .localhost would be the reader's own machine.
+        ("192.0.2.7", {"http://192.0.2.7:9081/", "http://192.0.2.7:9089/"}),
+    ],
+)
+def test_links_have_the_published_ports(backend: Backend, folder: Path, host: str, links: set[str]) -> None:
+    page = request(folder / "b.sock", "/", host).text
+    assert set(re.findall('href="(http://[^"]+)"', page)) == links
+    assert f"curl -I http://{host}:9080/media" in page
+    assert "make up" not in page  # there is nothing left to open
+
+
+def test_the_direct_listener_also_speaks_tcp(backend: Backend) -> None:
+    port = int(re.findall(r"Site \(PROXY\) starting on (\d+)", backend.log.read_text())[0])
+    assert ask(("127.0.0.1", port), message("/stages/", "x")).status == 200
+
+
+def test_the_health_check_covers_unix_sockets_and_a_start_replaces_those_of_a_killed_server(
+    tmp_path: Path, folder: Path
+) -> None:
+    proxied = "haproxy:tcp:0:interface=127.0.0.1"
+    server = Backend(tmp_path, stage_endpoint=proxied, UPSTAGE_SOCKETS=f"{folder}/h")
+    assert server.upstage("healthcheck") == (0, "", "")
     server.kill()
-    assert len(list(folder.iterdir())) == 3
-    again = Backend(tmp_path, UPSTAGE_SOCKETS=f"{folder}/backend")
-    assert request(folder / "backend.sock", "/health").status == 200
-    assert again.stop() == 0
-    assert list(folder.iterdir()) == []
+    server = Backend(tmp_path, stage_endpoint=proxied, UPSTAGE_SOCKETS=f"{folder}/h")
+    assert request(folder / "h.sock", "/health").status == 200
+    for name in ("h-direct.sock", "h-stage.sock", "h.sock"):
+        (folder / name).unlink()
+        status, _, errors = server.upstage("healthcheck")
+        assert (status, str(folder / name) in errors) == (1, True)
+    assert server.stop() == 0  # without them, too
+    assert not list(folder.glob("h*"))
 
 
 def start_error(tmp_path: Path, sockets: str) -> str:
@@ -133,16 +228,15 @@ def start_error(tmp_path: Path, sockets: str) -> str:
     env |= {f"UPSTAGE_{name}_ENDPOINT": "tcp:0:interface=127.0.0.1" for name in ("WEB", "STAGE", "METRICS")}
     env |= {"UPSTAGE_DATA": str(tmp_path / "data"), "UPSTAGE_MEDIA": str(tmp_path / "media")}
     status, _, errors = run_upstage("serve", env=env)
-    assert status == 1
-    assert errors.count("\n") == 1
+    assert (status, errors.count("\n")) == (1, 1)
     return errors
 
 
 def test_a_path_in_use_prevents_the_start_and_is_not_changed(tmp_path: Path, folder: Path) -> None:
     assert start_error(tmp_path, f"{folder}/away/b").endswith("away/b.sock: there is no such folder.\n")
-    (folder / "b.sock").write_text("a file")
-    assert "b.sock: the path exists and is not a socket" in start_error(tmp_path, f"{folder}/b")
-    assert (folder / "b.sock").read_text() == "a file"
+    (folder / "f.sock").write_text("a file")
+    assert "f.sock: the path exists and is not a socket" in start_error(tmp_path, f"{folder}/f")
+    assert (folder / "f.sock").read_text() == "a file"
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(folder / "c.sock"))
         other.listen()

@@ -83,11 +83,7 @@ TO_ALL = [
     ([], "file=bell.mp3&mode=LOAD_EFFECT", [f"url={URL}&mode=EFFECT"]),
     ([], "file=..%2Fsecret&mode=LOAD_EFFECT", []),
     ([], "file=bell.mp3&mode=PLAY_APPLAUSE", [f"url={URL}&mode=APPLAUSE_PLAY"]),
-    (
-        [],
-        "file=applause.mp3&mode=PLAY_APPLAUSE",
-        ["url=%2Fmedia%2Faudio%2Fapplause.mp3&mode=APPLAUSE_PLAY"],
-    ),
+    ([], "file=applause.mp3&mode=PLAY_APPLAUSE", ["url=%2Fmedia%2Faudio%2Fapplause.mp3&mode=APPLAUSE_PLAY"]),
     ([], "file=other.mp3&mode=PLAY_APPLAUSE", []),
     ([], f"array=sounds&url={URL}&mode=PLAY_CLIP", [f"array=sounds&url={URL}&mode=PLAY_CLIP"]),
     ([], f"array=sounds&url={URL}&mode=PAUSE_CLIP", [f"array=sounds&url={URL}&mode=PAUSE_CLIP"]),
@@ -127,10 +123,7 @@ TO_PLAYERS = [
     (
         [DRAW, PEN],
         "layer=0&mode=DRAW_LAYER",
-        [
-            "layer=0&colour=255&thickness=5&alpha=50&mode=DRAW_STYLE",
-            "L0=ann&mode=DRAW_LAYER_STATE",
-        ],
+        ["layer=0&colour=255&thickness=5&alpha=50&mode=DRAW_STYLE", "L0=ann&mode=DRAW_LAYER_STATE"],
         ["layer=0&colour=255&thickness=5&alpha=50&mode=DRAW_STYLE"],
     ),
 ]
@@ -140,11 +133,7 @@ TO_SENDER = [
     ([], "ID=99&mode=AV", ["error=No+such+avatar+%2899%29&mode=ERR"]),
     ([HOLD], "ID=99&mode=AV", ["error=No+such+avatar+%2899%29&mode=ERR"]),
     ([HOLD], "ID=99&mode=PROP", ["error=No+such+prop+%2899%29&mode=ERR"]),
-    (
-        [],
-        "mode=DETAILS",
-        ["message=+%2ADemo+Stage%2A+%0A+Players%3A+ann%2C+bob%0A+Audience%3A+1&mode=MSG"],
-    ),
+    ([], "mode=DETAILS", ["message=+%2ADemo+Stage%2A+%0A+Players%3A+ann%2C+bob%0A+Audience%3A+1&mode=MSG"]),
 ]
 
 

@@ -6,12 +6,7 @@ import pytest
 
 from upstage.settings import Settings, SettingsError, Sockets, from_environment, parse_endpoint
 
-PAIR = {
-    "SOCKETS": "/run/upstage",
-    "PLACE": "mirror",
-    "PEER_DATA": "/data",
-    "PEER_MEDIA": "/media",
-}
+PAIR = {"SOCKETS": "/run/upstage", "PLACE": "mirror", "PEER_DATA": "/data", "PEER_MEDIA": "/media"}
 
 
 def settings(**environment: str) -> Settings:

@@ -32,11 +32,7 @@ SET_UP = [
 
 
 def test_join_sends_the_set_up_frames_in_order(stages: Stages) -> None:
-    assert FakeClient(stages).heard() == [
-        "ID=sock_1&mode=SET",
-        *SET_UP,
-        "pCount=0&aCount=1&mode=JOINED",
-    ]
+    assert FakeClient(stages).heard() == ["ID=sock_1&mode=SET", *SET_UP, "pCount=0&aCount=1&mode=JOINED"]
     assert FakeClient(stages, acting_player("ann")).heard() == [
         "ID=sock_2&mode=SET",
         *SET_UP,

@@ -33,7 +33,7 @@ def said(page: str) -> str:
         ("second.localhost", "default"),
         ("classic.localhost.example.org", "default"),
         ("classic", "default"),
-        ("direct.localhost", "default"),  # that path has its own listener: test_direct.py
+        ("direct.localhost", "default"),  # that path has its own listener: test_listening.py
         ("stage.example.org", "default"),
         ("no name", "default"),
         ("classic.localhost", "classic"),
@@ -57,7 +57,7 @@ def places(page: str) -> list[str]:
 
 
 def test_the_front_page_lists_every_way_and_how_to_open_the_absent_ones(workshop: Backend) -> None:
-    """The host names work on this machine only. (A published direct port: test_direct.py.)"""
+    """The host names work on this machine only. (A published direct port: test_listening.py.)"""
     here = places(ask(workshop, "/", Host="nginx.localhost").text)
     assert [line.partition("> ")[2] or line for line in here] == [
         "Today's setup nginx → Varnish → UpStage [localhost:8080](http://localhost:8080/)",

@@ -132,8 +132,7 @@ def test_all_other_ftp_commands_are_rejected(cameras: Cameras, ann: str) -> None
 
 
 @pytest.mark.parametrize(
-    "data",
-    [b"GIF89a", JPEG[:-2], b"\xff\xd8\xff", b"", JPEG[:4] + b"x" * webcam.MAX_SIZE * 4 + JPEG[-2:]],
+    "data", [b"GIF89a", JPEG[:-2], b"\xff\xd8\xff", b"", JPEG[:4] + b"x" * webcam.MAX_SIZE * 4 + JPEG[-2:]]
 )
 def test_invalid_pictures_are_rejected(cameras: Cameras, ann: str, data: bytes) -> None:
     client = cameras.login(ann)

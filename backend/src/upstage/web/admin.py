@@ -19,15 +19,7 @@ from upstage.state.in_memory import LiveState
 from upstage.state.login_limits import TooManyFailures, TooManyWaiting
 from upstage.state.passwords import Busy, PasswordError, Passwords
 from upstage.state.records import Account, RecordError
-from upstage.web.forms import (
-    FIELD,
-    SESSION,
-    FormTokens,
-    is_from_a_program,
-    read_form,
-    session_of,
-    set_cookie,
-)
+from upstage.web.forms import FIELD, SESSION, FormTokens, is_from_a_program, read_form, session_of, set_cookie
 from upstage.web.headers import same_origin
 from upstage.web.pages import stage_list
 from upstage.web.request import Node, SiteRequest, redirect

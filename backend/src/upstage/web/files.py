@@ -111,11 +111,7 @@ class OneFile(Node):
 
 
 def serve(
-    request: Request,
-    pages: Pages,
-    root: Path,
-    segments: Sequence[bytes] | None,
-    redirect: str | None = None,
+    request: Request, pages: Pages, root: Path, segments: Sequence[bytes] | None, redirect: str | None = None
 ) -> bytes | int:
     """Serve the file `root/segments...`: 200, 206, 304, 404 or 416.
 

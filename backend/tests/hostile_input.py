@@ -1,4 +1,4 @@
-"""What hostile stage clients send, as fast as the server reads."""
+"""What hostile stage clients send, by kind: the first bytes of a client, and those that it repeats."""
 
 import struct
 
@@ -24,7 +24,6 @@ def many(frame: bytes) -> bytes:
 
 
 BEGIN = message(TEXT, b"x", final=False)  # the first fragment of a message
-# By kind: the first bytes of a client, and the bytes that it repeats.
 WEBSOCKET = {
     "ping0": (b"", many(message(PING))),
     "pong0": (b"", many(message(PONG))),
