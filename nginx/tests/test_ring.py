@@ -71,18 +71,32 @@ def test_a_fourth_varnish_takes_its_share_from_the_others(ring: Ring) -> None:
     assert 0.15 < len(moved) / len(FILES) < 0.35
 
 
-def test_a_varnish_more_costs_no_held_connection(ring: Ring) -> None:
+UPGRADE = b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+
+
+def test_a_varnish_more_costs_no_held_connection() -> None:
     """A reload takes a new list over; WebSockets and stage sockets stay with the old workers."""
     with Ring([Origin("varnish-1"), Origin("varnish-2")]) as growing:
         growing.start()
-        with socket.create_connection((growing.address, growing.stage)) as stage:
+        growing.backend.answer = lambda _: (
+            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+        )
+        with (
+            socket.create_connection((growing.address, growing.stage), timeout=5) as stage,
+            socket.create_connection((growing.address, growing.public), timeout=5) as web,
+        ):
+            web.sendall(UPGRADE)
+            assert b" 101 " in web.recv(4096)
             third = Origin("varnish-3")
             growing.origins.append(third)
             growing.settings["VARNISH_ADDRESS"] += f" {third.address}"
             assert growing.run_script("reload.sh").returncode == 0
             wait_until(lambda: "varnish-3" in growing.places(FILES[:30]).values(), within=5)
-            stage.sendall(b"still here")
-            wait_until(lambda: b"STILL HERE" in stage.recv(4096), within=5)
+            for held in (stage, web):
+                held.sendall(b"still here")
+                heard = b""
+                while b"STILL HERE" not in heard:
+                    heard += held.recv(4096)
 
 
 def test_slow_pages_cost_no_file_its_varnish(ring: Ring) -> None:
