@@ -68,9 +68,7 @@ def by_varnish(line: Line, seen: Request) -> str:
     """Why it was not a hit; what else is worth knowing about a hit."""
     reasons = {
         "stale": expired,
-        "miss": lambda seen: (
-            f"{absent(seen)}; " + (f"kept for {seen.lifetime} s" if seen.lifetime else "not stored")
-        ),
+        "miss": lambda seen: f"{absent(seen)}; {kept(seen.lifetime)}",
         "hit-for-miss": absent,
         "pass": passed,
         "error": _failed,

@@ -51,10 +51,11 @@ def ask(address: str, host: str, port: int, path: str, header: str) -> tuple[str
     return response.readline().decode("latin-1").strip(), parse_headers(response)
 
 
-def in_varnish(line: Line, seen: Request | None) -> list[str]:
-    """What Varnish did, or why it has no record of the request."""
-    if seen:
-        return [f"{left:<28} {right}".rstrip() for left, right in steps(seen)]
+def in_varnish(line: Line, found: list[Request]) -> list[str]:
+    """What each Varnish that had the request did, or why none has a record of it."""
+    if found:
+        found.sort(key=lambda seen: seen.began)
+        return [f"{left:<28} {right}".rstrip() for seen in found for left, right in steps(seen)]
     if of_varnish(line):
         return ["its log no longer has the request"]
     return [f"was not asked: {explain(line, None).why}"]
@@ -96,7 +97,7 @@ def main() -> None:
     backends = [theatre] if theatre in given["THEATRES"].split() else given["BACKENDS"].split()
 
     show("\nnginx", copied or logged("nginx", f"id={identity}") or ["has nothing in its log"])
-    show("\nvarnish", in_varnish(line, found[0] if found else None))
+    show("\nvarnish", in_varnish(line, found))
     for backend in backends:
         show(f"\n{backend}", logged(backend, identity) or ["was not asked"])
 

@@ -111,6 +111,7 @@ def open_register(folder: Path, **environment: str) -> Register:
 
 def test_the_register_is_kept_and_only_its_owner_reads_the_passwords(tmp_path: Path) -> None:
     register = open_register(tmp_path / "class", CLASS_PORTS="30000", CLASS_CPUS="1", BIND_ADDR="0.0.0.0")
+    assert (register.plan.ports, register.plan.cpus, register.plan.subnets) == (30000, 1, PLAN.subnets)
     register.save()
     assert Register.load(tmp_path / "class", {"CLASS_PORTS": "30000"}) == register
     assert Register.load(tmp_path / "none", {}) is None

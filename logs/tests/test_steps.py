@@ -63,6 +63,7 @@ def test_every_step_has_its_sentence(server: VarnishServer) -> None:
         "hash -> lookup looked up by host and URL\nmiss -> fetch no usable copy\nbackend_fetch -> fetch"
         in miss
     )
+    assert "over a new connection to upstage\n" in miss
     assert miss.endswith("deliver -> deliver sent\ndone after " + miss.rpartition(" after ")[2])
     assert "kept for 43200 s, and for another 86400 s in case the backend fails" in miss
     assert re.search(
@@ -82,6 +83,7 @@ def test_every_step_has_its_sentence(server: VarnishServer) -> None:
     ):
         passed = ask(path, method=method, **headers)
         assert f"recv -> pass not looked up: {why}\npass -> fetch" in passed
+        assert "over a connection that was open to upstage\n" in passed
         assert "not stored: it is a pass" in passed
         assert "kept" not in passed
         assert "hash -> lookup" not in passed
@@ -119,7 +121,9 @@ def test_every_step_has_its_sentence(server: VarnishServer) -> None:
         assert line in failed
     assert "miss -> synth no copy, and the backend has failed\nsynth -> deliver Varnish's own page" in failed
     backend.answer = but_to_the_probe(b"no HTTP\r\n\r\n")
-    assert "deliver -> synth the fetch has failed, and a pass has no copy" in ask("/admin/failed")
+    garbled = ask("/admin/failed")
+    assert re.search(r"^failed: .+\n", garbled, re.M)
+    assert "deliver -> synth the fetch has failed, and a pass has no copy" in garbled
 
     everything = "\n".join(told)
     assert [step for step in SENTENCES if f"{step} " not in everything] == []

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from logs import trace
+from logs.serverlogs import Line
+from logs.varnishlog import requests
 from support.origin import Origin, response
 
 ID = "6a05b1a18a71752b342d7240ec65bac5"
@@ -113,6 +115,14 @@ def test_why_varnish_has_no_record(
     host: str, status: str, cache: str, said: str, traced: Callable[..., str]
 ) -> None:
     assert f"\nvarnish\n  {said}\n" in traced(f"http://{host}/media/a", cache, status)
+
+
+def test_every_varnish_that_had_the_request_is_shown_in_order() -> None:
+    begin = "*   << Request  >> {0}\n-   Begin   req 1 rxreq\n-   Timestamp   Start: {0}.5 0.0 0.0\n"
+    asked = begin + "-   VCL_call   RECV\n-   VCL_return   {1}"
+    found = requests("\n".join([asked.format(20, "hash"), asked.format(10, "pipe")]).splitlines())
+    line = Line("GET", "/", 200, 0, ID, host="localhost")
+    assert [step.split("  ")[0] for step in trace.in_varnish(line, found)] == ["recv -> pipe", "recv -> hash"]
 
 
 def test_a_theatre_s_own_log_is_read(traced: Callable[..., str]) -> None:
