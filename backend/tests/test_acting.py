@@ -26,45 +26,6 @@ def quiet(client: FakeClient) -> FakeClient:
     return client
 
 
-def test_a_late_joiner_sees_places_and_free_avatars(stages: Stages, ann: FakeClient) -> None:
-    ann.send("ID=2&mode=AV", "X=7&Y=8&Z=2&mode=MOVE", "frameNumber=3&mode=FRAME", "name=Cy&mode=RENAME")
-    ann.send("ID=2&show_name=hide&mode=AVPROPERTIES", "ID=2&newlayer=10010&mode=AVLAYER", "ID=1&mode=PROP")
-    ann.send("ID=2&mode=BACKDROP", "frameNumber=2&mode=BACKDROP_FRAME")
-    late = FakeClient(stages)
-    set_up = late.heard()
-    assert (
-        "ID=2&name=Cy&url=%2Fmedia%2Fbob.svg&thumbnail=&allowed=True&available=False&medium=&frame=3"
-        "&streamserver=&streamname=&mode=LOAD_AV" in set_up
-    )
-    assert "ID=2&name=Sea&url=%2Fmedia%2Fsea.svg&thumbnail=&show=True&frame=2&mode=LOAD_BACKDROP" in set_up
-    late.send("mode=LOADED")
-    assert late.heard() == [
-        "ID=1&X=60.0&Y=120.5&Z=0&mode=AV_POS",
-        "ID=1&showName=show&mode=AVPROPERTIES",
-        "ID=1&newLayer=10020&mode=AVLAYER",
-        "ID=2&X=7.0&Y=8.0&Z=2.0&mode=AV_POS",
-        "ID=2&showName=hide&mode=AVPROPERTIES",
-        "ID=2&newLayer=10010&mode=AVLAYER",
-        "ID=2&prop=1&mode=BINDPROP",
-        "mode=CONFIRM_LOADED",
-    ]
-
-
-def test_a_closed_connection_leaves_its_avatar_in_place_and_its_layer_free(
-    stage: Stage, ann: FakeClient, bob: FakeClient
-) -> None:
-    bob.send("ID=1&mode=AV", "layer=0&mode=DRAW_LAYER", "ID=2&mode=BACKDROP")
-    ann.heard()
-    bob.leave()
-    assert ann.heard() == [
-        "client=sock_2&ID=1&mode=AV_DISCONNECT",
-        "mode=DRAW_LAYER_STATE",
-        "pCount=1&aCount=0&mode=JOINED",
-    ]
-    assert stage.avatars[0].placed
-    assert stage.backdrop_by is None
-
-
 def test_a_second_login_takes_the_first_client_off_the_stage(
     stages: Stages, stage: Stage, ann: FakeClient, bob: FakeClient
 ) -> None:
@@ -123,27 +84,6 @@ def test_members_are_told_of_a_reload_and_of_the_end_of_a_stage(
     assert ann.heard() == ["msg=This+stage+has+been+closed.&mode=ERR_DOUBLE_LOGIN"]
     ann.send("msg=hello&mode=TEXT", "stage_ID=demo&mode=JOIN")
     assert ann.modes() == ["ERR_DOUBLE_LOGIN"]
-
-
-def test_a_layer_changes_hands_and_its_drawing_stays(
-    stages: Stages, ann: FakeClient, bob: FakeClient
-) -> None:
-    ann.send("colour=255&thickness=5&alpha=50&mode=DRAW_STYLE", "layer=1&mode=DRAW_LAYER")
-    ann.send("x=1&y=2&mode=DRAW_MOVE", "x=3&y=4&mode=DRAW_LINE", "layer=1&alpha=9&visible=true&mode=DRAW_VIS")
-    bob.send("layer=1&mode=DRAW_LAYER")
-    ann.heard()
-    ann.send("x=5&y=6&mode=DRAW_LINE")
-    assert ann.heard() == []
-    late = FakeClient(stages, acting_player("late"))
-    set_up = late.heard()
-    start = set_up.index("visible=True&layer=1&alpha=9&mode=DRAW_VIS")
-    assert set_up[start + 1 : start + 5] == [
-        "layer=1&colour=255&thickness=5&alpha=50&mode=DRAW_STYLE",
-        "layer=1&x=1&y=2&mode=DRAW_MOVE",
-        "layer=1&x=3&y=4&mode=DRAW_LINE",
-        "visible=True&layer=2&alpha=100&mode=DRAW_VIS",
-    ]
-    assert set_up[-2] == "L1=bob&mode=DRAW_LAYER_STATE"
 
 
 def test_a_full_layer_drops_its_oldest_marks_and_continues_where_they_ended() -> None:

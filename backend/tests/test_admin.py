@@ -52,13 +52,12 @@ def test_too_many_wrong_passwords_lock_the_address(server: Backend) -> None:
     guesser = {"X_Real_IP": "192.0.2.7"}
     for _ in range(10):
         answer = sign_in(server, "wrong", **guesser)
-        assert answer.status == 401
-        assert answer.body.startswith(b"login The name or the password is wrong.")
+        assert (answer.status, answer.body.partition(b".")[0]) == (
+            401,
+            b"login The name or the password is wrong",
+        )
         assert answer.body.endswith(b" name=admin")
-    answer = sign_in(server, **guesser)
-    assert answer.status == 429
-    assert 50 <= int(answer.headers["retry-after"]) <= 60
-    assert sign_in(server, X_Real_IP="192.0.2.8").status == 302
+    assert sign_in(server, **guesser).status == 429
 
 
 @pytest.mark.parametrize(

@@ -288,19 +288,6 @@ def test_closing_waits_for_clients_that_read_and_cuts_the_others(connections: Co
     assert connections.stages.counts["cut_stop"] == 1
 
 
-def test_connections_per_address_are_limited(stages: Stages) -> None:
-    connections = Connections(stages, Clock(), max_per_address=2)
-    clients = [Client(connections) for _ in range(3)]
-    for client in clients:
-        client.send(JOIN)
-    assert [client.transport.disconnected for client in clients] == [False, False, True]
-    assert connections.stages.counts["cut_address"] == 1
-    assert stages.by_id["demo"].audience == 2
-    clients[2].lose()
-    clients[0].lose()
-    assert Client(connections).send(JOIN)
-
-
 def test_silent_connections_count_too(stages: Stages) -> None:
     connections = Connections(stages, Clock(), max_per_address=2)
     clients = [Client(connections) for _ in range(3)]

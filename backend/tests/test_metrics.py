@@ -199,21 +199,6 @@ def test_a_stop_does_not_wait_for_work_in_progress(tmp_path: Path) -> None:
         connection.close()
 
 
-def test_without_the_speech_programs_chat_works_and_the_log_says_so(tmp_path: Path) -> None:
-    server = demo_backend(tmp_path, PATH=str(tmp_path))
-    player = server.connect()
-    join(player, admin_key(server))
-    player.send_frames(b"ID=1&mode=AV", b"msg=Is anybody there&mode=TEXT", b"msg=Hello&mode=TEXT")
-    heard = player.frames_until(b"text=Hello&mode=TEXT")
-    assert sum(frame.endswith(b"mode=TEXT") for frame in heard) == 2
-    player.send_frames(b"mode=INFO")
-    heard += player.frames_until(b"mode=MSG")
-    assert not any(frame.endswith(b"mode=WAVE") for frame in heard)
-    assert server.stop() == 0
-    told = server.logged("speech is off: a program is missing")
-    assert [line["missing"] for line in told] == [list(speech.PROGRAMS)]
-
-
 def test_the_health_check_starts_without_twisted() -> None:
     """It runs every few seconds: a third of a second of imports each time would be a load in itself."""
     code = "import sys, upstage.cli; sys.exit(any(m.split('.')[0] in {names} for m in sys.modules))"

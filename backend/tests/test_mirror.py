@@ -21,8 +21,6 @@ from support.program import Program
 from support.stage_client import StageClient, WebStageClient
 from support.wait import wait_until
 from upstage.mirror.control import Control
-from upstage.net.purge import ALL_MEDIA
-from upstage.state.database import FILE
 
 # Shorter times, but for the watchdog, which is another program.
 RUN = f"""
@@ -249,18 +247,3 @@ def test_a_frozen_server_gives_up_within_a_second_of_its_return(pair: Pair) -> N
     assert_cut_off(client)
     assert pair.backend.process.wait(2) == 1
     pair.say("still here")  # the first server has removed none of the second one's sockets
-
-
-@pytest.mark.slow  # test_copying.py: the same, without servers; only the purge is seen here
-def test_a_damaged_backend_takes_the_mirrors_data(pair: Pair) -> None:
-    """The mirror keeps its copy, and gives it back. The cache drops media that may be newer than the copy."""
-    pair.say("remember this")
-    assert pair.backend.upstage("mirror")[0] == 0
-    pair.backend.kill()
-    for path in pair.backend.data.glob(f"{FILE}*"):
-        path.write_bytes(b"not a database" * 1000)
-    pair.mirror.wait_until("serving")
-    wait_until(lambda: pair.cache.tags == [ALL_MEDIA] * 2)  # each purge is repeated
-    pair.backend.start()
-    pair.backend.wait_until("serving")
-    assert "remember this" in pair.join()[1]

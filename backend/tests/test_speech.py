@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from twisted.internet.error import ProcessDone, ProcessTerminated
+from twisted.logger import capturedLogs
 
 from fake_programs import Machine
 from upstage.media import speech
@@ -173,7 +174,9 @@ def test_without_text_or_programs_nothing_is_recorded(
 ) -> None:
     assert speaker.speak("default", " \n") is None
     silent = Speaker(tmp_path / "speech", machine, path=str(tmp_path))
-    silent.startService()
+    with capturedLogs() as logged:
+        silent.startService()
+    assert [event["log_format"] for event in logged] == ["speech is off: a program is missing"]
     assert silent.speak("default", "hello") is None
     assert machine.processes == []
 

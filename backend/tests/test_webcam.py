@@ -98,14 +98,6 @@ def test_a_picture_gets_from_the_camera_to_the_page(cameras: Cameras, ann: str) 
     assert cameras.stored(ann) == [f"{ann}.jpg"]
 
 
-@pytest.mark.parametrize(
-    ("path", "status"),
-    [("ann.png", 403), ("ann", 403), ("", 404), ("../x.jpg", 404), (".ann.jpg", 404), ("a/b.jpg", 404)],
-)
-def test_only_jpegs_are_served(cameras: Cameras, path: str, status: int) -> None:
-    assert ask(cameras.server, f"/media/video/{path}").status == status
-
-
 def test_three_wrong_passwords_end_the_connection(cameras: Cameras, ann: str) -> None:
     client = ftplib.FTP()
     client.connect("127.0.0.1", cameras.server.port_of("WebcamFactory"), 5)

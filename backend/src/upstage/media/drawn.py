@@ -5,9 +5,8 @@ https://www.w3.org/TR/SVG2/struct.html#UseElement
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 from urllib.parse import unquote
 
 # They colour what is drawn, and draw nothing themselves.
@@ -27,30 +26,22 @@ _PLAIN_RULE = re.compile(r"[^{}\"'/@(;]*\{[^{}\"'/@]*")
 _CLASS = re.compile(r"[\w-]*\.([\w-]+)[\w.-]*")
 
 Reference = tuple[str, str]  # what it does, and the ID
+NOTHING: frozenset[Reference] = frozenset()
 
 
 @dataclass(slots=True)
 class _Element:
     children: list[int] = field(default_factory=list)  # their numbers
     refers_to: set[Reference] = field(default_factory=set)  # later also what it inherits
-    inherits: set[Reference] = field(default_factory=set)
     classes: frozenset[str] = frozenset()
     vertices: int = VERTICES
-
-
-class _Count(NamedTuple):
-    """What is drawn for an element; the elements and vertices of itself, its children and what it uses."""
-
-    drawn: int = 0
-    elements: int = 0
-    vertices: int = 0
 
 
 class Drawn:
     """Counts the elements that are drawn, up to `most`. Tell it when an element begins, and when it ends.
 
-    When in doubt, it counts too many: what an element inherits counts even if it has its own paint. Time and
-    memory grow with the length of the file and with `most`, not with what the file unfolds to.
+    It draws as a browser does, and stops at `most`. When in doubt, it counts too many: what an element
+    inherits counts even if it has its own paint.
     """
 
     def __init__(self, most: int) -> None:
@@ -121,70 +112,31 @@ class Drawn:
     def count(self) -> int:
         """Return the number of elements drawn, or `most` if there are as many or more."""
         self._resolve()
-        if self._left <= 0:
-            return self._most
-        counts: dict[int, _Count] = {}
-        begun: dict[int, int] = {}  # how many were counted then
-        counted: list[int] = []
-        in_loops: set[int] = set()  # elements that refer to themselves
-        steps = 2 * self._most
-        waiting = [0]
+        drawn, steps = 0, 2 * self._most  # a step may draw nothing
+        drawing: set[tuple[int, frozenset[Reference]]] = set()  # the element, and all that it is drawn for
+        waiting: list[tuple[int, frozenset[Reference]]] = [(0, NOTHING)]
         while waiting:
-            number = waiting[-1]
-            if number in counts:
-                waiting.pop()
-            elif number not in begun:
-                begun[number] = len(counted)
-                parts = self._parts(number)
-                steps -= len(parts) + 1
-                if steps < 0:
-                    return self._most
-                in_loops.update(part for part in parts if part in begun and part not in counts)
-                waiting += [part for part in parts if part not in begun]
-            else:
-                waiting.pop()
-                count = self._count(number, counts)
-                if number in in_loops:
-                    # A browser ignores it inside itself, so what was counted meanwhile is without it, and
-                    # true there only.
-                    for other in counted[begun[number] :]:
-                        del counts[other], begun[other]
-                    del counted[begun[number] :]
-                    in_loops.discard(number)
-                counts[number] = count
-                counted.append(number)
-        return counts[0].drawn
-
-    def _parts(self, number: int) -> list[int]:
-        element = self._elements[number]
-        return [*element.children, *(self._by_id[id] for _, id in element.refers_to)]
-
-    def _count(self, number: int, counts: dict[int, _Count]) -> _Count:
-        """Add up what belongs to an element; what is not in `counts` is the element itself."""
-        element = self._elements[number]
-        nothing = _Count()
-        drawn = elements = 1
-        vertices = element.vertices
-        paint = mark = 0  # elements drawn for each shape, and for each vertex
-        instances: list[_Count] = []
-        for kind, id in element.refers_to:
-            one = counts.get(self._by_id[id], nothing)
-            if kind == HREF:
-                instances.append(one)
-            elif kind == ONCE:
-                drawn += one.drawn
-            elif kind == PAINT:
-                paint += one.drawn
-            else:
-                mark += one.drawn
-        drawn += paint + mark * vertices
-        for one in instances:
-            drawn += paint * one.elements + mark * one.vertices
-        for one in (*instances, *(counts.get(child, nothing) for child in element.children)):
-            drawn += one.drawn
-            elements += one.elements
-            vertices += one.vertices
-        return _Count(min(self._most, drawn), min(self._most, elements), min(self._most, vertices))
+            number, inherited = waiting.pop()
+            if number < 0:  # everything for this one is drawn
+                drawing.remove((~number, inherited))
+                continue
+            if (number, inherited) in drawing:  # a browser ignores an element inside itself
+                continue
+            drawn += 1
+            if min(self._left, self._most - drawn, steps) <= 0:
+                return self._most
+            drawing.add((number, inherited))
+            waiting.append((~number, inherited))
+            element = self._elements[number]
+            steps -= len(element.children)
+            waiting += [(child, inherited) for child in element.children]
+            references = element.refers_to | inherited
+            for kind, id in references:
+                times = max(0, min(element.vertices, steps)) if kind == MARK else 1
+                steps -= times
+                passed_on = inherited | _inherited(references) if kind == HREF else NOTHING
+                waiting += [(self._by_id[id], passed_on)] * times
+        return drawn
 
     def _resolve(self) -> None:
         """Keep the references to elements that exist, and hand down those that are inherited.
@@ -197,8 +149,9 @@ class Drawn:
         styled = {
             name: {one for one in refers_to if one[1] in ids} for name, refers_to in self._styled.items()
         }
-        for element in self._elements:  # each after its parent
-            found = {one for one in element.refers_to if one[1] in ids} | element.inherits
+        from_parent: dict[int, frozenset[Reference]] = {}
+        for number, element in enumerate(self._elements):  # each after its parent
+            found = {one for one in element.refers_to if one[1] in ids} | from_parent.get(number, NOTHING)
             for name in {"", *element.classes} & styled.keys():
                 found |= styled[name]
             if self._all_inherit:
@@ -207,6 +160,8 @@ class Drawn:
             if self._left <= 0:
                 return
             element.refers_to = found
-            inherited = {one for one in found if one[0] in (PAINT, MARK)}
-            for child in element.children:
-                self._elements[child].inherits = inherited
+            from_parent |= dict.fromkeys(element.children, _inherited(found))
+
+
+def _inherited(references: Iterable[Reference]) -> frozenset[Reference]:
+    return frozenset(one for one in references if one[0] in (PAINT, MARK))
