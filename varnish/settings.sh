@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034,SC2154  # start.sh and reload.sh use some variables; eval assigns value
-# Every setting with its default (nginx/README.md explains them), and the VCL that depends on them.
+# Every setting with its default (README.md explains them), and the VCL that depends on them.
 
 die() {
     echo "$*" >&2

@@ -104,7 +104,7 @@ def test_a_wrong_setting_is_one_line(fresh: VarnishServer, setting: str, value: 
 
 
 def test_the_readme_has_every_setting_with_its_default() -> None:
-    table = (VARNISH.parent / "nginx" / "README.md").read_text()
+    table = (VARNISH / "README.md").read_text()
     documented = dict(re.findall(r"^\| `(\w+)` \| (?:`(\S+)`)? *\|", table, re.M))
     settings = (VARNISH / "settings.sh").read_text()
     defaults = dict(re.findall(r"^\w+=\$\{(\w+):-(.*?)}", settings, re.M))
