@@ -69,7 +69,7 @@ def test_half_of_a_pair_of_settings_is_one_line(fresh: NginxServer, setting: str
 
 
 def test_the_readme_has_every_setting_with_its_default() -> None:
-    table = (NGINX / "README.md").read_text().split("### nginx")[1].split("### Varnish")[0]
+    table = (NGINX / "README.md").read_text().split("## Settings")[1].split("###")[0]
     documented = re.findall(r"^\| `(\w+)` \| (?:`(\S+)`)? *\|", table, re.M)
     settings = (NGINX / "scripts" / "settings.sh").read_text()
     assert documented == [*re.findall(r"^(\w+)=\$\{\1:-(.*)}$", settings, re.M), ("NAME_SERVERS", "")]
