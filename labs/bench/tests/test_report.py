@@ -15,7 +15,7 @@ def test_labs_come_in_the_order_that_they_declare(tmp_path: Path) -> None:
     names = [lab.name for lab in read(*samples.everything(tmp_path))]
     assert names == [
         *("upstage", "opendata", "bakeoff", "static", "ladder", "chat-under-load", "fan-out"),
-        *("rivals", "tls", "distance", "stores"),
+        *("rivals", "tls", "distance", "stores", "ring"),
         "broken",
     ]
 
