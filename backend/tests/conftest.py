@@ -1,23 +1,17 @@
 """Fixtures, built from `running_backend` and `demo_stage`."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from demo_stage import with_demo
-from running_backend import PASSWORD, Backend, Editor, PurgedCache, demo_backend, make_content
+from running_backend import PASSWORD, Backend, Editor, PurgedCache
 from upstage.stage.stage import Stage
 from upstage.stage.stages import Stages
 
 settings.register_profile("here", database=None)  # leave no folder behind
 settings.load_profile("here")
-
-
-@pytest.fixture
-def content(tmp_path: Path) -> Path:
-    return make_content(tmp_path / "content")
 
 
 @pytest.fixture
@@ -32,7 +26,7 @@ def stage(stages: Stages) -> Stage:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
-    server = demo_backend(tmp_path_factory.mktemp("server"))
+    server = Backend(tmp_path_factory.mktemp("server"), UPSTAGE_ADMIN_PASSWORD=PASSWORD)
     yield server
     server.end()
 

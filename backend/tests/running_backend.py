@@ -1,4 +1,4 @@
-"""A real backend process on its own ports, its small site and content, and the clients of its pages."""
+"""A real backend process on its own ports, and the clients of its pages."""
 
 import json
 import os
@@ -27,73 +27,6 @@ def serve(heartbeat: float) -> list[str]:
 
 
 SERVE = serve(RARELY)
-RUN = f"""
-import os, sys
-from dataclasses import replace
-from pathlib import Path
-from upstage import service
-from upstage.settings import from_environment
-service.HEARTBEAT = {RARELY}
-settings = from_environment(os.environ)
-sys.exit(service.serve(replace(settings, site=Path(sys.argv[1]), content=Path(sys.argv[2]))))
-"""
-STAGE_TOML = """
-name = "Demo Stage"
-splash = "Welcome & enjoy"
-[colours]
-page = "0x112233"
-tools = "0x445566"
-backdrop_and_prop = "0x778899"
-chat = "0xAABBCC"
-[[avatar]]
-name = "Ann"
-file = "ann.svg"
-x = 60.0
-y = 120
-[[backdrop]]
-name = "Wood"
-file = "wood.svg"
-[[prop]]
-name = "Hat"
-file = "hat.svg"
-[[audio]]
-name = "Bell"
-file = "bell.mp3"
-type = "sfx"
-"""
-TEMPLATES = {
-    "index.html": "index {% for s in stages %}{{ s.id }}:{{ s.players }}/{{ s.audience }}{% endfor %}",
-    "stages.html": "stages {% for s in stages %}{{ s.name }}{% endfor %}",
-    "stage.html": "{{ stage.name }} {{ asset('script/main.js') }} {{ preload }} {{ modules }}",
-    "login.html": "login {{ error }} csrf={{ csrf }} name={{ name }}",
-    "workshop.html": "workshop {{ player.name }} {% for s in stages %}{{ s.id }}{% endfor %} csrf={{ csrf }}",
-    "log.html": "log {{ stage.id }} {% for line in lines %}[{{ line }}]{% endfor %}",
-    "signup.html": "signup {{ open }} {{ error }} csrf={{ csrf }}",
-    "error.html": "error {{ status }} {{ title }} {{ message }}",
-}
-
-
-def make_content(folder: Path) -> Path:
-    demo = folder / "demo"
-    (demo / "audio").mkdir(parents=True, exist_ok=True)
-    (demo / "stage.toml").write_text(STAGE_TOML)
-    for name in ("ann", "wood", "hat"):
-        (demo / f"{name}.svg").write_text(f"<svg xmlns='http://www.w3.org/2000/svg'><!-- {name} --></svg>")
-    (demo / "audio" / "bell.mp3").write_bytes(b"ID3 ding")
-    return folder
-
-
-def make_site(folder: Path) -> Path:
-    for name, text in TEMPLATES.items():
-        path = folder / "templates" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    for name in ("style/main.css", "script/main.js", "script/lib/wire.js", "image/favicon.svg"):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"/* {name} */")
-    (folder / "script/main.js").write_text('import { encode } from "./lib/wire.js";\n')
-    return folder
 
 
 class Backend(Program):
@@ -163,13 +96,6 @@ class Backend(Program):
             "UPSTAGE_METRICS_ENDPOINT": f"tcp:{self.port_of('MetricsSite')}:interface=127.0.0.1",
         }
         return run_upstage(*words, env=self.env | ports | env, stdin=stdin)
-
-
-def demo_backend(folder: Path, **env: str) -> Backend:
-    """A backend with the small site and content."""
-    site, content = make_site(folder / "site"), make_content(folder / "content")
-    command = ["-c", RUN, str(site), str(content)]
-    return Backend(folder, command, UPSTAGE_ADMIN_PASSWORD=PASSWORD, **env)
 
 
 def ask(backend: Backend, path: str, method: str = "GET", body: bytes = b"", **headers: str) -> Response:

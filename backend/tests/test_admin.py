@@ -23,7 +23,7 @@ def test_a_session_opens_the_workshop_until_sign_out(server: Backend) -> None:
     assert set(attributes) == {"Path=/", "HttpOnly", "SameSite=Lax"}
     assert "Secure" in sign_in(server, X_Forwarded_Proto="https").headers["set-cookie"]
     page = ask(server, "/admin/", Cookie=cookie)
-    assert page.body.startswith(b"workshop admin demo")
+    assert b"Sign out" in page.body
     assert page.headers["cache-control"] == PRIVATE
     identity = parse_qs(ask(server, "/admin/id", Cookie=cookie).body.decode())
     key = identity.pop("key")[0]
@@ -37,7 +37,7 @@ def test_a_session_opens_the_workshop_until_sign_out(server: Backend) -> None:
     bye = ask(server, "/admin/logout", "POST", form, Cookie=cookie, **FORM)
     assert bye.status == 302
     assert "Max-Age=0" in bye.headers["set-cookie"]
-    assert ask(server, "/admin/", Cookie=cookie).body.startswith(b"login None")
+    assert ask(server, "/admin/", Cookie=cookie).text.count("Stage door") == 1
 
 
 def test_a_visitor_gets_an_audience_key(server: Backend) -> None:
@@ -52,11 +52,9 @@ def test_too_many_wrong_passwords_lock_the_address(server: Backend) -> None:
     guesser = {"X_Real_IP": "192.0.2.7"}
     for _ in range(10):
         answer = sign_in(server, "wrong", **guesser)
-        assert (answer.status, answer.body.partition(b".")[0]) == (
-            401,
-            b"login The name or the password is wrong",
-        )
-        assert answer.body.endswith(b" name=admin")
+        assert answer.status == 401
+        assert b"The name or the password is wrong." in answer.body
+        assert b'required value="admin">' in answer.body
     assert sign_in(server, **guesser).status == 429
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from forked import run_upstage
-from running_backend import demo_backend
+from running_backend import Backend
 from upstage.state.damage import find_damage, set_aside
 from upstage.state.database import FILE, Database
 
@@ -35,7 +35,7 @@ def test_damage_is_found_and_the_file_kept(tmp_path: Path, start: int) -> None:
 
 
 def test_a_server_starts_on_no_damaged_database_and_says_what_to_type(tmp_path: Path) -> None:
-    backend = demo_backend(tmp_path)
+    backend = Backend(tmp_path)
     backend.end()
     assert not backend.logged(VANISHED)
     status, _, errors = run_upstage("set-aside", env=backend.env)
@@ -49,6 +49,6 @@ def test_a_server_starts_on_no_damaged_database_and_says_what_to_type(tmp_path: 
     status, output, _ = run_upstage("set-aside", env=backend.env)
     [kept] = backend.data.glob("damaged-*.db")
     assert (status, output) == (0, f"kept as {kept}; the server's next start makes a new database\n")
-    backend = demo_backend(tmp_path)
+    backend = Backend(tmp_path)
     assert backend.logged(VANISHED)
     backend.end()

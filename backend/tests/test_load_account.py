@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from running_backend import FORM, Backend, ask, demo_backend
+from running_backend import FORM, Backend, ask
 from upstage.state.database import Database
 from upstage.state.load_account import keep_load_account
 from upstage.state.passwords import choose, matches
@@ -81,7 +81,7 @@ def test_a_file_that_cannot_be_written_is_survived(tmp_path: Path, database: Dat
 
 def test_a_running_server_accepts_the_account(tmp_path: Path) -> None:
     file = tmp_path / "account"
-    backend: Backend = demo_backend(tmp_path, UPSTAGE_LOAD_ACCOUNT_FILE=str(file))
+    backend = Backend(tmp_path, UPSTAGE_LOAD_ACCOUNT_FILE=str(file))
     name, password = file.read_text().strip().split(":")
     body = urlencode({"username": name, "password": password}).encode()
     assert ask(backend, "/admin/login", "POST", body, **FORM).status == 302

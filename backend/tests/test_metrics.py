@@ -17,7 +17,7 @@ from twisted.internet.task import Clock
 
 from demo_stage import with_demo
 from forked import SRC
-from running_backend import PASSWORD, Backend, Editor, ask, demo_backend, join
+from running_backend import PASSWORD, Backend, Editor, ask, join
 from upstage.media import speech
 from upstage.net.connection import Connections
 from upstage.net.metrics import LAG_INTERVAL, MeasuredStages, Metrics, Sources, class_of
@@ -103,7 +103,7 @@ def test_the_reactor_lag_is_measured(meter: Meter) -> None:
 
 @pytest.fixture
 def backend(tmp_path: Path) -> Iterator[Backend]:
-    server = demo_backend(tmp_path)
+    server = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD=PASSWORD)
     yield server
     server.end()
 

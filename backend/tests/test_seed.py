@@ -19,6 +19,42 @@ from upstage.state.heavy import measuring_files
 from upstage.state.records import Thing
 from upstage.state.seed import ContentError, load_stage, seed
 
+STAGE_TOML = """
+name = "Demo Stage"
+splash = "Welcome & enjoy"
+[colours]
+page = "0x112233"
+tools = "0x445566"
+backdrop_and_prop = "0x778899"
+chat = "0xAABBCC"
+[[avatar]]
+name = "Ann"
+file = "ann.svg"
+x = 60.0
+y = 120
+[[backdrop]]
+name = "Wood"
+file = "wood.svg"
+[[prop]]
+name = "Hat"
+file = "hat.svg"
+[[audio]]
+name = "Bell"
+file = "bell.mp3"
+type = "sfx"
+"""
+
+
+@pytest.fixture
+def content(tmp_path: Path) -> Path:
+    demo = tmp_path / "content" / "demo"
+    (demo / "audio").mkdir(parents=True)
+    (demo / "stage.toml").write_text(STAGE_TOML)
+    for name in ("ann", "wood", "hat"):
+        (demo / f"{name}.svg").write_text(f"<svg xmlns='http://www.w3.org/2000/svg'><!-- {name} --></svg>")
+    (demo / "audio" / "bell.mp3").write_bytes(b"ID3 ding")
+    return demo.parent
+
 
 def test_a_stage_is_read_as_written(content: Path) -> None:
     loaded = load_stage(content / "demo")
