@@ -25,7 +25,7 @@ sub vcl_recv {
 
 # Not in the article: the backend purges replaced pictures, clients cannot purge, an old copy replaces an error.
 include "purge.vcl";
-include "checks.vcl";
+include "reject.vcl";
 include "stale.vcl";
 
 # "Allow purging of cache using shift + reload": the object is fetched again, for every client.
@@ -41,7 +41,7 @@ include "passed.vcl";
 # "Unset any cookies and authorization data for static media", "cache images for 12 hours".
 include "media.vcl";
 
-# "Do not cache any POST'ed data", "any non-standard requests": the built-in vcl_req_method, and checks.vcl.
+# "Do not cache any POST'ed data", "any non-standard requests": the built-in vcl_req_method, and reject.vcl.
 
 # "return(lookup)": the built-in vcl_recv. A page requested with a cookie is passed now; in 2011 it was looked up.
 
@@ -61,4 +61,4 @@ sub vcl_backend_response {
 
 # Not in the article: our own 503 page, and Cache-Status.
 include "pages.vcl";
-include "report.vcl";
+include "cache_status.vcl";

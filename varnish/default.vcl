@@ -15,7 +15,7 @@ include "backends.vcl";     # the backend and its address: written by start.sh
 include "normalise.vcl";    # one spelling for each request, and no trusted header from a client
 include "deployment.vcl";   # additions of this deployment: written by start.sh, empty here
 include "purge.vcl";        # how the backend purges a replaced picture
-include "checks.vcl";       # malformed and unsupported requests: 400, 405, 414, 501
+include "reject.vcl";       # malformed and unsupported requests: 400, 405, 414, 501
 include "routes.vcl";       # the health check and WebSockets
 include "passed.vcl";       # paths that bypass the cache: /admin, /swf, /ws, /media/video
 include "media.vcl";        # files that are the same for every client: cached for 12 hours
@@ -23,6 +23,6 @@ include "stale.vcl";        # expired copies, and a backend that does not answer
 include "store.vcl";        # what may be stored, and for how long
 include "gzip.vcl";         # text is compressed once, when it is stored
 include "pages.vcl";        # the pages that Varnish writes itself
-include "report.vcl";       # Cache-Status and Server-Timing: every response says what happened
+include "cache_status.vcl"; # Cache-Status and Server-Timing: every response says what happened
 include "large_media.vcl";  # files that nginx sends from the disk
 include "microcache.vcl";   # responses that nginx may cache until the end of the second

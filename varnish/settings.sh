@@ -62,12 +62,12 @@ default=default_$stamp
 # when the backend's container comes back at another address. https://varnish-cache.org/docs/7.1/reference/vcl-backend.html
 declare_backend() {
     case $2 in
-    unix:*) place=".path = \"${2#unix:}\";" ;;
-    *) place=".host = \"${2%:*}\"; .port = \"${2##*:}\";" ;;
+    unix:*) address=".path = \"${2#unix:}\";" ;;
+    *) address=".host = \"${2%:*}\"; .port = \"${2##*:}\";" ;;
     esac
     cat <<END
 backend $1 {
-    $place
+    $address
     include "$3";
     include "probe.vcl";
 }

@@ -51,12 +51,12 @@ def test_the_host_name_decides_which_way_a_page_came(workshop: Backend, host: st
 
 def places(page: str) -> list[str]:
     """The list of paths, a line each, links as [text](address)."""
-    section = page.partition('class="places"')[2].partition("</ul>")[0]
+    section = page.partition('class="sites"')[2].partition("</ul>")[0]
     section = re.sub(r'<a href="([^"]*)">([^<]*)</a>', r"[\2](\1)", section)
     return [said(item) for item in section.split("<li")[1:]]
 
 
-def test_the_front_page_lists_every_way_and_how_to_open_the_absent_ones(workshop: Backend) -> None:
+def test_the_front_page_lists_every_site_and_how_to_open_the_absent_ones(workshop: Backend) -> None:
     """The host names work on this machine only. (A published direct port: test_listening.py.)"""
     here = places(ask(workshop, "/", Host="nginx.localhost").text)
     assert [line.partition("> ")[2] or line for line in here] == [

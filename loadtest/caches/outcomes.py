@@ -1,4 +1,4 @@
-"""The outcomes of a request at a cache, in the words of varnish/report.vcl and nginx's Cache-Status."""
+"""The outcomes of a request at a cache, in the words of varnish/cache_status.vcl and nginx's Cache-Status."""
 
 import re
 from collections.abc import Mapping

@@ -6,7 +6,7 @@ from caches import outcomes
 from caches.cache_status import parse
 
 
-# The fields as varnish/report.vcl and nginx/logging/outcome.conf write them.
+# The fields as varnish/cache_status.vcl and nginx/logging/outcome.conf write them.
 @pytest.mark.parametrize(
     ("field", "expected"),
     [

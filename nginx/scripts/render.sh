@@ -63,8 +63,8 @@ upstream() {
     esac
 }
 
-# place PATTERN NAME: replaces the * in the pattern of a setting.
-place() { echo "${1%%\**}$2${1#*\*}"; }
+# for_theatre PATTERN NAME: replaces the * in the pattern of a setting.
+for_theatre() { echo "${1%%\**}$2${1#*\*}"; }
 
 # listener LISTENER NUMBER: the same address, that many ports higher.
 listener() {
@@ -131,15 +131,15 @@ number=0
 for name in $THEATRES; do
     set -a
     THEATRE=$name
-    THEATRE_SERVER=$(server "$(place "$THEATRES_ADDRESS" "$name")")
-    THEATRE_STAGE_SERVER=$(server "$(place "$THEATRES_STAGE_ADDRESS" "$name")")
-    THEATRE_STAGE_UPSTREAM=$(upstream "$name" "$(place "$THEATRES_STAGE_ADDRESS" "$name")")
+    THEATRE_SERVER=$(server "$(for_theatre "$THEATRES_ADDRESS" "$name")")
+    THEATRE_STAGE_SERVER=$(server "$(for_theatre "$THEATRES_STAGE_ADDRESS" "$name")")
+    THEATRE_STAGE_UPSTREAM=$(upstream "$name" "$(for_theatre "$THEATRES_STAGE_ADDRESS" "$name")")
     THEATRE_LISTEN_STAGE=$(listener "$LISTEN_THEATRES_STAGE" $number)
     THEATRE_LISTEN_LOAD_STAGE=$(listener "$LISTEN_THEATRES_LOAD_STAGE" $number)
     SITE_NAMES=$(theatre_names "$name" | paste -s -d ' ' -)
-    SITE_BACKEND=$(upstream "$name" "$(place "$THEATRES_ADDRESS" "$name")")
-    SITE_METRICS=$(place "$THEATRES_METRICS_ADDRESS" "$name")
-    SITE_MEDIA=$(place "$THEATRES_MEDIA_FOLDER" "$name")
+    SITE_BACKEND=$(upstream "$name" "$(for_theatre "$THEATRES_ADDRESS" "$name")")
+    SITE_METRICS=$(for_theatre "$THEATRES_METRICS_ADDRESS" "$name")
+    SITE_MEDIA=$(for_theatre "$THEATRES_MEDIA_FOLDER" "$name")
     set +a
     mkdir -p "$GENERATED_FOLDER/theatres/$name"
     cat theatres/http.conf.template sites/default.conf.template | fill >"$GENERATED_FOLDER/theatres/$name/http.conf"
