@@ -18,6 +18,8 @@ MACHINE = {
 }
 # Every metric that an exhibit of a lab asks for; what a tool measures decides which of them a real cell has.
 FIGURES = {
+    "hit_ratio": 0.1,
+    "requests_to_backend": 5.0,
     "requests_per_second": 1000.0,
     "milliseconds": 2.5,
     "lowest_milliseconds": 0.3,
