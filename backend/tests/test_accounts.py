@@ -1,21 +1,38 @@
-"""accounts, tokens and settings: sessions, expiry, and the messages for wrong settings."""
+"""accounts: passwords, sessions, keys, and the limit on wrong passwords, on the login page and over FTP."""
 
+import ftplib
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
+from urllib.parse import urlencode
 
 import pytest
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
+from running_backend import FORM, PASSWORD, Backend, ask
 from upstage.stage.keys import Keys
 from upstage.stage.players import AUDIENCE
+from upstage.state import login_limits
 from upstage.state.accounts import ADMIN, Accounts
 from upstage.state.admin_password import keep_password
+from upstage.state.login_limits import (
+    ADDRESS,
+    EVERYWHERE,
+    HERE,
+    MAX_WAITING,
+    REMEMBERED,
+    TooManyFailures,
+    TooManyWaiting,
+)
 from upstage.state.passwords import PasswordError, choose
 from upstage.state.passwords import matches as matches_hash
 from upstage.state.records import Account
 
 T = TypeVar("T")
+SCHOOL, GUESSER, HOME = "192.0.2.1", "198.51.100.1", "203.0.113.1"
+CLASS = [f"pupil{number}" for number in range(30)]
 
 
 class Clock:
@@ -23,6 +40,57 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def begin(coroutine: Coroutine[Deferred[Any], Any, T]) -> list[T | Failure]:
+    """Run until something has to wait; the list gets the result when it is there."""
+    result: list[T | Failure] = []
+    Deferred.fromCoroutine(coroutine).addBoth(result.append)
+    return result
+
+
+class Login:
+    """Accounts whose passwords are their names, checked immediately or when the test says so."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.accounts = Accounts("admin", self._matches, self.clock)
+        self.accounts.replace_players({name: Account(name, name, frozenset()) for name in CLASS})
+        self.slow = False
+        self.checked = 0
+        self.pending: list[tuple[Deferred[bool], bool]] = []
+
+    async def _matches(self, hash: str, password: str) -> bool:
+        self.checked += 1
+        if self.slow:
+            self.pending.append((Deferred(), hash == password))
+            return await self.pending[-1][0]
+        return hash == password
+
+    def begin(self, name: str, password: str, address: str) -> "list[str | Failure | None]":
+        return begin(self.accounts.sign_in(name, password, address))
+
+    def token(self, name: str, password: str, address: str = HOME) -> str | None:
+        """Return a session, None if the password was wrong; raise TooManyFailures."""
+        [result] = self.begin(name, password, address)
+        if isinstance(result, Failure):
+            result.raiseException()
+        return cast(str | None, result)
+
+    def try_it(self, name: str, password: str, address: str) -> bool:
+        """Return whether the password was right; raise TooManyFailures."""
+        return self.token(name, password, address) is not None
+
+    def check_all(self) -> None:
+        while self.pending:
+            pending, self.pending = self.pending, []
+            for deferred, right in pending:
+                deferred.callback(right)
+
+
+@pytest.fixture
+def login() -> Login:
+    return Login()
 
 
 def test_a_password_is_generated_once_and_private(tmp_path: Path) -> None:
@@ -39,46 +107,26 @@ def test_a_crash_while_writing_the_password_is_survived(tmp_path: Path) -> None:
     assert keep_password(tmp_path) == (tmp_path / "admin-password").read_text().strip()
 
 
-async def matches(hash: str, password: str) -> bool:
-    return hash == password
+def test_a_session_lasts_from_sign_in_to_sign_out(login: Login) -> None:
+    assert login.token("admin", "wrong") is None
+    assert login.token("Admin", "admin") is None
+    token = login.token("admin", "admin")
+    assert token
+    assert login.accounts.player(token) == ADMIN
+    assert login.accounts.player("") is AUDIENCE
+    login.accounts.sign_out(token)
+    assert login.accounts.player(token) is AUDIENCE
 
 
-def sign_in(accounts: Accounts, name: str, password: str, address: str) -> str | None:
-    """Sign in; nothing waits here, so the coroutine ends immediately."""
-    return done(Deferred.fromCoroutine(accounts.sign_in(name, password, address)))
-
-
-def done(deferred: Deferred[T]) -> T:
-    result: list[T | Failure] = []
-    deferred.addBoth(result.append)
-    [value] = result
-    if isinstance(value, Failure):
-        value.raiseException()
-    return cast(T, value)
-
-
-def test_a_session_lasts_from_sign_in_to_sign_out() -> None:
-    accounts = Accounts("söze", matches)
-    assert sign_in(accounts, "admin", "wrong", "a") is None
-    assert sign_in(accounts, "Admin", "söze", "a") is None
-    token = sign_in(accounts, "admin", "söze", "a")
-    assert token is not None
-    assert accounts.player(token) == ADMIN
-    assert accounts.player("") is AUDIENCE
-    accounts.sign_out(token)
-    assert accounts.player(token) is AUDIENCE
-
-
-def test_a_changed_or_removed_player_is_signed_out() -> None:
-    accounts = Accounts("söze", matches)
+def test_a_changed_or_removed_player_is_signed_out(login: Login) -> None:
     ann, bob = Account("Ann", "a", frozenset({"act"})), Account("bob", "b", frozenset())
-    accounts.replace_players({"Ann": ann, "bob": bob})
-    tokens = [sign_in(accounts, name, password, "x") for name, password in (("ann", "a"), ("bob", "b"))]
-    assert [accounts.player(token or "") for token in tokens] == [ann.player, bob.player]
-    accounts.replace_players({"Ann": Account("Ann", "a", frozenset({"act", "su"})), "bob": bob})
-    assert [accounts.player(token or "") for token in tokens] == [AUDIENCE, bob.player]
-    accounts.replace_players({})
-    assert accounts.player(tokens[1] or "") is AUDIENCE
+    login.accounts.replace_players({"Ann": ann, "bob": bob})
+    tokens = [login.token("ann", "a") or "", login.token("bob", "b") or ""]
+    assert [login.accounts.player(token) for token in tokens] == [ann.player, bob.player]
+    login.accounts.replace_players({"Ann": Account("Ann", "a", frozenset({"act", "su"})), "bob": bob})
+    assert [login.accounts.player(token) for token in tokens] == [AUDIENCE, bob.player]
+    login.accounts.replace_players({})
+    assert login.accounts.player(tokens[1]) is AUDIENCE
 
 
 def test_passwords_are_argon2_and_not_too_short() -> None:
@@ -119,3 +167,113 @@ def test_whoever_has_the_most_tokens_loses_the_oldest() -> None:
         "greedy",
         "greedy",
     ]
+
+
+def test_a_class_signs_in_at_once(login: Login) -> None:
+    login.slow = True
+    results = [login.begin(name, name, SCHOOL) for name in [*CLASS, *CLASS, *CLASS]]
+    assert len(login.pending) == ADDRESS[0]  # the others wait
+    login.check_all()
+    assert all(isinstance(result, str) for [result] in results)
+
+
+def test_simultaneous_guesses_do_not_exceed_the_limit(login: Login) -> None:
+    login.slow = True
+    results = [login.begin("admin", "wrong", GUESSER) for _ in range(300)]
+    assert login.checked == HERE[0]
+    assert sum(isinstance(result[0], Failure) for result in results if result) == 300 - HERE[0] - MAX_WAITING
+    login.check_all()
+    assert login.checked == HERE[0]
+    errors = [result.type for [result] in results if isinstance(result, Failure)]
+    assert errors.count(TooManyFailures) == MAX_WAITING
+    assert errors.count(TooManyWaiting) == 300 - HERE[0] - MAX_WAITING
+
+
+def fail(login: Login, name: str, address: str, times: int) -> None:
+    for _ in range(times):
+        assert not login.try_it(name, "wrong", address)
+
+
+def test_a_locked_address_is_told_when_to_retry_and_others_sign_in(login: Login) -> None:
+    fail(login, "admin", GUESSER, HERE[0])
+    login.clock.now += 20.5
+    with pytest.raises(TooManyFailures) as locked:
+        login.try_it("admin", "admin", GUESSER)
+    assert locked.value.seconds == 40
+    assert login.try_it("admin", "admin", HOME)
+    login.clock.now += 39.5
+    assert login.try_it("admin", "admin", GUESSER)
+
+
+def test_a_login_forgives_only_the_failures_of_its_account(login: Login) -> None:
+    """Between guesses, the attacker signs in to its own account."""
+    for turn in range(HERE[0]):
+        fail(login, "pupil0", GUESSER, 3)
+        assert login.try_it("pupil0", "pupil0", GUESSER)
+        fail(login, "admin", GUESSER, 1)
+        assert login.checked == 5 * (turn + 1)
+    with pytest.raises(TooManyFailures):
+        login.try_it("admin", "wrong", GUESSER)
+
+
+def test_guessing_at_many_accounts_locks_the_address(login: Login) -> None:
+    for turn in range(ADDRESS[0]):
+        assert login.try_it("pupil29", "pupil29", GUESSER)
+        fail(login, CLASS[turn % 20], GUESSER, 1)
+    for name in ("pupil25", "nobody"):
+        with pytest.raises(TooManyFailures):
+            login.try_it(name, name, GUESSER)
+    assert login.try_it("pupil25", "pupil25", HOME)
+
+
+def test_guessing_from_many_addresses_is_slowed_and_does_not_lock_the_owner_out(login: Login) -> None:
+    assert login.try_it("admin", "admin", HOME)
+    for number in range(EVERYWHERE[0]):
+        fail(login, "ADMIN"[: 5 * (number % 2)] or "admin", f"198.51.100.{number}", 1)
+    with pytest.raises(TooManyFailures):
+        login.try_it("admin", "admin", "198.51.100.250")
+    assert login.try_it("admin", "admin", HOME)
+    login.clock.now += EVERYWHERE[1]
+    assert login.try_it("admin", "admin", "198.51.100.250")
+
+
+def test_an_ipv6_client_has_a_whole_network_of_addresses(login: Login) -> None:
+    for number in range(HERE[0]):
+        fail(login, "admin", f"2001:db8:1:2::{number:x}", 1)
+    with pytest.raises(TooManyFailures):
+        login.try_it("admin", "admin", "2001:db8:1:2:ffff::1")
+
+
+def test_the_tables_are_bounded(login: Login, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert REMEMBERED == 10_000
+    monkeypatch.setattr(login_limits, "REMEMBERED", 100)
+    for number in range(500):
+        fail(login, f"name{number}" * 1000, str(number), 1)
+        assert login.try_it("pupil0", "pupil0", str(number))
+    kept = login.accounts._limits
+    assert len(kept._here) == len(kept._addresses) == len(kept._everywhere) == 100
+    assert len(kept._owners) == 100
+
+
+def test_the_login_page_and_ftp_share_the_limit(tmp_path: Path) -> None:
+    ftp = {"UPSTAGE_FTP_ENDPOINT": "tcp:0:interface=127.0.0.1", "UPSTAGE_FTP_PASSIVE": "0-0"}
+    server = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD=PASSWORD, **ftp)
+
+    def sign_in(address: str) -> tuple[int, int]:
+        body = urlencode({"username": "admin", "password": PASSWORD}).encode()
+        answer = ask(server, "/admin/login", "POST", body, X_Real_IP=address, **FORM)
+        return answer.status, int(answer.headers.get("retry-after", "0"))
+
+    with ThreadPoolExecutor(30) as browsers:
+        assert {*browsers.map(sign_in, [SCHOOL] * 30)} == {(302, 0)}
+    wrong = [("wrong", "^530 ")] * HERE[0]
+    for password, problem in [*wrong, (PASSWORD, "try again in [0-9]+ s")]:
+        with ftplib.FTP() as client:
+            client.connect("127.0.0.1", server.port_of("WebcamFactory"), 5)
+            with pytest.raises(ftplib.error_perm, match=problem):
+                client.login("admin", password)
+    status, seconds = sign_in("127.0.0.1")
+    assert status == 429
+    assert 0 < seconds <= HERE[1]
+    assert sign_in(HOME) == (302, 0)
+    server.end()

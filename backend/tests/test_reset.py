@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from fake_clients import FakeClient, acting_player
 from running_backend import PASSWORD, Backend, Editor, ask, join
 from support.stage_client import StageClient
-from upstage.stage.players import Player
-from upstage.stage.stage import Colours, Member, Stage
+from upstage.stage.stage import Colours, Stage
 from upstage.stage.stages import Stages
 from upstage.stage.wire import encode
 from upstage.state.in_memory import make_stage, reset
@@ -44,14 +44,12 @@ CHANGES: tuple[tuple[str, dict[str, object]], ...] = (
 )
 
 
-def seen_by_a_newcomer(stages: Stages) -> list[bytes]:
+def seen_by_a_newcomer(stages: Stages) -> list[str]:
     """The frames that an audience member gets at joining and loading, but for the counts."""
-    frames: list[bytes] = []
-    member = stages.connect(lambda data: frames.extend(data.split(b"\0")[:-1]))
-    for mode, fields in (("JOIN", {"stage_ID": "demo"}), ("LOADED", {})):
-        stages.receive(member, encode(mode, **fields)[:-1])
-    stages.disconnect(member)
-    return [frame for frame in frames if not frame.endswith((b"mode=SET", b"mode=JOINED"))]
+    client = FakeClient(stages)
+    client.send("mode=LOADED")
+    client.leave()
+    return [frame for frame in client.heard() if not frame.endswith(("mode=SET", "mode=JOINED"))]
 
 
 @pytest.fixture
@@ -66,29 +64,21 @@ def stage(stages: Stages) -> Stage:
     return stage
 
 
-def player_on(stages: Stages) -> Member:
-    member = stages.connect(lambda data: None)
-    key = stages.key_for(Player("ann", can_act=True))
-    stages.receive(member, encode("IDENT", MD5=key)[:-1])
-    stages.receive(member, encode("JOIN", stage_ID="demo")[:-1])
-    return member
-
-
 @pytest.mark.parametrize("change", range(len(CHANGES)), ids=[mode for mode, _ in CHANGES])
 def test_no_change_outlives_a_reset(stages: Stages, stage: Stage, change: int) -> None:
     """Each change by itself, after those that it needs: a newcomer sees the stage as it was."""
     seeded = seen_by_a_newcomer(stages)
-    member = player_on(stages)
+    player = FakeClient(stages, acting_player("ann"))
     for mode, fields in CHANGES[: change + 1]:
         before = seen_by_a_newcomer(stages)
-        stages.receive(member, encode(mode, **fields)[:-1])
+        player.send(encode(mode, **fields)[:-1].decode())
     assert mode == "DRAW_LAYER" or seen_by_a_newcomer(stages) != before
     reset(stage, RECORD, [])
     assert seen_by_a_newcomer(stages) == seeded
-    assert stage.held_by(member) is None
-    assert stage.drawn_by(member) is None
+    assert stage.held_by(player.member) is None
+    assert stage.drawn_by(player.member) is None
     assert stage.backdrop_by is None
-    assert stage.members == {member}
+    assert stage.members == {player.member}
 
 
 def test_lines_that_came_after_the_reset_stay(stage: Stage) -> None:
