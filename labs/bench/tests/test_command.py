@@ -33,8 +33,8 @@ Bench = Callable[..., tuple[int, str]]
 class Fake:
     """A stack and a tool in one, with their calls; `act` and `prepare` may raise."""
 
-    def __init__(self, lab: Path, services: Sequence[str]) -> None:
-        assert (lab.name, services) == ("mine", ["nginx", "generator"])
+    def __init__(self, lab: Path, services: Sequence[str], extras: Sequence[str]) -> None:
+        assert (lab.name, services, extras) == ("mine", ["nginx", "generator"], [])
 
     running = 0
     prepared: list[tuple[str, ...]]
