@@ -63,12 +63,6 @@ def metric(name: str) -> str:
     return spaced(name) + of
 
 
-def with_unit(name: str, value: float | None) -> str:
-    """A figure with its metric: 9,029 requests/s; p99 5.1 ms."""
-    what, _, unit = metric(name).rpartition(", ")
-    return " ".join(filter(None, (what, measured(name, value), unit)))
-
-
 def spaced(name: str) -> str:
     """A name of the results with spaces and acronyms: cpu_percent -> CPU percent."""
     return " ".join(_ACRONYMS.get(word, word) for word in name.split("_"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from bench.report import chapters, conditions, headlines, markdown
+from bench.report import chapters, headlines, markdown
 from bench.report.reading import Lab, read
 
 __all__ = ["write"]
@@ -42,14 +42,10 @@ def _page(labs: list[Lab], found: list[chapters.Chapter]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    runs = [lab.results for lab in labs if lab.results]
     return templates.get_template("page.html.jinja").render(
         chapters=found,
         headlines=headlines.figures(labs),
-        limits=headlines.limits(labs),
-        modes=sorted({results.mode for results in runs}),
-        day=conditions.day(max(each.finished or each.started for each in runs)) if runs else "",
-        machines=conditions.machines(labs),
-        conditions=[conditions.runs(labs), conditions.versions(labs)] if runs else [],
+        modes={lab.results.mode for lab in labs if lab.results},
+        conditions=markdown.conditions,
         style=Markup((HERE / "style.css").read_text("utf-8")),
     )

@@ -1,9 +1,11 @@
 """results.md: the tables of a lab, for the reader of its README."""
 
 import re
+from datetime import datetime
 
+from bench import words
 from bench.report.chapters import Chapter
-from bench.report.conditions import in_one_line
+from bench.report.reading import Lab
 from bench.report.tables import Table
 
 
@@ -16,12 +18,34 @@ def results(chapter: Chapter) -> str:
     parts = [
         f"# Results: {_safe(lab.title)}",
         f"Written by `make lab LAB={lab.name} PUBLISH=1`; [README.md](README.md) says how to read them.",
-        in_one_line(lab),
+        conditions(lab),
         *tables,
         *(_table(table) for table in (chapter.published, chapter.rejected) if table),
         "\n".join(f"- {_safe(note)}" for note in chapter.notes),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def conditions(lab: Lab) -> str:
+    """One line: when, how, on what machine, how quiet it was, with which versions."""
+    results = lab.results
+    assert results
+    when = datetime.fromisoformat(results.finished or results.started)
+    repetitions = max((len(cell.samples) for cell in lab.cells), default=0)
+    machine = results.machine
+    parts = [
+        f"Measured {when.day} {when:%B %Y, %H:%M} UTC",
+        f"{results.mode} mode",
+        words.plural(repetitions, "repetition"),
+        f"on {machine.get('cpu', 'an unknown machine')}",
+        words.plural(machine["cores"], "core") if "cores" in machine else "",
+        f"{machine['memory_bytes'] / 2**30:.1f} GiB" if "memory_bytes" in machine else "",
+        f"Linux {machine['kernel']}" if "kernel" in machine else "",
+        f"Docker {machine['engine']}" if "engine" in machine else "",
+        f"calibration spread {words.number(results.noise['calibration_spread_percent'])} %",
+    ]
+    versions = ", ".join(f"{name} {version}" for name, version in results.versions.items())
+    return f"{', '.join(filter(None, parts))}; {versions}."
 
 
 def _table(table: Table) -> str:

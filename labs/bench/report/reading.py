@@ -43,8 +43,6 @@ class Wanted:
     metrics: Mapping[str, str] = field(default_factory=dict)  # metric -> caption
     at: Mapping[str, Any] = field(default_factory=dict)  # a part of the key -> its value, or a list of them
     over: str = ""
-    logarithmic: Sequence[str] = ()
-    diagonal: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS or (self.kind == "lines") != bool(self.over):

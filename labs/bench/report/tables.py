@@ -21,23 +21,9 @@ class Table:
     labels: int = 1
 
 
-@dataclass(frozen=True)
-class Step:
-    """A step of a ladder; without a value it was rejected."""
-
-    name: str
-    value: float | None
-    spread: tuple[float, float] | None = None
-
-
 def distinct(values: Iterable[str]) -> list[str]:
     """Each value once, in the order of their first occurrence."""
     return list(dict.fromkeys(values))
-
-
-def percent(share: float) -> str:
-    """0.931 -> 93 %."""
-    return f"{share * 100:.0f} %"
 
 
 def figure(cell: Measured | None, metric: str) -> str:
@@ -89,36 +75,30 @@ def plain(caption: str, cells: Sequence[Measured], chosen: Iterable[str] = ()) -
     return Table(caption, [*map(words.spaced, keys), *map(words.metric, metrics)], rows, labels=len(keys))
 
 
-def steps(caption: str, steps: Sequence[Step], metric: str) -> Table:
+def steps(caption: str, steps: Mapping[str, Measured], metric: str) -> Table:
     """A ladder: each step, against the previous one and against the first."""
-    rows, good = [], [step for step in steps if step.value]
-    for place, step in enumerate(steps):
-        before = [other for other in steps[:place] if other.value]
+    rows, first, before = [], None, None
+    for name, cell in steps.items():
+        value, spread = cell.median.get(metric), cell.spread.get(metric, ())
         rows.append(
             [
-                step.name,
-                words.measured(metric, step.value) if step.value else REJECTED,
-                " to ".join(map(words.number, step.spread)) if step.spread else words.NOTHING,
-                gain(before[-1], step) if before else words.NOTHING,
-                words.factor(step.value / (good[0].value or 1) if before and step.value else None),
+                name,
+                figure(cell, metric),
+                " to ".join(map(words.number, spread)) or words.NOTHING,
+                gain(before, value),
+                words.factor(value / first if first and value else None),
             ]
         )
+        first, before = first or value, value or before
     head = ["step", words.metric(metric), "lowest to highest", "against the step before", "against the first"]
     return Table(caption, head, rows)
 
 
-def gain(before: Step, step: Step) -> str:
+def gain(before: float | None, value: float | None) -> str:
     """The change from one step to the next: +12 %."""
-    if not before.value or step.value is None:
+    if not before or value is None:
         return words.NOTHING
-    return f"{(step.value / before.value - 1) * 100:+.0f} %".replace("-", words.MINUS)
-
-
-def direction(before: Step, step: Step) -> int:
-    """1 for a gain, -1 for a loss, 0 where the two spreads overlap."""
-    low, high = step.spread or (step.value or 0,) * 2
-    low_before, high_before = before.spread or (before.value or 0,) * 2
-    return 1 if low > high_before else -1 if high < low_before else 0
+    return f"{(value / before - 1) * 100:+.0f} %".replace("-", words.MINUS)
 
 
 def limits(caption: str, name: str, found: Mapping[str, Use]) -> Table:
@@ -139,7 +119,7 @@ def limits(caption: str, name: str, found: Mapping[str, Use]) -> Table:
                 words.number(measured) if measured and it.rate == rate else words.NOTHING for rate in rates
             ]
             row.append(words.number(it.limit) if it.limit else words.NOTHING)
-        rows.append([*row, percent(it.share), it.full])
+        rows.append([*row, f"{it.share * 100:.0f} %", it.full])
     if services:
         caption = " · ".join(filter(None, ["CPU of a request in µs, and the limit", caption]))
     return Table(caption or "The fullest resource", [*head, "share", "what is full"], rows)
