@@ -170,14 +170,14 @@ def test_each_step_connects_to_varnish_in_its_own_way(lab: LabStack) -> None:
         "classic": (classic, False),
         "name": (classic, False),
         "keep-alive": (("HTTP/1.1", "http", "classic.localhost"), True),
-        "socket": (("HTTP/1.1", "unix", "classic.localhost"), True),
-        "buffers": (("HTTP/1.1", "unix", "classic.localhost"), True),
-        "vcl": (("HTTP/1.1", "unix", "upstage.localhost"), True),
-        "gzip": (("HTTP/1.1", "unix", "upstage.localhost"), True),
-        "log": (("HTTP/1.1", "unix", "upstage.localhost"), True),
-        "micro-cache": (("HTTP/1.1", "unix", "upstage.localhost"), True),
-        "copy": (("HTTP/1.1", "unix", "upstage.localhost"), True),
-        "disk": (("HTTP/1.1", "unix", "upstage.localhost"), True),
+        "socket": (("HTTP/1.1", "nginx", "classic.localhost"), True),
+        "buffers": (("HTTP/1.1", "nginx", "classic.localhost"), True),
+        "vcl": (("HTTP/1.1", "nginx", "upstage.localhost"), True),
+        "gzip": (("HTTP/1.1", "nginx", "upstage.localhost"), True),
+        "log": (("HTTP/1.1", "nginx", "upstage.localhost"), True),
+        "micro-cache": (("HTTP/1.1", "nginx", "upstage.localhost"), True),
+        "copy": (("HTTP/1.1", "nginx", "upstage.localhost"), True),
+        "disk": (("HTTP/1.1", "nginx", "upstage.localhost"), True),
     }
     assert [found[host] for host in HOSTS] == [expected[step] for step in STEPS]
     assert found["classic.localhost"] == found[HOSTS[0]]
