@@ -162,7 +162,7 @@ native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
 native_ports() { if native_running; then cat "$NATIVE_RUN/ports"; fi; }
 # native_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
 native_upstage() { sh native/run.sh "$@"; }
-native_active_place() { cat "$NATIVE_SOCKETS/backend.mirror/active" 2>/dev/null || true; }
+native_active_role() { cat "$NATIVE_SOCKETS/backend.mirror/active" 2>/dev/null || true; }
 native_mirror() { sh native/run.sh backend mirror "$@"; }
 native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
 native_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && ../.venv/bin/locust "${@:2}"); }

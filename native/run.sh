@@ -19,12 +19,12 @@ backend() {
 case $service in
 backend)
     if [ "${MIRROR_DATA:-}" ]; then
-        export UPSTAGE_PLACE=backend UPSTAGE_PEER_DATA="$MIRROR_DATA" UPSTAGE_PEER_MEDIA="$MIRROR_MEDIA"
+        export UPSTAGE_ROLE=backend UPSTAGE_PEER_DATA="$MIRROR_DATA" UPSTAGE_PEER_MEDIA="$MIRROR_MEDIA"
     fi
     backend backend "$NATIVE_NET.3" "$@"
     ;;
 mirror)
-    export UPSTAGE_PLACE=mirror UPSTAGE_PEER_DATA="$UPSTAGE_DATA" UPSTAGE_PEER_MEDIA="$UPSTAGE_MEDIA"
+    export UPSTAGE_ROLE=mirror UPSTAGE_PEER_DATA="$UPSTAGE_DATA" UPSTAGE_PEER_MEDIA="$UPSTAGE_MEDIA"
     export UPSTAGE_DATA="$MIRROR_DATA" UPSTAGE_MEDIA="$MIRROR_MEDIA"
     backend backend "$NATIVE_NET.5" "$@" # the same sockets: they belong to the server that is active
     ;;

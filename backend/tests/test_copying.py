@@ -222,7 +222,7 @@ def test_a_server_without_its_mirror_has_the_newer_data_afterwards(tmp_path: Pat
 
 def standby_of(folders: Folders) -> Standby:
     environment = {
-        "UPSTAGE_PLACE": "mirror",
+        "UPSTAGE_ROLE": "mirror",
         "UPSTAGE_DATA": str(folders.data),
         "UPSTAGE_MEDIA": str(folders.media),
         "UPSTAGE_PEER_DATA": str(folders.their_data),

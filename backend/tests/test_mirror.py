@@ -44,7 +44,7 @@ class Server(Program):
         self.data, self.media = (pair.folder / f"{name}-{kind}" for kind in ("data", "media"))
         self.env = os.environ | {
             "PYTHONPATH": str(SRC),
-            "UPSTAGE_PLACE": name,
+            "UPSTAGE_ROLE": name,
             "UPSTAGE_DATA": str(self.data),
             "UPSTAGE_MEDIA": str(self.media),
             "UPSTAGE_PEER_DATA": str(pair.folder / f"{other}-data"),

@@ -6,7 +6,7 @@ import pytest
 
 from upstage.settings import Settings, SettingsError, Sockets, from_environment, parse_endpoint
 
-PAIR = {"SOCKETS": "/run/upstage", "PLACE": "mirror", "PEER_DATA": "/data", "PEER_MEDIA": "/media"}
+PAIR = {"SOCKETS": "/run/upstage", "ROLE": "mirror", "PEER_DATA": "/data", "PEER_MEDIA": "/media"}
 
 
 def settings(**environment: str) -> Settings:
@@ -92,8 +92,8 @@ def test_endpoints_are_parsed(text: str, proxied: bool, reachable_at: tuple[str,
         ({"CONNECTIONS_PER_ADDRESS": "0"}, "UPSTAGE_CONNECTIONS_PER_ADDRESS=0: "),
         ({"SOCKETS": "run/backend"}, "UPSTAGE_SOCKETS=.*: expected the beginning of absolute"),
         ({"SOCKETS": "/" + "x" * 95}, "UPSTAGE_SOCKETS=.*: expected the beginning of absolute"),
-        (PAIR | {"PLACE": "elsewhere"}, "UPSTAGE_PLACE=elsewhere: expected backend or mirror"),
-        (PAIR | {"PLACE": ""}, "belong together: set all four"),
+        (PAIR | {"ROLE": "elsewhere"}, "UPSTAGE_ROLE=elsewhere: expected backend or mirror"),
+        (PAIR | {"ROLE": ""}, "belong together: set all four"),
         (PAIR | {"PEER_MEDIA": ""}, "belong together: set all four"),
         (PAIR | {"SOCKETS": ""}, "belong together: set all four"),
         (PAIR | {"PEER_DATA": "data"}, "UPSTAGE_PEER_DATA=data: must be an absolute path"),

@@ -65,9 +65,9 @@ if [ -d .run/wheels ]; then export PIP_NO_INDEX=1 PIP_FIND_LINKS=$PWD/.run/wheel
 # active_upstage ARGUMENT...: the backend's own command where it is active; with extras/mirror, backend or mirror.
 # `mode` is that of the running stack.
 active_upstage() {
-    local place
-    read -r place _ <<<"$("${mode}_active_place" </dev/null)"
-    "${mode}_upstage" "${place:-backend}" "$@"
+    local role
+    read -r role _ <<<"$("${mode}_active_role" </dev/null)"
+    "${mode}_upstage" "${role:-backend}" "$@"
 }
 
 . bin/lib/theatres.sh

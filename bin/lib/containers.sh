@@ -78,7 +78,7 @@ containers_ports() {
     container_ids 2>/dev/null |
         xargs -r docker inspect -f '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostPort}}{{end}}{{end}}' || true
 }
-containers_active_place() { container_exec nginx cat /run/proscenium/backend/upstage.mirror/active 2>/dev/null || true; }
+containers_active_role() { container_exec nginx cat /run/proscenium/backend/upstage.mirror/active 2>/dev/null || true; }
 # On the first of the two servers that is running: each knows the state of both.
 containers_mirror() {
     local service

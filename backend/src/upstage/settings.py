@@ -221,14 +221,14 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         return absolute
 
     def pair(sockets: Sockets | None) -> Pair | None:
-        names = ("UPSTAGE_PLACE", "UPSTAGE_PEER_DATA", "UPSTAGE_PEER_MEDIA")
+        names = ("UPSTAGE_ROLE", "UPSTAGE_PEER_DATA", "UPSTAGE_PEER_MEDIA")
         if not any(map(environment.get, names)):
             return None
         if not all(map(environment.get, names)) or sockets is None:
             raise SettingsError(f"{', '.join(names)} and UPSTAGE_SOCKETS belong together: set all four")
-        role = value("UPSTAGE_PLACE", "")
+        role = value("UPSTAGE_ROLE", "")
         if role not in ROLES:
-            raise SettingsError(f"UPSTAGE_PLACE={role}: expected {' or '.join(ROLES)}")
+            raise SettingsError(f"UPSTAGE_ROLE={role}: expected {' or '.join(ROLES)}")
         control = Path(f"{sockets.prefix}.mirror")
         return Pair(role, path("UPSTAGE_PEER_DATA", ""), path("UPSTAGE_PEER_MEDIA", ""), control)
 
