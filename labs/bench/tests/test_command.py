@@ -116,11 +116,6 @@ def test_a_run_prints_its_figures_and_writes_its_results(bench: Bench, tmp_path:
     assert "The report: results/report.html" in printed
 
 
-def test_without_a_lab_the_report_is_written(bench: Bench) -> None:
-    assert bench() == (0, "The report: results/report.html")
-    assert Fake.measured == []
-
-
 @pytest.mark.parametrize(
     ("words", "calibrations", "code", "published", "said"),
     [
@@ -211,14 +206,6 @@ def test_the_other_labs_are_measured_if_one_fails(bench: Bench, tmp_path: Path, 
     assert code == 2
     assert ("title: missing" if toml else "No such file") in printed
     assert len(Fake.measured) == 6
-
-
-def test_a_failed_preparation_ends_the_lab(bench: Bench) -> None:
-    Fake.prepare = fail(Problem("disk full"))
-    code, printed = bench("mine")
-    assert code == 2
-    assert "disk full" in printed
-    assert Fake.measured == []
 
 
 def test_a_second_run_at_the_same_time_is_rejected(bench: Bench, tmp_path: Path) -> None:

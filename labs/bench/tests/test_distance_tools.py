@@ -63,9 +63,7 @@ def undisturbed(measure: Callable[[], float], limit: float) -> float:
 @pytest.mark.parametrize(
     ("size", "round_trips"),
     [
-        (100, 2),  # the handshake, and the request with its response
-        (INITIAL_WINDOW - 100, 2),
-        (INITIAL_WINDOW + 100, 3),  # one more until the first packets are acknowledged
+        (INITIAL_WINDOW - 100, 2),  # the handshake, and the request with its response
         (3 * INITIAL_WINDOW + 100, 4),  # 1 + 2 windows were not enough
     ],
 )
@@ -78,10 +76,9 @@ def test_a_response_takes_the_round_trips_of_the_handshake_and_of_slow_start(
     assert seconds < limit
 
 
-@pytest.mark.parametrize("number", [1, 6])
-def test_all_connections_of_a_visitor_share_its_bandwidth(number: int) -> None:
-    alone = 0.1 * number
-    link, sizes = Link(0, megabits=8), [100_000] * number
+def test_all_connections_of_a_visitor_share_its_bandwidth() -> None:
+    alone = 0.6
+    link, sizes = Link(0, megabits=8), [100_000] * 6
     seconds = undisturbed(lambda: asyncio.run(download(link, sizes)), alone + LATE - 0.01)
     assert alone <= seconds + 0.01 < alone + LATE
 
@@ -197,14 +194,18 @@ def test_a_visitor_that_gave_up_counts_with_the_time_it_waited() -> None:
     assert 4 < figures["chat_p99_milliseconds"] < 104
 
 
-def test_a_run_in_which_every_visitor_failed_is_rejected() -> None:
-    with pytest.raises(Problem, match="no visitor received the whole stage: /a was answered with 503"):
-        preload.metrics({**REPORT, "milliseconds": [None], "failures": ["/a was answered with 503"]}, 10)
-
-
-def test_a_generator_that_was_the_bottleneck_is_rejected() -> None:
-    with pytest.raises(Problem, match="the generator was the bottleneck: it used 96 % of a core"):
-        preload.metrics({**REPORT, "cpu_seconds": 9.6}, 10)
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"milliseconds": [None], "failures": ["/a: 503"]}, "no visitor received the whole stage: /a: 503"),
+        ({"cpu_seconds": 9.6}, "the generator was the bottleneck: it used 96 % of a core"),
+    ],
+)
+def test_a_run_that_measured_no_visitor_or_the_generator_is_rejected(
+    changes: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(Problem, match=reason):
+        preload.metrics({**REPORT, **changes}, 10)
 
 
 # --- Client ports
@@ -252,12 +253,6 @@ def test_attempts_without_a_free_port_are_counted(monkeypatch: pytest.MonkeyPatc
     origin.close()
     monkeypatch.undo()
     with pytest.raises(ConnectionRefusedError):
-        ports(origin, "client")
-
-
-def test_an_error_of_the_server_ends_the_program(origin: Origin) -> None:
-    origin.answer = lambda _: response(status="503 Service Unavailable")
-    with pytest.raises(ValueError, match="503"):
         ports(origin, "client")
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from bench.experiment import MODES, Scalar, choose, expand, load
+from bench.experiment import MODES, Scalar, expand, load
 
 LABS = Path(__file__).parents[2]
 
@@ -113,15 +113,11 @@ def test_a_block_can_have_its_own_tool_and_primary_metric() -> None:
     ]
 
 
-def test_only_a_table_of_both_modes_is_a_choice() -> None:
-    assert choose({"a": [{"quick": 1, "full": {"quick": 2, "full": 3}}]}, "full") == {"a": [3]}
-    assert choose({"quick": {"clients": [1]}}, "quick") == {"quick": {"clients": [1]}}
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"toool": "ab"}, "toool: unknown"),
+        ({"title": None}, "title: missing"),
         ({"cells": [{"way": ["direct"], "quick": {"way": []}}]}, "none in the quick mode"),
         ({"cells": [{"way": ["direct"], "setting": [1]}]}, "singular of settings"),
         ({"cells": [{"way": "direct"}]}, "are lists"),
@@ -134,15 +130,8 @@ def test_only_a_table_of_both_modes_is_a_choice() -> None:
     ],
 )
 def test_a_mistake_in_a_lab_toml_is_named(changes: dict[str, Any], words: str) -> None:
+    lab = {name: value for name, value in document(**changes).items() if value is not None}
     with pytest.raises(ValueError, match=words):
-        expand("x", document(**changes), "quick")
-
-
-@pytest.mark.parametrize("name", ["title", "tool", "services", "repetitions", "primary"])
-def test_a_missing_field_is_named(name: str) -> None:
-    lab = document()
-    del lab[name]
-    with pytest.raises(ValueError, match=f"{name}: missing"):
         expand("x", lab, "quick")
 
 
@@ -163,9 +152,3 @@ def test_each_published_figure_stands_beside_a_cell(published: Path) -> None:
     cells = [cell.key for cell in load(published.parent, "full").cells]
     for entry in tomllib.loads(published.read_text())["cell"]:
         assert entry["key"] in cells or "from" in entry["key"], entry
-
-
-def test_a_syntax_error_names_its_file(tmp_path: Path) -> None:
-    (tmp_path / "lab.toml").write_text("title = ")
-    with pytest.raises(ValueError, match=r"lab\.toml: "):
-        load(tmp_path, "quick")

@@ -137,13 +137,6 @@ def test_the_requests_of_a_crowd_that_reach_the_origin_are_counted() -> None:
     assert path.startswith("/stages/demo?")
 
 
-def test_without_a_copy_nobody_asks_before_the_crowd_and_each_crowd_has_a_page_of_its_own() -> None:
-    stack = Stack(lambda stack, path: "503")
-    for _ in range(2):
-        assert crowd.measure(stack.stack, {**SETTINGS, "copy": "none"})["served"] == 0
-    assert len({path for path, _, _ in stack.asked}) == 2
-
-
 def test_a_crowd_with_lost_responses_is_rejected_and_the_origin_runs_again() -> None:
     stack = Stack(lambda stack, path: "no response")
     with pytest.raises(Problem, match="200 of 200 requests had no response"):
@@ -167,18 +160,6 @@ def test_an_outage_asks_for_a_fresh_an_expired_and_a_missing_copy() -> None:
 def test_no_response_is_status_0_and_a_warm_up_leaves_the_origin_running(down: bool, expected: int) -> None:
     stack = Stack(lambda stack, path: "200" if stack.running else "no response")
     assert outage.measure(stack.stack, {**SETTINGS, "down": down})["fresh_status"] == expected
-
-
-def test_an_outage_that_is_rejected_leaves_a_server_that_has_recovered() -> None:
-    def cache(stack: Stack, path: str) -> str:
-        if not stack.running:
-            raise Problem("the generator has failed")
-        return "200"
-
-    stack = Stack(cache)
-    with pytest.raises(Problem, match="the generator has failed"):
-        outage.measure(stack.stack, SETTINGS)
-    assert stack.asked[-1][2], "the last request is one that the origin could answer"
 
 
 def test_an_outage_without_a_copy_before_it_or_a_recovery_after_it_is_rejected(

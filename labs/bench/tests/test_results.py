@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from bench.results import Measured, Results, spread_percent
+from bench.results import Measured, Results
 
 samples = some.lists(some.floats(0, 1e9), min_size=1, max_size=9)
 
@@ -42,13 +42,6 @@ def test_median_and_spread(figures: list[float]) -> None:
     assert cell.median == {"rps": statistics.median(figures)}
     assert cell.spread == {"rps": [min(figures), max(figures)]}
     assert [sample["rps"] for sample in cell.samples] == figures
-
-
-def test_a_metric_missing_from_a_sample_has_the_median_of_the_others() -> None:
-    cell = Measured({})
-    cell.add({"rps": 3.0})
-    cell.add({"rps": 5.0, "p99": 7.0})
-    assert cell.median == {"rps": 4.0, "p99": 7.0}
 
 
 def test_a_rejected_cell_has_no_figures() -> None:
@@ -94,8 +87,3 @@ def test_only_the_same_experiment_can_continue() -> None:
         "cells": replace(measured, cells=measured.cells[:1]),
     }.items():
         assert measured.differs_from(changed) == [name]
-
-
-def test_spread_in_per_cent_of_the_median() -> None:
-    assert spread_percent([90, 100, 130]) == 40
-    assert spread_percent([7]) == 0

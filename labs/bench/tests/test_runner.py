@@ -121,18 +121,6 @@ def test_the_cpu_and_memory_of_a_cells_own_servers_are_added_up(tmp_path: Path) 
     assert results.cells[0].median["server_memory_bytes"] == 30
 
 
-def test_without_a_request_there_is_no_cpu_time_for_each(tmp_path: Path) -> None:
-    class Idle(Tool):
-        def measure(self, stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-            return {**super().measure(stack, settings), "requests": 0}
-
-    lab = experiment(1)
-    results = empty(lab)
-    run(lab, results, tmp_path / "x.json", Idle())
-    assert results.cells[0].problem is None
-    assert "cpu_milliseconds_per_request" not in results.cells[0].median
-
-
 def test_a_container_that_was_restarted_counts_from_zero() -> None:
     stack = Busy(seconds=20)
     meter = runner.Meter(cast(LabStack, stack), ["nginx"])
@@ -193,21 +181,6 @@ def test_a_rejected_cell_is_not_measured_again(tmp_path: Path) -> None:
     assert again.asked == []
 
 
-def test_a_failure_after_a_good_sample_rejects_the_cell(tmp_path: Path) -> None:
-    seen = Counter[int]()
-
-    def act(cell: int, warm: bool) -> None:
-        seen[cell] += 1
-        if cell == 0 and seen[cell] == 3:  # the warm-up, a good sample, and now
-            raise Problem("reset by peer")
-
-    lab = experiment()
-    results = empty(lab)
-    run(lab, results, tmp_path / "x.json", Tool(act=act))
-    assert len(results.cells[0].samples) == 1
-    assert results.cells[0].median == {}
-
-
 def test_a_failure_in_the_warm_up_rejects_the_cell(tmp_path: Path) -> None:
     def act(cell: int, warm: bool) -> None:
         if cell == 0 and warm:
@@ -250,14 +223,3 @@ def test_notes_say_how_quiet_the_machine_was() -> None:
     assert "busy: 4 of 6" in noisy([{"rps": 100}], [10, 12, 15, 15, 15, 15])[0]
     assert "over 25 % apart in 1 of 1 cells: number 0." in noisy([{"rps": 100}, {"rps": 60}], [10])[0]
     assert "generator used over 90 %" in noisy([{"rps": 100, "generator_cpu_percent": 97}], [10])[0]
-
-
-def test_calibration_spread() -> None:
-    results = empty(experiment(1))
-    results.noise["calibration_milliseconds"] = [9.0, 10.0, 12.0]
-    assert runner.noise(results)["calibration_spread_percent"] == 30
-
-
-def test_many_cells_in_one_note_are_counted() -> None:
-    cells = empty(experiment(8)).cells
-    assert runner.names(cells) == "number 0; number 1; number 2; number 3; number 4 and 3 more"
