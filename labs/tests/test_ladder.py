@@ -35,6 +35,7 @@ LEFT_OUT = {
     "rewrite ^ $uri break",
     "proxy_read_timeout 5s",
     "proxy_read_timeout 2s",
+    "proxy_next_upstream_timeout 3s",
     "proxy_cache_use_stale error timeout",
     "proxy_next_upstream_timeout 3s",
     "error_page 500 = @without_disk",

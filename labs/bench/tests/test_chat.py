@@ -1,4 +1,4 @@
-"""Chat under load: the programs against a site and a stage on loopback, and the tool's figures."""
+"""Chat under load: the programs against a site and a stage on loopback, and the driver's figures."""
 
 import asyncio
 import json
@@ -14,11 +14,11 @@ from typing import Any, cast
 
 import pytest
 
+from bench.clients import speakers
+from bench.clients.speakers import Speakers
+from bench.drivers import chat
 from bench.experiment import load
 from bench.lab_stack import LabStack, Problem
-from bench.programs import speakers
-from bench.programs.speakers import Speakers
-from bench.tools import chat
 from stack import REPO
 from support.origin import Origin, Request, response
 
@@ -90,7 +90,7 @@ def stage() -> Iterator[Stage]:
 
 def program(name: str, settings: dict[str, Any]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", f"bench.programs.{name}", json.dumps(settings)],
+        [sys.executable, "-m", f"bench.clients.{name}", json.dumps(settings)],
         env={**os.environ, "PYTHONPATH": str(REPO / "labs")},
         capture_output=True,
         text=True,
@@ -191,7 +191,7 @@ def test_a_lost_line_is_an_error(stage: Stage, monkeypatch: pytest.MonkeyPatch) 
         asyncio.run(lose())
 
 
-# --- The tool
+# --- The driver
 
 
 def loads_report(**changes: Any) -> dict[str, Any]:
@@ -251,7 +251,7 @@ class Generator:
 
     def run(self, service: str, *command: str) -> str:
         assert (service, *command[:2]) == ("generator", "python3", "-m")
-        name, settings = command[2].removeprefix("bench.programs."), json.loads(command[3])
+        name, settings = command[2].removeprefix("bench.clients."), json.loads(command[3])
         self.asked.append((name, settings))
         return json.dumps(self.report(name, settings))
 

@@ -15,18 +15,21 @@ LABS = Path(__file__).parents[2]
 
 WHOLE: dict[str, Any] = {
     "title": "A lab",
-    "tool": "ab",
+    "driver": "ab",
     "services": ["nginx", "generator"],
     "repetitions": {"quick": 3, "full": 5},
     "primary": "requests_per_second",
-    "baseline": {"way": "direct"},
+    "baseline": {"topology": "direct"},
     "settings": {"requests": {"quick": 100, "full": 5000}, "clients": 1},
-    "cells": [{"way": ["direct", "default"], "clients": [1, 10, 25], "quick": {"clients": [25]}}],
-    "ways": {"direct": {"url": "http://backend"}, "default": {"url": "http://nginx", "host": "upstage"}},
+    "cells": [{"topology": ["direct", "default"], "clients": [1, 10, 25], "quick": {"clients": [25]}}],
+    "topologies": {
+        "direct": {"url": "http://backend"},
+        "default": {"url": "http://nginx", "host": "upstage"},
+    },
 }
 
 # Blocks of cells. No value equals another of a different type, as 1 and True do.
-keys = some.sampled_from(["way", "file", "clients", "server"])
+keys = some.sampled_from(["topology", "file", "clients", "server"])
 values = some.lists(some.integers(2, 9) | some.sampled_from("abc"), min_size=1, max_size=4, unique=True)
 
 
@@ -48,15 +51,15 @@ def document(**changes: Any) -> dict[str, Any]:
 def bare(block: dict[str, Any]) -> dict[str, Any]:
     """A lab with this block, and without tables that its values would have to be in."""
     lab = document(cells=[block], baseline={})
-    del lab["ways"]
+    del lab["topologies"]
     return lab
 
 
 def test_the_example() -> None:
     quick, full = (expand("x", WHOLE, mode) for mode in MODES)
     assert [dict(cell.key) for cell in quick.cells] == [
-        {"way": "direct", "clients": 25},
-        {"way": "default", "clients": 25},
+        {"topology": "direct", "clients": 25},
+        {"topology": "default", "clients": 25},
     ]
     assert len(full.cells) == 6
     assert quick.cells[1].settings == {
@@ -97,19 +100,22 @@ def sorted_items(key: Any) -> list[tuple[str, Scalar]]:
 def test_a_table_wins_over_settings_and_a_later_key_over_an_earlier_one() -> None:
     lab = document(
         settings={"clients": 1, "requests": 7},
-        cells=[{"way": ["direct"], "file": ["flv"]}],
-        ways={"direct": {"url": "u", "clients": 2}},
+        cells=[{"topology": ["direct"], "file": ["flv"]}],
+        topologies={"direct": {"url": "u", "clients": 2}},
         files={"flv": {"clients": 3}},
     )
     assert expand("x", lab, "full").cells[0].settings == {"url": "u", "clients": 3, "requests": 7}
 
 
 def test_a_block_can_have_its_own_tool_and_primary_metric() -> None:
-    blocks = [{"way": ["direct"]}, {"way": ["default"], "tool": "hold", "primary": "milliseconds"}]
+    blocks = [
+        {"topology": ["direct"]},
+        {"topology": ["default"], "driver": "open_connections", "primary": "milliseconds"},
+    ]
     cells = expand("x", document(cells=blocks), "quick").cells
-    assert [(cell.tool, cell.primary, cell.key) for cell in cells] == [
-        ("ab", "requests_per_second", {"way": "direct"}),
-        ("hold", "milliseconds", {"way": "default"}),
+    assert [(cell.driver, cell.primary, cell.key) for cell in cells] == [
+        ("ab", "requests_per_second", {"topology": "direct"}),
+        ("open_connections", "milliseconds", {"topology": "default"}),
     ]
 
 
@@ -118,13 +124,13 @@ def test_a_block_can_have_its_own_tool_and_primary_metric() -> None:
     [
         ({"toool": "ab"}, "toool: unknown"),
         ({"title": None}, "title: missing"),
-        ({"cells": [{"way": ["direct"], "quick": {"way": []}}]}, "none in the quick mode"),
-        ({"cells": [{"way": ["direct"], "setting": [1]}]}, "singular of settings"),
-        ({"cells": [{"way": "direct"}]}, "are lists"),
-        ({"cells": [{"way": ["direct", "elsewhere"]}]}, r"\[ways.elsewhere\] is missing"),
-        ({"cells": [{"way": ["direct"]}, {"way": ["direct"]}]}, "listed twice"),
-        ({"cells": [{"way": ["direct"], "quick": {"way": ["default"]}}]}, "not part"),
-        ({"baseline": {"way": "elsewhere"}}, "baseline"),
+        ({"cells": [{"topology": ["direct"], "quick": {"topology": []}}]}, "none in the quick mode"),
+        ({"cells": [{"topology": ["direct"], "setting": [1]}]}, "singular of settings"),
+        ({"cells": [{"topology": "direct"}]}, "are lists"),
+        ({"cells": [{"topology": ["direct", "elsewhere"]}]}, r"\[topologies.elsewhere\] is missing"),
+        ({"cells": [{"topology": ["direct"]}, {"topology": ["direct"]}]}, "listed twice"),
+        ({"cells": [{"topology": ["direct"], "quick": {"topology": ["default"]}}]}, "not part"),
+        ({"baseline": {"topology": "elsewhere"}}, "baseline"),
         ({"prepare": ["true"]}, "need each other"),
         ({"services": ["nginx"]}, "generator"),
     ],
@@ -139,7 +145,7 @@ def test_a_mistake_in_a_lab_toml_is_named(changes: dict[str, Any], words: str) -
 @pytest.mark.parametrize("lab", [path.parent.name for path in sorted(LABS.glob("*/lab.toml"))])
 def test_every_lab_expands_and_has_its_pages(lab: str, mode: str) -> None:
     experiment = load(LABS / lab, mode)
-    assert all((LABS / "bench" / "tools" / f"{cell.tool}.py").exists() for cell in experiment.cells)
+    assert all((LABS / "bench" / "drivers" / f"{cell.driver}.py").exists() for cell in experiment.cells)
     assert (LABS / lab / "README.md").exists()
     assert (LABS / lab / "results.md").exists()
 

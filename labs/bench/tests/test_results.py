@@ -14,7 +14,7 @@ samples = some.lists(some.floats(0, 1e9), min_size=1, max_size=9)
 
 
 def results() -> Results:
-    cells = [Measured({"way": way, "clients": 25}) for way in ("direct", "default")]
+    cells = [Measured({"topology": topology, "clients": 25}) for topology in ("direct", "default")]
     for cell, figures in zip(cells, ([100.0, 90.0, 110.0], [400.0, 500.0, 300.0]), strict=True):
         for figure in figures:
             cell.add({"rps": figure})
@@ -23,7 +23,7 @@ def results() -> Results:
         title="X",
         mode="quick",
         primary="rps",
-        baseline={"way": "direct"},
+        baseline={"topology": "direct"},
         machine={"cores": 2},
         versions={"nginx": "1.26"},
         configuration={"nginx": "abc"},
@@ -57,7 +57,7 @@ def test_a_factor_is_over_the_baselines_median() -> None:
     measured = results()
     assert [measured.factor(cell) for cell in measured.cells] == [1.0, 4.0]
     assert replace(measured, baseline={}).factor(measured.cells[1]) is None
-    assert replace(measured, baseline={"way": "elsewhere"}).factor(measured.cells[1]) is None
+    assert replace(measured, baseline={"topology": "elsewhere"}).factor(measured.cells[1]) is None
 
 
 def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
+from bench.clients import malformed, stores
+from bench.clients.store.flat import Flat
+from bench.clients.store.sqlite import Sqlite
 from bench.experiment import load
-from bench.programs import malformed, stores
-from bench.programs.store.flat import Flat
-from bench.programs.store.sqlite import Sqlite
 from stack import REPO
 
 STORES = {
     str(cell.key["store"]): cell.settings
     for cell in load(REPO / "labs" / "stores", "full").cells
-    if cell.tool == "stores"
+    if cell.driver == "stores"
 }
 
 
@@ -253,12 +253,12 @@ def test_a_mistake_ruins_the_file_and_its_remedy_does_not(mistake: str) -> None:
 
 
 def test_the_lab_makes_every_mistake() -> None:
-    cells = [cell for cell in load(REPO / "labs" / "stores", "full").cells if cell.tool == "malformed"]
+    cells = [cell for cell in load(REPO / "labs" / "stores", "full").cells if cell.driver == "malformed"]
     found = {(cell.settings["mistake"], cell.settings["remedy"]) for cell in cells}
     assert found == {(mistake, remedy) for mistake in malformed.MISTAKES for remedy in (False, True)}
 
 
-# --- The tools
+# --- The drivers
 
 
 @pytest.mark.parametrize(
