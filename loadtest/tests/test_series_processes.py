@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,6 @@ from fake_site import ASSETS, FakeSite
 from locust_library import LOADTEST
 from support.origin import response
 from support.ports import free_ports
-from support.wait import wait_until
 from test_processes import environment, page, press, started
 
 __all__ = ["page"]  # a fixture
@@ -79,25 +77,6 @@ def test_a_comparison_from_the_command_line(warm: FakeSite, tmp_path: Path, proc
     page = (tmp_path / "report.html").read_text()
     assert "<h1>Compare</h1>" in page
     assert "not in this run" in page
-
-
-@pytest.mark.slow  # test_compare.py stops one without a signal
-def test_a_signal_ends_a_comparison_and_keeps_what_it_has_measured(warm: FakeSite, tmp_path: Path) -> None:
-    with subprocess.Popen(
-        command("--shape=Compare", "--topologies=default", "--seconds=60", "-u2", "-r2", "Reader"),
-        cwd=LOADTEST,
-        env=environment(warm, LOADTEST_REPORTS=str(tmp_path)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as locust:
-        # By then the measurement has begun: each user sends five requests a second at most.
-        wait_until(lambda: len(warm.requests) > 40, within=60)
-        locust.send_signal(signal.SIGTERM)
-        output, _ = locust.communicate(timeout=60)
-    assert locust.returncode == 1, output
-    (measured,) = json.loads((tmp_path / "report.json").read_text())["measurements"]
-    assert 0 < measured["seconds"] < 60
 
 
 @pytest.mark.parametrize(
