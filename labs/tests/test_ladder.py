@@ -37,7 +37,6 @@ LEFT_OUT = {
     "proxy_read_timeout 2s",
     "proxy_next_upstream_timeout 3s",
     "proxy_cache_use_stale error timeout",
-    "proxy_next_upstream_timeout 3s",
     "error_page 500 = @without_disk",
     "error_page 502 504 =503 /.nginx/page",
     "error_page 413 429 /.nginx/page",

@@ -8,11 +8,11 @@ import gevent
 import pytest
 from locust.runners import Runner
 
+from comparison import shape
+from comparison.measurement import Measurement
+from comparison.recorder import recorder
 from fake_site import STAGE_PAGE, FakeSite
 from locust_library import WebUI, until
-from series import shape
-from series.measurement import Measurement
-from series.recorder import recorder
 from support.origin import Origin, Request, response
 
 
@@ -163,7 +163,7 @@ def test_a_reset_during_the_last_look_loses_no_measurement(
             resets.append(time.monotonic())
             ui.post("/stats/reset")
 
-    monkeypatch.setattr("series.recorder.gather", gather)
+    monkeypatch.setattr("comparison.recorder.gather", gather)
     compare(ui, "default")
     until(lambda: finished(ui))
     (one,) = recorder.measurements

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from series import chart, table
-from series.measurement import Measurement
+from comparison.measurement import Measurement
+from results import chart, table
 from verdict import judge
 
 RUN = judge.Run(

@@ -14,8 +14,9 @@ from caches import counters
 from fake_site import ASSETS, FakeSite
 from locust_library import run
 from locustfile import Audience, Reader
+from results import page
 from support.origin import response
-from verdict import generator, page
+from verdict import generator
 
 THRESHOLDS = """
 [samples]

@@ -7,9 +7,9 @@ from flask import Blueprint, Response
 from locust.env import Environment
 from locust.web import WebUI
 
-from series import chart, table
-from series.measurement import Measurement
-from series.recorder import recorder
+from comparison.measurement import Measurement
+from comparison.recorder import recorder
+from results import chart, table
 from web_ui import tabs
 
 UNDER_WAY = "measuring …"

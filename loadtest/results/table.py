@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from caches import table
-from series.measurement import Measurement
+from comparison.measurement import Measurement
 
 # Title in the tab and in the text; figure, what to multiply it by, and decimals.
 FIGURES: tuple[tuple[str, str, float, int], ...] = (

@@ -9,8 +9,8 @@ import gevent
 from locust.env import Environment
 
 import options
-from series.measurement import Measurement
-from series.recorder import recorder
+from comparison.measurement import Measurement
+from comparison.recorder import recorder
 from shapes import Shape
 
 LATE = 10.0  # seconds; users that have not come or gone after that are not waited for

@@ -6,9 +6,9 @@ from typing import Any
 from locust.env import Environment
 from locust.web import WebUI
 
-from series.measurement import Measurement
-from series.recorder import recorder
-from verdict import current, judge
+from comparison.measurement import Measurement
+from comparison.recorder import recorder
+from verdict import judge, this_run
 from web_ui import tabs
 
 COLUMNS = [
@@ -26,7 +26,7 @@ def install(environment: Environment, web_ui: WebUI) -> None:
     def rows() -> list[dict[str, Any]]:
         if recorder.measurements:
             return [asdict(line) for measured in recorder.measurements for line in short(measured)]
-        lines = current.verdict(environment)
+        lines = this_run.verdict(environment)
         return [asdict(line) for line in (judge.conclusion(lines), *lines)]
 
     tabs.add(web_ui, "Verdict", COLUMNS, rows)

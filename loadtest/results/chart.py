@@ -6,8 +6,8 @@ Text has the colour of the page around it, which may be light or dark.
 from collections.abc import Sequence
 from html import escape
 
-from series.measurement import Measurement
-from series.table import FIGURES
+from comparison.measurement import Measurement
+from results.table import FIGURES
 
 # Distinguishable for people who do not see all colours: https://jfly.uni-koeln.de/color/
 COLOURS = {

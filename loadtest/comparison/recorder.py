@@ -9,10 +9,10 @@ from typing import Any
 from locust.env import Environment
 from locust.runners import WorkerRunner
 
-from caches.backend import watch as backend
-from series.gather import gather
-from series.measurement import Measurement
-from verdict import current, generator
+from caches.backend import backend_poll
+from comparison.gather import gather
+from comparison.measurement import Measurement
+from verdict import generator, this_run
 
 SHORTEST = 0.5  # seconds; what is shorter gives no rates
 
@@ -67,7 +67,7 @@ class Recorder:
         """
         if self._open:
             assert environment.runner
-            backend.look()
+            backend_poll.look()
             gather(environment.runner)
             if self.lasted < least:
                 return False
@@ -88,10 +88,10 @@ class Recorder:
             users=users,
             seconds=seconds,
             warm_up=self._warm_up,
-            run=current.measured(environment.runner),
-            lines=current.verdict(environment),
-            asked=dict(backend.asked),
-            backend=backend.summary(),
+            run=this_run.measured(environment.runner),
+            lines=this_run.verdict(environment),
+            asked=dict(backend_poll.asked),
+            backend=backend_poll.summary(),
         )
 
 

@@ -4,9 +4,9 @@ import time
 from collections.abc import Iterator
 
 import topologies
-from series.measurement import Measurement
-from series.recorder import recorder
-from series.shape import Series, Tick
+from comparison.measurement import Measurement
+from comparison.recorder import recorder
+from comparison.shape import Series, Tick
 from verdict.judge import FAILED, INCONCLUSIVE
 
 FIRST = 16  # the first level is a sixteenth of the number of users in the form, the last one all of them

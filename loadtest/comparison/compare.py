@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import topologies
-from series.recorder import recorder
-from series.shape import Series, Tick
+from comparison.recorder import recorder
+from comparison.shape import Series, Tick
 
 
 class Compare(Series):

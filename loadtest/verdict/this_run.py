@@ -11,7 +11,7 @@ from caches import counters
 from options import COUNT
 from users.player import SignedInVisitor
 from verdict import judge, rows, thresholds
-from verdict.generator import watch as generator
+from verdict.generator import load_of_locust
 
 
 def verdict(environment: Environment) -> list[judge.Line]:
@@ -43,8 +43,8 @@ def measured(runner: Runner) -> judge.Run:
         rows=table,
         caches=dict(counters.counts),
         exceptions=sum(exception["count"] for exception in runner.exceptions.values()),
-        generator_cpu=generator.cpu,
-        generator_late=generator.late,
+        generator_cpu=load_of_locust.cpu,
+        generator_late=load_of_locust.late,
         generator_warned=runner.cpu_warning_emitted or runner.worker_cpu_warning_emitted,
         lost=len(runner.clients.missing) if isinstance(runner, MasterRunner) else 0,
         possible=possible,

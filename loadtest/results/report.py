@@ -21,13 +21,13 @@ from locust.stats import sort_stats
 
 from caches import counters
 from caches import table as caches_table
-from caches.backend import watch as backend
-from series import chart
-from series import table as series_table
-from series.recorder import recorder
-from series.shape import Series
-from verdict import current, judge, page
-from verdict.generator import watch as generator
+from caches.backend import backend_poll
+from comparison.recorder import recorder
+from comparison.shape import Series
+from results import chart, page
+from results import table as comparison_table
+from verdict import judge, this_run
+from verdict.generator import load_of_locust
 
 
 def register(environment: Environment) -> None:
@@ -43,11 +43,11 @@ def conclude(environment: Environment, **_: Any) -> None:
         return
     if isinstance(environment.shape_class, Series) and options.headless:
         recorder.finish(environment)  # if the run is ended by a signal
-        text = series_table.as_text(recorder.measurements, recorder.outcome)
+        text = comparison_table.as_text(recorder.measurements, recorder.outcome)
         environment.process_exit_code = 0 if recorder.answered and not log.unhandled_greenlet_exception else 1
         files = several_files(environment)
     elif options.thresholds:
-        lines = current.verdict(environment)
+        lines = this_run.verdict(environment)
         text = table(lines)
         if not judge.good(lines):
             environment.process_exit_code = max(1, code_so_far(environment, runner))
@@ -85,16 +85,16 @@ def figures(environment: Environment, lines: list[judge.Line]) -> dict[str, Any]
     """A judged run, for programs."""
     assert environment.runner
     stats = environment.runner.stats
-    caches = caches_table.complete(counters.counts, backend.asked)
+    caches = caches_table.complete(counters.counts, backend_poll.asked)
     return {
         "good": judge.good(lines),
         "verdict": [asdict(line) for line in lines],
         "host": environment.host,
         "started": stats.start_time,  # seconds since 1970, as the next one
         "last_sample": stats.last_request_timestamp,
-        "generator_cpu_percent": round(generator.cpu, 1),
-        "generator_late_milliseconds": round(generator.late, 1),
-        "backend": backend.summary(),
+        "generator_cpu_percent": round(load_of_locust.cpu, 1),
+        "generator_late_milliseconds": round(load_of_locust.late, 1),
+        "backend": backend_poll.summary(),
         "rows": [entry.to_dict() for entry in sort_stats(stats.entries)],
         "failures": [error.serialize() for error in stats.errors.values()],
         "caches": caches_table.records(caches),
@@ -110,12 +110,12 @@ def several_files(environment: Environment) -> dict[str, str]:
         "outcome": recorder.outcome,
         "host": environment.host,
         "stage": options.stage,
-        "classes": [user.__name__ for user in current.picked(environment)],
-        "measurements": [series_table.as_json(measured) for measured in recorder.measurements],
+        "classes": [user.__name__ for user in this_run.picked(environment)],
+        "measurements": [comparison_table.as_json(measured) for measured in recorder.measurements],
     }
     return {
         "report.json": as_json(report),
-        "compare.csv": series_table.as_csv(recorder.measurements),
+        "compare.csv": comparison_table.as_csv(recorder.measurements),
         "compare.svg": chart.svg(recorder.measurements),
     }
 

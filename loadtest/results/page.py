@@ -10,12 +10,12 @@ from locust.html import get_html_report
 from locust.web import WebUI
 
 from caches import counters, table
-from caches.backend import watch as backend
-from series import chart
-from series import table as series_table
-from series.recorder import recorder
+from caches.backend import backend_poll
+from comparison.recorder import recorder
+from results import chart, verdict_tab
+from results import table as comparison_table
 from shapes import Shape
-from verdict import current, judge, tab
+from verdict import judge, this_run
 
 ROOT = '<div id="root"></div>'  # Locust's part
 # Flask's Jinja2 escapes what it fills in; a run without the web UI has none of its own.
@@ -44,7 +44,7 @@ def with_our_part(environment: Environment, page: str) -> str:
     ours = comparison(environment) if recorder.measurements else run(environment)
     shared = {
         "settings": settings(environment),
-        "verdict_columns": tab.COLUMNS,
+        "verdict_columns": verdict_tab.COLUMNS,
         "cache_columns": table.COLUMNS,
     }
     return page.replace(ROOT, template.render(**shared, **ours) + ROOT, 1)
@@ -54,7 +54,7 @@ def settings(environment: Environment) -> str:
     """What the run was, in a line."""
     given = environment.parsed_options
     assert given
-    classes = ", ".join(sorted(user.__name__ for user in current.picked(environment)))
+    classes = ", ".join(sorted(user.__name__ for user in this_run.picked(environment)))
     shape = environment.shape_class
     users = shape.most if isinstance(shape, Shape) else given.num_users  # 0 in the form means the default
     return f"{users} users ({classes}) on the stage {given.stage} of {environment.host}"
@@ -62,8 +62,8 @@ def settings(environment: Environment) -> str:
 
 def run(environment: Environment) -> dict[str, Any]:
     """Verdict and caches of one run."""
-    lines = current.verdict(environment)
-    counts = table.complete(counters.counts, backend.asked)
+    lines = this_run.verdict(environment)
+    counts = table.complete(counters.counts, backend_poll.asked)
     return {
         "verdict": judge.conclusion(lines),
         "lines": map(asdict, lines),
@@ -77,8 +77,8 @@ def comparison(environment: Environment) -> dict[str, Any]:
     return {
         "title": shape,
         "svg": chart.svg(recorder.measurements),
-        "columns": series_table.COLUMNS,
-        "rows": map(series_table.row, recorder.measurements),
+        "columns": comparison_table.COLUMNS,
+        "rows": map(comparison_table.row, recorder.measurements),
         "outcome": recorder.outcome,
         "measurements": [
             {
