@@ -13,11 +13,12 @@ import options
 import shapes
 from caches import backend, counters
 from caches import tab as caches_tab
-from series import gather, recorder
-from series import shape as series_shape
-from series import tab as series_tab
-from series.capacity import Capacity  # ever more users, until a threshold fails
-from series.compare import Compare  # the same users on one topology after the other
+from comparison import gather, recorder
+from comparison import shape as comparison_shape
+from comparison.capacity import Capacity  # ever more users, until a threshold fails
+from comparison.compare import Compare  # the same users on one topology after the other
+from results import compare_tab, report, verdict_tab
+from results import page as report_page
 from shapes import (
     CurtainUp,  # all users arrive within five seconds
     Interval,  # all users leave and return
@@ -29,9 +30,7 @@ from users import browser, flash, player, stalled
 from users.browser import Browser
 from users.player import SignedInVisitor
 from users.visitor import StageVisitor, WebSocketVisitor
-from verdict import generator, report, thresholds
-from verdict import page as report_page
-from verdict import tab as verdict_tab
+from verdict import generator, thresholds
 from web_ui import form, guard, login, page
 
 SHAPES = (CurtainUp, Slashdot, Interval, LongRun, Step, Compare, Capacity)
@@ -122,9 +121,9 @@ def add_options(parser: LocustArgumentParser) -> None:
 @events.init.add_listener
 def set_up(environment: Environment, **_: object) -> None:
     """Register the listeners of each module, then install the additions to the web UI, in this order."""
-    measuring = (recorder, counters, backend, generator, gather, series_shape, report)
+    measuring = (recorder, counters, backend, generator, gather, comparison_shape, report)
     for module in (shapes, browser, player, *measuring):
         module.register(environment)
     if environment.web_ui:
-        for addition in (guard, form, login, caches_tab, verdict_tab, series_tab, report_page, page):
+        for addition in (guard, form, login, caches_tab, verdict_tab, compare_tab, report_page, page):
             addition.install(environment, environment.web_ui)

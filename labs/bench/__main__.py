@@ -76,7 +76,9 @@ def main() -> int:
 def measure(lab: Path, mode: str, fresh: bool, console: Console) -> bool:
     """Measure one lab and print its figures. Returns whether a cell was rejected."""
     experiment = load(lab, mode)
-    tools = {cell.tool: importlib.import_module(f"bench.tools.{cell.tool}") for cell in experiment.cells}
+    drivers = {
+        cell.driver: importlib.import_module(f"bench.drivers.{cell.driver}") for cell in experiment.cells
+    }
     path = RESULTS / f"{experiment.name}.json"
     console.print(f"[bold]{experiment.title}[/]: starting the containers of labs/{lab.name}")
     with LabStack(lab, experiment.services, experiment.extras) as stack:
@@ -98,7 +100,7 @@ def measure(lab: Path, mode: str, fresh: bool, console: Console) -> bool:
             else:
                 results = earlier
                 console.print("Continuing an interrupted run.")
-        runner.run(experiment, results, path, stack, tools, console)
+        runner.run(experiment, results, path, stack, drivers, console)
     results.finished = now()
     results.write(path)
     console.print(table(results))

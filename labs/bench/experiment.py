@@ -11,21 +11,21 @@ Scalar = str | int | float | bool
 Table = Mapping[str, Any]
 
 MODES = ("quick", "full")
-REQUIRED = {"title", "tool", "services", "repetitions", "primary", "cells"}
+REQUIRED = {"title", "driver", "services", "repetitions", "primary", "cells"}
 OPTIONAL = {"prepare", "prepare_in", "baseline", "settings", "warm_up", "versions", "extras"}
 REPORT = {"order", "one_core", "meanings", "headlines", "exhibits"}  # read by report/reading.py
 RESERVED = REQUIRED | OPTIONAL | REPORT
-NO_KEYS = {"quick", "tool", "primary"}  # in a block of cells
+NO_KEYS = {"quick", "driver", "primary"}  # in a block of cells
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One thing to measure: `key` identifies it, `settings` are the tool's arguments.
+    """One thing to measure: `key` identifies it, `settings` are the driver's arguments.
 
     `primary` is the metric that it must have.
     """
 
-    tool: str
+    driver: str
     primary: str
     key: Mapping[str, Scalar]
     settings: Table
@@ -70,7 +70,7 @@ def expand(lab: str, document: Table, mode: str) -> Experiment:
     """Expand a lab.toml in the mode "quick" or "full". ValueError says what is wrong with it."""
     document = choose(document, mode)
     blocks: list[Table] = document.get("cells", [])
-    tables = {f"{key}s" for block in blocks for key in block.keys() - NO_KEYS}
+    tables = {plural(key) for block in blocks for key in block.keys() - NO_KEYS}
     if missing := REQUIRED - document.keys():
         raise ValueError(f"{', '.join(sorted(missing))}: missing")
     if unknown := document.keys() - RESERVED - tables:
@@ -83,7 +83,7 @@ def expand(lab: str, document: Table, mode: str) -> Experiment:
         raise ValueError("services: the generator is missing")
     cells = [
         Cell(
-            block.get("tool", document["tool"]),
+            block.get("driver", document["driver"]),
             block.get("primary", document["primary"]),
             key,
             settings(document, key),
@@ -142,14 +142,19 @@ def product(block: Table, mode: str) -> Iterator[Mapping[str, Scalar]]:
 
 
 def settings(document: Table, key: Mapping[str, Scalar]) -> Table:
-    """The settings of the cell with this key: a value that has a table [KEYs.VALUE] adds what it holds."""
+    """The settings of the cell with this key: a value that has a table, [KEYs.VALUE], adds what it holds."""
     merged = dict(document.get("settings", {}))
     for name, value in key.items():
-        table = document.get(f"{name}s")
+        table = document.get(plural(name))
         if table is None:
             merged[name] = value
         elif str(value) not in table:
-            raise ValueError(f"[{name}s.{value}] is missing")
+            raise ValueError(f"[{plural(name)}.{value}] is missing")
         else:
             merged |= table[str(value)]
     return merged
+
+
+def plural(key: str) -> str:
+    """The name of a key's tables: file -> files, topology -> topologies."""
+    return f"{key.removesuffix('y')}ies" if key.endswith("y") else f"{key}s"

@@ -21,7 +21,7 @@ CONFIGURATION = {
     "nginx": ["nginx"],
     "varnish": ["varnish"],
     "backend": ["backend/src", "backend/requirements.lock"],
-    "runner": ["labs/bench/runner.py", "labs/bench/lab_stack.py", "labs/bench/tools", "labs/bench/programs"],
+    "runner": ["labs/bench/runner.py", "labs/bench/lab_stack.py", "labs/bench/drivers", "labs/bench/clients"],
 }
 
 

@@ -1,4 +1,4 @@
-"""The one definition of a percentile, for the tools and for their programs in the containers."""
+"""The one definition of a percentile, for the drivers and for their programs in the containers."""
 
 import statistics
 from collections.abc import Sequence

@@ -30,7 +30,7 @@ class Measured:
     def add(self, sample: Metrics) -> None:
         """Add a sample."""
         self.samples.append(sample)
-        # A tool leaves out a metric it could not read; the median is then of the other samples.
+        # A driver leaves out a metric it could not read; the median is then of the other samples.
         names = dict.fromkeys(name for one in self.samples for name in one)
         values = {name: [one[name] for one in self.samples if name in one] for name in names}
         self.median = {name: statistics.median(column) for name, column in values.items()}

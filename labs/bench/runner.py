@@ -27,19 +27,19 @@ BUSY = 90.0  # per cent of one core: a generator of one thread that uses more is
 NAMED = 5  # cells in one note
 
 
-class Tool(Protocol):
-    """A module in tools/."""
+class Driver(Protocol):
+    """A module in drivers/."""
 
     def measure(self, stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-        """See tools/__init__.py."""
+        """See drivers/__init__.py."""
 
 
 def plan(results: Results, repetitions: int) -> Iterator[tuple[int, Measured]]:
     """The remaining measurements, round by round: a cell's index, and the cell."""
     for number in range(1, repetitions + 1):
-        for place, cell in enumerate(results.cells):
+        for index, cell in enumerate(results.cells):
             if len(cell.samples) < number and cell.problem is None:
-                yield place, cell
+                yield index, cell
 
 
 def run(
@@ -47,7 +47,7 @@ def run(
     results: Results,
     path: Path,
     stack: LabStack,
-    tools: Mapping[str, Tool],
+    drivers: Mapping[str, Driver],
     console: Console,
 ) -> None:
     """Take the samples that the results lack; the file at `path` is rewritten after each."""
@@ -72,16 +72,16 @@ def run(
             if len(measured.samples) < experiment.repetitions and not measured.problem:
                 progress.update(bar, description=f"warm-up: {cell}")
                 try:
-                    tools[cell.tool].measure(stack, {**cell.settings, **experiment.warm_up})
+                    drivers[cell.driver].measure(stack, {**cell.settings, **experiment.warm_up})
                 except Problem as problem:
                     reject(measured, problem)
 
         meter = Meter(stack, experiment.services)
-        for place, measured in plan(results, experiment.repetitions):
-            cell = experiment.cells[place]
+        for index, measured in plan(results, experiment.repetitions):
+            cell = experiment.cells[index]
             progress.update(bar, description=str(cell))
             try:
-                measured.add(sample(experiment, stack, tools[cell.tool], cell, meter))
+                measured.add(sample(experiment, stack, drivers[cell.driver], cell, meter))
                 progress.advance(bar)
             except Problem as problem:
                 reject(measured, problem)
@@ -108,13 +108,13 @@ class Meter:
         return spent, self.last
 
 
-def sample(experiment: Experiment, stack: LabStack, tool: Tool, cell: Cell, meter: Meter) -> Metrics:
+def sample(experiment: Experiment, stack: LabStack, driver: Driver, cell: Cell, meter: Meter) -> Metrics:
     """One measurement, with the CPU and memory that every service used for it."""
     psutil.cpu_percent()  # the next call returns the mean since this one
     begin = time.monotonic()
-    metrics = tool.measure(stack, cell.settings)
+    metrics = driver.measure(stack, cell.settings)
     if cell.primary not in metrics:
-        raise Problem(f"the tool {cell.tool} does not measure {cell.primary}")
+        raise Problem(f"the driver {cell.driver} does not measure {cell.primary}")
     seconds = metrics.get("seconds", time.monotonic() - begin)
     metrics["system_cpu_percent"] = psutil.cpu_percent()
     spent, usage = meter.read()

@@ -6,10 +6,10 @@ from hashlib import sha256
 
 import pytest
 
+from bench.drivers import open_connections, wrk
 from bench.experiment import load
 from bench.lab_stack import LabStack
 from bench.tests.running_lab import Received, ask, check_cells, needs_engine
-from bench.tools import hold, wrk
 from stack import REPO
 
 LAB = "bakeoff"
@@ -50,7 +50,7 @@ class TestServers:
         [measured] = [
             wrk.measure(lab, cell.settings)
             for cell in load(REPO / "labs" / LAB, "quick").cells
-            if cell.tool == "wrk" and cell.key["server"] == "nginx"
+            if cell.driver == "wrk" and cell.key["server"] == "nginx"
         ]
         assert measured["pages_per_second"] == pytest.approx(measured["requests_per_second"] / 101)
 
@@ -95,7 +95,7 @@ class TestServers:
             for cell in load(REPO / "labs" / LAB, "quick").cells
             if cell.settings.get("host") == f"bakeoff-{server}"
         ]
-        found = hold.measure(lab, {**cell.settings, "connections": 40})
+        found = open_connections.measure(lab, {**cell.settings, "connections": 40})
         assert (found["tasks"] > 40) == processes
 
     @pytest.mark.parametrize("server", SERVERS)

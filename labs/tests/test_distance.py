@@ -1,13 +1,13 @@
-"""labs/distance: both ways lead to the same stage, and a container's TCP settings are those of the README."""
+"""labs/distance: both topologies lead to one stage; a container's TCP settings are those of the README."""
 
 import re
 
 import pytest
 
+from bench.drivers import connections, preload
 from bench.experiment import load
 from bench.lab_stack import LabStack
 from bench.tests.running_lab import needs_engine
-from bench.tools import connections, preload
 from stack import REPO
 
 LAB = "distance"
@@ -17,28 +17,30 @@ SETTINGS = re.findall(r"^\| `(net\.[a-z0-9_.]+)` \| ([^|]+) \|", (FOLDER / "READ
 
 
 def test_every_way_is_measured_at_every_distance() -> None:
-    cells = [cell for cell in load(FOLDER, "full").cells if cell.tool == "preload"]
+    cells = [cell for cell in load(FOLDER, "full").cells if cell.driver == "preload"]
     links = {
-        way: {
+        topology: {
             tuple(cell.key[name] for name in ("clients", "megabits", "round_trip"))
             for cell in cells
-            if cell.key["way"] == way
+            if cell.key["topology"] == topology
         }
-        for way in ("direct", "default")
+        for topology in ("direct", "default")
     }
     assert links["direct"] == links["default"]
     assert {link[1] for link in links["direct"]} == {1, 8, 100}
     assert {link[2] for link in links["direct"]} == {1, 20, 100, 300}
     assert {link[0] for link in links["direct"]} == {10, 50, 100, 200}
-    assert all(cell.settings["servers"] == ["backend"] for cell in cells), "what both ways leave to UpStage"
+    assert all(cell.settings["servers"] == ["backend"] for cell in cells), (
+        "what both topologies leave to UpStage"
+    )
 
 
 @needs_engine
 @pytest.mark.slow
 class TestLab:
-    @pytest.mark.parametrize("way", ["direct", "default"])
-    def test_a_visitor_receives_the_whole_stage(self, lab: LabStack, way: str) -> None:
-        cell = next(cell for cell in load(FOLDER, "full").cells if cell.key.get("way") == way)
+    @pytest.mark.parametrize("topology", ["direct", "default"])
+    def test_a_visitor_receives_the_whole_stage(self, lab: LabStack, topology: str) -> None:
+        cell = next(cell for cell in load(FOLDER, "full").cells if cell.key.get("topology") == topology)
         near = {"clients": 2, "round_trip": 20, "megabits": 1_000, "timeout": 60}
         figures = preload.measure(lab, {**cell.settings, **near})
         assert figures["loaded_percent"] == 100
@@ -49,7 +51,7 @@ class TestLab:
 
     def test_the_side_that_closes_first_keeps_the_port(self, lab: LabStack) -> None:
         for cell in load(FOLDER, "full").cells:
-            if cell.tool != "connections":
+            if cell.driver != "connections":
                 continue
             figures = connections.measure(lab, {**cell.settings, "seconds": 3})
             if (cell.key["reuse"], cell.key["closes"]) == ("off", "client"):

@@ -77,11 +77,11 @@ services:
 
 LAB = """
 title = "The smallest lab"
-tool = "ab"
+driver = "ab"
 services = ["nginx", "varnish", "backend", "generator"]
 repetitions = 2
 primary = "requests_per_second"
-baseline = { way = "direct" }
+baseline = { topology = "direct" }
 
 [settings]
 path = "/media/bench/small.swf"
@@ -91,18 +91,18 @@ requests = 500
 seconds = 60
 
 [[cells]]
-way = ["direct", "default", "astray"]
+topology = ["direct", "default", "astray"]
 
-[ways.direct]
+[topologies.direct]
 url = "http://backend:8081"
 bytes = 75_000
 
-[ways.default]
+[topologies.default]
 url = "http://nginx:8000"
 host = "upstage.localhost"
 bytes = 75_000
 
-[ways.astray]
+[topologies.astray]
 url = "http://nginx:8000"
 host = "unknown.localhost"
 """

@@ -5,10 +5,10 @@ import uuid
 
 import pytest
 
+from bench.drivers.crowd import requests_to_origin
 from bench.experiment import load
 from bench.lab_stack import LabStack
 from bench.tests.running_lab import ask_often, needs_engine
-from bench.tools.crowd import requests_to_origin
 from stack import REPO
 from support.wait import wait_until
 

@@ -4,10 +4,10 @@ import gzip
 
 import pytest
 
+from bench.drivers import fixed_rate, open_connections, wrk
 from bench.experiment import load
 from bench.lab_stack import LabStack, Problem
 from bench.tests.running_lab import ask, needs_engine
-from bench.tools import hold, sweep, wrk
 from stack import REPO
 from support.wait import wait_until
 
@@ -57,7 +57,7 @@ class TestServers:
         paths = {
             cell.key["encoding"]: cell.settings["path"]
             for cell in load(REPO / "labs" / LAB, "full").cells
-            if cell.tool == "wrk"
+            if cell.driver == "wrk"
         }
         ready, made = (
             ask(lab, "nginx-article", paths[encoding], Accept_Encoding="gzip")
@@ -71,7 +71,7 @@ class TestServers:
 
     def test_compression_can_be_measured(self, lab: LabStack) -> None:
         for cell in load(REPO / "labs" / LAB, "quick").cells:
-            if cell.tool == "wrk":
+            if cell.driver == "wrk":
                 assert wrk.measure(lab, cell.settings)["requests_per_second"] > 0
 
     @pytest.mark.parametrize("service", ["nginx-article", "nginx-today"])
@@ -86,7 +86,7 @@ class TestServers:
     def test_connections_are_held_and_answered(self, lab: LabStack, service: str, connections: int) -> None:
         # Apache closes after five idle seconds; the engine needs a second for a sample of the memory.
         wanted = {"connections": connections, "every": 0.5, "rounds": 6, "pause": 0.2, "response_timeout": 60}
-        found = hold.measure(lab, {**settings(service), **wanted})
+        found = open_connections.measure(lab, {**settings(service), **wanted})
         assert found["requests_per_second"] == pytest.approx(connections * 2, rel=0.3)
         assert found["memory_bytes"] > 1_000_000
         assert found["tasks"] > 1
@@ -95,14 +95,14 @@ class TestServers:
     def test_more_connections_than_the_server_is_configured_for_are_rejected(self, lab: LabStack) -> None:
         wanted = {"connections": 2000, "every": 1, "rounds": 1, "pause": 0.5, "response_timeout": 60}
         with pytest.raises(Problem, match=r"^\d+ of 2000 connections held, then: "):
-            hold.measure(lab, {**settings("apache-event"), **wanted})
+            open_connections.measure(lab, {**settings("apache-event"), **wanted})
 
     @pytest.mark.parametrize("service", NGINX + APACHE)
     def test_a_slow_sweep_is_answered(
         self, lab: LabStack, service: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(sweep, "LATE", float("inf"))  # however busy this machine is
-        found = sweep.measure(
+        monkeypatch.setattr(fixed_rate, "LATE", float("inf"))  # however busy this machine is
+        found = fixed_rate.measure(
             lab, {**settings(service), "rate": 10, "seconds": 1, "timeout": 60, "generators": 2}
         )
         assert found["errors"] == 0

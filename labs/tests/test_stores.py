@@ -2,16 +2,16 @@
 
 import pytest
 
+from bench.clients.stores import KEYS
+from bench.drivers import malformed, stores
 from bench.experiment import load
 from bench.lab_stack import LabStack
-from bench.programs.stores import KEYS
 from bench.tests.running_lab import needs_engine
-from bench.tools import malformed, stores
 from stack import REPO
 
 LAB = "stores"
 CELLS = load(REPO / "labs" / LAB, "full").cells
-SETTINGS = {str(cell.key["store"]): cell.settings for cell in CELLS if cell.tool == "stores"}
+SETTINGS = {str(cell.key["store"]): cell.settings for cell in CELLS if cell.driver == "stores"}
 COUNTS = ("lost_records", "doubled_records", "damaged_records", "errors", "crashes", "malformed_files")
 
 
@@ -71,6 +71,6 @@ class TestStores:
 
     def test_a_mistake_ruins_the_file_and_its_remedy_does_not(self, lab: LabStack) -> None:
         for cell in CELLS:
-            if cell.tool == "malformed":
+            if cell.driver == "malformed":
                 found = malformed.measure(lab, {**cell.settings, "trials": 1})
                 assert found["malformed_files"] == (not cell.settings["remedy"]), cell

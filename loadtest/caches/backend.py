@@ -27,7 +27,7 @@ FIRST_TIMEOUT = 0.5  # the same, while the run waits to begin
 SETTLE = 0.5  # seconds after the last user stopped, for requests still on their way to the backend
 
 
-class Watch:
+class BackendPoll:
     """The backend's reports about the current run.
 
     `asked`: requests of this run by the backend's classes of paths. `settled`: no further report will come.
@@ -116,14 +116,14 @@ class Watch:
         self._known = latest.requests
 
 
-watch = Watch()
+backend_poll = BackendPoll()
 
 
 def register(environment: Environment) -> None:
     """Watch the backend while a run is on."""
-    environment.events.test_start.add_listener(watch.start)
-    environment.events.test_stop.add_listener(watch.stop)
-    environment.events.reset_stats.add_listener(watch.forget)
+    environment.events.test_start.add_listener(backend_poll.start)
+    environment.events.test_stop.add_listener(backend_poll.stop)
+    environment.events.reset_stats.add_listener(backend_poll.forget)
 
 
 def request(url: str, host: str, timeout: float) -> Metrics:

@@ -7,7 +7,7 @@ from locust.env import Environment
 from locust.web import WebUI
 
 from caches import counters, table
-from caches.backend import watch
+from caches.backend import backend_poll
 from web_ui import tabs
 
 
@@ -17,12 +17,12 @@ def install(environment: Environment, web_ui: WebUI) -> None:
     assert web_ui.app
 
     def counts() -> table.Counts:
-        return table.complete(counters.counts, watch.asked)
+        return table.complete(counters.counts, backend_poll.asked)
 
     def rows() -> list[dict[str, Any]]:
-        return table.rows(counts(), watch.now())
+        return table.rows(counts(), backend_poll.now())
 
-    tabs.add(web_ui, "Caches", table.COLUMNS, rows, lambda: watch.settled)
+    tabs.add(web_ui, "Caches", table.COLUMNS, rows, lambda: backend_poll.settled)
     tabs.add_download(web_ui, "caches/csv", "Download caches CSV")
     blueprint = Blueprint("caches", __name__, url_prefix=environment.parsed_options.web_base_path)
 

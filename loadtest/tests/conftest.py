@@ -15,9 +15,9 @@ with pytest.MonkeyPatch.context() as patch:
     import locust  # noqa: F401
 
 from caches import backend, counters
+from comparison.recorder import recorder
 from fake_site import FakeSite
 from locust_library import LOADTEST, WebUI
-from series.recorder import recorder
 from verdict import generator
 
 # A test may be slow on a busy machine.
@@ -29,8 +29,8 @@ settings.load_profile("patient")
 def as_locust(monkeypatch: pytest.MonkeyPatch) -> None:
     """The state of a Locust that has just started: its folder, no arguments, no variables, no counts."""
     counters.forget()
-    generator.watch.forget()
-    backend.watch.clear()
+    generator.load_of_locust.forget()
+    backend.backend_poll.clear()
     recorder.clear()
     monkeypatch.chdir(LOADTEST)
     monkeypatch.setattr(sys, "argv", ["locust"])

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fake_site import FakeSite
-from locust_library import CLASSES, WebUI, run, until
-from locustfile import Audience, Player
+from locust_library import CLASSES, WebUI, until
+from locustfile import Player
 from users import account
 
 SECRET = "sesame"  # FakeSite's
@@ -62,12 +62,6 @@ def test_a_missing_or_unreadable_file_is_no_account(file: Path) -> None:
     file.unlink()
     file.mkdir()
     assert filled()[2] == reason + "Is a directory"
-
-
-def test_the_reason_is_in_the_log(site: FakeSite, file: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level("INFO"):
-        run(site, Player, Audience, users=2, until_rows={"/stages/demo": 2})
-    assert f"No Player in this run: no account is given, and {file} cannot be read: No such" in caplog.text
 
 
 def start(ui: WebUI, users: int) -> str:

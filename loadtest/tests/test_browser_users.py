@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 from locust import User
 
-from fake_site import ASSETS, CAMERA, STAGE_PAGE, FakeSite, Page
+from fake_site import CAMERA, STAGE_PAGE, FakeSite, Page
 from locust_library import create, eager, run
 from locustfile import Audience, Reader
 from support.origin import Request, response
-from users import paths, received
+from users import paths, seen_files
 
 
 def test_a_healthy_site_has_a_row_for_everything_and_no_failure(site: FakeSite) -> None:
@@ -53,22 +53,6 @@ def test_reloads_request_only_what_may_have_changed(site: FakeSite) -> None:
     assert site.revalidated["/script/v1/main.js"] == 0
     assert site.asked["/admin/id"] > 0.9 * pages
     assert site.revalidated["/admin/id"] == 0
-
-
-def test_a_newcomer_has_an_empty_browser_cache(site: FakeSite) -> None:
-    newcomers = eager(Audience)
-    newcomers.tasks = [Audience.arrive]
-    assert not run(site, newcomers, users=1, until_rows={"/stages/demo": 4, "stage join": 3}).failed
-    assert site.asked["/script/v1/main.js"] >= 3
-    assert not site.revalidated
-
-
-def test_a_304_that_names_an_encoding_is_no_failure(site: FakeSite) -> None:
-    picture = site.pages["/media/queen.svg"]
-    picture.body, picture.headers["content-encoding"] = gzip.compress(b"<svg/>"), "gzip"
-    result = run(site, eager(Audience), until_rows={"/media/*.svg": 60})
-    assert not result.failed
-    assert site.revalidated["/media/queen.svg"] > 0
 
 
 def test_the_first_requests_may_all_miss(site: FakeSite) -> None:
@@ -132,12 +116,6 @@ def test_a_refused_connection_fails(site: FakeSite) -> None:
     assert any("Connection refused" in each for each in result.reasons), result.reasons
 
 
-def test_the_target_may_end_with_a_slash(site: FakeSite) -> None:
-    result = run(site, Audience, users=1, arguments=(f"--host={site.url}/",), until_rows={"stage join": 1})
-    assert not result.failed
-    assert set(site.asked) == {"/stages/demo", "/admin/id", *ASSETS}
-
-
 def test_topology_and_stage_can_be_chosen(site: FakeSite) -> None:
     site.pages["/stages/other"] = Page(STAGE_PAGE.encode())
     arguments = ("--stage=other", "--topology=static.localhost")
@@ -154,13 +132,6 @@ def test_a_reader_requests_only_files_and_has_no_browser_cache(site: FakeSite) -
     assert site.asked["/admin/id"] == 0
     assert not site.revalidated
     assert not site.stage.received
-
-
-def test_a_new_run_starts_with_another_warm_up(site: FakeSite) -> None:
-    for _ in range(2):
-        result = run(site, eager(Reader), users=1, until_rows={"/media/*.svg": 3, "/script/*.js": 3})
-        assert not result.failed
-        site.cached.clear()
 
 
 def test_a_file_that_changes_without_its_validator_fails(site: FakeSite) -> None:
@@ -208,7 +179,7 @@ def test_an_unknown_stage_is_one_failure_that_says_what_to_type(site: FakeSite, 
 @pytest.fixture
 def user(site: FakeSite) -> Iterator[Reader]:
     """A user without a runner."""
-    received.forget()
+    seen_files.forget()
     user: Reader = type("Reader", (Reader,), {"host": site.url})(create(site, Reader))
     user.on_start()
     yield user
@@ -221,13 +192,3 @@ def test_a_browser_keeps_no_spoken_lines_and_no_webcam_pictures(site: FakeSite, 
         assert [user.fetch(user.url(path)) for _ in range(2)] == [True, True]
         assert site.asked[path] == 2
         assert user.browser_cache.conditions(user.url(path)) == {}
-
-
-def test_each_site_has_a_warm_up_of_its_own(site: FakeSite, user: Reader) -> None:
-    fetched = []
-    for topology in ("upstage.localhost", "classic.localhost", "classic.localhost"):
-        user.options.topology = topology
-        user.clear_browser_cache()
-        site.cached.clear()  # each request misses
-        fetched.append(user.fetch(user.url("/media/queen.svg")))
-    assert fetched == [True, True, False]

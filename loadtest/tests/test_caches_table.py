@@ -42,16 +42,6 @@ def test_a_row_for_each_path_and_one_for_all() -> None:
     assert all(set(row) == columns for row in rows.values())
 
 
-def test_rows_about_the_whole_run_come_first() -> None:
-    names = sorted(row["name"] for row in table.rows(COUNTS, "12 requests/s"))
-    assert names[:2] == [table.ALL, table.BACKEND]
-
-
-def test_the_table_of_no_responses_has_two_rows() -> None:
-    rows = table.rows({}, "no figures: no run yet")
-    assert [(row["name"], row["hits"]) for row in rows] == [(table.ALL, ""), (table.BACKEND, "")]
-
-
 def test_csv_has_every_count() -> None:
     lines = table.as_csv(COUNTS).splitlines()
     assert lines[0] == "path,tier,hit,stale,miss,hit-for-miss,pass,synth,error,none,refresh,websocket,unseen"

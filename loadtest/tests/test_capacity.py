@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from series import capacity
-from series.capacity import Capacity, next_level
-from series.measurement import Measurement
-from series.recorder import recorder
+from comparison import capacity
+from comparison.capacity import Capacity, next_level
+from comparison.measurement import Measurement
+from comparison.recorder import recorder
 from verdict.judge import FAILED, INCONCLUSIVE, NOT_MEASURED, OK, Line, Row, Run
 
 LIMIT = "p95 of GET /media/*"

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from users.checks import Answer, answer_fault, identity_fault, player_fault, policy_fault, stage_fault
+from users.checks import Answer, answer_fault, player_fault, policy_fault
 
 GOOD = Answer(
     path="/media/a.svg",
@@ -63,21 +63,6 @@ def test_a_promised_response_has_no_fault(answer: Answer) -> None:
 )
 def test_a_broken_promise_is_named(answer: Answer, fault: str) -> None:
     assert answer_fault(answer) == fault
-
-
-def test_a_stage_without_media_is_empty() -> None:
-    home = "http://127.0.0.1:8000"
-    assert stage_fault([f"{home}/style/v/main.css", f"{home}/media/a.svg"]) is None
-    assert stage_fault([f"{home}/style/v/main.css"]) == "the stage page names no media"
-    assert stage_fault([]) == "the stage page names no media"
-
-
-def test_an_identity_has_all_its_fields() -> None:
-    assert identity_fault("player=&key=1&canAct=&canAdmin=&canSu=") is None
-    assert identity_fault("player=a&key=1&canAct=") == "the identity lacks canAdmin, canSu"
-    assert identity_fault("<html>Log in</html>") == (
-        "the identity lacks canAct, canAdmin, canSu, key, player"
-    )
 
 
 def test_a_player_has_the_name_that_signed_in_and_may_act() -> None:

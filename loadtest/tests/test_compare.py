@@ -8,11 +8,11 @@ import gevent
 import pytest
 from locust.runners import Runner
 
+from comparison import shape
+from comparison.measurement import Measurement
+from comparison.recorder import recorder
 from fake_site import STAGE_PAGE, FakeSite
 from locust_library import WebUI, until
-from series import shape
-from series.measurement import Measurement
-from series.recorder import recorder
 from support.origin import Origin, Request, response
 
 
@@ -153,16 +153,6 @@ def test_a_stopped_comparison_keeps_what_it_has_measured(ui: WebUI) -> None:
     assert [row["topology"] for row in ui.table("compare")] == ["default"]  # and nothing follows
 
 
-def test_a_reset_on_the_page_restarts_the_measurement(ui: WebUI) -> None:
-    compare(ui, "default", seconds="2")
-    until(lambda: bool(ui.table("compare")))
-    gevent.sleep(1)
-    reset = time.monotonic()
-    ui.post("/stats/reset")
-    until(lambda: bool(recorder.measurements))
-    assert 2 <= recorder.measurements[0].seconds <= time.monotonic() - reset
-
-
 def test_a_reset_during_the_last_look_loses_no_measurement(
     ui: WebUI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,7 +163,7 @@ def test_a_reset_during_the_last_look_loses_no_measurement(
             resets.append(time.monotonic())
             ui.post("/stats/reset")
 
-    monkeypatch.setattr("series.recorder.gather", gather)
+    monkeypatch.setattr("comparison.recorder.gather", gather)
     compare(ui, "default")
     until(lambda: finished(ui))
     (one,) = recorder.measurements

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import gevent
 import pytest
 
 from fake_stage import FakeStage, serve_web_socket
@@ -88,24 +87,6 @@ def test_a_timeout_is_no_error_and_keeps_half_a_frame(serve: Callable[[Behave], 
     client.close()
 
 
-def test_waiting_frames_are_returned_at_once(serve: Callable[[Behave], int]) -> None:
-    over = threading.Event()
-
-    def behave(connection: socket.socket) -> None:
-        connection.sendall(b"a\0b\0c")
-        over.wait(60)
-
-    client = SocketConnection("127.0.0.1", serve(behave))
-    begin = time.monotonic()
-    frames: list[bytes] = []
-    while len(frames) < 2:
-        frames += client.waiting()
-    assert frames == [b"a", b"b"]
-    assert time.monotonic() - begin < 30
-    over.set()
-    client.close()
-
-
 @pytest.mark.parametrize(
     ("last", "reason"),
     [(b"", "closed by the server"), (b"half a fra", "closed by the server in mid-frame")],
@@ -146,13 +127,6 @@ def test_a_frame_over_the_limit_ends_the_connection(serve: Callable[[Behave], in
     client.close()
 
 
-def test_the_longest_frame_is_accepted(serve: Callable[[Behave], int]) -> None:
-    port = serve(lambda connection: connection.sendall(b"x" * MAX_FRAME + b"\0"))
-    client = SocketConnection("127.0.0.1", port)
-    assert client.receive(soon()) == b"x" * MAX_FRAME
-    client.close()
-
-
 def test_a_refused_connection_has_a_reason() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -181,20 +155,6 @@ def test_sending_ends_after_the_patience(serve: Callable[[Behave], int]) -> None
     with pytest.raises(StageError, match=r"^nothing could be sent for 0\.3 s$"):
         client.send(b"x" * (64 << 20))
     client.close()
-
-
-def test_other_connections_work_while_one_waits(serve: Callable[[Behave], int]) -> None:
-    clients = [SocketConnection("127.0.0.1", serve(lambda connection: time.sleep(30))) for _ in range(2)]
-    begin = time.monotonic()
-    long, short = (
-        gevent.spawn(client.receive, begin + wait) for client, wait in zip(clients, (25, 0.4), strict=True)
-    )
-    short.join()
-    assert short.successful()
-    assert not long.ready()
-    long.kill()
-    for client in clients:
-        client.close()
 
 
 def request(connection: socket.socket) -> tuple[str, list[tuple[str, str]]]:
@@ -247,13 +207,6 @@ def test_a_failed_handshake_has_a_reason(serve: Callable[[Behave], int], answer:
 
     with pytest.raises(StageError, match=f"^{reason}$"):
         WebSocketConnection("127.0.0.1", serve(behave), "localhost")
-
-
-def test_a_handshake_ends_after_the_patience(
-    serve: Callable[[Behave], int],
-) -> None:
-    with pytest.raises(StageError, match=r"^no WebSocket within 0\.3 s$"):
-        WebSocketConnection("127.0.0.1", serve(lambda connection: time.sleep(30)), "localhost", patience=0.3)
 
 
 @pytest.mark.parametrize(

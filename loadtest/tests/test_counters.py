@@ -58,13 +58,6 @@ def test_the_master_has_the_counts_of_all_workers_once_each() -> None:
     assert counts.total() == 12
 
 
-def test_the_number_of_rows_is_limited_over_all_workers() -> None:
-    for number in range(3 * MAX_ROWS):
-        counters.receive({counters.KEY: [[f"/{number}", "client", "hit", 1]]})
-    assert len(counts) == MAX_ROWS + 1
-    assert counts.total() == 3 * MAX_ROWS
-
-
 def test_a_run_and_a_reset_start_at_0_and_reports_carry_the_counts() -> None:
     environment = Environment(events=Events())
     counters.register(environment)

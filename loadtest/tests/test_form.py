@@ -57,11 +57,6 @@ def test_a_shape_starts_at_the_first_click_whatever_the_fields_said(
         assert options.stage == parse().stage
 
 
-def test_an_empty_number_of_users_means_the_number_that_the_form_offers(ui: WebUI) -> None:
-    assert ui.start(user_count="", spawn_rate="")["success"] is True
-    until(lambda: target(ui) == 20)
-
-
 def test_an_empty_run_time_is_not_that_of_the_last_run(ui: WebUI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "SETTLE", 0)
     options, runner = ui.environment.parsed_options, ui.environment.runner

@@ -11,7 +11,6 @@ from fake_site import CAMERA, FakeSite
 from fake_stage import STILL
 from locust_library import run, until
 from locustfile import Audience, FlashClient, Player
-from support.origin import response
 from users import browser, live_media
 from users.live_media import LiveMedia
 from users.player_session import PlayerSession
@@ -71,18 +70,6 @@ def test_other_frames_cause_no_request(mode: str, fields: dict[str, str]) -> Non
     LiveMedia(requests).received(mode, fields)
     gevent.sleep(0.05)
     assert not requests.begun
-
-
-def test_a_client_that_is_five_lines_behind_skips_the_next() -> None:
-    requests = Requests()
-    requests.seconds = 60
-    media = LiveMedia(requests)
-    for number in range(9):
-        media.received(*wave(number))
-    gevent.sleep(0.05)
-    assert len(requests.begun) == 5
-    media.stop()
-    assert requests.ended == 0
 
 
 @pytest.fixture
@@ -157,12 +144,6 @@ def test_every_browser_on_the_stage_fetches_each_spoken_line_once(site: FakeSite
     assert max(lines.values()) == browsers
 
 
-def test_a_line_that_was_never_spoken_fails(site: FakeSite, talkative: None) -> None:
-    site.instead["/speech/utter-1.mp3"] = response("", "404 Not Found")
-    result = run(site, Player, users=1, arguments=STAYS, until_rows={"/speech/*.mp3": 1})
-    assert result.reasons == ["GET /speech/*.mp3: /speech/utter-1.mp3: status 404"]
-
-
 def test_a_line_that_every_client_fetches_from_the_backend_fails(site: FakeSite, talkative: None) -> None:
     site.hit = site.miss  # the first one may miss
     site.cached.update(site.pages)
@@ -199,19 +180,3 @@ def test_webcam_pictures_have_a_row_of_their_own(site: FakeSite, quick: None, ca
     assert not result.failed
     assert "/media/video/*.jpg" not in result.requests
     assert not site.revalidated[CAMERA]
-
-
-def test_a_webcam_picture_from_a_cache_fails(site: FakeSite, quick: None) -> None:
-    site.stage.camera = CAMERA
-    site.pages[CAMERA].headers["cache-status"] = "varnish; hit; ttl=43100"
-    result = run(site, Audience, users=1, arguments=STAYS, until_rows={"poll /media/video/*.jpg": 3})
-    assert result.failed == {"poll /media/video/*.jpg"}
-    assert any("answered by a cache that must pass it" in each for each in result.reasons)
-
-
-def test_the_requests_end_with_the_visit(site: FakeSite, quick: None) -> None:
-    site.stage.camera = CAMERA
-    run(site, Audience, users=1, arguments=STAYS, until_rows={"poll /media/video/*.jpg": 3})
-    polls = len(site.requests)
-    gevent.sleep(0.5)
-    assert len(site.requests) <= polls + 1

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from series import chart, table
-from series.measurement import Measurement
+from comparison.measurement import Measurement
+from results import chart, table
 from verdict import judge
 
 RUN = judge.Run(
@@ -134,11 +134,3 @@ def test_the_picture_has_a_bar_for_each_figure_in_proportion() -> None:
         ElementTree.fromstring(chart.svg([MEASURED, faster])).itertext()
     )
     assert chart.svg([]) == ""
-
-
-def test_bars_of_one_topology_have_the_number_of_users() -> None:
-    text = "".join(ElementTree.fromstring(chart.svg([MEASURED, replace(MEASURED, users=100)])).itertext())
-    assert "50 users" in text
-    assert "100 users" in text
-    nothing = replace(MEASURED, topology="<theatre>.localhost", run=judge.Run())
-    assert "<theatre>" in "".join(ElementTree.fromstring(chart.svg([nothing, MEASURED])).itertext())

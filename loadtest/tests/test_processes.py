@@ -108,16 +108,6 @@ def test_a_judged_run_of_a_healthy_site(site: FakeSite, tmp_path: Path, processe
     assert 0.5 * others * sent < rows["stage", "heard"] <= others * sent
 
 
-def test_a_failed_run_ends_with_the_reason_and_code_1(site: FakeSite) -> None:
-    site.instead["/stages/demo"] = response("later", "503 Service Unavailable")
-    arguments = ("-u6", "-r6", "--thresholds=verdict/thresholds.toml")
-    done = headless(site, *arguments, until={"/stages/demo": 6})
-    assert done.returncode == 1
-    assert re.search(r"^FAILED +errors of \* .* failed, most of them", done.stdout, re.MULTILINE)
-    assert re.search(r"^FAILED: \d+ of \d+ lines were not met\.$", done.stdout.rstrip().splitlines()[-1])
-    assert "Traceback" not in done.stdout
-
-
 def health(given: dict[str, str]) -> str:
     """What the health check says; an empty string if it succeeds."""
     check = ["bash", str(LOADTEST / "health.sh")]

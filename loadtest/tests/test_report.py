@@ -14,8 +14,9 @@ from caches import counters
 from fake_site import ASSETS, FakeSite
 from locust_library import run
 from locustfile import Audience, Reader
+from results import page
 from support.origin import response
-from verdict import generator, page
+from verdict import generator
 
 THRESHOLDS = """
 [samples]
@@ -135,42 +136,6 @@ def test_a_site_without_a_backend_fails(judged: Judged) -> None:
     assert verdict.why("p95 of GET /*") == "more than 5% of GET /stages/demo failed"
     assert verdict.why("hits of /media/*") == "no such response"
     assert verdict.report["backend"] == {"absent": "status 404"}
-
-
-def test_a_cache_that_passes_everything_fails(judged: Judged) -> None:
-    judged.site.hit = judged.site.miss = "varnish; fwd=bypass; detail=pass"
-    verdict = judged.run(Audience, until_rows=ENOUGH)
-    assert verdict.code == 1
-    assert re.search(r"of \d+ responses: pass \d", verdict.why("hits of /media/*"))
-    assert verdict.why("p99 of stage heard") == ""
-
-
-def test_lost_frames_fail_a_run(judged: Judged) -> None:
-    judged.site.stage.drop_every = 10
-    # A lost line shows only when its speaker's next line comes, so there have to be many.
-    verdict = judged.run(Audience, until_rows={"stage heard": 300}, arguments=("--chat-rate=600",))
-    assert verdict.code == 1
-    assert "most of them stage heard" in verdict.why("errors of *")
-    assert verdict.why("hits of /media/*") == ""
-
-
-def test_a_run_without_the_required_rows_fails_though_no_sample_failed(judged: Judged) -> None:
-    rows = {"/stages/demo": 1, "/media/*.svg": 2}
-    verdict = judged.run(
-        Audience, users=1, until_rows=rows, arguments=("--chat-rate=0", "--audience=reloads")
-    )
-    assert verdict.code == 1
-    assert verdict.report["failures"] == []
-    assert verdict.why("errors of *") == ""
-    assert verdict.why("samples of stage heard") == "too few samples"
-    assert verdict.why("p99 of stage heard") == "no such sample"
-
-
-def test_lines_about_classes_that_were_not_picked_do_not_fail_a_run(judged: Judged) -> None:
-    verdict = judged.run(Reader, until_rows={"/stages/demo": 6, "/media/*.svg": 8})
-    assert verdict.code is None
-    assert verdict.report["good"] is True
-    assert re.search("^not in this run +samples of stage heard", verdict.output, re.MULTILINE)
 
 
 class Busy(User):

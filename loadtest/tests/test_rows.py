@@ -41,10 +41,6 @@ def test_a_class_fills_only_its_rows(site: FakeSite, name: str) -> None:
     assert filled <= set(declared)
 
 
-def test_every_class_declares_its_rows() -> None:
-    assert LAST.keys() == CLASSES.keys()
-
-
 class Unknown(User):
     """A class that somebody has added."""
 
@@ -61,15 +57,6 @@ def test_a_run_lacks_the_rows_that_only_other_classes_fill() -> None:
         "stage draw",
         *rows.LIVE,
     }
-
-
-def test_in_a_short_measurement_a_class_need_not_fill_all_its_rows() -> None:
-    def due(*seen: str) -> set[str]:
-        return {rows.sort(row) for row in rows.of_run([Reader, FlashClient], CLASSES.values(), seen)[0]}
-
-    assert due("GET /media/thumb/*.png", "stage heard") == set()
-    assert "policy policy" in due("GET /media/thumb/*.png")
-    assert "GET /stages" in due("stage heard")
 
 
 def test_an_unknown_class_should_fill_every_known_row() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import gevent
 import pytest
-from locust import User, constant
+from locust import User
 
 import locustfile
 from fake_site import FakeSite
@@ -84,14 +84,6 @@ def test_a_session_that_waits_for_its_own_line_reads_at_once(
     assert "stage heard" not in result.requests
 
 
-def test_a_session_that_ends_lets_another_one_measure(two_measure: None, site: FakeSite) -> None:
-    changes = {"wait_time": constant(0.1), "patience": lambda self: 0.4}
-    short = type("Audience", (Audience,), changes)
-    # The first two alone would receive some ten lines.
-    rows = {"stage join": 20, "stage heard": 60}
-    assert not run(site, short, arguments=("--chat-rate=240",), until_rows=rows).failed
-
-
 @pytest.mark.parametrize("offered", [True, False])
 def test_the_audience_applauds_if_the_stage_offers_it(site: FakeSite, offered: bool) -> None:
     site.stage.applause = offered
@@ -103,13 +95,6 @@ def test_the_audience_applauds_if_the_stage_offers_it(site: FakeSite, offered: b
 def test_a_reload_closes_the_connection_and_joins_again(site: FakeSite, user: type[User], kind: str) -> None:
     assert not run(site, eager(user), users=2, until_rows={f"{kind} join": 8}).failed
     until(lambda: abs(site.stage.closed - site.stage.modes["JOIN"]) <= 2)
-
-
-def test_a_visit_ends_when_the_stage_asks_for_a_reload(site: FakeSite) -> None:
-    site.stage.reloads = True
-    restless = type("Audience", (Audience,), {"wait_time": constant(0.05)})
-    arguments = (STAYS, "--chat-rate=600")
-    assert not run(site, restless, users=1, arguments=arguments, until_rows={"stage join": 4}).failed
 
 
 def test_a_refused_connection_fails(site: FakeSite) -> None:
@@ -132,29 +117,12 @@ def test_a_cut_connection_fails_with_its_reason(site: FakeSite, mode: str, row: 
     assert result.reasons == [f"stage {row}: closed by the server in mid-frame"]
 
 
-def test_a_stage_that_loses_every_tenth_frame_fails(site: FakeSite) -> None:
-    site.stage.drop_every = 10
-    result = run(site, Audience, arguments=(STAYS, "--chat-rate=600"), until_rows={"stage heard": 300})
-    assert reported(result, "stage heard: the line before this one was lost, or came twice")
-
-
 def test_a_chat_line_that_does_not_come_back_fails(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "PATIENCE", 0.5)
     site.stage.drop_mode = "ANONTEXT"
     arguments = (STAYS, "--chat-rate=120")
     result = run(site, Audience, users=1, arguments=arguments, until_rows={"stage chat": 1})
     assert result.reasons == ["stage chat: did not come back within 0.5 s"]
-
-
-def test_a_slow_stage_shows_in_the_figures(site: FakeSite) -> None:
-    site.stage.latency = 0.3
-    rows = {"stage join": 2, "stage chat": 3, "stage heard": 2}
-    result = run(site, Audience, users=2, arguments=(STAYS, "--chat-rate=60"), until_rows=rows)
-    assert not result.failed
-    assert result.averages["stage chat"] >= 300
-    assert result.averages["stage join"] >= 900
-    assert result.averages["stage heard"] >= 300
-    assert result.averages["stage connect"] < result.averages["stage join"] / 2
 
 
 def test_flash_fetches_the_policy_before_it_connects(site: FakeSite) -> None:
@@ -218,12 +186,6 @@ def test_without_an_account_other_users_take_the_players_place(
     assert '{"Audience": 3, "Player": 0} (3 total users)' in caplog.text
     assert caplog.text.count("No Player in this run") == 1
     assert not site.asked["/admin/login"]
-
-
-def test_a_player_without_an_account_stops_at_once(site: FakeSite) -> None:
-    """The class picker may leave nothing else."""
-    result = run(site, Player, users=1, until_rows={}, linger=0.2)
-    assert not result.requests
 
 
 def test_a_wrong_password_fails_and_is_tried_once(site: FakeSite) -> None:

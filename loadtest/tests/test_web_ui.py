@@ -8,7 +8,7 @@ import pytest
 
 from caches import backend
 from fake_site import FakeSite
-from locust_library import CLASSES, WebUI, until
+from locust_library import WebUI, until
 from support.origin import response
 from verdict import judge, thresholds
 from verdict.judge import FAILED, NOT_IN_RUN, NOT_MEASURED, OK
@@ -169,14 +169,6 @@ def test_the_tab_verdict_uses_the_numbers_of_the_form(site: FakeSite, ui: WebUI)
     until(lambda: ui.verdict()["hits of /media/*"][:2] == (FAILED, "at least 95%"))
     assert ui.verdict()["errors of *"][:2] == (OK, "at most 99.90%")
     assert ui.verdict()["the run"][0] == FAILED
-
-
-def test_a_player_starts_if_the_form_names_an_account(site: FakeSite, ui: WebUI) -> None:
-    everyone = {"user_classes": list(CLASSES), "user_count": "6", "spawn_rate": "6"}
-    ui.client.post("/swarm", data={**everyone, "player": "ann", "password": site.password})
-    until(lambda: site.asked["/admin/login"] == 1)
-    assert ui.environment.runner
-    assert ui.environment.runner.user_classes_count["Player"] == 1
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from locust.env import Environment
 import options
 import topologies
 from caches import counters
-from users import checks, http_client, page, paths, received
+from users import checks, http_client, page, paths, seen_files
 from users.browser_cache import BrowserCache
 
 IDENTITY = "/admin/id"
@@ -24,7 +24,7 @@ LONG_PATIENCE = 40.0
 
 def register(environment: Environment) -> None:
     """Forget the warm-up when a run starts."""
-    environment.events.test_start.add_listener(lambda **_: received.forget())
+    environment.events.test_start.add_listener(lambda **_: seen_files.forget())
 
 
 class Browser(FastHttpUser):
@@ -107,7 +107,7 @@ class Browser(FastHttpUser):
         path = urlsplit(url).path
         conditions = self.browser_cache.conditions(url)
         file = f"{self.options.topology} {url}"
-        was_warm = received.is_warm(file)
+        was_warm = seen_files.is_warm(file)
         client = self.patient_client if paths.held(path) else self.client
         asked = {"Host": self.options.topology, "Accept-Encoding": http_client.ENCODING, **conditions}
         with client.get(url, name=paths.row(path), headers=asked, catch_response=True) as response:
@@ -127,9 +127,9 @@ class Browser(FastHttpUser):
                 cache_status=body.fields.get("cache-status", ""),
                 conditional=bool(conditions),
                 # All clients request a spoken line at the same moment, but only one of them may miss.
-                warm=(received.has_missed(file) if paths.spoken(path) else was_warm)
+                warm=(seen_files.has_missed(file) if paths.spoken(path) else was_warm)
                 and self.options.misses == options.FAIL,
-                differs=is_new and received.differs(file, etag, body.checksum),
+                differs=is_new and seen_files.differs(file, etag, body.checksum),
             )
             counters.count(meta["name"], answer.cache_status, body.fields.get("server-timing", ""))
             fault = checks.answer_fault(answer)
@@ -139,7 +139,7 @@ class Browser(FastHttpUser):
                 response.failure(fault)
                 return False
             if is_new and paths.stored(path):
-                received.remember(file, etag, body.checksum, missed=not checks.is_hit(answer.cache_status))
+                seen_files.remember(file, etag, body.checksum, missed=not checks.is_hit(answer.cache_status))
             if not paths.held(path):  # no client requests it again
                 self.browser_cache.store(url, body.fields)
             return True

@@ -1,1 +1,1 @@
-"""The verdict on a run: thresholds, the judge, the report of `make load`, and the tab "Verdict"."""
+"""The verdict on a run: the thresholds and the judge, and what Locust has measured for it."""

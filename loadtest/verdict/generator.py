@@ -19,7 +19,7 @@ TICK = 0.05  # seconds
 KEY = "generator"  # in the reports of workers
 
 
-class Watch:
+class LoadOfLocust:
     """`cpu`: percent of one core. `late`: milliseconds. On the master, the highest of all processes."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Watch:
             self.late = max(self.late, 1000 * (wall / ticks - TICK))
 
 
-watch = Watch()
+load_of_locust = LoadOfLocust()
 
 
 def forget_warnings(runner: Runner) -> None:
@@ -76,8 +76,8 @@ def forget_warnings(runner: Runner) -> None:
 
 def register(environment: Environment) -> None:
     """Measure while a run is on."""
-    environment.events.test_start.add_listener(watch.start)
-    environment.events.test_stop.add_listener(watch.stop)
-    environment.events.reset_stats.add_listener(watch.forget)
-    environment.events.report_to_master.add_listener(watch.send)
-    environment.events.worker_report.add_listener(watch.receive)
+    environment.events.test_start.add_listener(load_of_locust.start)
+    environment.events.test_stop.add_listener(load_of_locust.stop)
+    environment.events.reset_stats.add_listener(load_of_locust.forget)
+    environment.events.report_to_master.add_listener(load_of_locust.send)
+    environment.events.worker_report.add_listener(load_of_locust.receive)

@@ -39,7 +39,7 @@ class Use:
 def use(lab: Lab, cell: Measured) -> Use | None:
     """The use of a cell; None if the run did not measure it.
 
-    A generator that never sleeps (httperf) hides how busy the machine is; its tool reports no
+    A generator that never sleeps (httperf) hides how busy the machine is; its driver reports no
     generator_cpu_percent.
     """
     median, cores = cell.median, lab.results.machine.get("cores") if lab.results else None

@@ -81,7 +81,7 @@ def check_cells(stack: LabStack, lab: str) -> None:
         url = settings.get("url") or f"http://{settings['host']}:{settings['port']}"
         server = url.removeprefix("http://").removesuffix(":8080")
         headers = dict(line.split(": ", 1) for line in settings.get("headers", []))
-        if name := settings.get("vhost" if cell.tool == "hold" else "host"):
+        if name := settings.get("vhost" if cell.driver == "open_connections" else "host"):
             headers["Host"] = name
         received = ask(stack, server, settings["path"], settings.get("post"), **headers)
         if "If-None-Match" in headers:

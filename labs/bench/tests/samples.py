@@ -57,12 +57,12 @@ def run(cells: list[dict[str, Any]], lab: str = "sample", **others: Any) -> dict
 
 def write(folder: Path, results: dict[str, Any], toml: str = "", published: str = "") -> tuple[Path, Path]:
     """Put a lab where the report finds it; returns the folder of the results and that of the labs."""
-    place = folder / "labs" / results["lab"]
-    place.mkdir(parents=True)
+    own = folder / "labs" / results["lab"]
+    own.mkdir(parents=True)
     (folder / "results").mkdir(exist_ok=True)
     (folder / "results" / f"{results['lab']}.json").write_text(json.dumps(results))
-    (place / "lab.toml").write_text(toml)
-    (place / "published.toml").write_text(published)
+    (own / "lab.toml").write_text(toml)
+    (own / "published.toml").write_text(published)
     return folder / "results", folder / "labs"
 
 

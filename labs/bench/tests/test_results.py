@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from bench.results import Measured, Results, spread_percent
+from bench.results import Measured, Results
 
 samples = some.lists(some.floats(0, 1e9), min_size=1, max_size=9)
 
 
 def results() -> Results:
-    cells = [Measured({"way": way, "clients": 25}) for way in ("direct", "default")]
+    cells = [Measured({"topology": topology, "clients": 25}) for topology in ("direct", "default")]
     for cell, figures in zip(cells, ([100.0, 90.0, 110.0], [400.0, 500.0, 300.0]), strict=True):
         for figure in figures:
             cell.add({"rps": figure})
@@ -23,7 +23,7 @@ def results() -> Results:
         title="X",
         mode="quick",
         primary="rps",
-        baseline={"way": "direct"},
+        baseline={"topology": "direct"},
         machine={"cores": 2},
         versions={"nginx": "1.26"},
         configuration={"nginx": "abc"},
@@ -44,13 +44,6 @@ def test_median_and_spread(figures: list[float]) -> None:
     assert [sample["rps"] for sample in cell.samples] == figures
 
 
-def test_a_metric_missing_from_a_sample_has_the_median_of_the_others() -> None:
-    cell = Measured({})
-    cell.add({"rps": 3.0})
-    cell.add({"rps": 5.0, "p99": 7.0})
-    assert cell.median == {"rps": 4.0, "p99": 7.0}
-
-
 def test_a_rejected_cell_has_no_figures() -> None:
     measured = results()
     measured.cells[1].reject("3 requests failed")
@@ -64,7 +57,7 @@ def test_a_factor_is_over_the_baselines_median() -> None:
     measured = results()
     assert [measured.factor(cell) for cell in measured.cells] == [1.0, 4.0]
     assert replace(measured, baseline={}).factor(measured.cells[1]) is None
-    assert replace(measured, baseline={"way": "elsewhere"}).factor(measured.cells[1]) is None
+    assert replace(measured, baseline={"topology": "elsewhere"}).factor(measured.cells[1]) is None
 
 
 def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -94,8 +87,3 @@ def test_only_the_same_experiment_can_continue() -> None:
         "cells": replace(measured, cells=measured.cells[:1]),
     }.items():
         assert measured.differs_from(changed) == [name]
-
-
-def test_spread_in_per_cent_of_the_median() -> None:
-    assert spread_percent([90, 100, 130]) == 40
-    assert spread_percent([7]) == 0

@@ -9,23 +9,20 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
+from bench.clients import malformed, stores
+from bench.clients.store.flat import Flat
+from bench.clients.store.sqlite import Sqlite
 from bench.experiment import load
-from bench.lab_stack import LabStack
-from bench.programs import malformed, stores
-from bench.programs.store.flat import Flat
-from bench.programs.store.sqlite import Sqlite
-from bench.tools import malformed as malformed_tool
-from bench.tools import stores as stores_tool
 from stack import REPO
 
 STORES = {
     str(cell.key["store"]): cell.settings
     for cell in load(REPO / "labs" / "stores", "full").cells
-    if cell.tool == "stores"
+    if cell.driver == "stores"
 }
 
 
@@ -165,45 +162,6 @@ def test_a_flaw_of_the_store_is_counted(
         )
 
 
-def test_messages_are_counted_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    def open_stores(_: Any, folder: Path, workers: int) -> list[Flat]:
-        return [Broken(folder, "fails" if workers == 3 else "") for _ in range(workers)]
-
-    monkeypatch.setattr(stores, "open_stores", open_stores)
-    errors: Counter[str] = Counter()
-    stores.run({}, writers=3, threads=True, errors=errors)
-    assert errors == {"OSError: no such luck": 3}
-
-
-def test_a_store_that_cannot_be_opened_is_an_error_and_no_end_of_the_lab(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def open_stores(_: Any, folder: Path, workers: int) -> list[Flat]:
-        raise OSError("no such file")
-
-    monkeypatch.setattr(stores, "open_stores", open_stores)
-    found = a_run({})
-    assert (found.errors, found.crashes, found.malformed, found.operations) == (5, 0, 1, 0)
-
-
-def test_the_others_do_not_wait_for_a_worker_that_cannot_open_the_store(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def open_stores(_: Any, folder: Path, workers: int) -> list[Flat]:
-        if (folder / "records").exists():  # all but the first process, which fills the store
-            try:
-                (folder / "unlucky").mkdir()
-            except FileExistsError:
-                pass
-            else:
-                raise OSError("no such file")
-        return [Flat(folder, locked=True) for _ in range(workers)]
-
-    monkeypatch.setattr(stores, "open_stores", open_stores)
-    found = a_run({})
-    assert found == stores.Outcome(errors=1, operations=2 * 2 * stores.ROUNDS, seconds=found.seconds)
-
-
 # --- The stores whose libraries are in the standard library
 
 
@@ -295,26 +253,12 @@ def test_a_mistake_ruins_the_file_and_its_remedy_does_not(mistake: str) -> None:
 
 
 def test_the_lab_makes_every_mistake() -> None:
-    cells = [cell for cell in load(REPO / "labs" / "stores", "full").cells if cell.tool == "malformed"]
+    cells = [cell for cell in load(REPO / "labs" / "stores", "full").cells if cell.driver == "malformed"]
     found = {(cell.settings["mistake"], cell.settings["remedy"]) for cell in cells}
     assert found == {(mistake, remedy) for mistake in malformed.MISTAKES for remedy in (False, True)}
 
 
-# --- The tools
-
-
-@pytest.mark.parametrize("tool", [stores_tool, malformed_tool])
-def test_a_tool_runs_its_program_in_the_labs_container(tool: Any) -> None:
-    class Stack:
-        def run(self, service: str, *command: str) -> str:
-            assert service == "stores"
-            *program, settings = command
-            name = tool.__name__.rpartition(".")[2]
-            assert program == ["python3", "-m", f"bench.programs.{name}"]
-            assert json.loads(settings) == {"runs": 25}
-            return '{"completed_percent": 99.2}\n'
-
-    assert tool.measure(cast(LabStack, Stack()), {"runs": 25}) == {"completed_percent": 99.2}
+# --- The drivers
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,109 @@
+"""A browser as a server sees it: six kept connections and an empty cache.
+
+Every page load requests the same URLs and checks nothing but the status and the length, so that the cost of
+the requests stays small beside the cost of the responses.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
+
+from bench.clients.link import LateWriter
+
+CONNECTIONS = 6  # to one server, as browsers do over HTTP/1.1
+Connect = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter | LateWriter]]]
+LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
+CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked\r\n", re.IGNORECASE)
+# The files of the same server that a browser fetches for a page. The links of <a> have no such ending.
+FILES = re.compile(r'(?:href|src)="(/[^"]+\.(?:css|js|svg|png|jpg|gif|mp3|swf))"')
+
+
+class BadResponse(Exception):
+    """The server's response is not a 200, or has no length."""
+
+
+class Connection:
+    """One connection to the server; `host` is the Host header."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter | LateWriter, host: str
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._host = host
+
+    async def get(self, path: str, compressed: bool = True) -> bytes:
+        """The body of a path, as sent. Raise OSError, EOFError or BadResponse."""
+        encoding = "gzip" if compressed else "identity"
+        self._writer.write(
+            f"GET {path} HTTP/1.1\r\nHost: {self._host}\r\nAccept-Encoding: {encoding}\r\n\r\n".encode()
+        )
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        if head[9:12] != b"200":
+            raise BadResponse(f"{path} was answered with {head[9:12].decode('latin-1')}")
+        if length := LENGTH.search(head):
+            return await self._reader.readexactly(int(length[1]))
+        if CHUNKED.search(head):
+            return await self._chunks()
+        raise BadResponse(f"{path} was answered with no length")
+
+    async def _chunks(self) -> bytes:
+        body = b""
+        while size := int(await self._reader.readuntil(b"\r\n"), 16):
+            body += (await self._reader.readexactly(size + 2))[:-2]
+        await self._reader.readexactly(2)
+        return body
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._writer.close()
+
+
+class Browser:
+    """A new visitor at each `load_stage`; `files` are the paths that the stage's page refers to.
+
+    `connect` opens a connection: asyncio's function, or that of a Link.
+    """
+
+    def __init__(
+        self, address: str, port: int, host: str, page: str, connect: Connect = asyncio.open_connection
+    ) -> None:
+        self._address = (address, port)
+        self._host = host
+        self._page = page
+        self._connect_to = connect
+        self.files: list[str] = []
+        self.received = 0  # bytes of all bodies
+
+    async def read_page(self) -> None:
+        """Read once which files the page refers to: they are the same for every visitor."""
+        with closing(await self._connect()) as connection:
+            html = (await connection.get(self._page, compressed=False)).decode()
+        self.files = list(dict.fromkeys(FILES.findall(html)))
+        if not self.files:
+            raise BadResponse(f"{self._page} refers to no files")
+
+    async def load_stage(self) -> None:
+        """The page; then the visitor's key and the page's files, over six connections."""
+        with closing(await self._connect()) as first:
+            await self._fetch(first, iter([self._page]))
+            # One list: each connection takes the next path when it is idle.
+            wanted = iter(["/admin/id", *self.files])
+            async with asyncio.TaskGroup() as connections:
+                connections.create_task(self._fetch(first, wanted))
+                for _ in range(CONNECTIONS - 1):
+                    connections.create_task(self._fetch_beside(wanted))
+
+    async def _fetch_beside(self, wanted: Iterator[str]) -> None:
+        with closing(await self._connect()) as connection:
+            await self._fetch(connection, wanted)
+
+    async def _fetch(self, connection: Connection, wanted: Iterator[str]) -> None:
+        """Request one path after another until none is left."""
+        for path in wanted:
+            body = await connection.get(path)
+            self.received += len(body)
+
+    async def _connect(self) -> Connection:
+        return Connection(*await self._connect_to(*self._address), self._host)

@@ -1,0 +1,67 @@
+"""Clients talk on a stage while other clients load its page and files.
+
+    python3 -m bench.clients.chat '{
+        "web": {"address": "nginx", "port": 8000, "host": "upstage.localhost", "page": "/stages/demo"},
+        "stage": {"address": "nginx", "port": 17230, "proxied": true, "stage": "demo"},
+        "speakers": 10, "lines_per_second": 100, "seconds": 15, "page_loads_per_second": 6}'
+
+The page loads are a separate process with a lower priority: their computing must not delay the speakers.
+Reports the milliseconds of each line, the report of page_loads.py (null without page loads), and the CPU of
+the speakers.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from typing import Any
+
+import uvloop
+
+from bench.clients.page_loads import cpu_seconds
+from bench.clients.speakers import Speakers
+
+LEAD = 2.0  # seconds of page loads before the first line
+TAIL = 0.5  # and after the last one
+
+
+async def main(settings: dict[str, Any]) -> dict[str, Any]:
+    """Run with the settings; returns the report."""
+    loads = await start_page_loads(settings) if settings["page_loads_per_second"] else None
+    try:
+        async with Speakers(**settings["stage"], number=settings["speakers"]) as speakers:
+            await asyncio.sleep(LEAD)
+            begin, cpu = time.perf_counter(), cpu_seconds()
+            await speakers.talk(settings["lines_per_second"], settings["seconds"])
+            percent = (cpu_seconds() - cpu) / (time.perf_counter() - begin) * 100
+        return {
+            "milliseconds": speakers.milliseconds,
+            "late_milliseconds": speakers.late_milliseconds,
+            "cpu_percent": percent,
+            "page_loads": await report_of(loads) if loads else None,
+        }
+    finally:
+        if loads and loads.returncode is None:
+            loads.kill()
+
+
+async def start_page_loads(settings: dict[str, Any]) -> asyncio.subprocess.Process:
+    """Start the page loads; they last as long as the speakers will talk."""
+    loads = settings["web"] | {
+        "page_loads_per_second": settings["page_loads_per_second"],
+        "seconds": LEAD + settings["seconds"] + TAIL,
+    }
+    command = ("nice", sys.executable, "-m", "bench.clients.page_loads", json.dumps(loads))
+    return await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+
+
+async def report_of(loads: asyncio.subprocess.Process) -> Any:
+    """The report of the page loads, once the last has finished; exits as they do if they have failed."""
+    printed, _ = await loads.communicate()
+    if loads.returncode:
+        sys.exit(loads.returncode)
+    return json.loads(printed)
+
+
+if __name__ == "__main__":
+    print(json.dumps(uvloop.run(main(json.loads(sys.argv[1])))))

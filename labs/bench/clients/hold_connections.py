@@ -1,0 +1,254 @@
+"""Open many connections to one server, hold them, and request a file over each of them again and again.
+
+    python3 -m bench.clients.hold_connections '{"host": "nginx", "port": 8080, "path": "/file",
+        "bytes": 5000, "response_timeout": 20, "connections": 10000, "pause": 2, "every": 2.5, "rounds": 2}'
+
+First, every client connects and sends one request: its response proves that the server has accepted the
+connection, which otherwise could be waiting in the kernel's queue. After `pause` seconds without a request,
+each client sends one request in `every` seconds, `rounds` times, evenly spread over time and independent of
+earlier responses (an open loop): the time of a response counts from when its request was due, which avoids
+coordinated omission.
+
+The requests name `host`, or "vhost" if that is given.
+
+A connection fails if it is refused, if the server closes it, or if the response is not a 200 of `bytes` bytes
+within `response_timeout` seconds. The first failure ends the opening: the server holds only that many
+connections.
+"""
+
+import errno
+import json
+import os
+import re
+import resource
+import select
+import socket
+import statistics
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.percentile import percentile
+
+OPENING = 200  # connections being opened at a time: fewer than any server's listen queue holds (nginx: 511)
+LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+
+
+class Failed(Exception):
+    """Why a connection failed, in a few words that can be counted."""
+
+
+@dataclass
+class Connection:
+    """One connection. `due` is when its request should have been sent; None if it waits for no response."""
+
+    socket: socket.socket
+    due: float | None
+    requested: bool = False
+    head: bytes = b""
+    missing: int | None = None  # bytes of the body; None until the head is complete
+
+
+@dataclass
+class Clients:
+    """All connections to one server, and their results."""
+
+    host: str
+    port: int
+    path: str
+    length: int
+    response_timeout: float
+    vhost: str  # the Host header
+    open_connections: dict[int, Connection] = field(default_factory=dict)
+    waiting: dict[int, Connection] = field(default_factory=dict)  # in the order in which they became due
+    milliseconds: list[float] = field(default_factory=list)
+    late: list[float] = field(default_factory=list)  # milliseconds, of each scheduled request
+    failures: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.poll = select.epoll()
+        self.address = socket.getaddrinfo(self.host, self.port, socket.AF_INET, socket.SOCK_STREAM)[0][4]
+        self.request = f"GET {self.path} HTTP/1.1\r\nHost: {self.vhost}\r\n\r\n".encode()
+
+    def open(self, connections: int) -> None:
+        """Connect and request once, as fast as the server accepts; the first failure ends it."""
+        while (len(self.open_connections) < connections or self.waiting) and not self.failures:
+            while (
+                len(self.waiting) < OPENING and len(self.open_connections) < connections and not self.failures
+            ):
+                self._connect()
+            self._poll(0.05)
+
+    def rest(self, seconds: float) -> None:
+        """Send nothing. A connection that the server closes meanwhile has failed."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self._poll(left)
+
+    def request_in_turn(self, every: float, rounds: int) -> None:
+        """Send a request over each connection in turn, on schedule, `rounds` times."""
+        self.milliseconds.clear()
+        connections = list(self.open_connections.values())
+        begin = time.monotonic()
+        for number in range(rounds * len(connections)):
+            due = begin + number * every / len(connections)
+            while (left := due - time.monotonic()) > 0:
+                self._poll(left)
+            connection = connections[number % len(connections)]
+            while connection.due is not None:  # its last response is late, which is measured
+                self._poll(0.05)
+            if connection.socket.fileno() in self.open_connections:
+                self.late.append((time.monotonic() - due) * 1000)
+                connection.due = due
+                self._send(connection)
+            if number % 100 == 0:  # read responses even if the schedule is late
+                self._poll(0)
+        while self.waiting:
+            self._poll(0.05)
+
+    def close(self) -> None:
+        """Close every connection."""
+        for connection in self.open_connections.values():
+            connection.socket.close()
+        self.poll.close()
+
+    def _connect(self) -> None:
+        connection = Connection(socket.socket(), due=time.monotonic())
+        connection.socket.setblocking(False)
+        number = connection.socket.fileno()
+        self.open_connections[number] = self.waiting[number] = connection
+        self.poll.register(number, select.EPOLLOUT)
+        code = connection.socket.connect_ex(self.address)
+        if code not in (0, errno.EINPROGRESS):
+            self._fail(connection, os.strerror(code).lower())
+
+    def _send(self, connection: Connection) -> None:
+        self.waiting[connection.socket.fileno()] = connection
+        connection.head, connection.missing = b"", None
+        try:
+            connection.socket.sendall(self.request)
+        except OSError as error:
+            self._fail(connection, str(error.strerror).lower())
+
+    def _poll(self, seconds: float) -> None:
+        """Wait that long for events and handle them; then fail the connections whose time is over."""
+        for number, _ in self.poll.poll(seconds):
+            connection = self.open_connections[number]
+            try:
+                if connection.requested:
+                    self._read(connection)
+                else:
+                    self._connected(connection)
+            except Failed as failure:
+                self._fail(connection, str(failure))
+            except OSError as error:
+                self._fail(connection, str(error.strerror).lower())
+        too_old = time.monotonic() - self.response_timeout
+        while self.waiting:
+            first = next(iter(self.waiting.values()))
+            if first.due is None or first.due > too_old:
+                break
+            self._fail(first, f"no response within {self.response_timeout:g} s")
+
+    def _connected(self, connection: Connection) -> None:
+        if code := connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            raise Failed(os.strerror(code).lower())
+        connection.requested = True
+        self.poll.modify(connection.socket, select.EPOLLIN)
+        self._send(connection)
+
+    def _read(self, connection: Connection) -> None:
+        data = connection.socket.recv(1 << 16)
+        if not data:
+            idle = connection.due is None
+            raise Failed("closed while idle" if idle else "closed before the response was complete")
+        if connection.due is None:
+            raise Failed("data without a request")
+        if connection.missing is None:
+            connection.head += data
+            head, separator, data = connection.head.partition(b"\r\n\r\n")
+            if not separator:
+                return
+            connection.missing = self._body_length(head)
+        connection.missing -= len(data)
+        if connection.missing < 0:
+            raise Failed("data without a request")
+        if connection.missing == 0:
+            self.milliseconds.append((time.monotonic() - connection.due) * 1000)
+            connection.due = None
+            del self.waiting[connection.socket.fileno()]
+
+    def _body_length(self, head: bytes) -> int:
+        status = head.split(b" ", 2)[1:2]
+        if status != [b"200"]:
+            raise Failed(f"status {b''.join(status).decode(errors='replace')}")
+        length = LENGTH.search(head)
+        if length is None or int(length[1]) != self.length:
+            raise Failed(f"{length[1].decode() if length else 'unknown'} bytes instead of {self.length}")
+        return self.length
+
+    def _fail(self, connection: Connection, why: str) -> None:
+        number = connection.socket.fileno()
+        self.failures[why] += 1
+        self.waiting.pop(number, None)
+        del self.open_connections[number]
+        self.poll.unregister(number)
+        connection.socket.close()
+        connection.due = None
+
+
+def hold(settings: dict[str, Any]) -> dict[str, Any]:
+    """Open, rest, request in turn; returns the report. Times are seconds, or what their names say."""
+    clients = Clients(
+        settings["host"],
+        settings["port"],
+        settings["path"],
+        settings["bytes"],
+        settings["response_timeout"],
+        settings.get("vhost", settings["host"]),
+    )
+    begin = time.monotonic()
+    clients.open(settings["connections"])
+    opened = time.monotonic()
+    held_from = time.time()
+    if not clients.failures:
+        clients.rest(settings["pause"])
+    report: dict[str, Any] = {
+        "held": len(clients.open_connections) - len(clients.waiting),
+        "open_seconds": opened - begin,
+    }
+    if not clients.failures:
+        requesting, computed = time.monotonic(), time.process_time()
+        clients.request_in_turn(settings["every"], settings["rounds"])
+        seconds = time.monotonic() - requesting
+        report |= {
+            "replies": len(clients.milliseconds),
+            "requesting_seconds": seconds,
+            "generator_cpu_percent": (time.process_time() - computed) / seconds * 100,
+        }
+        if not clients.failures:
+            report |= {
+                "milliseconds": statistics.mean(clients.milliseconds),
+                "lowest_milliseconds": min(clients.milliseconds),
+                "highest_milliseconds": max(clients.milliseconds),
+                "deviation_milliseconds": statistics.pstdev(clients.milliseconds),
+                "p99_milliseconds": percentile(clients.milliseconds, 99),
+                "late_milliseconds": statistics.mean(clients.late),
+            }
+    held_until = time.time()
+    clients.close()
+    return {
+        **report,
+        "held_from": held_from,
+        "held_until": held_until,
+        "seconds": time.monotonic() - begin,
+        "failures": clients.failures,
+    }
+
+
+if __name__ == "__main__":
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    print(json.dumps(hold(json.loads(sys.argv[1]))))

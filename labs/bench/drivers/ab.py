@@ -1,0 +1,90 @@
+"""ab, the driver of three of the four articles: one URL, each client sends its next request after a response.
+
+Settings: `url` and `path`; `host`, the Host header if it is not the URL's; `headers`, a list of further
+lines; `post`, the form to send, which makes it a POST; `clients`; `keepalive`; `requests`; `seconds`, an
+earlier end; `bytes`, the required length of a response.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from bench.lab_stack import LabStack, Problem
+
+# One request first, to learn the length of a response. TIMEFORMAT: the CPU seconds of ab itself.
+SCRIPT = r"""
+exec 2>&1
+set -e
+echo -n "$4" >/tmp/ab.body
+ab -q -n 1 "${@:5}"
+echo "=== measured"
+TIMEFORMAT="Generator: %U %S"
+time ab -q -t "$2" -n "$1" -c "$3" -e /tmp/ab.csv "${@:5}"
+cat /tmp/ab.csv
+"""
+
+
+def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
+    """Load one URL. Raise Problem if a request fails, or a response is not a 2xx or differs in length."""
+    numbers = [str(settings[name]) for name in ("requests", "seconds", "clients")]
+    form = settings.get("post", "")
+    printed = stack.run("generator", "bash", "-c", SCRIPT, "ab", *numbers, form, *options(settings))
+    return metrics(printed, settings.get("bytes"))
+
+
+def options(settings: Mapping[str, Any]) -> list[str]:
+    """The arguments of both calls of ab."""
+    headers = [*settings.get("headers", [])]
+    if "host" in settings:
+        headers.append(f"Host: {settings['host']}")
+    return [
+        *(["-k"] if settings["keepalive"] else []),
+        *(word for line in headers for word in ("-H", line)),
+        *(["-p", "/tmp/ab.body", "-T", "application/x-www-form-urlencoded"] if "post" in settings else []),
+        settings["url"] + settings.get("path", ""),
+    ]
+
+
+def metrics(printed: str, expected: int | None) -> dict[str, float]:
+    """Read both reports of ab and the percentiles; raise Problem as `measure` does."""
+    first, measured = printed.split("=== measured")
+    length = number(r"Document Length: +(\d+)", first)
+    if number(r"Non-2xx responses: +(\d+)", first, 0):
+        raise Problem("the first response was not a 2xx")
+    if expected is not None and length != expected:
+        raise Problem(f"the first response had {length:.0f} bytes instead of {expected}")
+    if (now := number(r"Document Length: +(\d+)", measured)) != length:
+        raise Problem(f"the responses had {length:.0f} bytes at first, then {now:.0f}")
+    complete = number(r"Complete requests: +(\d+)", measured)
+    for what, pattern in (
+        ("failed", r"Failed requests: +(\d+)"),
+        ("were not answered by a 2xx", r"Non-2xx responses: +(\d+)"),
+    ):
+        if bad := number(pattern, measured, 0):
+            raise Problem(f"{bad:.0f} of {complete:.0f} requests {what}")
+    seconds = number(r"Time taken for tests: +([\d.]+)", measured)
+    computed = sum(map(float, re.findall(r"^Generator: ([\d.]+) ([\d.]+)", measured, re.M)[0]))
+    return {
+        "requests": complete,
+        "seconds": seconds,
+        "requests_per_second": complete / seconds,
+        "milliseconds": seconds / complete * 1000,  # the mean across all clients, as in the article
+        **{
+            f"p{per_cent}_milliseconds": number(rf"^{per_cent},([\d.]+)", measured)
+            for per_cent in (50, 95, 99)
+            # With fewer requests ab reads past the end of its array and prints meaningless figures.
+            if int(0.5 + complete * per_cent / 100) < complete
+        },
+        "bytes_per_second": number(r"Total transferred: +(\d+)", measured) / seconds,
+        "kept_alive_percent": number(r"Keep-Alive requests: +(\d+)", measured, 0) / complete * 100,
+        "generator_cpu_percent": computed / seconds * 100,
+    }
+
+
+def number(pattern: str, text: str, default: float | None = None) -> float:
+    """The first match of a pattern, as a number; raise Problem if there is none and no default."""
+    if found := re.search(pattern, text, re.M):
+        return float(found[1])
+    if default is None:
+        raise Problem(f"ab did not print {pattern!r}")
+    return default

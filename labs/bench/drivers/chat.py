@@ -1,0 +1,84 @@
+"""Chat under load: how long a line of the chat takes while other clients load the stage's files.
+
+The programs are clients/chat.py and page_loads.py. Settings: `load`, per cent of what UpStage alone can
+serve; `web` and `stage`, the addresses of both listeners, and `capacity`, the web address of UpStage alone
+(labs/chat-under-load/lab.toml has them); `speakers`; `lines_per_second`, of all speakers together; `seconds`.
+"""
+
+import json
+import statistics
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from bench.lab_stack import LabStack, Problem
+from bench.percentile import percentile
+
+BUSY = 90.0  # per cent of one core: above it, the generator itself is measured
+LATE = 250.0  # milliseconds behind schedule: if half of the page loads start later, the generator is too slow
+
+AT_ONCE = 8  # with six connections each, more than one process can answer
+CAPACITY_SECONDS = 4.0
+CAPACITY_ROUNDS = 3
+
+
+def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
+    """One run; raise Problem if a line or a file is lost, or if the generator is the bottleneck."""
+    rate = 0.0
+    if settings["load"]:
+        rate = capacity(stack, json.dumps(settings["capacity"])) * settings["load"] / 100
+    passed_on = {name: settings[name] for name in ("web", "stage", "speakers", "lines_per_second", "seconds")}
+    return metrics(run(stack, "chat", {**passed_on, "page_loads_per_second": rate}))
+
+
+@cache
+def capacity(stack: LabStack, web: str) -> float:
+    """Page loads a second that UpStage alone can serve; measured once per stack.
+
+    The best of a few rounds, since other programs can only lower it. `web`: the address of UpStage, as JSON.
+    """
+    settings = {**json.loads(web), "at_once": AT_ONCE, "seconds": CAPACITY_SECONDS}
+    rounds: list[float] = []
+    for _ in range(CAPACITY_ROUNDS):
+        loads = run(stack, "page_loads", settings)
+        check(loads, loads["cpu_percent"])
+        rounds.append(loads["served_per_second"])
+    return max(rounds)
+
+
+def run(stack: LabStack, program: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The report of one of the two programs."""
+    printed = stack.run("generator", "python3", "-m", f"bench.clients.{program}", json.dumps(settings))
+    report: dict[str, Any] = json.loads(printed)
+    return report
+
+
+def metrics(report: Mapping[str, Any]) -> dict[str, float]:
+    """The figures of a run of clients/chat.py; raise Problem as `measure` does."""
+    lines, loads, used = report["milliseconds"], report["page_loads"], report["cpu_percent"]
+    figures = {
+        "p50_milliseconds": percentile(lines, 50),
+        "p95_milliseconds": percentile(lines, 95),
+        "p99_milliseconds": percentile(lines, 99),
+        "lines": float(len(lines)),
+        # The speakers' own delay, which this machine adds to every figure here.
+        "speakers_late_p99_milliseconds": percentile(report["late_milliseconds"], 99),
+        "page_loads_per_second": 0.0,
+    }
+    if loads:
+        used += loads["cpu_percent"]
+        check(loads, used)
+        figures["page_loads_per_second"] = loads["served_per_second"]
+        figures["page_load_milliseconds"] = statistics.median(loads["milliseconds"])
+    return {**figures, "generator_cpu_percent": used}
+
+
+def check(loads: Mapping[str, Any], cpu_percent: float) -> None:
+    """Problem if a page load failed, or if the generator, which used `cpu_percent`, was the bottleneck."""
+    failures, served = loads["failures"], loads["milliseconds"]
+    if failures:
+        raise Problem(f"{len(failures)} of {len(failures) + len(served)} page loads failed: {failures[0]}")
+    if cpu_percent > BUSY:
+        raise Problem(f"the generator was the bottleneck: it used {cpu_percent:.0f} % of a core")
+    if loads["late_milliseconds"] > LATE:
+        raise Problem(f"the generator was the bottleneck: it was {loads['late_milliseconds']:.0f} ms late")

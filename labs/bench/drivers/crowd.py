@@ -1,0 +1,75 @@
+"""A crowd asks for one page at the same instant, while the origin needs a moment: how many requests reach it?
+
+The origin's container is paused, so that no request is answered before the last one has arrived: the count
+does not depend on how fast either side is. The page is `path` with its own query each time.
+
+Settings: `url`, `host`, `path`; `clients`, the size of the crowd; `standstill`, how many seconds the
+origin is paused; `copy`: "expired", the page was cached a moment ago and its lifetime is over, or "none";
+`lifetime`, of the page, in seconds.
+"""
+
+import json
+import re
+import time
+import uuid
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import urlsplit
+
+from bench.lab_stack import LabStack, Problem
+
+ORIGIN = "backend"
+# Its own count of the requests for stages. They are counted when they end.
+COUNT = ["curl", "-sf", "http://backend:9110/metrics"]
+
+
+def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
+    """One crowd; raise Problem if a response is missing."""
+    page = {**settings, "path": f"{settings['path']}?{uuid.uuid4().hex}"}
+    if settings["copy"] == "expired":
+        ask(stack, {**page, "clients": 1})
+        time.sleep(settings["lifetime"])
+    before = requests_to_origin(stack)
+    with ThreadPoolExecutor(1) as pool:
+        stack.containers[ORIGIN].pause()
+        try:
+            asking = pool.submit(ask, stack, page)
+            time.sleep(settings["standstill"])
+        finally:
+            stack.containers[ORIGIN].unpause()
+        report = asking.result()
+    return {"requests_to_origin": requests_to_origin(stack) - before, **metrics(report)}
+
+
+def ask(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The report of clients/crowd.py."""
+    server = urlsplit(settings["url"])
+    wanted = {name: settings[name] for name in ("host", "path", "clients")}
+    wanted |= {"address": server.hostname, "port": server.port}
+    printed = stack.run("generator", "python3", "-m", "bench.clients.crowd", json.dumps(wanted))
+    report: dict[str, Any] = json.loads(printed)
+    return report
+
+
+def metrics(report: Mapping[str, Any]) -> dict[str, float]:
+    """The figures of a report; raise Problem as `measure` does."""
+    statuses = report["statuses"]
+    if lost := statuses.get("no response"):
+        raise Problem(f"{lost} of {sum(statuses.values())} requests had no response")
+    return {
+        "served": float(statuses.get("200", 0)),
+        "first_milliseconds": report["first_milliseconds"],
+        "last_milliseconds": report["last_milliseconds"],
+    }
+
+
+def requests_to_origin(stack: LabStack) -> float:
+    """All requests for stages that the origin has answered since it started."""
+    return total(stack.run("generator", *COUNT))
+
+
+def total(scraped: str) -> float:
+    """The sum over all statuses, from the backend's /metrics."""
+    counts = re.findall(r'^upstage_http_request_seconds_count{path="stage".*} (\S+)$', scraped, re.M)
+    return sum(map(float, counts))

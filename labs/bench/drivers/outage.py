@@ -1,0 +1,58 @@
+"""The origin is down: what does a client get?
+
+Three requests: for a file whose cached copy is fresh, for a page whose copy has expired, and for a page of
+which there is no copy. Each metric `..._status` is the status of a response; 0: there was none.
+
+Settings: `url`, `host`; `file`, the path of the file; `path`, of the page; `lifetime`, of the page, in
+seconds; `down`: false leaves the origin running.
+"""
+
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from bench.drivers.crowd import ORIGIN, ask
+from bench.lab_stack import LabStack, Problem
+
+BACK_WITHIN = 20.0  # seconds until the server under test has noticed that the origin is back
+
+
+def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
+    """One outage. Raise Problem if a copy cannot be cached before it, or if the server never recovers."""
+    expired, missing = (f"{settings['path']}?{uuid.uuid4().hex}" for _ in range(2))
+    for path in (settings["file"], settings["file"], expired):
+        if (status := get(stack, settings, path)["status"]) != 200:
+            raise Problem(f"before the outage {path} was answered by {status}")
+    time.sleep(settings["lifetime"])
+    if settings["down"]:
+        stack.containers[ORIGIN].kill()
+    try:
+        found = {
+            name: get(stack, settings, path)
+            for name, path in (("fresh", settings["file"]), ("expired", expired), ("missing", missing))
+        }
+    finally:
+        stack.containers[ORIGIN].start()  # does nothing if it runs
+        recover(stack, settings)  # also for the next cell, if this one is rejected
+    return {
+        "seconds": sum(one["last_milliseconds"] for one in found.values()) / 1000,
+        **{f"{name}_status": one["status"] for name, one in found.items()},
+        **{f"{name}_milliseconds": one["last_milliseconds"] for name, one in found.items()},
+    }
+
+
+def get(stack: LabStack, settings: Mapping[str, Any], path: str) -> dict[str, float]:
+    """One request: the status of its response, 0 if there was none, and `last_milliseconds`."""
+    report = ask(stack, {**settings, "path": path, "clients": 1})
+    [status] = report["statuses"]
+    return {**report, "status": float(status) if status.isdigit() else 0.0}
+
+
+def recover(stack: LabStack, settings: Mapping[str, Any]) -> None:
+    """Wait until a page that was never cached is served again."""
+    deadline = time.monotonic() + BACK_WITHIN
+    while get(stack, settings, f"{settings['path']}?{uuid.uuid4().hex}")["status"] != 200:
+        if time.monotonic() > deadline:
+            raise Problem(f"no page {BACK_WITHIN:g} s after the outage")
+        time.sleep(0.3)

@@ -1,0 +1,62 @@
+"""The load shape `Capacity`."""
+
+import time
+from collections.abc import Iterator
+
+import topologies
+from comparison.measurement import Measurement
+from comparison.recorder import recorder
+from comparison.shape import Series, Tick
+from verdict.judge import FAILED, INCONCLUSIVE
+
+FIRST = 16  # the first level is a sixteenth of the number of users in the form, the last one all of them
+CLOSE = 0.1  # the answer is exact to a tenth
+LONGEST = 1800.0  # seconds, if the form has no run time
+
+
+class Capacity(Series):
+    """Doubles the users until a threshold fails, steps back, and says how many the topology carries."""
+
+    def script(self) -> Iterator[Tick]:
+        """Climb to the first level that fails, then halve the distance to the last one that did not."""
+        end = time.monotonic() + min(self.options.run_time or LONGEST, LONGEST)
+        topology, most = self.options.topology, self.most
+        carried, failing = 0, None
+        users = max(1, most // FIRST)
+        while users and time.monotonic() < end:
+            yield from self.measure(topology, users)
+            if holds(self.latest):
+                carried = users
+            else:
+                failing = self.latest
+            recorder.outcome = outcome(topologies.name(topology), carried, failing)
+            recorder.answered = carried > 0 and not (failing and limited(failing))
+            users = next_level(carried, failing.users if failing else None, most)
+
+
+def holds(measured: Measurement) -> bool:
+    """Whether the topology carried these users. Too few samples of a row are not a failure; none at all
+    are."""
+    return measured.answered and not limited(measured) and measured.conclusion.verdict != FAILED
+
+
+def limited(measured: Measurement) -> bool:
+    """Whether Locust was the limit: too busy, or without workers that it had, and so without their users."""
+    return measured.run.lost > 0 or measured.conclusion.verdict == INCONCLUSIVE
+
+
+def next_level(carried: int, failing: int | None, most: int) -> int:
+    """The number of users to try next; 0 if the answer is close enough."""
+    if failing is None:
+        return min(2 * carried, most) if carried < most else 0
+    return (carried + failing) // 2 if failing - carried > max(1, CLOSE * failing) else 0
+
+
+def outcome(name: str, carried: int, failing: Measurement | None) -> str:
+    """The answer: `default carries 40 visitors. At 50: ...`."""
+    if failing is None:
+        return f"{name} carries at least {carried} visitors."
+    number = f"{carried}" if carried else f"fewer than {failing.users}"
+    if limited(failing):
+        number = f"at least {carried}"
+    return f"{name} carries {number} visitors. At {failing.users}: {failing.reason}"

@@ -1,0 +1,91 @@
+"""The base of shapes that measure several times in one run."""
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import gevent
+from locust.env import Environment
+
+import options
+from comparison.measurement import Measurement
+from comparison.recorder import recorder
+from shapes import Shape
+
+LATE = 10.0  # seconds; users that have not come or gone after that are not waited for
+
+Tick = tuple[int, float]
+
+log = logging.getLogger(__name__)
+
+
+class Series(Shape):
+    """Runs a script: a generator that yields numbers of users and measures in between."""
+
+    abstract = True
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.form: dict[str, str] = {}  # the options that a run changes, as they were before it
+
+    def script(self) -> Iterator[Tick]:
+        """The run; its end ends the run."""
+        raise NotImplementedError
+
+    def tick(self) -> Tick | None:
+        """The next number of users. Locust calls this again immediately, or a second later."""
+        assert self.runner
+        if self.runner.shape_last_tick is None:
+            self.form = {"topology": self.options.topology, "misses": self.options.misses}
+            # A miss is a finding here, not a failure; workers get the options with their users.
+            self.options.misses = options.COUNT
+            self._script = self.script()
+        return next(self._script, None)
+
+    def measure(self, topology: str, users: int) -> Iterator[Tick]:
+        """Let that many users arrive, warm up, and measure them."""
+        assert self.runner
+        self.options.topology = topology
+        rate = max(1.0, self.options.spawn_rate or self.rate)
+        yield users, rate
+        self._wait(users, within=users / rate + LATE)
+        gevent.sleep(self.options.warm_up)
+        recorder.begin(self.environment, topology, users)
+        seconds = self.options.seconds
+        # A reset on the page starts over, even one that comes during the last look.
+        while (left := seconds - recorder.lasted) > 0 or not recorder.finish(self.environment, least=seconds):
+            gevent.sleep(left)
+
+    def leave(self) -> Iterator[Tick]:
+        """Let all users leave, and forget what they did until then: it is not the next topology's warm-up."""
+        yield 0, 100.0
+        self._wait(0, within=LATE)
+        recorder.forget(self.environment)
+
+    @property
+    def latest(self) -> Measurement:
+        """The measurement that has just ended."""
+        return recorder.measurements[-1]
+
+    def restore(self) -> None:
+        """Set the options as they were before the run."""
+        vars(self.options).update(self.form)
+
+    def _wait(self, users: int, within: float) -> None:
+        assert self.runner
+        end = time.monotonic() + within
+        while self.runner.user_count != users and time.monotonic() < end:
+            gevent.sleep(0.05)
+        if self.runner.user_count != users:
+            log.warning("There are %d users instead of %d.", self.runner.user_count, users)
+
+
+def register(environment: Environment) -> None:
+    """Leave the options to the next run as they were."""
+
+    def restore(**_: Any) -> None:
+        if isinstance(environment.shape_class, Series):
+            environment.shape_class.restore()
+
+    environment.events.test_stop.add_listener(restore)

@@ -1,0 +1,81 @@
+"""The picture of the tab Compare and of the report: SVG, a panel for each figure, a bar for each measurement.
+
+Text has the colour of the page around it, which may be light or dark.
+"""
+
+from collections.abc import Sequence
+from html import escape
+
+from comparison.measurement import Measurement
+from results.table import FIGURES
+
+# Distinguishable for people who do not see all colours: https://jfly.uni-koeln.de/color/
+COLOURS = {
+    "direct": "#d55e00",
+    "classic": "#e69f00",
+    "nginx": "#56b4e9",
+    "static": "#0072b2",
+    "default": "#009e73",
+}
+OTHER = "#cc79a7"
+PANELS = (
+    "requests_per_second",
+    "bytes_per_second",
+    "p95_ms",
+    "p99_ms",
+    "chat_p99_ms",
+    "hit_ratio",
+    "backend_requests_per_second",
+    "backend_cpu_percent",
+)
+ACROSS = 4  # panels beside each other
+WIDTH, LABEL, VALUE = 290, 72, 62  # of a panel, its names and its numbers, in pixels
+BAR, STEP, HEAD, GAP = 16, 22, 30, 14
+
+
+def svg(measurements: Sequence[Measurement]) -> str:
+    """The whole picture; empty without a measurement."""
+    if not measurements:
+        return ""
+    height = HEAD + STEP * len(measurements) + GAP
+    panels = [
+        f'<g transform="translate({number % ACROSS * WIDTH} {number // ACROSS * height})">'
+        f"{panel(key, measurements)}</g>"
+        for number, key in enumerate(PANELS)
+    ]
+    size = f"{ACROSS * WIDTH} {-(-len(PANELS) // ACROSS) * height}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" role="img" fill="currentColor" '
+        f'aria-label="The measurements as bars" font-family="system-ui, sans-serif" font-size="12">'
+        f"{''.join(panels)}</svg>"
+    )
+
+
+def panel(key: str, measurements: Sequence[Measurement]) -> str:
+    """One figure: its name, and a bar for each measurement, the longest as long as there is room."""
+    title, factor, decimals = next((t, f, d) for t, name, f, d in FIGURES if name == key)
+    values = [measured.figures()[key] for measured in measurements]
+    most = max((value for value in values if value), default=0) or 1
+    same_users = len({measured.users for measured in measurements}) == 1
+    parts = [f'<text y="14" font-size="13" font-weight="600">{escape(title)}</text>']
+    for number, (measured, value) in enumerate(zip(measurements, values, strict=True)):
+        y = HEAD + STEP * number
+        length = round((WIDTH - LABEL - VALUE) * (value or 0) / most, 1)
+        name = measured.name if same_users else f"{measured.users} users"
+        colour = COLOURS.get(measured.name, OTHER)
+        parts.append(
+            f'<text x="0" y="{y + 12}">{escape(shortened(name))}</text>'
+            f'<rect x="{LABEL}" y="{y}" width="{length}" height="{BAR}" rx="2" fill="{colour}"/>'
+            f'<text x="{LABEL + length + 6}" y="{y + 12}">{number_of(value, factor, decimals)}</text>'
+        )
+    return "".join(parts)
+
+
+def number_of(value: float | None, factor: float, decimals: int) -> str:
+    """A figure beside its bar."""
+    return "-" if value is None else f"{value * factor:.{decimals}f}"
+
+
+def shortened(name: str) -> str:
+    """A name that fits beside its bar."""
+    return name if len(name) <= 11 else f"{name[:10]}…"

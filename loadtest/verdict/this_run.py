@@ -1,0 +1,60 @@
+"""The verdict on the run so far, from what Locust and our counters have on this process."""
+
+from typing import Any
+
+from locust import User
+from locust.env import Environment
+from locust.runners import MasterRunner, Runner
+from locust.stats import sort_stats
+
+from caches import counters
+from options import COUNT
+from users.player import SignedInVisitor
+from verdict import judge, rows, thresholds
+from verdict.generator import load_of_locust
+
+
+def verdict(environment: Environment) -> list[judge.Line]:
+    """The verdict on the run so far."""
+    assert environment.runner
+    assert environment.parsed_options
+    return judge.judge(measured(environment.runner), thresholds.of(environment.parsed_options))
+
+
+def measured(runner: Runner) -> judge.Run:
+    """The measurements of the run, for the judge; a copy, because the run continues."""
+    environment = runner.environment
+    table = [
+        judge.Row(
+            kind=entry.method or "",
+            name=entry.name,
+            samples=entry.num_requests,
+            failures=entry.num_failures,
+            times=dict(entry.response_times),
+            length=entry.total_content_length,
+        )
+        for entry in sort_stats(runner.stats.entries)
+    ]
+    available: dict[str, Any] = environment.available_user_classes or {}
+    assert environment.parsed_options
+    seen = map(str, table) if environment.parsed_options.misses == COUNT else None
+    possible, left_out = rows.of_run(picked(environment), available.values(), seen)
+    return judge.Run(
+        rows=table,
+        caches=dict(counters.counts),
+        exceptions=sum(exception["count"] for exception in runner.exceptions.values()),
+        generator_cpu=load_of_locust.cpu,
+        generator_late=load_of_locust.late,
+        generator_warned=runner.cpu_warning_emitted or runner.worker_cpu_warning_emitted,
+        lost=len(runner.clients.missing) if isinstance(runner, MasterRunner) else 0,
+        possible=possible,
+        left_out=left_out,
+    )
+
+
+def picked(environment: Environment) -> list[type[User]]:
+    """The classes in this run; without an account there is no player."""
+    options = environment.parsed_options
+    assert options
+    account = options.player and options.password
+    return [user for user in environment.user_classes if account or not issubclass(user, SignedInVisitor)]
