@@ -59,22 +59,6 @@ def test_a_stack_runs_commands_reports_its_use_and_is_removed_even_when_interrup
     assert remains() == ""
 
 
-@pytest.mark.slow
-def test_a_server_that_does_not_start_is_named_with_the_end_of_its_log(tmp_path: Path) -> None:
-    (tmp_path / "compose.yaml").write_text(
-        """
-services:
-  broken:
-    image: ${GENERATOR_IMAGE:-proscenium-generator}
-    command: [sh, -c, "echo no such directive; exit 1"]
-    depends_on: [generator]
-"""
-    )
-    with pytest.raises(RuntimeError, match=r"broken does not become healthy(.|\n)*no such directive"):
-        LabStack(tmp_path, ["broken"]).__enter__()
-    assert remains() == ""
-
-
 LAB = """
 title = "The smallest lab"
 driver = "ab"

@@ -1,7 +1,6 @@
 """labs/opendata: the application alone, and Varnish in front of it on the engine."""
 
 import importlib.util
-import json
 import re
 from hashlib import sha256
 from io import BytesIO
@@ -87,12 +86,6 @@ class TestServers:
         self.seen(lab, "afterwards")  # so all earlier lines are there
         assert len(self.seen(lab, "three-requests")) == 1
 
-    def test_the_search_receives_its_cookie(self, lab: LabStack) -> None:
-        for count in (4, 5):
-            received = ask(lab, "opendata-varnish", "/search?q=CMS+event", Cookie=f"searches={count}")
-            assert f"Your search number {count + 1} found " in received.text
-            assert received.headers["set-cookie"].startswith(f"searches={count + 1};")
-
     def test_the_log_has_the_clients_address(self, lab: LabStack) -> None:
         """The generator's, through Varnish as well, and not the one that the generator claims."""
         generator = lab.containers["generator"]
@@ -157,22 +150,6 @@ class TestPortal:
         assert f"<p>{records} records." in body
         assert body.rstrip().endswith("</table>")
 
-    def test_the_sums_of_the_page_add_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        _, _, body = self.get(self.portal(monkeypatch, 2_000), "/")
-        collections = re.findall(r"<tr><td>[A-Za-z]+<td>[\w ]+<td>(\d+)<td>\d+\n", body)
-        assert len(collections) == 16
-        assert sum(map(int, collections)) == 2_000
-
-    def test_the_search_counts_in_its_cookie(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        portal = self.portal(monkeypatch, 2_000)
-        _, headers, body = self.get(portal, "/search", "q=CMS+simulation", "searches=4")
-        assert "Your search number 5 found " in body
-        found = re.findall(r"<tr><td>(.*?)<td>", body)
-        assert len(found) == 20
-        assert all(title.startswith("CMS simulation") for title in found)
-        assert headers["Set-Cookie"] == "searches=5; Path=/; HttpOnly"
-        assert "found 0 records" in self.get(portal, "/search", "q=<b>", "searches=<b>")[2]
-
     def test_the_results_are_those_of_the_key_in_the_order_of_the_form(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -185,20 +162,6 @@ class TestPortal:
             assert all(title.startswith("LHCb") for title, _, _ in lines)
             values = [int(line[column]) for line in lines]
             assert values == sorted(values, reverse=True), form
-
-    def test_the_facet_counts_each_kind(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        portal = self.portal(monkeypatch, 2_000)
-        counts = json.loads(self.get(portal, f"/facet/kind/{b'LHCb'.hex()}")[2])
-        assert len(counts) == 4
-        found = self.get(portal, "/search", "q=LHCb")[2]
-        assert f"found {sum(counts.values())} records" in found
-
-    @pytest.mark.parametrize("path", ["/results/434d53", "/results/xx", "/results/ff", "/results/"])
-    def test_results_need_a_post_and_a_key(self, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-        portal = self.portal(monkeypatch, 1)
-        assert self.get(portal, path)[0] == "404 Not Found"
-        expected = "200 OK" if path == "/results/434d53" else "404 Not Found"
-        assert self.get(portal, path, form="order=newest")[0] == expected
 
     def test_pages_link_files_by_their_hash_and_a_browser_revalidates_them(
         self, monkeypatch: pytest.MonkeyPatch
@@ -221,7 +184,3 @@ class TestPortal:
         for cell in [cell for cell in cells if cell.key["page"] == "unchanged-file"]:
             assert cell.settings["path"] == f"/gen/portal.js?{digits}"
             assert f'If-None-Match: "{digits}"' in cell.settings["headers"]
-
-    @pytest.mark.parametrize("path", ["/index.html", "/gen/portal.py", "/gen/../portal.py"])
-    def test_other_paths_are_not_found(self, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-        assert self.get(self.portal(monkeypatch, 1), path)[0] == "404 Not Found"

@@ -57,9 +57,6 @@ class TestListeners:
         with pytest.raises(Problem):
             negotiated(lab, 8444, *old)
 
-    def test_with_the_articles_list_a_client_of_today_has_forward_secrecy(self, lab: LabStack) -> None:
-        assert negotiated(lab, 8445).startswith("ECDHE-RSA-")
-
     def test_openssl_no_longer_has_rc4(self, lab: LabStack) -> None:
         ciphers = lab.run("generator", "openssl", "ciphers", "RC4:HIGH:!aNULL:!MD5:!kEDH")
         assert "RC4" not in ciphers

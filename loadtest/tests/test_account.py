@@ -41,13 +41,6 @@ def test_the_file_is_used_if_nothing_else_names_an_account(file: Path) -> None:
     assert filled() == ("load", "with:colons", None)
 
 
-def test_half_an_account_is_not_completed_from_the_file(file: Path) -> None:
-    file.write_text("load:generated\n")
-    both = "--player and --password (or the form) must both be given"
-    assert filled("ann") == ("ann", "", both)
-    assert filled("", "typed") == ("", "typed", both)
-
-
 @pytest.mark.parametrize("text", ["", "\n", "load", "load:", ":secret", "load:a\nother:b"])
 def test_a_malformed_file_is_no_account(file: Path, text: str) -> None:
     file.write_text(text)

@@ -1,6 +1,5 @@
 """Users with a browser, against a site that is healthy or breaks one promise; Locust runs in this process."""
 
-import gzip
 from collections.abc import Iterator
 
 import pytest
@@ -110,12 +109,6 @@ def test_a_wrong_response_fails_with_its_reason(
     assert any(reason in each for each in result.reasons), result.reasons
 
 
-def test_a_refused_connection_fails(site: FakeSite) -> None:
-    arguments = ("--host=http://127.0.0.1:1/",)
-    result = run(site, Audience, users=1, arguments=arguments, until_rows={"/stages/demo": 1})
-    assert any("Connection refused" in each for each in result.reasons), result.reasons
-
-
 def test_topology_and_stage_can_be_chosen(site: FakeSite) -> None:
     site.pages["/stages/other"] = Page(STAGE_PAGE.encode())
     arguments = ("--stage=other", "--topology=static.localhost")
@@ -151,20 +144,6 @@ def test_a_file_that_changes_without_its_validator_fails(site: FakeSite) -> None
     result = run(site, eager(Reader), users=1, until_rows={"/media/*.svg": 6})
     assert result.failed == {"/media/*.svg"}
     assert any("svg: the body has changed, but its ETag has not" in each for each in result.reasons)
-
-
-def test_the_size_in_the_table_is_that_of_the_bytes_sent(site: FakeSite) -> None:
-    heavy, packed = b"\x89PNG" * 300_000, gzip.compress(b"<svg/>" * 5000)
-    site.pages["/media/audio/bell.mp3"].body = heavy
-    site.pages["/image/v1/icon.svg"].body = packed
-    site.pages["/image/v1/icon.svg"].headers["content-encoding"] = "gzip"
-    result = run(site, Audience, users=1, until_rows={"/media/audio/*.mp3": 1, "/image/*.svg": 1})
-    assert not result.failed
-    sizes = {
-        name: entry.total_content_length for (name, _), entry in result.environment.stats.entries.items()
-    }
-    assert sizes["/media/audio/*.mp3"] == len(heavy)
-    assert sizes["/image/*.svg"] == len(packed)
 
 
 @pytest.mark.parametrize("user", [Audience, Reader])

@@ -65,11 +65,6 @@ def test_if_locust_is_the_limit_there_is_no_answer(monkeypatch: pytest.MonkeyPat
     assert not recorder.answered
 
 
-def test_the_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capacity, "LONGEST", 0.0)
-    assert climb(monkeypatch, most=64, holds_up_to=64) == []
-
-
 @pytest.mark.parametrize("most", [1, 2, 3, 7, 1000])
 @pytest.mark.parametrize("limit", [0, 1, 2, 5, 333, 999])
 def test_every_climb_ends(monkeypatch: pytest.MonkeyPatch, most: int, limit: int) -> None:
@@ -88,15 +83,6 @@ def test_a_level_that_lost_workers_is_not_carried_and_no_answer() -> None:
     lost = replace(fine, run=replace(fine.run, lost=1))
     assert not capacity.holds(lost)
     assert capacity.outcome("default", 3, lost).startswith("default carries at least 3 visitors. At 5: ")
-
-
-def test_users_that_do_not_come_are_reported(caplog: pytest.LogCaptureFixture) -> None:
-    shape = Capacity()
-    shape.runner = SimpleNamespace(user_count=3)  # type: ignore[assignment]
-    shape._wait(3, within=0)
-    assert not caplog.messages
-    shape._wait(5, within=0)
-    assert caplog.messages == ["There are 3 users instead of 5."]
 
 
 def test_too_few_samples_are_no_failure_but_none_at_all_are() -> None:

@@ -1,18 +1,20 @@
 """The shape Compare against a fake site: every topology is measured for itself."""
 
-import time
+import csv
+import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import gevent
 import pytest
-from locust.runners import Runner
 
 from comparison import shape
 from comparison.measurement import Measurement
 from comparison.recorder import recorder
 from fake_site import STAGE_PAGE, FakeSite
 from locust_library import WebUI, until
+from results.report import conclude
 from support.origin import Origin, Request, response
 
 
@@ -139,7 +141,9 @@ def test_the_tab_shows_finished_measurements_and_the_one_under_way(ui: WebUI) ->
     until(lambda: not ui.table("compare"))
 
 
-def test_a_stopped_comparison_keeps_what_it_has_measured(ui: WebUI) -> None:
+def test_a_stopped_comparison_keeps_and_writes_what_it_has_measured(
+    ui: WebUI, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     compare(ui, "default,nginx,classic", seconds="9")
     until(lambda: bool(ui.table("compare")))
     gevent.sleep(0.5)
@@ -148,27 +152,20 @@ def test_a_stopped_comparison_keeps_what_it_has_measured(ui: WebUI) -> None:
     (partial,) = recorder.measurements
     assert 1 <= partial.seconds < 9
     assert partial.run.rows
-    assert not recorder.answered
     gevent.sleep(1.5)
     assert [row["topology"] for row in ui.table("compare")] == ["default"]  # and nothing follows
-
-
-def test_a_reset_during_the_last_look_loses_no_measurement(
-    ui: WebUI, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    resets: list[float] = []
-
-    def gather(runner: Runner) -> None:
-        if not resets and recorder.so_far(ui.environment):  # the last look, not the one at the beginning
-            resets.append(time.monotonic())
-            ui.post("/stats/reset")
-
-    monkeypatch.setattr("comparison.recorder.gather", gather)
-    compare(ui, "default")
-    until(lambda: finished(ui))
-    (one,) = recorder.measurements
-    assert 1 <= one.seconds <= time.monotonic() - resets[0]
-    assert recorder.answered
+    # What Locust writes as it quits after such a run without the web UI.
+    options = ui.environment.parsed_options
+    assert options
+    options.headless = True
+    monkeypatch.setenv("LOADTEST_REPORTS", str(tmp_path))
+    conclude(ui.environment)
+    assert ui.environment.process_exit_code == 1, "it was stopped"
+    (measurement,) = json.loads((tmp_path / "report.json").read_text())["measurements"]
+    assert measurement["topology"] == "default"
+    assert [line["topology"] for line in csv.DictReader((tmp_path / "compare.csv").open())] == ["default"]
+    assert "default" in (tmp_path / "compare.svg").read_text()
+    assert "<h1>Compare</h1>" in (tmp_path / "report.html").read_text()
 
 
 def test_a_topology_that_does_not_answer_is_reported_and_ends_nothing(ui: WebUI) -> None:

@@ -134,22 +134,6 @@ def test_a_refused_connection_has_a_reason() -> None:
         SocketConnection("127.0.0.1", port)
 
 
-def test_connecting_ends_after_the_patience() -> None:
-    with socket.create_server(("127.0.0.1", 0), backlog=1) as busy:
-        held = []
-        begin = time.monotonic()
-
-        def dial_on() -> None:
-            while True:  # until the kernel accepts no further connection
-                held.append(SocketConnection("127.0.0.1", busy.getsockname()[1], patience=0.3))
-
-        with pytest.raises(StageError, match=r"^no connection within 0\.3 s$"):
-            dial_on()
-        assert time.monotonic() - begin < 30
-        for client in held:
-            client.close()
-
-
 def test_sending_ends_after_the_patience(serve: Callable[[Behave], int]) -> None:
     client = SocketConnection("127.0.0.1", serve(lambda connection: time.sleep(30)), patience=0.3)
     with pytest.raises(StageError, match=r"^nothing could be sent for 0\.3 s$"):

@@ -68,12 +68,6 @@ def test_requests_of_its_own_page_and_of_programs_are_accepted(ui: WebUI, header
     until(lambda: not is_running(ui))
 
 
-def test_another_page_may_link_to_it_but_not_frame_it(ui: WebUI) -> None:
-    answer = ui.get("/", sec_fetch_site="cross-site", sec_fetch_mode="navigate")
-    assert answer.status_code == 200
-    assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'none'"
-
-
 @pytest.mark.parametrize(
     ("host", "status"),
     [

@@ -42,11 +42,6 @@ def test_a_heavy_body_is_counted_and_not_kept(origin: Origin, kind: str) -> None
     assert not meta["response"].read()
 
 
-def test_text_is_kept(origin: Origin) -> None:
-    meta = get(origin, response("<html>", content_type="text/html; charset=utf-8"))
-    assert (meta["response"].content, meta["response"].length) == (b"<html>", 6)
-
-
 @pytest.mark.parametrize("kind", ["text/html", "image/svg+xml"])
 def test_a_compressed_body_is_unpacked_and_its_bytes_are_those_sent(origin: Origin, kind: str) -> None:
     packed = gzip.compress(b"<svg/>" * 500)
@@ -74,9 +69,3 @@ def test_a_304_has_no_body_whatever_encoding_it_names(origin: Origin) -> None:
 )
 def test_a_damaged_body_is_an_exception(origin: Origin, answer: bytes) -> None:
     assert get(origin, answer)["exception"]
-
-
-def test_a_404_that_is_no_text_is_no_exception(origin: Origin) -> None:
-    meta = get(origin, response(b"\x89PNG\xff\xfe", "404 Not Found", content_type="image/png"))
-    assert not meta["exception"]
-    assert meta["response"].status_code == 404

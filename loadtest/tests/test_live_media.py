@@ -144,14 +144,6 @@ def test_every_browser_on_the_stage_fetches_each_spoken_line_once(site: FakeSite
     assert max(lines.values()) == browsers
 
 
-def test_a_line_that_every_client_fetches_from_the_backend_fails(site: FakeSite, talkative: None) -> None:
-    site.hit = site.miss  # the first one may miss
-    site.cached.update(site.pages)
-    result = run(site, Player, Audience, users=6, arguments=STAYS, until_rows={"/speech/*.mp3": 12})
-    assert "/speech/*.mp3" in result.failed
-    assert any("/speech/utter-1.mp3: not a hit after warm-up" in each for each in result.reasons)
-
-
 def test_a_held_response_is_waited_for(
     site: FakeSite, talkative: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,13 +154,6 @@ def test_a_held_response_is_waited_for(
     result = run(site, Player, users=1, arguments=STAYS, until_rows=rows)
     assert not result.failed
     assert result.averages["poll /media/video/*.jpg"] >= 2000
-
-
-def test_other_responses_are_not_waited_for_as_long(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browser, "PATIENCE", 1.0)
-    site.holds = {"/media/queen.svg": 2.0}
-    result = run(site, Audience, users=1, until_rows={"/media/*.svg": 2})
-    assert result.failures["/media/*.svg"] == 1
 
 
 @pytest.mark.parametrize("cache_status", ["", "varnish; fwd=bypass; detail=pass"])

@@ -81,12 +81,11 @@ late_ms = 9000
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("processes", [(), ("--processes=2",)], ids=["alone", "with workers"])
-def test_a_judged_run_of_a_healthy_site(site: FakeSite, tmp_path: Path, processes: tuple[str, ...]) -> None:
+def test_a_judged_run_of_a_healthy_site_with_workers(site: FakeSite, tmp_path: Path) -> None:
     site.cached.update(ASSETS)  # as on a server that has run for a while
     site.instead["/.nginx/backend"] = response("process_cpu_seconds_total 1\nupstage_clients 3\n")
     (tmp_path / "thresholds.toml").write_text(THRESHOLDS)
-    arguments = ("-u6", "-r6", "--audience=stays", "--chat-rate=240", *processes)
+    arguments = ("-u6", "-r6", "--audience=stays", "--chat-rate=240", "--processes=2")
     file = f"--thresholds={tmp_path / 'thresholds.toml'}"
     reports = {"LOADTEST_REPORTS": str(tmp_path / "reports")}
     done = headless(site, *arguments, file, "Audience", until=ENOUGH, **reports)
@@ -102,10 +101,9 @@ def test_a_judged_run_of_a_healthy_site(site: FakeSite, tmp_path: Path, processe
     for line in report["caches"]:
         counted[line["row"]] += line["answers"] * (line["tier"] == "client")
     assert counted == {name: count for (method, name), count in rows.items() if method == "GET"}
-    # Users measure the lines of their own process only: of five others, or of two.
-    others = 2 if processes else 5
+    # Users measure the lines of their own process only: of two others.
     sent = len(site.stage.lines)
-    assert 0.5 * others * sent < rows["stage", "heard"] <= others * sent
+    assert sent < rows["stage", "heard"] <= 2 * sent
 
 
 def health(given: dict[str, str]) -> str:
@@ -163,7 +161,7 @@ def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) 
             expect(page.locator(f"input[name={field}]")).to_be_enabled()
             expect(page.locator(f"input[name={field}]")).to_have_value(offered)
 
-    with started(site, LOCUST_WEB_PORT=str(port)):
+    with started(site, LOCUST_WEB_PORT=str(port), LOADTEST_SECONDS="2", LOADTEST_WARM_UP="1"):
         page.goto(address)
         assert template_arguments(page.content())["users"].keys() >= {"Audience", "Player"}
         # The page shows why it rejects another target.
@@ -185,8 +183,21 @@ def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) 
 
         # The same page a second time, and a page opened again.
         press(page, "new")
-        choose("CurtainUp")
+        expect(page.get_by_text("A stalled client: joins, keeps requesting data")).to_be_attached()
+        choose("Compare")
+        expect(page.get_by_text("The same users on one topology after another")).to_be_visible()
+        page.get_by_text("Custom parameters").click()
+        for topologies in ("nowhere", "nginx"):
+            page.locator("input[name=topologies]").fill(topologies)
+            press(page, "start")
+            if topologies == "nowhere":
+                expect(page.get_by_text("unknown topology 'nowhere'")).to_be_visible()
+        page.get_by_role("tab", name="Compare").click()
+        expect(page.locator("figure svg")).to_be_visible(timeout=60_000)
+        page.get_by_role("tab", name="Statistics").click()
+        expect(page.locator("figure svg")).to_have_count(0)
         page.reload()
+        wait_until(lambda: state()["state"] == "stopped", within=60)
         press(page, "new")
         choose("Slashdot")
         page.get_by_text("Custom parameters").click()

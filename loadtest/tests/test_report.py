@@ -171,13 +171,3 @@ def test_the_exit_code_is_raised_never_lowered(judged: Judged, asked: str, expec
     judged.site.instead["/stages/demo"] = response("later", "503 Service Unavailable")
     arguments = ("--exit-code-on-error", asked)
     assert judged.run(Audience, until_rows={"/stages/demo": 1}, arguments=arguments).code == expected
-
-
-def test_good_figures_leave_the_exit_code_to_locust(judged: Judged) -> None:
-    """It is 1 after a single failed sample."""
-    del judged.site.pages["/media/castle.svg"]
-    thresholds = '[samples]\n"GET /media/*" = 1\n[generator]\ncpu_percent = 1000\nlate_ms = 9000'
-    verdict = judged.run(Audience, until_rows={"/media/*.svg": 12}, thresholds=thresholds)
-    assert verdict.report["good"] is True
-    assert verdict.report["failures"]
-    assert verdict.code is None

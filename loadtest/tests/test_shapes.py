@@ -7,7 +7,7 @@ import pytest
 
 import shapes
 from fake_site import FakeSite
-from locust_library import create, parse, run, until
+from locust_library import create, run, until
 from locustfile import SHAPES, Audience
 from shapes import Interval, Part, Timetable
 
@@ -73,10 +73,6 @@ def test_the_run_time_of_the_form_ends_every_shape(
     assert set(asked[20:]) == {None}
 
 
-def test_a_form_that_sends_no_users_gets_the_number_it_offers(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ticks(Interval, monkeypatch, users=0) == ticks(Interval, monkeypatch, users=20)
-
-
 def test_all_users_leave_in_the_interval_and_return(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = (Part(2, 1, ramp=1), Part(1.5, 0, ramp=1), Part(80, 1, ramp=1))
     monkeypatch.setattr(Interval, "parts", parts)
@@ -91,10 +87,3 @@ def test_without_the_option_there_is_no_shape(site: FakeSite) -> None:
     environment.shape_class = Interval()  # type: ignore[no-untyped-call]  # Locust has taken the first it found
     shapes.register(environment)
     assert environment.shape_class is None
-
-
-def test_an_unknown_shape_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        parse("--shape=Nonsense")
-    assert ended.value.code == 2
-    assert "invalid choice: 'Nonsense'" in capsys.readouterr().err

@@ -3,13 +3,11 @@
 import re
 from collections.abc import Iterator
 
-import gevent
 import pytest
-from locust import User
+from locust import User, constant
 
-import locustfile
 from fake_site import FakeSite
-from locust_library import Result, create, eager, run, until
+from locust_library import Result, eager, run, until
 from locustfile import Audience, FlashClient, Player, SlowReader, WebAudience
 from users import session
 from users.player_session import PlayerSession
@@ -73,17 +71,6 @@ def test_only_some_sessions_measure_but_all_lines_come_back(two_measure: None, s
     assert 0 < result.requests["stage heard"] <= 2 * len(site.stage.lines)
 
 
-def test_a_session_that_waits_for_its_own_line_reads_at_once(
-    site: FakeSite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(session, "MEASURING", 0)
-    monkeypatch.setattr(session, "INTERVAL", 5.0)
-    rows = {"stage chat": 8}
-    result = run(site, Audience, users=4, arguments=(STAYS, "--chat-rate=40"), until_rows=rows)
-    assert result.averages["stage chat"] < 300
-    assert "stage heard" not in result.requests
-
-
 @pytest.mark.parametrize("offered", [True, False])
 def test_the_audience_applauds_if_the_stage_offers_it(site: FakeSite, offered: bool) -> None:
     site.stage.applause = offered
@@ -95,6 +82,13 @@ def test_the_audience_applauds_if_the_stage_offers_it(site: FakeSite, offered: b
 def test_a_reload_closes_the_connection_and_joins_again(site: FakeSite, user: type[User], kind: str) -> None:
     assert not run(site, eager(user), users=2, until_rows={f"{kind} join": 8}).failed
     until(lambda: abs(site.stage.closed - site.stage.modes["JOIN"]) <= 2)
+
+
+def test_a_visit_ends_when_the_stage_asks_for_a_reload(site: FakeSite) -> None:
+    site.stage.reloads = True
+    restless = type("Audience", (Audience,), {"wait_time": constant(0.05)})
+    arguments = (STAYS, "--chat-rate=600")
+    assert not run(site, restless, users=1, arguments=arguments, until_rows={"stage join": 4}).failed
 
 
 def test_a_refused_connection_fails(site: FakeSite) -> None:
@@ -195,19 +189,6 @@ def test_a_wrong_password_fails_and_is_tried_once(site: FakeSite) -> None:
     assert result.reasons == ["POST /admin/login: /admin/login: status 401"]
     assert site.asked["/admin/login"] == 1
     assert not site.stage.modes["JOIN"]
-
-
-def test_a_player_who_replaces_one_that_was_rejected_does_not_try_again(site: FakeSite) -> None:
-    environment = create(site, Player, Audience, arguments=("--player=ann", "--password=guess"))
-    locustfile.set_up(environment)
-    assert environment.runner
-    try:
-        environment.runner.start(4, spawn_rate=2)  # in two steps; the second one starts another player
-        until(lambda: environment.runner and environment.runner.state == "running")
-        gevent.sleep(0.5)
-    finally:
-        environment.runner.quit()
-    assert site.asked["/admin/login"] == 1
 
 
 def test_a_player_with_another_identity_fails(site: FakeSite) -> None:

@@ -40,20 +40,6 @@ def test_a_field_overrides_its_line_even_with_the_number_of_the_shipped_file(fil
     assert thresholds.of(options)["error_ratio"] == {"*": 0}
 
 
-def test_a_variable_sets_a_field(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOADTEST_MIN_HITS", "0.7")
-    assert thresholds.of(parse())["hit_ratio"]["/media/*"] == 0.7
-
-
-def test_the_shipped_file_may_lack_the_line_of_a_field(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
-) -> None:
-    (tmp_path / "thresholds.toml").write_text('[error_ratio]\n"*" = 0.1\n')
-    monkeypatch.setattr(thresholds, "SHIPPED", tmp_path / "thresholds.toml")
-    assert thresholds.of(parse("--max-errors=0.3")) == {"error_ratio": {"*": 0.3}}
-    assert thresholds.of(parse(file))["p95_ms"]["* heard"] == 300
-
-
 @pytest.mark.parametrize(
     ("content", "message"), [("[sample]\n'GET /' = 1", "unknown table [sample]"), (None, "No such file")]
 )

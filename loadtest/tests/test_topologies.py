@@ -59,13 +59,6 @@ def test_a_measurement_lasts_a_second_or_longer(text: str, right: bool) -> None:
             parse(f"--seconds={text}")
 
 
-def test_a_measurement_may_do_without_a_warm_up(capsys: pytest.CaptureFixture[str]) -> None:
-    assert parse("--warm-up=0").warm_up == 0
-    with pytest.raises(SystemExit):
-        parse("--warm-up=-1")
-    assert "is not a number of seconds from 0 to 3600" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("target", "host", "expected"),
     [

@@ -12,7 +12,7 @@ from bench import __main__ as command
 from bench import machine, runner
 from bench.drivers import ab
 from bench.lab_stack import REPO, Problem, Usage
-from bench.results import Measured, Results
+from bench.results import Results
 
 LAB = """
 title = "A lab"
@@ -216,15 +216,6 @@ def test_a_second_run_at_the_same_time_is_rejected(bench: Bench, tmp_path: Path)
     assert code == 2
     assert "Another run" in printed
     assert Fake.measured == []
-
-
-def test_cells_with_different_keys_share_a_table() -> None:
-    cells = [Measured({"server": "nginx", "rate": 500}), Measured({"server": "nginx", "connections": 10})]
-    for cell in cells:
-        cell.add({"rps": 1.0})
-    results = Results("x", "X", "quick", "rps", {}, {}, {}, {}, "2026-11-21T10:00:00Z", None, {}, cells)
-    columns = {str(column.header): list(column.cells) for column in command.table(results).columns}
-    assert (columns["rate"], columns["connections"]) == (["500", ""], ["", "10"])
 
 
 def test_the_digest_covers_names_and_contents_but_no_markdown(

@@ -3,11 +3,9 @@
 import asyncio
 import errno
 import json
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -83,34 +81,6 @@ def test_all_connections_of_a_visitor_share_its_bandwidth() -> None:
     assert alone <= seconds + 0.01 < alone + LATE
 
 
-def test_a_slow_visitor_holds_the_server_back() -> None:
-    """Its kernel must not take in megabytes: the server would be rid of the response immediately."""
-
-    async def sent_at_once() -> int:
-        accepted = 0
-
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            nonlocal accepted
-            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
-            await reader.readline()
-            with suppress(ConnectionError):
-                while True:
-                    writer.write(bytes(10_000))
-                    await writer.drain()
-                    accepted += 10_000
-
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        link = Link(20, megabits=1)
-        _, writer = await link.connect("127.0.0.1", server.sockets[0].getsockname()[1])
-        writer.write(b"\n")
-        await asyncio.sleep(0.5)
-        server.close()
-        return accepted
-
-    # 62 kB have passed the link; the rest is in the buffers of both sides.
-    assert 62_000 <= asyncio.run(sent_at_once()) < 1_000_000
-
-
 # --- The preload
 
 
@@ -162,13 +132,6 @@ def test_a_visitor_that_gives_up_and_a_bad_response_are_reported(site: Site) -> 
     assert slow["seconds"] < 5
     site.responses["/media/queen.svg"] = response("gone", "404 Not Found")
     assert visits(site)["failures"] == ["/media/queen.svg was answered with 404"] * 3
-
-
-def test_a_page_that_cannot_be_read_ends_the_program_with_its_reason(site: Site) -> None:
-    site.responses["/stages/demo"] = response("gone", "404 Not Found")
-    done = load_stage(site)
-    assert done.returncode == 1
-    assert "BadResponse: /stages/demo was answered with 404\n" in done.stderr
 
 
 REPORT = {
@@ -230,17 +193,6 @@ def test_each_request_has_a_connection_of_its_own(origin: Origin) -> None:
     assert report["without_port"] == 0
     assert ports(origin, "client", 0)["connections"] == 1
     assert {request.headers.get("connection") for request in origin.requests} == {None}
-
-
-def test_the_server_is_asked_to_close_first(origin: Origin) -> None:
-    class Closing(Origin):
-        def serve(self, connection: Any, number: int) -> None:
-            connection.recv(1000)
-            connection.sendall(response())
-
-    closing = Closing("closing")
-    assert ports(closing, "server")["connections"] == closing.connections > 1
-    closing.close()
 
 
 def test_attempts_without_a_free_port_are_counted(monkeypatch: pytest.MonkeyPatch, origin: Origin) -> None:

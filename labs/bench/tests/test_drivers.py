@@ -1,8 +1,6 @@
 """What the drivers read from the reports of ab, wrk and httperf, and which measurements they reject."""
 
-import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Any, cast
 
@@ -229,6 +227,10 @@ def captured(name: str) -> str:
     return "=== report\n" + (CAPTURED / f"httperf-{name}.txt").read_text()
 
 
+NOT_FOUND = captured("answered").replace("2xx=200 3xx=0 4xx=0", "2xx=0 3xx=0 4xx=200")
+STARVED = captured("answered").replace("length: 4\n", "length: 39\n").replace("total 40.8%", "total 2.1%")
+
+
 def test_the_report_of_httperf() -> None:
     found = fixed_rate.metrics(captured("answered"), rate=200, due=200, expected=5000)
     assert found == {
@@ -265,19 +267,11 @@ def test_the_reports_of_several_processes_are_merged() -> None:
     assert found["late_milliseconds"] == pytest.approx(51 / 3), "of the later one"
     assert found["saturated"] == 1
     with pytest.raises(fixed_rate.Late, match="195 ms late"):
-        fixed_rate.metrics(captured("answered") + captured("starved"), rate=200, due=200, expected=5000)
+        fixed_rate.metrics(captured("answered") + STARVED, rate=200, due=200, expected=5000)
     one_of_two = fixed_rate.metrics(
         captured("refused") + captured("answered"), rate=200, due=200, expected=5000
     )
     assert (one_of_two["errors"], one_of_two["milliseconds"]) == (200, 3.4)
-
-
-def test_unanswered_connections_are_errors() -> None:
-    found = fixed_rate.metrics(captured("impatient"), rate=3000, due=1500, expected=5000)
-    assert (found["errors"], found["saturated"]) == (84, 1)
-    assert found["requests_per_second"] == pytest.approx(1416 / 0.513)
-    # Connections that httperf could not open for want of file descriptors: it does not count them itself.
-    assert fixed_rate.metrics(captured("answered"), rate=200, due=300, expected=5000)["errors"] == 100
 
 
 def test_a_server_that_answers_everything_too_slowly_is_saturated() -> None:
@@ -290,7 +284,7 @@ def test_a_late_generator_is_the_bottleneck() -> None:
     with pytest.raises(
         fixed_rate.Late, match=r"bottleneck: .* 195 ms late, 39 connections at once, 2 % of a core"
     ):
-        fixed_rate.metrics(captured("starved"), rate=200, due=200, expected=5000)
+        fixed_rate.metrics(STARVED, rate=200, due=200, expected=5000)
     burst = "Maximum connect burst length: {}"
     long_burst = captured("impatient").replace(burst.format(51), burst.format(257))
     with pytest.raises(fixed_rate.Late, match="86 ms late, 257 connections"):
@@ -301,7 +295,7 @@ def test_a_late_generator_is_the_bottleneck() -> None:
     ("printed", "reason"),
     [
         (captured("refused"), "none of 100 connections was answered"),
-        (captured("404"), "none of 100 connections was answered"),
+        (NOT_FOUND, "none of 100 connections was answered"),
         (captured("answered").replace("content 5000", "content 335"), "335 bytes instead of 5000"),
         ("=== report\nRequests per second: 1000", "httperf did not print"),
         (captured("answered").replace(".5 ", " "), "no histogram"),
@@ -323,34 +317,15 @@ def test_every_connection_carries_one_request_and_the_server_closes() -> None:
     assert not [option for option in command if option.startswith("--num-calls")]
 
 
-def test_a_process_of_the_sweep_that_fails_is_named(tmp_path: Path) -> None:
-    """The script itself. In httperf's place: for one address of two the first fails, the others run on."""
-    fake = tmp_path / "httperf"
-    fake.write_text(
-        '#!/bin/sh\necho "$*"\n[ "$1" = bad ] || exit 0\ncase $(readlink /proc/$$/fd/1) in\n'
-        "*.0) echo first >&2; echo no such host >&2; exit 1 ;; *) exec sleep 60 ;; esac\n"
-    )
-    fake.chmod(0o755)
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = ["bash", "-c", fixed_rate.SCRIPT.replace("/tmp/", f"{tmp_path}/"), "fixed_rate", *arguments]
-        path = f"{tmp_path}:{os.environ['PATH']}"
-        return subprocess.run(command, env={"PATH": path}, capture_output=True, text=True, timeout=30)
-
-    assert run("2", "good", "x").stdout == "=== report\ngood x\n" * 2
-    failed = run("2", "bad")
-    assert (failed.returncode, failed.stderr) == (1, "no such host\n")
-
-
 def test_a_late_generator_tries_again_up_to_a_limit() -> None:
-    generator = Generator(captured("starved"), captured("answered"))
+    generator = Generator(STARVED, captured("answered"))
     found = fixed_rate.measure(generator.stack, RATE)
     assert (found["milliseconds"], found["memory_bytes"]) == (3.4, 3_000_000)
-    generator = Generator(*[captured("starved")] * 9)
+    generator = Generator(*[STARVED] * 9)
     with pytest.raises(Problem, match="generator was the bottleneck"):
         fixed_rate.measure(generator.stack, RATE)
     assert len(generator.commands) == fixed_rate.ATTEMPTS
-    generator = Generator(captured("404"), captured("answered"))
+    generator = Generator(NOT_FOUND, captured("answered"))
     with pytest.raises(Problem, match="none of 200"):
         fixed_rate.measure(generator.stack, RATE)
     assert len(generator.commands) == 1, "what the server does wrong is measured once"

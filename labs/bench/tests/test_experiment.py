@@ -97,16 +97,6 @@ def sorted_items(key: Any) -> list[tuple[str, Scalar]]:
     return sorted(key.items())
 
 
-def test_a_table_wins_over_settings_and_a_later_key_over_an_earlier_one() -> None:
-    lab = document(
-        settings={"clients": 1, "requests": 7},
-        cells=[{"topology": ["direct"], "file": ["flv"]}],
-        topologies={"direct": {"url": "u", "clients": 2}},
-        files={"flv": {"clients": 3}},
-    )
-    assert expand("x", lab, "full").cells[0].settings == {"url": "u", "clients": 3, "requests": 7}
-
-
 def test_a_block_can_have_its_own_tool_and_primary_metric() -> None:
     blocks = [
         {"topology": ["direct"]},

@@ -4,7 +4,6 @@ import statistics
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -66,14 +65,6 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     measured.write(path)
     assert Results.read(path) == measured
     assert [file.name for file in path.parent.iterdir()] == ["x.json"]
-
-
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"cells": []}', '{"cells": [{"a": 1}]}'])
-def test_a_file_without_a_run_is_none(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "x.json"
-    path.write_text(content)
-    assert Results.read(path) is None
-    assert Results.read(tmp_path / "missing.json") is None
 
 
 def test_only_the_same_experiment_can_continue() -> None:

@@ -1,12 +1,8 @@
 """labs/stores: what the programs count, SQLite's own rules, and the files that its mistakes leave behind."""
 
-import json
-import os
-import signal
 import sqlite3
-import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -86,82 +82,6 @@ def test_the_report_adds_up_and_gives_shares_and_rates() -> None:
     assert stores.report([stores.Outcome(crashes=3)])["operations_per_second"] == 0
 
 
-def fail() -> None:
-    raise OSError("no such\nluck")
-
-
-def compute() -> None:
-    while True:
-        pass
-
-
-FLAWS: dict[str, Callable[[], object]] = {
-    "fails": fail,
-    "crashes": lambda: os.kill(os.getpid(), signal.SIGKILL),
-    "hangs": lambda: time.sleep(60),
-    "computes": compute,
-}
-
-
-class Broken(Flat):
-    """A flat file whose third operation has a flaw."""
-
-    def __init__(self, folder: Path, flaw: str) -> None:
-        super().__init__(folder, locked=True)
-        self.flaw, self.calls = flaw, 0
-
-    def add(self, key: bytes, value: bytes) -> None:
-        self.calls += 1
-        now = self.flaw if self.calls == 3 else ""
-        FLAWS.get(now, str)()
-        if now != "loses":
-            super().add(key, value[:-1] if now == "damages" else value)
-
-    def take(self, key: bytes) -> bytes | None:
-        value = super().take(key)
-        if value and self.flaw == "doubles" and self.calls == 3:
-            super().add(key, value)
-        return value
-
-    def sound(self) -> bool:
-        return self.flaw != "is malformed"
-
-
-@pytest.mark.parametrize(
-    ("flaw", "counted", "times"),
-    [
-        ("loses", "lost", 3),
-        ("doubles", "doubled", 3),
-        ("damages", "damaged", 3),
-        ("fails", "errors", 3),
-        ("crashes", "crashes", 1),
-        ("hangs", "crashes", 1),
-        ("computes", "crashes", 1),
-        ("is malformed", "malformed", 1),
-    ],
-)
-def test_a_flaw_of_the_store_is_counted(
-    flaw: str, counted: str, times: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Three threads of one process meet it. What fills and drains the store is one thread, and meets none."""
-
-    def open_stores(_: Any, folder: Path, workers: int) -> list[Flat]:
-        broken = workers == 3 or flaw == "is malformed"
-        return [Broken(folder, flaw) if broken else Flat(folder, locked=True) for _ in range(workers)]
-
-    monkeypatch.setattr(stores, "open_stores", open_stores)
-    if flaw == "hangs":
-        monkeypatch.setattr(stores, "WITHIN", 1.0)
-    begun = time.monotonic()
-    found = a_run({}, threads=True)
-    assert time.monotonic() - begun < 30, "a process in a loop is stopped by its CPU time"
-    assert getattr(found, counted) == times
-    if times == 3:
-        assert found == stores.Outcome(**{counted: 3}, operations=found.operations, seconds=found.seconds), (
-            "nothing else is wrong"
-        )
-
-
 # --- The stores whose libraries are in the standard library
 
 
@@ -213,33 +133,6 @@ def test_without_a_busy_timeout_the_second_writer_fails_at_once(tmp_path: Path, 
         assert first.sound()
 
 
-def test_a_deferred_transaction_fails_in_spite_of_its_busy_timeout(tmp_path: Path) -> None:
-    """Another writer comes between its read and its write; one that begins immediate keeps it out."""
-    for begin, loser in (("wal-deferred", "reader"), ("wal", "other")):
-        folder = tmp_path / begin
-        folder.mkdir()
-        reader, other = sqlite(folder, begin, 5), sqlite(folder, begin, 0)
-        reader.add(b"key", b"value")
-        failed: list[str] = []
-
-        def between(statement: str, other: Sqlite = other, failed: list[str] = failed) -> None:
-            if statement.startswith("DELETE"):
-                try:
-                    other.add(b"other key", b"value")
-                except sqlite3.OperationalError:
-                    failed.append("other")
-
-        with closing(reader), closing(other):
-            reader._sql.set_trace_callback(between)
-            begun = time.monotonic()
-            try:
-                reader.take(b"key")
-            except sqlite3.OperationalError:
-                failed.append("reader")
-            assert time.monotonic() - begun < 4, "waiting cannot help"
-        assert failed == [loser]
-
-
 # --- Malformed files
 
 
@@ -252,34 +145,4 @@ def test_a_mistake_ruins_the_file_and_its_remedy_does_not(mistake: str) -> None:
     assert malformed.trial(mistake, remedy=True) == "ok"
 
 
-def test_the_lab_makes_every_mistake() -> None:
-    cells = [cell for cell in load(REPO / "labs" / "stores", "full").cells if cell.driver == "malformed"]
-    found = {(cell.settings["mistake"], cell.settings["remedy"]) for cell in cells}
-    assert found == {(mistake, remedy) for mistake in malformed.MISTAKES for remedy in (False, True)}
-
-
 # --- The drivers
-
-
-@pytest.mark.parametrize(
-    ("program", "settings", "expected"),
-    [
-        (
-            stores,
-            {**STORES["flat-locked"], "runs": 2, "writers": 2},
-            {"completed_percent": 100.0, "errors": 0.0},
-        ),
-        (malformed, {"mistake": "copied", "remedy": True, "trials": 2}, {"malformed_files": 0}),
-    ],
-)
-def test_a_program_prints_one_line_of_json(
-    program: Any,
-    settings: Mapping[str, Any],
-    expected: Mapping[str, float],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr("sys.argv", ["program", json.dumps(settings)])
-    program.main()
-    [line] = capsys.readouterr().out.splitlines()
-    assert expected.items() <= json.loads(line).items()
