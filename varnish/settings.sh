@@ -8,7 +8,7 @@ die() {
 
 folder=$(cd "$(dirname "$0")" && pwd)
 
-# What Cache-Status calls this Varnish: a ring has several.
+# What Cache-Status calls this Varnish: a ring has several. All that reads the header knows them by their first word.
 identity=${VARNISH_NAME:-varnish}
 
 # Where varnishd listens: ADDRESS:PORT, or :PORT for all addresses.
@@ -43,7 +43,7 @@ check() {
         esac || die "$name must be $3, not '$value'"
     done
 }
-check VARNISH_NAME '[a-z][a-z0-9-]*' 'lower-case letters, digits and hyphens, a letter first'
+check VARNISH_NAME 'varnish(-[a-z0-9]+)*' 'varnish, or varnish- and a word such as varnish-2'
 check 'VARNISH_LISTEN VARNISH_LISTEN_NGINX VARNISH_LISTEN_PURGE VARNISH_LISTEN_CLI' '[0-9A-Za-z._-]*:[0-9]{1,5}' ':PORT or ADDRESS:PORT'
 check BACKEND_ADDRESS 'unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
     'unix:/PATH or HOST:PORT'

@@ -8,16 +8,13 @@ container_ids() {
     docker ps -q ${2:-} --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
         --filter label=com.docker.compose.oneoff=False ${1:+--filter "label=com.docker.compose.service=$1"}
 }
-# The services that have a container, one per line.
+# containers_services [OPTION]: the services that run, one per line; --all: that have a container.
 containers_services() {
-    docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
+    docker ps ${1:-} --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
         --format '{{.Label "com.docker.compose.service"}}' 2>/dev/null || true
 }
 # The Varnishes that run, one per line: one service, or several (extras/ring).
-containers_varnishes() {
-    docker ps --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
-        --format '{{.Label "com.docker.compose.service"}}' | { grep -xE 'varnish(-[0-9]+)?' || true; } | sort
-}
+containers_varnishes() { containers_services | grep -xE 'varnish(-[0-9]+)?' | sort; }
 # container_exec SERVICE COMMAND...: in half the time of `docker compose exec`, which reads all its files first.
 container_exec() {
     local id

@@ -16,7 +16,7 @@ started_theatres() {
     local list services theatre running=()
     list=$(sed -n '1s/^# THEATRES="\(.*\)".*/\1/p' "$theatres_file" 2>/dev/null) || true
     if [ -n "$list" ] && [ "$mode" = containers ]; then
-        services=$(containers_services)
+        services=$(containers_services --all)
         for theatre in $list; do
             if grep -qx "$theatre" <<<"$services"; then running+=("$theatre"); fi
         done

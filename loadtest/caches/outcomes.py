@@ -1,6 +1,5 @@
 """The outcomes of a request at a cache, in the words of varnish/cache_status.vcl and nginx's Cache-Status."""
 
-import re
 from collections.abc import Mapping
 
 from caches.cache_status import Member
@@ -36,7 +35,7 @@ def by_tier(members: list[Member], from_disk: bool) -> dict[str, str]:
     said = "none"
     for member in reversed(members):
         said = outcome(member)
-        tier = re.sub(r"-\d+$", "", member.cache)  # varnish-2 is one of several Varnishes (extras/ring)
+        tier = member.cache.partition("-")[0]  # varnish-2 is one of several Varnishes (extras/ring)
         if tier in TIERS:
             tiers[tier] = said
         if "fwd" not in member.parameters:

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from bench.lab_stack import LabStack, Problem
 
 ORIGIN = "backend"
-# Its own count of the requests for stages. They are counted when they end.
+# Its own count of the requests. They are counted when they end.
 COUNT = ["curl", "-sf", "http://backend:9110/metrics"]
 
 
@@ -64,12 +64,12 @@ def metrics(report: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def requests_to_origin(stack: LabStack) -> float:
-    """All requests for stages that the origin has answered since it started."""
-    return total(stack.run("generator", *COUNT))
+def requests_to_origin(stack: LabStack, kind: str = "stage") -> float:
+    """All requests of a kind, such as for stages, that the origin has answered since it started."""
+    return total(stack.run("generator", *COUNT), kind)
 
 
-def total(scraped: str) -> float:
+def total(scraped: str, kind: str) -> float:
     """The sum over all statuses, from the backend's /metrics."""
-    counts = re.findall(r'^upstage_http_request_seconds_count{path="stage".*} (\S+)$', scraped, re.M)
+    counts = re.findall(rf'^upstage_http_request_seconds_count{{path="{kind}".*}} (\S+)$', scraped, re.M)
     return sum(map(float, counts))

@@ -5,16 +5,13 @@ Each of `files` URLs (`path` with a query) is asked for twice in random order, w
 """
 
 import json
-import re
 import uuid
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from bench.drivers.crowd import requests_to_origin
 from bench.lab_stack import LabStack, Problem
-
-# The backend's own count of the requests for media.
-COUNT = ["curl", "-sf", "http://backend:9110/metrics"]
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
@@ -38,21 +35,10 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
     for seed in (1, 2):
         ask(seed, 0)
-    before = requests_to_backend(stack)
+    before = requests_to_origin(stack, "media")
     report = ask(3, settings["requests"])
     return {
         "hit_ratio": report["hits"] / settings["requests"],
-        "requests_to_backend": requests_to_backend(stack) - before,
+        "requests_to_backend": requests_to_origin(stack, "media") - before,
         "seconds": report["seconds"],
     }
-
-
-def requests_to_backend(stack: LabStack) -> float:
-    """All requests for media that the backend has answered since it started."""
-    scraped = stack.run("generator", *COUNT)
-    return sum(
-        map(
-            float,
-            re.findall(r'^upstage_http_request_seconds_count{path="media".*} (\S+)$', scraped, re.M),
-        )
-    )

@@ -92,6 +92,7 @@ def test_a_theatre_over_tcp(fresh: VarnishServer, other: Backend) -> None:
         ("THEATRES_ADDRESS", "*:80a"),
         ("THEATRES_ADDRESS", "unix:/run/second.sock"),
         ("VARNISH_LISTEN", "8080"),
+        ("VARNISH_NAME", "edge-2"),
         ("VARNISH_LISTEN_SOCKET", "varnish.sock"),
     ],
 )

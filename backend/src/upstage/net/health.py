@@ -72,5 +72,8 @@ def connect(address: Address) -> socket.socket:
 
 
 def name_of(address: Address) -> str:
-    """Return a listener's address for a message."""
-    return str(address) if isinstance(address, Path) else f"{address[0]}:{address[1]}"
+    """Return an address as messages and URLs write it: an IPv6 address in brackets."""
+    if isinstance(address, Path):
+        return str(address)
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

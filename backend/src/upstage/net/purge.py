@@ -23,6 +23,8 @@ from twisted.web.http_headers import Headers
 from twisted.web.resource import NoResource, Resource
 from twisted.web.server import NOT_DONE_YET
 
+from upstage.net.health import name_of
+
 TIMEOUT = 1.0  # seconds for one attempt: the player who changed the file is waiting
 AGAIN = 0.5  # seconds until a purge is repeated
 RETRY = 1.0  # seconds until a failed purge is retried: as long may a cache that comes back serve an old file
@@ -69,7 +71,7 @@ class Cache(Service):
     def __init__(self, reactor: Any, address: tuple[str, int], outcomes: Counter[str]) -> None:
         self._reactor = reactor
         self._host, self._port = address
-        self._label = host_and_port(*address)
+        self._label = name_of(address)
         self._outcomes = outcomes
         self._agent = Agent(reactor, connectTimeout=TIMEOUT)
         self._lookups: list[Deferred[list[str]]] = []  # all wait for one thread
@@ -195,7 +197,7 @@ class Cache(Service):
     async def _send(self, host: str, purge: Purge) -> str:
         """Send one purge to one cache; return the status line unless it says that all is well."""
         headers = Headers({"X-Tag": [purge.tag]} if purge.tag else {})
-        url = f"http://{host_and_port(host, self._port)}{purge.path}"
+        url = f"http://{name_of((host, self._port))}{purge.path}"
         response = await self._agent.request(b"PURGE", url.encode(), headers)
         await readBody(response)  # the connection closes only when the body has been read
         return (
@@ -263,11 +265,6 @@ def addresses(host: str) -> list[str]:
     """
     family = AF_INET6 if ":" in host else AF_INET
     return sorted({str(found[4][0]) for found in getaddrinfo(host, None, family, SOCK_STREAM)})
-
-
-def host_and_port(host: str, port: int) -> str:
-    """Return HOST:PORT, an IPv6 address in brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def reason(error: Exception) -> str:
