@@ -153,7 +153,7 @@ def test_tokens_expire() -> None:
     assert tokens.get("unknown") is None
 
 
-def test_whoever_has_the_most_tokens_loses_the_oldest() -> None:
+def test_the_player_with_the_most_keys_loses_the_oldest() -> None:
     tokens: Keys[str] = Keys(Clock(), most=4)
     admin = tokens.issue("admin")
     greedy = [tokens.issue("greedy") for _ in range(5)]

@@ -59,7 +59,7 @@ def test_servers_that_start_together_share_the_account(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"load:%s\n", b"", b"\xff\xfe\0", b"other:%s"])
 def test_a_password_that_was_changed_stays(tmp_path: Path, database: Database, content: bytes) -> None:
-    """Nobody may lose an account to the load test; the file goes, so that nobody tries a wrong password."""
+    """No player loses an account to the load test; the file goes, so that no user tries a wrong password."""
     file = tmp_path / "account"
     keep_load_account(database, file)
     file.write_bytes(content.replace(b"%s", file.read_bytes()[5:].strip()))

@@ -328,6 +328,6 @@ def test_chat_goes_on_while_another_program_has_the_database(start: Start) -> No
     assert time.monotonic() - began < 1
     other.execute("ROLLBACK")
     server.wait_for(lambda: other.execute("SELECT count(*) FROM chat").fetchone() == (10,))
-    server.kill()  # nobody has said anything meanwhile
+    server.kill()  # no client has said anything meanwhile
     log = ask(start(), "/stages/demo/log").body
     assert [log.count(f"<li> line {number}</li>".encode()) for number in range(10)] == [1] * 10

@@ -195,7 +195,7 @@ def test_a_picture_comes_from_the_address_of_the_command_connection(cameras: Cam
 
 
 class Visitors:
-    """A webcam factory without sockets; everybody who knows the password may act."""
+    """A webcam factory without sockets; any name with the password may act."""
 
     def __init__(self, folder: Path) -> None:
         async def check(name: str, password: str, address: str) -> Player | None:

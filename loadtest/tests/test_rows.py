@@ -42,7 +42,7 @@ def test_a_class_fills_only_its_rows(site: FakeSite, name: str) -> None:
 
 
 class Unknown(User):
-    """A class that somebody has added."""
+    """A class that a user has added."""
 
 
 def test_a_run_lacks_the_rows_that_only_other_classes_fill() -> None:
@@ -68,7 +68,7 @@ def test_an_unknown_class_should_fill_every_known_row() -> None:
 @pytest.mark.parametrize(
     ("samples", "verdict"),
     [
-        ([], NOT_IN_RUN),  # nobody spoke
+        ([], NOT_IN_RUN),  # no user spoke
         ([Row("GET", "/speech/*.mp3", 9, 0, {2000: 9})], OK),
         ([Row("GET", "/speech/*.mp3", 9, 0, {2001: 9})], FAILED),
     ],

@@ -189,7 +189,7 @@ def test_names_keep_their_files_when_their_addresses_change() -> None:
         without = ring.places()
         assert set(without.values()) == {names[0], names[2]}
         workers = ring.workers()
-        for away in ("127.0.0.9", "127.0.0.8"):  # nobody listens there
+        for away in ("127.0.0.9", "127.0.0.8"):  # no server listens there
             name_server.names = dict(here)
             wait_until(lambda: names[1] in ring.places().values(), within=10)
             places = ring.places()

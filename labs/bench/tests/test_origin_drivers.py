@@ -37,11 +37,11 @@ def run(server: Origin, clients: int) -> dict[str, Any]:
 
 
 def test_a_crowd_connects_before_the_first_request_is_answered(server: Origin) -> None:
-    """The server answers nobody until all are there: clients one after another would wait forever."""
-    everybody = threading.Barrier(40)
+    """The server answers no client until all are there: one after another they would wait forever."""
+    all_clients = threading.Barrier(40)
 
     def answer(request: Request) -> bytes:
-        everybody.wait(5)
+        all_clients.wait(5)
         return response(b"x", connection="close")
 
     server.answer = answer

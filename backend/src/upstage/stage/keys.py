@@ -18,7 +18,7 @@ class Keys(Generic[T]):
     """At most `most` tokens, each valid for `lifetime` seconds.
 
     When there are that many, a new one pushes out the oldest of the value that has the most: a player who
-    signs in again and again ends the player's own sessions, and nobody else's.
+    signs in again and again ends the player's own sessions, and no other player's.
     """
 
     def __init__(self, clock: Callable[[], float], lifetime: float = LIFETIME, most: int = 1000) -> None:

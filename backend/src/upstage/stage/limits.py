@@ -70,7 +70,7 @@ class Places:
     When all are taken, a newcomer gets one of the address that has the most, unless its own has about as
     many: a client that holds many places never shuts out one that needs a few. The newest holder of that
     address goes: a class that has been there for an hour stays. While there are holders that have not joined
-    a stage, only these count: places that nobody uses are given away first.
+    a stage, only these count: places that are not used are given away first.
     """
 
     def __init__(self, most: int, each: int) -> None:
