@@ -15,7 +15,7 @@ PATH=$PATH:/usr/sbin
 
 # Exports the addresses, in native mode only: Compose would take SERVER_NAMES for the user's.
 native_environment() {
-    local file theatre
+    local file service
     set -a
     . native/addresses.env
     if [ -n "${TLS_CERTIFICATE:-}" ]; then TLS_FOLDER=$(cd "$TLS_FOLDER" && pwd); fi
@@ -25,8 +25,10 @@ native_environment() {
     done
     set +a
     # In the order of their start.
-    # shellcheck disable=SC2206  # names without white space
-    native_services=(backend ${MIRROR_DATA:+mirror} $THEATRES policyd varnish nginx locust ${CAMERA_SERVER:+camera})
+    native_services=()
+    for service in backend ${MIRROR_DATA:+mirror} $THEATRES policyd varnish nginx locust ${CAMERA_SERVER:+camera}; do
+        without "${service/#backend/upstage}" || native_services+=("$service")
+    done
 }
 
 supervisorctl() { .venv/bin/supervisorctl -c native/supervisord.conf "$@"; }

@@ -88,7 +88,7 @@ def test_nginx_is_stopped_by_sigterm(composed: dict) -> None:  # type: ignore[ty
         for name, service in services.items()
         if service.get("image") == services["nginx"]["image"]
     }
-    assert by_nginx.keys() == {"nginx", "webcam"}
+    assert by_nginx.keys() == {"nginx", "webcam", "site"}
     assert {service.get("stop_signal") for service in by_nginx.values()} == {"SIGTERM"}
 
 
@@ -156,6 +156,7 @@ def test_only_who_listens_may_write_where_sockets_are(composed: dict) -> None:  
         "varnish-2-sockets": {"varnish-2"},
         "varnish-3-sockets": {"varnish-3"},
         "policyd-sockets": {"policyd"},
+        "site-sockets": {"site"},
     }
 
 

@@ -55,6 +55,13 @@ WRONG = [
     ("CLIENT_STAGE_CONNECTIONS", "70000"),
     ("UPSTAGE_CONNECTIONS_PER_ADDRESS", "0"),
     ("UPSTAGE_MAX_UNREAD", "64k"),
+    ("SITE", "https://127.0.0.1:5000"),
+    ("SITE_NAMES", "a;b"),
+    ("SITE_DEFAULT", "yes"),
+    ("SITE_HEALTH", "health"),
+    ("SITE_TIMEOUT", "60"),
+    ("SITE_MAX_UPLOAD", "lots"),
+    ("WITHOUT", "varnish"),
     ("LOADTEST_PROCESSES", "many"),
     ("LOADTEST_WORKERS", "0"),
 ]
@@ -65,6 +72,8 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
     log = bare.parent / "docker.log"
     log.unlink(missing_ok=True)
     found = {"TLS_FOLDER": str(bare), "TLS_CERTIFICATE": "LICENSE"} if setting.startswith("TLS_") else {}
+    if setting.startswith("SITE_") or setting == "WITHOUT":
+        found = {"EXTRAS": "site", "SITE": "http://127.0.0.1:5000"}
     done = run(bare, "up", user=None, **found | {setting: value})
     assert done.returncode == 1
     [line] = (done.stdout + done.stderr).splitlines()
@@ -80,6 +89,8 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
         ({"HTTPS_PORT": "8080"}, "HTTP_PORT and HTTPS_PORT both have port 8080: each needs one of its own"),
         ({"EXTRAS": "webcam", "FTP_PASSIVE_PORTS": "3000-3009"}, "POLICY_FILE_PORT and FTP_PASSIVE_PORTS"),
         ({"THEATRES": "second third", "SWF_PORT": "7232"}, "SWF_PORT and THEATRES_SWF_PORT"),
+        ({"EXTRAS": "site"}, "EXTRAS=site needs the address of your site"),
+        ({"SITE": "http://shop:8000"}, "Type: make up EXTRAS=site"),
         ({"VARNISH_MEMORY": "511m"}, "VARNISH_STORAGE=malloc,128m needs more"),
         ({"VARNISH_STORAGE": "file,/tmp/x,257m"}, "set VARNISH_MEMORY=513m, or a smaller storage"),
     ],

@@ -13,7 +13,8 @@ backend default none;
 # The backend "upstage"; its limits are in limits.vcl, to be tuned.
 include "backends.vcl";
 
-# Not in the article: one spelling for each request, clean client addresses.
+# Not in the article: clean client addresses, one spelling for each request.
+include "client.vcl";
 include "normalise.vcl";
 
 # "Set the backend for domain": several UpStages behind one Varnish would be several of these.
@@ -60,5 +61,6 @@ sub vcl_backend_response {
 # URL and host are the key, "we do not want to always set the cookie": the built-in vcl_hash.
 
 # Not in the article: our own 503 page, and Cache-Status.
+include "curtain.vcl";
 include "pages.vcl";
 include "cache_status.vcl";

@@ -12,7 +12,8 @@ vcl 4.1;
 import std;
 
 include "backends.vcl";     # the backend and its address: written by start.sh
-include "normalise.vcl";    # one spelling for each request, and no trusted header from a client
+include "client.vcl";       # the headers that later rules trust: client address, request id, range
+include "normalise.vcl";    # one spelling for each request: host and query
 include "deployment.vcl";   # additions of this deployment: written by start.sh, empty here
 include "purge.vcl";        # how the backend purges a replaced picture
 include "reject.vcl";       # malformed and unsupported requests: 400, 405, 414, 501
@@ -22,6 +23,7 @@ include "media.vcl";        # files that are the same for every client: cached f
 include "stale.vcl";        # expired copies, and a backend that does not answer
 include "store.vcl";        # what may be stored, and for how long
 include "gzip.vcl";         # text is compressed once, when it is stored
+include "curtain.vcl";      # what our 503 page says
 include "pages.vcl";        # the pages that Varnish writes itself
 include "cache_status.vcl"; # Cache-Status and Server-Timing: every response says what happened
 include "large_media.vcl";  # files that nginx sends from the disk

@@ -13,8 +13,7 @@ sub vcl_builtin_synth {
     }
     if (resp.status == 503) {
         set resp.http.Retry-After = "5";
-        set req.http.X-Title = "The curtain is down for a moment";
-        set req.http.X-Message = "Our theatre server does not answer. Please try again in a few seconds.";
+        call unavailable;
     } else {
         set req.http.X-Title = resp.reason;
         set req.http.X-Message = "Your browser sent a request that this server does not support.";

@@ -17,17 +17,20 @@ load() {
 
 write_vcl
 load "$classic" classic.vcl
+discard() { for name in "$@"; do cli vcl.discard "$name"; done; }
+if [ "$site_address" ]; then load "$site" site.vcl || { discard "$classic"; exit 1; }; fi
 load "$default" default.vcl || {
-    cli vcl.discard "$classic"
+    discard "$classic" ${site_address:+"$site"}
     exit 1
 }
 cli vcl.label classic "$classic"
+[ -z "$site_address" ] || cli vcl.label site "$site"
 cli vcl.use "$default"
 
 # Discard the older versions. A request in progress keeps its version until the end of the response.
 for name in $(cli vcl.list); do
     case $name in
-    "$classic" | "$default") ;;
-    classic_* | default_*) cli vcl.discard "$name" >/dev/null 2>&1 || true ;; # listed twice, or gone already
+    "$classic" | "$site" | "$default") ;;
+    classic_* | site_* | default_*) cli vcl.discard "$name" >/dev/null 2>&1 || true ;; # listed twice, or gone already
     esac
 done

@@ -25,6 +25,12 @@ backend_address=${BACKEND_ADDRESS:-unix:/run/proscenium/backend/upstage.sock}
 theatres=${THEATRES:-}
 theatres_address=${THEATRES_ADDRESS:-unix:/run/proscenium/*/upstage.sock}
 
+# A site of your own (extras/site): no address, no site. An empty health path means no health check.
+site_address=${SITE_ADDRESS:-}
+site_health=${SITE_HEALTH:-}
+site_timeout=${SITE_TIMEOUT:-60s}
+site_rules=${SITE_RULES:-/etc/site/rules.vcl}
+
 storage=${VARNISH_STORAGE:-malloc,128m}
 workdir=${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}
 generated=${VARNISH_GENERATED:-/tmp/varnish}
@@ -45,29 +51,36 @@ check() {
 }
 check VARNISH_NAME 'varnish(-[a-z0-9]+)*' 'varnish, or varnish- and a word such as varnish-2'
 check 'VARNISH_LISTEN VARNISH_LISTEN_NGINX VARNISH_LISTEN_PURGE VARNISH_LISTEN_CLI' '[0-9A-Za-z._-]*:[0-9]{1,5}' ':PORT or ADDRESS:PORT'
-check BACKEND_ADDRESS 'unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
-    'unix:/PATH or HOST:PORT'
+address='unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}'
+check 'BACKEND_ADDRESS SITE_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'
+check SITE_HEALTH '/[0-9A-Za-z._~/?=%-]*' 'a path, such as /health'
+check SITE_TIMEOUT '[1-9][0-9]{0,5}[sm]' 'a time, such as 60s or 5m'
 check VARNISH_STORAGE '(malloc|file,/[^,[:space:]]+),[0-9]+[kKmMgG]?' 'malloc,SIZE or file,/PATH,SIZE, such as malloc,128m'
 check THEATRES '[a-z0-9 -]*' 'names of lower-case letters, digits and hyphens'
 check THEATRES_ADDRESS 'unix:/[^[:space:]"\\:*]*[*][^[:space:]"\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
     'unix:/PATH or HOST:PORT, with one * for the name'
-check 'VARNISH_LISTEN_SOCKET VARNISH_WORKDIR VARNISH_GENERATED' '/[^[:space:]"\\:,]+' 'an absolute path without spaces'
+check 'VARNISH_LISTEN_SOCKET VARNISH_WORKDIR VARNISH_GENERATED SITE_RULES' '/[^[:space:]"\\:,]+' 'an absolute path without spaces'
 
 # Each load has its own name: the running version stays until the next one has compiled.
 stamp=$(date +%Y-%m-%d_%H-%M-%S)_$$
 classic=classic_$stamp
+site=site_$stamp
 default=default_$stamp
 
-# declare_backend NAME ADDRESS LIMITS: in VCL. Varnish looks a host name up once, when the VCL is loaded; a path stays valid
-# when the backend's container comes back at another address. https://varnish-cache.org/docs/7.1/reference/vcl-backend.html
-declare_backend() {
-    case $2 in
-    unix:*) address=".path = \"${2#unix:}\";" ;;
-    *) address=".host = \"${2%:*}\"; .port = \"${2##*:}\";" ;;
+# in_vcl ADDRESS: Varnish looks a host name up once, when the VCL is loaded; a path stays valid when the backend's container
+# comes back at another address. https://varnish-cache.org/docs/7.1/reference/vcl-backend.html
+in_vcl() {
+    case $1 in
+    unix:*) echo ".path = \"${1#unix:}\";" ;;
+    *) echo ".host = \"${1%:*}\"; .port = \"${1##*:}\";" ;;
     esac
+}
+
+# declare_backend NAME ADDRESS LIMITS: an UpStage.
+declare_backend() {
     cat <<END
 backend $1 {
-    $address
+    $(in_vcl "$2")
     include "$3";
     include "probe.vcl";
 }
@@ -87,12 +100,33 @@ sub vcl_recv {
 END
 }
 
-# write_vcl: the two files that differ from one deployment to another. vcl_path names their folder first.
+# declare_site: the application, and its health check if it has one. It may take as long as it likes to answer, so it gets
+# fewer connections, as a theatre does (theatre_limits.vcl).
+declare_site() {
+    cat <<END
+backend site {
+    $(in_vcl "$site_address")
+    .host_header = "site.localhost";
+    .connect_timeout = 2s;
+    .first_byte_timeout = $site_timeout;
+    .between_bytes_timeout = $site_timeout;
+    .max_connections = 100;
+    $([ -z "$site_health" ] || sed "s|/health|$site_health|" "$folder/probe.vcl")
+}
+END
+}
+
+# write_vcl: the files that differ from one deployment to another. vcl_path names their folder first.
 write_vcl() {
     mkdir -p "$generated"
     declare_backend upstage "$backend_address" limits.vcl >"$generated/backends.vcl"
     {
         echo 'include "handover.vcl";'
         for name in $theatres; do declare_theatre "$name"; done
+        [ -z "$site_address" ] || echo 'include "site_handover.vcl";'
     } >"$generated/deployment.vcl"
+    if [ "$site_address" ]; then
+        declare_site >"$generated/site_backend.vcl"
+        cat "$site_rules" >"$generated/rules.vcl" 2>/dev/null || : # no file: no rules
+    fi
 }

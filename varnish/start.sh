@@ -12,7 +12,9 @@ write_vcl
 cat >"$generated/first.cli" <<END
 vcl.load $classic classic.vcl
 vcl.label classic $classic
-vcl.load $default default.vcl
+${site_address:+vcl.load $site site.vcl
+vcl.label site $site
+}vcl.load $default default.vcl
 vcl.use $default
 END
 
@@ -25,17 +27,19 @@ END
 # nuke_limit: how many objects one new object may evict. The default, 50, makes room for 16 kB if all are small, and
 #             cuts the response off there; this is more than the storage can hold
 # default_*:  a response without a stated lifetime is not stored; an expired copy may be revalidated by a 304 for an hour
+# transit_buffer: how much of a response that is not stored waits for a slow client; unlimited by default. A parameter since 7.3
 # critbit_cooloff: how long the index keeps a deleted URL's entry; with the default, 180 s, a flood of URLs takes 100 MB
 # http_max_hdr: header lines of one message; nginx's limit is 32 kB, whatever their number
 # vsl_space:  size of the log that varnishlog reads, in shared memory
 # thread_*:   a request in progress is a thread. 2 pools of at most 200 stay within the container's pids_limit
 # timeout_idle: longer than nginx keeps an idle connection, so that nginx is the one to close it
 # https://varnish-cache.org/docs/7.1/reference/varnishd.html#list-of-parameters
+transit_buffer=$(varnishd -x parameter | grep -m 1 -x transit_buffer) || :
 exec varnishd -F -n "$workdir" -f "" -I "$generated/first.cli" -p "vcl_path=$generated:$folder" \
     -T "$listen_cli" -S "$secret" -i "$identity" \
     -a "nginx=$listen_socket,mode=666" ${listen_nginx:+-a "nginx-tcp=$listen_nginx"} \
     -a "http=$listen" -a "purge=$listen_purge" \
     -s "$storage" -s Transient=malloc,64m -p nuke_limit=1000000 -p vsl_space=32M \
-    -p default_ttl=0 -p default_keep=3600 -p http_max_hdr=256 -p critbit_cooloff=60 \
+    ${transit_buffer:+-p transit_buffer=128k} -p default_ttl=0 -p default_keep=3600 -p http_max_hdr=256 -p critbit_cooloff=60 \
     -p thread_pools=2 -p thread_pool_min=50 -p thread_pool_max=200 \
     -p listen_depth=1024 -p timeout_idle=65 -p syslog_cli_traffic=off "$@"

@@ -71,6 +71,8 @@ active_upstage() {
 }
 
 . bin/lib/theatres.sh
+export SITE=${SITE:-} WITHOUT=${WITHOUT:-}
+. bin/lib/site.sh
 
 # EXTRAS chooses Compose files, unless the user has set COMPOSE_FILE. The user's override comes last, so it wins. The
 # link to offline/compose.yaml is left out: it is for plain Compose commands, `make` exports the image names.
@@ -87,15 +89,19 @@ choose_files() {
         fi
         COMPOSE_FILE+=:extras/$extra/compose.yaml
     done
+    if chosen extras/site/compose.yaml; then
+        extras=$(site_files) || exit
+        COMPOSE_FILE+=${extras:+:${extras//$'\n'/:}}
+    fi
     if [ -e "$theatres_file" ]; then COMPOSE_FILE+=:$theatres_file; fi
     if [ -e compose.override.yaml ] && [ "$(readlink compose.override.yaml)" != offline/compose.yaml ]; then
         COMPOSE_FILE+=:compose.override.yaml
     fi
     export COMPOSE_FILE
 }
-choose_files
 # chosen FILE: succeeds if FILE is one of the Compose files in use.
 chosen() { [[ :$COMPOSE_FILE: == *:"$1":* ]]; }
+choose_files
 
 # reason_in OUTPUT: the line of a service's output that says why it failed: the last one with such a word, else the last one.
 reason_in() {

@@ -6,9 +6,11 @@ check_settings() {
     name_unknown_settings
     check_addresses
     ask_nginx 'cd nginx && . scripts/settings.sh' \
-        SERVER_NAMES HTTPS_PORT HTTPS_REDIRECT CLIENT_CONNECTIONS CLIENT_REQUESTS LOGIN_REQUESTS CLIENT_STAGE_CONNECTIONS
+        SERVER_NAMES HTTPS_PORT HTTPS_REDIRECT CLIENT_CONNECTIONS CLIENT_REQUESTS LOGIN_REQUESTS CLIENT_STAGE_CONNECTIONS \
+        SITE SITE_NAMES SITE_DEFAULT SITE_TIMEOUT SITE_MAX_UPLOAD
+    check_site
     if [ -n "${TLS_CERTIFICATE:-}${TLS_CERTIFICATE_KEY:-}" ]; then check_certificate; fi
-    ask VARNISH_STORAGE -- sh -c '. "$0"' varnish/settings.sh
+    ask VARNISH_STORAGE SITE_HEALTH -- sh -c '. "$0"' varnish/settings.sh
     ask_backend UPSTAGE_ADMIN_PASSWORD UPSTAGE_SIGNUP UPSTAGE_FESTIVAL UPSTAGE_MAX_UNREAD UPSTAGE_CONNECTIONS_PER_ADDRESS
     must HEALTH_INTERVAL '([0-9]+(\.[0-9]+)?(ms|s|m|h))+' 'a time, such as 1s'
     must FTP_ADDRESS '([0-9]{1,3}\.){3}[0-9]{1,3}' 'an IPv4 address'

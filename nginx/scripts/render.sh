@@ -86,10 +86,20 @@ BACKEND_DIRECT_SERVER=$(server "$BACKEND_DIRECT_ADDRESS")
 # sites/default.conf.template, for the stack's own UpStage.
 # Locust's own HttpUser names the site as it reaches the load port.
 case $LISTEN_LOAD in *:*) load_name=${LISTEN_LOAD%:*} ;; *) load_name=nginx ;; esac
-SITE_NAMES="upstage.localhost localhost 127.0.0.1 [::1] $load_name $(other_names | paste -s -d ' ' -)"
-SITE_BACKEND=$(upstream backend "$BACKEND_ADDRESS")
-SITE_METRICS=$BACKEND_METRICS_ADDRESS
-SITE_MEDIA=$MEDIA_FOLDER
+default_names="localhost 127.0.0.1 [::1] $load_name $(other_names | paste -s -d ' ' -)"
+UPSTAGE_NAMES=upstage.localhost SITE_SERVER_NAMES="site.localhost $SITE_NAMES"
+case $SITE_DEFAULT in
+on) SITE_SERVER_NAMES="$SITE_SERVER_NAMES $default_names" ;;
+*) UPSTAGE_NAMES="$UPSTAGE_NAMES $default_names" ;;
+esac
+UPSTAGE_BACKEND=$(upstream backend "$BACKEND_ADDRESS")
+UPSTAGE_METRICS=$BACKEND_METRICS_ADDRESS
+UPSTAGE_MEDIA=$MEDIA_FOLDER
+
+# site/
+SITE_SERVER=$(server "$SITE_ADDRESS")
+SITE_UPSTREAM=$(upstream site "$SITE_ADDRESS")
+SITE_ORIGIN=${SITE:-http://localhost}
 
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
 # Of stage sockets, and of WebSockets, to one backend: more than the backend takes (backend/src/upstage/stage/limits.py), which
@@ -117,11 +127,12 @@ set +a
 command -v envsubst >/dev/null || die "envsubst is missing: apt-get install gettext-base"
 # nginx's own variables are in lower case, so envsubst leaves them alone.
 fill() { envsubst "$(env | sed -n 's/^\([A-Z][0-9A-Z_]*\)=.*/${\1}/p')"; }
-rm -rf "$GENERATED_FOLDER/theatres"
+rm -rf "$GENERATED_FOLDER/theatres" "$GENERATED_FOLDER/site"
 cp -f --parents -- nginx.conf */*.conf "$GENERATED_FOLDER"
 for file in */*.template; do
     case $file in
     theatres/*) continue ;;
+    site/*) [ "$SITE_ADDRESS" ] || continue ;;
     esac
     mkdir -p "$GENERATED_FOLDER/${file%/*}"
     fill <"$file" >"$GENERATED_FOLDER/${file%.template}"
@@ -136,10 +147,10 @@ for name in $THEATRES; do
     THEATRE_STAGE_UPSTREAM=$(upstream "$name" "$(for_theatre "$THEATRES_STAGE_ADDRESS" "$name")")
     THEATRE_LISTEN_STAGE=$(listener "$LISTEN_THEATRES_STAGE" $number)
     THEATRE_LISTEN_LOAD_STAGE=$(listener "$LISTEN_THEATRES_LOAD_STAGE" $number)
-    SITE_NAMES=$(theatre_names "$name" | paste -s -d ' ' -)
-    SITE_BACKEND=$(upstream "$name" "$(for_theatre "$THEATRES_ADDRESS" "$name")")
-    SITE_METRICS=$(for_theatre "$THEATRES_METRICS_ADDRESS" "$name")
-    SITE_MEDIA=$(for_theatre "$THEATRES_MEDIA_FOLDER" "$name")
+    UPSTAGE_NAMES=$(theatre_names "$name" | paste -s -d ' ' -)
+    UPSTAGE_BACKEND=$(upstream "$name" "$(for_theatre "$THEATRES_ADDRESS" "$name")")
+    UPSTAGE_METRICS=$(for_theatre "$THEATRES_METRICS_ADDRESS" "$name")
+    UPSTAGE_MEDIA=$(for_theatre "$THEATRES_MEDIA_FOLDER" "$name")
     set +a
     mkdir -p "$GENERATED_FOLDER/theatres/$name"
     cat theatres/http.conf.template sites/default.conf.template | fill >"$GENERATED_FOLDER/theatres/$name/http.conf"

@@ -40,6 +40,15 @@ THEATRES_MEDIA_FOLDER=${THEATRES_MEDIA_FOLDER:-/srv/theatres/*}
 LISTEN_THEATRES_STAGE=${LISTEN_THEATRES_STAGE:-7231}
 LISTEN_THEATRES_LOAD_STAGE=${LISTEN_THEATRES_LOAD_STAGE:-17231}
 
+# A site of your own (extras/site): no address, no site. SITE is what its redirects may begin with.
+SITE_ADDRESS=${SITE_ADDRESS:-}
+SITE=${SITE:-}
+SITE_NAMES=${SITE_NAMES:-}
+SITE_DEFAULT=${SITE_DEFAULT:-off}
+SITE_TIMEOUT=${SITE_TIMEOUT:-60s}
+SITE_MAX_UPLOAD=${SITE_MAX_UPLOAD:-100m}
+LISTEN_LOAD_SITE=${LISTEN_LOAD_SITE:-18000}
+
 # Folders.
 MEDIA_FOLDER=${MEDIA_FOLDER:-/srv/media}
 CERTIFICATE_FOLDER=${CERTIFICATE_FOLDER:-/var/tmp}
@@ -76,11 +85,11 @@ check() {
 
 listener='([0-9.]+:)?[0-9]{1,5}'
 check 'LISTEN_HTTP LISTEN_HTTPS LISTEN_LOAD LISTEN_STAGE LISTEN_LOAD_STAGE LISTEN_POLICY LISTEN_LOAD_POLICY
-    LISTEN_LOCUST LISTEN_THEATRES_STAGE LISTEN_THEATRES_LOAD_STAGE' "$listener" 'PORT or ADDRESS:PORT'
+    LISTEN_LOCUST LISTEN_THEATRES_STAGE LISTEN_THEATRES_LOAD_STAGE LISTEN_LOAD_SITE' "$listener" 'PORT or ADDRESS:PORT'
 check LISTEN_DIRECT "$listener( $listener)*" 'PORT or ADDRESS:PORT, or several of them separated by spaces'
 address='(unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5})'
 check 'VARNISH_TCP_ADDRESS BACKEND_ADDRESS BACKEND_STAGE_ADDRESS BACKEND_DIRECT_ADDRESS BACKEND_METRICS_ADDRESS
-    POLICYD_ADDRESS LOCUST_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'
+    POLICYD_ADDRESS LOCUST_ADDRESS SITE_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'
 check VARNISH_ADDRESS "$address( $address)*" 'unix:/PATH or HOST:PORT, or several of them separated by spaces'
 check CONNECT_TIMEOUT '[1-9][0-9]*(ms|s)' 'a time such as 300ms or 2s'
 part='[^][:space:]"$;{}\\:*]*'
@@ -92,11 +101,15 @@ check 'MEDIA_FOLDER CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX' '/[^"$;{}\\]*' '
 check 'CLIENT_REQUESTS LOGIN_REQUESTS' '[1-9][0-9]{0,5}' 'a whole number from 1 to 999999'
 to_65535='[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]' # limit_conn's maximum, too
 check 'CLIENT_CONNECTIONS CLIENT_STAGE_CONNECTIONS HTTPS_PORT' "$to_65535" 'a whole number from 1 to 65535'
-check HTTPS_REDIRECT 'on|off' 'on or off'
+check 'HTTPS_REDIRECT SITE_DEFAULT' 'on|off' 'on or off'
 check THEATRES '.*' 'names separated by spaces'
 host='[0-9A-Za-z_-]+([.][0-9A-Za-z_-]+)*'
 host="([*]?[.])?$host|${host}[.][*]|[[][0-9A-Fa-f:]*:[0-9A-Fa-f:.]*[]]" # http://nginx.org/en/docs/http/server_names.html
-check SERVER_NAMES " *(($host)( +|\$))*" 'names, *.NAME, NAME.*, and addresses such as 192.0.2.7 and [2001:db8::7], separated by spaces'
+check 'SERVER_NAMES SITE_NAMES' " *(($host)( +|\$))*" 'names, *.NAME, NAME.*, and addresses such as 192.0.2.7 and [2001:db8::7], separated by spaces'
+
+check SITE 'http://[0-9A-Za-z._-]+(:[0-9]{1,5})?' 'http://HOST:PORT, without a path'
+check SITE_TIMEOUT '[1-9][0-9]{0,5}[sm]' 'a time, such as 60s or 5m'
+check SITE_MAX_UPLOAD '[1-9][0-9]*[kmg]?' 'a size, such as 100m'
 
 # pair NAME VALUE NAME VALUE: both are set, or neither.
 pair() { [ "${2:+set}" = "${4:+set}" ] || die "$1 and $3 belong together: set both"; }

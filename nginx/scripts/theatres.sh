@@ -10,7 +10,7 @@ check_theatres() (
         case $name in
         *[!a-z0-9-]* | [!a-z]* | *-) die "THEATRES: a name has lower-case letters, digits and hyphens and begins with a letter, not '$name'" ;;
         ?????????????????????*) die "THEATRES: a name has at most 20 characters, not '$name'" ;;
-        upstage | localhost | default | classic | direct | nginx | static | www | \
+        upstage | localhost | default | classic | direct | nginx | static | site | www | \
             varnish | varnish-2 | varnish-3 | backend | policyd | locust | locust-worker | mirror | webcam | camera | inspect | \
             true | false | yes | no | on | off | null) # YAML would not read these as names
             die "THEATRES: the name '$name' is reserved; choose another one"

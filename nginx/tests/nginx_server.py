@@ -16,7 +16,7 @@ NGINX = Path(__file__).resolve().parent.parent
 LISTENERS = (
     *("LISTEN_HTTP", "LISTEN_HTTPS", "LISTEN_LOAD", "LISTEN_STAGE", "LISTEN_LOAD_STAGE"),
     *("LISTEN_POLICY", "LISTEN_LOAD_POLICY", "LISTEN_LOCUST", "LISTEN_DIRECT"),
-    *("LISTEN_THEATRES_STAGE", "LISTEN_THEATRES_LOAD_STAGE"),
+    *("LISTEN_LOAD_SITE", "LISTEN_THEATRES_STAGE", "LISTEN_THEATRES_LOAD_STAGE"),
 )
 
 
@@ -56,7 +56,8 @@ class NginxServer(Service):
         del ports[-1], ports[-2]  # for a second theatre
         self.public, self.https, self.load, self.stage, self.load_stage = ports[:5]
         self.policy, self.load_policy, self.locust_page, self.direct = ports[5:9]
-        self.theatres_stage, self.theatres_load_stage = ports[9:]  # of the first; the others follow
+        self.load_site = ports[9]
+        self.theatres_stage, self.theatres_load_stage = ports[10:]  # of the first; the others follow
         self.settings = {
             **{name: f"{self.address}:{port}" for name, port in zip(LISTENERS, ports, strict=True)},
             "VARNISH_ADDRESS": self.varnish.address,

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Fills in nginx's configuration and runs nginx.
+set -eu
+SITE_ADDRESS=${SITE#http://}
+case $SITE in
+http://*/* | http://*[!0-9A-Za-z._:-]* | http:// | [!h]* | '')
+    echo "SITE must be http://HOST:PORT, without a path, not '$SITE'" >&2
+    exit 1
+    ;;
+esac
+case $SITE_ADDRESS in *:*) ;; *) SITE_ADDRESS=$SITE_ADDRESS:80 ;; esac
+SITE_PORT=${SITE_ADDRESS##*:}
+# The resolver of nginx knows no /etc/hosts, and a program may listen on one of the two.
+case $SITE_ADDRESS in localhost:*) SITE_ADDRESS=this_machine ;; esac
+# nginx does not read /etc/resolv.conf. An IPv6 address needs brackets there.
+RESOLVERS=$(awk '$1 == "nameserver" && $2 !~ /%/ { printf "%s ", $2 ~ /:/ ? "[" $2 "]" : $2 }' /etc/resolv.conf)
+RESOLVERS=${RESOLVERS:-127.0.0.1}
+export SITE_ADDRESS SITE_PORT RESOLVERS
+# shellcheck disable=SC2016  # envsubst expands these names
+envsubst '$SITE_ADDRESS $SITE_PORT $RESOLVERS' </etc/site/nginx.conf.template >/tmp/nginx.conf
+rm -f /run/proscenium/site/site.sock # left by a killed nginx
+exec nginx -e stderr -p /tmp -c /tmp/nginx.conf

@@ -1,0 +1,183 @@
+"""A site of your own: URL and host as the browser sent them, and what stays open goes past Varnish."""
+
+import ssl
+from collections.abc import Iterator
+
+import pytest
+
+from nginx_server import NginxServer
+from support.origin import Origin, Request, response
+
+HOST = "site.localhost:8080"
+
+
+class Site(NginxServer):
+    """nginx in front of an application, `app`."""
+
+    def __init__(self, **settings: str) -> None:
+        self.app = Origin("app")
+        super().__init__(
+            SITE_ADDRESS=self.app.address,
+            SITE="http://127.0.0.1:5000",
+            SITE_NAMES="shop.example",
+            SITE_MAX_UPLOAD="1m",
+            **settings,
+        )
+        self.origins.append(self.app)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with Site() as server:
+        server.start()
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def as_new(site: Site) -> None:
+    for origin in site.origins:
+        origin.forget()
+
+
+def test_the_request_reaches_varnish_as_the_browser_sent_it(site: Site) -> None:
+    answer = site.request("/%41//b?y=1&x=%2F", HOST, forwarded="for=forged", x_forwarded_host="forged")
+    assert answer.text == "varnish"
+    [request] = site.varnish.requests
+    assert request.target == "/%41//b?y=1&x=%2F"
+    assert {name: request.headers[name] for name in request.headers if "forw" in name or name == "host"} == {
+        "host": HOST,
+        "x-forwarded-host": HOST,
+        "x-forwarded-port": "8080",
+        "x-forwarded-proto": "http",
+        "x-forwarded-for": "127.0.0.1",
+        "forwarded": f'for="127.0.0.1";host="{HOST}";proto=http',
+    }
+    assert request.headers["x-site"] == "yes"
+    assert answer.headers["cache-status"] == "nginx; fwd=uri-miss"
+
+
+def test_only_nginx_says_what_is_the_site(site: Site) -> None:
+    assert site.request("/", "localhost", x_site="yes").text == "varnish"
+    assert "x-site" not in site.varnish.requests[0].headers
+
+
+@pytest.mark.parametrize("host", ["shop.example", "SHOP.example:8443", "site.localhost"])
+def test_its_names_are_those_of_the_settings(site: Site, host: str) -> None:
+    site.request("/", host)
+    assert site.varnish.requests[0].headers["x-site"] == "yes"
+
+
+def test_the_certificate_has_its_names(site: Site) -> None:
+    certificate = ssl.get_server_certificate((site.address, site.https))
+    text = ssl.PEM_cert_to_DER_cert(certificate)
+    assert b"shop.example" in text
+    assert b"site.localhost" in text
+
+
+def test_without_a_name_of_its_own_it_can_be_the_default_site() -> None:
+    with Site(SITE_DEFAULT="on", SERVER_NAMES="machine.example") as server:
+        server.start()
+        for host in ("localhost", "127.0.0.1:8080", "machine.example", "upstage.localhost"):
+            server.request("/", host)
+        assert [request.headers.get("x-site") for request in server.varnish.requests] == ["yes"] * 3 + [None]
+
+
+@pytest.mark.parametrize(
+    ("sent", "received"),
+    [
+        (
+            {"upgrade": "websocket", "connection": "Upgrade"},
+            {"upgrade": "websocket", "connection": "upgrade"},
+        ),
+        ({"accept": "text/event-stream"}, {"connection": "close"}),
+    ],
+)
+def test_what_stays_open_goes_straight_to_the_application(
+    site: Site, sent: dict[str, str], received: dict[str, str]
+) -> None:
+    assert site.request("/any/path?x=1", HOST, "GET", None, b"", "", **sent).text == "app"
+    [request] = site.app.requests
+    assert request.target == "/any/path?x=1"
+    assert {name: request.headers.get(name) for name in ("upgrade", "connection")} == {
+        "upgrade": None,
+        "connection": None,
+    } | received
+    assert "x-site" not in request.headers
+    assert site.varnish.requests == []
+
+
+def test_other_upgrades_are_not_passed_on(site: Site) -> None:
+    assert site.request("/", HOST, upgrade="h2c").text == "varnish"
+    assert "upgrade" not in site.varnish.requests[0].headers
+
+
+def test_without_a_cache(site: Site) -> None:
+    answer = site.request("/%41", "nginx.site.localhost")
+    assert (answer.text, site.app.requests[0].target) == ("app", "/%41")
+    assert "cache-status" not in answer.headers
+
+
+def test_alone(site: Site) -> None:
+    assert site.request("/", "anything", port=site.load_site).text == "app"
+    assert site.app.requests[0].headers == {"host": "anything"}
+
+
+def test_a_redirect_to_its_own_address_is_repaired(site: Site) -> None:
+    def moved(_: Request) -> bytes:
+        return response(status="302 Found", location="http://127.0.0.1:5000/x")
+
+    site.varnish.answer = moved
+    assert site.request("/", HOST).headers["location"] == "/x"
+
+
+def test_an_upload_above_the_limit_is_refused(site: Site) -> None:
+    assert site.request("/", HOST, "POST", body=b"x" * 1_000_000).text == "varnish"
+    refused = site.request("/", HOST, "POST", body=b"x" * 1_100_000)
+    assert refused.status == 413
+    assert "larger than the site takes" in refused.text
+
+
+def test_copies_are_apart_by_scheme_and_port(site: Site) -> None:
+    """Its pages may have links with both."""
+
+    def kept(request: Request) -> bytes:
+        return response(request.headers["host"].encode(), x_accel_expires="60", cache_status="varnish; hit")
+
+    site.varnish.answer = kept
+    hosts = ["site.localhost:1", "site.localhost:2", "site.localhost:1", "site.localhost:2"]
+    assert [site.request("/kept", host).text for host in hosts] == hosts
+    assert len(site.varnish.requests) == 2
+
+
+def test_an_application_that_is_away_gets_a_page_of_ours(site: Site) -> None:
+    site.app.close()
+    try:
+        answer = site.request("/", "nginx.site.localhost")
+    finally:
+        site.app.listen()
+    assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+    assert "This site does not answer" in answer.text
+
+
+def test_without_an_address_there_is_no_site() -> None:
+    with NginxServer() as server:
+        server.start()
+        assert server.request("/", "site.localhost").status == 421
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"SITE": "https://127.0.0.1"},
+        {"SITE": "http://127.0.0.1:5000/path"},
+        {"SITE_ADDRESS": "127.0.0.1"},
+        {"SITE_NAMES": "a;b"},
+        {"SITE_TIMEOUT": "60"},
+        {"SITE_MAX_UPLOAD": "lots"},
+        {"SITE_DEFAULT": "yes"},
+    ],
+)
+def test_a_wrong_value_is_named(site: Site, setting: dict[str, str]) -> None:
+    done = site.render(**setting)
+    assert done.returncode != 0
+    assert next(iter(setting)) in done.stdout

@@ -1,0 +1,6 @@
+# What our 503 page (pages.vcl) says about UpStage. site.vcl has other words.
+
+sub unavailable {
+    set req.http.X-Title = "The curtain is down for a moment";
+    set req.http.X-Message = "Our theatre server does not answer. Please try again in a few seconds.";
+}

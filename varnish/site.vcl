@@ -1,0 +1,111 @@
+# The VCL of a site of your own (extras/site): an application that nobody here knows, so its own headers decide. A response
+# is stored if Cache-Control gives it a lifetime and neither Set-Cookie nor `private` forbids it; Vary is obeyed.
+#
+# UpStage's rules for paths are not here: an address that ends in .png is a page like any other. What cannot be known from a
+# response is left alone: the query, and the Host header with its port, which the application may write into its links.
+
+vcl 4.1;
+
+import std;
+
+include "site_backend.vcl"; # the application's address and limits: written by start.sh
+include "client.vcl";
+include "purge.vcl";
+include "reject.vcl";
+include "rules.vcl";        # your own: extras/site/rules.vcl, or empty
+
+# Credentials: a cookie or a password. Such requests look among responses of their own, which the application calls
+# `public`, because any other may be for one person. So a page of somebody who has signed in never answers anybody else, and
+# a page for visitors never answers somebody who has signed in. (The built-in VCL would pass them all, styles and scripts
+# included, and every visitor of most applications has a cookie.)
+# https://www.rfc-editor.org/rfc/rfc9111#name-storing-responses-to-authen
+sub vcl_req_authorization {
+    if (req.http.Authorization) {
+        set req.http.X-Credentials = "yes";
+    }
+    return;
+}
+
+sub vcl_req_cookie {
+    if (req.http.Cookie) {
+        set req.http.X-Credentials = "yes";
+    }
+    # One person's slow page is no reason for another to wait.
+    if (req.http.X-Credentials) {
+        set req.hash_ignore_busy = true;
+    }
+    return;
+}
+
+# The built-in VCL adds URL and host.
+sub vcl_hash {
+    hash_data(req.http.X-Credentials);
+    hash_data(req.http.X-Forwarded-Proto); # links may begin with it
+}
+
+sub vcl_backend_fetch {
+    unset bereq.http.X-Answered;
+    unset bereq.http.X-Credentials;
+    unset bereq.http.X-Site;
+}
+
+sub vcl_backend_response {
+    if (!bereq.uncacheable) {
+        # Large files, and streams that are not text, pass through: they would drive everything else out of the cache. A
+        # pass also hands ranges on to the application.
+        if (beresp.status == 200 && (std.integer(beresp.http.Content-Length, 0) > 8388608 ||
+            (!beresp.http.Content-Length &&
+             beresp.http.Content-Type !~ "^(text/(html|css|javascript|xml)|image/svg|application/(javascript|json|xml))"))) {
+            return (pass(120s));
+        }
+        if ((bereq.http.Cookie || bereq.http.Authorization) && beresp.http.Cache-Control !~ "(?i)(^|[, ])public") {
+            call vcl_beresp_hitmiss;
+        }
+    }
+}
+
+# An error of the application: an old copy is better, so the request is attempted again (stale.vcl). If there is none, the
+# application is asked once more, and its own page stands.
+sub vcl_backend_response {
+    if (beresp.status >= 500 && !bereq.uncacheable) {
+        set bereq.http.X-Answered = "yes";
+        return (error(503));
+    }
+}
+
+sub vcl_backend_error {
+    # It has answered, so asking again at once would get the same.
+    if (bereq.http.X-Answered && !bereq.is_bgfetch) {
+        set beresp.ttl = 0s;
+        set beresp.grace = 0s;
+        set beresp.keep = 0s;
+        set beresp.http.X-Fetch-Failed = "yes";
+        return (deliver);
+    }
+}
+
+sub vcl_miss {
+    if (req.restarts > 0) {
+        return (pass);
+    }
+}
+
+include "stale.vcl";
+include "store.vcl";
+include "gzip.vcl";
+
+sub unavailable {
+    set req.http.X-Title = "This site does not answer";
+    set req.http.X-Message = "Please try again in a few seconds.";
+}
+
+include "pages.vcl";
+include "cache_status.vcl";
+include "microcache.vcl";
+
+# nginx would hold events back until a buffer is full.
+sub vcl_deliver {
+    if (resp.http.Content-Type ~ "^text/event-stream") {
+        set resp.http.X-Accel-Buffering = "no";
+    }
+}
