@@ -9,11 +9,11 @@ from locust import User, between, events, task
 from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
 
+import figures
 import options
 import shapes
-from caches import backend, counters
 from caches import tab as caches_tab
-from comparison import gather, recorder
+from comparison import gather
 from comparison import shape as comparison_shape
 from comparison.capacity import Capacity  # ever more users, until a threshold fails
 from comparison.compare import Compare  # the same users on one topology after the other
@@ -26,11 +26,11 @@ from shapes import (
     Slashdot,  # a tenth of the users, then suddenly all of them
     Step,  # a tenth more every half minute
 )
-from users import browser, flash, player, stalled
+from users import flash, player, stalled
 from users.browser import Browser
 from users.player import SignedInVisitor
 from users.visitor import StageVisitor, WebSocketVisitor
-from verdict import generator, thresholds
+from verdict import thresholds
 from web_ui import form, guard, login, page
 
 SHAPES = (CurtainUp, Slashdot, Interval, LongRun, Step, Compare, Capacity)
@@ -121,8 +121,7 @@ def add_options(parser: LocustArgumentParser) -> None:
 @events.init.add_listener
 def set_up(environment: Environment, **_: object) -> None:
     """Register the listeners of each module, then install the additions to the web UI, in this order."""
-    measuring = (recorder, counters, backend, generator, gather, comparison_shape, report)
-    for module in (shapes, browser, player, *measuring):
+    for module in (shapes, player, figures, gather, comparison_shape, report):
         module.register(environment)
     if environment.web_ui:
         for addition in (guard, form, login, caches_tab, verdict_tab, compare_tab, report_page, page):

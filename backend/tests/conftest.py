@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from twisted.internet.task import Clock
 
 from demo_stage import with_demo
 from running_backend import PASSWORD, Backend, Editor, PurgedCache
+from upstage.net.connection import Connections
 from upstage.stage.stage import Stage
 from upstage.stage.stages import Stages
 
@@ -22,6 +24,11 @@ def stages() -> Stages:
 @pytest.fixture
 def stage(stages: Stages) -> Stage:
     return stages.by_id["demo"]
+
+
+@pytest.fixture
+def connections(stages: Stages) -> Connections:
+    return Connections(stages, Clock(), max_unread=1000)
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,17 @@
 """Clients of the stages without a network: they collect the frames that they are sent."""
 
+from twisted.internet.address import IPv4Address
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransport
+from twisted.python.failure import Failure
+
+from upstage.net.connection import REST, Connections
+from upstage.net.sockets import StageSocket, StageSocketFactory
 from upstage.stage.players import Player
 from upstage.stage.stage import Member
 from upstage.stage.stages import Stages
+
+JOIN = b"stage_ID=demo&mode=JOIN\0"
 
 
 class FakeClient:
@@ -36,3 +45,59 @@ class FakeClient:
 
 def acting_player(name: str) -> Player:
     return Player(name, can_act=True)
+
+
+def clock_of(connections: Connections) -> Clock:
+    assert isinstance(connections.reactor, Clock)
+    return connections.reactor
+
+
+def turn(connections: Connections) -> None:
+    """Run the reactor until the queues are empty."""
+    while len(connections.shared.slices) or len(connections.shared.sending) or len(connections._checks):
+        clock_of(connections).advance(REST if len(connections.shared.sending) else 0)
+
+
+class SocketClient:
+    """A connection of the stage port, with everything behind it."""
+
+    def __init__(self, connections: Connections, address: str = "192.168.1.1") -> None:
+        protocol = StageSocketFactory(connections).buildProtocol(None)
+        assert isinstance(protocol, StageSocket)
+        self.protocol = protocol
+        self.connections = connections
+        self.transport = StringTransport(peerAddress=IPv4Address("TCP", address, 1))
+        protocol.makeConnection(self.transport)
+
+    def send(self, data: bytes) -> list[bytes]:
+        self.transport.clear()
+        self.protocol.dataReceived(data)
+        turn(self.connections)
+        return self.received()
+
+    def send_only(self, data: bytes) -> None:
+        """Send, without waiting until the clients are sent what is queued for them."""
+        self.protocol.dataReceived(data)
+        while len(self.connections.shared.slices):
+            clock_of(self.connections).advance(0)
+
+    def received(self) -> list[bytes]:
+        *frames, rest = self.transport.value().split(b"\0")
+        assert rest == b""
+        return frames
+
+    def lose(self) -> None:
+        self.protocol.connectionLost(Failure(ConnectionError()))
+
+
+def joined(connections: Connections, number: int = 1) -> list[SocketClient]:
+    """Clients that have joined the demo stage."""
+    clients = [SocketClient(connections) for _ in range(number)]
+    for client in clients:
+        client.send(JOIN)
+    return clients
+
+
+def beat(connections: Connections) -> None:
+    connections.beat()
+    turn(connections)

@@ -17,7 +17,7 @@ from support.wait import wait_until
 from upstage.camera.__main__ import FRESH, main
 from upstage.camera.picture import picture
 from upstage.camera.upload import EVERY, RETRY_REJECTED
-from upstage.net.webcam import MAX_SIZE, MIN_INTERVAL, is_jpeg
+from upstage.net.pictures import MAX_SIZE, MIN_INTERVAL, is_jpeg
 from upstage.stage.stages import Stages
 from upstage.state.accounts import Accounts
 from upstage.state.database import Database

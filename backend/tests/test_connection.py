@@ -1,29 +1,20 @@
-"""TCP connections on a transport without a network: cuts, limits, and clients that do not read."""
+"""TCP connections on a transport without a network: which clients are cut off, and limits."""
 
 from itertools import count
 
 import pytest
-from twisted.internet.address import IPv4Address
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.logger import capturedLogs
-from twisted.python.failure import Failure
 
+from fake_clients import JOIN, SocketClient, beat, clock_of, joined, turn
 from fake_reactor import Reactor
-from upstage.net.connection import MAX_LINES, PATIENCE, REST, SWEEP, Connection, Connections
+from upstage.net.connection import MAX_LINES, PATIENCE, SWEEP, Connection, Connections
 from upstage.net.slices import SLICE, Slices
-from upstage.net.sockets import StageSocket, StageSocketFactory
 from upstage.stage.limits import Addresses
 from upstage.stage.stages import Stages
 from upstage.stage.wire import Splitter
-
-JOIN = b"stage_ID=demo&mode=JOIN\0"
-
-
-@pytest.fixture
-def connections(stages: Stages) -> Connections:
-    return Connections(stages, Clock(), max_unread=1000)
 
 
 @pytest.fixture
@@ -31,61 +22,6 @@ def timed(stages: Stages) -> Connections:
     """Connections that measure time with the reactor's clock."""
     clock = Clock()
     return Connections(stages, clock, clock=clock.seconds)
-
-
-def clock_of(connections: Connections) -> Clock:
-    assert isinstance(connections.reactor, Clock)
-    return connections.reactor
-
-
-def turn(connections: Connections) -> None:
-    """Run the reactor until the queues are empty."""
-    while len(connections.shared.slices) or len(connections.shared.sending) or len(connections._checks):
-        clock_of(connections).advance(REST if len(connections.shared.sending) else 0)
-
-
-class Client:
-    def __init__(self, connections: Connections, address: str = "192.168.1.1") -> None:
-        protocol = StageSocketFactory(connections).buildProtocol(None)
-        assert isinstance(protocol, StageSocket)
-        self.protocol = protocol
-        self.connections = connections
-        self.transport = StringTransport(peerAddress=IPv4Address("TCP", address, 1))
-        protocol.makeConnection(self.transport)
-
-    def send(self, data: bytes) -> list[bytes]:
-        self.transport.clear()
-        self.protocol.dataReceived(data)
-        turn(self.connections)
-        return self.received()
-
-    def send_only(self, data: bytes) -> None:
-        """Send, without waiting until the clients are sent what is queued for them."""
-        self.protocol.dataReceived(data)
-        while len(self.connections.shared.slices):
-            clock_of(self.connections).advance(0)
-
-    def received(self) -> list[bytes]:
-        *frames, rest = self.transport.value().split(b"\0")
-        assert rest == b""
-        return frames
-
-    def lose(self) -> None:
-        self.protocol.connectionLost(Failure(ConnectionError()))
-
-
-def joined(connections: Connections, number: int = 1) -> list[Client]:
-    """Clients that have joined the demo stage."""
-    clients = [Client(connections) for _ in range(number)]
-    for client in clients:
-        client.send(JOIN)
-    return clients
-
-
-def draw_a_lot(connections: Connections) -> None:
-    """Draw two thousand lines on the demo stage."""
-    for number in range(2000):
-        connections.stages.by_id["demo"].layers[0].point("DRAW_LINE", str(number), "7")
 
 
 def test_an_overlong_frame_is_dropped_and_the_second_one_disconnects(connections: Connections) -> None:
@@ -100,7 +36,7 @@ def test_an_overlong_frame_is_dropped_and_the_second_one_disconnects(connections
 
 
 def test_input_after_a_cut_is_ignored(connections: Connections) -> None:
-    client = Client(connections)
+    client = SocketClient(connections)
     client.send(JOIN + b"x" * 3000 + b"\0" + b"x" * 3000 + b"\0")
     assert client.send(b"msg=still%20here&mode=TEXT\0") == []
 
@@ -116,7 +52,7 @@ def after(connections: Connections, seconds: float) -> None:
 
 
 def test_a_client_that_does_not_join_in_time_is_cut(timed: Connections) -> None:
-    silent, speaking, joined = Client(timed), Client(timed), Client(timed)
+    silent, speaking, joined = SocketClient(timed), SocketClient(timed), SocketClient(timed)
     joined.send(JOIN)
     for _ in range(10):
         after(timed, PATIENCE / 10)
@@ -131,7 +67,7 @@ def test_a_client_that_does_not_join_in_time_is_cut(timed: Connections) -> None:
 
 
 def test_a_client_that_is_on_no_stage_any_more_is_cut(timed: Connections) -> None:
-    lost, closed = Client(timed), Client(timed)
+    lost, closed = SocketClient(timed), SocketClient(timed)
     lost.send(b"stage_ID=nowhere&mode=JOIN\0")
     closed.send(JOIN)
     after(timed, PATIENCE + SWEEP)
@@ -146,10 +82,10 @@ def test_a_client_that_is_on_no_stage_any_more_is_cut(timed: Connections) -> Non
 
 def test_when_all_places_are_taken_those_that_have_not_joined_go(timed: Connections) -> None:
     timed.addresses = Addresses(timed.shared.clock, together=3)
-    joined = [Client(timed, "192.0.2.1") for _ in range(2)]
+    joined = [SocketClient(timed, "192.0.2.1") for _ in range(2)]
     for client in joined:
         client.send(JOIN)
-    idle, newcomer = Client(timed, "192.0.2.2"), Client(timed, "192.0.2.3")
+    idle, newcomer = SocketClient(timed, "192.0.2.2"), SocketClient(timed, "192.0.2.3")
     idle.send(b"mode=NB\0")
     newcomer.send(JOIN)
     assert idle.transport.disconnected
@@ -161,7 +97,7 @@ def test_many_clients_are_cut_in_slices_and_logged_in_one_line(stages: Stages) -
     connections = Connections(stages, clock, clock=clock.seconds)
     ticks = count()
     connections._checks = Slices(clock, lambda: next(ticks) * SLICE / 10)
-    clients = [Client(connections) for _ in range(MAX_LINES + 50)]
+    clients = [SocketClient(connections) for _ in range(MAX_LINES + 50)]
     clock.advance(PATIENCE + SWEEP)
     with capturedLogs() as logged:
         connections.sweep()
@@ -181,7 +117,7 @@ def test_many_clients_are_cut_in_slices_and_logged_in_one_line(stages: Stages) -
 
 
 def test_a_frame_that_does_not_end_in_time_is_cut(timed: Connections) -> None:
-    slow, stuck = Client(timed), Client(timed)
+    slow, stuck = SocketClient(timed), SocketClient(timed)
     for client in (slow, stuck):
         client.send(b"stage_ID=demo&mode=JOIN\0msg=he")
     for _ in range(4):
@@ -193,7 +129,7 @@ def test_a_frame_that_does_not_end_in_time_is_cut(timed: Connections) -> None:
 
 
 def test_time_in_which_the_server_reads_nothing_does_not_count(timed: Connections) -> None:
-    client = Client(timed)
+    client = SocketClient(timed)
     client.protocol._connection.pauseProducing()
     after(timed, 2 * PATIENCE)
     assert not client.transport.disconnected
@@ -201,62 +137,10 @@ def test_time_in_which_the_server_reads_nothing_does_not_count(timed: Connection
 
 @pytest.mark.parametrize("request_line", [b"GET / HTTP/1.1\r\n", b"OPTIONS /nice HTTP/1.0\r\n"])
 def test_http_on_the_stage_port_is_hung_up_on(connections: Connections, request_line: bytes) -> None:
-    client = Client(connections)
+    client = SocketClient(connections)
     client.send(request_line)
     assert client.transport.disconnected
     assert connections.stages.counts["cut_http"] == 1
-
-
-def test_a_client_that_does_not_read_is_not_read_from_and_then_cut(connections: Connections) -> None:
-    slow, quick = joined(connections, 2)
-    slow.protocol._connection.pauseProducing()  # as the transport does when its buffer is full
-    assert slow.transport.producerState == "paused"
-    for _ in range(20):
-        assert len(quick.send(b"msg=" + b"x" * 100 + b"&mode=TEXT\0")) == 1
-    assert slow.transport.disconnected
-    assert not quick.transport.disconnected
-    assert connections.stages.counts["cut_laggard"] == 1
-
-
-def test_the_reply_to_a_join_does_not_count(connections: Connections) -> None:
-    """No client reads a whole stage at once; what comes after it counts."""
-    [talker] = joined(connections)
-    for _ in range(20):
-        talker.send(b"msg=" + b"x" * 100 + b"&mode=TEXT\0")  # the chat log is a part of the reply
-    slow = Client(connections)
-    connection = slow.protocol._connection
-    write = connection._write
-
-    def write_to_a_full_buffer(data: bytes) -> None:
-        write(data)
-        connection.pauseProducing()  # as the transport does within the call
-
-    connection._write = write_to_a_full_buffer
-    reply = slow.send(JOIN)
-    assert sum(map(len, reply)) > connections.max_unread
-    assert not slow.transport.disconnected
-    for _ in range(20):
-        talker.send(b"msg=" + b"x" * 100 + b"&mode=TEXT\0")
-    assert slow.transport.disconnected
-
-
-def test_a_client_that_catches_up_is_no_longer_behind(connections: Connections) -> None:
-    slow, quick = joined(connections, 2)
-    for _ in range(10):
-        slow.protocol._connection.pauseProducing()
-        quick.send(b"msg=" + b"x" * 500 + b"&mode=TEXT\0")
-        slow.protocol._connection.resumeProducing()
-    assert not slow.transport.disconnected
-    assert slow.transport.producerState == "producing"
-
-
-def test_a_closing_connection_of_a_slow_client_is_unregistered(connections: Connections) -> None:
-    """A WebSocket's close frame right after a JOIN with a long replay; found by test_fuzz."""
-    client = Client(connections)
-    client.protocol._connection.pauseProducing()
-    client.transport.loseConnection()
-    client.protocol._connection.resumeProducing()
-    assert client.transport.producer is None
 
 
 def test_a_failed_write_affects_one_client_only(connections: Connections) -> None:
@@ -271,7 +155,7 @@ def test_a_failed_write_affects_one_client_only(connections: Connections) -> Non
 
 
 def test_closing_waits_for_clients_that_read_and_cuts_the_others(connections: Connections) -> None:
-    quick, slow = Client(connections), Client(connections)
+    quick, slow = SocketClient(connections), SocketClient(connections)
     slow.protocol._connection.pauseProducing()
     clock = clock_of(connections)
     done = Deferred.fromCoroutine(connections.close(patience=1))
@@ -290,32 +174,10 @@ def test_closing_waits_for_clients_that_read_and_cuts_the_others(connections: Co
 
 def test_silent_connections_count_too(stages: Stages) -> None:
     connections = Connections(stages, Clock(), max_per_address=2)
-    clients = [Client(connections) for _ in range(3)]
+    clients = [SocketClient(connections) for _ in range(3)]
     connections.sweep()
     turn(connections)
     assert sum(client.transport.disconnected for client in clients) == 1
-
-
-def beat(connections: Connections) -> None:
-    connections.beat()
-    turn(connections)
-
-
-def test_the_heartbeat_cuts_a_client_that_has_not_read_since_the_last_one(connections: Connections) -> None:
-    quiet, stalled = Client(connections), Client(connections)
-    stalled.protocol._connection.pauseProducing()
-    quiet.transport.clear()
-    beat(connections)
-    assert quiet.received() == [b"mode=HEARTBEAT"]
-    assert not stalled.transport.disconnected
-    stalled.protocol._connection.resumeProducing()
-    beat(connections)
-    assert not stalled.transport.disconnected
-    stalled.protocol._connection.pauseProducing()
-    beat(connections)
-    beat(connections)
-    assert stalled.transport.disconnected
-    assert not quiet.transport.disconnected
 
 
 def test_a_client_that_answers_no_ping_is_cut(connections: Connections) -> None:
@@ -340,75 +202,3 @@ def test_a_client_that_answers_no_ping_is_cut(connections: Connections) -> None:
     beat(connections)
     assert transport.disconnected
     assert connections.stages.counts["cut_silent"] == 1
-
-
-class Slow(StringTransport):
-    """Says that its client is behind at each large write, until the client reads."""
-
-    def write(self, data: bytes) -> None:
-        super().write(data)
-        if len(data) > 8000:
-            self.producer.pauseProducing()
-
-
-def test_a_drawn_stage_is_sent_in_pieces_between_which_others_have_their_turn(
-    connections: Connections,
-) -> None:
-    draw_a_lot(connections)
-    client, other = Client(connections), Client(connections)
-    other.send(JOIN)
-    slow = Slow()
-    client.protocol = StageSocket(connections)
-    client.transport = slow
-    client.protocol.makeConnection(slow)
-    client.send(b"stage_ID=demo&mode=JOIN\0msg=early&mode=TEXT\0")
-    heard = client.received()
-    assert 0 < sum(b"DRAW_LINE" in frame for frame in heard) < 1000
-    assert other.send(b"msg=hello&mode=TEXT\0") == [b"text=hello&mode=ANONTEXT"]
-    assert client.received() == heard  # in its order: after the drawing
-    while slow.producerState == "paused" or client.protocol._connection._outgoing:
-        slow.clear()
-        slow.producer.resumeProducing()
-        turn(connections)
-        heard += client.received()
-    drawn = [frame for frame in heard if b"DRAW_LINE" in frame]
-    assert [frame.split(b"&")[1] for frame in drawn] == [b"x=%d" % number for number in range(2000)]
-    chat = heard.index(b"text=hello&mode=ANONTEXT")
-    assert heard.index(drawn[-1]) < chat < heard.index(b"text=early&mode=ANONTEXT")
-
-
-def test_a_client_that_does_not_read_a_drawn_stage_is_cut_when_more_comes(connections: Connections) -> None:
-    draw_a_lot(connections)
-    stuck, transport = StageSocket(connections), Slow()
-    stuck.makeConnection(transport)
-    stuck.dataReceived(JOIN)
-    turn(connections)
-    [other] = joined(connections)
-    for _ in range(2):
-        assert not transport.disconnected
-        other.send(b"msg=" + b"x" * 600 + b"&mode=TEXT\0")
-    assert transport.disconnected
-    assert connections.stages.counts["cut_laggard"] == 1
-
-
-def test_a_client_that_waits_for_its_turn_is_not_behind(connections: Connections) -> None:
-    draw_a_lot(connections)
-    other, waiting = Client(connections), Client(connections)
-    other.send(JOIN)
-    waiting.send_only(JOIN)
-    line = b"msg=" + b"x" * 600 + b"&mode=TEXT\0"
-    for _ in range(10):
-        other.send_only(line * 4)
-    assert not waiting.transport.disconnected
-    producer = waiting.protocol._connection
-    for _ in range(3):
-        producer.pauseProducing()
-        producer.resumeProducing()
-    assert len(connections.shared.sending) == 1  # it waits once
-    while b"x=1999" not in waiting.transport.value():
-        assert b"xxx" not in waiting.transport.value()
-        clock_of(connections).advance(REST)
-    assert sum(b"xxx" in frame for frame in waiting.received()) == 40  # in no further turns
-    producer.pauseProducing()
-    other.send(line * 2)
-    assert waiting.transport.disconnected  # now it is

@@ -18,7 +18,8 @@ from twisted.internet.testing import StringTransport
 
 from running_backend import PASSWORD, Backend, Editor, ask
 from upstage.net import webcam
-from upstage.net.webcam import Pictures, Rejected, UploadListener
+from upstage.net.pictures import MAX_SIZE, Pictures, Rejected
+from upstage.net.webcam import UploadListener
 from upstage.stage.players import Player
 
 JPEG = b"\xff\xd8\xff\xe0" + b"picture" * 100 + b"\xff\xd9"
@@ -124,7 +125,7 @@ def test_all_other_ftp_commands_are_rejected(cameras: Cameras, ann: str) -> None
 
 
 @pytest.mark.parametrize(
-    "data", [b"GIF89a", JPEG[:-2], b"\xff\xd8\xff", b"", JPEG[:4] + b"x" * webcam.MAX_SIZE * 4 + JPEG[-2:]]
+    "data", [b"GIF89a", JPEG[:-2], b"\xff\xd8\xff", b"", JPEG[:4] + b"x" * MAX_SIZE * 4 + JPEG[-2:]]
 )
 def test_invalid_pictures_are_rejected(cameras: Cameras, ann: str, data: bytes) -> None:
     client = cameras.login(ann)

@@ -16,9 +16,9 @@ from pathlib import Path
 from types import FrameType
 
 from classroom.checkout import REPO, environment, make_checkout, put_aside
+from classroom.class_state import ClassState, Entry
 from classroom.engine import Commands, EngineError, remove
 from classroom.plan import PUBLISHED, Copy, PlanError, overlapping, parse_number, parse_routes
-from classroom.register import Entry, Register
 from classroom.status import as_json, as_table, states
 
 FOLDER = REPO / ".run" / "class"
@@ -34,23 +34,23 @@ def main(arguments: list[str]) -> int:
     for name in INTERRUPTS:
         signal.signal(name, interrupt)
     try:
-        register = Register.load(FOLDER, os.environ)
+        opened = ClassState.load(FOLDER, os.environ)
         if command == "open":
             number = parse_number("N", value)
-            register = register or Register.new(FOLDER, os.environ["COMPOSE_PROJECT_NAME"], os.environ)
-            register.plan.copy(number)  # there are ports and addresses for the last one
-            return 0 if check else open_class(register, number)
+            opened = opened or ClassState.new(FOLDER, os.environ["COMPOSE_PROJECT_NAME"], os.environ)
+            opened.plan.copy(number)  # there are ports and addresses for the last one
+            return 0 if check else open_class(opened, number)
         number = parse_number("WHO", value) if command == "reset" else 0
         if check:
             return 0
-        if register is None:
+        if opened is None:
             print("No class is open. Type: make class N=20")
             return 0
         if command == "status":
-            found = states(register)
+            found = states(opened)
             print(as_json(found) if os.environ.get("JSON") else as_table(found))
             return 0
-        return reset(register, number) if command == "reset" else close(register)
+        return reset(opened, number) if command == "reset" else close(opened)
     except (PlanError, EngineError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -71,48 +71,46 @@ def ignore_interrupts() -> None:
         signal.signal(name, signal.SIG_IGN)
 
 
-def open_class(register: Register, number: int) -> int:
+def open_class(opened: ClassState, number: int) -> int:
     """Open the missing copies up to a number; if one fails, remove all new ones."""
-    new = [register.plan.copy(one) for one in range(1, number + 1) if one not in register.entries]
+    new = [opened.plan.copy(one) for one in range(1, number + 1) if one not in opened.entries]
     if not new:
-        print(f"{number} copies are open. {where(register)}")
+        print(f"{number} copies are open. {where(opened)}")
         return 0
-    check_room(register, new)
-    warn(register)
+    check_room(opened, new)
+    warn(opened)
     began = time.monotonic()
     commands = Commands()
-    register.entries |= {copy.number: Entry() for copy in new}
+    opened.entries |= {copy.number: Entry() for copy in new}
     try:
         print(f"Copying the last commit into {len(new)} folders")
         for copy in new:
-            make_checkout(register, copy)
-        register.save()
+            make_checkout(opened, copy)
+        opened.save()
         print(f"Starting {len(new)} stacks, {SIDE_BY_SIDE} at a time")
-        side_by_side(new, lambda copy: start(register, copy, commands))
+        side_by_side(new, lambda copy: start(opened, copy, commands))
     except BaseException as error:
-        give_up(register, new, commands)
+        give_up(opened, new, commands)
         if isinstance(error, KeyboardInterrupt):
             print("Everything that this command had opened is removed.", file=sys.stderr)
         raise
     took = time.monotonic() - began
-    print(f"\n{register.handout_markdown()}\n{len(new)} copies opened in {took:.0f} s. {where(register)}")
+    print(f"\n{opened.handout_markdown()}\n{len(new)} copies opened in {took:.0f} s. {where(opened)}")
     return 0
 
 
-def where(register: Register) -> str:
+def where(opened: ClassState) -> str:
     """Where the handout is."""
-    folder = register.folder.relative_to(REPO)
+    folder = opened.folder.relative_to(REPO)
     return f"The handout: {folder}/handout.md and handout.csv"
 
 
-def check_room(register: Register, new: list[Copy]) -> None:
+def check_room(opened: ClassState, new: list[Copy]) -> None:
     """Raise PlanError if folders, ports, subnets or memory for the new copies are not free."""
     for copy in new:
-        if register.folder_of(copy).exists():
-            raise PlanError(
-                f"{register.folder_of(copy)} exists, but belongs to no open copy. Remove it first."
-            )
-    address = register.settings.get("BIND_ADDR", "127.0.0.1")
+        if opened.folder_of(copy).exists():
+            raise PlanError(f"{opened.folder_of(copy)} exists, but belongs to no open copy. Remove it first.")
+    address = opened.settings.get("BIND_ADDR", "127.0.0.1")
     for copy in new:
         for name in PUBLISHED:
             if taken(address, copy.port(name)):
@@ -152,7 +150,7 @@ def available_memory() -> int:
     return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("MemAvailable"))
 
 
-def warn(register: Register) -> None:
+def warn(opened: ClassState) -> None:
     """Warn about settings with surprising effects."""
     changed = subprocess.run(
         ["git", "status", "--porcelain", "--untracked-files=no"],
@@ -165,15 +163,15 @@ def warn(register: Register) -> None:
         print(
             "This checkout has changes that are not committed: the copies get the last commit without them."
         )
-    settings = register.settings
+    settings = opened.settings
     if settings.get("BIND_ADDR", "127.0.0.1") != "127.0.0.1" and not settings.get("SERVER_NAMES"):
         print("BIND_ADDR lets other machines in, but SERVER_NAMES is empty: nginx answers them with 421.")
 
 
-def start(register: Register, copy: Copy, commands: Commands) -> None:
+def start(opened: ClassState, copy: Copy, commands: Commands) -> None:
     """Start a copy as its learner would, with its settings only."""
     try:
-        commands.run("bin/up", folder=register.folder_of(copy), environment=environment(os.environ))
+        commands.run("bin/up", folder=opened.folder_of(copy), environment=environment(os.environ))
     except EngineError as error:
         raise EngineError(f"{error}\nCopy {copy.number} does not start.") from None
     print(f"  copy {copy.name} is running", flush=True)
@@ -191,7 +189,7 @@ def side_by_side(copies: list[Copy], task: Callable[[Copy], None]) -> None:
     pool.shutdown()
 
 
-def give_up(register: Register, new: list[Copy], commands: Commands) -> None:
+def give_up(opened: ClassState, new: list[Copy], commands: Commands) -> None:
     """Remove the copies that an interrupted or failed command has opened; Ctrl-C does not stop this."""
     ignore_interrupts()
     print("Removing what this command has opened ...", file=sys.stderr)
@@ -199,43 +197,43 @@ def give_up(register: Register, new: list[Copy], commands: Commands) -> None:
     time.sleep(1)  # the engine may still be at work on the last request of a command that was ended
     side_by_side(new, remove)
     for copy in new:
-        shutil.rmtree(register.folder_of(copy), ignore_errors=True)
-        register.entries.pop(copy.number, None)
-    if register.entries:
-        register.save()
+        shutil.rmtree(opened.folder_of(copy), ignore_errors=True)
+        opened.entries.pop(copy.number, None)
+    if opened.entries:
+        opened.save()
     else:
-        shutil.rmtree(register.folder, ignore_errors=True)
+        shutil.rmtree(opened.folder, ignore_errors=True)
 
 
-def reset(register: Register, number: int) -> int:
+def reset(opened: ClassState, number: int) -> int:
     """Restore a copy's files, data and lessons as shipped. Its passwords stay; its old files are set
     aside."""
-    if number not in register.entries:
+    if number not in opened.entries:
         raise PlanError(f"There is no copy {number}; make class-status lists them.")
-    copy = register.plan.copy(number)
-    folder = register.folder_of(copy)
+    copy = opened.plan.copy(number)
+    folder = opened.folder_of(copy)
     remove(copy)
     before = put_aside(folder) if folder.exists() else None
-    make_checkout(register, copy)
-    register.save()
+    make_checkout(opened, copy)
+    opened.save()
     if before:
         # The learner's account owns the folder, if the teacher has given it to one.
         subprocess.run(["chown", "-R", f"--reference={before}", str(folder)], check=False)
-    start(register, copy, Commands())
+    start(opened, copy, Commands())
     print(f"Copy {copy.name} is as shipped again, with its old passwords.")
     if before:
         print(f"The old files: {before.relative_to(REPO)}, until the next reset")
     return 0
 
 
-def close(register: Register) -> int:
+def close(opened: ClassState) -> int:
     """Remove every copy's stack and data; keep the folders until the next class is closed."""
-    results = as_json(states(register))
-    side_by_side(register.copies, remove)
-    (register.folder / "results.json").write_text(results + "\n")
-    closed = put_aside(register.folder)
+    results = as_json(states(opened))
+    side_by_side(opened.copies, remove)
+    (opened.folder / "results.json").write_text(results + "\n")
+    closed = put_aside(opened.folder)
     print(
-        f"{len(register.copies)} stacks and their data are removed. The learners' files, the handout and the "
+        f"{len(opened.copies)} stacks and their data are removed. The learners' files, the handout and the "
         f"results: {closed.relative_to(REPO)}, until the next class is closed"
     )
     return 0

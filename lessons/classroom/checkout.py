@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from classroom.class_state import ClassState, write_private
 from classroom.plan import Copy, PlanError
-from classroom.register import Register, write_private
 
 REPO = Path(__file__).resolve().parents[2]
 NAME = re.compile(r"^#?([A-Z_]+)=", re.M)
@@ -21,9 +21,9 @@ NOT_WAITING = {"nginx": ("varnish", "policyd"), "locust": ("nginx",)}
 CHECKS = ("lessons/checking", "lessons/*-*", "logs", "bin/lesson", "bin/inside", "bin/lib")
 
 
-def make_checkout(register: Register, copy: Copy) -> None:
+def make_checkout(opened: ClassState, copy: Copy) -> None:
     """Clone this checkout's last commit; add the copy's settings. Raise PlanError with Git's message."""
-    folder = register.folder_of(copy)
+    folder = opened.folder_of(copy)
     done = subprocess.run(
         ["git", "clone", "--quiet", "--local", "--single-branch", "--no-tags", str(REPO), str(folder)],
         capture_output=True,
@@ -32,10 +32,10 @@ def make_checkout(register: Register, copy: Copy) -> None:
     )
     if done.returncode:
         raise PlanError(done.stderr.strip())
-    settings = "".join(f"{name}={value}\n" for name, value in register.environment_of(copy).items())
+    settings = "".join(f"{name}={value}\n" for name, value in opened.environment_of(copy).items())
     write_private(folder / ".env", f"# Written by make class. Explanations: .env.example\n{settings}")
     (folder / "compose.override.yaml").write_text(override(copy))
-    register.entries[copy.number] = replace(register.entries[copy.number], checks=checks_sum(folder))
+    opened.entries[copy.number] = replace(opened.entries[copy.number], checks=checks_sum(folder))
 
 
 def override(copy: Copy) -> str:

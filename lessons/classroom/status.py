@@ -7,9 +7,9 @@ from typing import Any
 
 from checking.lesson import lessons
 from classroom.checkout import SERVICES, checks_sum
+from classroom.class_state import ClassState
 from classroom.engine import Usage, usage
 from classroom.plan import Copy
-from classroom.register import Register
 
 MIB = 2**20
 
@@ -27,21 +27,21 @@ class State:
     note: str = ""  # why the list of lessons may be wrong
 
 
-def states(register: Register) -> list[State]:
+def states(opened: ClassState) -> list[State]:
     """All copies."""
-    used = usage(register.copies)
-    return [state_of(register, copy, used[copy.number]) for copy in register.copies]
+    used = usage(opened.copies)
+    return [state_of(opened, copy, used[copy.number]) for copy in opened.copies]
 
 
-def state_of(register: Register, copy: Copy, used: Usage) -> State:
+def state_of(opened: ClassState, copy: Copy, used: Usage) -> State:
     """One copy: its containers as the engine sees them, its learner's attempts as the checks have kept them.
 
     This checkout's own list of lessons is used; nothing in the learner's checkout runs.
     """
-    folder = register.folder_of(copy)
+    folder = opened.folder_of(copy)
     done, begun, damaged = attempts(folder / ".run" / copy.project / "lessons")
     notes = [f"{name} cannot be read" for name in damaged]
-    if checks_sum(folder) != register.entries[copy.number].checks:
+    if checks_sum(folder) != opened.entries[copy.number].checks:
         notes.append("the learner has changed what checks the lessons")
     return State(copy.number, health(used), used.memory / MIB, used.cpu, done, begun, "; ".join(notes))
 

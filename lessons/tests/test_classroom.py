@@ -1,4 +1,4 @@
-"""The plan of a class, its register and handout, and the state of its lessons: without containers."""
+"""The plan of a class, its state and handout, and the state of its lessons: without containers."""
 
 import csv
 import json
@@ -11,6 +11,7 @@ import pytest
 
 from checking.lesson import lessons
 from classroom.checkout import checks_sum, environment, override
+from classroom.class_state import ClassState, Entry
 from classroom.engine import Usage
 from classroom.plan import (
     MOST,
@@ -23,7 +24,6 @@ from classroom.plan import (
     parse_routes,
     parse_subnets,
 )
-from classroom.register import Entry, Register
 from classroom.status import attempts, health
 from stack import REPO
 
@@ -103,35 +103,35 @@ def test_a_route_into_the_range_is_found_and_the_default_route_is_none() -> None
     assert not list(overlapping([copy], routes[:1]))
 
 
-def open_register(folder: Path, **environment: str) -> Register:
-    register = Register.new(folder, "x", environment)
-    register.entries = {2: Entry("secret", "other", "sum"), 1: Entry()}
-    return register
+def new_class(folder: Path, **environment: str) -> ClassState:
+    opened = ClassState.new(folder, "x", environment)
+    opened.entries = {2: Entry("secret", "other", "sum"), 1: Entry()}
+    return opened
 
 
-def test_the_register_is_kept_and_only_its_owner_reads_the_passwords(tmp_path: Path) -> None:
-    register = open_register(tmp_path / "class", CLASS_PORTS="30000", CLASS_CPUS="1", BIND_ADDR="0.0.0.0")
-    assert (register.plan.ports, register.plan.cpus, register.plan.subnets) == (30000, 1, PLAN.subnets)
-    register.save()
-    assert Register.load(tmp_path / "class", {"CLASS_PORTS": "30000"}) == register
-    assert Register.load(tmp_path / "none", {}) is None
+def test_the_state_of_a_class_is_kept_and_only_its_owner_reads_the_passwords(tmp_path: Path) -> None:
+    opened = new_class(tmp_path / "class", CLASS_PORTS="30000", CLASS_CPUS="1", BIND_ADDR="0.0.0.0")
+    assert (opened.plan.ports, opened.plan.cpus, opened.plan.subnets) == (30000, 1, PLAN.subnets)
+    opened.save()
+    assert ClassState.load(tmp_path / "class", {"CLASS_PORTS": "30000"}) == opened
+    assert ClassState.load(tmp_path / "none", {}) is None
     for file in (tmp_path / "class").iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
 
 
 def test_a_running_class_cannot_get_other_settings(tmp_path: Path) -> None:
-    open_register(tmp_path).save()
+    new_class(tmp_path).save()
     with pytest.raises(PlanError, match=r"opened with CLASS_SUBNETS=10\.213\.0\.0/18"):
-        Register.load(tmp_path, {"CLASS_SUBNETS": "10.0.0.0/18"})
+        ClassState.load(tmp_path, {"CLASS_SUBNETS": "10.0.0.0/18"})
 
 
 def test_the_handout_has_a_row_for_each_copy(tmp_path: Path) -> None:
-    register = open_register(tmp_path, SERVER_NAMES="class.example 192.0.2.7")
-    rows = list(csv.DictReader(register.handout_csv().splitlines()))
+    opened = new_class(tmp_path, SERVER_NAMES="class.example 192.0.2.7")
+    rows = list(csv.DictReader(opened.handout_csv().splitlines()))
     assert [row["number"] for row in rows] == ["01", "02"]
     assert rows[1]["stack"] == "http://class.example:20280/"
     assert rows[1]["admin password"] == "secret"
-    table = register.handout_markdown().splitlines()
+    table = opened.handout_markdown().splitlines()
     assert table[3].split(" | ")[2:5] == [
         "http://class.example:20280/",
         "https://class.example:20243/",
@@ -147,8 +147,8 @@ def test_passwords_differ_and_can_be_read_off_paper() -> None:
 
 def test_a_copy_gets_its_own_settings_and_the_teachers_choices(tmp_path: Path) -> None:
     given = {"BIND_ADDR": "0.0.0.0", "NGINX_IMAGE": "n:1"}
-    register = open_register(tmp_path, **given, HTTP_PORT="8080")
-    settings = register.environment_of(PLAN.copy(2))
+    opened = new_class(tmp_path, **given, HTTP_PORT="8080")
+    settings = opened.environment_of(PLAN.copy(2))
     assert settings["COMPOSE_PROJECT_NAME"] == "x-class-02"
     assert settings["UPSTAGE_ADMIN_PASSWORD"] == "secret"
     assert settings.items() >= given.items()

@@ -47,7 +47,7 @@ class BackendPoll:
         self._latest: Metrics | None = None
         self._known: Mapping[str, float] | None = None  # the requests of each class at the latest report
 
-    def start(self, environment: Environment, **_: Any) -> None:
+    def start(self, environment: Environment) -> None:
         """Watch the backend if a tab, a report or a shape shows it; a worker's master does that for it."""
         self._kill()
         self.clear("not requested yet")
@@ -58,7 +58,7 @@ class BackendPoll:
             self._greenlet = gevent.spawn(self._observe)
             self.settled = False
 
-    def stop(self, **_: Any) -> None:
+    def stop(self) -> None:
         """Request the metrics once more at the end of the run."""
         if self._kill():
             try:
@@ -67,7 +67,7 @@ class BackendPoll:
             finally:
                 self.settled = True
 
-    def forget(self, **_: Any) -> None:
+    def forget(self) -> None:
         """Count from now on."""
         if self._greenlet:
             self.look()
@@ -117,13 +117,6 @@ class BackendPoll:
 
 
 backend_poll = BackendPoll()
-
-
-def register(environment: Environment) -> None:
-    """Watch the backend while a run is on."""
-    environment.events.test_start.add_listener(backend_poll.start)
-    environment.events.test_stop.add_listener(backend_poll.stop)
-    environment.events.reset_stats.add_listener(backend_poll.forget)
 
 
 def request(url: str, host: str, timeout: float) -> Metrics:

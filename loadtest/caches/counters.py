@@ -1,14 +1,10 @@
 """Counts of a run: row of Locust's table, tier, outcome -> responses.
 
-Every process counts for itself. A worker sends its counts with each report and starts again at 0; the master
-adds them up. So the counts of the whole run are on the master, or in the only process.
-https://docs.locust.io/en/stable/api.html#locust.event.Events.report_to_master
+With each report a worker starts again at 0 (`figures`).
 """
 
 from collections import Counter
 from typing import Any
-
-from locust.env import Environment
 
 from caches import cache_status, outcomes
 
@@ -19,14 +15,6 @@ KEY = "cache_outcomes"  # in the reports of workers
 
 counts: Counter[tuple[str, str, str]] = Counter()
 rows: set[str] = set()
-
-
-def register(environment: Environment) -> None:
-    """Start each run at 0, and carry the counts from workers to the master."""
-    environment.events.test_start.add_listener(forget)
-    environment.events.reset_stats.add_listener(forget)
-    environment.events.report_to_master.add_listener(send)
-    environment.events.worker_report.add_listener(receive)
 
 
 def count(row: str, cache_status_field: str, server_timing: str = "") -> None:
@@ -42,7 +30,7 @@ def count(row: str, cache_status_field: str, server_timing: str = "") -> None:
         counts[row, tier, outcome] += 1
 
 
-def forget(**_: Any) -> None:
+def forget() -> None:
     """Start again at 0."""
     counts.clear()
     rows.clear()

@@ -7,7 +7,6 @@ import time
 from typing import Any
 
 from locust.env import Environment
-from locust.runners import WorkerRunner
 
 from caches.backend import backend_poll
 from comparison.gather import gather
@@ -23,7 +22,7 @@ class Recorder:
     def __init__(self) -> None:
         self.clear()
 
-    def clear(self, **_: Any) -> None:
+    def clear(self) -> None:
         """Forget the last run."""
         self.measurements: list[Measurement] = []
         self.outcome = ""
@@ -50,7 +49,7 @@ class Recorder:
         self._began = now  # the listeners may have taken a while
         return samples
 
-    def restart(self, **_: Any) -> None:
+    def restart(self) -> None:
         """Measure from now on: the statistics have been reset on the page."""
         self._began = time.monotonic()
 
@@ -96,12 +95,3 @@ class Recorder:
 
 
 recorder = Recorder()
-
-
-def register(environment: Environment) -> None:
-    """Record from the start of a run to its end; a worker has only a part of the figures."""
-    if isinstance(environment.runner, WorkerRunner):
-        return
-    environment.events.test_start.add_listener(recorder.clear)
-    environment.events.reset_stats.add_listener(recorder.restart)
-    environment.events.test_stopping.add_listener(recorder.finish)

@@ -14,11 +14,10 @@ with pytest.MonkeyPatch.context() as patch:
     patch.setenv("LOCUST_SKIP_MONKEY_PATCH", "1")
     import locust  # noqa: F401
 
-from caches import backend, counters
-from comparison.recorder import recorder
+import figures
+from caches import backend
 from fake_site import FakeSite
 from locust_library import LOADTEST, WebUI
-from verdict import generator
 
 # A test may be slow on a busy machine.
 settings.register_profile("patient", deadline=None)
@@ -27,11 +26,8 @@ settings.load_profile("patient")
 
 @pytest.fixture(autouse=True)
 def as_locust(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The state of a Locust that has just started: its folder, no arguments, no variables, no counts."""
-    counters.forget()
-    generator.load_of_locust.forget()
-    backend.backend_poll.clear()
-    recorder.clear()
+    """The state of a Locust that has just started: its folder, no arguments, no variables, no figures."""
+    figures.forget()
     monkeypatch.chdir(LOADTEST)
     monkeypatch.setattr(sys, "argv", ["locust"])
     for name in list(os.environ):

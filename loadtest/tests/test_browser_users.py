@@ -9,7 +9,7 @@ from fake_site import CAMERA, STAGE_PAGE, FakeSite, Page
 from locust_library import create, eager, run
 from locustfile import Audience, Reader
 from support.origin import Request, response
-from users import paths, seen_files
+from users import paths
 
 
 def test_a_healthy_site_has_a_row_for_everything_and_no_failure(site: FakeSite) -> None:
@@ -158,7 +158,6 @@ def test_an_unknown_stage_is_one_failure_that_says_what_to_type(site: FakeSite, 
 @pytest.fixture
 def user(site: FakeSite) -> Iterator[Reader]:
     """A user without a runner."""
-    seen_files.forget()
     user: Reader = type("Reader", (Reader,), {"host": site.url})(create(site, Reader))
     user.on_start()
     yield user

@@ -1,16 +1,8 @@
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from users import chat
-
-
-@pytest.fixture(autouse=True)
-def no_lines() -> Iterator[None]:
-    chat.lines.clear()
-    yield
-    chat.lines.clear()
 
 
 def test_a_line_is_a_readable_sentence() -> None:

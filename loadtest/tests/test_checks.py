@@ -46,10 +46,7 @@ def test_a_promised_response_has_no_fault(answer: Answer) -> None:
             replace(GOOD, cache_status=FORWARDED),
             "/media/a.svg: not a hit after warm-up, Cache-Status: varnish; fwd=uri-miss; stored",
         ),
-        (
-            replace(GOOD, cache_status=""),
-            "/media/a.svg: not a hit after warm-up, Cache-Status: (missing)",
-        ),
+        (replace(GOOD, cache_status=""), "/media/a.svg: not a hit after warm-up, Cache-Status: (missing)"),
         (
             replace(GOOD, status=304, conditional=True, cache_status="varnish; fwd=bypass"),
             "/media/a.svg: not a hit after warm-up, Cache-Status: varnish; fwd=bypass",

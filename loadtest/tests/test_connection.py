@@ -88,8 +88,7 @@ def test_a_timeout_is_no_error_and_keeps_half_a_frame(serve: Callable[[Behave], 
 
 
 @pytest.mark.parametrize(
-    ("last", "reason"),
-    [(b"", "closed by the server"), (b"half a fra", "closed by the server in mid-frame")],
+    ("last", "reason"), [(b"", "closed by the server"), (b"half a fra", "closed by the server in mid-frame")]
 )
 def test_a_close_in_mid_frame_has_its_own_reason(
     serve: Callable[[Behave], int], last: bytes, reason: str

@@ -2,9 +2,6 @@
 
 from typing import Any
 
-from locust.env import Environment
-from locust.event import Events
-
 from caches import counters
 from caches.counters import MAX_ROWS, OTHER, count, counts
 
@@ -56,18 +53,3 @@ def test_the_master_has_the_counts_of_all_workers_once_each() -> None:
     assert counts["/media/*.svg", "varnish", "hit"] == 4
     assert counts["/admin/id", "client", "hit"] == 2
     assert counts.total() == 12
-
-
-def test_a_run_and_a_reset_start_at_0_and_reports_carry_the_counts() -> None:
-    environment = Environment(events=Events())
-    counters.register(environment)
-    for event in (environment.events.test_start, environment.events.reset_stats):
-        count("/", "")
-        event.fire(environment=environment)
-        assert not counts
-    count("/", "varnish; hit")
-    report: dict[str, Any] = {}
-    environment.events.report_to_master.fire(client_id="1", data=report)
-    assert not counts
-    environment.events.worker_report.fire(client_id="1", data=report)
-    assert counts["/", "client", "hit"] == 1

@@ -25,15 +25,7 @@ def test_files_are_stored(path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "/admin",
-        "/admin/",
-        "/admin/id",
-        "/admin/icon.png",
-        "/swf/upstage.swf",
-        "/ws",
-        "/media/video/1.jpg",
-    ],
+    ["/admin", "/admin/", "/admin/id", "/admin/icon.png", "/swf/upstage.swf", "/ws", "/media/video/1.jpg"],
 )
 def test_private_paths_are_passed(path: str) -> None:
     assert passed(path)

@@ -1,15 +1,6 @@
-from collections.abc import Iterator
-
 import pytest
 
 from users import seen_files
-
-
-@pytest.fixture(autouse=True)
-def nothing_received() -> Iterator[None]:
-    seen_files.forget()
-    yield
-    seen_files.forget()
 
 
 def test_a_received_url_is_warm_until_the_next_run() -> None:

@@ -24,11 +24,7 @@ def reported(result: Result, reason: str) -> bool:
 def test_the_audience_joins_with_its_key_and_leaves(site: FakeSite) -> None:
     result = run(site, Audience, users=1, arguments=("--chat-rate=0",), until_rows={"stage join": 1})
     assert not result.failed
-    assert site.stage.received == [
-        ("IDENT", {"MD5": "0123"}),
-        ("JOIN", {"stage_ID": "demo"}),
-        ("LOADED", {}),
-    ]
+    assert site.stage.received == [("IDENT", {"MD5": "0123"}), ("JOIN", {"stage_ID": "demo"}), ("LOADED", {})]
     until(lambda: site.stage.closed == 1)
 
 

@@ -29,10 +29,7 @@ def test_the_fields_have_the_numbers_of_the_shipped_file() -> None:
 def test_another_file_sets_the_fields_wherever_it_stands_among_the_arguments(file: str) -> None:
     for options in (parse(file, "--max-heard-ms=77"), parse("--max-heard-ms=77", file)):
         assert options.max_errors == 0.2
-        assert thresholds.of(options) == {
-            "error_ratio": {"*": 0.2},
-            "p95_ms": {"* heard": 77, "* chat": 900},
-        }
+        assert thresholds.of(options) == {"error_ratio": {"*": 0.2}, "p95_ms": {"* heard": 77, "* chat": 900}}
 
 
 def test_a_field_overrides_its_line_even_with_the_number_of_the_shipped_file(file: str) -> None:

@@ -8,7 +8,6 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 from gevent import joinall
 from gevent.pool import Pool
 from locust import FastHttpUser
-from locust.env import Environment
 
 import options
 import topologies
@@ -20,11 +19,6 @@ IDENTITY = "/admin/id"
 PATIENCE = 10.0  # seconds without a byte until a request is given up
 # The same for responses that the backend holds: a spoken line up to 15 s, a webcam picture up to 30 s.
 LONG_PATIENCE = 40.0
-
-
-def register(environment: Environment) -> None:
-    """Forget the warm-up when a run starts."""
-    environment.events.test_start.add_listener(lambda **_: seen_files.forget())
 
 
 class Browser(FastHttpUser):

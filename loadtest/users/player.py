@@ -36,7 +36,6 @@ def register(environment: Environment) -> None:
         return UsersDispatcher(worker_nodes, user_classes)
 
     environment.dispatcher_class = dispatcher  # type: ignore[assignment]
-    environment.events.test_start.add_listener(lambda **_: rejected.clear())
 
 
 class SignedInVisitor(StageVisitor):

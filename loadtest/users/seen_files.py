@@ -15,7 +15,7 @@ _files: dict[str, _File] = {}  # the one received longest ago first
 
 
 def forget() -> None:
-    """Start again, for the next run: its target may be another one, or its caches empty."""
+    """Start again, for the next run."""
     _files.clear()
 
 

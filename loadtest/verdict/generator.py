@@ -10,7 +10,6 @@ import time
 from typing import Any
 
 import gevent
-from locust.env import Environment
 from locust.runners import MasterRunner, Runner
 
 # Seconds, as often as workers report. A shorter interval would take the arrival of all users for a limit.
@@ -26,20 +25,20 @@ class LoadOfLocust:
         self.cpu = self.late = 0.0
         self._greenlet: gevent.Greenlet[..., None] | None = None
 
-    def start(self, environment: Environment, **_: Any) -> None:
+    def start(self, runner: Runner | None) -> None:
         """Start measuring with a run."""
-        if environment and environment.runner:
-            forget_warnings(environment.runner)
+        if runner:
+            forget_warnings(runner)
         self.forget()
         self.stop()
         self._greenlet = gevent.spawn(self._observe)
 
-    def stop(self, **_: Any) -> None:
+    def stop(self) -> None:
         """Stop measuring at the end of the run; writing its reports is not part of it."""
         if self._greenlet:
             self._greenlet.kill(block=False)
 
-    def forget(self, **_: Any) -> None:
+    def forget(self) -> None:
         """Measure from now on."""
         self.cpu = self.late = 0.0
 
@@ -72,12 +71,3 @@ def forget_warnings(runner: Runner) -> None:
     if isinstance(runner, MasterRunner):
         for worker in runner.clients.all:
             worker.cpu_warning_emitted = False
-
-
-def register(environment: Environment) -> None:
-    """Measure while a run is on."""
-    environment.events.test_start.add_listener(load_of_locust.start)
-    environment.events.test_stop.add_listener(load_of_locust.stop)
-    environment.events.reset_stats.add_listener(load_of_locust.forget)
-    environment.events.report_to_master.add_listener(load_of_locust.send)
-    environment.events.worker_report.add_listener(load_of_locust.receive)

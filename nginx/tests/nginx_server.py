@@ -13,6 +13,7 @@ from support.ports import free_ports
 from support.program import Service
 
 NGINX = Path(__file__).resolve().parent.parent
+SITES = ["localhost", "classic.localhost", "nginx.localhost", "static.localhost"]
 LISTENERS = (
     *("LISTEN_HTTP", "LISTEN_HTTPS", "LISTEN_LOAD", "LISTEN_STAGE", "LISTEN_LOAD_STAGE"),
     *("LISTEN_POLICY", "LISTEN_LOAD_POLICY", "LISTEN_LOCUST", "LISTEN_DIRECT"),

@@ -26,9 +26,10 @@ from upstage.mirror.standby import Standby
 from upstage.net.connection import HEARTBEAT, SWEEP, Connections
 from upstage.net.listening import UnixListener
 from upstage.net.metrics import MeasuredStages, Metrics, MetricsSite, Sources
+from upstage.net.pictures import Pictures, Rejected
 from upstage.net.purge import ALL_MEDIA, Purge, Purger
 from upstage.net.sockets import StageSocketFactory
-from upstage.net.webcam import Check, Pictures, Rejected, WebcamFactory
+from upstage.net.webcam import Check, WebcamFactory
 from upstage.settings import Settings
 from upstage.stage.players import Player
 from upstage.state.accounts import Accounts

@@ -41,7 +41,7 @@ class Entry:
 
 
 @dataclass
-class Register:
+class ClassState:
     """The class in a folder."""
 
     folder: Path
@@ -50,8 +50,8 @@ class Register:
     entries: dict[int, Entry] = field(default_factory=dict)  # by the copy's number
 
     @classmethod
-    def new(cls, folder: Path, project: str, environment: Mapping[str, str]) -> "Register":
-        """An empty register, with the teacher's settings. Raise PlanError if one of these is wrong."""
+    def new(cls, folder: Path, project: str, environment: Mapping[str, str]) -> "ClassState":
+        """A class without copies, with the teacher's settings. Raise PlanError if one of these is wrong."""
         plan = Plan(
             project,
             parse_ports(environment.get("CLASS_PORTS") or str(Plan.ports)),
@@ -63,7 +63,7 @@ class Register:
         return cls(folder, plan, settings)
 
     @classmethod
-    def load(cls, folder: Path, environment: Mapping[str, str]) -> "Register | None":
+    def load(cls, folder: Path, environment: Mapping[str, str]) -> "ClassState | None":
         """The class in a folder, or None. Raise PlanError if a setting differs now."""
         file = folder / "class.json"
         if not file.exists():
@@ -84,7 +84,7 @@ class Register:
         return cls(folder, plan, kept["settings"], entries)
 
     def save(self) -> None:
-        """Write the register and the handout, readable for this user only."""
+        """Write the state and the handout, readable for this user only."""
         kept = {
             "project": self.plan.project,
             "CLASS_PORTS": str(self.plan.ports),

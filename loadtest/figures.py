@@ -1,0 +1,60 @@
+"""The figures of a run: each is kept where it is counted, and here is when all of them begin and end.
+
+Every process counts for itself. A worker sends what it has counted with each report, and the master adds it
+up. So the figures of the whole run are on the master, or in the only process.
+https://docs.locust.io/en/stable/api.html#locust.event.Events.report_to_master
+"""
+
+from typing import Any
+
+from locust.env import Environment
+
+from caches import counters
+from caches.backend import backend_poll
+from comparison.recorder import recorder
+from users import chat, player, seen_files
+from verdict.generator import load_of_locust
+
+
+def register(environment: Environment) -> None:
+    """Begin and end with Locust's own statistics, and carry the figures from workers to the master."""
+    events = environment.events
+    events.test_start.add_listener(begin)
+    events.reset_stats.add_listener(restart)
+    events.test_stopping.add_listener(recorder.finish)
+    events.test_stop.add_listener(end)
+    for counted in (counters, load_of_locust):
+        events.report_to_master.add_listener(counted.send)
+        events.worker_report.add_listener(counted.receive)
+
+
+def forget() -> None:
+    """Forget the last run: the next one's target may be another one, or its caches empty."""
+    recorder.clear()  # the measurements of Compare and Capacity
+    counters.forget()  # what the caches did
+    backend_poll.clear()  # the backend's own reports
+    load_of_locust.forget()  # whether Locust was the limit
+    seen_files.forget()  # which files the caches must have by now
+    player.rejected.clear()  # sign-ins that the server has rejected
+    chat.lines.clear()  # lines that may still be heard
+
+
+def begin(environment: Environment, **_: Any) -> None:
+    """Start a run with nothing from the last one."""
+    forget()
+    backend_poll.start(environment)
+    load_of_locust.start(environment.runner)
+
+
+def restart(**_: Any) -> None:
+    """Count from 0 within a run: after a warm-up, or by *Reset* on the page. The caches stay warm."""
+    recorder.restart()
+    counters.forget()
+    backend_poll.forget()
+    load_of_locust.forget()
+
+
+def end(**_: Any) -> None:
+    """Stop what runs beside the users."""
+    backend_poll.stop()
+    load_of_locust.stop()

@@ -1,0 +1,58 @@
+"""Which images the commands use: the official ones, or those built from packages; the engine is simulated."""
+
+from pathlib import Path
+
+from bare import functions
+
+REGISTRY = """#!/bin/sh
+# An engine. The file `registry` says whether a registry answers; an image's label is in the file of its name.
+for last; do :; done
+case "$*" in
+*" config") echo "image: ${NGINX_IMAGE:-nginx:1}" && echo "PYTHON_IMAGE: ${PYTHON_IMAGE:-python:3}" ;;
+"image inspect proscenium/"*) ;;
+"image inspect -f {{.RootFS.Layers}}"*) echo base ;;
+"image inspect -f"*) cat "built-${last##*/}" ;;
+"build --label "*) echo "${3#content=}" >"built-${9##*/}" ;;
+*inspect*) [ -e registry ] ;;
+esac
+"""
+
+
+def choose_images(bare: Path, **images: str) -> str:
+    return functions(bare, ". offline/images.sh; choose_images; echo ${NGINX_IMAGE:-}", **images).stdout
+
+
+def install_registry(bare: Path) -> None:
+    docker = bare.parent / "bin" / "docker"
+    docker.write_text(REGISTRY)
+    docker.chmod(0o755)
+
+
+def test_the_offline_images_are_built_when_their_files_change(bare: Path) -> None:
+    install_registry(bare)
+    assert choose_images(bare).count("Building") == 4
+    assert choose_images(bare).count("Building") == 0
+    with (bare / "offline" / "Dockerfile").open("a") as dockerfile:
+        dockerfile.write("# changed\n")
+    assert choose_images(bare).count("Building") == 4
+
+
+def test_plain_compose_hears_of_the_offline_images(bare: Path) -> None:
+    install_registry(bare)
+    override = bare / "compose.override.yaml"
+    override.unlink(missing_ok=True)
+    for _ in range(2):
+        assert choose_images(bare).endswith("proscenium/nginx:offline\n")
+        assert override.resolve() == bare / "offline" / "compose.yaml"
+    # Images that the user has named say nothing about the official ones.
+    choose_images(bare, NGINX_IMAGE="proscenium/nginx:newest", PYTHON_IMAGE="proscenium/python:newest")
+    assert override.is_symlink()
+    (bare / "registry").touch()
+    assert choose_images(bare) == "\n"
+    assert not override.is_symlink()
+
+    override.write_text("services: {}\n")
+    assert choose_images(bare) == "\n"
+    (bare / "registry").unlink()
+    assert "compose.override.yaml is yours" in choose_images(bare)
+    assert override.read_text() == "services: {}\n"
