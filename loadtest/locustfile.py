@@ -1,4 +1,4 @@
-"""The load test: six classes of users with their weights, and seven load shapes.
+"""The load test: seven classes of users with their weights, and seven load shapes.
 
 The classes list a user's tasks; `users/` implements them. The web UI offers all classes and shapes.
 """
@@ -26,8 +26,9 @@ from shapes import (
     Slashdot,  # a tenth of the users, then suddenly all of them
     Step,  # a tenth more every half minute
 )
-from users import flash, player, stalled
+from users import flash, stalled, taking_part
 from users.browser import Browser
+from users.pages import SiteVisitor
 from users.player import SignedInVisitor
 from users.visitor import StageVisitor, WebSocketVisitor
 from verdict import thresholds
@@ -111,6 +112,17 @@ class Player(SignedInVisitor):
             self.visit(random.uniform(60, 120))
 
 
+class Pages(SiteVisitor):
+    """Walks the paths of a site of your own (docs/your-site.md). Left out of the run without `--paths`."""
+
+    wait_time = between(0.2, 1)
+
+    @task
+    def read(self) -> None:
+        """The next path of the list."""
+        self.fetch_next()
+
+
 @events.init_command_line_parser.add_listener
 def add_options(parser: LocustArgumentParser) -> None:
     """Each option is a field of the form, a command line option and an environment variable."""
@@ -121,7 +133,7 @@ def add_options(parser: LocustArgumentParser) -> None:
 @events.init.add_listener
 def set_up(environment: Environment, **_: object) -> None:
     """Register the listeners of each module, then install the additions to the web UI, in this order."""
-    for module in (shapes, player, figures, gather, comparison_shape, report):
+    for module in (shapes, taking_part, figures, gather, comparison_shape, report):
         module.register(environment)
     if environment.web_ui:
         for addition in (guard, form, login, caches_tab, verdict_tab, compare_tab, report_page, page):

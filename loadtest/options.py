@@ -6,6 +6,7 @@ from typing import Any
 from locust.argument_parser import LocustArgumentParser
 
 import topologies
+from users import pages
 
 AUDIENCES = ["reloads", "stays"]
 FAIL, COUNT = MISSES = ["fail", "count"]
@@ -55,9 +56,16 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
         is_secret=True,
         help="password of the Player's account",
     )
+    option(
+        "paths",
+        type=paths_file,
+        default="",
+        help="class Pages: a file with the paths to walk: a list, an access log or a HAR file",
+    )
     hidden: dict[str, Any] = {"include_in_web_ui": False}
     option("stage-port", type=int, default=17230, help="port of the stage socket (17230)", **hidden)
     option("direct-port", type=int, default=8081, help="port of direct.localhost (8081)", **hidden)
+    option("site-port", type=int, default=18000, help="port of alone.site.localhost (18000)", **hidden)
     option("policy-port", type=int, default=13000, help="port of the Flash policy (13000)", **hidden)
     option("shape", choices=shapes, help="load shape of a run without the web UI", **hidden)
 
@@ -67,6 +75,16 @@ def topology_list(text: str) -> str:
     try:
         topologies.parse(text)
     except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+    return text
+
+
+def paths_file(text: str) -> str:
+    """The name of a file with paths. Raise ArgumentTypeError if there is none, or no path in it."""
+    try:
+        if text:
+            pages.paths_of(text)
+    except (OSError, ValueError) as error:
         raise ArgumentTypeError(str(error)) from error
     return text
 

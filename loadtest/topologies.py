@@ -3,6 +3,7 @@
 The Host header chooses the path of a request (docs/architecture.md).
 
 `LOADTEST_THEATRES`: names of further theatres, separated by spaces; the host name of each is NAME.localhost.
+`LOADTEST_SITE`: set if there is a site of your own (extras/site).
 """
 
 import os
@@ -11,6 +12,9 @@ from urllib.parse import urlsplit
 DEFAULT = "upstage.localhost"
 DIRECT = "direct.localhost"
 CORE = (DEFAULT, "classic.localhost", "nginx.localhost", "static.localhost", DIRECT)
+SITE = "site.localhost"
+SITE_ALONE = "alone.site.localhost"
+SITES = (SITE_ALONE, "nginx.site.localhost", SITE)
 COMPARED = "direct,classic,nginx,static,default"
 MOST = 20  # in one comparison
 
@@ -18,12 +22,13 @@ MOST = 20  # in one comparison
 def hosts() -> list[str]:
     """The host names that can be chosen."""
     theatres = os.environ.get("LOADTEST_THEATRES", "").split()
-    return [*CORE, *(f"{name}.localhost" for name in theatres)]
+    sites = SITES if os.environ.get("LOADTEST_SITE") else ()
+    return [*CORE, *(f"{name}.localhost" for name in theatres), *sites]
 
 
 def name(host: str) -> str:
-    """The short name of a topology: `default`, or the first label of its host name."""
-    return "default" if host == DEFAULT else host.partition(".")[0]
+    """The short name of a topology: `default`, or its host name without the end."""
+    return "default" if host == DEFAULT else host.removesuffix(".localhost")
 
 
 def parse(text: str) -> list[str]:
@@ -38,12 +43,13 @@ def parse(text: str) -> list[str]:
     return [known[word] for word in words]
 
 
-def base_url(target: str, host: str, direct_port: int) -> str:
-    """The URL of a topology, if `target` is that of nginx. Only the direct one has its own port."""
-    if host != DIRECT:
+def base_url(target: str, host: str, direct_port: int, site_port: int = 0) -> str:
+    """The URL of a topology, if `target` is that of nginx. Those without nginx have ports of their own."""
+    port = {DIRECT: direct_port, SITE_ALONE: site_port}.get(host)
+    if port is None:
         return target
     address = urlsplit(target).hostname or ""
-    return f"http://{f'[{address}]' if ':' in address else address}:{direct_port}"
+    return f"http://{f'[{address}]' if ':' in address else address}:{port}"
 
 
 def stage_port(host: str, core: int) -> int:
@@ -51,7 +57,9 @@ def stage_port(host: str, core: int) -> int:
     return core if host in CORE else core + 1 + hosts().index(host) - len(CORE)
 
 
-def metrics_host(host: str) -> str:
-    """The host name under which nginx serves the metrics of a topology's backend."""
+def metrics_host(host: str) -> str | None:
+    """The host name under which nginx serves the metrics of a topology's backend; None if it has none."""
+    if host in SITES:
+        return None
     # Only the backend speaks HTTP on `direct`, and it serves its metrics on another port.
     return DEFAULT if host == DIRECT else host

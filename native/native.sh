@@ -168,6 +168,7 @@ native_active_role() { cat "$NATIVE_SOCKETS/backend.mirror/active" 2>/dev/null |
 native_mirror() { sh native/run.sh backend mirror "$@"; }
 native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
 native_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && ../.venv/bin/locust "${@:2}"); }
+native_paths() { realpath "$1"; }
 native_log() { tail -n "${2:-1000}" "$NATIVE_RUN/log/$1.log"; }
 native_follow() { tail -n 0 -F "$NATIVE_RUN/log/$1.log"; }
 native_varnish() { "$1" -n "$VARNISH_WORKDIR" "${@:2}"; }
@@ -184,5 +185,8 @@ native_nginx_loaded() { PATH=$PWD/native/bin:$PATH sh nginx/loaded.sh; }
 native_reload() {
     prepare_native_folders && sh "$NATIVE_RUN/varnish/reload.sh" && PATH=$PWD/native/bin:$PATH sh nginx/reload.sh || return
     # As in containers.
-    if locust_changed_since "$(ps -o lstart= -p "$(supervisorctl pid locust)")"; then supervisorctl restart locust; fi
+    if ! without locust && locust_changed_since "$(ps -o lstart= -p "$(supervisorctl pid locust)")"; then
+        (cd loadtest && ../.venv/bin/locust --list >/dev/null) || die "Locust goes on with its old files: the lines above say what is wrong."
+        supervisorctl restart locust
+    fi
 }

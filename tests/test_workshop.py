@@ -44,8 +44,11 @@ def player(stack: Stack) -> str:
     stack.upstage("player", "add", "yorick", "--rights", "act,admin", password=PASSWORD + "\n")
     assert "yorick" in stack.upstage("player", "list")
     login = {"username": "yorick", "password": PASSWORD}
-    # The running backend reads changes of the database once a second.
-    wait_until(lambda: stack.get("/admin/login", method="POST", data=login).status_code == 302, within=5)
+    # The running backend reads changes of the database once a second. After ten wrong sign-ins it locks an
+    # address out.
+    wait_until(
+        lambda: stack.get("/admin/login", method="POST", data=login).status_code == 302, within=5, every=0.3
+    )
     return "yorick"
 
 

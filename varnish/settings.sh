@@ -104,7 +104,7 @@ END
 # fewer connections, as a theatre does (theatre_limits.vcl).
 declare_site() {
     cat <<END
-backend site {
+backend application {
     $(in_vcl "$site_address")
     .host_header = "site.localhost";
     .connect_timeout = 2s;

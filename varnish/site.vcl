@@ -44,6 +44,10 @@ sub vcl_hash {
 }
 
 sub vcl_backend_fetch {
+    # A new connection for each request: nobody knows for how long the application keeps an idle one, and a POST into a
+    # closing connection is lost. (And a server that writes head and body apart, without TCP_NODELAY, takes 40 ms longer
+    # over a used one: the kernel delays the acknowledgement.)
+    set bereq.http.Connection = "close";
     unset bereq.http.X-Answered;
     unset bereq.http.X-Credentials;
     unset bereq.http.X-Site;

@@ -115,7 +115,7 @@ locust_changed_since() {
 
 # Locust's options for `make load` and `make compare`, in either mode.
 # shellcheck disable=SC2034  # used by bin/stack
-load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --chat-rate 20 --thresholds verdict/thresholds.toml)
+load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --chat-rate 20)
 # shellcheck disable=SC2034  # used by bin/stack
 compare_run=(--headless --shape Compare --only-summary --chat-rate 20)
 

@@ -100,6 +100,14 @@ containers_locust() {
     container_exec locust tar -C /tmp/reports -c . | tar -x -C "$1"
     return "$code"
 }
+# containers_paths FILE: brings a file to Locust and its workers; prints where it is there.
+containers_paths() {
+    local id
+    for id in $(container_ids locust) $(container_ids locust-worker); do
+        docker exec -i "$id" sh -c 'cat >/tmp/paths' <"$1" || return
+    done
+    echo /tmp/paths
+}
 containers_log() { container_ids "$1" --all | head -n 1 | xargs -r docker logs --tail "${2:-1000}" 2>&1; }
 containers_follow() { docker compose logs --no-log-prefix --no-color --tail 0 --follow "$1"; }
 # Varnish's tools find the running varnishd by its working folder. What several say comes one after the other; varnishadm
@@ -136,5 +144,8 @@ restart_changed_locust() {
     mapfile -t ids < <(container_ids locust && container_ids locust-worker)
     [ ${#ids[@]} -gt 0 ] || return 0
     started=$(docker inspect -f '{{.State.StartedAt}}' "${ids[@]}" | sort | head -n 1)
-    if locust_changed_since "$started"; then docker restart -t 5 "${ids[@]}"; fi
+    if locust_changed_since "$started"; then
+        container_exec locust locust --list >/dev/null || die "Locust goes on with its old files: the lines above say what is wrong."
+        docker restart -t 5 "${ids[@]}"
+    fi
 }

@@ -24,3 +24,22 @@ check_site() {
         die "SITE and WITHOUT are for the extra site. Type: make up EXTRAS=${EXTRAS:+$EXTRAS,}site"
     fi
 }
+
+# compare_site: the application alone, behind nginx, and behind nginx and Varnish, under the same load; then the answer
+# (extras/site/answer.py). `compare_run` has Locust's options.
+compare_site() {
+    local report=$state/compare paths measuring code=0
+    [ -n "$SITE" ] || die "PATHS is for a site of your own: SITE says where it is (docs/your-site.md)."
+    [ -f "$PATHS" ] || die "PATHS=$PATHS: there is no such file. It has a path such as /about on each line, or is an access log or a HAR file."
+    require_python "make compare PATHS=$PATHS"
+    paths=$("${mode}_paths" "$PATHS")
+    rm -rf "$report" && mkdir -p "$report"
+    step "The application alone, behind nginx, and behind nginx and Varnish: ${LENGTH:-30} seconds each, and some seconds between"
+    PYTHONDONTWRITEBYTECODE=1 python3 extras/site/cpu.py "$SITE" >"$report/cpu" &
+    measuring=$!
+    "${mode}_locust" "$report" "${compare_run[@]}" --topologies alone.site,nginx.site,site --paths "$paths" Pages || code=$?
+    kill $measuring 2>/dev/null || true
+    [ -e "$report/report.json" ] || exit "$code"
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=. python3 extras/site/answer.py "$report"
+    say "The report: $report"
+}

@@ -16,14 +16,15 @@ HTTP = ("GET", "POST", "poll")
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was counted in `seconds`, after a warm-up whose samples are left out.
+    """What was counted in `seconds` from `began` on (seconds since 1970), after a warm-up, which is left out.
 
-    `warm_up`: their number. `lines`: the verdict. `asked`: requests by the backend's own count, by class of
-    paths. `backend`: its rates, or the reason why there are none.
+    `warm_up`: the number of its samples. `lines`: the verdict. `asked`: requests by the backend's own count,
+    by class of paths. `backend`: its rates, or the reason why there are none.
     """
 
     topology: str
     users: int
+    began: float
     seconds: float
     warm_up: int
     run: judge.Run

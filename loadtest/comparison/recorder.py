@@ -85,6 +85,7 @@ class Recorder:
         return Measurement(
             topology=topology,
             users=users,
+            began=time.time() - seconds,
             seconds=seconds,
             warm_up=self._warm_up,
             run=this_run.measured(environment.runner),

@@ -98,6 +98,7 @@ def as_json(measured: Measurement) -> dict[str, Any]:
     return {
         **summary(measured),
         "host": measured.topology,
+        "began": measured.began,
         "lines": [asdict(line) for line in measured.lines],
         "rows": [
             {"method": row.kind, "name": row.name, "num_requests": row.samples, "num_failures": row.failures}

@@ -19,7 +19,7 @@ LIMIT = "p95 of GET /media/*"
 def measurement(users: int, verdict: str, samples: int = 1) -> Measurement:
     line = Line(LIMIT, "at most 250 ms", "300 ms", verdict, "" if verdict == OK else "too slow")
     run = Run(rows=[Row("GET", "/media/*.svg", samples, 0, {5: samples})])
-    return Measurement("upstage.localhost", users, 15.0, 0, run, [line], {}, {})
+    return Measurement("upstage.localhost", users, 0.0, 15.0, 0, run, [line], {}, {})
 
 
 def climb(monkeypatch: pytest.MonkeyPatch, most: int, holds_up_to: int, verdict: str = FAILED) -> list[int]:

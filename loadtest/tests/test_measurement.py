@@ -36,6 +36,7 @@ BACKEND = {"requests_per_second": 3.7, "cpu_percent": 12.5, "clients": 9.0}
 MEASURED = Measurement(
     topology="upstage.localhost",
     users=50,
+    began=1_700_000_000.0,
     seconds=10.0,
     warm_up=77,
     run=RUN,

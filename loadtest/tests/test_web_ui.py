@@ -29,6 +29,7 @@ def test_the_form_offers_classes_shapes_and_fields(
     assert weights == {
         "Audience": (10, 0),
         "FlashClient": (2, 0),
+        "Pages": (1, 0),
         "Player": (1, 1),
         "Reader": (2, 0),
         "SlowReader": (1, 0),

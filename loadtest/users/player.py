@@ -1,13 +1,10 @@
 """A visitor who signs in with a player's account."""
 
 import logging
+from argparse import Namespace
 from urllib.parse import urlencode
 
-from locust import User
-from locust.dispatch import UsersDispatcher
-from locust.env import Environment
 from locust.exception import StopUser
-from locust.runners import WorkerNode
 
 from caches import counters
 from users import account, checks
@@ -21,28 +18,16 @@ log = logging.getLogger(__name__)
 rejected: set[str] = set()  # the sign-ins of this run that the server has rejected
 
 
-def register(environment: Environment) -> None:
-    """Leave players out of a run without an account; users of the other classes replace them.
-
-    The process that leads the run creates the dispatcher at the start, after it has read the form.
-    """
-
-    def dispatcher(worker_nodes: list[WorkerNode], user_classes: list[type[User]]) -> UsersDispatcher:
-        assert environment.parsed_options
-        others = [other for other in user_classes if not issubclass(other, SignedInVisitor)]
-        if len(others) < len(user_classes) and (lack := account.fill_in(environment.parsed_options)):
-            log.info("No Player in this run: %s.", lack)
-            user_classes = others or user_classes
-        return UsersDispatcher(worker_nodes, user_classes)
-
-    environment.dispatcher_class = dispatcher  # type: ignore[assignment]
-
-
 class SignedInVisitor(StageVisitor):
     """Joins with the key of a player's account."""
 
     abstract = True
     session_type = PlayerSession
+
+    @classmethod
+    def lack(cls, options: Namespace) -> str | None:
+        """Why there is no account, or None."""
+        return account.fill_in(options)
 
     def on_start(self) -> None:
         """Start signed out."""

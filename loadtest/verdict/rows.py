@@ -21,6 +21,7 @@ SESSION = ("connect", "join", "chat", "heard")
 OTHERS = {
     "FlashClient": ("policy policy", *(f"stage {name}" for name in SESSION)),
     "SlowReader": ("stage connect",),
+    "Pages": (),  # whatever the site has
 }
 
 

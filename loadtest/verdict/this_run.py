@@ -9,7 +9,7 @@ from locust.stats import sort_stats
 
 from caches import counters
 from options import COUNT
-from users.player import SignedInVisitor
+from users import taking_part
 from verdict import judge, rows, thresholds
 from verdict.generator import load_of_locust
 
@@ -53,8 +53,7 @@ def measured(runner: Runner) -> judge.Run:
 
 
 def picked(environment: Environment) -> list[type[User]]:
-    """The classes in this run; without an account there is no player."""
+    """The classes in this run."""
     options = environment.parsed_options
     assert options
-    account = options.player and options.password
-    return [user for user in environment.user_classes if account or not issubclass(user, SignedInVisitor)]
+    return [user for user in environment.user_classes if not taking_part.lack(user, options)]

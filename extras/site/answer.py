@@ -1,0 +1,217 @@
+"""How much a cache helps this site: `answer.py FOLDER` reads a comparison, prints and writes the answer.
+
+In FOLDER are `report.json`, Locust's measurements of the application alone, behind nginx, and behind nginx
+and Varnish; and `cpu`, what `cpu.py` has printed meanwhile. Varnish's log says why a request reached the
+application. The answer is also written to `site.md` there.
+"""
+
+import json
+import re
+import sys
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from logs.inside import NotRunning, inside
+from logs.varnishlog import Request, requests
+
+PATHS = {"alone.site": "the application alone", "nginx.site": "nginx", "site": "nginx, Varnish"}
+FIGURES = (  # title, figure, factor, decimals
+    ("requests/s", "requests_per_second", 1, 1),
+    ("p50 ms", "p50_ms", 1, 0),
+    ("p95 ms", "p95_ms", 1, 0),
+    ("p99 ms", "p99_ms", 1, 0),
+    ("hits %", "hit_ratio", 100, 1),
+    ("reach the application/s", "application_requests_per_second", 1, 1),
+    ("its CPU, % of a core", "application_cpu_percent", 1, 0),
+    ("its CPU, ms a request", "application_cpu_ms", 1, 2),
+    ("failures %", "failure_ratio", 100, 2),
+)
+TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,Hit,HitMiss,TTL,BerespStatus,BerespHeader"
+NAMED = 3  # paths for each reason
+
+
+def main(folder: Path) -> int:
+    """Print and write the answer; 1 if nothing was measured."""
+    report = json.loads((folder / "report.json").read_text())
+    if not report["measurements"]:
+        print("Nothing was measured.", file=sys.stderr)
+        return 1
+    cpu = read_cpu(folder / "cpu")
+    rows = [figures(measured, cpu) for measured in report["measurements"]]
+    text = "\n".join([*table(rows), "", *sentences(rows), "", *explained(site_requests()), ""])
+    (folder / "site.md").write_text(text)
+    print("\n" + text)
+    return 0 if report["answered"] else 1
+
+
+def read_cpu(file: Path) -> list[tuple[float, float]]:
+    """Times, and seconds of CPU time used until then."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    return [(float(when), float(seconds)) for when, _, seconds in (line.partition(" ") for line in lines)]
+
+
+def figures(measured: dict[str, Any], cpu: list[tuple[float, float]]) -> dict[str, Any]:
+    """The row of one measurement: Locust's figures, and those of the application."""
+    reached = sum(record["answers"] for record in measured["caches"] if record["tier"] == "backend")
+    used = cpu_between(cpu, measured["began"], measured["began"] + measured["seconds"])
+    seconds = measured["seconds"]
+    sent = measured["requests_per_second"] * seconds
+    return measured | {
+        "path": PATHS.get(measured["topology"], measured["topology"]),
+        "application_requests_per_second": round(reached / seconds, 1),
+        "application_cpu_percent": None if used is None else 100 * used / seconds,
+        "application_cpu_ms": None if used is None or not sent else 1000 * used / sent,
+    }
+
+
+def cpu_between(cpu: list[tuple[float, float]], begin: float, end: float) -> float | None:
+    """Seconds of CPU time used between two times, between which there must be several lines."""
+    first = bisect_left(cpu, (begin, 0.0))
+    last = bisect_left(cpu, (end, 0.0)) - 1
+    if last <= first:
+        return None
+    (t0, c0), (t1, c1) = cpu[first], cpu[last]
+    return (c1 - c0) * (end - begin) / (t1 - t0)
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """The measurements as a Markdown table."""
+    lines = ["| | " + " | ".join(title for title, *_ in FIGURES) + " |", "|---|" + "--:|" * len(FIGURES)]
+    for row in rows:
+        cells = [shown(row.get(key), factor, decimals) for _, key, factor, decimals in FIGURES]
+        lines.append(f"| {row['path']} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def shown(value: float | None, factor: float, decimals: int) -> str:
+    """A figure, or `-` for one that was not measured."""
+    return "-" if value is None else f"{value * factor:,.{decimals}f}"
+
+
+def sentences(rows: list[dict[str, Any]]) -> list[str]:
+    """What a cache changes, in one sentence."""
+    found = {row["topology"]: row for row in rows}
+    if not {"nginx.site", "site"} <= found.keys():
+        return []
+    without, cached = found["nginx.site"], found["site"]
+    ratio = cached["hit_ratio"] or 0.0
+    text = f"Of 100 requests a cache answers {100 * ratio:.0f}"
+    if without["application_cpu_ms"] and cached["application_cpu_ms"] is not None:
+        saved = 100 * (1 - cached["application_cpu_ms"] / without["application_cpu_ms"])
+        text += (
+            f"; a request costs the application {saved:.0f} % less of its CPU time"
+            if saved >= 1
+            else ("; a request costs the application as much as before")
+        )
+    return [text + "."]
+
+
+def site_requests() -> list[Request]:
+    """The requests to the site that Varnish's log still has."""
+    log = inside("varnishlog", "-d", "-g", "request", "-i", TAGS, "-q", 'ReqHeader:X-Site eq "yes"')
+    return requests(log.splitlines())
+
+
+REMEDIES = {
+    "no lifetime": (
+        "the response has no lifetime (`Cache-Control: max-age`)",
+        'send `Cache-Control: max-age=60`, or: `if (bereq.url ~ "^{path}") {{ set beresp.ttl = 60s; }}`',
+    ),
+    "private": (
+        "its `Cache-Control` forbids it ({detail})",
+        "if it is the same for everybody, send `public, max-age=60` instead",
+    ),
+    "sets a cookie": (
+        "the response sets the cookie {detail}",
+        'where nobody needs it: `if (bereq.url ~ "^{path}") {{ unset beresp.http.Set-Cookie; }}`',
+    ),
+    "a cookie": (
+        "the request has the cookie {detail}, and the response is not `public`",
+        "if it is the same for everybody, send `public`, or in `vcl_recv`: "
+        '`if (req.url ~ "^{path}") {{ unset req.http.Cookie; }}`',
+    ),
+    "a password": (
+        "the request has a password, and the response is not `public`",
+        "if all may read it, send `public`",
+    ),
+    "varies": (
+        "it differs by {detail} (`Vary`), so that each value has a copy of its own",
+        "reduce the header to what matters (lesson 15), or remove it from `Vary`",
+    ),
+    "status": ("its status is {detail}; only a 200 is kept", "nothing to do, if that is what it should be"),
+    "method": ("it is a {detail}", "nothing to do: it changes something"),
+    "large": (
+        "it is above 8 MB, or a stream that is not text",
+        "serve large files from nginx or from elsewhere",
+    ),
+    "first": (
+        "it was fetched for the first time, or its lifetime had ended",
+        "a longer `max-age`, if the page may be older",
+    ),
+}
+
+
+def reason(seen: Request) -> tuple[str, str]:
+    """Why a request reached the application: one of REMEDIES, and a detail."""
+    fetches = [fetch for fetch in seen.fetches if fetch.reason != "bgfetch"]
+    fetch = fetches[-1]
+    said = lambda name: fetch.header(name, "BerespHeader")  # noqa: E731
+    status, control = fetch.first("BerespStatus"), said("Cache-Control")
+    if seen.method not in ("GET", "HEAD"):
+        return "method", seen.method
+    if status not in ("200", "304"):
+        return "status", status
+    if cookie := said("Set-Cookie"):
+        return "sets a cookie", f"`{cookie.partition('=')[0].strip()}`"
+    if forbidden := re.search(r"(?i)\b(private|no-store|no-cache)\b", control):
+        return "private", f"`{forbidden[1].lower()}`"
+    lifetime = next((words.split() for words in fetch.all("TTL") if words.startswith("RFC")), [])
+    if not lifetime or float(lifetime[1]) <= 0:
+        return "no lifetime", ""
+    if not re.search(r"(?i)\bpublic\b", control):
+        if cookies := seen.header("Cookie"):
+            names = sorted({pair.partition("=")[0].strip() for pair in cookies.split(";")})
+            return "a cookie", ", ".join(f"`{name}`" for name in names[:NAMED])
+        if seen.header("Authorization"):
+            return "a password", ""
+    others = [
+        name for name in re.split(r"[,\s]+", said("Vary").lower()) if name not in ("", "accept-encoding")
+    ]
+    if others:
+        return "varies", ", ".join(f"`{name}`" for name in others)
+    if fetch.last_ttl[-1:] == ["uncacheable"]:
+        return "large", ""
+    return "first", ""
+
+
+def explained(seen: Iterable[Request]) -> Iterator[str]:
+    """What kept responses from the cache, the most frequent first, with the line that would change it."""
+    reached = [one for one in seen if any(fetch.reason != "bgfetch" for fetch in one.fetches)]
+    if not reached:
+        yield "Varnish's log has no request that reached the application."
+        return
+    counts: Counter[tuple[str, str]] = Counter()
+    paths: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for one in reached:
+        why = reason(one)
+        counts[why] += 1
+        paths[why][one.path] += 1
+    yield f"Why {len(reached)} requests, the last ones in Varnish's log, reached the application:"
+    yield ""
+    for (why, detail), count in counts.most_common():
+        most = [path for path, _ in paths[why, detail].most_common(NAMED)]
+        more = len(paths[why, detail]) - len(most)
+        where = ", ".join(f"`{path}`" for path in most) + (f" and {more} more" if more > 0 else "")
+        because, remedy = REMEDIES[why]
+        yield f"- {100 * count / len(reached):.0f} %: {because.format(detail=detail)}: {where}."
+        yield f"  {remedy.format(path=most[0])[:1].upper()}{remedy.format(path=most[0])[1:]}."
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(Path(sys.argv[1])))
+    except (NotRunning, OSError) as error:
+        sys.exit(str(error))

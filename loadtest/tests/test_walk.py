@@ -1,0 +1,68 @@
+"""The paths of a foreign site: from a list, an access log and a HAR file."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from locust_library import parse
+from users import walk
+
+LOG = """127.0.0.1 - - [25/Nov/2026:10:00:00 +0000] "GET /a?b=1 HTTP/1.1" 200 12 "-" "curl"
+192.0.2.1 "GET /c HTTP/2.0" site.localhost 200 5 0.001s cache="nginx; hit" at=1.0 id=ab
+127.0.0.1 - - [25/Nov/2026:10:00:01 +0000] "POST /login HTTP/1.1" 302 0 "-" "curl"
+"""
+
+
+def har(*requests: tuple[str, str]) -> str:
+    entries = [{"request": {"method": method, "url": url}} for method, url in requests]
+    return json.dumps({"log": {"entries": entries}})
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("# what people read\n\n/\n/about?x=1\n/\n", ["/", "/about?x=1", "/"]),
+        ("https://shop.example/a?b#c\nhttp://shop.example\n", ["/a?b", "/"]),
+        (LOG, ["/a?b=1", "/c"]),
+        (
+            har(
+                ("GET", "http://a/x?y"),
+                ("POST", "http://a/login"),
+                ("GET", "http://cdn/z"),
+                ("GET", "http://a/"),
+            ),
+            ["/x?y", "/"],
+        ),
+    ],
+    ids=["list", "addresses", "log", "har"],
+)
+def test_the_paths_of_a_file(tmp_path: Path, text: str, paths: list[str]) -> None:
+    file = tmp_path / "paths"
+    file.write_text(text)
+    assert walk.read(file) == paths
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "has no path"),
+        ("# nothing\n", "has no path"),
+        ("/\nabout us\n", "line 2 is neither a path nor of an access log: 'about us'"),
+        ("{}", "not a HAR file"),
+    ],
+)
+def test_a_file_without_paths(
+    tmp_path: Path, text: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "paths"
+    file.write_text(text)
+    with pytest.raises(SystemExit):
+        parse(f"--paths={file}")
+    assert message in capsys.readouterr().err
+
+
+def test_a_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse("--paths=/nowhere")
+    assert "No such file" in capsys.readouterr().err

@@ -1,0 +1,80 @@
+"""Users of a site that nobody here knows: they fetch its paths and keep its cookies."""
+
+import random
+from argparse import Namespace
+from pathlib import Path
+
+from locust import FastHttpUser
+
+import topologies
+from caches import counters
+from users import http_client, walk
+
+PATIENCE = 60.0  # seconds without a byte until a request is given up
+ROWS = 150  # of Locust's table; further paths share one
+
+
+class SiteVisitor(FastHttpUser):
+    """Fetches one path of `--paths` after another, from a random one on. A status of 400 or above fails.
+
+    Without `--paths` the class is left out of the run.
+    """
+
+    abstract = True
+
+    @classmethod
+    def lack(cls, options: Namespace) -> str | None:
+        """Why these users cannot take part in a run, or None."""
+        return None if options.paths else "there are no --paths"
+
+    def on_start(self) -> None:
+        """Start without cookies, somewhere in the list."""
+        options = self.environment.parsed_options
+        assert options
+        self.topology: str = options.topology
+        self.host = topologies.base_url(
+            self.host or "", self.topology, options.direct_port, options.site_port
+        )
+        self.client = http_client.session(self, PATIENCE)
+        self.paths = paths_of(options.paths)
+        self.position = random.randrange(len(self.paths))
+
+    def on_stop(self) -> None:
+        """Close the connections, so that no run inherits them."""
+        self.client.client.close()
+
+    def fetch_next(self) -> None:
+        """Request the next path; the row in Locust's table is the path without its query."""
+        path = self.paths[self.position]
+        self.position = (self.position + 1) % len(self.paths)
+        row = row_of(path)
+        headers = {"Host": self.topology, "Accept-Encoding": http_client.ENCODING}
+        with self.client.get(path, name=row, headers=headers, catch_response=True) as response:
+            meta = response.request_meta
+            if meta["exception"]:
+                return  # Locust reports the reason
+            body: http_client.Response = meta["response"]
+            meta["response_length"] = body.length
+            fields = body.fields
+            counters.count(row, fields.get("cache-status", ""), fields.get("server-timing", ""))
+            if body.status_code >= 400:
+                response.failure(f"status {body.status_code}")
+
+
+_read: dict[str, list[str]] = {}  # by file: all users of a process walk the same list
+_rows: dict[str, str] = {}
+
+
+def paths_of(file: str) -> list[str]:
+    """The list; it was read once when the option was checked."""
+    if file not in _read:
+        _read[file] = walk.read(Path(file))
+    return _read[file]
+
+
+def row_of(path: str) -> str:
+    """The row of a path, the same one for all paths after the first ROWS."""
+    path = path.partition("?")[0]
+    if path not in _rows:
+        _rows[path] = path if len(_rows) < ROWS else counters.OTHER
+    return _rows[path]

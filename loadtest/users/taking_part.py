@@ -1,0 +1,38 @@
+"""Which classes of users can take part in a run: some need an account, or a list of paths.
+
+Such a class has a class method `lack(options)`, which says what is missing, or returns None.
+"""
+
+import logging
+from argparse import Namespace
+
+from locust import User
+from locust.dispatch import UsersDispatcher
+from locust.env import Environment
+from locust.runners import WorkerNode
+
+log = logging.getLogger(__name__)
+
+
+def lack(user: type[User], options: Namespace) -> str | None:
+    """What this class lacks, or None."""
+    asked = getattr(user, "lack", None)
+    return asked(options) if asked else None
+
+
+def register(environment: Environment) -> None:
+    """Leave out of a run the classes that lack something; users of the other classes replace them.
+
+    The process that leads the run creates the dispatcher at the start, after it has read the form.
+    """
+
+    def dispatcher(worker_nodes: list[WorkerNode], user_classes: list[type[User]]) -> UsersDispatcher:
+        assert environment.parsed_options
+        lacks = {user: lack(user, environment.parsed_options) for user in user_classes}
+        for user, reason in lacks.items():
+            if reason:
+                log.info("No %s in this run: %s.", user.__name__, reason)
+        complete = [user for user in user_classes if not lacks[user]]
+        return UsersDispatcher(worker_nodes, complete or user_classes)
+
+    environment.dispatcher_class = dispatcher  # type: ignore[assignment]

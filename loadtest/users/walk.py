@@ -1,0 +1,64 @@
+"""The paths that the users of a foreign site walk: from a list, an access log, or a HAR file."""
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+MOST = 100_000  # paths
+MOST_BYTES = 200_000_000  # of a file
+# nginx's, Apache's and our own log have the request in quotation marks.
+LOGGED = re.compile(r'"(GET|[A-Z]+) (/\S*) HTTP/[\d.]+"')
+PATH = re.compile(r"/[!-~]*")
+
+
+def read(file: Path) -> list[str]:
+    """The paths with their queries, in order; one that is there twice is walked twice as often.
+
+    A line is a path, an address, whose path is taken, or a line of an access log, of which the GETs count.
+    Empty lines and those that begin with # do not. A HAR file is what a browser's developer tools save: the
+    GETs to the host of its first request. Raise ValueError if there is no path, or a line that is none of
+    these; OSError if the file cannot be read.
+    """
+    if file.stat().st_size > MOST_BYTES:
+        raise ValueError(f"{file.name} is larger than {MOST_BYTES // 1_000_000} MB")
+    text = file.read_text(errors="replace")
+    found = of_har(text) if text.lstrip().startswith("{") else of_lines(text)
+    if not found:
+        raise ValueError(f"{file.name} has no path, such as /about")
+    return found[:MOST]
+
+
+def of_har(text: str) -> list[str]:
+    """The paths of a HAR file (https://w3c.github.io/web-performance/specs/HAR/Overview.html)."""
+    try:
+        requests = [entry["request"] for entry in json.loads(text)["log"]["entries"]]
+        urls = [urlsplit(request["url"]) for request in requests if request["method"] == "GET"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"not a HAR file: {error!r}") from error
+    return [path_of(url.path, url.query) for url in urls if url.netloc == urls[0].netloc]
+
+
+def of_lines(text: str) -> list[str]:
+    """The paths of a list, or of a log."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.strip()
+        if not words or words.startswith("#"):
+            continue
+        if logged := LOGGED.search(words):
+            if logged[1] == "GET":
+                found.append(logged[2])
+            continue
+        if words.startswith(("http://", "https://")):
+            url = urlsplit(words)
+            words = path_of(url.path, url.query)
+        if not PATH.fullmatch(words):
+            raise ValueError(f"line {number} is neither a path nor of an access log: {words[:80]!r}")
+        found.append(words)
+    return found
+
+
+def path_of(path: str, query: str) -> str:
+    """Both together, without the fragment, which no browser sends."""
+    return (path or "/") + (f"?{query}" if query else "")
