@@ -7,7 +7,7 @@ from .inside import REPO
 from .serverlogs import Line
 from .varnishlog import Request, Transaction
 
-WITHOUT_CACHE = ("nginx.localhost", "static.localhost", "direct.localhost")
+WITHOUT_CACHE = ("nginx.localhost", "static.localhost", "direct.localhost", "nginx.site.localhost")
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,14 @@ def kept(seconds: int) -> str:
 
 
 def passed(seen: Request) -> str:
-    """Why it was not looked up."""
+    """Why it was not looked up, or why what was found did not count."""
     if seen.method not in ("GET", "HEAD"):
         return f"the method {seen.method}"
-    if any(seen.path == folder[:-1] or seen.path.startswith(folder) for folder in passed_folders()):
+    if seen.client.all("HitPass"):
+        return "the last response was too large to keep, or a stream"
+    if not seen.header("X-Site") and any(
+        seen.path == folder[:-1] or seen.path.startswith(folder) for folder in passed_folders()
+    ):
         return "this path is never cached"
     if seen.header("Cookie"):
         return "a cookie"

@@ -94,10 +94,18 @@ def main() -> None:
     site = "direct.localhost" if copied else host
     line = Line("GET", path, int(status.split()[1]), 0, identity, host=site, cache=answer["Cache-Status"])
     theatre = host.partition(".")[0]
+    own_site = host == "nginx.site.localhost" or any(seen.header("X-Site") for seen in found)
     backends = [theatre] if theatre in given["THEATRES"].split() else given["BACKENDS"].split()
 
     show("\nnginx", copied or logged("nginx", f"id={identity}") or ["has nothing in its log"])
     show("\nvarnish", in_varnish(line, found))
+    if own_site:
+        fetches = sum(len(seen.fetches) for seen in found) if found else int(not line.cache.endswith("hit"))
+        show(
+            "\nyour application",
+            [f"was asked {fetches} times" if fetches > 1 else "was asked" if fetches else "was not asked"],
+        )
+        return
     for backend in backends:
         show(f"\n{backend}", logged(backend, identity) or ["was not asked"])
 

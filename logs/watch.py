@@ -24,7 +24,9 @@ HELD = 1.4  # seconds from the end of a request until its line is printed
 PATIENCE = 4.0  # seconds, if Varnish has not yet said how it ended: it logs a request after its fetches
 PAUSE = 0.2  # seconds between two looks at what is due
 KEPT = 2000  # Varnish's requests that nginx has not logged yet; some never are
-TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,Hit,HitMiss,ExpBan,TTL,FetchError,RespStatus"
+TAGS = (
+    "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,Hit,HitMiss,HitPass,ExpBan,TTL,FetchError,RespStatus"
+)
 COLUMNS = "{:<8} {:<13} {:>9} {:>9}  {}"
 HEADS = COLUMNS.format(
     "SERVER", "HOW", "TOTAL", "BACKEND", "REQUEST"

@@ -100,6 +100,13 @@ containers_locust() {
     container_exec locust tar -C /tmp/reports -c . | tar -x -C "$1"
     return "$code"
 }
+# containers_purge PATH [--tag TAG]: without an UpStage, whose command does it: asks each Varnish where it runs.
+containers_purge() {
+    local varnish
+    for varnish in $(containers_varnishes); do
+        container_exec "$varnish" curl -fsS -o /dev/null -X PURGE ${3:+-H "X-Tag: $3"} "http://127.0.0.1:8082$1" || return
+    done
+}
 # containers_paths FILE: brings a file to Locust and its workers; prints where it is there.
 containers_paths() {
     local id

@@ -1,8 +1,8 @@
 """The CPU time of an application: `cpu.py SITE` prints a line twice a second until it is ended.
 
 A line is the time in seconds since 1970 and the seconds of CPU time that the application's processes have
-used: those that listen on the port of SITE, or run in its container, and all that they have started. Linux only.
-Nothing is printed if they are on another machine or belong to another user.
+used: those that listen on the port of SITE, or run in its container, and all that they have started. Linux
+only. Nothing is printed if they are on another machine or belong to another user.
 """
 
 import os
