@@ -13,7 +13,7 @@ Table = Mapping[str, Any]
 MODES = ("quick", "full")
 REQUIRED = {"title", "driver", "services", "repetitions", "primary", "cells"}
 OPTIONAL = {"prepare", "prepare_in", "baseline", "settings", "warm_up", "versions", "extras"}
-REPORT = {"order", "one_core", "meanings", "headlines", "exhibits"}  # read by report/reading.py
+REPORT = {"order", "one_core", "meanings", "headlines", "exhibits", "limits"}  # read by report/reading.py
 RESERVED = REQUIRED | OPTIONAL | REPORT
 NO_KEYS = {"quick", "driver", "primary"}  # in a block of cells
 

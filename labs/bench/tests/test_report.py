@@ -15,7 +15,7 @@ from bench.report import plots, tables, write
 from bench.report.chapters import Exhibit, chapter
 from bench.report.headlines import figures
 from bench.report.limits import Use, use
-from bench.report.reading import read
+from bench.report.reading import LIMITS, read
 from bench.tests import samples
 from stack import REPO
 
@@ -55,21 +55,15 @@ title = "Step by step"
 series = ["topology"]
 at = { clients = [25] }
 
-[[exhibits]]
-kind = "limits"
-title = "Limits"
+[limits]
 series = ["topology"]
 at = { clients = 25 }
 """
 PUBLISHED = """
-[[cell]]
-key = { file = "small", topology = "slow", clients = 25 }
-requests_per_second = 200
-"cpu_percent.nginx" = "<1"
-
-[[cell]]
-key = { file = "small", topology = "fast", clients = 25 }
-requests_per_second = 500
+[[tables]]
+keys = ["file", "topology", "clients"]
+figures = ["requests_per_second", "cpu_percent.nginx"]
+rows = [["small", "slow", 25, 200, "<1"], ["small", "fast", 25, 500, ""]]
 """
 CPU = {"requests_per_second": 1000.0, "cpu_percent.nginx": 100.0, "system_cpu_percent": 90.0}
 
@@ -138,7 +132,7 @@ def test_each_kind_of_exhibit_has_its_plots_and_tables(tmp_path: Path) -> None:
         ["lost", "rejected", words.NOTHING, words.NOTHING, words.NOTHING],
     ]
     # At 250/s a per cent of a core is 40 µs a request: 60 of nginx, 100 of the rest of two cores at 80 %.
-    assert rows(shown["Limits"])[0] == [
+    assert rows(shown[LIMITS])[0] == [
         "slow",
         "2,400",
         "4,000",
@@ -148,7 +142,7 @@ def test_each_kind_of_exhibit_has_its_plots_and_tables(tmp_path: Path) -> None:
         "80 %",
         "all 2 cores",
     ]
-    assert [len(table.rows) for table in shown["Limits"].tables] == [2, 2], "the rejected one has none"
+    assert [len(table.rows) for table in shown[LIMITS].tables] == [2, 2], "the rejected one has none"
     assert "Over clients" not in exhibits(tmp_path / "one", 25), "a line needs two places"
     assert tables.gain(100, 90) == f"{words.MINUS}10 %"
 
