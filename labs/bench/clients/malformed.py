@@ -154,15 +154,8 @@ def main() -> None:
     settings = json.loads(sys.argv[1])
     found = Counter(trial(settings["mistake"], settings["remedy"]) for _ in range(settings["trials"]))
     print(dict(found), file=sys.stderr)
-    malformed = settings["trials"] - found["ok"]
-    print(
-        json.dumps(
-            {
-                "completed_percent": found["ok"] / settings["trials"] * 100,
-                "malformed_files": malformed,
-            }
-        )
-    )
+    whole, trials = found["ok"], settings["trials"]
+    print(json.dumps({"completed_percent": whole / trials * 100, "malformed_files": trials - whole}))
 
 
 if __name__ == "__main__":

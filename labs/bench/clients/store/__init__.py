@@ -25,7 +25,7 @@ class Store(Protocol):
         """Whether the files are intact, by the library's own check; nothing else may use them meanwhile."""
 
     def close(self) -> None:
-        """Release what the store holds."""
+        """Release what the store holds; nothing, if it has no file open between two calls."""
 
 
 def open_stores(settings: Mapping[str, Any], folder: Path, workers: int) -> Sequence[Store]:
