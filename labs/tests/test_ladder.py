@@ -49,7 +49,9 @@ ITS_OWN = {"include listeners/http.conf", "include ../ladder/headers.conf", "sen
 
 def directives(site: Path) -> list[str]:
     """The directives of a site without comments, log formats and unmeasured locations."""
-    text = re.sub(r"^\s*#.*$| #.*$", "", site.read_text(), flags=re.M)
+    shared = (LADDER / "2011.conf").read_text()
+    text = site.read_text().replace("    include ../ladder/2011.conf;\n", shared)
+    text = re.sub(r"^\s*#.*$| #.*$", "", text, flags=re.M)
     text = re.sub(
         r"log_format [^;]*;|proxy_redirect [^;]*;|location (= /ws|/admin|/signup|/speech) \{[^}]*}", "", text
     )

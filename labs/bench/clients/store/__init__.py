@@ -26,6 +26,7 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Release what the store holds; nothing, if it has no file open between two calls."""
+        return
 
 
 def open_stores(settings: Mapping[str, Any], folder: Path, workers: int) -> Sequence[Store]:
