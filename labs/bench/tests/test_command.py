@@ -34,7 +34,7 @@ class Fake:
     """A stack and a driver in one, with their calls; `act` and `prepare` may raise."""
 
     def __init__(self, lab: Path, services: Sequence[str], extras: Sequence[str]) -> None:
-        assert (lab.name, services, extras) == ("mine", ["nginx", "generator"], [])
+        assert (lab.name, services, extras) == ("mine", ["nginx", "generator"], ())
 
     running = 0
     prepared: list[tuple[str, ...]]
