@@ -11,7 +11,7 @@ from bench.results import Measured, Results
 from bench.words import is_number
 
 Key = Mapping[str, Scalar]
-KINDS = ("bars", "lines", "steps", "limits")
+KINDS = ("plots", "steps", "limits")
 LIMITS = "How near this machine's limit"
 
 
@@ -37,19 +37,17 @@ class Headline:
 class Wanted:
     """An exhibit as lab.toml declares it; labs/README.md explains the fields."""
 
-    kind: str
     title: str
     series: Sequence[str]
     text: str = ""
     metrics: Mapping[str, str] = field(default_factory=dict)  # metric -> caption
     at: Mapping[str, Any] = field(default_factory=dict)  # a part of the key -> its value, or a list of them
-    over: str = ""
+    over: str = ""  # plots are lines along this key; bars if it is empty
+    kind: str = "plots"
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS or (self.kind == "lines") != bool(self.over):
-            raise ValueError(
-                f"exhibit {self.title!r}: kind is one of {', '.join(KINDS)}; lines alone have `over`"
-            )
+        if self.kind not in KINDS:
+            raise ValueError(f"exhibit {self.title!r}: kind is one of {', '.join(KINDS)}")
 
     def shows(self, key: Key) -> bool:
         """Whether a cell with this key belongs to the exhibit."""
@@ -144,7 +142,7 @@ def _lab(name: str, file: Path, folder: Path) -> Lab:
             "headlines": [Headline(**each) for each in document.get("headlines", ())],
             "exhibits": [
                 *(Wanted(**each) for each in document.get("exhibits", ())),
-                *(Wanted("limits", LIMITS, **each) for each in [document.get("limits")] if each),
+                *(Wanted(LIMITS, **each, kind="limits") for each in [document.get("limits")] if each),
             ],
             "published": list(_published(_toml(folder / "published.toml"))),
         }

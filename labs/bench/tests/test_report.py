@@ -38,13 +38,11 @@ text = "not measured"
 cell = { file = "big", topology = "lost", clients = 25 }
 
 [[exhibits]]
-kind = "bars"
 title = "Side by side"
 series = ["topology"]
 at = { clients = 25 }
 
 [[exhibits]]
-kind = "lines"
 title = "Over clients"
 series = ["topology"]
 over = "clients"
@@ -188,7 +186,7 @@ def test_labs_come_in_their_order_and_a_broken_one_hides_no_other(tmp_path: Path
     samples.write(tmp_path / "b", samples.run([], "second"), "order = 2")
     found, labs = samples.write(tmp_path / "b", samples.run([], "first"), "order = 1\nheadlines = [{}]")
     for name, toml in (
-        ("third", "order = 3\n[[exhibits]]\nkind = 'lines'\ntitle = 'x'\nseries = ['step']"),
+        ("third", "order = 3\n[[exhibits]]\nkind = 'pie'\ntitle = 'x'\nseries = ['step']"),
         ("waiting", "title = 'Later'\norder = 4"),
     ):
         (labs / name).mkdir()
@@ -197,7 +195,7 @@ def test_labs_come_in_their_order_and_a_broken_one_hides_no_other(tmp_path: Path
     read_labs = {lab.name: lab.problem for lab in read(found, labs)}
     assert list(read_labs) == ["second", "waiting", "first", "last", "third"], "the unreadable ones last"
     assert "labs/first cannot be read" in read_labs["first"]
-    assert "lines alone have `over`" in read_labs["third"]
+    assert "kind is one of plots, steps, limits" in read_labs["third"]
     assert read_labs["last"] == "last.json holds no results of a run."
     assert "Not measured yet: <code>make lab LAB=waiting</code>" in write(found, labs).read_text()
     assert "Nothing has been measured yet" in write(tmp_path / "none", tmp_path / "labs").read_text()
