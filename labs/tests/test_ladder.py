@@ -167,20 +167,11 @@ def test_each_step_connects_to_varnish_in_its_own_way(lab: LabStack) -> None:
         )
         for host, way in ways.items()
     }
-    classic = ("HTTP/1.0", "http", "classic.localhost")
-    expected = {
-        "classic": (classic, False),
-        "name": (classic, False),
-        "keep-alive": (("HTTP/1.1", "http", "classic.localhost"), True),
-        "socket": (("HTTP/1.1", "nginx", "classic.localhost"), True),
-        "buffers": (("HTTP/1.1", "nginx", "classic.localhost"), True),
-        "vcl": (("HTTP/1.1", "nginx", "upstage.localhost"), True),
-        "gzip": (("HTTP/1.1", "nginx", "upstage.localhost"), True),
-        "log": (("HTTP/1.1", "nginx", "upstage.localhost"), True),
-        "micro-cache": (("HTTP/1.1", "nginx", "upstage.localhost"), True),
-        "copy": (("HTTP/1.1", "nginx", "upstage.localhost"), True),
-        "disk": (("HTTP/1.1", "nginx", "upstage.localhost"), True),
-    }
+    classic, kept = ("HTTP/1.0", "http", "classic.localhost"), "HTTP/1.1"
+    expected = dict.fromkeys(STEPS, ((kept, "nginx", "upstage.localhost"), True))
+    expected |= dict.fromkeys(["classic", "name"], (classic, False))
+    expected["keep-alive"] = ((kept, "http", "classic.localhost"), True)
+    expected |= dict.fromkeys(["socket", "buffers"], ((kept, "nginx", "classic.localhost"), True))
     assert [found[host] for host in HOSTS] == [expected[step] for step in STEPS]
     assert found["classic.localhost"] == found[HOSTS[0]]
     assert found["upstage.localhost"] == found[HOSTS[-1]]

@@ -18,9 +18,9 @@ class Use:
     """The part of the machine that a measured cell used.
 
     `full` is the resource nearest to its end and `share` how much of it was used, 0 to 1. `rate` is that of
-    the requests, if there is one, and `limit` the rate at which that resource would be full. `services` is the
-    CPU time of one request by service, in microseconds, and `rest` that of everything else: the engine, which
-    writes the logs, the kernel's own work, other programs.
+    the requests, if there is one, and `limit` the rate at which that resource would be full. `services` is
+    the CPU time of one request by service, in microseconds, and `rest` that of everything else: the engine,
+    which writes the logs, the kernel's own work, other programs.
     """
 
     full: str
