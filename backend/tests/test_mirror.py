@@ -207,7 +207,7 @@ def test_what_was_written_moves_along_and_what_was_in_memory_is_lost(pair: Pair)
     editor.backend = mirror
     assert editor.get("/admin/workshop/media").status == 302  # to the login page: sessions are lost
 
-    # The other way round: what is changed on the mirror is on the backend afterwards.
+    # In reverse: a change on the mirror reaches the backend.
     assert Editor(mirror).upload(f"/admin/workshop/media/{hat}", DRAWING % b"another hat").status == 302
     assert mirror.upstage("mirror", "--to", "backend") == (0, "active: backend\n", "")
     assert ask(backend, f"/media/{hat}").body == DRAWING % b"another hat"

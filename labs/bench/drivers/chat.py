@@ -35,7 +35,8 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 def capacity(stack: LabStack, web: str) -> float:
     """Page loads a second that UpStage alone can serve; measured once per stack.
 
-    The best of a few rounds, since other programs can only lower it. `web`: the address of UpStage, as JSON.
+    The best of a few rounds counts, because other programs can only lower the rate. `web`: the address of
+    UpStage, as JSON.
     """
     settings = {**json.loads(web), "at_once": AT_ONCE, "seconds": CAPACITY_SECONDS}
     rounds: list[float] = []

@@ -4,8 +4,8 @@ nginx does not compress for ab, which speaks HTTP/1.0.
 
 Settings: `url` and `path`; `host`, the Host header; `clients`; `keepalive`; `seconds`, rounded up to whole
 ones; `headers`, a list of lines; `bytes`, what a response has at least. For a page and its files: `elements`,
-how many, and `element`, their path, to which a number is added; wrk requests all in turn, each as often as
-the page.
+their number, and `element`, their path, to which the driver adds a number; wrk requests all in turn, equally
+often.
 """
 
 import math

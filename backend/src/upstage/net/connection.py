@@ -321,7 +321,7 @@ class Connection:
             self._transport.abortConnection()
 
     def lost(self) -> None:
-        """The connection is closed, by either side."""
+        """One side has closed the connection."""
         self._end()
         self._connections.all.discard(self)
         self._stages.disconnect(self._member)
