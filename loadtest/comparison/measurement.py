@@ -16,7 +16,7 @@ HTTP = ("GET", "POST", "poll")
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was counted in `seconds`, after a warm-up whose samples are left out.
+    """The counts of `seconds`, after a warm-up whose samples are left out.
 
     `warm_up`: their number. `lines`: the verdict. `asked`: requests by the backend's own count, by class of
     paths. `backend`: its rates, or the reason why there are none.

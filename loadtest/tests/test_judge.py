@@ -216,7 +216,7 @@ def test_hits_do_not_apply_without_a_class_that_fetches_files() -> None:
 
 
 def test_responses_that_no_cache_may_keep_are_no_missing_hits() -> None:
-    """Those of a webcam, whose row also matches the pattern of media."""
+    """The frames of a webcam, whose row also matches the pattern of media."""
     polled = {**GOOD.caches, ("/media/video/*.jpg", "client", "none"): 900}
     assert not bad(replace(GOOD, caches=polled))
 

@@ -12,7 +12,7 @@ from support.wait import wait_until
 
 
 def kept_for(seconds: int) -> Callable[[Request], bytes]:
-    """An answer that Varnish allows to be kept until so many seconds after the end of this one."""
+    """A response that Varnish lets nginx keep until that many seconds after the end of this one."""
 
     def answer(_: Request) -> bytes:
         return response(

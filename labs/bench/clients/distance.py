@@ -48,7 +48,7 @@ class Datagrams(asyncio.DatagramProtocol):
 
 
 async def udp(settings: dict[str, Any], here: tuple[str, int]) -> None:
-    """Pass on datagrams half a round trip late; each client has a socket of its own towards the server."""
+    """Pass on datagrams half a round trip late; each client has its own socket towards the server."""
     loop, delay = asyncio.get_running_loop(), settings["round_trip"] / 2000
     server = settings["address"], settings["port"]
     opening: dict[Any, asyncio.Task[asyncio.DatagramTransport]] = {}

@@ -2,8 +2,8 @@
 
     python3 -m bench.clients.malformed '{"mistake": "copied", "remedy": false, "trials": 5}'
 
-In each trial a transaction is so large that SQLite writes most of it to the file before the commit; what can
-undo it is in another file, the journal. Then the mistake happens, or what should be done instead. Nothing
+In each trial a transaction is so large that SQLite writes most of it to the file before the commit; the data
+to undo it are in another file, the journal. Then the mistake happens, or what should be done instead. Nothing
 depends on timing. https://www.sqlite.org/howtocorrupt.html lists these mistakes and more.
 """
 

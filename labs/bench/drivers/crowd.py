@@ -50,7 +50,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def ask(stack: LabStack, settings: Mapping[str, Any], clients: int) -> dict[str, Any]:
-    """The report of clients/crowd.py for so many clients."""
+    """The report of clients/crowd.py for that many clients."""
     return report(stack, {**with_address(settings), "clients": clients}, "crowd")
 
 

@@ -94,7 +94,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 def fail(error: BaseException, after: int = 0) -> Callable[..., None]:
-    """Raises the error once, after so many calls."""
+    """Raises the error once, after that many calls."""
     calls = iter([*[None] * after, error])
 
     def act(*_: object) -> None:

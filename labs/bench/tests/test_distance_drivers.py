@@ -82,7 +82,7 @@ def test_all_connections_of_a_visitor_share_its_bandwidth() -> None:
 
 
 def visits(site: Site, **settings: Any) -> dict[str, Any]:
-    """The report of the program, with a stage of its own."""
+    """The report of the program, with its own stage."""
     stage = Stage()
     usual = {"visitors": 3, "processes": 2, "round_trip": 50, "megabits": 100, "timeout": 20}
     usual |= {"speakers": 2, "lines_per_second": 50}

@@ -278,7 +278,7 @@ def used(folder: Path, figures: dict[str, float], cores: int = 2) -> Use | None:
         ({"cpu_percent.nginx": 50, "generator_cpu_percent": 101}, 80, 1.0, 1000, "generator"),
         # Memory does not grow with the rate: a share, but no limit.
         ({**CPU, "generator_cpu_percent": 5, "memory_percent.nginx": 95}, 90, 0.95, None, "memory of nginx"),
-        # That of a service with nothing to do in this cell, 4 of 104, counts for nothing.
+        # The memory of a service with nothing to do in this cell (4 of 104) counts for nothing.
         (
             {**CPU, "cpu_percent.backend": 4, "generator_cpu_percent": 5, "memory_percent.backend": 95},
             90,
