@@ -236,7 +236,7 @@ def test_a_percentile_counts_failures_as_infinitely_slow() -> None:
     assert percentile(row, 0.90) == 10
     assert percentile(row, 0.95) == 30
     assert percentile(row, 0.99) == 70
-    # One failed, quickly: the other nineteen must be fast enough.
+    # One request failed quickly; the other nineteen must still be fast enough.
     assert percentile(replace(row, failures=1), 0.95) == 70
     assert percentile(replace(row, failures=2), 0.95) == math.inf
     assert percentile(Row("stage", "chat", 0, 0, {}), 0.95) == math.inf
