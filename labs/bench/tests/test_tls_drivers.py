@@ -16,6 +16,7 @@ from bench.drivers import cold_visit, curl, h2load, handshakes
 from bench.lab_stack import Problem
 from bench.tests.programs import Generator, printed, report
 from bench.tests.test_distance_drivers import undisturbed
+from support.origin import Origin
 from support.ports import free_ports
 
 # --- h2load
@@ -189,44 +190,29 @@ def echoed_after(kind: str) -> float:
 # --- Handshakes
 
 
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    file = tmp_path / "pair.pem"
-    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=a.example"
-    subprocess.run(
-        [*command.split(), "-keyout", file, "-out", tmp_path / "c"], check=True, capture_output=True
-    )
-    file.write_text(file.read_text() + (tmp_path / "c").read_text())
-    return file
+class TlsOrigin(Origin):
+    """An HTTP server behind TLS, with a certificate made in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        pair = ("-keyout", folder / "key", "-out", folder / "certificate")
+        command = (
+            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=a.example"
+        )
+        subprocess.run([*command.split(), *pair], check=True, capture_output=True)
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(folder / "certificate", folder / "key")
+        super().__init__("tls")
+
+    def serve(self, connection: socket.socket, number: int) -> None:
+        with self.context.wrap_socket(connection, server_side=True) as encrypted:
+            super().serve(encrypted, number)
 
 
 @pytest.fixture
-def port(certificate: Path) -> Iterator[int]:
-    """A server that closes after the first line of a request, as HTTP/1.0 does."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    listener = socket.create_server(("127.0.0.1", 0), backlog=100)
-
-    def serve(plain: socket.socket) -> None:
-        try:
-            with context.wrap_socket(plain, server_side=True) as connection:
-                if connection.recv(100):
-                    connection.send(b"HTTP/1.0 200 OK\r\n\r\n")
-        except OSError:
-            pass
-
-    def accept() -> None:
-        while True:
-            try:
-                plain, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=serve, args=[plain], daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    yield listener.getsockname()[1]
-    listener.shutdown(socket.SHUT_RDWR)
-    listener.close()
+def port(tmp_path: Path) -> Iterator[int]:
+    origin = TlsOrigin(tmp_path)
+    yield origin.port
+    origin.close()
 
 
 @pytest.mark.parametrize("version", ["TLSv1.3", "TLSv1.2"])
