@@ -141,6 +141,9 @@ def test_each_kind_of_exhibit_has_its_plots_and_tables(tmp_path: Path) -> None:
         "all 2 cores",
     ]
     assert [len(table.rows) for table in shown[LIMITS].tables] == [2, 2], "the rejected one has none"
+    # Memory does not grow with the rate, so the table shows neither the rate nor a limit.
+    full = tables.limits("", "server", {"x": Use("memory of x", 0.5, 100.0, None, {"x": 1.0})})
+    assert full.rows == [["x", "1", "0", "1", words.NOTHING, words.NOTHING, "50 %", "memory of x"]]
     assert "Over clients" not in exhibits(tmp_path / "one", 25), "a line needs two places"
     assert tables.gain(100, 90) == f"{words.MINUS}10 %"
 
@@ -152,6 +155,7 @@ def test_the_article_stands_beside_what_was_measured(tmp_path: Path) -> None:
         *("requests/s: article", "here", "CPU of nginx, %: article", "here", "factor: article", "here"),
     ]
     assert [plain(text) for text in table.rows[0][1:3]] == ["200", "250"]
+    assert table.rows[1][3] == words.NOTHING, "the article does not say"
     assert [plain(text) for text in table.rows[1][-2:]] == ["2.50x", "3.00x"]
 
 
