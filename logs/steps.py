@@ -32,8 +32,8 @@ SENTENCES: dict[str, str | Callable[[Request], str]] = {
 
 
 def steps(seen: Request) -> Iterator[tuple[str, str]]:
-    """What Varnish did, and why. What the request has caused stands in its place: a fetch that it waited for
-    in the middle, a part of its page too, and one in the background at the end.
+    """What Varnish did, and why. A fetch that the request waited for, or a part of its page, stands where it
+    happened; a fetch in the background stands at the end.
     """
     caused = {each.xid: each for each in (*seen.restarts, *seen.fetches)}
     parts = {part.client.xid: part for part in seen.parts}

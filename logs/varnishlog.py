@@ -205,7 +205,7 @@ class Request:
 
     @property
     def object(self) -> int:
-        """The number of the cached object that answered: that of the fetch that stored it; 0 if none did."""
+        """The ID of the fetch that stored the cached object which answered; 0 if none did."""
         if hit := self.last.first("Hit"):
             return int(hit.split()[0])
         return self.fetches[-1].xid if self.fetches else 0

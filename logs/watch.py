@@ -46,7 +46,7 @@ class Wanted:
 
 
 class Joiner:
-    """Joins the lines of both logs; what it returns is in the order in which the requests ended."""
+    """Joins the lines of both logs and returns them in the order in which the requests ended."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted

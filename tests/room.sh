@@ -13,7 +13,7 @@ mkdir -p "$folder"/{data,home}
 run=$(mktemp -d /tmp/room.XXXXXX) # short: the path of a Unix socket has at most 107 characters
 while IFS='=' read -r name _; do unset "$name"; done < <(env | grep -iE '^(pip_|docker_|compose_|[a-z]+_proxy=)')
 export HOME=$folder/home DOCKER_HOST=unix://$run/docker.sock
-# No default bridge: Compose makes networks of its own.
+# No default bridge: Compose makes its own networks.
 dockerd --bridge=none --data-root "$folder/data" --exec-root "$run" --pidfile "$run/dockerd.pid" \
     --host "$DOCKER_HOST" --containerd-namespace room --containerd-plugins-namespace room-plugins >"$folder/dockerd.log" 2>&1 </dev/null &
 engine=$!

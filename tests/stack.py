@@ -43,7 +43,7 @@ def webcam_ports() -> dict[str, str]:
 
 @dataclass
 class Stack:
-    """A copy of the stack under a project name, ports and loopback network of its own."""
+    """A copy of the stack under its own project name, ports and loopback network."""
 
     mode: str  # "containers" or "native"
     project: str

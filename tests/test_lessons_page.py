@@ -1,4 +1,4 @@
-"""The pages of the lessons, and the time of the servers, cold against warm, on the running stack."""
+"""The lessons' pages, and the servers' time with a cold and a warm cache, on the running stack."""
 
 import re
 

@@ -50,7 +50,7 @@ def build(target: str, **arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def newest() -> dict[str, str]:
-    """The environment that names the newest images, built now, and a stack of their own."""
+    """The environment that names the newest images, built now, and their own stack."""
     base = "proscenium/base:trixie"
     offline = run("docker", "image", "inspect", base).returncode == 0
     stable, unstable = (base, base) if offline else ("debian:trixie-slim", "debian:sid-slim")

@@ -229,7 +229,7 @@ def test_a_misspelt_setting_is_named_and_an_env_file_from_windows_is_read(bare: 
 
 
 def test_every_setting_that_something_reads_is_known(bare: Path) -> None:
-    """Those of the example, the labs, one of the user's files, and the programs that are called."""
+    """Settings of the example, the labs, one of the user's files, and the programs that are called."""
     names = re.findall(r"^#?([A-Z_]+=.*)$", (bare / ".env.example").read_text(), re.M)
     assert "COMPOSE_PROJECT_NAME=proscenium" in names
     names += ["OPENDATA_RECORDS=1", "MY_OWN=1", "MODE=containers", "DOCKER_BUILDKIT=0", "COMPOSE_PROFILES="]

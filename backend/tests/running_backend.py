@@ -21,7 +21,7 @@ RARELY = 3600.0  # seconds between heartbeats: tests read frame by frame
 
 
 def serve(heartbeat: float) -> list[str]:
-    """The command for a server with a heartbeat every so many seconds."""
+    """The command for a server with a heartbeat of that many seconds."""
     start = "import sys; from upstage import cli, service"
     return ["-c", f"{start}; service.HEARTBEAT = {heartbeat}; sys.exit(cli.main(['serve']))"]
 

@@ -118,7 +118,7 @@ def test_a_file_is_replaced_in_one_step(folders: Folders, monkeypatch: pytest.Mo
 
 
 def test_an_empty_media_folder_empties_nothing(folders: Folders) -> None:
-    """Their media volume was lost; what the database still names stays here."""
+    """Their media volume was lost; files that the database still names stay here."""
     folders.put("hat.svg", b"hat")
     folders.put("bench.swf", b"not in the database", known=False)
     folders.copy()

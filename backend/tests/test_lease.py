@@ -174,7 +174,7 @@ def test_a_watchdog_that_hangs_does_not_stop_the_server(watchdog: Watchdog) -> N
 
 
 class Running:
-    """An active backend on a reactor of its own, and the lease of the mirror beside it."""
+    """An active backend on its own reactor, and the lease of the mirror beside it."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(active, "Watchdog", Mock())

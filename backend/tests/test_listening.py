@@ -148,8 +148,7 @@ def test_wrong_passwords_count_against_the_address_that_sent_them(backend: Backe
 
 
 def test_a_client_may_leave_before_its_page_is_rendered(backend: Backend, folder: Path) -> None:
-    """The password is checked meanwhile; then there is no connection left to ask which path the page
-    takes."""
+    """The client leaves while its password is checked: no connection is left that knows the page's path."""
     wrong = message("/admin/login?left", "x", "POST", b"username=nobody&password=wrong", **FORM)
     with connect(folder / "b-direct.sock") as connection:
         connection.sendall(proxy_header("192.0.2.3") + wrong)

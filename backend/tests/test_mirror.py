@@ -1,6 +1,6 @@
 """Two servers with separate data, "backend" and "mirror": all clients move to the other one and back.
 
-What each of the two decides is in test_copying.py and test_lease.py.
+test_copying.py and test_lease.py cover the decisions of each server.
 """
 
 import os
@@ -154,7 +154,7 @@ def assert_cut_off(client: StageClient) -> None:
 
 
 def test_all_clients_move_to_the_mirror_and_back(pair: Pair) -> None:
-    """A killed backend, which comes back: what was said before and meanwhile is not lost."""
+    """A killed backend, which comes back: lines said before and during the outage are not lost."""
     link = pair.folder / "upstage.mirror" / "media"  # for nginx
     clients = [pair.say("before"), pair.join()[0], WebStageClient(pair.backend.web_port)]
     pair.backend.kill()
@@ -207,7 +207,7 @@ def test_what_was_written_moves_along_and_what_was_in_memory_is_lost(pair: Pair)
     editor.backend = mirror
     assert editor.get("/admin/workshop/media").status == 302  # to the login page: sessions are lost
 
-    # The other way round: what is changed on the mirror is on the backend afterwards.
+    # In reverse: a change on the mirror reaches the backend.
     assert Editor(mirror).upload(f"/admin/workshop/media/{hat}", DRAWING % b"another hat").status == 302
     assert mirror.upstage("mirror", "--to", "backend") == (0, "active: backend\n", "")
     assert ask(backend, f"/media/{hat}").body == DRAWING % b"another hat"

@@ -58,7 +58,7 @@ class Cameras:
         return client
 
     def stored(self, player: str) -> list[str]:
-        """What was stored below a player's name; nothing half-stored is among it."""
+        """The files stored under a player's name, all of them complete."""
         return [path.name for path in self.folder.iterdir() if player in path.name]
 
 

@@ -117,8 +117,8 @@ containers_paths() {
 }
 containers_log() { container_ids "$1" --all | head -n 1 | xargs -r docker logs --tail "${2:-1000}" 2>&1; }
 containers_follow() { docker compose logs --no-log-prefix --no-color --tail 0 --follow "$1"; }
-# Varnish's tools find the running varnishd by its working folder. What several say comes one after the other; varnishadm
-# asks the first one, because all have the same VCL under names of their own.
+# Varnish's tools find the running varnishd by its working folder. Several answer one after the other; varnishadm
+# asks the first one, because all have the same VCL, each under its own names.
 containers_varnish() {
     local varnish varnishes
     mapfile -t varnishes < <(containers_varnishes)

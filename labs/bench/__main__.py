@@ -86,10 +86,10 @@ def measure(lab: Path, mode: str, fresh: bool, console: Console) -> bool:
             stack.run(experiment.prepare_in, *experiment.prepare)
         results = Results.begin(
             experiment,
-            machine.describe(stack),
-            machine.versions(stack, experiment),
-            machine.configuration(stack, experiment),
             now(),
+            machine=machine.describe(stack),
+            versions=machine.versions(stack, experiment),
+            configuration=machine.configuration(stack, experiment),
         )
         earlier = Results.read(path)
         if earlier and not earlier.finished and not fresh:

@@ -3,7 +3,7 @@
 import itertools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,7 @@ Scalar = str | int | float | bool
 Table = Mapping[str, Any]
 
 MODES = ("quick", "full")
-REQUIRED = {"title", "driver", "services", "repetitions", "primary", "cells"}
-OPTIONAL = {"prepare", "prepare_in", "baseline", "settings", "warm_up", "versions", "extras"}
-REPORT = {"order", "one_core", "meanings", "headlines", "exhibits"}  # read by report/reading.py
-RESERVED = REQUIRED | OPTIONAL | REPORT
+REPORT = {"order", "one_core", "meanings", "headlines", "exhibits", "limits"}  # read by report/reading.py
 NO_KEYS = {"quick", "driver", "primary"}  # in a block of cells
 
 
@@ -47,15 +44,20 @@ class Experiment:
     mode: str
     title: str
     services: Sequence[str]
-    extras: Sequence[str]
     repetitions: int
     primary: str
-    baseline: Mapping[str, Scalar]
     cells: Sequence[Cell]
-    warm_up: Table
-    prepare: Sequence[str]
-    prepare_in: str
-    versions: Mapping[str, Sequence[str]]
+    extras: Sequence[str] = ()
+    baseline: Mapping[str, Scalar] = field(default_factory=dict)
+    warm_up: Table = field(default_factory=dict)
+    prepare: Sequence[str] = ()
+    prepare_in: str = ""
+    versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+OWN = {each.name for each in fields(Experiment)} - {"name", "mode"}  # what lab.toml says in so many words
+REQUIRED = {"title", "driver", "services", "repetitions", "primary", "cells"}
+RESERVED = OWN | REPORT | {"driver", "settings"}
 
 
 def load(folder: Path, mode: str) -> Experiment:
@@ -99,21 +101,8 @@ def expand(lab: str, document: Table, mode: str) -> Experiment:
     for name, value in document.get("baseline", {}).items():
         if value not in [one.key.get(name) for one in cells]:
             raise ValueError(f"baseline: no cell has {name} = {value}")
-    return Experiment(
-        name=lab,
-        mode=mode,
-        title=document["title"],
-        services=document["services"],
-        extras=document.get("extras", []),
-        repetitions=document["repetitions"],
-        primary=document["primary"],
-        baseline=document.get("baseline", {}),
-        cells=cells,
-        warm_up=document.get("warm_up", {}),
-        prepare=document.get("prepare", []),
-        prepare_in=document.get("prepare_in", ""),
-        versions=document.get("versions", {}),
-    )
+    said = {name: document[name] for name in OWN & document.keys()}
+    return Experiment(name=lab, mode=mode, **{**said, "cells": cells})
 
 
 def choose(value: Any, mode: str) -> Any:

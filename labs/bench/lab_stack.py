@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import docker
@@ -66,9 +65,7 @@ class LabStack:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.remove()
 
     def start(self) -> None:

@@ -3,7 +3,6 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 from typing import Self
 
 from bench.lab_stack import LabStack, Usage
@@ -24,9 +23,7 @@ class Memory:
         self._sampling = self._pool.submit(self._sample)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         self._pool.shutdown()
         self._sampling.result()  # raises the engine's error, if there was one

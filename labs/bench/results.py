@@ -59,28 +59,19 @@ class Results:
     cells: list[Measured]
 
     @classmethod
-    def begin(
-        cls,
-        experiment: Experiment,
-        machine: Mapping[str, Any],
-        versions: Mapping[str, str],
-        configuration: Mapping[str, str],
-        started: str,
-    ) -> Self:
-        """An empty run of an experiment."""
+    def begin(cls, experiment: Experiment, started: str, **conditions: Mapping[str, Any]) -> Self:
+        """An empty run of an experiment. `conditions`: machine, versions, configuration."""
         return cls(
             lab=experiment.name,
             title=experiment.title,
             mode=experiment.mode,
             primary=experiment.primary,
-            baseline=experiment.baseline,
-            machine=machine,
-            versions=versions,
-            configuration=configuration,
+            baseline=dict(experiment.baseline),
             started=started,
             finished=None,
             noise={"calibration_milliseconds": [], "calibration_spread_percent": 0.0, "notes": []},
             cells=[Measured(dict(cell.key)) for cell in experiment.cells],
+            **conditions,
         )
 
     @classmethod

@@ -3,7 +3,7 @@
 import pytest
 
 from bench.clients.stores import KEYS
-from bench.drivers import malformed, stores
+from bench.drivers import stores
 from bench.experiment import load
 from bench.lab_stack import LabStack
 from bench.tests.running_lab import needs_engine
@@ -23,9 +23,7 @@ def measured(lab: LabStack, store: str, workers: str, writers: int = 4, runs: in
 @pytest.mark.slow
 class TestStores:
     @pytest.mark.parametrize("workers", ["processes", "threads"])
-    @pytest.mark.parametrize(
-        "store", ["flat-locked", "dbm-lock", "cds", "lmdb", "rollback", "wal", "one-writer"]
-    )
+    @pytest.mark.parametrize("store", ["dbm-lock", "cds", "lmdb"])
     def test_a_store_that_keeps_its_writers_apart_loses_nothing(
         self, lab: LabStack, store: str, workers: str
     ) -> None:
@@ -63,14 +61,3 @@ class TestStores:
         found = measured(lab, store, workers, runs=25)
         assert found["completed_percent"] < 100
         assert all(found[name] for name in counts), found
-
-    def test_without_a_busy_timeout_sqlite_fails_and_loses_nothing(self, lab: LabStack) -> None:
-        found = measured(lab, "rollback-no-wait", "processes", runs=10)
-        assert found["errors"]
-        assert not any(found[name] for name in COUNTS if name != "errors"), found
-
-    def test_a_mistake_ruins_the_file_and_its_remedy_does_not(self, lab: LabStack) -> None:
-        for cell in CELLS:
-            if cell.driver == "malformed":
-                found = malformed.measure(lab, {**cell.settings, "trials": 1})
-                assert found["malformed_files"] == (not cell.settings["remedy"]), cell

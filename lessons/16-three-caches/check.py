@@ -24,7 +24,7 @@ QUESTION = Question(
 
 
 def check(attempt: Attempt) -> None:
-    """Which cache has answered for each file, in nginx's log: that of a cache which was killed is gone."""
+    """Which cache has answered for each file, in nginx's log: the log of a killed cache is gone."""
     need = attempt.need
     need(
         {"varnish-2", "varnish-3"} <= attempt.started.keys(),

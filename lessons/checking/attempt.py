@@ -107,7 +107,7 @@ class Attempt:
         return [line for line in self.stack.backend_lines(self.word) if line.id in ids]
 
     def under_this_vcl(self, requests: Iterable[Request]) -> list[Request]:
-        """Those of the learner's requests that came after the last reload."""
+        """The learner's requests after the last reload."""
         return [request for request in requests if request.vcl == self.stack.active]
 
     def nginx(self, path: str = "") -> list[Line]:

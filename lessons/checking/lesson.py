@@ -80,7 +80,7 @@ class Lesson:
 
     @property
     def restarts(self) -> frozenset[str]:
-        """The services that may be restarted meanwhile."""
+        """The services that the learner may restart during the attempt."""
         return frozenset(getattr(self._module, "RESTARTS", ()))
 
     @property

@@ -16,7 +16,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Question:
-    """`right` is one choice, `wrong` are the three others; the lesson's page has the text."""
+    """`right` is the correct choice, `wrong` the other three; the lesson's page has the text."""
 
     right: Choice
     wrong: tuple[Choice, Choice, Choice]

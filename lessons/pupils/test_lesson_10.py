@@ -68,7 +68,7 @@ def test_step_by_step(pupil: Pupil) -> None:
 
 
 def test_compressed_by_nginx_before_varnish_let_go(pupil: Pupil) -> None:
-    """What Varnish compressed passes nginx as it is."""
+    """nginx passes on unchanged what Varnish has compressed."""
     request(pupil, DIVA)
     gzip_in_nginx(pupil)
     request(pupil, f"{DIVA}-2")

@@ -1,4 +1,4 @@
-"""What is done appears on the page /lessons/, even if the backend was stopped at the time."""
+"""A finished lesson appears on the page /lessons/, even if the backend was stopped at the time."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""The backend's metrics: parsed, and the rates between two reports.
+"""Parses the backend's metrics and computes the rates between two reports.
 
 `prometheus_client` has a parser, but the official Locust image does not contain it.
 """

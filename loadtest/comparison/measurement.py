@@ -16,7 +16,7 @@ HTTP = ("GET", "POST", "poll")
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was counted in `seconds` from `began` on (seconds since 1970), after a warm-up, which is left out.
+    """The counts of `seconds` from `began` on (seconds since 1970), after a warm-up, which is left out.
 
     `warm_up`: the number of its samples. `lines`: the verdict. `asked`: requests by the backend's own count,
     by class of paths. `backend`: its rates, or the reason why there are none.

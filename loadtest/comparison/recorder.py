@@ -32,7 +32,7 @@ class Recorder:
         self._began = 0.0
 
     def begin(self, environment: Environment, topology: str, users: int) -> None:
-        """Start a measurement: what has been counted until now was its warm-up."""
+        """Start a measurement: the counts until now were its warm-up."""
         self._warm_up = self.forget(environment)
         self._open = topology, users
 

@@ -160,7 +160,7 @@ def run(
     linger: float = 0,
     shape: str = "",
 ) -> Result:
-    """Run users until each of those rows has so many samples, and `linger` seconds longer.
+    """Run users until each of those rows has that many samples, and `linger` seconds longer.
 
     A run in which a task raised an exception fails the test.
     """

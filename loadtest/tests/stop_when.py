@@ -1,4 +1,4 @@
-"""A second locustfile, for tests: ends the run as soon as each of the rows in UNTIL has so many samples.
+"""A second locustfile, for tests: ends the run as soon as each of the rows in UNTIL has that many samples.
 
 So a run is as short as it can be, and on a busy machine as long as it must be.
 """

@@ -23,7 +23,7 @@ def measurement(users: int, verdict: str, samples: int = 1) -> Measurement:
 
 
 def climb(monkeypatch: pytest.MonkeyPatch, most: int, holds_up_to: int, verdict: str = FAILED) -> list[int]:
-    """The levels that are tried on a topology that carries so many users."""
+    """The levels that are tried on a topology that carries that many users."""
     tried: list[int] = []
 
     def measure(_: Capacity, topology: str, users: int) -> Iterator[Any]:

@@ -216,7 +216,7 @@ def test_hits_do_not_apply_without_a_class_that_fetches_files() -> None:
 
 
 def test_responses_that_no_cache_may_keep_are_no_missing_hits() -> None:
-    """Those of a webcam, whose row also matches the pattern of media."""
+    """The frames of a webcam, whose row also matches the pattern of media."""
     polled = {**GOOD.caches, ("/media/video/*.jpg", "client", "none"): 900}
     assert not bad(replace(GOOD, caches=polled))
 
@@ -236,7 +236,7 @@ def test_a_percentile_counts_failures_as_infinitely_slow() -> None:
     assert percentile(row, 0.90) == 10
     assert percentile(row, 0.95) == 30
     assert percentile(row, 0.99) == 70
-    # One failed, quickly: the other nineteen must be fast enough.
+    # One request failed quickly; the other nineteen must still be fast enough.
     assert percentile(replace(row, failures=1), 0.95) == 70
     assert percentile(replace(row, failures=2), 0.95) == math.inf
     assert percentile(Row("stage", "chat", 0, 0, {}), 0.95) == math.inf

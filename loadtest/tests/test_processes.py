@@ -48,7 +48,7 @@ def environment(site: FakeSite | None = None, **variables: str) -> dict[str, str
 def headless(
     site: FakeSite, *arguments: str, until: dict[str, int], **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run Locust without its web UI until each of those rows has so many samples."""
+    """Run Locust without its web UI until each of those rows has that many samples."""
     command = [sys.executable, "-m", "locust", "--headless", "-t90s", "--only-summary"]
     command += ["-f", f"locustfile.py,{STOP_WHEN}", *arguments]
     variables |= {"PYTHONPATH": str(LOADTEST), "UNTIL": json.dumps(until)}

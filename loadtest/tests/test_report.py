@@ -78,7 +78,7 @@ class Judged:
         linger: float = 0,
         arguments: tuple[str, ...] = (),
     ) -> Verdict:
-        """Run until each row has so many samples, then let Locust quit."""
+        """Run until each row has that many samples, then let Locust quit."""
         file = self.folder / "thresholds.toml"
         file.write_text(thresholds)
         arguments = (f"--thresholds={file}", "--audience=stays", "--chat-rate=120", *arguments)

@@ -16,7 +16,7 @@ REQUEST = b"<policy-file-request/>"
 
 
 def visit(user: User, seconds: float) -> None:
-    """Fetch the policy; if it allows the stage, join as audience for so many seconds."""
+    """Fetch the policy; if it allows the stage, join as audience for that many seconds."""
     assert user.environment.parsed_options
     options: Namespace = user.environment.parsed_options
     host = address(user)

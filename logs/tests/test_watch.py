@@ -68,7 +68,7 @@ def test_host_and_word_choose() -> None:
 
 
 def test_the_times() -> None:
-    """That of the backend only if the client waited for it; nginx does not log those of classic.localhost."""
+    """The backend's time is shown only if the client waited for it; nginx logs none for classic.localhost."""
     for word, host, patterns in (
         ("/slow", "", (r" 3\d\d ms +3\d\d ms  200", r" \d ms {12}200")),
         ("/stages/demo", "", (r" 0 ms {12}200", r" 3 ms {12}200")),

@@ -12,7 +12,7 @@ from support.wait import wait_until
 
 
 def kept_for(seconds: int) -> Callable[[Request], bytes]:
-    """An answer that Varnish allows to be kept until so many seconds after the end of this one."""
+    """A response that Varnish lets nginx keep until that many seconds after the end of this one."""
 
     def answer(_: Request) -> bytes:
         return response(
@@ -37,7 +37,7 @@ def server() -> Iterator[NginxServer]:
 
 @pytest.fixture(autouse=True)
 def varnish_allows_it(server: NginxServer, forget: None) -> None:
-    """Varnish allows every response to be kept for longer than a test takes: each has its own URL."""
+    """Varnish lets nginx keep every response for longer than a test takes, so each test has its own URL."""
     server.varnish.answer = kept_for(60)
 
 

@@ -43,7 +43,7 @@ def test_the_micro_cache_holds_a_bounded_number_of_copies(fresh: NginxServer) ->
 
 
 def test_requests_in_progress_are_limited(fresh: NginxServer) -> None:
-    """Those of many addresses together, and on the load port, too."""
+    """The limit holds for all addresses together, on the load port, too."""
     fresh.edit("limits/requests.conf.template", "in_progress 2400", "in_progress 20")
     fresh.start()
     go = threading.Event()

@@ -150,7 +150,7 @@ class Server:
 
 
 def listen(hosts: list[str], port: int, unix: Path | None) -> list[socket.socket]:
-    """Listen on each address of `hosts` (none: of the machine) and on the path `unix`.
+    """Listen on each address of `hosts` (if it is empty, of the machine) and on the path `unix`.
 
     Port 0 lets the kernel choose one, the same for all. Raises `Problem`.
     """

@@ -95,6 +95,18 @@ class Browser:
                 for _ in range(CONNECTIONS - 1):
                     connections.create_task(self._fetch_beside(wanted))
 
+    async def visit(self, seconds: float) -> str:
+        """Load the stage within this time; returns why it failed, or an empty text."""
+        failure = ""
+        try:
+            async with asyncio.timeout(seconds):
+                await self.load_stage()
+        except* TimeoutError:
+            failure = f"the stage was not loaded within {seconds:g} s"
+        except* (OSError, EOFError, BadResponse) as group:
+            failure = str(group.exceptions[0])
+        return failure
+
     async def _fetch_beside(self, wanted: Iterator[str]) -> None:
         with closing(await self._connect()) as connection:
             await self._fetch(connection, wanted)

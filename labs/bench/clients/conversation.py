@@ -70,14 +70,13 @@ class Visit:
     def steps(self) -> list[str]:
         """What was measured for each of the 18 steps."""
         page, paint = self.timings["page"], self.timings["paint"]
-        lookup = self.between("domainLookupStart", "domainLookupEnd")
+        painted = f"{paint:.0f} ms" if paint is not None else "an unknown time"
         return [
             f"{self.launched:.0f} ms" if self.launched else "already running",
             "0",
             f"{self.between('startTime', 'fetchStart')}; largest file: {self.largest()}",
-            lookup,
-            "part of 4",
-            "part of 4",
+            self.between("domainLookupStart", "domainLookupEnd"),
+            *["part of 4"] * 2,
             self.between("connectStart", "connectEnd"),
             f"{self.between('requestStart', 'responseStart')} there and back",
             "part of 8",
@@ -88,8 +87,7 @@ class Visit:
             f"`{self.headers.get('cache-control', 'not told')}`",
             f"{page['encodedBodySize']:,} to {page['decodedBodySize']:,} bytes",
             f"`{self.headers.get('content-type', 'not told')}`",
-            f"{self.between('responseEnd', 'domContentLoadedEventEnd')}; first paint at "
-            + (f"{paint:.0f} ms" if paint is not None else "an unknown time"),
+            f"{self.between('responseEnd', 'domContentLoadedEventEnd')}; first paint at {painted}",
             f"{self.timings['sent']} of {self.timings['files']} files sent; all there at "
             f"{page['loadEventEnd']:.0f} ms",
         ]

@@ -11,9 +11,10 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from bench.clients.link import PIECE, LateWriter, Link
 
@@ -35,61 +36,43 @@ async def tcp(
     await asyncio.gather(copy(client, to_server), copy(server, to_client))
 
 
-class LateDatagrams(asyncio.DatagramProtocol):
-    """Passes on datagrams, each `delay` seconds late."""
+class Datagrams(asyncio.DatagramProtocol):
+    """Passes each datagram and its sender on to a function."""
 
-    def __init__(self, delay: float) -> None:
-        self._delay = delay
-        self.transport: asyncio.DatagramTransport
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
-        self.transport = cast(asyncio.DatagramTransport, transport)
-
-    def pass_on(self, to: asyncio.DatagramTransport, data: bytes, address: Any = None) -> None:
-        """Send later."""
-        asyncio.get_running_loop().call_later(self._delay, to.sendto, data, address)
-
-
-class FromServer(LateDatagrams):
-    """The socket that stands for one client towards the server."""
-
-    def __init__(self, delay: float, client: asyncio.DatagramTransport, address: Any) -> None:
-        super().__init__(delay)
-        self._client, self._address = client, address
+    def __init__(self, receive: Callable[[bytes, Any], None]) -> None:
+        self._receive = receive
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        """To the client."""
-        self.pass_on(self._client, data, self._address)
+        """Pass it on."""
+        self._receive(data, addr)
 
 
-class FromClients(LateDatagrams):
-    """The socket that stands for the server towards all clients."""
+async def udp(settings: dict[str, Any], here: tuple[str, int]) -> None:
+    """Pass on datagrams half a round trip late; each client has its own socket towards the server."""
+    loop, delay = asyncio.get_running_loop(), settings["round_trip"] / 2000
+    server = settings["address"], settings["port"]
+    opening: dict[Any, asyncio.Task[asyncio.DatagramTransport]] = {}
 
-    def __init__(self, settings: dict[str, Any]) -> None:
-        super().__init__(settings["round_trip"] / 2000)
-        self._server = settings["address"], settings["port"]
-        self._opening: dict[Any, asyncio.Task[FromServer]] = {}
+    async def open_for(client: Any) -> asyncio.DatagramTransport:
+        def to_client(data: bytes, _: Any) -> None:
+            loop.call_later(delay, clients.sendto, data, client)
 
-    def datagram_received(self, data: bytes, addr: Any) -> None:
-        """To the server, from a socket for this client alone."""
-        if addr not in self._opening:
-            self._opening[addr] = asyncio.ensure_future(self._open(addr))
-        self._opening[addr].add_done_callback(lambda task: self.pass_on(task.result().transport, data))
+        transport, _ = await loop.create_datagram_endpoint(lambda: Datagrams(to_client), remote_addr=server)
+        return transport
 
-    async def _open(self, addr: Any) -> FromServer:
-        make = partial(FromServer, self._delay, self.transport, addr)
-        _, protocol = await asyncio.get_running_loop().create_datagram_endpoint(
-            make, remote_addr=self._server
-        )
-        return protocol
+    def to_server(data: bytes, client: Any) -> None:
+        if client not in opening:
+            opening[client] = asyncio.create_task(open_for(client))
+        opening[client].add_done_callback(lambda task: loop.call_later(delay, task.result().sendto, data))
+
+    clients, _ = await loop.create_datagram_endpoint(lambda: Datagrams(to_server), local_addr=here)
 
 
 async def main(settings: dict[str, Any]) -> int:
     """Run the command; returns its exit code."""
     here = "127.0.0.1", settings["port"]
     await asyncio.start_server(partial(tcp, settings), *here)
-    await asyncio.get_running_loop().create_datagram_endpoint(lambda: FromClients(settings), local_addr=here)
+    await udp(settings, here)
     return (await asyncio.to_thread(subprocess.run, settings["command"])).returncode
 
 

@@ -223,18 +223,19 @@ def hold(settings: dict[str, Any]) -> dict[str, Any]:
         requesting, computed = time.monotonic(), time.process_time()
         clients.request_in_turn(settings["every"], settings["rounds"])
         seconds = time.monotonic() - requesting
+        times = clients.milliseconds
         report |= {
-            "replies": len(clients.milliseconds),
+            "replies": len(times),
             "requesting_seconds": seconds,
             "generator_cpu_percent": (time.process_time() - computed) / seconds * 100,
         }
         if not clients.failures:
             report |= {
-                "milliseconds": statistics.mean(clients.milliseconds),
-                "lowest_milliseconds": min(clients.milliseconds),
-                "highest_milliseconds": max(clients.milliseconds),
-                "deviation_milliseconds": statistics.pstdev(clients.milliseconds),
-                "p99_milliseconds": percentile(clients.milliseconds, 99),
+                "milliseconds": statistics.mean(times),
+                "lowest_milliseconds": min(times),
+                "highest_milliseconds": max(times),
+                "deviation_milliseconds": statistics.pstdev(times),
+                "p99_milliseconds": percentile(times, 99),
                 "late_milliseconds": statistics.mean(clients.late),
             }
     held_until = time.time()

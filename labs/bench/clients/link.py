@@ -28,7 +28,7 @@ class Late:
         self._on_the_way: deque[bytes] = deque()
 
     def at(self, when: float, data: bytes) -> None:
-        """Deliver at this time of the loop; b"" is the end."""
+        """Deliver the data when the loop's clock shows this time; b"" marks the end."""
         self._on_the_way.append(data)
         asyncio.get_running_loop().call_at(when, lambda: self._deliver(self._on_the_way.popleft()))
 

@@ -2,8 +2,8 @@
 
     python3 -m bench.clients.malformed '{"mistake": "copied", "remedy": false, "trials": 5}'
 
-In each trial a transaction is so large that SQLite writes most of it to the file before the commit; what can
-undo it is in another file, the journal. Then the mistake happens, or what should be done instead. Nothing
+In each trial a transaction is so large that SQLite writes most of it to the file before the commit; the data
+to undo it are in another file, the journal. Then the mistake happens, or what should be done instead. Nothing
 depends on timing. https://www.sqlite.org/howtocorrupt.html lists these mistakes and more.
 """
 
@@ -154,15 +154,8 @@ def main() -> None:
     settings = json.loads(sys.argv[1])
     found = Counter(trial(settings["mistake"], settings["remedy"]) for _ in range(settings["trials"]))
     print(dict(found), file=sys.stderr)
-    malformed = settings["trials"] - found["ok"]
-    print(
-        json.dumps(
-            {
-                "completed_percent": found["ok"] / settings["trials"] * 100,
-                "malformed_files": malformed,
-            }
-        )
-    )
+    whole, trials = found["ok"], settings["trials"]
+    print(json.dumps({"completed_percent": whole / trials * 100, "malformed_files": trials - whole}))
 
 
 if __name__ == "__main__":

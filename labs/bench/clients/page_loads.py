@@ -15,7 +15,6 @@ CPU.
 
 import asyncio
 import json
-import resource
 import statistics
 import sys
 import time
@@ -23,7 +22,7 @@ from typing import Any
 
 import uvloop
 
-from bench.clients.browser import BadResponse, Browser
+from bench.clients.browser import Browser
 
 TIMEOUT = 30.0  # seconds for a page load
 
@@ -40,13 +39,8 @@ class PageLoads:
     async def load(self) -> None:
         """One page load."""
         begin = time.perf_counter()
-        try:
-            async with asyncio.timeout(TIMEOUT):
-                await self._browser.load_stage()
-        except* TimeoutError:
-            self.failures.append(f"the stage was not loaded within {TIMEOUT:g} s")
-        except* (OSError, EOFError, BadResponse) as group:
-            self.failures.append(str(group.exceptions[0]))
+        if failure := await self._browser.visit(TIMEOUT):
+            self.failures.append(failure)
         else:
             self.milliseconds.append((time.perf_counter() - begin) * 1000)
 
@@ -78,7 +72,7 @@ async def main(settings: dict[str, Any]) -> dict[str, Any]:
     browser = Browser(settings["address"], settings["port"], settings["host"], settings["page"])
     await browser.read_page()
     loads = PageLoads(browser)
-    begin, cpu = time.perf_counter(), cpu_seconds()
+    begin, cpu = time.perf_counter(), time.process_time()
     if "at_once" in settings:
         await loads.at_once(settings["at_once"], settings["seconds"])
     else:
@@ -90,14 +84,8 @@ async def main(settings: dict[str, Any]) -> dict[str, Any]:
         "failures": loads.failures,
         "late_milliseconds": statistics.median(loads.late_milliseconds),
         "served_per_second": len(loads.milliseconds) / seconds,
-        "cpu_percent": (cpu_seconds() - cpu) / seconds * 100,
+        "cpu_percent": (time.process_time() - cpu) / seconds * 100,
     }
-
-
-def cpu_seconds() -> float:
-    """The CPU time of this process so far."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

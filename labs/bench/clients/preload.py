@@ -23,9 +23,8 @@ from typing import Any
 
 import uvloop
 
-from bench.clients.browser import BadResponse, Browser
+from bench.clients.browser import Browser
 from bench.clients.link import Link
-from bench.clients.page_loads import cpu_seconds
 from bench.clients.speakers import Speakers
 
 LEAD = 0.2  # seconds from when all processes are ready until all visitors begin
@@ -36,14 +35,8 @@ async def visitor(settings: dict[str, Any], files: list[str]) -> dict[str, Any]:
     link = Link(settings["round_trip"], settings["megabits"])
     browser = Browser(**settings["web"], connect=link.connect)
     browser.files = files
-    begin, failure = time.perf_counter(), ""
-    try:
-        async with asyncio.timeout(settings["timeout"]):
-            await browser.load_stage()
-    except* TimeoutError:
-        failure = f"the stage was not loaded within {settings['timeout']:g} s"
-    except* (OSError, EOFError, BadResponse) as group:
-        failure = str(group.exceptions[0])
+    begin = time.perf_counter()
+    failure = await browser.visit(settings["timeout"])
     milliseconds = None if failure else (time.perf_counter() - begin) * 1000
     return {"milliseconds": milliseconds, "bytes": browser.received, "failure": failure}
 
@@ -55,13 +48,13 @@ async def visitors(settings: dict[str, Any]) -> dict[str, Any]:
     print("ready", flush=True)
     begin = float(sys.stdin.readline())  # nothing else is to be done meanwhile
     await asyncio.sleep(begin - time.time())
-    cpu = cpu_seconds()
+    cpu = time.process_time()
     reports = await asyncio.gather(*(visitor(settings, browser.files) for _ in range(settings["visitors"])))
     return {
         "requests_each": len(browser.files) + 2,
         "visitors": reports,
         "seconds": time.time() - begin,
-        "cpu_seconds": cpu_seconds() - cpu,
+        "cpu_seconds": time.process_time() - cpu,
     }
 
 

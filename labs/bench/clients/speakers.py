@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 # The header with which a proxy passes on the client's address (docs/wire-protocol.md); without a proxy the
@@ -59,12 +58,7 @@ class Speakers:
                 self._connections.append(await self._join())
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for connection in self._connections:
             connection.close()
 

@@ -4,10 +4,10 @@
         '{"kind": "flat", "locked": true, "workers": "processes", "writers": 4, "runs": 25}'
 
 A run is the job of the 2009 posts: tasks of two kilobytes wait for a short time, several under one key.
-Each worker adds a record and takes one, ROUNDS times; what is left is taken at the end. The run is complete
-if no record was lost, doubled or damaged, no operation failed, no process crashed, and the store's own check
-finds nothing. Each run has new files and new processes, because a broken store may take its process with it;
-what a worker has done is therefore noted in a file.
+Each worker adds a record and takes one, ROUNDS times; the remaining records are taken at the end. The run is
+complete if no record was lost, doubled or damaged, no operation failed, no process crashed, and the store's
+own check finds nothing. Each run has new files and new processes, because a broken store may take its process
+with it; so each worker notes in a file what it has done.
 """
 
 import json

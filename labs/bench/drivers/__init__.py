@@ -4,4 +4,68 @@ Each has `measure(stack, settings) -> metrics`: one measurement of one cell. Met
 carry the unit. Problem: the measurement is rejected. With the metric `seconds`, the duration of the load, the
 runner's CPU figures are exact; without it they are means over the whole call. `generator_cpu_percent` is the
 CPU time of the generator's one thread; a driver that cannot measure it leaves it out.
+
+Here is what several of them need.
 """
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from bench.lab_stack import LabStack, Problem
+
+Result = TypeVar("Result")
+
+
+def report(
+    stack: LabStack,
+    settings: Mapping[str, Any],
+    client: str,
+    service: str = "generator",
+    environment: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Run a program of clients/ in a service; return its report. `environment`: variables as NAME=VALUE."""
+    command = (*(["env", *environment] if environment else []), "python3", "-m", f"bench.clients.{client}")
+    found: dict[str, Any] = json.loads(stack.run(service, *command, json.dumps(settings)))
+    return found
+
+
+def with_address(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, and the `address` and `port` of their `url`."""
+    server = urlsplit(settings["url"])
+    return {**settings, "address": server.hostname, "port": server.port}
+
+
+def repeated(attempts: int, action: Callable[[], Result], problem: type[Problem] = Problem) -> Result:
+    """The first result of an action that may raise this problem; raises that of the last attempt."""
+    for _ in range(attempts - 1):
+        with suppress(problem):
+            return action()
+    return action()
+
+
+def numbers(pattern: str, printed: str) -> list[float]:
+    """The groups of a pattern's first match in a program's output; raise Problem if there is none."""
+    if found := re.search(pattern, printed, re.M):
+        return list(map(float, found.groups()))
+    last = (printed.strip() or "nothing").splitlines()[-1]
+    raise Problem(f"the load generator did not print {pattern!r}, but at the end: {last}")
+
+
+def number(pattern: str, printed: str, default: float | None = None) -> float:
+    """The same for a pattern with one group; a default replaces the problem."""
+    if default is not None and not re.search(pattern, printed, re.M):
+        return default
+    return numbers(pattern, printed)[0]
+
+
+# For the script that starts a load generator: the CPU seconds that it has used, for generator_cpu_percent.
+TIME = 'TIMEFORMAT="Generator: %U %S"\ntime'
+
+
+def generator_cpu_percent(printed: str, seconds: float) -> float:
+    """Per cent of a core during the load, from what TIME has printed."""
+    return sum(numbers(r"^Generator: ([\d.]+) ([\d.]+)", printed)) / seconds * 100

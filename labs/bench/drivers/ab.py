@@ -5,21 +5,20 @@ lines; `post`, the form to send, which makes it a POST; `clients`; `keepalive`; 
 earlier end; `bytes`, the required length of a response.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from bench.drivers import TIME, generator_cpu_percent, number
 from bench.lab_stack import LabStack, Problem
 
-# One request first, to learn the length of a response. TIMEFORMAT: the CPU seconds of ab itself.
-SCRIPT = r"""
+# One request first, to learn the length of a response.
+SCRIPT = rf"""
 exec 2>&1
 set -e
 echo -n "$4" >/tmp/ab.body
-ab -q -n 1 "${@:5}"
+ab -q -n 1 "${{@:5}}"
 echo "=== measured"
-TIMEFORMAT="Generator: %U %S"
-time ab -q -t "$2" -n "$1" -c "$3" -e /tmp/ab.csv "${@:5}"
+{TIME} ab -q -t "$2" -n "$1" -c "$3" -e /tmp/ab.csv "${{@:5}}"
 cat /tmp/ab.csv
 """
 
@@ -63,7 +62,6 @@ def metrics(printed: str, expected: int | None) -> dict[str, float]:
         if bad := number(pattern, measured, 0):
             raise Problem(f"{bad:.0f} of {complete:.0f} requests {what}")
     seconds = number(r"Time taken for tests: +([\d.]+)", measured)
-    computed = sum(map(float, re.findall(r"^Generator: ([\d.]+) ([\d.]+)", measured, re.M)[0]))
     return {
         "requests": complete,
         "seconds": seconds,
@@ -77,14 +75,5 @@ def metrics(printed: str, expected: int | None) -> dict[str, float]:
         },
         "bytes_per_second": number(r"Total transferred: +(\d+)", measured) / seconds,
         "kept_alive_percent": number(r"Keep-Alive requests: +(\d+)", measured, 0) / complete * 100,
-        "generator_cpu_percent": computed / seconds * 100,
+        "generator_cpu_percent": generator_cpu_percent(measured, seconds),
     }
-
-
-def number(pattern: str, text: str, default: float | None = None) -> float:
-    """The first match of a pattern, as a number; raise Problem if there is none and no default."""
-    if found := re.search(pattern, text, re.M):
-        return float(found[1])
-    if default is None:
-        raise Problem(f"ab did not print {pattern!r}")
-    return default

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from bench.drivers import report
 from bench.lab_stack import LabStack, Problem
 from bench.percentile import percentile
 
@@ -27,42 +28,35 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     rate = 0.0
     if settings["load"]:
         rate = capacity(stack, json.dumps(settings["capacity"])) * settings["load"] / 100
-    passed_on = {name: settings[name] for name in ("web", "stage", "speakers", "lines_per_second", "seconds")}
-    return metrics(run(stack, "chat", {**passed_on, "page_loads_per_second": rate}))
+    return metrics(report(stack, {**settings, "page_loads_per_second": rate}, "chat"))
 
 
 @cache
 def capacity(stack: LabStack, web: str) -> float:
     """Page loads a second that UpStage alone can serve; measured once per stack.
 
-    The best of a few rounds, since other programs can only lower it. `web`: the address of UpStage, as JSON.
+    The best of a few rounds counts, because other programs can only lower the rate. `web`: the address of
+    UpStage, as JSON.
     """
     settings = {**json.loads(web), "at_once": AT_ONCE, "seconds": CAPACITY_SECONDS}
     rounds: list[float] = []
     for _ in range(CAPACITY_ROUNDS):
-        loads = run(stack, "page_loads", settings)
+        loads = report(stack, settings, "page_loads")
         check(loads, loads["cpu_percent"])
         rounds.append(loads["served_per_second"])
     return max(rounds)
 
 
-def run(stack: LabStack, program: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The report of one of the two programs."""
-    printed = stack.run("generator", "python3", "-m", f"bench.clients.{program}", json.dumps(settings))
-    report: dict[str, Any] = json.loads(printed)
-    return report
-
-
-def metrics(report: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of a run of clients/chat.py; raise Problem as `measure` does."""
-    lines, loads, used = report["milliseconds"], report["page_loads"], report["cpu_percent"]
+def metrics(run: Mapping[str, Any]) -> dict[str, float]:
+    """The figures of a report of clients/chat.py; raise Problem as `measure` does."""
+    lines, loads, used = run["milliseconds"], run["page_loads"], run["cpu_percent"]
     figures = {
         "p50_milliseconds": percentile(lines, 50),
         "p95_milliseconds": percentile(lines, 95),
         "p99_milliseconds": percentile(lines, 99),
         "lines": float(len(lines)),
         # The speakers' own delay, which this machine adds to every figure here.
-        "speakers_late_p99_milliseconds": percentile(report["late_milliseconds"], 99),
+        "speakers_late_p99_milliseconds": percentile(run["late_milliseconds"], 99),
         "page_loads_per_second": 0.0,
     }
     if loads:

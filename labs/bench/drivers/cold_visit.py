@@ -20,8 +20,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     host, port = settings["host"], settings["port"]
     curl = ["curl", "-sk", settings["http"], "--resolve", f"{host}:{port}:127.0.0.1"]
     curl += ["-o", "/dev/null", "-w", WRITE_OUT, f"https://{host}:{port}{settings['path']}"]
-    wanted = {name: settings[name] for name in ("address", "port", "round_trip")}
-    arguments = json.dumps({**wanted, "command": curl})
+    arguments = json.dumps({**settings, "command": curl})
     visits = [
         stack.run("generator", "python3", "-m", "bench.clients.distance", arguments)
         for _ in range(settings["visits"])

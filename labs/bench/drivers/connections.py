@@ -4,28 +4,19 @@ clients/connections.py is the client. Settings: `client`, the service in which i
 settings of the cell; `url`, `host`, `path`; `closes`, the side that closes first; `seconds`.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
+from bench.drivers import report, with_address
 from bench.lab_stack import LabStack
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     """One run."""
-    server = urlsplit(settings["url"])
-    wanted = {name: settings[name] for name in ("host", "path", "closes", "seconds")}
-    wanted |= {"address": server.hostname, "port": server.port}
-    printed = stack.run(settings["client"], "python3", "-m", "bench.clients.connections", json.dumps(wanted))
-    return metrics(json.loads(printed))
-
-
-def metrics(report: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of a report."""
+    found = report(stack, with_address(settings), "connections", settings["client"])
     return {
-        "requests": float(report["connections"]),
-        "seconds": report["seconds"],
-        "connections_per_second": report["connections"] / report["seconds"],
-        "attempts_without_a_port": float(report["without_port"]),
+        "requests": float(found["connections"]),
+        "seconds": found["seconds"],
+        "connections_per_second": found["connections"] / found["seconds"],
+        "attempts_without_a_port": float(found["without_port"]),
     }

@@ -8,15 +8,14 @@ origin is paused; `copy`: "expired", the page was cached a moment ago and its li
 `lifetime`, of the page, in seconds.
 """
 
-import json
 import re
 import time
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-from urllib.parse import urlsplit
 
+from bench.drivers import report, with_address
 from bench.lab_stack import LabStack, Problem
 
 ORIGIN = "backend"
@@ -28,48 +27,34 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     """One crowd; raise Problem if a response is missing."""
     page = {**settings, "path": f"{settings['path']}?{uuid.uuid4().hex}"}
     if settings["copy"] == "expired":
-        ask(stack, {**page, "clients": 1})
+        ask(stack, page, 1)
         time.sleep(settings["lifetime"])
     before = requests_to_origin(stack)
     with ThreadPoolExecutor(1) as pool:
         stack.containers[ORIGIN].pause()
         try:
-            asking = pool.submit(ask, stack, page)
+            asking = pool.submit(ask, stack, page, settings["clients"])
             time.sleep(settings["standstill"])
         finally:
             stack.containers[ORIGIN].unpause()
-        report = asking.result()
-    return {"requests_to_origin": requests_to_origin(stack) - before, **metrics(report)}
-
-
-def ask(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The report of clients/crowd.py."""
-    server = urlsplit(settings["url"])
-    wanted = {name: settings[name] for name in ("host", "path", "clients")}
-    wanted |= {"address": server.hostname, "port": server.port}
-    printed = stack.run("generator", "python3", "-m", "bench.clients.crowd", json.dumps(wanted))
-    report: dict[str, Any] = json.loads(printed)
-    return report
-
-
-def metrics(report: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of a report; raise Problem as `measure` does."""
-    statuses = report["statuses"]
+        found = asking.result()
+    statuses = found["statuses"]
     if lost := statuses.get("no response"):
         raise Problem(f"{lost} of {sum(statuses.values())} requests had no response")
     return {
+        "requests_to_origin": requests_to_origin(stack) - before,
         "served": float(statuses.get("200", 0)),
-        "first_milliseconds": report["first_milliseconds"],
-        "last_milliseconds": report["last_milliseconds"],
+        "first_milliseconds": found["first_milliseconds"],
+        "last_milliseconds": found["last_milliseconds"],
     }
+
+
+def ask(stack: LabStack, settings: Mapping[str, Any], clients: int) -> dict[str, Any]:
+    """The report of clients/crowd.py for that many clients."""
+    return report(stack, {**with_address(settings), "clients": clients}, "crowd")
 
 
 def requests_to_origin(stack: LabStack, kind: str = "stage") -> float:
     """All requests of a kind, such as for stages, that the origin has answered since it started."""
-    return total(stack.run("generator", *COUNT), kind)
-
-
-def total(scraped: str, kind: str) -> float:
-    """The sum over all statuses, from the backend's /metrics."""
-    counts = re.findall(rf'^upstage_http_request_seconds_count{{path="{kind}".*}} (\S+)$', scraped, re.M)
-    return sum(map(float, counts))
+    counted = rf'^upstage_http_request_seconds_count{{path="{kind}".*}} (\S+)$'  # of each status
+    return sum(map(float, re.findall(counted, stack.run("generator", *COUNT), re.M)))

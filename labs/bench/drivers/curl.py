@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from bench.drivers import repeated
 from bench.lab_stack import LabStack, Problem
 
 # Some runs of curl 8.14 over HTTP/3 stall, most of them with large files on a busy machine.
@@ -34,14 +35,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
         *("--parallel-max", str(settings["clients"]), settings["http"], *settings.get("options", [])),
         *("-w", WRITE_OUT, url),
     )
-    attempt = 1
-    while True:
-        try:
-            return metrics(stack.run("generator", *command), settings)
-        except Problem:
-            if attempt == ATTEMPTS:
-                raise
-            attempt += 1
+    return repeated(ATTEMPTS, lambda: metrics(stack.run("generator", *command), settings))
 
 
 def metrics(printed: str, settings: Mapping[str, Any]) -> dict[str, float]:

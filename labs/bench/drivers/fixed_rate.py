@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from bench.drivers import number, numbers, repeated
 from bench.lab_stack import LabStack, Problem
 from bench.memory import Memory
 from bench.percentile import percentile
@@ -57,23 +58,17 @@ class Late(Problem):
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     """Offer one rate. Raise Problem if httperf is late every time, or no response is good."""
-    attempt, generators = 1, settings["generators"]
+    generators = settings["generators"]
     rate = settings["rate"] / generators
     due = max(1, round(rate * settings["seconds"]))  # of each process
-    while True:
+    command = ("bash", "-c", SCRIPT, "fixed_rate", str(generators), *options(settings, rate, due))
+
+    def offer() -> dict[str, float]:
         with Memory(stack, settings["service"]) as memory:
-            printed = stack.run(
-                *("generator", "bash", "-c", SCRIPT, "fixed_rate", str(generators)),
-                *options(settings, rate, due),
-            )
-        try:
-            found = metrics(printed, rate, due, settings["bytes"])
-        except Late:
-            if attempt == ATTEMPTS:
-                raise
-            attempt += 1
-        else:
-            return {**found, "memory_bytes": memory.highest()}
+            printed = stack.run("generator", *command)
+        return {**metrics(printed, rate, due, settings["bytes"]), "memory_bytes": memory.highest()}
+
+    return repeated(ATTEMPTS, offer, Late)
 
 
 def options(settings: Mapping[str, Any], rate: float, connections: int) -> list[str]:
@@ -168,15 +163,3 @@ def metrics(printed: str, rate: float, due: int, expected: int) -> dict[str, flo
         "late_milliseconds": max(report.burst for report in reports) / rate * 1000,
         "httperf_cpu_percent": sum(report.cpu_percent for report in reports),
     }
-
-
-def numbers(pattern: str, text: str) -> tuple[float, ...]:
-    """The groups of a pattern's first match, as numbers; raise Problem if there is none."""
-    if found := re.search(pattern, text, re.M):
-        return tuple(map(float, found.groups()))
-    raise Problem(f"httperf did not print {pattern!r}")
-
-
-def number(pattern: str, text: str) -> float:
-    """The same, for a pattern with one group."""
-    return numbers(pattern, text)[0]

@@ -9,17 +9,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from bench.drivers import TIME, generator_cpu_percent, number, numbers, repeated
 from bench.lab_stack import LabStack, Problem
 
 # Some runs of h2load 1.64 never end on a machine that is too busy to connect all clients in time.
 ATTEMPTS = 3
 SPARE = 10  # seconds for connecting
 
-# TIMEFORMAT: the CPU seconds of h2load itself.
-SCRIPT = r"""
+SCRIPT = rf"""
 exec 2>&1
-TIMEFORMAT="Generator: %U %S"
-time timeout -k 1 "$1" h2load -t 1 "${@:2}"
+{TIME} timeout -k 1 "$1" h2load -t 1 "${{@:2}}"
 """
 
 
@@ -37,18 +36,10 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
         *(word for line in settings.get("headers", []) for word in ("-H", line)),
         f"https://{settings['host']}{settings['path']}",
     )
-    attempt = 1
-    while True:
-        try:
-            printed = stack.run("generator", *command)
-        except Problem:
-            if attempt == ATTEMPTS:
-                raise
-            attempt += 1
-        else:
-            found = metrics(printed, settings.get("bytes", 0))
-            check_connections(printed, settings["clients"] * settings["streams"])
-            return found
+    printed = repeated(ATTEMPTS, lambda: stack.run("generator", *command))
+    found = metrics(printed, settings.get("bytes", 0))
+    check_connections(printed, settings["clients"] * settings["streams"])
+    return found
 
 
 def check_connections(printed: str, expected: int) -> None:
@@ -56,10 +47,10 @@ def check_connections(printed: str, expected: int) -> None:
 
     `expected` requests are in progress at the end, as all the time: started, and not done.
     """
-    started, done = map(int, re.findall(r"^requests: .* (\d+) started, (\d+) done", printed, re.M)[0])
+    started, done = numbers(r"^requests: .* (\d+) started, (\d+) done", printed)
     if started - done < expected:
         raise Problem(
-            f"{started - done} of {expected} requests in progress: the server has closed connections"
+            f"{started - done:.0f} of {expected} requests in progress: the server has closed connections"
         )
 
 
@@ -78,19 +69,11 @@ def metrics(printed: str, expected: int = 0) -> dict[str, float]:
     if body / requests < expected:
         raise Problem(f"the responses had {body / requests:.0f} bytes instead of {expected}")
     seconds = number(r"^finished in ([\d.]+)s", printed)
-    computed = sum(map(float, re.findall(r"^Generator: ([\d.]+) ([\d.]+)", printed, re.M)[0]))
     return {
         "requests": requests,
         "seconds": seconds,
         "requests_per_second": requests / seconds,
         "bytes_per_second": body / seconds,
         "http_version": number(r"^Application protocol: (?:http/|h)([\d.]+)", printed),
-        "generator_cpu_percent": computed / seconds * 100,
+        "generator_cpu_percent": generator_cpu_percent(printed, seconds),
     }
-
-
-def number(pattern: str, text: str) -> float:
-    """The first match of a pattern, as a number; raise Problem if there is none."""
-    if found := re.search(pattern, text, re.M):
-        return float(found[1])
-    raise Problem(f"h2load did not print {pattern!r}: {text.strip().splitlines()[-1]}")

@@ -6,36 +6,25 @@ clients/handshakes.py is the client. Settings: `address`; `port`; `version`, "TL
 earlier session; `processes` of the client; `seconds`.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from bench.drivers import report
 from bench.lab_stack import LabStack, Problem
-
-FOR_THE_PROGRAM = ("address", "port", "version", "ciphers", "resumed", "processes", "seconds")
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     """One run. Raise Problem if the handshakes were not of the kind that the settings say."""
-    wanted = json.dumps({name: settings[name] for name in FOR_THE_PROGRAM})
-    printed = stack.run(
-        *("generator", "env", f"OPENSSL_CONF={settings['openssl']}"),
-        *("python3", "-m", "bench.clients.handshakes", wanted),
-    )
-    return metrics(json.loads(printed), settings)
-
-
-def metrics(report: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of a report; raise Problem as `measure` does."""
-    done, resumed = report["handshakes"], report["resumed"]
+    found = report(stack, settings, "handshakes", environment=[f"OPENSSL_CONF={settings['openssl']}"])
+    done, resumed = found["handshakes"], found["resumed"]
     if resumed != (done if settings["resumed"] else 0):
         raise Problem(f"{resumed} of {done} handshakes were resumed")
-    suite = report["negotiated"]
+    suite = found["negotiated"]
     if not suite.startswith(settings["negotiates"]):
         raise Problem(f"negotiated {suite} instead of {settings['negotiates']}")
     return {
         "requests": float(done),
-        "seconds": report["seconds"],
-        "handshakes_per_second": done / report["seconds"],
-        "generator_cores": report["cpu_seconds"] / report["seconds"],
+        "seconds": found["seconds"],
+        "handshakes_per_second": done / found["seconds"],
+        "generator_cores": found["cpu_seconds"] / found["seconds"],
     }

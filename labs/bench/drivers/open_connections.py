@@ -8,29 +8,22 @@ Every measurement starts with fresh server processes: old ones keep memory that 
 connections would seem to cost less than they do.
 """
 
-import json
 import statistics
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench.drivers import report
 from bench.lab_stack import LabStack, Problem, Usage
 from bench.memory import Memory
 
 SETTLED = 20.0  # seconds until the memory of new processes must be stable
 PAUSE = 0.5  # seconds between two samples of it
-FOR_THE_PROGRAM = (
-    "host",
-    "port",
-    "path",
-    "bytes",
-    "connections",
-    "every",
-    "rounds",
-    "pause",
-    "response_timeout",
-    "vhost",
-)
+# Figures of the program's report.
+PASSED_ON = [
+    *("open_seconds", "milliseconds", "lowest_milliseconds", "highest_milliseconds"),
+    *("deviation_milliseconds", "p99_milliseconds", "late_milliseconds", "generator_cpu_percent"),
+]
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
@@ -38,10 +31,9 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     stack.containers[settings["service"]].kill("HUP")  # nginx and Apache start new processes
     before = settled(stack, settings["service"])
     with Memory(stack, settings["service"]) as memory:
-        wanted = json.dumps({name: settings[name] for name in FOR_THE_PROGRAM if name in settings})
-        report = json.loads(stack.run("generator", "python3", "-m", "bench.clients.hold_connections", wanted))
-    held = memory.between(report["held_from"], report["held_until"])
-    return metrics(report, settings["connections"], before, held)
+        found = report(stack, settings, "hold_connections")
+    held = memory.between(found["held_from"], found["held_until"])
+    return metrics(found, settings["connections"], before, held)
 
 
 def settled(stack: LabStack, service: str) -> Usage:
@@ -59,30 +51,21 @@ def settled(stack: LabStack, service: str) -> Usage:
         time.sleep(PAUSE)
 
 
-def metrics(report: Mapping[str, Any], wanted: int, before: Usage, held: Sequence[Usage]) -> dict[str, float]:
+def metrics(found: Mapping[str, Any], wanted: int, before: Usage, held: Sequence[Usage]) -> dict[str, float]:
     """From the program's report, and the server's use before it started and with all connections held."""
-    if report["failures"]:
-        reasons = "; ".join(f"{why} ({count})" for why, count in report["failures"].items())
-        if "replies" in report:
-            raise Problem(
-                f"{sum(report['failures'].values())} of {wanted} held connections failed: {reasons}"
-            )
-        raise Problem(f"{report['held']} of {wanted} connections held, then: {reasons}")
+    if found["failures"]:
+        reasons = "; ".join(f"{why} ({count})" for why, count in found["failures"].items())
+        if "replies" in found:
+            raise Problem(f"{sum(found['failures'].values())} of {wanted} held connections failed: {reasons}")
+        raise Problem(f"{found['held']} of {wanted} connections held, then: {reasons}")
     if not held:
         raise Problem("the engine reported no memory while the connections were held")
     memory = statistics.median(usage.memory_bytes for usage in held)
     allocated = statistics.median(usage.process_bytes for usage in held)
     return {
-        "seconds": report["seconds"],
-        "open_seconds": report["open_seconds"],
-        "requests_per_second": report["replies"] / report["requesting_seconds"],
-        "milliseconds": report["milliseconds"],
-        "lowest_milliseconds": report["lowest_milliseconds"],
-        "highest_milliseconds": report["highest_milliseconds"],
-        "deviation_milliseconds": report["deviation_milliseconds"],
-        "p99_milliseconds": report["p99_milliseconds"],
-        "late_milliseconds": report["late_milliseconds"],
-        "generator_cpu_percent": report["generator_cpu_percent"],
+        "seconds": found["seconds"],
+        "requests_per_second": found["replies"] / found["requesting_seconds"],
+        **{name: found[name] for name in PASSED_ON},
         "memory_bytes": memory,
         "bytes_per_connection": (memory - before.memory_bytes) / wanted,
         "process_bytes_per_connection": (allocated - before.process_bytes) / wanted,

@@ -44,7 +44,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 def get(stack: LabStack, settings: Mapping[str, Any], path: str) -> dict[str, float]:
     """One request: the status of its response, 0 if there was none, and `last_milliseconds`."""
-    report = ask(stack, {**settings, "path": path, "clients": 1})
+    report = ask(stack, {**settings, "path": path}, 1)
     [status] = report["statuses"]
     return {**report, "status": float(status) if status.isdigit() else 0.0}
 

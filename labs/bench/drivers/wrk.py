@@ -4,8 +4,8 @@ nginx does not compress for ab, which speaks HTTP/1.0.
 
 Settings: `url` and `path`; `host`, the Host header; `clients`; `keepalive`; `seconds`, rounded up to whole
 ones; `headers`, a list of lines; `bytes`, what a response has at least. For a page and its files: `elements`,
-how many, and `element`, their path, to which a number is added; wrk requests all in turn, each as often as
-the page.
+their number, and `element`, their path, to which the driver adds a number; wrk requests all in turn, equally
+often.
 """
 
 import math
@@ -13,13 +13,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from bench.drivers import TIME, generator_cpu_percent
 from bench.lab_stack import LabStack, Problem
 
-# TIMEFORMAT: the CPU seconds of wrk itself.
-SCRIPT = r"""
+SCRIPT = rf"""
 exec 2>&1
-TIMEFORMAT="Generator: %U %S"
-time wrk -t 1 --latency "$@"
+{TIME} wrk -t 1 --latency "$@"
 """
 ROUND_ROBIN = "/labs/bench/clients/round_robin.lua"
 PER_UNIT = {"us": 0.001, "ms": 1.0, "s": 1000.0}
@@ -61,11 +60,10 @@ def metrics(printed: str, expected: int = 0) -> dict[str, float]:
     if (length := float(amount) * BYTES[unit] / requests) < 0.99 * expected:
         raise Problem(f"the responses had {length:.0f} bytes instead of {expected}")
     percentiles = re.findall(r"^ +(50|99)% +([\d.]+)(us|ms|s)$", printed, re.M)
-    computed = sum(map(float, re.findall(r"^Generator: ([\d.]+) ([\d.]+)", printed, re.M)[0]))
     return {
         "requests": float(requests),
         "seconds": seconds,
         "requests_per_second": requests / seconds,
         **{f"p{name}_milliseconds": float(value) * PER_UNIT[unit] for name, value, unit in percentiles},
-        "generator_cpu_percent": computed / seconds * 100,
+        "generator_cpu_percent": generator_cpu_percent(printed, seconds),
     }

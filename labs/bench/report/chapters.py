@@ -121,7 +121,7 @@ class Drawing:
         yield from found.items()
 
     def _bars(self, title: str, cells: Sequence[Measured], metric: str) -> Plot:
-        """What stands beside a figure is its factor, or for steps the change from the one before."""
+        """Beside a figure stands its factor, or for steps the change from the one before."""
         bars, before = [], None
         for cell in cells:
             value, beside = cell.median.get(metric), ""

@@ -1,7 +1,7 @@
 """How near a configuration came to the limit of this machine, from figures that the run itself measured."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bench.report.reading import Lab
 from bench.results import Measured
@@ -17,23 +17,23 @@ AT_WORK = 0.05  # the least part of the services' CPU time
 class Use:
     """The part of the machine that a measured cell used.
 
-    `full` is the resource nearest to its end and `share` how much of it was used, 0 to 1. `rate` is the
-    metric of requests a second, if there is one, and `limit` the rate at which that resource would be full.
-    `services` is the CPU time of one request by service, in microseconds, and `rest` that of everything
-    else: the engine, which writes the logs, the kernel's own work, other programs.
+    `full` is the resource nearest to its end and `share` how much of it was used, 0 to 1. `rate` is that of
+    the requests, if there is one, and `limit` the rate at which that resource would be full. `services` is
+    the CPU time of one request by service, in microseconds, and `rest` that of everything else: the engine,
+    which writes the logs, the kernel's own work, other programs.
     """
 
     full: str
     share: float
-    rate: str = ""
+    rate: float | None = None
     limit: float | None = None
-    services: Mapping[str, float] | None = None
+    services: Mapping[str, float] = field(default_factory=dict)
     rest: float = 0.0
 
     @property
     def total(self) -> float:
         """The CPU time of one request, microseconds."""
-        return sum((self.services or {}).values()) + self.rest
+        return sum(self.services.values()) + self.rest
 
 
 def use(lab: Lab, cell: Measured) -> Use | None:
@@ -61,15 +61,15 @@ def use(lab: Lab, cell: Measured) -> Use | None:
     }
     full = max(shares | memory, key=lambda name: (shares | memory)[name])
     share = min(1.0, (shares | memory)[full])
-    rate = RATE if median.get(RATE) else ""
+    rate = median.get(RATE)
     if not rate or not share:
         return Use(full, share)
-    each = 1e4 / median[rate]  # per cent of a core -> microseconds a request
+    each = 1e4 / rate  # per cent of a core -> microseconds a request
     return Use(
         full,
         share,
         rate,
-        None if full in memory else median[rate] / share,  # memory does not grow with the rate
+        None if full in memory else rate / share,  # memory does not grow with the rate
         {name: percent * each for name, percent in percents.items()},
         (computed - sum(percents.values())) * each,
     )

@@ -1,7 +1,7 @@
 """The input of the report: each lab's results, its published figures, and what its lab.toml declares."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ from bench.results import Measured, Results
 from bench.words import is_number
 
 Key = Mapping[str, Scalar]
-KINDS = ("bars", "lines", "steps", "limits")
+KINDS = ("plots", "steps", "limits")
+LIMITS = "How near this machine's limit"
 
 
 @dataclass(frozen=True)
@@ -36,19 +37,17 @@ class Headline:
 class Wanted:
     """An exhibit as lab.toml declares it; labs/README.md explains the fields."""
 
-    kind: str
     title: str
     series: Sequence[str]
     text: str = ""
     metrics: Mapping[str, str] = field(default_factory=dict)  # metric -> caption
     at: Mapping[str, Any] = field(default_factory=dict)  # a part of the key -> its value, or a list of them
-    over: str = ""
+    over: str = ""  # plots are lines along this key; bars if it is empty
+    kind: str = "plots"
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS or (self.kind == "lines") != bool(self.over):
-            raise ValueError(
-                f"exhibit {self.title!r}: kind is one of {', '.join(KINDS)}; lines alone have `over`"
-            )
+        if self.kind not in KINDS:
+            raise ValueError(f"exhibit {self.title!r}: kind is one of {', '.join(KINDS)}")
 
     def shows(self, key: Key) -> bool:
         """Whether a cell with this key belongs to the exhibit."""
@@ -141,15 +140,25 @@ def _lab(name: str, file: Path, folder: Path) -> Lab:
             "meanings": document.get("meanings", {}),
             "one_core": document.get("one_core", {}),
             "headlines": [Headline(**each) for each in document.get("headlines", ())],
-            "exhibits": [Wanted(**each) for each in document.get("exhibits", ())],
-            "published": [
-                Published(cell["key"], {name: value for name, value in cell.items() if name != "key"})
-                for cell in _toml(folder / "published.toml").get("cell", ())
+            "exhibits": [
+                *(Wanted(**each) for each in document.get("exhibits", ())),
+                *(Wanted(LIMITS, **each, kind="limits") for each in [document.get("limits")] if each),
             ],
+            "published": list(_published(_toml(folder / "published.toml"))),
         }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         problem = f"labs/{name} cannot be read: {error!r}"
     return Lab(name, results=results, problem=problem, **declared)
+
+
+def _published(document: Mapping[str, Any]) -> Iterator[Published]:
+    """Each row of each table: the values of `keys`, then `figures`; "" is a figure that is not given."""
+    for table in document.get("tables", ()):
+        names = [*table["keys"], *table["figures"]]
+        for row in table["rows"]:
+            cell = dict(zip(names, row, strict=True))
+            key = {name: cell.pop(name) for name in table["keys"]}
+            yield Published(key, {name: figure for name, figure in cell.items() if figure != ""})
 
 
 def _toml(file: Path) -> Mapping[str, Any]:

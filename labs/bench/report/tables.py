@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench import words
-from bench.report.limits import Use
+from bench.report.limits import RATE, Use
 from bench.report.reading import Lab
 from bench.results import Measured
 
@@ -103,22 +103,19 @@ def gain(before: float | None, value: float | None) -> str:
 
 def limits(caption: str, name: str, found: Mapping[str, Use]) -> Table:
     """Each series' share of the limit, and the CPU time of a request if there is a rate."""
-    rates = distinct(it.rate for it in found.values() if it.rate)
-    services = distinct(service for it in found.values() for service in it.services or ())
-    head = [name, *services, *([REST, "sum"] if services else [])]
-    head += [words.metric(rate) for rate in rates] + (["limit"] if rates else [])
+    services = distinct(service for it in found.values() for service in it.services)
+    head = [name, *services]
+    if services:
+        head += [REST, "sum", words.metric(RATE), "limit"]
     rows = []
     for series, it in found.items():
         row = [series]
         if services:
-            spent = [*((it.services or {}).get(service, 0) for service in services), it.rest, it.total]
+            spent = [*(it.services.get(service, 0) for service in services), it.rest, it.total]
             row += [words.number(round(value)) for value in spent]
-        if rates:
-            measured = it.limit * it.share if it.limit else None
             row += [
-                words.number(measured) if measured and it.rate == rate else words.NOTHING for rate in rates
+                words.number(value) if value else words.NOTHING for value in (it.limit and it.rate, it.limit)
             ]
-            row.append(words.number(it.limit) if it.limit else words.NOTHING)
         rows.append([*row, f"{it.share * 100:.0f} %", it.full])
     if services:
         caption = " · ".join(filter(None, ["CPU of a request in µs, and the limit", caption]))

@@ -2,10 +2,8 @@
 
 import asyncio
 import errno
-import json
-import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,8 +13,7 @@ from bench.clients.link import INITIAL_WINDOW, Link
 from bench.drivers import connections as connections_driver
 from bench.drivers import preload
 from bench.lab_stack import Problem
-from bench.tests.test_chat import EVERYTHING, Site, Stage, program, web
-from bench.tests.test_drivers import Generator
+from bench.tests.programs import EVERYTHING, Generator, Site, Stage, report
 from support.origin import Origin, response
 
 LATE = 0.15  # seconds that a busy machine may add
@@ -84,44 +81,30 @@ def test_all_connections_of_a_visitor_share_its_bandwidth() -> None:
 # --- The preload
 
 
-@pytest.fixture
-def site() -> Iterator[Site]:
-    site = Site()
-    yield site
-    site.close()
-
-
-def load_stage(site: Site, **settings: Any) -> subprocess.CompletedProcess[str]:
-    """Run the program."""
+def visits(site: Site, **settings: Any) -> dict[str, Any]:
+    """The report of the program, with its own stage."""
     stage = Stage()
     usual = {"visitors": 3, "processes": 2, "round_trip": 50, "megabits": 100, "timeout": 20}
     usual |= {"speakers": 2, "lines_per_second": 50}
     talkers = {"address": "127.0.0.1", "port": stage.port, "proxied": True, "stage": "demo"}
-    done = program("preload", {"web": web(site), "stage": talkers, **usual, **settings})
+    found = report("preload", {"web": site.web, "stage": talkers, **usual, **settings})
     stage.close()
-    return done
-
-
-def visits(site: Site, **settings: Any) -> dict[str, Any]:
-    """The report of the program."""
-    done = load_stage(site, **settings)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)  # type: ignore[no-any-return]
+    return found
 
 
 def test_every_visitor_loads_the_page_and_all_its_files_while_the_speakers_talk(site: Site) -> None:
     site.responses["/media/queen.svg"] = response(bytes(100_000))
-    report = visits(site)
+    found = visits(site)
     for path in EVERYTHING - {"/stages/demo"}:
         assert site.targets.count(path) == 3
     assert site.connections == 2 + 3 * 6  # each process reads once what the page refers to
-    assert (report["failures"], report["requests_each"]) == ([], len(EVERYTHING))
-    assert len(set(report["bytes"])) == 1
-    assert report["bytes"][0] > 100_000
+    assert (found["failures"], found["requests_each"]) == ([], len(EVERYTHING))
+    assert len(set(found["bytes"])) == 1
+    assert found["bytes"][0] > 100_000
     # Two handshakes, the page and a file; slow start adds two round trips for the large one.
-    assert all(6 * 50 <= one < 6 * 50 + 1000 for one in report["milliseconds"])
-    assert len(report["chat_milliseconds"]) >= 10
-    assert report["seconds"] * 1000 >= max(report["milliseconds"])
+    assert all(6 * 50 <= one < 6 * 50 + 1000 for one in found["milliseconds"])
+    assert len(found["chat_milliseconds"]) >= 10
+    assert found["seconds"] * 1000 >= max(found["milliseconds"])
 
 
 def test_a_visitor_that_gives_up_and_a_bad_response_are_reported(site: Site) -> None:
@@ -179,18 +162,11 @@ def ports(origin: Origin, closes: str, seconds: float = 0.2) -> dict[str, Any]:
     return connections.main({**settings, "closes": closes, "seconds": seconds})
 
 
-@pytest.fixture
-def origin() -> Iterator[Origin]:
-    origin = Origin("origin")
-    yield origin
-    origin.close()
-
-
 def test_each_request_has_a_connection_of_its_own(origin: Origin) -> None:
     origin.answer = lambda _: response()  # to HEAD
-    report = ports(origin, "client")
-    assert report["connections"] == origin.connections == len(origin.requests) > 1
-    assert report["without_port"] == 0
+    found = ports(origin, "client")
+    assert found["connections"] == origin.connections == len(origin.requests) > 1
+    assert found["without_port"] == 0
     assert ports(origin, "client", 0)["connections"] == 1
     assert {request.headers.get("connection") for request in origin.requests} == {None}
 
@@ -200,8 +176,8 @@ def test_attempts_without_a_free_port_are_counted(monkeypatch: pytest.MonkeyPatc
         raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
 
     monkeypatch.setattr(connections, "request", none_free)
-    report = ports(origin, "client")
-    assert (report["connections"], report["without_port"] > 1) == (0, True)
+    found = ports(origin, "client")
+    assert (found["connections"], found["without_port"] > 1) == (0, True)
     origin.close()
     monkeypatch.undo()
     with pytest.raises(ConnectionRefusedError):
@@ -209,18 +185,15 @@ def test_attempts_without_a_free_port_are_counted(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_figures_of_connections() -> None:
-    report = {"connections": 1000, "without_port": 300, "seconds": 4.0}
-    assert connections_driver.metrics(report) == {
+    generator = Generator({"connections": 1000, "without_port": 300, "seconds": 4.0})
+    settings = {"client": "generator", "url": "http://nginx:8000", "host": "a.example", "path": "/"}
+    assert connections_driver.measure(generator.stack, settings) == {
         "requests": 1000,
         "seconds": 4,
         "connections_per_second": 250,
         "attempts_without_a_port": 300,
     }
-    generator = Generator(json.dumps(report))
-    settings = {"client": "generator", "url": "http://nginx:8000", "host": "a.example", "path": "/"}
-    found = connections_driver.measure(generator.stack, {**settings, "closes": "client", "seconds": 4})
-    assert found["requests"] == 1000
-    assert json.loads(generator.commands[0][-1])["address"] == "nginx"
+    assert (generator.settings(0)["address"], generator.settings(0)["port"]) == ("nginx", 8000)
 
 
 # --- The 18 steps

@@ -135,22 +135,10 @@ def test_a_server_that_closes_idle_connections(server: Server) -> None:
 
 # --- The driver
 
-REPORT = {
-    "held": 100,
-    "open_seconds": 0.5,
-    "held_from": 1000.0,
-    "held_until": 1001.0,
-    "replies": 200,
-    "requesting_seconds": 5.0,
-    "generator_cpu_percent": 3.0,
-    "milliseconds": 1.5,
-    "lowest_milliseconds": 0.2,
-    "highest_milliseconds": 9.0,
-    "deviation_milliseconds": 0.5,
-    "p99_milliseconds": 4.0,
-    "late_milliseconds": 0.1,
-    "seconds": 6.5,
-    "failures": {},
+REPORT: dict[str, Any] = {
+    **{"held": 100, "open_seconds": 0.5, "held_from": 1000.0, "held_until": 1001.0, "seconds": 6.5},
+    **{"replies": 200, "requesting_seconds": 5.0, "generator_cpu_percent": 3.0, "failures": {}},
+    **dict.fromkeys(driver.PASSED_ON, 1.5),
 }
 
 

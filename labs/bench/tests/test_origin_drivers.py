@@ -1,42 +1,25 @@
 """Crowds and outages: the program against a server on loopback, and the drivers with a fake stack."""
 
 import json
-import os
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import pytest
 
 from bench.drivers import crowd, outage
 from bench.lab_stack import LabStack, Problem
-from stack import REPO
+from bench.tests.programs import report
 from support.origin import Origin, Request, response
 
 
-@pytest.fixture
-def server() -> Iterator[Origin]:
-    server = Origin("page")
-    yield server
-    server.close()
+def run(origin: Origin, clients: int) -> dict[str, Any]:
+    settings = {"address": "127.0.0.1", "port": origin.port, "host": "a.example", "path": "/page?1"}
+    return report("crowd", {**settings, "clients": clients})
 
 
-def run(server: Origin, clients: int) -> dict[str, Any]:
-    """The report of clients/crowd.py."""
-    settings = {"address": "127.0.0.1", "port": server.port, "host": "a.example", "path": "/page?1"}
-    printed = subprocess.check_output(
-        [sys.executable, "-m", "bench.clients.crowd", json.dumps({**settings, "clients": clients})],
-        env={**os.environ, "PYTHONPATH": str(REPO / "labs")},
-        text=True,
-    )
-    report: dict[str, Any] = json.loads(printed)
-    return report
-
-
-def test_a_crowd_connects_before_the_first_request_is_answered(server: Origin) -> None:
+def test_a_crowd_connects_before_the_first_request_is_answered(origin: Origin) -> None:
     """The server answers no client until all are there: one after another they would wait forever."""
     all_clients = threading.Barrier(40)
 
@@ -44,21 +27,21 @@ def test_a_crowd_connects_before_the_first_request_is_answered(server: Origin) -
         all_clients.wait(5)
         return response(b"x", connection="close")
 
-    server.answer = answer
-    report = run(server, 40)
-    assert report["statuses"] == {"200": 40}
-    assert 0 < report["first_milliseconds"] <= report["last_milliseconds"]
-    assert {request.headers["host"] for request in server.requests} == {"a.example"}
+    origin.answer = answer
+    found = run(origin, 40)
+    assert found["statuses"] == {"200": 40}
+    assert 0 < found["first_milliseconds"] <= found["last_milliseconds"]
+    assert {request.headers["host"] for request in origin.requests} == {"a.example"}
 
 
-def test_a_crowd_counts_each_status_and_missing_responses(server: Origin) -> None:
+def test_a_crowd_counts_each_status_and_missing_responses(origin: Origin) -> None:
     kinds = iter([response(b"x"), response(b"", "503 Service Unavailable"), b""])
 
     def answer(request: Request) -> bytes:
         return next(kinds) if request.headers["connection"] == "close" else b""
 
-    server.answer = answer
-    assert run(server, 3)["statuses"] == {"200": 1, "503": 1, "no response": 1}
+    origin.answer = answer
+    assert run(origin, 3)["statuses"] == {"200": 1, "503": 1, "no response": 1}
 
 
 # --- The drivers

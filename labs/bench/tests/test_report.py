@@ -15,7 +15,7 @@ from bench.report import plots, tables, write
 from bench.report.chapters import Exhibit, chapter
 from bench.report.headlines import figures
 from bench.report.limits import Use, use
-from bench.report.reading import read
+from bench.report.reading import LIMITS, read
 from bench.tests import samples
 from stack import REPO
 
@@ -38,13 +38,11 @@ text = "not measured"
 cell = { file = "big", topology = "lost", clients = 25 }
 
 [[exhibits]]
-kind = "bars"
 title = "Side by side"
 series = ["topology"]
 at = { clients = 25 }
 
 [[exhibits]]
-kind = "lines"
 title = "Over clients"
 series = ["topology"]
 over = "clients"
@@ -55,21 +53,15 @@ title = "Step by step"
 series = ["topology"]
 at = { clients = [25] }
 
-[[exhibits]]
-kind = "limits"
-title = "Limits"
+[limits]
 series = ["topology"]
 at = { clients = 25 }
 """
 PUBLISHED = """
-[[cell]]
-key = { file = "small", topology = "slow", clients = 25 }
-requests_per_second = 200
-"cpu_percent.nginx" = "<1"
-
-[[cell]]
-key = { file = "small", topology = "fast", clients = 25 }
-requests_per_second = 500
+[[tables]]
+keys = ["file", "topology", "clients"]
+figures = ["requests_per_second", "cpu_percent.nginx"]
+rows = [["small", "slow", 25, 200, "<1"], ["small", "fast", 25, 500, ""]]
 """
 CPU = {"requests_per_second": 1000.0, "cpu_percent.nginx": 100.0, "system_cpu_percent": 90.0}
 
@@ -138,7 +130,7 @@ def test_each_kind_of_exhibit_has_its_plots_and_tables(tmp_path: Path) -> None:
         ["lost", "rejected", words.NOTHING, words.NOTHING, words.NOTHING],
     ]
     # At 250/s a per cent of a core is 40 µs a request: 60 of nginx, 100 of the rest of two cores at 80 %.
-    assert rows(shown["Limits"])[0] == [
+    assert rows(shown[LIMITS])[0] == [
         "slow",
         "2,400",
         "4,000",
@@ -148,7 +140,10 @@ def test_each_kind_of_exhibit_has_its_plots_and_tables(tmp_path: Path) -> None:
         "80 %",
         "all 2 cores",
     ]
-    assert [len(table.rows) for table in shown["Limits"].tables] == [2, 2], "the rejected one has none"
+    assert [len(table.rows) for table in shown[LIMITS].tables] == [2, 2], "the rejected one has none"
+    # Memory does not grow with the rate, so the table shows neither the rate nor a limit.
+    full = tables.limits("", "server", {"x": Use("memory of x", 0.5, 100.0, None, {"x": 1.0})})
+    assert full.rows == [["x", "1", "0", "1", words.NOTHING, words.NOTHING, "50 %", "memory of x"]]
     assert "Over clients" not in exhibits(tmp_path / "one", 25), "a line needs two places"
     assert tables.gain(100, 90) == f"{words.MINUS}10 %"
 
@@ -160,6 +155,7 @@ def test_the_article_stands_beside_what_was_measured(tmp_path: Path) -> None:
         *("requests/s: article", "here", "CPU of nginx, %: article", "here", "factor: article", "here"),
     ]
     assert [plain(text) for text in table.rows[0][1:3]] == ["200", "250"]
+    assert table.rows[1][3] == words.NOTHING, "the article does not say"
     assert [plain(text) for text in table.rows[1][-2:]] == ["2.50x", "3.00x"]
 
 
@@ -194,7 +190,7 @@ def test_labs_come_in_their_order_and_a_broken_one_hides_no_other(tmp_path: Path
     samples.write(tmp_path / "b", samples.run([], "second"), "order = 2")
     found, labs = samples.write(tmp_path / "b", samples.run([], "first"), "order = 1\nheadlines = [{}]")
     for name, toml in (
-        ("third", "order = 3\n[[exhibits]]\nkind = 'lines'\ntitle = 'x'\nseries = ['step']"),
+        ("third", "order = 3\n[[exhibits]]\nkind = 'pie'\ntitle = 'x'\nseries = ['step']"),
         ("waiting", "title = 'Later'\norder = 4"),
     ):
         (labs / name).mkdir()
@@ -203,7 +199,7 @@ def test_labs_come_in_their_order_and_a_broken_one_hides_no_other(tmp_path: Path
     read_labs = {lab.name: lab.problem for lab in read(found, labs)}
     assert list(read_labs) == ["second", "waiting", "first", "last", "third"], "the unreadable ones last"
     assert "labs/first cannot be read" in read_labs["first"]
-    assert "lines alone have `over`" in read_labs["third"]
+    assert "kind is one of plots, steps, limits" in read_labs["third"]
     assert read_labs["last"] == "last.json holds no results of a run."
     assert "Not measured yet: <code>make lab LAB=waiting</code>" in write(found, labs).read_text()
     assert "Nothing has been measured yet" in write(tmp_path / "none", tmp_path / "labs").read_text()
@@ -286,7 +282,7 @@ def used(folder: Path, figures: dict[str, float], cores: int = 2) -> Use | None:
         ({"cpu_percent.nginx": 50, "generator_cpu_percent": 101}, 80, 1.0, 1000, "generator"),
         # Memory does not grow with the rate: a share, but no limit.
         ({**CPU, "generator_cpu_percent": 5, "memory_percent.nginx": 95}, 90, 0.95, None, "memory of nginx"),
-        # That of a service with nothing to do in this cell, 4 of 104, counts for nothing.
+        # The memory of a service with nothing to do in this cell (4 of 104) counts for nothing.
         (
             {**CPU, "cpu_percent.backend": 4, "generator_cpu_percent": 5, "memory_percent.backend": 95},
             90,

@@ -72,7 +72,7 @@ def experiment(cells: int = 3, repetitions: int = 3) -> Experiment:
 
 
 def empty(lab: Experiment) -> Results:
-    return Results.begin(lab, {}, {}, {}, "2026-11-21T10:00:00Z")
+    return Results.begin(lab, "2026-11-21T10:00:00Z", machine={}, versions={}, configuration={})
 
 
 def run(lab: Experiment, results: Results, path: Path, driver: Driver) -> str:

@@ -143,6 +143,3 @@ def test_a_mistake_ruins_the_file_and_its_remedy_does_not(mistake: str) -> None:
         "integrity_check finds errors",
     )
     assert malformed.trial(mistake, remedy=True) == "ok"
-
-
-# --- The drivers

@@ -1,7 +1,5 @@
 """The drivers of labs/tls: what they read, which runs they reject, and their programs on loopback."""
 
-import json
-import os
 import socket
 import ssl
 import subprocess
@@ -16,9 +14,9 @@ import pytest
 
 from bench.drivers import cold_visit, curl, h2load, handshakes
 from bench.lab_stack import Problem
+from bench.tests.programs import Generator, printed, report
 from bench.tests.test_distance_drivers import undisturbed
-from bench.tests.test_drivers import Generator
-from stack import REPO
+from support.origin import Origin
 from support.ports import free_ports
 
 # --- h2load
@@ -67,30 +65,25 @@ def test_a_run_of_h2load_with_failures_is_rejected(old: str, new: str, reason: s
         h2load.metrics(H2LOAD.replace(old, new), 75_000)
 
 
+LOAD: dict[str, Any] = {
+    **{"host": "a.example", "path": "/", "tls": "nginx:8443", "alpn": ["h2", "http/1.1"]},
+    **{"clients": 10, "streams": 1, "seconds": 4},
+}
+
+
 def test_a_run_of_h2load_that_never_ends_is_repeated() -> None:
-    generator = Generator(H2LOAD)
-    hanging = [Problem("timeout")] * 2
-
-    def run(service: str, *command: str) -> str:
-        if hanging:
-            raise hanging.pop()
-        return Generator.run(generator, service, *command)
-
-    generator.run = run  # type: ignore[method-assign]
-    load: dict[str, Any] = {"host": "a.example", "path": "/", "tls": "nginx:8443", "alpn": ["h2", "http/1.1"]}
-    load |= {"clients": 10, "streams": 1, "seconds": 4}
-    assert h2load.measure(generator.stack, load)["requests"] == 1600
+    timeout = Problem("timeout")
+    generator = Generator(timeout, timeout, H2LOAD)
+    assert h2load.measure(generator.stack, LOAD)["requests"] == 1600
     assert "--alpn-list=h2,http/1.1" in generator.commands[0]
-    hanging += [Problem("timeout")] * 3
     with pytest.raises(Problem, match="timeout"):
-        h2load.measure(generator.stack, load)
+        h2load.measure(Generator(timeout, timeout, timeout, H2LOAD).stack, LOAD)
 
 
 def test_a_run_of_h2load_whose_connections_were_closed_is_rejected() -> None:
     closed = Generator(H2LOAD.replace("1610 started", "1600 started"))
-    load: dict[str, Any] = {"host": "a.example", "path": "/", "tls": "nginx:8443", "alpn": ["h2"]}
-    with pytest.raises(Problem, match=r"^0 of 1 requests in progress: the server has closed connections$"):
-        h2load.measure(closed.stack, load | {"clients": 1, "streams": 1, "seconds": 4})
+    with pytest.raises(Problem, match=r"^0 of 10 requests in progress: the server has closed connections$"):
+        h2load.measure(closed.stack, LOAD)
 
 
 # --- curl
@@ -138,23 +131,13 @@ def test_a_visit_is_the_median_in_milliseconds_and_in_round_trips() -> None:
     generator = Generator(*(f"3 200 75000 {seconds}\n" for seconds in ("0.9", "0.1", "0.2")))
     found = cold_visit.measure(generator.stack, {**VISIT, "visits": 3})
     assert found == pytest.approx({"milliseconds": 200, "round_trips": 4})
-    arguments = json.loads(generator.commands[0][-1])
-    assert arguments["round_trip"] == 50
-    assert "a.example:8443:127.0.0.1" in arguments["command"]
+    assert generator.settings(0)["round_trip"] == 50
+    assert "a.example:8443:127.0.0.1" in generator.settings(0)["command"]
 
 
 def test_a_visit_over_another_version_is_rejected() -> None:
     with pytest.raises(Problem, match=r"was not '3 200 75000 ', but '2 200 75000 0\.1'"):
         cold_visit.metrics(["3 200 75000 0.1\n", "2 200 75000 0.1\n"], VISIT)
-
-
-def program(name: str, settings: Any, **environment: str) -> str:
-    """The output of a program."""
-    return subprocess.check_output(
-        [sys.executable, "-m", f"bench.clients.{name}", json.dumps(settings)],
-        env={**os.environ, "PYTHONPATH": str(REPO / "labs"), **environment},
-        text=True,
-    )
 
 
 # Sends one piece over the given kind of socket, and prints what comes back and after how many milliseconds.
@@ -198,8 +181,8 @@ def echoed_after(kind: str) -> float:
 
         threading.Thread(target=echo, daemon=True).start()
         settings = {"address": "127.0.0.2", "port": port, "round_trip": 100}
-        printed = program("distance", {**settings, "command": [sys.executable, "-c", ECHO, kind, str(port)]})
-    text, milliseconds = printed.split()
+        command = [sys.executable, "-c", ECHO, kind, str(port)]
+        text, milliseconds = printed("distance", {**settings, "command": command}).split()
     assert text == "hello"
     return float(milliseconds)
 
@@ -207,44 +190,29 @@ def echoed_after(kind: str) -> float:
 # --- Handshakes
 
 
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    file = tmp_path / "pair.pem"
-    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=a.example"
-    subprocess.run(
-        [*command.split(), "-keyout", file, "-out", tmp_path / "c"], check=True, capture_output=True
-    )
-    file.write_text(file.read_text() + (tmp_path / "c").read_text())
-    return file
+class TlsOrigin(Origin):
+    """An HTTP server behind TLS, with a certificate made in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        pair = ("-keyout", folder / "key", "-out", folder / "certificate")
+        command = (
+            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=a.example"
+        )
+        subprocess.run([*command.split(), *pair], check=True, capture_output=True)
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(folder / "certificate", folder / "key")
+        super().__init__("tls")
+
+    def serve(self, connection: socket.socket, number: int) -> None:
+        with self.context.wrap_socket(connection, server_side=True) as encrypted:
+            super().serve(encrypted, number)
 
 
 @pytest.fixture
-def port(certificate: Path) -> Iterator[int]:
-    """A server that closes after the first line of a request, as HTTP/1.0 does."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    listener = socket.create_server(("127.0.0.1", 0), backlog=100)
-
-    def serve(plain: socket.socket) -> None:
-        try:
-            with context.wrap_socket(plain, server_side=True) as connection:
-                if connection.recv(100):
-                    connection.send(b"HTTP/1.0 200 OK\r\n\r\n")
-        except OSError:
-            pass
-
-    def accept() -> None:
-        while True:
-            try:
-                plain, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=serve, args=[plain], daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    yield listener.getsockname()[1]
-    listener.shutdown(socket.SHUT_RDWR)
-    listener.close()
+def port(tmp_path: Path) -> Iterator[int]:
+    origin = TlsOrigin(tmp_path)
+    yield origin.port
+    origin.close()
 
 
 @pytest.mark.parametrize("version", ["TLSv1.3", "TLSv1.2"])
@@ -252,14 +220,12 @@ def port(certificate: Path) -> Iterator[int]:
 def test_handshakes_are_of_the_version_and_resumed_as_asked(port: int, version: str, resumed: bool) -> None:
     settings = {"address": "127.0.0.1", "port": port, "version": version, "ciphers": ""}
     begin = time.monotonic()
-    report = json.loads(
-        program("handshakes", {**settings, "resumed": resumed, "processes": 2, "seconds": 0.3})
-    )
-    assert report["handshakes"] > 2
-    assert report["resumed"] == (report["handshakes"] if resumed else 0)
-    assert report["negotiated"].startswith("TLS_AES_" if version == "TLSv1.3" else "ECDHE-ECDSA-")
-    assert 0.3 <= report["seconds"] <= time.monotonic() - begin
-    assert report["cpu_seconds"] > 0
+    found = report("handshakes", {**settings, "resumed": resumed, "processes": 2, "seconds": 0.3})
+    assert found["handshakes"] > 2
+    assert found["resumed"] == (found["handshakes"] if resumed else 0)
+    assert found["negotiated"].startswith("TLS_AES_" if version == "TLSv1.3" else "ECDHE-ECDSA-")
+    assert 0.3 <= found["seconds"] <= time.monotonic() - begin
+    assert found["cpu_seconds"] > 0
 
 
 REPORT = {
@@ -269,16 +235,18 @@ REPORT = {
     "negotiated": "TLS_AES_256_GCM_SHA384",
     "cpu_seconds": 3.0,
 }
-SHAKE: dict[str, Any] = {"resumed": True, "negotiates": "TLS_AES_"}
+SHAKE: dict[str, Any] = {"resumed": True, "negotiates": "TLS_AES_", "openssl": "/openssl.cnf"}
 
 
 def test_the_figures_of_handshakes() -> None:
-    assert handshakes.metrics(REPORT, SHAKE) == {
+    generator = Generator(REPORT)
+    assert handshakes.measure(generator.stack, SHAKE) == {
         "requests": 500,
         "seconds": 2,
         "handshakes_per_second": 250,
         "generator_cores": 1.5,
     }
+    assert generator.commands[0][:2] == ("env", "OPENSSL_CONF=/openssl.cnf")
 
 
 @pytest.mark.parametrize(
@@ -293,4 +261,4 @@ def test_handshakes_of_another_kind_are_rejected(
     changes: dict[str, Any], settings: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(Problem, match=reason):
-        handshakes.metrics({**REPORT, **changes}, settings)
+        handshakes.measure(Generator({**REPORT, **changes}).stack, settings)

@@ -75,7 +75,7 @@ def application(environ: Environ, start_response: Callable[..., object]) -> Iter
 
 
 def respond(environ: Environ, searches: str) -> Reply:
-    """The response to a client whose cookie counts so many searches."""
+    """The response to a client whose cookie counts that many searches."""
     path, name = environ["PATH_INFO"], environ["PATH_INFO"].rpartition("/")[2]
     if path == "/":
         return reply("text/html; charset=utf-8", front_page())

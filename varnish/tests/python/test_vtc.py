@@ -56,7 +56,7 @@ def test_rule(vtc: Path, quick_path: str, folder: Path) -> None:
         stderr=subprocess.STDOUT,
     )
     if done.returncode != 0:
-        # What failed is on a line with four dashes; the shared memory log before it says why.
+        # A line with four dashes says what failed; the shared memory log before it says why.
         reason = re.findall(r"^---- .*", done.stdout, flags=re.M)
         tail = "\n".join(done.stdout.splitlines()[-120:])
         pytest.fail(f"{tail}\n\n{vtc.name}: " + "\n".join(reason), pytrace=False)

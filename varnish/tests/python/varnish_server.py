@@ -60,7 +60,7 @@ class VarnishServer(Service):
 
     def start(self) -> None:
         """Run start.sh; wait until varnishd answers."""
-        # No jail: the compiler would run as a user who may not look into these folders.
+        # No jail: in one, the compiler would run as a user who cannot read these folders.
         self.run_start(lambda: self.request("/.varnish/health").status == 200, "-j", "none", "-p", QUICK)
 
     def request(

@@ -40,7 +40,7 @@ class CopyError(Exception):
 
 
 class Term(NamedTuple):
-    """How many takeovers there had been when the data were written, and where the last one was."""
+    """The number of takeovers before the data were written, and the role that took over last."""
 
     number: int
     role: str

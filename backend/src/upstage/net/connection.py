@@ -221,7 +221,7 @@ class Connection:
     def _put_outgoing(self) -> None:
         """Write the next piece, or several small ones; the rest when it is this client's turn to read on.
 
-        What came after the reply follows it immediately: otherwise it could grow faster than its turns come.
+        Later frames follow the reply immediately: otherwise they could pile up faster than their turns come.
         """
         size = 0
         while self._outgoing and not (self._behind or self._gone):
@@ -321,7 +321,7 @@ class Connection:
             self._transport.abortConnection()
 
     def lost(self) -> None:
-        """The connection is closed, by either side."""
+        """One side has closed the connection."""
         self._end()
         self._connections.all.discard(self)
         self._stages.disconnect(self._member)

@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class Purge(NamedTuple):
-    """What a cache is to drop: everything with a tag, or a path on every host and with every query."""
+    """The objects that a cache must drop: those with a tag, or a path on every host with every query."""
 
     tag: str = ""
     path: str = "/"
@@ -182,7 +182,7 @@ class Cache(Service):
         return Deferred.fromCoroutine(asked).addTimeout(TIMEOUT, self._reactor, lambda *_: late)
 
     async def _look_up(self) -> list[str]:
-        """Return the host's addresses. A lookup takes a thread, so all that ask meanwhile wait for one."""
+        """Return the host's addresses. A lookup takes a thread, so all callers wait for one."""
         found: Deferred[list[str]] = Deferred()
         self._lookups.append(found)
         if len(self._lookups) == 1:
@@ -261,7 +261,7 @@ class PurgePage(Resource):
 def addresses(host: str) -> list[str]:
     """Return every address of a host name; raise OSError.
 
-    Those of one family, because a cache with addresses of both is to be told once.
+    All are of one family, so that a cache with addresses of both is purged once.
     """
     family = AF_INET6 if ":" in host else AF_INET
     return sorted({str(found[4][0]) for found in getaddrinfo(host, None, family, SOCK_STREAM)})

@@ -15,7 +15,7 @@ NOISE = b"noSe"
 
 
 def measuring_files() -> dict[str, bytes]:
-    """Return the files that load tests fetch by their names: path below /media, content."""
+    """Return the files that load tests fetch by name: path below /media -> content."""
     return {"bench/tiny.html": _page(5_000), "bench/small.swf": _swf(SMALL), "bench/big.swf": _swf(BIG)}
 
 

@@ -45,7 +45,7 @@ class Tally:
     waiting: deque[Deferred[None]] = field(default_factory=deque)
 
     def locked(self, now: float) -> float:
-        """Return for how many seconds no password is checked, 0 if checks are allowed."""
+        """Return the seconds until a password may be checked again; 0 if it may be now."""
         while self.failures and self.failures[0][0] <= now - self.window:
             self.failures.popleft()
         return self.failures[0][0] + self.window - now if len(self.failures) >= self.most else 0.0

@@ -10,7 +10,7 @@ STATES = ("", "begun", "done")
 
 
 class ProgressError(ValueError):
-    """What was sent is not a list of results."""
+    """The text is not a list of results."""
 
 
 def keep_progress(data: Path, text: str) -> bool:

@@ -186,7 +186,7 @@ def _things(folder: Path, top: TomlTable) -> Iterator[Thing]:
 
 
 def _heavy(folder: Path, files: Files, copies: int) -> Iterator[tuple[Thing, Source]]:
-    """Yield the sounds, and so many copies of each picture, of which `folder` has a smaller one.
+    """Yield the sounds, and that many copies of each picture, of which `folder` has a smaller one.
 
     The first copy of an avatar stands where the original does, the others are off stage.
     """

@@ -104,7 +104,7 @@ class Store:
             self._unwritten.append(line)
 
     async def _retry(self, wait: float = 0.0) -> None:
-        """Write the lines that were put aside, and those that are put aside meanwhile."""
+        """Write the lines that were put aside, and those that arrive while this runs."""
         while self._unwritten:
             lines, self._unwritten = self._unwritten, deque(maxlen=MAX_QUEUE)
             if not await self._add(lines, wait):

@@ -22,10 +22,11 @@ class Store(Protocol):
         """Remove one value of this key and return it; None if there is none."""
 
     def sound(self) -> bool:
-        """Whether the files are intact, by the library's own check; nothing else may use them meanwhile."""
+        """Whether the files are intact, by the library's own check; nothing else may use them during it."""
 
     def close(self) -> None:
-        """Release what the store holds."""
+        """Release what the store holds; nothing, if it has no file open between two calls."""
+        return
 
 
 def open_stores(settings: Mapping[str, Any], folder: Path, workers: int) -> Sequence[Store]:

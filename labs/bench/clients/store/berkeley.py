@@ -12,6 +12,7 @@ from typing import Any
 
 from bsddb3 import db  # type: ignore[import-not-found]  # from Debian's packages, in the lab's container only
 
+from bench.clients.store import Store
 from bench.clients.store.flat import exclusive
 
 NAME = "filt.db"  # the post's
@@ -38,7 +39,7 @@ def locked(descriptor: int) -> Iterator[None]:
         os.close(copy)
 
 
-class PlainFile:
+class PlainFile(Store):
     """The library without an environment: no locks, and a cache of pages for each handle.
 
     It is opened for each operation, as a program of many short processes does. `lock` is "none"; "late", the
@@ -60,24 +61,18 @@ class PlainFile:
                 yield opened
 
     def add(self, key: bytes, value: bytes) -> None:
-        """See Store."""
         with self._opened() as opened:
             opened.put(key, value)
 
     def take(self, key: bytes) -> bytes | None:
-        """See Store."""
         with self._opened() as opened:
             return take_at(opened.cursor(), key)
 
     def sound(self) -> bool:
-        """See Store."""
         return sound(self._file)
 
-    def close(self) -> None:
-        """Nothing is open between two calls."""
 
-
-class Concurrent:
+class Concurrent(Store):
     """The post's way: an environment in which the library locks, one writer at a time.
 
     `delete` is "record", at a write cursor, which is also what the post's cds_lock() holds; or "key", the
@@ -94,11 +89,9 @@ class Concurrent:
         self._db.open(NAME, dbtype=db.DB_HASH, flags=db.DB_CREATE | db.DB_THREAD)
 
     def add(self, key: bytes, value: bytes) -> None:
-        """See Store."""
         self._db.put(key, value)
 
     def take(self, key: bytes) -> bytes | None:
-        """See Store."""
         if self._delete == "record":
             return take_at(self._db.cursor(None, db.DB_WRITECURSOR), key)
         value: bytes | None = self._db.get(key)
@@ -107,12 +100,10 @@ class Concurrent:
         return value
 
     def sound(self) -> bool:
-        """See Store."""
         self._db.sync()
         return sound(self._file)
 
     def close(self) -> None:
-        """See Store."""
         self._db.close()
         self._environment.close()
 
@@ -130,9 +121,7 @@ def take_at(cursor: Any, key: bytes) -> bytes | None:
         cursor.close()
 
 
-def open_stores(
-    settings: Mapping[str, Any], folder: Path, workers: int
-) -> Sequence[PlainFile] | Sequence[Concurrent]:
+def open_stores(settings: Mapping[str, Any], folder: Path, workers: int) -> Sequence[Store]:
     """Settings: `lock` of kind "db", `delete` of kind "cds"."""
     if settings["kind"] == "db":
         return [PlainFile(folder, settings["lock"]) for _ in range(workers)]

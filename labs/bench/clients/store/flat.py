@@ -6,6 +6,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from bench.clients.store import Store
+
 
 @contextmanager
 def exclusive(file: Path) -> Iterator[None]:
@@ -15,7 +17,7 @@ def exclusive(file: Path) -> Iterator[None]:
         yield
 
 
-class Flat:
+class Flat(Store):
     """`add` appends a line, `take` reads the file and writes it again without one."""
 
     def __init__(self, folder: Path, locked: bool) -> None:
@@ -26,12 +28,10 @@ class Flat:
         return exclusive(self._lock) if self._locked else nullcontext()
 
     def add(self, key: bytes, value: bytes) -> None:
-        """See Store."""
         with self._exclusive(), self._file.open("ab") as file:
             file.write(key + b"\t" + value + b"\n")
 
     def take(self, key: bytes) -> bytes | None:
-        """See Store."""
         with self._exclusive():
             lines = self._file.read_bytes().splitlines(keepends=True)
             for index, line in enumerate(lines):
@@ -45,10 +45,7 @@ class Flat:
         lines = self._file.read_bytes().splitlines(keepends=True)
         return all(line.count(b"\t") == 1 and line.endswith(b"\n") for line in lines)
 
-    def close(self) -> None:
-        """Nothing is open between two calls."""
 
-
-def open_stores(settings: Mapping[str, Any], folder: Path, workers: int) -> Sequence[Flat]:
+def open_stores(settings: Mapping[str, Any], folder: Path, workers: int) -> Sequence[Store]:
     """Settings: `locked`, whether a lock keeps two workers apart."""
     return [Flat(folder, settings["locked"]) for _ in range(workers)]

@@ -11,22 +11,22 @@ from typing import Any
 
 import lmdb  # type: ignore[import-not-found]  # from Debian's packages, in the lab's container only
 
+from bench.clients.store import Store
+
 SIZE = 64 << 20  # bytes of address space, more than the lab ever stores
 
 
-class Mapped:
+class Mapped(Store):
     """Used by all threads of a process: LMDB must not be opened twice in one."""
 
     def __init__(self, folder: Path) -> None:
         self._lmdb = lmdb.open(str(folder / "lmdb"), map_size=SIZE)
 
     def add(self, key: bytes, value: bytes) -> None:
-        """See Store."""
         with self._lmdb.begin(write=True) as transaction:
             transaction.put(key + b"/" + os.urandom(8), value)
 
     def take(self, key: bytes) -> bytes | None:
-        """See Store."""
         with self._lmdb.begin(write=True) as transaction, transaction.cursor() as cursor:
             if not cursor.set_range(key + b"/") or not cursor.key().startswith(key + b"/"):
                 return None
@@ -40,10 +40,9 @@ class Mapped:
             return all(value is not None for _, value in cursor)
 
     def close(self) -> None:
-        """See Store."""
         self._lmdb.close()
 
 
-def open_stores(settings: Mapping[str, Any], folder: Path, workers: int) -> Sequence[Mapped]:
+def open_stores(settings: Mapping[str, Any], folder: Path, workers: int) -> Sequence[Store]:
     """No settings."""
     return [Mapped(folder)] * workers

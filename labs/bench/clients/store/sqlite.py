@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from bench.clients.store import Store
+
 SINGLE_THREAD = 1  # SQLITE_CONFIG_SINGLETHREAD: https://www.sqlite.org/threadsafe.html
 
 
@@ -20,7 +22,7 @@ def without_mutexes() -> None:
     library.sqlite3_initialize()
 
 
-class Sqlite:
+class Sqlite(Store):
     """One connection. `busy_timeout` is in seconds; `begin` names the kind of a transaction.
 
     A transaction that begins DEFERRED asks for the right to write only when it first writes; by then another
@@ -41,11 +43,9 @@ class Sqlite:
         )
 
     def add(self, key: bytes, value: bytes) -> None:
-        """See Store."""
         self._sql.execute("INSERT INTO task (key, value) VALUES (?, ?)", (key, value))
 
     def take(self, key: bytes) -> bytes | None:
-        """See Store."""
         self._sql.execute(f"BEGIN {self._begin}")
         try:
             found = self._sql.execute(
@@ -68,37 +68,30 @@ class Sqlite:
             return False
 
     def close(self) -> None:
-        """See Store."""
         self._sql.close()
 
 
-class OneWriter:
+class OneWriter(Store):
     """One connection in a separate thread, to which the workers hand their work, as in the backend."""
 
     def __init__(self, store: Sqlite) -> None:
         self._store, self._thread = store, ThreadPoolExecutor(1)
 
     def add(self, key: bytes, value: bytes) -> None:
-        """See Store."""
         self._thread.submit(self._store.add, key, value).result()
 
     def take(self, key: bytes) -> bytes | None:
-        """See Store."""
         return self._thread.submit(self._store.take, key).result()
 
     def sound(self) -> bool:
-        """See Store."""
         return self._store.sound()
 
     def close(self) -> None:
-        """See Store."""
         self._thread.shutdown()
         self._store.close()
 
 
-def open_stores(
-    settings: Mapping[str, Any], folder: Path, workers: int
-) -> Sequence[Sqlite] | Sequence[OneWriter]:
+def open_stores(settings: Mapping[str, Any], folder: Path, workers: int) -> Sequence[Store]:
     """Settings: those of Sqlite, and `connections`.
 
     "each" worker has one; or there is one for all, which they use at once ("shared"), at once in an SQLite

@@ -3,7 +3,7 @@
 import { say } from "./bubble.js";
 import { spokenText } from "./wire.js";
 
-// At most so many heads are drawn; the exact number is shown beside the row.
+// At most this many heads are drawn; the exact number is shown beside the row.
 const MOST_HEADS = 24;
 
 export class Audience {
