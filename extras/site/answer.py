@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from logs.inside import NotRunning, inside
-from logs.varnishlog import Request, requests
+from logs.varnishlog import Request, Transaction, requests
 
 PATHS = {"alone.site": "the application alone", "nginx.site": "nginx", "site": "nginx, Varnish"}
 FIGURES = (  # title, figure, factor, decimals
@@ -31,6 +31,8 @@ FIGURES = (  # title, figure, factor, decimals
 )
 TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,Hit,HitMiss,TTL,BerespStatus,BerespHeader"
 NAMED = 3  # paths for each reason
+HIT_FOR_MISS = 120.0  # seconds; the lifetime of the note that a response could not be kept
+LEAST = 0.01  # share of a reason that is worth a line
 
 
 def main(folder: Path) -> int:
@@ -41,7 +43,8 @@ def main(folder: Path) -> int:
         return 1
     cpu = read_cpu(folder / "cpu")
     rows = [figures(measured, cpu) for measured in report["measurements"]]
-    text = "\n".join([*table(rows), "", *sentences(rows), "", *explained(site_requests()), ""])
+    seen = site_requests(next((row for row in rows if row["topology"] == "site"), rows[-1]))
+    text = "\n".join([*table(rows), "", *sentences(rows), "", *explained(seen), ""])
     (folder / "site.md").write_text(text)
     print("\n" + text)
     return 0 if report["answered"] else 1
@@ -109,16 +112,17 @@ def sentences(rows: list[dict[str, Any]]) -> list[str]:
     return [text + "."]
 
 
-def site_requests() -> list[Request]:
-    """The requests to the site that Varnish's log still has."""
+def site_requests(measured: dict[str, Any]) -> list[Request]:
+    """The requests of a measurement that Varnish's log still has."""
     log = inside("varnishlog", "-d", "-g", "request", "-i", TAGS, "-q", 'ReqHeader:X-Site eq "yes"')
-    return requests(log.splitlines())
+    begin, end = measured["began"], measured["began"] + measured["seconds"]
+    return [seen for seen in requests(log.splitlines()) if begin <= seen.client.began <= end]
 
 
 REMEDIES = {
     "no lifetime": (
         "the response has no lifetime (`Cache-Control: max-age`)",
-        'send `Cache-Control: max-age=60`, or: `if (bereq.url ~ "^{path}") {{ set beresp.ttl = 60s; }}`',
+        "send `Cache-Control: max-age=60`, or: `if ({condition}) {{ set beresp.ttl = 60s; }}`",
     ),
     "private": (
         "its `Cache-Control` forbids it ({detail})",
@@ -126,12 +130,12 @@ REMEDIES = {
     ),
     "sets a cookie": (
         "the response sets the cookie {detail}",
-        'where nobody needs it: `if (bereq.url ~ "^{path}") {{ unset beresp.http.Set-Cookie; }}`',
+        "where nobody needs it: `if ({condition}) {{ unset beresp.http.Set-Cookie; }}`",
     ),
     "a cookie": (
         "the request has the cookie {detail}, and the response is not `public`",
         "if it is the same for everybody, send `public`, or in `vcl_recv`: "
-        '`if (req.url ~ "^{path}") {{ unset req.http.Cookie; }}`',
+        "`if ({condition}) {{ unset req.http.Cookie; }}`",
     ),
     "a password": (
         "the request has a password, and the response is not `public`",
@@ -168,8 +172,7 @@ def reason(seen: Request) -> tuple[str, str]:
         return "sets a cookie", f"`{cookie.partition('=')[0].strip()}`"
     if forbidden := re.search(r"(?i)\b(private|no-store|no-cache)\b", control):
         return "private", f"`{forbidden[1].lower()}`"
-    lifetime = next((words.split() for words in fetch.all("TTL") if words.startswith("RFC")), [])
-    if not lifetime or float(lifetime[1]) <= 0:
+    if lifetime(fetch) <= 0:
         return "no lifetime", ""
     if not re.search(r"(?i)\bpublic\b", control):
         if cookies := seen.header("Cookie"):
@@ -187,6 +190,23 @@ def reason(seen: Request) -> tuple[str, str]:
     return "first", ""
 
 
+def lifetime(fetch: Transaction) -> float:
+    """Seconds for which the response might have been kept, by its headers and by rules."""
+    values = [float(record.split()[1]) for record in fetch.all("TTL")]
+    given = list(values)
+    while given and given[-1] == HIT_FOR_MISS:
+        given.pop()
+    return (given or values or [0.0])[-1]
+
+
+def condition(path: str, request: str) -> str:
+    """In VCL: this page, or the files of this folder."""
+    folder, _, file = path.rpartition("/")
+    if "." in file and folder:
+        return f'{request}.url ~ "^{folder}/"'
+    return f'{request}.url ~ "^{path}(\\?|$)"'
+
+
 def explained(seen: Iterable[Request]) -> Iterator[str]:
     """What kept responses from the cache, the most frequent first, with the line that would change it."""
     reached = [one for one in seen if any(fetch.reason != "bgfetch" for fetch in one.fetches)]
@@ -202,12 +222,15 @@ def explained(seen: Iterable[Request]) -> Iterator[str]:
     yield f"Why {len(reached)} requests, the last ones in Varnish's log, reached the application:"
     yield ""
     for (why, detail), count in counts.most_common():
+        if count < LEAST * len(reached):
+            continue
         most = [path for path, _ in paths[why, detail].most_common(NAMED)]
         more = len(paths[why, detail]) - len(most)
         where = ", ".join(f"`{path}`" for path in most) + (f" and {more} more" if more > 0 else "")
         because, remedy = REMEDIES[why]
         yield f"- {100 * count / len(reached):.0f} %: {because.format(detail=detail)}: {where}."
-        yield f"  {remedy.format(path=most[0])[:1].upper()}{remedy.format(path=most[0])[1:]}."
+        remedy = remedy.format(condition=condition(most[0], "req" if "vcl_recv" in remedy else "bereq"))
+        yield f"  {remedy[:1].upper()}{remedy[1:]}."
 
 
 if __name__ == "__main__":
