@@ -86,8 +86,7 @@ def visit(browser: Browser, stack: Stack, complaints: list[str]) -> Iterator[Vis
         contexts.append(context)
         page = context.new_page()
         page.on(
-            "console",
-            lambda message: complaints.append(message.text) if message.type == "error" else None,
+            "console", lambda message: complaints.append(message.text) if message.type == "error" else None
         )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(stack.url(path))

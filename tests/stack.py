@@ -17,6 +17,7 @@ from support.wait import wait_until
 
 REPO = Path(__file__).resolve().parent.parent
 # Two checkouts can be tested at the same time, and two files side by side.
+SITES = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost")
 PROJECT = "{}-test{}".format(
     os.environ.get("COMPOSE_PROJECT_NAME", "proscenium"), os.environ.get("PYTEST_XDIST_WORKER", "")
 )

@@ -42,15 +42,8 @@ def machine(tmp_path: Path) -> Path:
     (venv / "python").symlink_to(shutil.which("python3") or "")
     (venv / "pip").write_text('#!/bin/sh\nmkdir -p "$6" && echo "$8" >"$6/$(echo "$8" | tr / -).whl"\n')
     (venv / "pip").chmod(0o755)
-    stamp = subprocess.run(
-        "cksum <tests/requirements.lock | tr ' ' -",
-        shell=True,
-        cwd=checkout,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
-    (checkout / ".venv" / f"installed-{stamp}").touch()
+    stamp = "touch .venv/installed-$(cksum <tests/requirements.lock | tr ' ' -)"
+    subprocess.run(stamp, shell=True, cwd=checkout, check=True)
     engine = tmp_path / "engine"
     engine.mkdir()
     for name in IMAGES:
@@ -63,11 +56,7 @@ def run(command: list[str | Path], folder: Path, engine: str = "engine") -> subp
     return subprocess.run(
         command,
         cwd=folder,
-        env={
-            "PATH": f"{root / 'bin'}:{os.environ['PATH']}",
-            "ENGINE": str(root / engine),
-            "HOME": str(root),
-        },
+        env={"PATH": f"{root / 'bin'}:{os.environ['PATH']}", "ENGINE": str(root / engine), "HOME": str(root)},
         capture_output=True,
         text=True,
         timeout=60,
@@ -96,13 +85,12 @@ def test_a_bundle_has_the_images_the_repository_and_the_python_packages(machine:
         "tests-requirements.lock.whl",
         "bin-lib-compose.lock.whl",
     }
-    assert subprocess.run(
-        ["git", "status", "-sb"], cwd=room, capture_output=True, text=True, check=True
-    ).stdout == ("## main\n")
+    assert run(["git", "status", "-sb"], room).stdout == "## main\n"
     # pip asks no index there, and does so here.
-    asked = ["bash", "-c", ". bin/lib/common.sh; echo ${PIP_NO_INDEX:-} ${PIP_FIND_LINKS:-}"]
-    assert run([*asked], room).stdout == f"1 {room}/.run/wheels\n"
-    assert run([*asked], machine).stdout == "\n"
+    offline = ". bin/lib/common.sh; echo ${PIP_NO_INDEX:-} ${PIP_FIND_LINKS:-}"
+    asked: list[str | Path] = ["bash", "-c", offline]
+    assert run(asked, room).stdout == f"1 {room}/.run/wheels\n"
+    assert run(asked, machine).stdout == "\n"
 
 
 def test_a_bundle_holds_what_is_committed(machine: Path) -> None:

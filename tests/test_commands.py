@@ -39,11 +39,7 @@ def test_nothing_usable_is_one_clear_line_and_changes_nothing(bare: Path) -> Non
         ("up", {"MODE": "containers"}, "MODE=native"),
         ("up", {"MODE": "cloud"}, "MODE is 'cloud'"),
         ("mirror", {"TO": "elsewhere"}, "TO is 'elsewhere'; it can be backend or mirror."),
-        (
-            "up",
-            {"EXTRAS": "mirror,curtain"},
-            "'curtain'; there are only: direct inspect mirror ring webcam workers.",
-        ),
+        ("up", {"EXTRAS": "mirror,curtain"}, "'curtain'; there are only: direct inspect mirror ring site"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_refused(
@@ -75,13 +71,7 @@ def test_doctor_names_what_is_missing_and_what_to_type(bare: Path) -> None:
     before = files(bare)
     taken, free = free_ports(2)
     with socket.create_server(("127.0.0.1", taken)):
-        done = run(
-            bare,
-            "doctor",
-            HTTP_PORT=str(taken),
-            SWF_PORT=str(free),
-            user=NOBODY,
-        )
+        done = run(bare, "doctor", HTTP_PORT=str(taken), SWF_PORT=str(free), user=NOBODY)
     report = done.stdout.splitlines()
     assert any("container engine" in line and "sudo make up" in line for line in report), done
     assert any("varnish" in line and "apt-get install" in line for line in report)
@@ -104,6 +94,8 @@ def test_a_command_for_a_running_stack_fails_without_one(bare: Path, mode: str) 
         done = run(bare, "stack", command, URL="/")
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == "The stack 'proscenium' is not running. Type: make up\n"
+    (bare.parent / "bin" / "python3").symlink_to(sys.executable)
+    assert run(bare, "watch").stderr == "The stack is not running. Type: make up\n"
 
 
 def test_there_is_nothing_to_stop_on_a_stack_that_was_never_started(bare: Path) -> None:
@@ -274,11 +266,23 @@ def test_a_load_that_fails_to_start_names_no_report(bare: Path, command: str) ->
     assert list(report.iterdir()) == []
 
 
-def test_compare_names_a_mistake_in_the_number_of_users(bare: Path) -> None:
-    engine(bare)
-    done = run(bare, "stack", "compare", USERS="many")
-    assert done.returncode == 1
-    assert "USERS must be a number from 1 to 99999, not 'many'" in done.stderr
+@pytest.mark.parametrize(
+    ("command", "settings", "complaint"),
+    [
+        ("compare", {"USERS": "many"}, "USERS must be a number from 1 to 99999, not 'many'"),
+        ("purge", {}, "Say what: make purge URL="),
+        ("purge", {"URL": "/media/fox.svg", "TAG": "media"}, "URL or TAG, not both"),
+        *(("purge", {"URL": url}, "it must be a path") for url in ("a.svg", "http://localhost", "/a b")),
+    ],
+)
+def test_a_mistake_in_a_command_for_a_running_stack_is_named(
+    bare: Path, command: str, settings: dict[str, str], complaint: str
+) -> None:
+    log = engine(bare)
+    done = run(bare, "stack", command, user=None, **settings)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert complaint in done.stderr
+    assert "exec" not in log.read_text()
 
 
 def test_the_environment_wins_over_the_env_file(bare: Path) -> None:
@@ -330,15 +334,13 @@ def test_the_ports_of_chosen_extras_and_theatres_are_checked(bare: Path) -> None
 
 def test_an_engine_that_cannot_start_is_named(bare: Path) -> None:
     """`docker` exists and `dockerd` ends immediately: the reason is printed."""
+    if os.getuid() != 0 or Path("/run/systemd/system").is_dir():
+        pytest.skip("only root starts an engine, and systemd would be asked, not dockerd")
     programs = bare.parent / "bin"
     for name in ("docker", "dockerd"):
         (programs / name).write_text("#!/bin/sh\nexit 1\n")
         (programs / name).chmod(0o755)
     (programs / "setsid").symlink_to(shutil.which("setsid") or "/usr/bin/setsid")
-    if os.getuid() != 0:
-        pytest.skip("only root starts an engine")
-    if Path("/run/systemd/system").is_dir():
-        pytest.skip("systemd would be asked, not dockerd")
     done = run(bare, "up", MODE="containers")
     assert done.returncode == 1
     assert "does not start here" in done.stderr

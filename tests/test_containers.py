@@ -9,7 +9,7 @@ import uuid
 
 import pytest
 
-from stack import REPO, Stack
+from stack import REPO, SITES, Stack
 from support.wait import wait_until
 
 pytestmark = pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
@@ -196,7 +196,7 @@ def test_nginx_stops_while_a_stage_socket_is_open(stack: Stack) -> None:
 
 def every_listener_answers(stack: Stack) -> bool:
     """Whether every site answers from the backend, and both stage transports and the policy port answer."""
-    for host in ("localhost", "classic.localhost", "nginx.localhost", "static.localhost", "direct.localhost"):
+    for host in (*SITES, "direct.localhost"):
         assert stack.get(f"/admin/id?{uuid.uuid4().hex}", host).status_code == 200, host
     for stage in (stack.stage_client(), stack.web_stage_client()):
         stage.join()

@@ -19,23 +19,11 @@ import pytest
 from stack import PROJECT, REPO, Stack, webcam_ports
 from support.wait import wait_until
 
-PAGES = [
-    str(page.relative_to(REPO))
-    for page in (
-        REPO / "README.md",
-        *sorted(REPO.glob("docs/*.md")),
-        *sorted(REPO.glob("extras/**/*.md")),
-        REPO / "varnish" / "README.md",
-    )
-]
-PORTS = {
-    "7230": "SWF_PORT",
-    "7231": "THEATRES_SWF_PORT",
-    "8080": "HTTP_PORT",
-    "8081": "WEB_PORT",
-    "8089": "LOCUST_PORT",
-    "8443": "HTTPS_PORT",
-}
+FOLDERS = ("docs/*.md", "extras/**/*.md")
+OURS = (str(page.relative_to(REPO)) for folder in FOLDERS for page in sorted(REPO.glob(folder)))
+PAGES = ("README.md", *OURS, "varnish/README.md")
+PORTS = {"8080": "HTTP_PORT", "8081": "WEB_PORT", "8089": "LOCUST_PORT", "8443": "HTTPS_PORT"}
+PORTS |= {"7230": "SWF_PORT", "7231": "THEATRES_SWF_PORT"}
 
 # Blocks that run this test or need preparation: other tests run their commands.
 PREPARED = re.compile(r'make test|make class|docker compose run .* set-aside|echo "a password"|COMPOSE_\w+=')

@@ -1,15 +1,11 @@
 """Responses on the published port. (The caching rules: test_caching_rules.py.)"""
 
 import uuid
-from datetime import timedelta
-from email.utils import format_datetime, parsedate_to_datetime
 
 import pytest
 
 from stack import Stack
 from support.wait import wait_until
-
-SITES = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost")
 
 
 @pytest.mark.smoke
@@ -29,29 +25,6 @@ def test_a_hit_is_byte_for_byte_the_file(stack: Stack, path: str, size: int) -> 
             response = stack.get(path, host)
         assert "varnish; hit; ttl=" in response.headers["Cache-Status"]
         assert response.content == original
-
-
-@pytest.mark.parametrize("host", ["localhost", "classic.localhost", "static.localhost"])
-def test_a_date_later_than_the_files_revalidates(stack: Stack, host: str) -> None:
-    modified = parsedate_to_datetime(stack.get("/media/fox.svg", host).headers["Last-Modified"])
-    for seconds, status in ((-1, 200), (0, 304), (1, 304)):
-        date = format_datetime(modified + timedelta(seconds=seconds), usegmt=True)
-        for _ in range(2):
-            response = stack.get("/media/fox.svg", host, headers={"If-Modified-Since": date})
-            assert response.status_code == status, (date, response.headers)
-
-
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "classic.localhost"])
-def test_no_response_shows_the_backends_port(stack: Stack, host: str) -> None:
-    """The backend writes its own bound port into redirects, as UpStage did; nginx repairs them."""
-    origin = f"http://{host}:{stack.ports['HTTP_PORT']}"
-    for path in ("/admin", "/stages", "/admin/", "/", "/stages/demo", "/media", "/nowhere"):
-        response = stack.get(path, host)
-        shown = "\n".join(f"{name}: {value}" for name, value in response.headers.items()) + response.text
-        assert ":8081" not in shown, path
-    moved = stack.get("/admin", host)
-    assert moved.status_code == 302
-    assert moved.headers["Location"] in ("/admin/", f"{origin}/admin/")
 
 
 @pytest.mark.smoke

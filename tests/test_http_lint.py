@@ -6,7 +6,7 @@ import time
 import pytest
 from httplint import HttpRequestLinter, HttpResponseLinter, levels
 
-from stack import Stack
+from stack import SITES, Stack
 
 RESPONSES = {
     "page": ("GET", "/stages/demo", {}),
@@ -31,7 +31,6 @@ HARMLESS = {
         "This response cannot be served from cache without validation, and doesn't have a validator."
     ]
 }
-HOSTS = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost")
 
 
 def complaints(stack: Stack, host: str, method: str, path: str, headers: dict[str, str]) -> list[str]:
@@ -57,7 +56,7 @@ def complaints(stack: Stack, host: str, method: str, path: str, headers: dict[st
     return [str(note.summary) for note in linter.notes if note.level in (levels.WARN, levels.BAD)]
 
 
-@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("host", SITES)
 @pytest.mark.parametrize("name", RESPONSES)
 def test_response(stack: Stack, host: str, name: str) -> None:
     method, path, headers = RESPONSES[name]

@@ -13,12 +13,11 @@ from functools import partial
 
 import pytest
 
-from stack import Stack
+from stack import SITES, Stack
 from support.stage_client import StageClient
 from support.wait import wait_until
 
 pytestmark = pytest.mark.slow  # backend/tests/test_mirror.py, nginx/tests/test_upstreams.py: each part alone
-SITES = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost")
 JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00\xff\xd9"
 
 

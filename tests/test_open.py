@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stack import REPO, Stack
+from stack import REPO, SITES, Stack
 from support.ports import free_ports
 
 OPERATIONS = REPO / "docs" / "operations.md"
@@ -165,8 +165,7 @@ def test_reload_drops_no_request(stack: Stack) -> None:
 
     stage = stack.stage_client()
     stage.join()
-    hosts = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost")
-    clients = [threading.Thread(target=ask, args=[host]) for host in hosts]
+    clients = [threading.Thread(target=ask, args=[host]) for host in SITES]
     for each in clients:
         each.start()
     forget_what_nginx_loaded(stack)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from stack import PROJECT, REPO, Stack
+from stack import PROJECT, REPO, SITES, Stack
 from support.checks import check
 from support.wait import wait_until
 
@@ -30,7 +30,6 @@ RIGHTS = (
     *(f"--security-opt={part}=unconfined" for part in ("seccomp", "apparmor", "systempaths")),
     "--cgroupns=private",
 )
-HOSTS = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost")
 
 
 def docker(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -82,7 +81,7 @@ def test_the_whole_stack_runs_on_podman(podman: tuple[Stack, str]) -> None:
 
     # classic reaches Varnish by name, which nginx looks up every 2 s at one of two name servers.
     for _ in range(3):
-        for host in HOSTS:
+        for host in SITES:
             url = f"http://{address}:{stack.ports['HTTP_PORT']}/admin/id?{uuid.uuid4().hex}"
             answer = requests.get(url, headers={"Host": host}, timeout=10)
             assert answer.status_code == 200, host

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 
 from stack import REPO
 from support.ports import free_ports
@@ -20,12 +21,8 @@ sys.stdin.read()
 
 def test_four_processes_share_no_port() -> None:
     command = [sys.executable, "-c", DRAWS]
-    processes = [
-        subprocess.Popen(
-            command, cwd=REPO / "tests", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(4)
-    ]
+    start = partial(subprocess.Popen[str], cwd=REPO / "tests", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    processes = [start(command, text=True) for _ in range(4)]
     drawn = Counter[int]()
     try:
         for process in processes:
@@ -34,8 +31,7 @@ def test_four_processes_share_no_port() -> None:
     finally:
         for process in processes:
             process.communicate()
-    assert drawn.total() == 8_000
-    assert len(drawn) == 8_000
+    assert drawn.total() == len(drawn) == 8_000
 
 
 def test_a_port_in_use_is_passed_over() -> None:

@@ -45,22 +45,3 @@ def test_a_path_a_file_s_tag_and_all_media(stack: Stack) -> None:
 
     stack.make("purge", "TAG=media")
     assert outcomes(stack, word) == all_are("miss")
-
-
-@pytest.mark.parametrize(
-    ("setting", "reason"),
-    [
-        ([], "Say what: make purge URL="),
-        (["URL=/media/fox.svg", "TAG=media"], "URL or TAG, not both"),
-        (["URL=media/fox.svg"], "it must be a path"),
-        (["URL=http://localhost"], "it must be a path"),
-        (["URL=/a b"], "it must be a path"),
-        (["TAG=.*"], "neither a path nor a tag: "),
-    ],
-)
-def test_a_mistake_is_named_and_drops_nothing(stack: Stack, setting: list[str], reason: str) -> None:
-    word = uuid.uuid4().hex
-    outcomes(stack, word)
-    with pytest.raises(AssertionError, match=reason):
-        stack.make("purge", *setting)
-    assert outcomes(stack, word) == all_are("hit")

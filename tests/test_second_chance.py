@@ -46,11 +46,7 @@ def judged(folder: Path, tests: str, *first: str) -> subprocess.CompletedProcess
     (folder / "test_it.py").write_text(tests)
     (folder / "pytest.ini").write_text("[pytest]\n")
     # Without the other plugins: loading them takes seconds.
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(REPO / "tests"),
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "yes",
-    }
+    environment = {**os.environ, "PYTHONPATH": str(REPO / "tests"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "yes"}
     plugins = ("-p", "support.second_chance", "-p", "xdist")
 
     def run(*options: str) -> subprocess.CompletedProcess[str]:

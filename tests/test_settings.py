@@ -171,9 +171,7 @@ def test_a_link_to_an_absolute_path_is_refused_with_the_remedy(bare: Path, certb
 @pytest.mark.parametrize(
     ("closed", "remedy"),
     [
-        ("", "enter '{}'. Type: chmod a+x '{}'"),
-        ("live", "enter '{}'. Type: chmod a+x '{}'"),
-        ("archive/example.org", "enter '{}'. Type: chmod a+x '{}'"),
+        *((folder, "enter '{}'. Type: chmod a+x '{}'") for folder in ("", "live", "archive/example.org")),
         ("archive/example.org/privkey1.pem", "read '{}'. Type: chmod a+r '{}'"),
     ],
 )
@@ -208,13 +206,7 @@ def test_without_python_the_image_of_the_last_start_checks_the_backends_settings
 def test_every_setting_has_a_wrong_value_or_takes_any() -> None:
     any_text = {"LOCUST_WEB_USERNAME", "LOCUST_WEB_PASSWORD", "LOADTEST_PLAYER", "LOADTEST_PASSWORD"}
     any_text |= {"BACKEND_IMAGE", "POLICYD_IMAGE"}
-    elsewhere = {
-        "CLASS_PORTS",
-        "CLASS_SUBNETS",
-        "CLASS_CPUS",
-        "LAB_BASE_IMAGE",
-        "LAB_MTU",
-    }  # not of `make up`
+    elsewhere = {"CLASS_PORTS", "CLASS_SUBNETS", "CLASS_CPUS", "LAB_BASE_IMAGE", "LAB_MTU"}
     settings = set(re.findall(r"^([A-Z_]+)=", (REPO / ".env.example").read_text(), re.M))
     assert settings == {setting for setting, _ in WRONG} | any_text | elsewhere
 

@@ -16,11 +16,3 @@ def test_a_miss_and_a_hit_of_the_running_stack(stack: Stack) -> None:
     assert "another VCL" in classic, classic
     cached = stack.make("trace", f"URL={path}")
     assert "was not asked" in cached.split("backend\n")[-1], cached
-
-
-def test_a_request_past_nginx_and_varnish(stack: Stack) -> None:
-    path = f"/media/bench/tiny.html?{uuid.uuid4().hex}"
-    straight = stack.make("trace", f"URL={stack.url(path, 'direct.localhost')}")
-    assert "copied the bytes" in straight
-    assert "was not asked: this site has no cache" in straight
-    assert straight.split("backend\n")[-1].count(path) == 1, straight

@@ -103,9 +103,3 @@ def test_a_watch_whose_reader_has_gone_ends_at_the_next_request(stack: Stack) ->
         said, errors = watch.communicate()
     assert said.startswith("SERVER")
     assert errors.strip() == ""  # Compose ends the line when it is ended
-
-
-def test_a_watch_needs_a_running_stack(stack: Stack) -> None:
-    nowhere = {**stack.environment, "COMPOSE_PROJECT_NAME": f"{stack.project}-nowhere"}
-    done = subprocess.run(["bin/watch"], cwd=stack.folder, env=nowhere, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "The stack is not running. Type: make up\n")

@@ -1,6 +1,13 @@
-"""A reactor without a network that runs one turn at a time."""
+"""A reactor without a network that runs one turn at a time, and coroutines without any."""
 
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
+from twisted.python.failure import Failure
+
+T = TypeVar("T")
 
 
 class Reactor(Clock):
@@ -12,3 +19,10 @@ class Reactor(Clock):
             self.calls.remove(call)
             call.called = 1
             call.func(*call.args, **call.kw)
+
+
+def begin(coroutine: Coroutine[Deferred[Any], Any, T]) -> list[T | Failure]:
+    """Run until something has to wait; the list gets the result when it is there."""
+    result: list[T | Failure] = []
+    Deferred.fromCoroutine(coroutine).addBoth(result.append)
+    return result

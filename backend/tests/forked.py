@@ -18,14 +18,8 @@ SRC = Path(__file__).parents[1] / "src"
 # Everything that `upstage serve` imports, except the modules that import the reactor: it belongs to one
 # process.
 MODULES = [
-    "forked",
-    "twisted.application.strports",
-    "twisted.internet.epollreactor",
-    "upstage.cli",
-    "upstage.net.metrics",
-    "upstage.state.in_memory",
-    "upstage.state.seed",
-    "upstage.web.urls",
+    *("forked", "twisted.application.strports", "twisted.internet.epollreactor", "upstage.cli"),
+    *("upstage.net.metrics", "upstage.state.in_memory", "upstage.state.seed", "upstage.web.urls"),
 ]
 
 multiprocessing.get_context("forkserver").set_forkserver_preload(MODULES)

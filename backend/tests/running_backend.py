@@ -17,6 +17,7 @@ from support.stage_client import StageClient, WebStageClient
 
 PASSWORD = "open sesame"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+FTP = {"UPSTAGE_FTP_ENDPOINT": "tcp:0:interface=127.0.0.1", "UPSTAGE_FTP_PASSIVE": "0-0"}
 RARELY = 3600.0  # seconds between heartbeats: tests read frame by frame
 
 

@@ -1,17 +1,18 @@
 """accounts: passwords, sessions, keys, and the limit on wrong passwords, on the login page and over FTP."""
 
 import ftplib
-from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import cast
 from urllib.parse import urlencode
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from running_backend import FORM, PASSWORD, Backend, ask
+from fake_reactor import begin
+from running_backend import FORM, FTP, PASSWORD, Backend, ask
 from upstage.stage.keys import Keys
 from upstage.stage.players import AUDIENCE
 from upstage.state import login_limits
@@ -30,23 +31,8 @@ from upstage.state.passwords import PasswordError, choose
 from upstage.state.passwords import matches as matches_hash
 from upstage.state.records import Account
 
-T = TypeVar("T")
 SCHOOL, GUESSER, HOME = "192.0.2.1", "198.51.100.1", "203.0.113.1"
 CLASS = [f"pupil{number}" for number in range(30)]
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def begin(coroutine: Coroutine[Deferred[Any], Any, T]) -> list[T | Failure]:
-    """Run until something has to wait; the list gets the result when it is there."""
-    result: list[T | Failure] = []
-    Deferred.fromCoroutine(coroutine).addBoth(result.append)
-    return result
 
 
 class Login:
@@ -54,7 +40,7 @@ class Login:
 
     def __init__(self) -> None:
         self.clock = Clock()
-        self.accounts = Accounts("admin", self._matches, self.clock)
+        self.accounts = Accounts("admin", self._matches, self.clock.seconds)
         self.accounts.replace_players({name: Account(name, name, frozenset()) for name in CLASS})
         self.slow = False
         self.checked = 0
@@ -142,19 +128,19 @@ def test_passwords_are_argon2_and_not_too_short() -> None:
 
 def test_tokens_expire() -> None:
     clock = Clock()
-    tokens: Keys[str] = Keys(clock, lifetime=10)
+    tokens: Keys[str] = Keys(clock.seconds, lifetime=10)
     token = tokens.issue("x")
     assert len(token) == 32
     assert int(token, 16) >= 0
-    clock.now += 9.9
+    clock.advance(9.9)
     assert tokens.get(token) == "x"
-    clock.now += 0.1
+    clock.advance(0.1)
     assert tokens.get(token) is None
     assert tokens.get("unknown") is None
 
 
 def test_the_player_with_the_most_keys_loses_the_oldest() -> None:
-    tokens: Keys[str] = Keys(Clock(), most=4)
+    tokens: Keys[str] = Keys(Clock().seconds, most=4)
     admin = tokens.issue("admin")
     greedy = [tokens.issue("greedy") for _ in range(5)]
     assert tokens.get(admin) == "admin"
@@ -196,12 +182,12 @@ def fail(login: Login, name: str, address: str, times: int) -> None:
 
 def test_a_locked_address_is_told_when_to_retry_and_others_sign_in(login: Login) -> None:
     fail(login, "admin", GUESSER, HERE[0])
-    login.clock.now += 20.5
+    login.clock.advance(20.5)
     with pytest.raises(TooManyFailures) as locked:
         login.try_it("admin", "admin", GUESSER)
     assert locked.value.seconds == 40
     assert login.try_it("admin", "admin", HOME)
-    login.clock.now += 39.5
+    login.clock.advance(39.5)
     assert login.try_it("admin", "admin", GUESSER)
 
 
@@ -233,7 +219,7 @@ def test_guessing_from_many_addresses_is_slowed_and_does_not_lock_the_owner_out(
     with pytest.raises(TooManyFailures):
         login.try_it("admin", "admin", "198.51.100.250")
     assert login.try_it("admin", "admin", HOME)
-    login.clock.now += EVERYWHERE[1]
+    login.clock.advance(EVERYWHERE[1])
     assert login.try_it("admin", "admin", "198.51.100.250")
 
 
@@ -256,8 +242,7 @@ def test_the_tables_are_bounded(login: Login, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_login_page_and_ftp_share_the_limit(tmp_path: Path) -> None:
-    ftp = {"UPSTAGE_FTP_ENDPOINT": "tcp:0:interface=127.0.0.1", "UPSTAGE_FTP_PASSIVE": "0-0"}
-    server = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD=PASSWORD, **ftp)
+    server = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD=PASSWORD, **FTP)
 
     def sign_in(address: str) -> tuple[int, int]:
         body = urlencode({"username": "admin", "password": PASSWORD}).encode()

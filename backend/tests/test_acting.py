@@ -49,10 +49,7 @@ def test_a_second_login_takes_the_first_client_off_the_stage(
 def test_two_stages_or_a_large_audience_are_not_a_double_login(stages: Stages) -> None:
     stage = stages.by_id["demo"]
     stages.add(Stage(stages, "other", "Other", "Hi", stage.colours))
-    first, second = (
-        FakeClient(stages, acting_player("ann")),
-        FakeClient(stages, acting_player("ann"), "other"),
-    )
+    first, second = (FakeClient(stages, acting_player("ann"), name) for name in ("demo", "other"))
     visitors = [FakeClient(stages) for _ in range(2)]
     assert not [client for client in (first, second, *visitors) if "ERR_DOUBLE_LOGIN" in client.modes()]
 

@@ -183,15 +183,8 @@ def test_silent_connections_count_too(stages: Stages) -> None:
 def test_a_client_that_answers_no_ping_is_cut(connections: Connections) -> None:
     pings: list[int] = []
     transport = StringTransport()
-    connection = Connection(
-        connections,
-        transport,
-        Splitter(),
-        transport.write,
-        transport.loseConnection,
-        lambda: "x",
-        lambda: pings.append(1),
-    )
+    ends = (transport.write, transport.loseConnection, lambda: "x", lambda: pings.append(1))
+    connection = Connection(connections, transport, Splitter(), *ends)
     beat(connections)
     connection.received(b"")
     beat(connections)

@@ -221,15 +221,10 @@ def test_a_server_without_its_mirror_has_the_newer_data_afterwards(tmp_path: Pat
 
 
 def standby_of(folders: Folders) -> Standby:
-    environment = {
-        "UPSTAGE_ROLE": "mirror",
-        "UPSTAGE_DATA": str(folders.data),
-        "UPSTAGE_MEDIA": str(folders.media),
-        "UPSTAGE_PEER_DATA": str(folders.their_data),
-        "UPSTAGE_PEER_MEDIA": str(folders.their_media),
-        "UPSTAGE_SOCKETS": str(folders.data / "upstage"),
-    }
-    return Standby(from_environment(environment))
+    here = {"ROLE": "mirror", "DATA": folders.data, "MEDIA": folders.media}
+    there = {"PEER_DATA": folders.their_data, "PEER_MEDIA": folders.their_media}
+    settings = here | there | {"SOCKETS": folders.data / "upstage"}
+    return Standby(from_environment({f"UPSTAGE_{name}": str(value) for name, value in settings.items()}))
 
 
 @pytest.mark.parametrize("lost", [False, True])

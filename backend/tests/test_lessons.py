@@ -71,11 +71,8 @@ def test_commands_have_the_ports_of_this_stack() -> None:
 
 
 def test_a_link_leads_to_a_page_of_the_site_or_is_text() -> None:
-    text = (
-        "# 3. A\n\n[one](../01-first-hit/README.md) [two](../02-b) [`file`](../../loadtest/README.md) "
-        "[web](https://example.org/)\n"
-    )
-    body = read_lesson("03-a", text, STACK).body
+    ours = "[one](../01-first-hit/README.md) [two](../02-b) [`file`](../../loadtest/README.md)"
+    body = read_lesson("03-a", f"# 3. A\n\n{ours} [web](https://example.org/)\n", STACK).body
     assert '<a href="/lessons/01-first-hit">one</a> <a href="/lessons/02-b">two</a>' in body
     assert "<code>file</code>" in body
     assert "loadtest" not in body

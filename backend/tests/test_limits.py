@@ -1,6 +1,7 @@
 """limits: the token bucket and the count by address, on a fake clock."""
 
 import pytest
+from twisted.internet.task import Clock
 
 from upstage.stage.limits import (
     BURST,
@@ -15,13 +16,6 @@ from upstage.stage.limits import (
     Places,
     client_of,
 )
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class One:
@@ -40,31 +34,31 @@ class One:
 
 def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
     clock = Clock()
-    bucket = Bucket(clock, rate=10, burst=5)
+    bucket = Bucket(clock.seconds, rate=10, burst=5)
     assert [bucket.spend(1) for _ in range(7)] == [0] * 5 + [pytest.approx(0.1), pytest.approx(0.2)]
-    clock.now += 0.2
+    clock.advance(0.2)
     assert bucket.spend(0) == 0
     assert bucket.spend(30) == pytest.approx(3)
-    clock.now += 3.4
+    clock.advance(3.4)
     bucket.spend(0)
     assert bucket.since_full() == pytest.approx(3.6)
-    clock.now += 0.1  # three seconds for the debt, half a second for the burst
+    clock.advance(0.1)  # three seconds for the debt, half a second for the burst
     bucket.spend(0)
     assert bucket.since_full() == 0
-    clock.now += 3600
+    clock.advance(3600)
     assert [bucket.spend(5), bucket.spend(1)] == [0, pytest.approx(0.1)]  # no more than the burst
 
 
 def test_drawing_with_a_mouse_is_within_the_rate() -> None:
     clock = Clock()
-    bucket = Bucket(clock, RATE, BURST)
+    bucket = Bucket(clock.seconds, RATE, BURST)
     for _ in range(31 * 60):  # a minute at 31 frames a second
-        clock.now += 1 / 31
+        clock.advance(1 / 31)
         assert bucket.spend(1) == 0
 
 
 def test_connections_of_an_address_are_limited() -> None:
-    addresses = Addresses(Clock(), 2)
+    addresses = Addresses(Clock().seconds, 2)
     ones = [One() for _ in range(3)]
     assert [addresses.enter("192.0.2.1", one) is None for one in ones] == [False, False, True]
     assert addresses.enter("192.0.2.2", ones[2])
@@ -130,19 +124,19 @@ def test_those_who_have_not_joined_lose_their_places_first() -> None:
 
 def test_an_address_keeps_its_debts() -> None:
     clock = Clock()
-    addresses = Addresses(clock, most=2, rate=10)
+    addresses = Addresses(clock.seconds, most=2, rate=10)
     one = One()
     bucket = addresses.enter("192.0.2.1", one)
     assert bucket
     assert bucket.spend(2 * (CONNECT + JOIN) + 10 * MAX_WAIT) > MAX_WAIT
     addresses.leave("192.0.2.1", one)
     assert addresses.enter("192.0.2.1", one) is None
-    clock.now += 3
+    clock.advance(3)
     assert addresses.enter("192.0.2.1", one) is bucket
 
 
 def test_a_school_behind_one_address_connects_at_once() -> None:
-    addresses = Addresses(Clock())
+    addresses = Addresses(Clock().seconds)
     for _ in range(MAX_PER_ADDRESS):
         bucket = addresses.enter("192.0.2.1", One())
         assert bucket
@@ -150,7 +144,7 @@ def test_a_school_behind_one_address_connects_at_once() -> None:
 
 
 def test_remembered_addresses_are_bounded() -> None:
-    addresses = Addresses(Clock())
+    addresses = Addresses(Clock().seconds)
     one = One()
     for number in range(REMEMBERED + 5):
         addresses.enter(str(number), one)

@@ -83,6 +83,8 @@ def test_the_content_decides_the_format(path: Path, data: bytes, format: Format)
         (GIF_FILE[:-1], "GIF file is damaged"),
         (b"OggS" + b"\0" * 100, "OGG file is damaged"),
         (b"ID3 <script>", "MP3 file is damaged"),
+        (b"<!DOCTYPE svg PUBLIC 'SVG 1.1' 'http://www.w3.org/svg11.dtd'>" + SVG_FILE, "document type"),
+        (b"<!DOCTYPE svg [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]>" + SVG_FILE, "document type"),
         (b"ID3\x04\0\0\0\0\x7f\x7f" + b"\0" * 50, "MP3 file is damaged"),
     ],
 )
@@ -140,13 +142,6 @@ LINE = f"<path d='M0{50 * ' 1'}'/>"
         (repeating("<use href='#{}'/>"), "repeats its parts"),
         (repeating("<use href='#%3{}'/>", "123456789"), "repeats its parts"),
         (repeating("<rect mask='URL( &quot;#{}&quot;)'/>"), "repeats its parts"),
-        (
-            "<style>g .x { mask: url(#a) }</style><mask id='a'>"
-            + 400 * "<g class='y x'/>"
-            + "</mask>"
-            + 400 * "<g class='x'/>",
-            "repeats its parts",
-        ),
         ("<path style='fill: VAR(--x)'/>", "style"),
         ("<g style='--m:url(#a)'><g mask='var( --m)'/></g>", "style"),
         ("<style>path { d: path('M0 0') }</style>", "style"),
@@ -184,6 +179,8 @@ def test_drawings_with_active_content_are_rejected(path: Path, inside: str, mess
             "<pattern id='ID'><path d='M0 0h1h1h1h1h1' fill='url(#BEFORE)' marker-mid='url(#m)'/></pattern>"
         ),
         # Rules that match more than a class.
+        "<style>g .x { mask: url(#a) }</style><mask id='a'>"
+        + "</mask>".join([400 * "<g class='y x'/>", 400 * "<g class='x'/>"]),
         *(
             f"<style>{rule}</style><mask id='a'>{400 * '<g/>'}</mask>{400 * '<g/>'}"
             for rule in (
@@ -210,20 +207,6 @@ def test_drawings_with_active_content_are_rejected(path: Path, inside: str, mess
 def test_drawings_that_repeat_too_much_are_rejected(path: Path, inside: str) -> None:
     path.write_text(f"<svg {NS}>{inside}</svg>")
     with pytest.raises(BadMedia, match="repeats its parts"):
-        format_of(path)
-
-
-@pytest.mark.parametrize(
-    "start",
-    [
-        "<!DOCTYPE svg PUBLIC '-//W3C//DTD SVG 1.1//EN' 'http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd'>",
-        "<!DOCTYPE svg [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]>",
-        "<!DOCTYPE svg [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>",
-    ],
-)
-def test_drawings_with_a_document_type_are_rejected(path: Path, start: str) -> None:
-    path.write_text(f"{start}<svg {NS}/>")
-    with pytest.raises(BadMedia, match="document type"):
         format_of(path)
 
 
@@ -329,9 +312,8 @@ def test_publishing_gives_a_new_name_with_the_right_suffix(path: Path, tmp_path:
     assert (tmp_path / medium.file).stat().st_mode & 0o777 == 0o644
     assert not path.exists()
     path.write_bytes(MP3_FILE)
-    assert publish(path, check(path, "audio", None), tmp_path, "audio", "Bell", "ann", None).file.startswith(
-        "audio/"
-    )
+    bell = publish(path, check(path, "audio", None), tmp_path, "audio", "Bell", "ann", None)
+    assert bell.file.startswith("audio/")
 
 
 def test_a_file_of_the_wrong_kind_is_rejected(path: Path, tmp_path: Path) -> None:

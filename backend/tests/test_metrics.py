@@ -17,7 +17,7 @@ from twisted.internet.task import Clock
 
 from demo_stage import with_demo
 from forked import SRC
-from running_backend import PASSWORD, Backend, Editor, ask, join
+from running_backend import PASSWORD, RARELY, Backend, Editor, ask, join, serve
 from upstage.media import speech
 from upstage.net.connection import Connections
 from upstage.net.metrics import LAG_INTERVAL, MeasuredStages, Metrics, Sources, class_of
@@ -119,10 +119,8 @@ def scrape(server: Backend) -> dict[str, float]:
     connection.request("GET", "/admin/")
     assert connection.getresponse().status == 404  # nothing else is served
     connection.close()
-    return {
-        name: float(value)
-        for name, _, value in (line.rpartition(" ") for line in text.splitlines() if line[0] != "#")
-    }
+    lines = (line.rpartition(" ") for line in text.splitlines() if line[0] != "#")
+    return {name: float(value) for name, _, value in lines}
 
 
 def admin_key(server: Backend) -> bytes:
@@ -168,9 +166,7 @@ def test_a_stop_does_not_wait_for_work_in_progress(tmp_path: Path) -> None:
     for name in speech.PROGRAMS:
         (programs / name).write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/started\nexec /bin/sleep 1000\n")
         (programs / name).chmod(0o755)
-    few = (
-        "from upstage.web import speech; speech.MAX_WAITING = 3; from upstage import cli; cli.main(['serve'])"
-    )
+    few = "from upstage.web import speech; speech.MAX_WAITING = 3; " + serve(RARELY)[1]
     path = f"{programs}:{os.environ['PATH']}"
     server = Backend(tmp_path, ["-c", few], PATH=path, UPSTAGE_ADMIN_PASSWORD=PASSWORD)
     player, stalled = server.connect(), server.connect()
@@ -203,6 +199,5 @@ def test_the_health_check_starts_without_twisted() -> None:
     """It runs every few seconds: a third of a second of imports each time would be a load in itself."""
     code = "import sys, upstage.cli; sys.exit(any(m.split('.')[0] in {names} for m in sys.modules))"
     names = {"twisted", "prometheus_client", "jinja2", "argon2", "sqlite3"}
-    subprocess.run(
-        [sys.executable, "-c", code.format(names=names)], env={"PYTHONPATH": str(SRC)}, check=True, timeout=20
-    )
+    command = [sys.executable, "-c", code.format(names=names)]
+    subprocess.run(command, env={"PYTHONPATH": str(SRC)}, check=True, timeout=20)

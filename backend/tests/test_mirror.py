@@ -184,12 +184,9 @@ def test_what_was_written_moves_along_and_what_was_in_memory_is_lost(pair: Pair)
     assert editor.post("/admin/workshop/stages/demo", action="put", file=hat).status == 302
     before = ask(backend, f"/media/{hat}")
     player, _ = pair.join(dict(parse_qsl(editor.get("/admin/id").text))["key"])
-    for mode, fields in (
-        ("AV", {"ID": "1"}),
-        ("MOVE", {"X": "17.5", "Y": "33"}),
-        ("DRAW_LAYER", {"layer": "2"}),
-    ):
-        player.send(mode, **fields)
+    player.send("AV", ID="1")
+    player.send("MOVE", X="17.5", Y="33")
+    player.send("DRAW_LAYER", layer="2")
     player.send("DRAW_LINE", x="3", y="4")
     player.until("DRAW_LINE")
     assert "'17.5'" in (there := pair.join()[1])
@@ -218,9 +215,7 @@ def test_a_change_is_copied_within_two_seconds_and_on_demand(pair: Pair) -> None
     wait_until(lambda: (pair.mirror.media / hat).exists(), within=2)
     (pair.backend.media / "audio" / "new.mp3").write_bytes(b"12345" * 200)
     status, text, _ = pair.mirror.upstage("mirror")
-    assert re.fullmatch(r"copied: the database \(.*; removed: 0\nactive: backend; standby: mirror\n", text), (
-        text
-    )
+    assert re.fullmatch(r"copied: the database \(.*; removed: 0\nactive: backend; standby: mirror\n", text)
     assert (status, (pair.mirror.media / "audio" / "new.mp3").exists()) == (0, True)
 
 

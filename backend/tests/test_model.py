@@ -56,6 +56,7 @@ ACTING = ["MOVE", "MOVETOWARD", "RENAME", "AVPROPERTIES", "FRAME"]
 STAGING = ["BACKDROP", "BACKDROP", "BACKDROP_FRAME", "APPLAUSE", "NOAPPLAUSE"]
 HANDLING = ["AV", "EXIT", "PROP", "PROP", "AVLAYER"]
 DRAWING = ["DRAW_LAYER", "DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE", "DRAW_LINE", "DRAW_VIS", "DRAW_CLEAR"]
+GROUPS = (ACTING, STAGING, HANDLING, DRAWING, sorted(MODES))
 STROKES = ["DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE"]  # for the member's own layer only
 
 
@@ -154,10 +155,7 @@ class StagesMachine(RuleBasedStateMachine):
             if avatar := self.stage.held_by(viewer.member):
                 viewer.send(f"ID={avatar.id}&mode=EXIT")
 
-    @rule(
-        number=st.integers(0, 9),
-        wishes=st.one_of(map(some, (ACTING, STAGING, HANDLING, DRAWING, sorted(MODES)))),
-    )
+    @rule(number=st.integers(0, 9), wishes=st.one_of(map(some, GROUPS)))
     def player_sends_frames(self, number: int, wishes: list[str]) -> None:
         if self.here:
             viewer = list(self.here.values())[number % len(self.here)]

@@ -5,12 +5,14 @@ import pytest
 from demo_stage import with_demo
 from fake_clients import FakeClient, acting_player
 from upstage.stage import stages as modes
+from upstage.stage.players import Player
 from upstage.stage.stages import Stages
 
 HOLD = "ID=1&mode=AV"
 DRAW = "layer=2&mode=DRAW_LAYER"
 PEN = "colour=255&thickness=5&alpha=50&mode=DRAW_STYLE"
 URL = "%2Fmedia%2Faudio%2Fbell.mp3"
+CLEAR = "type=speeches&url=%2Fspeech%2Futter-7.mp3&mode=CLEAR_AUDIOSLOT"
 
 # (the player's earlier frames, its frame, the frames that all members get)
 TO_ALL = [
@@ -28,11 +30,7 @@ TO_ALL = [
     ([], "applaud=&mode=APPLAUSE", ["applause=Applause+button+is+now+active&mode=APPLAUSE"]),
     ([], "noapplaud=&mode=NOAPPLAUSE", ["applause=Applause+button+is+no+longer+active&mode=NO_APPLAUSE"]),
     ([], "volunteer=&mode=VOLUNTEER", ["volunteer=Volunteer+button+is+now+active&mode=VOLUNTEER"]),
-    (
-        [],
-        "novolunteer=&mode=NOVOLUNTEER",
-        ["novolunteer=Volunteer+button+is+no+longer+active&mode=NO_VOLUNTEER"],
-    ),
+    ([], "mode=NOVOLUNTEER", ["novolunteer=Volunteer+button+is+no+longer+active&mode=NO_VOLUNTEER"]),
     # avatars
     ([HOLD], "X=120.5&Y=80&mode=MOVE", ["ID=1&X=120.5&Y=80.0&Z=0&mode=AV_POS"]),
     ([HOLD], "X=1&Y=2&Z=3&mode=MOVE", ["ID=1&X=1.0&Y=2.0&Z=3.0&mode=AV_POS"]),
@@ -92,11 +90,7 @@ TO_ALL = [
     ([], f"array=%3C&url={URL}&mode=PLAY_CLIP", []),
     ([], f"url={URL}&type=sfx&volume=40&mode=ADJUST_VOLUME", [f"url={URL}&type=sfx&volume=40&mode=VOLUME"]),
     ([], f"url={URL}&type=sfx&mode=STOP_AUDIO", [f"url={URL}&type=sfx&mode=STOPAUDIO"]),
-    (
-        [],
-        "type=speeches&url=%2Fspeech%2Futter-7.mp3&mode=CLEAR_AUDIOSLOT",
-        ["type=speeches&url=%2Fspeech%2Futter-7.mp3&mode=CLEAR_AUDIOSLOT"],
-    ),
+    ([], CLEAR, [CLEAR]),
     ([], "type=speeches&url=%2Fspeech%2F..&mode=CLEAR_AUDIOSLOT", []),
     # nothing
     ([], "msg=x&mode=NB", []),
@@ -144,11 +138,7 @@ def stages() -> Stages:
 
 def play(stages: Stages, before: list[str], frame: str) -> list[list[str]]:
     """The frames for ann, who sends, for bob, a player, and for the audience."""
-    clients = [
-        FakeClient(stages, acting_player("ann")),
-        FakeClient(stages, acting_player("bob")),
-        FakeClient(stages),
-    ]
+    clients = [FakeClient(stages, acting_player(name)) for name in ("ann", "bob")] + [FakeClient(stages)]
     clients[0].send(*before)
     for client in clients:
         client.heard()
@@ -156,30 +146,22 @@ def play(stages: Stages, before: list[str], frame: str) -> list[list[str]]:
     return [client.heard() for client in clients]
 
 
-@pytest.mark.parametrize(("before", "frame", "frames"), TO_ALL)
-def test_frames_that_all_members_get(
-    stages: Stages, before: list[str], frame: str, frames: list[str]
+ALL = [
+    *((before, frame, [frames] * 3) for before, frame, frames in TO_ALL),
+    *((before, frame, [players, players, audience]) for before, frame, players, audience in TO_PLAYERS),
+    *((before, frame, [reply, [], []]) for before, frame, reply in TO_SENDER),
+]
+
+
+@pytest.mark.parametrize(("before", "frame", "heard"), ALL)
+def test_what_each_frame_makes_the_members_hear(
+    stages: Stages, before: list[str], frame: str, heard: list[list[str]]
 ) -> None:
-    assert play(stages, before, frame) == [frames] * 3
-
-
-@pytest.mark.parametrize(("before", "frame", "players", "audience"), TO_PLAYERS)
-def test_frames_that_only_players_get(
-    stages: Stages, before: list[str], frame: str, players: list[str], audience: list[str]
-) -> None:
-    assert play(stages, before, frame) == [players, players, audience]
-
-
-@pytest.mark.parametrize(("before", "frame", "frames"), TO_SENDER)
-def test_replies_that_only_the_sender_gets(
-    stages: Stages, before: list[str], frame: str, frames: list[str]
-) -> None:
-    assert play(stages, before, frame) == [frames, [], []]
+    assert play(stages, before, frame) == heard
 
 
 def test_every_mode_is_tested() -> None:
-    tables = [frame for _, frame, *_ in [*TO_ALL, *TO_PLAYERS, *TO_SENDER]]
-    told = {frame.rpartition("mode=")[2] for frame in tables}
+    told = {frame.rpartition("mode=")[2] for _, frame, _ in ALL}
     elsewhere = {"IDENT", "JOIN", "LOADED", "INFO", "WHISPER"}  # test_stages, test_talk
     assert told - {"av"} | elsewhere == {*modes.COMMON_MODES, *modes.PLAYER_MODES}
 
@@ -198,8 +180,6 @@ def test_the_audience_cannot_use_the_modes_of_players(stages: Stages, mode: str)
 
 
 def test_any_player_may_use_every_stage_and_one_without_act_is_counted_as_audience(stages: Stages) -> None:
-    from upstage.stage.players import Player
-
     editor, watcher = FakeClient(stages, Player("editor", can_admin=True)), FakeClient(stages)
     assert watcher.heard()[-1] == "pCount=0&aCount=2&mode=JOINED"
     editor.heard()

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
+from twisted.python.failure import Failure
 
+from fake_reactor import begin
 from running_backend import DRAWING, Backend, Editor, PurgedCache, ask
 from support.origin import Request
 from upstage.net.purge import (
@@ -34,7 +36,7 @@ class FakeCache(Cache):
         super().__init__(self.clock, ("varnish", 8082), self.outcomes)
         self.asked: list[tuple[float, str]] = []
         self.answer: str | None = OK
-        self.results: list[str] = []
+        self.purges: list[list[str | Failure]] = []
         self.hosts = ["192.0.2.1"]
         self.startService()
 
@@ -49,7 +51,11 @@ class FakeCache(Cache):
         return self.answer
 
     def purge_soon(self, tag: str) -> None:
-        Deferred.fromCoroutine(self.purge(Purge(tag))).addCallback(self.results.append)
+        self.purges.append(begin(self.purge(Purge(tag))))
+
+    @property
+    def results(self) -> list[str | Failure]:
+        return [result for purge in self.purges for result in purge]
 
     def wait(self, seconds: float) -> list[tuple[float, str]]:
         """Let time pass; return the purges in it."""
@@ -65,17 +71,14 @@ def purger() -> FakeCache:
 
 
 def test_without_a_cache_a_purge_succeeds_at_once() -> None:
-    results: list[str] = []
-    Deferred.fromCoroutine(Purger(Clock(), []).purge(Purge(ALL_MEDIA))).addCallback(results.append)
-    assert results == [OK]
+    assert begin(Purger(Clock(), []).purge(Purge(ALL_MEDIA))) == [OK]
 
 
 def test_every_cache_is_told_and_the_failures_are_named(purger: FakeCache) -> None:
     all_caches, away = Purger(purger.clock, []), FakeCache()
     away.answer, away._label = NO, "varnish-2:8082"
     all_caches.caches = [purger, away]
-    results: list[str] = []
-    Deferred.fromCoroutine(all_caches.purge(Purge("x"))).addCallback(results.append)
+    results = begin(all_caches.purge(Purge("x")))
     assert ([tag for _, tag in purger.asked], results) == (["x"], ["varnish-2:8082: 503 No"])
     purger.wait(AGAIN)
     assert all_caches.queued == 1  # that of the other one
@@ -101,24 +104,20 @@ def test_lookups_of_a_name_take_one_thread(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr("upstage.net.purge.deferToThread", to_thread)
     cache = Cache(clock := Clock(), ("varnish", 8082), Counter())
-    results: list[str] = []
-    for tag in "xy":
-        Deferred.fromCoroutine(cache.purge(Purge(tag))).addCallback(results.append)
+    results = [begin(cache.purge(Purge(tag))) for tag in "xy"]
     clock.pump([TIMEOUT] * 2)
-    assert results == ["varnish:8082: no answer"] * 2
+    assert results == [["varnish:8082: no answer"]] * 2
     assert len(threads) == 1
     threads[0].errback(OSError("no such name"))
-    Deferred.fromCoroutine(cache.purge(Purge("z"))).addCallback(results.append)
+    begin(cache.purge(Purge("z")))
     assert len(threads) == 2
 
 
 def test_a_silent_cache_is_tried_twice(purger: FakeCache) -> None:
     purger.answer = None
     purger.purge_soon("x")
-    assert purger.asked == [(0.0, "x")]
     purger.clock.advance(TIMEOUT)
-    assert purger.asked == [(0.0, "x"), (TIMEOUT, "x")]
-    assert purger.results == []
+    assert (purger.asked, purger.results) == ([(0.0, "x"), (TIMEOUT, "x")], [])
     purger.clock.advance(TIMEOUT)
     assert purger.results == ["varnish:8082: no answer"]
 

@@ -108,8 +108,12 @@ def database(tmp_path: Path) -> Database:
     return Database(tmp_path)
 
 
-def test_media_are_copied_once_and_readable_by_all(content: Path, tmp_path: Path, database: Database) -> None:
-    media = tmp_path / "media"
+@pytest.fixture
+def media(tmp_path: Path) -> Path:
+    return tmp_path / "media"
+
+
+def test_media_are_copied_once_and_readable_by_all(content: Path, media: Path, database: Database) -> None:
     old = os.umask(0o027)
     try:
         seed(content, media, database)
@@ -125,9 +129,8 @@ def test_media_are_copied_once_and_readable_by_all(content: Path, tmp_path: Path
 
 
 def test_edited_and_removed_stages_are_not_seeded_again(
-    content: Path, tmp_path: Path, database: Database
+    content: Path, media: Path, database: Database
 ) -> None:
-    media = tmp_path / "media"
     seed(content, media, database)
     stage = database.snapshot().stages["demo"]
     database.save_stage(replace(stage, name="Ours"))
@@ -149,43 +152,48 @@ def test_edited_and_removed_stages_are_not_seeded_again(
 
 
 def test_two_stages_with_a_file_of_one_name_are_an_error(
-    content: Path, tmp_path: Path, database: Database
+    content: Path, media: Path, database: Database
 ) -> None:
     shutil.copytree(content / "demo", content / "other")
     with pytest.raises(ContentError, match=r"two stages have a file named ann\.svg"):
-        seed(content, tmp_path / "media", database)
+        seed(content, media, database)
 
 
 LIKE = 'name = "Load"\nsplash = "Like the other"\nlike = "demo"\nlisted = false\n'
 
 
+def add_like(content: Path) -> Path:
+    """Add the stage `load`, which is like the demo; return its file."""
+    file = content / "load" / "stage.toml"
+    file.parent.mkdir()
+    file.write_text(LIKE)
+    return file
+
+
 def test_a_stage_like_another_has_its_things_and_no_files(
-    content: Path, tmp_path: Path, database: Database
+    content: Path, media: Path, database: Database
 ) -> None:
-    (content / "load").mkdir()
-    (content / "load" / "stage.toml").write_text(LIKE)
-    seed(content, tmp_path / "media", database)
+    file = add_like(content)
+    seed(content, media, database)
     demo, load = database.snapshot().stages.values()
     assert load == replace(demo, id="load", name="Load", splash="Like the other", listed=False)
     assert demo.listed
-    (content / "load" / "stage.toml").write_text(f"{LIKE}[colours]\n")
+    file.write_text(f"{LIKE}[colours]\n")
     with pytest.raises(ContentError, match=r"stage\.toml: colours is not a known key"):
         load_stage(content / "load")
 
 
 def test_a_stage_of_a_later_release_leaves_replaced_files_alone(
-    content: Path, tmp_path: Path, database: Database
+    content: Path, media: Path, database: Database
 ) -> None:
     """It shares files with an older stage: one was replaced since, one deleted, one lost."""
-    media = tmp_path / "media"
     seed(content, media, database)
     (media / "ann.svg").write_text("another Ann")
     database.put_medium(replace(database.snapshot().media["ann.svg"], uploader="mia"))
     database.remove_medium("hat.svg")
     (media / "hat.svg").unlink()
     (media / "wood.svg").unlink()
-    (content / "load").mkdir()
-    (content / "load" / "stage.toml").write_text(LIKE)
+    add_like(content)
     seed(content, media, database)
     snapshot = database.snapshot()
     assert (media / "ann.svg").read_text() == "another Ann"

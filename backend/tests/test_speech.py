@@ -38,18 +38,23 @@ def number(url: str | None) -> int:
     return int(url.removeprefix("/speech/utter-").removesuffix(".mp3"))
 
 
+def heard_of(speaker: Speaker, *urls: str | None) -> list[Path]:
+    """Request the recordings; the list gets each when it is there."""
+    heard: list[Path] = []
+    for url in urls:
+        speaker.file(number(url)).addCallback(heard.append)
+    return heard
+
+
 def test_a_request_before_the_file_exists_waits(speaker: Speaker, machine: Machine) -> None:
     url = speaker.speak("default", "Guten Abend, Bühne")
-    heard: list[Path] = []
-    for _ in range(3):
-        speaker.file(number(url)).addCallback(heard.append)
+    heard = heard_of(speaker, url, url, url)
     assert (heard, speaker.waiting) == ([], 3)
     machine.finish(b"evening")
     assert [path.read_bytes() for path in heard] == [b"evening"] * 3
     assert heard[0].name == f"utter-{number(url)}.mp3"
     assert speaker.waiting == 0
-    speaker.file(number(url)).addCallback(heard.append)
-    assert len(heard) == 4
+    assert len(heard_of(speaker, url)) == 1
     assert speaker.outcomes["spoken"] == 1
 
 
@@ -95,8 +100,7 @@ def test_one_recording_per_core_and_a_bounded_queue(speaker: Speaker, machine: M
 
 def test_the_time_limit_frees_the_core_for_the_next_line(speaker: Speaker, machine: Machine) -> None:
     urls = [speaker.speak("default", f"line {n}") for n in range(3)]
-    heard: list[Path] = []
-    speaker.file(number(urls[0])).addCallback(heard.append)
+    heard = heard_of(speaker, urls[0])
     machine.advance(speech.TIME_LIMIT - 0.1)
     assert len(machine.running()) == 4
     fresh = speaker.speak("default", "a fresh line")
@@ -105,8 +109,7 @@ def test_the_time_limit_frees_the_core_for_the_next_line(speaker: Speaker, machi
     assert speaker.outcomes["late"] == 3  # two killed, one that was late before it began
     assert len(machine.running()) == 2
     machine.finish()
-    speaker.file(number(fresh)).addCallback(heard.append)
-    assert heard[-1].exists()
+    assert heard_of(speaker, fresh)[0].exists()
 
 
 @pytest.mark.parametrize("broken", [0, 1])
@@ -117,8 +120,7 @@ def test_an_incomplete_recording_is_not_published(speaker: Speaker, machine: Mac
     for process in (encoder, program):
         bad = process is machine.processes[broken]
         process.end(ProcessTerminated(1) if bad else ProcessDone(0))
-    heard: list[Path] = []
-    speaker.file(number(url)).addCallback(heard.append)
+    heard = heard_of(speaker, url)
     assert not heard[0].exists()
     assert not list(heard[0].parent.glob("utter-*"))
     assert speaker.outcomes["failed"] == 1
@@ -128,8 +130,7 @@ def test_a_file_lives_90_seconds_from_its_line(speaker: Speaker, machine: Machin
     url = speaker.speak("default", "hello")
     machine.advance(5)
     machine.finish()
-    heard: list[Path] = []
-    speaker.file(number(url)).addCallback(heard.append)
+    heard = heard_of(speaker, url)
     machine.advance(84.9)
     assert heard[0].exists()
     machine.advance(0.2)
@@ -146,9 +147,7 @@ def test_the_number_of_files_is_bounded(speaker: Speaker, machine: Machine, tmp_
 
 def test_a_stop_leaves_no_process_and_no_file(speaker: Speaker, machine: Machine, tmp_path: Path) -> None:
     urls = [speaker.speak("default", f"line {n}") for n in range(5)]
-    heard: list[Path] = []
-    for url in urls:
-        speaker.file(number(url)).addCallback(heard.append)
+    heard = heard_of(speaker, *urls)
     machine.finish()
     stopped: list[None] = []
     speaker.stopService().addCallback(stopped.append)

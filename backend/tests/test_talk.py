@@ -37,19 +37,23 @@ def test_each_kind_of_line_has_its_form_in_the_log() -> None:
     assert "WAVE" not in ann.modes()  # there was no URL
 
 
-def message(frames: list[str]) -> list[str]:
-    return [frame for frame in frames if frame.endswith("mode=MSG")]
+Cast = tuple[FakeClient, FakeClient, FakeClient]
 
 
-def test_a_whisper_finds_players_on_all_stages(stages: Stages) -> None:
-    ann, bob, eve = (
-        FakeClient(stages, acting_player("ann")),
-        FakeClient(stages, acting_player("bob")),
-        FakeClient(stages, acting_player("eve"), "other"),
-    )
-    crowd = FakeClient(stages)
+@pytest.fixture
+def cast(stages: Stages) -> Cast:
+    """Ann and Bob, who holds the second avatar, and Eve on another stage."""
+    ann, bob = (FakeClient(stages, acting_player(name)) for name in ("ann", "bob"))
+    eve = FakeClient(stages, acting_player("eve"), "other")
     bob.send("ID=2&mode=AV")
-    for client in (ann, bob, eve, crowd):
+    for client in (ann, bob, eve):
+        client.heard()
+    return ann, bob, eve
+
+
+def test_a_whisper_finds_players_on_all_stages(stages: Stages, cast: Cast) -> None:
+    (ann, bob, eve), crowd = cast, FakeClient(stages)
+    for client in (*cast, crowd):
         client.heard()
     ann.send("msg=Bo~B|eve;nobody%20%3D%20now%20%3D%20%3C&mode=WHISPER".replace(";", "%3B"))
     whisper = "senderID=ann&text=now+%3D+%26lt%3B&mode=WHISPER"
@@ -64,34 +68,26 @@ def test_a_whisper_finds_players_on_all_stages(stages: Stages) -> None:
     assert ann.heard() == ["message=No+player+here+is+called+nobody.&mode=MSG"]
 
 
-def test_a_whisper_to_all_stays_on_the_stage(stages: Stages) -> None:
-    ann, bob, eve = (
-        FakeClient(stages, acting_player("ann")),
-        FakeClient(stages, acting_player("bob")),
-        FakeClient(stages, acting_player("eve"), "other"),
-    )
-    for client in (ann, bob, eve):
-        client.heard()
+def test_a_whisper_to_all_stays_on_the_stage(cast: Cast) -> None:
+    ann, bob, eve = cast
     ann.send("msg=*%3Dplaces&mode=WHISPER")
     assert bob.modes() == ["WHISPER"]
     assert ann.modes() == ["WHISPER", "MSG"]
     assert eve.modes() == []
 
 
-def test_a_whisper_to_many_names_lists_the_members_once(stages: Stages) -> None:
-    ann, bob = FakeClient(stages, acting_player("ann")), FakeClient(stages, acting_player("bob"))
+def test_a_whisper_to_many_names_lists_the_members_once(stages: Stages, cast: Cast) -> None:
+    ann, bob, _ = cast
     looks: list[object] = []
     members = stages.members
     stages.members = lambda: looks.append(1) or members()  # type: ignore[method-assign,func-returns-value]
-    bob.heard()
     ann.send("msg=" + ",".join(f"n{number}" for number in range(300)) + ",bob%3Dhello&mode=WHISPER")
     assert (len(looks), bob.heard()) == (1, ["senderID=ann&text=hello&mode=WHISPER"])
 
 
 @pytest.mark.parametrize("text", ["bob", "=x", "bob=", ", =x", ""])
-def test_an_invalid_whisper_gets_the_usage(stages: Stages, text: str) -> None:
-    ann, bob = FakeClient(stages, acting_player("ann")), FakeClient(stages, acting_player("bob"))
-    ann.heard(), bob.heard()
+def test_an_invalid_whisper_gets_the_usage(cast: Cast, text: str) -> None:
+    ann, bob, _ = cast
     ann.send(f"msg={text.replace('=', '%3D')}&mode=WHISPER")
     assert ann.heard() == ["message=To+whisper%3A+%2Fwh+name%2C+name+%3D+text&mode=MSG"]
     assert bob.heard() == []

@@ -9,7 +9,7 @@ import pytest
 import websocket
 
 from forked import run_upstage
-from running_backend import Backend, join, serve
+from running_backend import Backend, ask, join, serve
 
 JOIN = "stage_ID=demo&mode=JOIN"
 SMALL_WINDOW = (socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # so that the kernel buffers little
@@ -87,14 +87,8 @@ def test_websockets_from_other_sites_are_rejected(server: Backend, origin: str, 
 
 
 def test_requests_without_a_websocket_handshake_are_rejected(server: Backend) -> None:
-    for method in (b"GET", b"POST", b"HEAD"):
-        with socket.create_connection(("127.0.0.1", server.web_port), 5) as connection:
-            connection.sendall(method + b" /ws HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            assert connection.recv(65536).startswith(b"HTTP/1.1 426 Upgrade Required\r\n")
-    broken = b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: close\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", server.web_port), 5) as connection:
-        connection.sendall(broken)
-        assert connection.recv(65536).startswith(b"HTTP/1.1 400 ")
+    assert ask(server, "/ws", "POST").status == 426
+    assert ask(server, "/ws", Upgrade="websocket").status == 400
 
 
 @pytest.mark.parametrize("transport", ["tcp", "websocket"])
@@ -102,13 +96,12 @@ def test_a_client_that_does_not_read_is_cut_and_delays_no_other(server: Backend,
     before = len(server.logged("cut off"))
     talker = server.connect()
     join(talker)
-    slow: object
     if transport == "tcp":
-        slow = stalled = server.connect()
+        stalled = server.connect()
         stalled.socket.setsockopt(*SMALL_WINDOW)
         stalled.send_frames(JOIN.encode())
     else:
-        slow = browser = open_websocket(server, sockopt=(SMALL_WINDOW,))
+        browser = open_websocket(server, sockopt=(SMALL_WINDOW,))
         browser.send(JOIN)
     talker.frames_until(b"aCount=2&mode=JOINED")
     line = b"msg=" + b"<" * 2000 + b"&mode=TEXT"  # 2 kB in, 16 kB out
@@ -120,7 +113,6 @@ def test_a_client_that_does_not_read_is_cut_and_delays_no_other(server: Backend,
     assert server.logged("cut off")[-1]["reason"] == "laggard"
     talker.frames_until(b"aCount=1&mode=JOINED")
     talker.close()
-    del slow
 
 
 def test_a_heartbeat_keeps_quiet_clients_and_finds_dead_ones(tmp_path: Path) -> None:
@@ -146,12 +138,9 @@ def test_the_health_check_names_the_failed_listener(server: Backend) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         closed = f"tcp:{listener.getsockname()[1]}:interface=127.0.0.1"  # bound, but not listening
-        status, _, text = server.upstage("healthcheck", UPSTAGE_WEB_ENDPOINT=closed)
-        assert status == 1
-        assert text.startswith("upstage: web 127.0.0.1:")
-        status, _, text = server.upstage("healthcheck", UPSTAGE_STAGE_ENDPOINT=closed)
-        assert status == 1
-        assert text.startswith("upstage: stage 127.0.0.1:")
+        for name in ("web", "stage"):
+            status, _, text = server.upstage("healthcheck", **{f"UPSTAGE_{name.upper()}_ENDPOINT": closed})
+            assert (status, text.startswith(f"upstage: {name} 127.0.0.1:")) == (1, True), text
 
 
 def test_a_stop_with_clients_is_clean_and_the_generated_password_stays(tmp_path: Path) -> None:

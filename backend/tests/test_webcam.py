@@ -16,7 +16,7 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
-from running_backend import PASSWORD, Backend, Editor, ask
+from running_backend import FTP, PASSWORD, Backend, Editor, ask
 from upstage.net import webcam
 from upstage.net.pictures import MAX_SIZE, Pictures, Rejected
 from upstage.net.webcam import UploadListener
@@ -36,8 +36,7 @@ class Cameras:
     """A server, and the cameras of its players."""
 
     def __init__(self, folder: Path) -> None:
-        ftp = {"UPSTAGE_FTP_ENDPOINT": "tcp:0:interface=127.0.0.1", "UPSTAGE_FTP_PASSIVE": "0-0"}
-        self.server = Backend(folder, ["-c", RUN], UPSTAGE_ADMIN_PASSWORD=PASSWORD, **ftp)
+        self.server = Backend(folder, ["-c", RUN], UPSTAGE_ADMIN_PASSWORD=PASSWORD, **FTP)
         self.folder = self.server.media / "video"
         self._editor = Editor(self.server)
         self._numbers = count(1)

@@ -68,13 +68,7 @@ def test_valid_frames_are_decoded(frame: bytes, message: Message) -> None:
 @pytest.mark.parametrize(
     "frame",
     [
-        b"",
-        b"&",
-        b"mode",
-        b"a=1",
-        b"mode=A&mode=B",
-        b"mode=A&x",
-        b"<policy-file-request/>",
+        *(b"", b"&", b"mode", b"a=1", b"mode=A&mode=B", b"mode=A&x", b"<policy-file-request/>"),
         b"mode=X" + b"&a=1" * MAX_FIELDS,
     ],
 )

@@ -5,17 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from running_backend import DRAWING, Backend, Editor, PurgedCache, ask, join
+from running_backend import DRAWING, FORM, Backend, Editor, PurgedCache, ask, join
 from upstage.net.purge import tag_of
 
 STAGES, MEDIA, PLAYERS = (f"/admin/workshop/{page}" for page in ("stages", "media", "players"))
-LOOKS = {
-    "splash": "Hello\r\nyou",
-    "page": "#010203",
-    "tools": "#040506",
-    "backdrop_and_prop": "#070809",
-    "chat": "#0a0b0c",
-}
+COLOURS = {"page": "#010203", "tools": "#040506", "backdrop_and_prop": "#070809", "chat": "#0a0b0c"}
+LOOKS = {"splash": "Hello\r\nyou", **COLOURS}
 
 
 @pytest.fixture
@@ -27,14 +22,8 @@ def test_pages_require_rights(backend: Backend, admin: Editor, editor: Editor) -
     admin.post(PLAYERS, action="add", name="pat", password="12345678", act="yes")
     player = Editor(backend, "pat", "12345678")
     assert b"Media" not in player.get("/admin/").body
-    for path in (
-        STAGES,
-        f"{STAGES}/demo",
-        MEDIA,
-        f"{MEDIA}/fox.svg",
-        f"{MEDIA}/audio/music-box.mp3",
-        PLAYERS,
-    ):
+    files = (f"{MEDIA}/fox.svg", f"{MEDIA}/audio/music-box.mp3")
+    for path in (STAGES, f"{STAGES}/demo", MEDIA, *files, PLAYERS):
         assert ask(backend, path).status == 302  # to the login page
         assert player.get(path).status == 403
         assert player.post(path, action="remove").status == 403
@@ -104,10 +93,7 @@ def test_a_stage_is_created_edited_and_removed(backend: Backend, editor: Editor)
         ({"action": "put", "file": "fox.svg", "x": "left"}, b"must be two numbers"),
         ({"action": "put", "file": "fox.svg", "x": "nan"}, b"A position on the stage must lie"),
         ({"action": "put", "file": "fox.svg", "voice": "; rm"}, b"A voice must be"),
-        (
-            {"action": "put", "file": "audio/music-box.mp3", "type": "noise"},
-            b"The type of a sound must be one of",
-        ),
+        ({"action": "put", "file": "audio/music-box.mp3", "type": "noise"}, b"The type of a sound must be"),
         ({"action": "change", "kind": "prop", "id": "99"}, b"no longer on the stage"),
         ({"action": "take", "kind": "prop", "id": "x"}, b"no longer on the stage"),
     ],
@@ -143,9 +129,7 @@ def test_replacing_and_deleting_media_purges_and_reloads(
     for url in (f"/media/{cup}", f"/media/thumb/{cup}"):
         assert ask(backend, url).headers["x-cache-tags"] == f"media {purge}"
 
-    refused = editor.upload(
-        f"{MEDIA}/{cup}", b"GIF89a\1\0\1\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\1\0\1\0\0\2\2D\1\0;"
-    )
+    refused = editor.upload(f"{MEDIA}/{cup}", b"GIF89a" + b"\0" * 20 + b";")
     assert refused.status == 415
     assert b"a GIF file cannot replace it" in refused.body
 
@@ -216,9 +200,7 @@ def test_signing_up_creates_a_player_and_is_limited(backend: Backend) -> None:
         page = ask(backend, "/signup")
         cookie, csrf = page.headers["set-cookie"].split(";")[0], re.findall(rb"[0-9a-f]{64}", page.body)[0]
         body = b"csrf=%s&username=%s&password=%s" % (csrf, name.encode(), password.encode())
-        kind = "application/x-www-form-urlencoded"
-        answer = ask(backend, "/signup", "POST", body, Cookie=cookie, Content_Type=kind, X_Real_IP=address)
-        return answer.status
+        return ask(backend, "/signup", "POST", body, Cookie=cookie, X_Real_IP=address, **FORM).status
 
     assert visit("192.0.2.1", "newcomer", "12345678") == 302
     assert b"canAct=True&canAdmin=False" in Editor(backend, "newcomer", "12345678").get("/admin/id").body

@@ -9,16 +9,9 @@ from school import Pupil
 
 def measurement(topology: str, tier: str, answers: int, **figures: object) -> dict[str, Any]:
     """A line of a report, as `make compare` writes it."""
-    return {
-        "topology": topology,
-        "users": 50,
-        "seconds": 30.0,
-        "verdict": "PASS",
-        "reason": "",
-        "backend_requests_per_second": 1.0,
-        "caches": [{"row": "/", "tier": tier, "outcome": "hit", "answers": answers}],
-        **figures,
-    }
+    caches = [{"row": "/", "tier": tier, "outcome": "hit", "answers": answers}]
+    run = {"users": 50, "seconds": 30.0, "verdict": "PASS", "reason": "", "backend_requests_per_second": 1.0}
+    return {"topology": topology, **run, "caches": caches, **figures}
 
 
 def write(pupil: Pupil, **nginx: object) -> None:
@@ -57,10 +50,7 @@ def test_reports_that_are_not_enough(pupil: Pupil) -> None:
     write(pupil, users=40)
     pupil.refused("50 users and 40 cannot be compared")
 
-    few = {"users": 20}
-    report(
-        pupil, [measurement("default", "varnish", 200, **few), measurement("nginx", "backend", 200, **few)]
-    )
+    report(pupil, [{**measurement(name, "varnish", 200), "users": 20} for name in ("default", "nginx")])
     pupil.refused("20 users are too few to show the difference")
 
     write(pupil, seconds=10.0)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import stat
 from ipaddress import IPv4Network
 from itertools import combinations
@@ -50,10 +51,7 @@ def test_a_port_ends_with_the_digits_of_its_default() -> None:
 
 
 def test_every_published_port_of_the_project_is_set() -> None:
-    example = (REPO / ".env.example").read_text().splitlines()
-    ports = {
-        line.partition("=")[0] for line in example if line.partition("=")[0].endswith(("_PORT", "_PORTS"))
-    }
+    ports = set(re.findall(r"^(\w+_PORTS?)=", (REPO / ".env.example").read_text(), re.M))
     assert PLAN.copy(1).port_settings.keys() == ports - {"CLASS_PORTS"}
 
 
@@ -132,11 +130,8 @@ def test_the_handout_has_a_row_for_each_copy(tmp_path: Path) -> None:
     assert rows[1]["stack"] == "http://class.example:20280/"
     assert rows[1]["admin password"] == "secret"
     table = opened.handout_markdown().splitlines()
-    assert table[3].split(" | ")[2:5] == [
-        "http://class.example:20280/",
-        "https://class.example:20243/",
-        "secret",
-    ]
+    urls = ["http://class.example:20280/", "https://class.example:20243/"]
+    assert table[3].split(" | ")[2:5] == [*urls, "secret"]
 
 
 def test_passwords_differ_and_can_be_read_off_paper() -> None:
@@ -156,14 +151,9 @@ def test_a_copy_gets_its_own_settings_and_the_teachers_choices(tmp_path: Path) -
 
 
 def test_the_teachers_settings_do_not_reach_a_copys_commands() -> None:
-    given = {
-        "HTTP_PORT": "8080",
-        "COMPOSE_FILE": "x",
-        "THEATRES": "second",
-        "PATH": "/bin",
-        "HTTP_PROXY": "p",
-    }
-    assert environment(given) == {"PATH": "/bin", "HTTP_PROXY": "p", "MODE": "containers"}
+    kept = {"PATH": "/bin", "HTTP_PROXY": "p"}
+    given = {"HTTP_PORT": "8080", "COMPOSE_FILE": "x", "THEATRES": "second", **kept}
+    assert environment(given) == {**kept, "MODE": "containers"}
 
 
 def test_every_service_and_network_of_a_copy_has_its_limits() -> None:
@@ -188,19 +178,14 @@ def test_lessons_are_counted_from_what_the_checks_have_kept(tmp_path: Path) -> N
 
 
 def test_the_sum_notices_a_changed_check_and_nothing_else(tmp_path: Path) -> None:
-    for name in (
-        "lessons/checking/judging.py",
-        "lessons/01-first-hit/check.py",
-        "logs/varnishlog.py",
-        "bin/lesson",
-        "varnish/media.vcl",
-    ):
+    checks = ("lessons/01-first-hit/check.py", "logs/varnishlog.py", "bin/lesson")
+    for name in ("lessons/checking/judging.py", "varnish/media.vcl", *checks):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("1")
     before = checks_sum(tmp_path)
     (tmp_path / "varnish/media.vcl").write_text("2")
     assert checks_sum(tmp_path) == before
-    for name in ("lessons/01-first-hit/check.py", "logs/varnishlog.py", "bin/lesson"):
+    for name in checks:
         (tmp_path / name).write_text("2")
         assert checks_sum(tmp_path) != before, name
         (tmp_path / name).write_text("1")
@@ -209,10 +194,9 @@ def test_the_sum_notices_a_changed_check_and_nothing_else(tmp_path: Path) -> Non
 
 
 def test_health_names_what_is_not_healthy() -> None:
-    services = dict.fromkeys(("nginx", "varnish", "backend", "policyd", "locust"), "healthy")
+    others = dict.fromkeys(("nginx", "varnish", "backend", "policyd"), "healthy")
+    services = others | {"locust": "healthy"}
     assert health(Usage(services)) == "healthy"
     assert health(Usage(services | {"backend": "exited"})) == "backend exited"
-    assert health(Usage({name: services[name] for name in ("nginx", "varnish", "backend", "policyd")})) == (
-        "locust missing"
-    )
+    assert health(Usage(others)) == "locust missing"
     assert health(Usage()) == "down"

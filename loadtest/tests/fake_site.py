@@ -27,6 +27,7 @@ STAGE_PAGE = """<!doctype html><html><head><title>Demo</title>
 <link rel="prefetch" href="/media/audio/bell.mp3">
 <script type="module" src="/script/v1/main.js"></script>
 </head><body><img src="/media/castle.svg" alt=""></body></html>"""
+METRICS = b"upstage_http_request_seconds_count 5\nprocess_cpu_seconds_total 1\nupstage_clients 3\n"
 CAMERA = "/media/video/camera.jpg"
 IDENTITY = "player=nice+visitor&key=0123&canAct=False&canAdmin=False&canSu=False"
 PLAYER = "player={}&key=4567&canAct=True&canAdmin=False&canSu=False"
@@ -52,9 +53,8 @@ class FakeSite(Origin):
         }
         for path, kind in ASSETS.items():
             control = "no-cache" if path.startswith("/media/") else "max-age=31536000, immutable"
-            self.pages[path] = Page(
-                path.encode(), {"content-type": kind, "cache-control": f"public, {control}"}
-            )
+            headers = {"content-type": kind, "cache-control": f"public, {control}"}
+            self.pages[path] = Page(path.encode(), headers)
         for number in range(1, 1000):
             self.pages[f"/speech/utter-{number}.mp3"] = Page(b"spoken", {"content-type": "audio/mpeg"})
         self.pages[CAMERA] = Page(b"frame", {"content-type": "image/jpeg", "cache-control": "no-store"})
@@ -87,11 +87,8 @@ class FakeSite(Origin):
     @property
     def revalidated(self) -> Counter[str]:
         """Path -> requests for a copy that the client could use."""
-        return Counter(
-            request.target
-            for request in self.requests
-            if request.headers.get("if-none-match") == etag(request)
-        )
+        usable = (each for each in self.requests if each.headers.get("if-none-match") == etag(each))
+        return Counter(request.target for request in usable)
 
     @property
     def hosts(self) -> set[str]:

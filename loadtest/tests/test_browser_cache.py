@@ -1,23 +1,18 @@
+from types import SimpleNamespace
+
 import pytest
 
 from users.browser_cache import BrowserCache
 
 
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def clock() -> SimpleNamespace:
+    return SimpleNamespace(now=1000.0)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def cache(clock: Clock) -> BrowserCache:
-    return BrowserCache(clock)
+def cache(clock: SimpleNamespace) -> BrowserCache:
+    return BrowserCache(lambda: clock.now)
 
 
 def test_an_unknown_url_is_neither_fresh_nor_conditional(cache: BrowserCache) -> None:
@@ -25,7 +20,7 @@ def test_an_unknown_url_is_neither_fresh_nor_conditional(cache: BrowserCache) ->
     assert cache.conditions("/a") == {}
 
 
-def test_a_fresh_asset_is_not_requested_again(cache: BrowserCache, clock: Clock) -> None:
+def test_a_fresh_asset_is_not_requested_again(cache: BrowserCache, clock: SimpleNamespace) -> None:
     cache.store("/a", {"cache-control": "public, max-age=60, immutable", "etag": '"1"'})
     clock.now += 59
     assert cache.fresh("/a")
@@ -53,7 +48,7 @@ def test_no_store_leaves_no_copy(cache: BrowserCache) -> None:
     assert cache.conditions("/a") == {}
 
 
-def test_a_304_renews_a_copy_and_keeps_its_validator(cache: BrowserCache, clock: Clock) -> None:
+def test_a_304_renews_a_copy_and_keeps_its_validator(cache: BrowserCache, clock: SimpleNamespace) -> None:
     cache.store("/a", {"cache-control": "max-age=60", "etag": '"1"'})
     clock.now += 100
     cache.store("/a", {"cache-control": "max-age=60"})

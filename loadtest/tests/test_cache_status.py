@@ -39,12 +39,7 @@ def test_the_text_leaves_out_what_differs_in_every_response() -> None:
 @pytest.mark.parametrize(
     "field",
     [
-        "varnish; hit,",
-        ", varnish",
-        "varnish nginx",
-        "varnish;",
-        "varnish; hit=",
-        "varnish; Hit",
+        *("varnish; hit,", ", varnish", "varnish nginx", "varnish;", "varnish; hit=", "varnish; Hit"),
         'varnish; detail="open',
         "(varnish nginx); hit",
         "1; hit",

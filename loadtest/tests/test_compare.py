@@ -52,14 +52,8 @@ def ui(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebUI]:
 
 
 def compare(ui: WebUI, topologies: str, **form: str) -> None:
-    fields = {
-        "shape_class": "Compare",
-        "topologies": topologies,
-        "seconds": "1",
-        "spawn_rate": "100",
-        "warm_up": "0.2",
-    }
-    assert ui.start(**fields | form)["success"] is True
+    fields = {"shape_class": "Compare", "seconds": "1", "spawn_rate": "100", "warm_up": "0.2", **form}
+    assert ui.start(topologies=topologies, **fields)["success"] is True
 
 
 def finished(ui: WebUI) -> bool:

@@ -160,11 +160,8 @@ def test_a_websocket_carries_frames_and_answers_pings(
         serve_web_socket(stage, connection, path, headers)
 
     client = WebSocketConnection("127.0.0.1", serve(behave), "classic.localhost")
-    assert (asked["path"], asked["Host"], asked["Origin"]) == (
-        "/ws",
-        "classic.localhost",
-        "http://classic.localhost",
-    )
+    site = "classic.localhost"
+    assert (asked["path"], asked["Host"], asked["Origin"]) == ("/ws", site, f"http://{site}")
     assert client.receive(soon()) == b"ID=sock_1&mode=SET"
     client.send(b"stage_ID=demo&mode=JOIN")
     client.send("msg=Grüße&mode=TEXT".encode())
@@ -209,9 +206,8 @@ def test_the_end_of_a_websocket_has_a_reason(
     def behave(connection: socket.socket) -> None:
         path, headers = request(connection)
         stage.drop_every = 1  # it sends nothing
-        threading.Thread(
-            target=serve_web_socket, args=(stage, connection, path, headers), daemon=True
-        ).start()
+        arguments = (stage, connection, path, headers)
+        threading.Thread(target=serve_web_socket, args=arguments, daemon=True).start()
         while not stage.modes["pong"]:
             time.sleep(0.01)
         try:

@@ -28,14 +28,7 @@ def test_the_page_describes_every_class_and_shape_by_its_docstring(ui: WebUI) ->
 @pytest.mark.parametrize(
     "fields",
     [
-        {
-            "user_count": "",
-            "spawn_rate": "",
-            "run_time": "",
-            "seconds": "",
-            "topologies": "",
-            "chat_rate": "",
-        },
+        dict.fromkeys(("user_count", "spawn_rate", "run_time", "seconds", "topologies", "chat_rate"), ""),
         {"user_count": "0", "spawn_rate": "0", "stage": "", "max_errors": "", "min_hits": ""},
     ],
 )

@@ -57,10 +57,7 @@ def test_a_line_is_requested_as_soon_as_it_is_announced() -> None:
         ("WAVE", {"url": "http://elsewhere.example/speech/utter-1.mp3"}),
         ("WAVE", {}),
         ("LOAD_AV", {"ID": "1", "medium": "", "url": "/media/fox.svg", "thumbnail": ""}),
-        (
-            "LOAD_AV",
-            {"medium": "video", "url": "//elsewhere.example/a.jpg", "thumbnail": "http://b.example/"},
-        ),
+        ("LOAD_AV", {"medium": "video", "url": "//a.example/a.jpg", "thumbnail": "http://b.example/"}),
         ("LOAD_AV", {"medium": "video"}),
         ("MUSIC", {"url": "/media/audio/bell.mp3"}),
     ],

@@ -34,13 +34,10 @@ def environment(site: FakeSite | None = None, **variables: str) -> dict[str, str
         "LOADTEST_STAGE_PORT": str(site.stage.socket.port) if site else "",
         "LOADTEST_POLICY_PORT": str(site.stage.policy_socket.port) if site else "",
     }
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     own = {
-        "PATH": path,
-        "LOCUST_WEB_HOST": "127.0.0.1",
-        "LOCUST_MASTER_BIND_HOST": "127.0.0.1",
-        "LOCUST_MASTER_BIND_PORT": master_port,
-        "LOCUST_MASTER_NODE_PORT": master_port,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        **dict.fromkeys(("LOCUST_WEB_HOST", "LOCUST_MASTER_BIND_HOST"), "127.0.0.1"),
+        **dict.fromkeys(("LOCUST_MASTER_BIND_PORT", "LOCUST_MASTER_NODE_PORT"), master_port),
     }
     return {name: value for name, value in (os.environ | own | target | variables).items() if value}
 
@@ -221,11 +218,8 @@ def test_a_master_shows_what_its_workers_counted_after_the_login(site: FakeSite,
         "LOADTEST_ACCOUNT_FILE": str(tmp_path / "account"),
     }
     (tmp_path / "account").write_text(f"ann:{site.password}\n")  # the workers get it from the master
-    at_worker = {
-        "LOCUST_MASTER_NODE_PORT": master_port,
-        "LOADTEST_MASTER": "127.0.0.1",
-        "LOADTEST_PROCESSES": "2",
-    }
+    at_worker = {"LOADTEST_MASTER": "127.0.0.1", "LOADTEST_PROCESSES": "2"}
+    at_worker["LOCUST_MASTER_NODE_PORT"] = master_port
     address, browser = f"http://127.0.0.1:{port}", requests.Session()
 
     def stats() -> dict[str, Any]:

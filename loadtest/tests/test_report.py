@@ -11,7 +11,7 @@ import pytest
 from locust import User, constant, task
 
 from caches import counters
-from fake_site import ASSETS, FakeSite
+from fake_site import ASSETS, METRICS, FakeSite
 from locust_library import run
 from locustfile import Audience, Reader
 from results import page
@@ -44,7 +44,6 @@ cpu_percent = 1000
 late_ms = 9000
 """
 ENOUGH = {"/stages/demo": 6, "/media/*.svg": 12, "stage join": 6, "stage chat": 12, "stage heard": 30}
-METRICS = b"upstage_http_request_seconds_count 5\nprocess_cpu_seconds_total 1\nupstage_clients 3\n"
 
 
 @dataclass
@@ -103,9 +102,7 @@ def judged(
 
 def test_a_healthy_site_passes(judged: Judged) -> None:
     judged.site.instead["/.nginx/backend"] = response(METRICS)
-    verdict = judged.run(
-        Audience, until_rows=ENOUGH, linger=2
-    )  # so that there are two reports of the backend
+    verdict = judged.run(Audience, until_rows=ENOUGH, linger=2)  # for a second report of the backend
     assert verdict.code is None
     assert verdict.report["good"] is True
     assert verdict.output.rstrip().endswith("GOOD: all 12 lines hold.")

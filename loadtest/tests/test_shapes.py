@@ -34,25 +34,13 @@ def about(rate: float) -> Any:
     return pytest.approx(rate, abs=0.1)
 
 
+# Second -> users, and how many more or fewer in each second.
+SLASHDOT = {0: (20, 2.0), 30: (200, 18.0), 89: (200, 18.0), 90: (100, about(3.3)), 150: (20, about(5.3))}
+INTERVAL = {0: (200, about(6.7)), 60: (0, 20.0), 89: (0, 20.0), 90: (200, 20.0), 149: (200, 20.0)}
 TIMETABLES: dict[str, dict[int, Any]] = {
     "CurtainUp": {0: (200, 40.0), 59: (200, 40.0), 60: None, 399: None},
-    "Slashdot": {
-        0: (20, 2.0),
-        30: (200, 18.0),
-        89: (200, 18.0),
-        90: (100, about(3.3)),
-        150: (20, about(5.3)),
-        179: (20, about(5.3)),
-        180: None,
-    },
-    "Interval": {
-        0: (200, about(6.7)),
-        60: (0, 20.0),
-        89: (0, 20.0),
-        90: (200, 20.0),
-        149: (200, 20.0),
-        150: None,
-    },
+    "Slashdot": {**SLASHDOT, 179: (20, about(5.3)), 180: None},
+    "Interval": {**INTERVAL, 150: None},
     "LongRun": {0: (200, about(3.3)), 399: (200, about(3.3))},
     "Step": {0: (20, 4.0), 29: (20, 4.0), 30: (40, 4.0), 270: (200, 4.0), 299: (200, 4.0), 300: None},
 }

@@ -31,13 +31,9 @@ def test_a_path_or_a_url_of_the_stack(url: str, found: tuple[str, int, str]) -> 
     assert trace.parse(url, 8080, 8081) == found
 
 
-@pytest.mark.parametrize(
-    "url", ["", "nonsense", "http://localhost", "https://localhost/", "/a b", "/a\r\nX: y"]
-)
+@pytest.mark.parametrize("url", ["", "nonsense", "http://localhost", "https://localhost/", "/a b", "/a\nX:"])
 def test_a_url_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(
-        trace.Refused, match=r"Name the request: make trace URL=/media/fox\.svg, or URL=http:"
-    ):
+    with pytest.raises(trace.Refused, match=r"Name the request: make trace URL=/media/fox\.svg, or URL="):
         trace.parse(url, 8080, 8081)
 
 
@@ -102,12 +98,7 @@ def test_the_request_and_its_lines_of_each_log(origin: Origin, traced: Callable[
         ("localhost", "404 Not Found", "nginx; fwd=bypass", "was not asked: nginx bypasses Varnish"),
         ("nobody.example", "421 Misdirected", "", "was not asked: nginx answers by itself"),
         ("localhost", "200 OK", "nginx; hit; detail=stale", "was not asked: Varnish does not answer"),
-        (
-            "localhost",
-            "503 Unavailable",
-            "nginx; detail=error",
-            "was not asked: nginx's upstream does not answer",
-        ),
+        ("localhost", "503 No", "nginx; detail=error", "was not asked: nginx's upstream does not answer"),
         ("localhost", "200 OK", "varnish; hit, nginx; fwd=uri-miss", "its log no longer has the request"),
     ],
 )

@@ -13,6 +13,9 @@ from support.ports import free_ports
 from support.program import Service
 
 NGINX = Path(__file__).resolve().parent.parent
+UPGRADED = (
+    b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"  # a backend's answer
+)
 SITES = ["localhost", "classic.localhost", "nginx.localhost", "static.localhost"]
 LISTENERS = (
     *("LISTEN_HTTP", "LISTEN_HTTPS", "LISTEN_LOAD", "LISTEN_STAGE", "LISTEN_LOAD_STAGE"),

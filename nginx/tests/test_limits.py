@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from nginx_server import NginxServer
-from support.http import Response
+from nginx_server import UPGRADED, NginxServer
+from support.http import Response, message
 from support.origin import Request, response
 from support.wait import wait_until
 
@@ -122,15 +122,11 @@ def test_guessing_passwords_is_slow(server: NginxServer, number: int, path: str)
 
 
 def test_websockets_are_counted_apart_from_requests(server: NginxServer) -> None:
-    server.backend.answer = lambda _: (
-        b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
-    )
+    server.backend.answer = lambda _: UPGRADED
     source, opened, statuses = "127.0.0.13", [], []
     for _ in range(30):
         connection = server.connect(source=source)
-        connection.sendall(
-            b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
-        )
+        connection.sendall(message("/ws", upgrade="websocket", connection="Upgrade"))
         statuses.append(int(connection.recv(4096).split()[1]))
         opened.append(connection)
     assert statuses == [101] * 25 + [429] * 5

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from nginx_server import NGINX, SITES, NginxServer
-from support.http import Response
+from nginx_server import NGINX, SITES, UPGRADED, NginxServer
+from support.http import Response, message
 from support.origin import Origin, Request, response
 
 SETTINGS = {"SERVER_NAMES": "stage.example.org 192.0.2.7"}
@@ -17,20 +17,18 @@ def moved(request: Request) -> bytes:
     return response(status="302 Found", location=f"http://{request.headers['host']}:8081/admin/")
 
 
+NAMES = {
+    "varnish": (
+        *("upstage.localhost", "localhost", "LOCALHOST:8080", "127.0.0.1", "[::1]:8080"),
+        *("stage.example.org", "192.0.2.7"),
+    ),
+    "varnish over TCP": ("classic.localhost",),
+    "backend": ("nginx.localhost", "static.localhost"),
+}
+
+
 @pytest.mark.parametrize(
-    ("host", "upstream"),
-    [
-        ("upstage.localhost", "varnish"),
-        ("localhost", "varnish"),
-        ("LOCALHOST:8080", "varnish"),
-        ("127.0.0.1", "varnish"),
-        ("[::1]:8080", "varnish"),
-        ("stage.example.org", "varnish"),
-        ("192.0.2.7", "varnish"),
-        ("classic.localhost", "varnish over TCP"),
-        ("nginx.localhost", "backend"),
-        ("static.localhost", "backend"),
-    ],
+    ("host", "upstream"), [(host, upstream) for upstream, hosts in NAMES.items() for host in hosts]
 )
 def test_the_host_chooses_the_upstream(server: NginxServer, host: str, upstream: str) -> None:
     assert server.request(f"/{upstream.replace(' ', '-')}", host).text == upstream
@@ -45,34 +43,28 @@ def test_an_unknown_host_is_misdirected(server: NginxServer, host: str, port: st
     assert not server.requests
 
 
+HEAD = b" HTTP/1.1\r\nHost: localhost\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked"
+
+
 @pytest.mark.parametrize(
     ("request_", "status"),
     [
-        (b"GET http://unknown.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 421),
+        (b"GET http://unknown.example/" + HEAD + b"\r\n", 421),
         (b"GET http://localhost/ HTTP/1.1\r\nHost: unknown.example\r\n\r\n", 200),
         (b"GET / HTTP/1.1\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: unknown.example\r\n\r\n", 400),
-        (b"GET /a b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-        (b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-        (b"GET /%00 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"x" * 9000 + b"\r\n\r\n", 400),
-        (b"GET /" + b"x" * 9000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+        (b"GET /" + HEAD + b"Host: unknown.example\r\n\r\n", 400),
+        (b"GET /a b" + HEAD + b"\r\n", 400),
+        (b"GET /../../etc/passwd" + HEAD + b"\r\n", 400),
+        (b"GET /%00" + HEAD + b"\r\n", 400),
+        (b"GET /" + HEAD + b"X-Long: " + b"x" * 9000 + b"\r\n\r\n", 400),
+        (b"GET /" + b"x" * 9000 + HEAD + b"\r\n", 414),
         # Two readings of where the body ends: the way to smuggle a second request past a proxy.
-        (
-            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
-            b"0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n",
-            400,
-        ),
-        (
-            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-            400,
-        ),
-        (b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: +1\r\n\r\na", 400),
-        (
-            b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
-            501,
-        ),
+        (b"POST /" + CHUNKED + b"\r\nContent-Length: 5\r\n\r\n0\r\n\r\nGET /smuggled" + HEAD + b"\r\n", 400),
+        (b"POST /" + HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400),
+        (b"POST /" + HEAD + b"Content-Length: +1\r\n\r\na", 400),
+        (b"POST /" + CHUNKED + b", identity\r\n\r\n0\r\n\r\n", 501),
     ],
 )
 def test_an_ambiguous_request_is_rejected(server: NginxServer, request_: bytes, status: int) -> None:
@@ -83,17 +75,13 @@ def test_an_ambiguous_request_is_rejected(server: NginxServer, request_: bytes, 
 def test_a_space_before_the_colon_hides_no_length(server: NginxServer) -> None:
     """`Content-Length : 30` must not be a length for the upstream and none for nginx."""
     smuggled = b"GET /smuggled HTTP/1.1\r\nX: y\r\n\r\n"
-    request = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length : %d\r\n\r\n" % len(smuggled)
-    server.exchange(request + smuggled)
+    server.exchange(b"POST /" + HEAD + b"Content-Length : %d\r\n\r\n" % len(smuggled) + smuggled)
     assert all("content-length " not in received.headers for received in server.varnish.requests)
     assert "/smuggled" not in server.varnish.targets
 
 
 def test_a_chunked_body_arrives_with_a_length(server: NginxServer) -> None:
-    request = (
-        b"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
-    )
-    assert server.exchange(request).status == 200
+    assert server.exchange(b"POST /x" + CHUNKED + b"\r\n\r\n3\r\nabc\r\n0\r\n\r\n").status == 200
     assert server.varnish.requests[0].body == b"abc"
     assert "transfer-encoding" not in server.varnish.requests[0].headers
 
@@ -147,9 +135,7 @@ def test_no_response_shows_a_version(server: NginxServer, host: str) -> None:
 def websocket(server: NginxServer, host: str) -> tuple[Response, bytes]:
     """Upgrade, then send one word."""
     with server.connect() as connection:
-        connection.sendall(
-            f"GET /ws HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n".encode()
-        )
+        connection.sendall(message("/ws", host, upgrade="websocket", connection="Upgrade"))
         head = b""
         while b"\r\n\r\n" not in head:
             head += connection.recv(1)
@@ -159,9 +145,7 @@ def websocket(server: NginxServer, host: str) -> tuple[Response, bytes]:
 
 @pytest.mark.parametrize("host", SITES)
 def test_a_websocket_goes_to_the_backend_on_every_site(server: NginxServer, host: str) -> None:
-    server.backend.answer = lambda _: (
-        b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
-    )
+    server.backend.answer = lambda _: UPGRADED
     answer, echo = websocket(server, host)
     assert (answer.status, echo) == (101, b"BRAVO")
     (received,) = server.backend.requests
@@ -194,16 +178,9 @@ def test_connections_are_kept_except_on_classic(server: NginxServer) -> None:
         origin.requests.clear()
 
 
-@pytest.mark.parametrize(
-    ("host", "compressed"),
-    [
-        ("localhost", False),  # Varnish does
-        ("classic.localhost", True),
-        ("nginx.localhost", True),
-        ("static.localhost", True),
-    ],
-)
-def test_nginx_compresses_where_varnish_does_not(server: NginxServer, host: str, compressed: bool) -> None:
+@pytest.mark.parametrize("host", SITES)
+def test_nginx_compresses_where_varnish_does_not(server: NginxServer, host: str) -> None:
+    compressed = host != "localhost"
     server.answer_all(lambda _: response("bravo " * 500, content_type="text/css"))
     answer = server.request("/style", host, accept_encoding="gzip")
     assert (answer.headers.get("content-encoding") == "gzip") == compressed

@@ -45,9 +45,8 @@ def test_direct_is_bytes_after_the_clients_address(server: NginxServer) -> None:
     sent = b"GET /%61dmin HTTP/1.1\r\nhost: nobody.example\r\nx-real-ip: 192.0.2.66\r\n\r\n"
     with server.connect(server.direct) as connection, connection.makefile("rb") as stream:
         own = connection.getsockname()[1]
-        assert (
-            stream.readline() == f"PROXY TCP4 127.0.0.1 {server.address} {own} {server.direct}\r\n".encode()
-        )
+        header = f"PROXY TCP4 127.0.0.1 {server.address} {own} {server.direct}\r\n"
+        assert stream.readline() == header.encode()
         connection.sendall(sent)
         assert stream.read(len(sent)) == sent.upper()
     assert wait_until(lambda: server.log_lines(f"stream:{server.direct} 200 "))

@@ -3,31 +3,34 @@
 import re
 import ssl
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from name_server import NameServer
 from nginx_server import NginxServer
-from support.origin import EchoServer, Origin, Request, response
+from support.origin import EchoServer, Origin, response
 from support.wait import wait_until
 
 NAMES = ("second", "third-hall")
 SETTINGS = {"THEATRES": " ".join(NAMES)}
 
 
-@pytest.fixture(scope="module")
-def theatres(server: NginxServer) -> Iterator[dict[str, Origin]]:
-    """The theatres' own origins, on the sockets that nginx expects."""
-    yield (origins := listen(server))
+@contextmanager
+def theatres_of(server: NginxServer) -> Iterator[dict[str, Origin]]:
+    """The origins of both theatres: the site's by the theatre's name, the stage's with `-stage`."""
+    origins = {name: Origin(name, server.sockets / f"{name}.sock") for name in NAMES}
+    for name in NAMES:
+        origins[f"{name}-stage"] = EchoServer(name, server.sockets / f"{name}-stage.sock")
+    yield origins
     for origin in origins.values():
         origin.close()
 
 
-def listen(server: NginxServer) -> dict[str, Origin]:
-    """Start the origins of both theatres: the site's by the theatre's name, the stage's with `-stage`."""
-    sites = {name: Origin(name, server.sockets / f"{name}.sock") for name in NAMES}
-    stages = {name: EchoServer(name, server.sockets / f"{name}-stage.sock") for name in NAMES}
-    return sites | {f"{name}-stage": stage for name, stage in stages.items()}
+@pytest.fixture(scope="module")
+def theatres(server: NginxServer) -> Iterator[dict[str, Origin]]:
+    with theatres_of(server) as origins:
+        yield origins
 
 
 def stage_of(server: NginxServer, port: int, origins: dict[str, Origin]) -> str:
@@ -53,18 +56,13 @@ def test_a_theatre_has_the_default_site_with_its_own_backend(
 
 
 def test_a_redirect_to_the_backends_port_is_repaired(server: NginxServer) -> None:
-    def moved(_: Request) -> bytes:
-        return response(status="302 Found", location="http://second.localhost:8081/x")
-
-    server.varnish.answer = moved
+    there = "http://second.localhost:8081/x"
+    server.varnish.answer = lambda _: response(status="302 Found", location=there)
     assert server.request("/", "second.localhost").headers["location"] == "/x"
 
 
 def test_large_media_come_from_the_theatres_own_folder(server: NginxServer) -> None:
-    def named(_: Request) -> bytes:
-        return response(x_accel_redirect="/.nginx/media/large.swf")
-
-    server.varnish.answer = named
+    server.varnish.answer = lambda _: response(x_accel_redirect="/.nginx/media/large.swf")
     for name in ("media", "the theatres/second/media", "the theatres/third-hall/media"):
         folder = server.folder / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,11 +72,9 @@ def test_large_media_come_from_the_theatres_own_folder(server: NginxServer) -> N
 
 
 def test_the_micro_cache_keeps_theatres_apart(server: NginxServer) -> None:
-    def kept(request: Request) -> bytes:
-        host = request.headers["host"]
-        return response(host.encode(), x_accel_expires="60", cache_status="varnish; hit")
-
-    server.varnish.answer = kept
+    server.varnish.answer = lambda request: response(
+        request.headers["host"], x_accel_expires="60", cache_status="varnish; hit"
+    )
     hosts = ("localhost", "second.localhost", "third-hall.localhost")
 
     def asked() -> int:
@@ -110,19 +106,15 @@ def test_a_stopped_theatre_is_503_and_costs_the_others_nothing(fresh: NginxServe
 
 
 def test_the_list_may_change_while_nginx_runs(fresh: NginxServer) -> None:
-    origins = listen(fresh)
-
     def sites() -> dict[str, str | int]:
         answers = {name: fresh.request("/ws", f"{name}.localhost") for name in NAMES}
-        return {
-            name: answer.text if answer.status == 200 else answer.status for name, answer in answers.items()
-        }
+        return {name: each.text if each.status == 200 else each.status for name, each in answers.items()}
 
     def become(expected: dict[str, str | int]) -> None:
         # For a moment the old workers take connections, too.
         wait_until(lambda: [sites() for _ in range(20)] == [expected] * 20)
 
-    try:
+    with theatres_of(fresh) as origins:
         fresh.start()
         become({"second": 421, "third-hall": 421})
         with pytest.raises(ConnectionRefusedError):
@@ -135,21 +127,17 @@ def test_the_list_may_change_while_nginx_runs(fresh: NginxServer) -> None:
         assert stage_of(fresh, fresh.theatres_stage, origins) == "third-hall-stage"
         assert fresh.run_script("reload.sh").returncode == 0
         become({"second": 421, "third-hall": 421})
-    finally:
-        for origin in origins.values():
-            origin.close()
 
 
 def test_the_users_names_that_begin_with_a_theatres_name_are_its_own(fresh: NginxServer) -> None:
     server_names = "stage.example Second.stage.example second second.localhost third-hall.example.* 192.0.2.7"
     fresh.settings |= {**SETTINGS, "SERVER_NAMES": server_names}
-    origins = listen(fresh)
     theirs = {
         "second": ("second.stage.example", "second", "second.localhost"),
         "third-hall": ("third-hall.localhost", "third-hall.example.net"),
         "backend": ("stage.example", "192.0.2.7", "localhost"),
     }
-    try:
+    with theatres_of(fresh):
         fresh.start()
         for name, hosts in theirs.items():
             assert {host: fresh.request("/ws", host).text for host in hosts} == dict.fromkeys(hosts, name)
@@ -159,9 +147,6 @@ def test_the_users_names_that_begin_with_a_theatres_name_are_its_own(fresh: Ngin
         trusted = ssl.create_default_context(cafile=str(fresh.certificates / "proscenium.pem"))
         for host in (*theirs["second"], "third-hall.localhost"):
             trusted.wrap_socket(fresh.connect(fresh.https), server_hostname=host).close()
-    finally:
-        for origin in origins.values():
-            origin.close()
 
 
 def test_host_names_instead_of_sockets_need_not_be_known_at_the_start(fresh: NginxServer) -> None:
@@ -180,9 +165,8 @@ def test_host_names_instead_of_sockets_need_not_be_known_at_the_start(fresh: Ngi
         name_server.names = {"second.test": "127.0.0.1"}
         wait_until(lambda: fresh.request("/ws", "second.localhost").text == "second")
         assert stage_of(fresh, fresh.theatres_stage, {"stage": stage}) == "stage"
-        assert (
-            fresh.request("/.nginx/backend", "second.localhost", port=fresh.load).text == "second's metrics"
-        )
+        ours = fresh.request("/.nginx/backend", "second.localhost", port=fresh.load)
+        assert ours.text == "second's metrics"
         assert fresh.request("/.nginx/backend", port=fresh.load).text == "metrics"
         assert fresh.request("/.nginx/backend", "second.localhost").status == 404
     finally:
@@ -197,7 +181,6 @@ def test_host_names_instead_of_sockets_need_not_be_known_at_the_start(fresh: Ngi
         ("2nd", "begins with a letter, not '2nd'"),
         ("-x", "not '-x'"),
         ("x-", "not 'x-'"),
-        ("a.b", "not 'a.b'"),
         ("a;b", "not 'a;b'"),
         ("*", "not '*'"),
         ("second,third", "not 'second,third'"),

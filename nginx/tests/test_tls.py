@@ -11,7 +11,6 @@ import pytest
 
 from nginx_server import NginxServer
 from support.http import Response, receive
-from support.origin import response
 from support.wait import wait_until
 
 SETTINGS = {
@@ -31,6 +30,14 @@ def https(
     with tls.wrap_socket(server.connect(server.https), server_hostname=name) as connection:
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {name}:{server.https}\r\n\r\n".encode())
         return receive(connection), connection
+
+
+def accepted(server: NginxServer, tls: ssl.SSLContext) -> bool:
+    """Whether nginx speaks with a client that is limited like this."""
+    try:
+        return https(server, tls)[0].status == 200
+    except (ssl.SSLError, ConnectionError):
+        return False
 
 
 def openssl(*arguments: str | Path) -> str:
@@ -81,11 +88,7 @@ def test_protocols(server: NginxServer, version: ssl.TLSVersion, works: bool) ->
     tls = context(server)
     tls.minimum_version = tls.maximum_version = version
     tls.set_ciphers("ALL:@SECLEVEL=0")
-    if works:
-        assert https(server, tls)[0].status == 200
-    else:
-        with pytest.raises((ssl.SSLError, ConnectionError)):
-            https(server, tls)
+    assert accepted(server, tls) == works
 
 
 @pytest.mark.parametrize(
@@ -101,11 +104,7 @@ def test_ciphers_of_tls_1_2(server: NginxServer, cipher: str, works: bool) -> No
     tls = context(server)
     tls.maximum_version = ssl.TLSVersion.TLSv1_2
     tls.set_ciphers(cipher)
-    if works:
-        assert https(server, tls)[0].status == 200
-    else:
-        with pytest.raises((ssl.SSLError, ConnectionError)):
-            https(server, tls)
+    assert accepted(server, tls) == works
 
 
 def test_the_key_exchange_is_x25519_or_better(server: NginxServer) -> None:
@@ -155,14 +154,6 @@ def test_http_2(server: NginxServer) -> None:
 def test_the_upstream_learns_of_https(server: NginxServer) -> None:
     https(server, context(server))
     assert server.varnish.requests[0].headers["x-forwarded-proto"] == "https"
-
-
-def test_a_redirect_of_classic_stays_on_https(server: NginxServer) -> None:
-    server.varnish_tcp.answer = lambda _: response(
-        status="302 Found", location="http://classic.localhost:8081/admin/"
-    )
-    answer, _ = https(server, context(server), "classic.localhost", "/admin")
-    assert answer.headers["location"] == "/admin/"
 
 
 def test_an_unknown_host_is_misdirected_over_https_too(server: NginxServer) -> None:
@@ -223,11 +214,8 @@ def test_a_renewed_pair_is_loaded_by_a_reload(fresh: NginxServer) -> None:
             (live / f"new.{suffix}").symlink_to(fresh.folder / f"{number}.{suffix}")
             (live / f"new.{suffix}").replace(live / f"own.{suffix}")
         if number == "1":
-            fresh.settings |= {
-                "TLS_FOLDER": str(live),
-                "TLS_CERTIFICATE": "own.pem",
-                "TLS_CERTIFICATE_KEY": "own.key",
-            }
+            pair = {"TLS_CERTIFICATE": "own.pem", "TLS_CERTIFICATE_KEY": "own.key"}
+            fresh.settings |= {"TLS_FOLDER": str(live), **pair}
             fresh.start()
         else:
             assert fresh.run_script("reload.sh").returncode == 0
@@ -274,18 +262,17 @@ def test_the_certificate_is_kept_until_it_expires_or_the_names_change(fresh: Ngi
 
     first = made_by()
     assert made_by() == first
-    named = made_by(SERVER_NAMES="stage.example.org")
+    names = {"SERVER_NAMES": "stage.example.org"}
+    named = made_by(**names)
     assert named != first
-    assert made_by(SERVER_NAMES="stage.example.org") == named
-    make_pair(fresh.certificates, "proscenium", days=31)
-    a_month = certificate.read_bytes()
-    assert made_by(SERVER_NAMES="stage.example.org") == a_month
-    make_pair(fresh.certificates, "proscenium", days=29)
-    less = certificate.read_bytes()
-    assert made_by(SERVER_NAMES="stage.example.org") != less
+    assert made_by(**names) == named
+    for days, kept in ((31, True), (29, False)):
+        make_pair(fresh.certificates, "proscenium", days)
+        before = certificate.read_bytes()
+        assert (made_by(**names) == before) is kept
+    before = certificate.read_bytes()
     (fresh.certificates / "proscenium.key").unlink()
-    renewed = certificate.read_bytes()
-    assert made_by(SERVER_NAMES="stage.example.org") != renewed
+    assert made_by(**names) != before
 
 
 def test_a_certificate_that_cannot_be_made_is_one_line(fresh: NginxServer) -> None:

@@ -9,9 +9,7 @@ REPO = Path(__file__).resolve().parents[2]
 def tracked(*patterns: str) -> list[str]:
     """The files of this checkout that git knows or would add."""
     listed = subprocess.check_output(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns],
-        cwd=REPO,
-        text=True,
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns], cwd=REPO, text=True
     )
     return [name for name in listed.splitlines() if (REPO / name).exists()]
 

@@ -66,15 +66,6 @@ def test_a_url_of_more_than_4096_bytes_is_rejected(server: VarnishServer) -> Non
     assert answer.headers["cache-status"] == "varnish; detail=synth"
 
 
-def test_classic_is_another_vcl_on_the_same_listener(server: VarnishServer) -> None:
-    for host in ("classic.localhost", "upstage.localhost"):
-        server.request("/media/reload.svg", host)
-    refreshed = server.request("/media/reload.svg", "classic.localhost", cache_control="no-cache")
-    assert refreshed.headers["cache-status"].startswith("varnish; fwd=uri-miss; stored")
-    ignored = server.request("/media/reload.svg", "upstage.localhost", cache_control="no-cache")
-    assert ignored.headers["cache-status"].startswith("varnish; hit")
-
-
 def test_a_crowd_is_one_request_to_the_backend(server: VarnishServer) -> None:
     """200 clients at once request an object that is not cached yet, then an expired one."""
     server.backend.cache_control, server.backend.delay = "s-maxage=1", 1.5
