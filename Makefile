@@ -74,10 +74,10 @@ slides: ## write the slides and the cheat sheet to .run/slides, as a page and as
 	@bin/slides
 
 ##@ Measure
-load: ## load the running stack for 30 seconds and judge the run by loadtest/verdict/thresholds.toml
+load: ## load the running stack for 30 seconds and judge the run by loadtest/verdict/thresholds.toml (CLASSES=Reader: these users)
 	@bin/stack load
 
-compare: ## compare topologies under the same load: TOPOLOGIES=classic,nginx,default USERS=50 SECONDS=30 STAGE=demo
+compare: ## compare topologies under the same load: TOPOLOGIES=classic,nginx,default USERS=50 SECONDS=30 STAGE=demo; PATHS=file: your own site
 	@LENGTH=$(SECONDS) bin/stack compare # bash counts in its own variable SECONDS
 
 lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them); PUBLISH=1 replaces its results.md

@@ -187,7 +187,7 @@ native_reload() {
     prepare_native_folders && sh "$NATIVE_RUN/varnish/reload.sh" && PATH=$PWD/native/bin:$PATH sh nginx/reload.sh || return
     # As in containers.
     if ! without locust && locust_changed_since "$(ps -o lstart= -p "$(supervisorctl pid locust)")"; then
-        (cd loadtest && ../.venv/bin/locust --list >/dev/null) || die "Locust goes on with its old files: the lines above say what is wrong."
+        (cd loadtest && ../.venv/bin/locust --list >/dev/null) || refuse_locust || return
         supervisorctl restart locust
     fi
 }

@@ -172,6 +172,7 @@ def test_locust_and_its_workers_start_again_when_a_file_that_they_read_has_chang
         "ps*service=locust-worker*) echo 2; echo 3",
         "ps*service=locust*) echo 1",
         "inspect*) echo 2033-01-01T00:00:00.5Z; echo 2009-01-01T00:00:00.123456789Z",  # a worker is older
+        '"exec -i 1 locust --list") [ ! -e loadtest/mine/broken.py ]',
         "restart*)",
     )
     for path in (bare / "loadtest").rglob("*"):
@@ -184,6 +185,9 @@ def test_locust_and_its_workers_start_again_when_a_file_that_they_read_has_chang
         assert ("restart -t 5 1 2 3" in log.read_text()) == (file in read), file
         log.unlink()
         os.utime(changed, (1_200_000_000, 1_200_000_000))
+    (bare / "loadtest" / "mine" / "broken.py").touch()
+    assert "old files" in functions(bare, "restart_changed_locust").stderr
+    assert "restart" not in log.read_text()
 
 
 def test_the_reason_of_a_service_that_did_not_become_healthy_stands_last(bare: Path) -> None:

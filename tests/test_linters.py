@@ -25,7 +25,8 @@ def test_ruff() -> None:
     "part",
     [
         *("policyd/src", "backend/src", "loadtest", "varnish/tests", "nginx/tests", "tests", "native"),
-        *("labs", "logs", "lessons/checking", "lessons/classroom", "lessons/tests", "lessons/pupils"),
+        *("labs", "logs", "extras/site"),
+        *("lessons/checking", "lessons/classroom", "lessons/tests", "lessons/pupils"),
     ],
 )
 def test_mypy(part: str) -> None:

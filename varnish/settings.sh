@@ -121,9 +121,9 @@ write_vcl() {
     mkdir -p "$generated"
     declare_backend upstage "$backend_address" limits.vcl >"$generated/backends.vcl"
     {
+        [ -z "$site_address" ] || echo 'include "site_handover.vcl";'
         echo 'include "handover.vcl";'
         for name in $theatres; do declare_theatre "$name"; done
-        [ -z "$site_address" ] || echo 'include "site_handover.vcl";'
     } >"$generated/deployment.vcl"
     if [ "$site_address" ]; then
         declare_site >"$generated/site_backend.vcl"

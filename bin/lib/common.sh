@@ -113,6 +113,12 @@ locust_changed_since() {
     [ -n "$(find loadtest -name tests -prune -o \( -name '*.py' -o -name '*.conf' -o -name '*.toml' \) -newermt "$1" -print -quit)" ]
 }
 
+# Says why Locust does not restart: it would end, and not come back.
+refuse_locust() {
+    echo "Locust goes on with its old files: the lines above say what is wrong." >&2
+    return 1
+}
+
 # Locust's options for `make load` and `make compare`, in either mode.
 # shellcheck disable=SC2034  # used by bin/stack
 load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --chat-rate 20)

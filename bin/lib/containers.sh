@@ -152,7 +152,7 @@ restart_changed_locust() {
     [ ${#ids[@]} -gt 0 ] || return 0
     started=$(docker inspect -f '{{.State.StartedAt}}' "${ids[@]}" | sort | head -n 1)
     if locust_changed_since "$started"; then
-        container_exec locust locust --list >/dev/null || die "Locust goes on with its old files: the lines above say what is wrong."
+        container_exec locust locust --list >/dev/null || refuse_locust || return
         docker restart -t 5 "${ids[@]}"
     fi
 }

@@ -162,7 +162,10 @@ def reason(seen: Request) -> tuple[str, str]:
     """Why a request reached the application: one of REMEDIES, and a detail."""
     fetches = [fetch for fetch in seen.fetches if fetch.reason != "bgfetch"]
     fetch = fetches[-1]
-    said = lambda name: fetch.header(name, "BerespHeader")  # noqa: E731
+
+    def said(name: str) -> str:
+        return fetch.header(name, "BerespHeader")
+
     status, control = fetch.first("BerespStatus"), said("Cache-Control")
     if seen.method not in ("GET", "HEAD"):
         return "method", seen.method
@@ -213,22 +216,20 @@ def explained(seen: Iterable[Request]) -> Iterator[str]:
     if not reached:
         yield "Varnish's log has no request that reached the application."
         return
-    counts: Counter[tuple[str, str]] = Counter()
-    paths: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    paths: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)  # by reason
     for one in reached:
-        why = reason(one)
-        counts[why] += 1
-        paths[why][one.path] += 1
+        paths[reason(one)][one.path] += 1
     yield f"Why {len(reached)} requests, the last ones in Varnish's log, reached the application:"
     yield ""
-    for (why, detail), count in counts.most_common():
-        if count < LEAST * len(reached):
-            continue
-        most = [path for path, _ in paths[why, detail].most_common(NAMED)]
-        more = len(paths[why, detail]) - len(most)
-        where = ", ".join(f"`{path}`" for path in most) + (f" and {more} more" if more > 0 else "")
+    for (why, detail), found in sorted(paths.items(), key=lambda item: -item[1].total()):
+        if found.total() < LEAST * len(reached):
+            break
+        most = [path for path, _ in found.most_common(NAMED)]
+        where = ", ".join(f"`{path}`" for path in most)
+        if len(found) > NAMED:
+            where += f" and {len(found) - NAMED} more"
         because, remedy = REMEDIES[why]
-        yield f"- {100 * count / len(reached):.0f} %: {because.format(detail=detail)}: {where}."
+        yield f"- {100 * found.total() / len(reached):.0f} %: {because.format(detail=detail)}: {where}."
         remedy = remedy.format(condition=condition(most[0], "req" if "vcl_recv" in remedy else "bereq"))
         yield f"  {remedy[:1].upper()}{remedy[1:]}."
 

@@ -1,0 +1,74 @@
+"""A foreign application for tests: slow pages, large files, uploads, event streams, WebSockets."""
+
+import base64
+import hashlib
+import socket
+import sys
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+CHUNK = b"x" * 1_000_000
+MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers by the first word of the path; the second is a number."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        _, what, *rest = self.path.partition("?")[0].split("/")
+        getattr(self, f"send_{what or 'page'}")(int(rest[0]) if rest else 0)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.reply(hashlib.sha256(body).hexdigest().encode())
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+    def reply(self, body: bytes, *fields: tuple[str, str]) -> None:
+        self.send_response(200)
+        for name, value in (("Content-Length", str(len(body))), ("Content-Type", "text/html"), *fields):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_page(self, _: int) -> None:
+        self.reply(f"from {socket.gethostname()}".encode(), ("Cache-Control", "max-age=60"))
+
+    def send_slow(self, seconds: int) -> None:
+        time.sleep(seconds)
+        self.reply(b"at last")
+
+    def send_large(self, megabytes: int) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(megabytes * len(CHUNK)))
+        self.send_header("Cache-Control", "max-age=60")
+        self.end_headers()
+        for _ in range(megabytes):
+            self.wfile.write(CHUNK)
+
+    def send_events(self, seconds: int) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        for number in range(seconds):
+            self.wfile.write(f"data: {number}\n\n".encode())
+            time.sleep(1)
+
+    def send_echo(self, _: int) -> None:
+        key = self.headers["Sec-WebSocket-Key"].encode() + MAGIC
+        self.send_response(101)
+        self.send_header("Upgrade", "websocket")
+        self.send_header("Connection", "Upgrade")
+        self.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key).digest()).decode())
+        self.end_headers()
+        while received := self.connection.recv(65536):
+            self.wfile.write(received)
+        self.close_connection = True
+
+
+if __name__ == "__main__":
+    ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Handler).serve_forever()

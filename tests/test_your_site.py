@@ -1,0 +1,360 @@
+"""A site of your own: two applications from a package index, by the commands of docs/your-site.md, and
+a third that does what proxies like to break.
+"""
+
+import hashlib
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import requests
+
+from stack import PROJECT, REPO, Stack
+from support.http import connect
+from support.ports import free_ports
+from support.wait import wait_until
+
+pytestmark = pytest.mark.slow
+PAGE = (REPO / "docs" / "your-site.md").read_text()
+RULES = REPO / "extras" / "site" / "rules.vcl"
+APPS = REPO / ".run" / "apps" / "bin"
+HOST = "site.localhost"
+MEGABYTE = 1_000_000
+
+
+class Site(Stack):
+    """The stack with a site of your own; the commands of the page have the ports of this one."""
+
+    app_port = 0
+
+    def typed(self, commands: str) -> str:
+        """Run commands of the page as they are printed there."""
+        ours = {"8001": self.app_port, "8080": self.ports["HTTP_PORT"]}
+        script = re.sub(r"(?<=:)(8001|8080)\b|(?<=--port )8001", lambda port: str(ours[port[0]]), commands)
+        environment = {name: value for name, value in self.environment.items() if name != "EXTRAS"}
+        done = subprocess.run(
+            ["bash", "-ec", script],
+            cwd=REPO,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=400,
+        )
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    def start(self, *settings: str) -> str:
+        """The stack in front of the application."""
+        return self.make("up", "EXTRAS=site", f"SITE=http://127.0.0.1:{self.app_port}", *settings)
+
+    def session(self, host: str = HOST) -> requests.Session:
+        """A browser that keeps its cookies; every *.localhost is 127.0.0.1."""
+        session = requests.Session()
+        session.headers["Host"] = f"{host}:{self.ports['HTTP_PORT']}"
+        return session
+
+    def at(self, path: str) -> str:
+        """The URL of a path; the Host header says which site."""
+        return f"http://127.0.0.1:{self.ports['HTTP_PORT']}{path}"
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    site = Site("containers", PROJECT + "-site")
+    assert not RULES.exists(), f"{RULES} is in the way of this test"
+    yield site
+    RULES.unlink(missing_ok=True)
+    site.make("clean")
+
+
+@contextmanager
+def program(*command: str, port: int, folder: Path = REPO) -> Iterator[None]:
+    """A running application on this machine."""
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            wait_until(lambda: connect(("127.0.0.1", port)), within=30).close()
+            yield
+        finally:
+            process.terminate()
+
+
+def block(start: str) -> str:
+    """The block of commands of the page that begins so."""
+    blocks: list[str] = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
+    return next(each for each in blocks if each.startswith(start))
+
+
+def outcome(answer: requests.Response) -> str:
+    """What happened in Varnish: hit, or why not."""
+    return str(answer.headers["Cache-Status"]).split(";")[1].split(",")[0].strip()
+
+
+def test_a_program_on_this_machine_by_the_pages_commands(site: Site) -> None:
+    """Datasette: its pages, a stream, a comparison; then without UpStage."""
+    [site.app_port] = free_ports(1)
+    install, up = block("python3 -m venv"), block("make up EXTRAS=site")
+    try:
+        site.typed(install + "\necho $! >.run/apps/pid")
+        began = time.monotonic()
+        first, second = site.typed(up).splitlines()[-2:]
+        assert time.monotonic() - began < 180
+        assert "fwd=uri-miss; stored" in first
+        assert "varnish; hit" in second
+
+        browser = site.session()
+        page = browser.get(site.at("/plays/plays"))
+        assert (page.status_code, outcome(page)) == (200, "hit")
+        assert f"http://{HOST}:{site.ports['HTTP_PORT']}/plays/plays.json" in page.headers["Link"]
+        csv = browser.get(site.at("/plays/plays.csv?_stream=on&_size=max")).text
+        assert csv.count("\n") >= 5000
+
+        table = site.typed(block("printf").replace("SECONDS=20", "SECONDS=3"))
+        rows = dict(re.findall(r"^\| (the application alone|nginx|nginx, Varnish) \| (.*) \|$", table, re.M))
+        hits = {name: float(row.split(" | ")[4]) for name, row in rows.items()}
+        assert hits["the application alone"] == hits["nginx"] == 0
+        assert hits["nginx, Varnish"] > 50
+        assert all(row.split(" | ")[6] != "-" for row in rows.values()), table  # its CPU
+        assert "the response has no lifetime" in table
+        assert "`/-/static/app.css`" in table
+
+        printed = site.make(
+            "up", "EXTRAS=site", f"SITE=http://127.0.0.1:{site.app_port}", "WITHOUT=upstage,policyd,locust"
+        )
+        assert f"http://localhost:{site.ports['HTTP_PORT']}/ " in printed
+        assert "workshop" not in printed
+        assert set(site.compose("ps", "--services").split()) == {"nginx", "varnish", "site"}
+        assert "Datasette" in site.session("localhost").get(site.at("/")).text
+        assert outcome(browser.get(site.at("/plays/plays"))) == "fwd=uri-miss"
+        assert outcome(browser.get(site.at("/plays/plays"))) == "hit"
+        site.make(
+            "purge",
+            "URL=/plays/plays",
+            "EXTRAS=site",
+            f"SITE=http://127.0.0.1:{site.app_port}",
+            "WITHOUT=upstage",
+        )
+        wait_until(lambda: outcome(browser.get(site.at("/plays/plays"))) == "fwd=uri-miss", within=3)
+    finally:
+        subprocess.run(["bash", "-c", "kill $(cat .run/apps/pid); rm .run/apps/pid .run/plays.db"], cwd=REPO)
+
+
+def sign_in(site: Site, name: str) -> requests.Session:
+    """A browser in which this person has signed in."""
+    browser = site.session()
+    browser.get(site.at("/admin/login/"))
+    form = {"csrfmiddlewaretoken": browser.cookies["csrftoken"], "username": name, "password": "curtain"}
+    origin = f"http://{HOST}:{site.ports['HTTP_PORT']}"
+    done = browser.post(
+        site.at("/admin/login/?next=/admin/"), data=form, headers={"Origin": origin}, allow_redirects=False
+    )
+    assert (done.status_code, done.headers["Location"]) == (302, "/admin/")
+    return browser
+
+
+@pytest.mark.parametrize("rules", [False, True], ids=["as it is", "with the page's rules"])
+def test_two_people_and_a_visitor_never_see_each_others_pages(
+    site: Site, tmp_path: Path, rules: bool
+) -> None:
+    """Wagtail's starter site: pages, sign-in, redirect, upload; 200 requests of three people mixed."""
+    subprocess.run([sys.executable, "-m", "venv", APPS.parent], check=True)
+    subprocess.run([APPS / "pip", "install", "-q", "wagtail"], check=True)
+    subprocess.run([APPS / "wagtail", "start", "shop", tmp_path], check=True, stdout=subprocess.DEVNULL)
+
+    def manage(*command: str) -> None:
+        environment = {"DJANGO_SUPERUSER_PASSWORD": "curtain", "PATH": "/usr/bin:/bin"}
+        subprocess.run(
+            [APPS / "python", "manage.py", *command],
+            cwd=tmp_path,
+            check=True,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+        )
+
+    manage("migrate")
+    for name in ("ann", "bob"):
+        manage("createsuperuser", "--noinput", "--username", name, "--email", f"{name}@example.org")
+    [site.app_port] = free_ports(1)
+    server = (str(APPS / "python"), "manage.py", "runserver", "--noreload", f"127.0.0.1:{site.app_port}")
+    with program(*server, port=site.app_port, folder=tmp_path):
+        if rules:
+            RULES.write_text(re.search(r"```vcl\n(.*?)```", PAGE, re.S)[1])  # type: ignore[index]
+        site.start()
+        browsers = {"ann": sign_in(site, "ann"), "bob": sign_in(site, "bob"), "visitor": site.session()}
+        moved = browsers["ann"].get(site.at("/admin"), allow_redirects=False)
+        assert (moved.status_code, moved.headers["Location"]) == (301, "/admin/")
+
+        wrong, hits = [], 0
+        for number in range(200):
+            who = ("ann", "visitor", "bob", "visitor")[number % 4]
+            path = ("/admin/account/", "/", "/static/css/shop.css")[number // 4 % 3]
+            answer = browsers[who].get(site.at(path), allow_redirects=False)
+            hits += outcome(answer) == "hit"
+            if path == "/admin/account/":
+                right = answer.status_code == 302 if who == "visitor" else f"{who}@example.org" in answer.text
+            elif path == "/":
+                right = ("wagtail-userbar" in answer.text) == (who != "visitor")
+            else:
+                right = answer.status_code == 200
+            if not right:
+                wrong.append((number, who, path))
+        assert wrong == []
+        assert (hits > 60) == rules
+
+        picture = b"\x89PNG\r\n\x1a\n" + (REPO / "docs" / "images" / "stage.png").read_bytes()[8:]
+        form = browsers["ann"].get(site.at("/admin/images/multiple/add/")).text
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)[1]  # type: ignore[index]
+        sent = browsers["ann"].post(
+            site.at("/admin/images/multiple/add/"),
+            data={"csrfmiddlewaretoken": token, "title": "a scene"},
+            files={"files[]": ("scene.png", picture, "image/png")},
+            headers={
+                "X-Requested-With": "XMLHttpRequest",
+                "Origin": f"http://{HOST}:{site.ports['HTTP_PORT']}",
+            },
+        )
+        assert sent.json()["success"] is True, sent.text
+    RULES.unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="module")
+def foreign(site: Site) -> Iterator[Site]:
+    """In front of the application of these tests, on this machine."""
+    [site.app_port] = free_ports(1)
+    with program(sys.executable, "tests/foreign_app.py", "127.0.0.1", str(site.app_port), port=site.app_port):
+        site.start()
+        yield site
+
+
+def test_what_takes_long_or_is_large_arrives_whole(foreign: Site) -> None:
+    """At the same time, as real visitors would."""
+
+    def slow() -> str:
+        return foreign.session().get(foreign.at("/slow/30"), timeout=60).text
+
+    def download() -> int:
+        answer = foreign.session().get(foreign.at("/large/300"), stream=True, timeout=60)
+        return sum(len(part) for part in answer.iter_content(MEGABYTE))
+
+    def upload() -> bool:
+        body = bytes(range(256)) * (20 * MEGABYTE // 256)
+        answer = foreign.session().post(foreign.at("/upload"), data=body, timeout=60)
+        return answer.text == hashlib.sha256(body).hexdigest()
+
+    def events() -> list[float]:
+        headers = {"Accept": "text/event-stream"}
+        answer = foreign.session().get(foreign.at("/events/60"), headers=headers, stream=True, timeout=10)
+        return [time.monotonic() for line in answer.iter_lines(chunk_size=1) if line.startswith(b"data: ")]
+
+    with ThreadPoolExecutor() as pool:
+        jobs = (pool.submit(slow), pool.submit(download), pool.submit(upload), pool.submit(events))
+        assert jobs[0].result() == "at last"
+        assert jobs[1].result() == 300 * MEGABYTE
+        assert jobs[2].result()
+        arrived = jobs[3].result()
+    assert len(arrived) == 60
+    assert arrived[-1] - arrived[0] > 55  # one by one, not all at the end
+
+
+def test_a_websocket(foreign: Site) -> None:
+    with connect(("127.0.0.1", foreign.ports["HTTP_PORT"])) as connection:
+        fields = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13"
+        fields += "\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
+        connection.sendall(f"GET /echo HTTP/1.1\r\nHost: {HOST}\r\n{fields}\r\n\r\n".encode())
+        head = connection.recv(4096).decode()
+        assert head.startswith("HTTP/1.1 101 ")
+        assert "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in head
+        connection.sendall(b"hello")
+        assert connection.recv(4096) == b"hello"
+
+
+def test_an_application_that_is_away_and_back(foreign: Site) -> None:
+    """A kept page outlives it, another is a page of ours, and it is back without a restart of anything."""
+    kept, other = foreign.at("/page/1"), foreign.at("/page/2")
+    port = foreign.app_port
+    [elsewhere] = free_ports(1)
+    with program(sys.executable, "tests/foreign_app.py", "127.0.0.1", str(elsewhere), port=elsewhere):
+        foreign.make("up", "EXTRAS=site", f"SITE=http://localhost:{elsewhere}")
+        browser = foreign.session()
+        assert browser.get(kept).status_code == 200
+    time.sleep(1.1)  # nginx's own copy
+    assert browser.get(kept).status_code == 200
+    away = browser.get(other)
+    assert (away.status_code, away.headers["Retry-After"]) == (503, "5")
+    assert "This site does not answer" in away.text
+    with program(sys.executable, "tests/foreign_app.py", "127.0.0.1", str(elsewhere), port=elsewhere):
+        assert browser.get(other).status_code == 200
+    foreign.make("up", "EXTRAS=site", f"SITE=http://127.0.0.1:{port}")
+
+
+def test_a_load_test_of_ones_own(foreign: Site) -> None:
+    mine = REPO / "loadtest" / "mine"
+    readme = (mine / "README.md").read_text()
+    shopper, thresholds = mine / "shopper_of_a_test.py", mine / "thresholds.toml"
+    assert not thresholds.exists(), f"{thresholds} is in the way of this test"
+    settings = ("EXTRAS=site", f"SITE=http://127.0.0.1:{foreign.app_port}")
+    try:
+        shopper.write_text(re.search(r"```python\n(.*?)```", readme, re.S)[1])  # type: ignore[index]
+        thresholds.write_text(re.search(r"```toml\n(.*?)```", readme, re.S)[1])  # type: ignore[index]
+        foreign.make("reload", *settings)
+        wait_until(lambda: foreign.compose("exec", "-T", "locust", "true") == "", within=20)
+        said = foreign.make("load", "CLASSES=Shopper", *settings)
+        assert "GOOD" in said
+        assert re.search(r"p95 of GET /\s", said)
+        shopper.write_text("import nothing_of_this_name\n")
+        with pytest.raises(AssertionError, match=r"(?s)nothing_of_this_name.*goes on with its old files"):
+            foreign.make("reload", *settings)
+    finally:
+        shopper.unlink(missing_ok=True)
+        thresholds.unlink(missing_ok=True)
+
+
+def test_a_service_in_a_container_with_plain_compose(site: Site, tmp_path: Path) -> None:
+    """`make` knows the stack; the relay follows the service to another address."""
+    service = tmp_path / "shop.yaml"
+    service.write_text(
+        f"""services:
+  shop:
+    image: {{image}}
+    user: "1000:1000"
+    command: [python, /foreign_app.py, 0.0.0.0, "8000"]
+    volumes: ["{REPO}/tests/foreign_app.py:/foreign_app.py:ro,z"]
+    networks: [site]
+""".replace("{image}", f"{site.project}-backend")
+    )
+    site.make("down")
+    files = f"compose.yaml:extras/site/compose.yaml:{service}"
+    site.settings = {"COMPOSE_FILE": files, "SITE": "http://shop:8000"}
+    compose = f"docker compose -f compose.yaml -f extras/site/compose.yaml -f {service}"
+    site.typed(f"{compose} up -d --wait")
+    browser = site.session()
+
+    def served_by() -> str:
+        answer = browser.get(site.at(f"/page/{time.monotonic_ns()}"))
+        return answer.text if answer.status_code == 200 else ""
+
+    first = wait_until(served_by, within=10)
+    assert "shop" in site.make("status")
+    # Another container takes its address, so that it comes back at a new one.
+    squatter = f"docker run -d --rm --name {site.project}-squatter --network {site.project}_site"
+    site.typed(f"{compose} rm -sf shop && {squatter} {site.project}-backend sleep 60")
+    try:
+        site.typed(f"{compose} up -d shop")
+        wait_until(lambda: served_by() not in ("", first), within=10)
+    finally:
+        subprocess.run(
+            ["docker", "rm", "-f", f"{site.project}-squatter"], check=False, stdout=subprocess.DEVNULL
+        )
+    assert "varnish; hit" in [browser.get(site.at("/page/1")) for _ in range(2)][1].headers["Cache-Status"]
+    site.make("purge", "URL=/page/1")
+    assert socket.gethostname() != first

@@ -1,0 +1,124 @@
+"""A site of your own: what the scripts make of its settings, and why its responses are not kept."""
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+import answer
+from logs.varnishlog import Request, requests
+from support.origin import Request as Asked
+from support.origin import response
+from support.wait import wait_until
+from varnish_server import Backend, VarnishServer
+
+
+@pytest.fixture
+def app() -> Iterator[Backend]:
+    app = Backend("app")
+    yield app
+    app.close()
+
+
+@pytest.fixture
+def site(fresh: VarnishServer, app: Backend) -> VarnishServer:
+    """A Varnish, not started yet, with the site."""
+    fresh.settings |= {"SITE_ADDRESS": app.address, "SITE_RULES": str(fresh.folder / "rules.vcl")}
+    return fresh
+
+
+def test_nginx_says_what_is_the_site(site: VarnishServer) -> None:
+    site.start()
+    for host in ("localhost", "classic.localhost"):
+        assert site.request("/", host, x_site="yes").text == "app"
+        assert site.request("/", host).text == "backend"
+
+
+def test_rules_are_read_at_a_reload_and_a_mistake_in_them_changes_nothing(
+    site: VarnishServer, app: Backend
+) -> None:
+    site.start()
+    rules = site.folder / "rules.vcl"
+    rules.write_text('sub vcl_backend_response { set beresp.ttl = 1h; set beresp.http.Cache-Control = ""; }')
+    assert site.run_script("reload.sh").returncode == 0
+    for outcome in ("fwd=uri-miss; stored", "hit"):
+        assert outcome in site.request("/ruled", x_site="yes").headers["cache-status"]
+    rules.write_text("sub vcl_recv { nonsense; }")
+    refused = site.run_script("reload.sh")
+    assert refused.returncode != 0
+    assert "rules.vcl" in refused.stdout
+    assert "hit" in site.request("/ruled", x_site="yes").headers["cache-status"]
+    loaded = [line for line in site.cli("vcl.list").splitlines() if "auto" in line and " site_" in line]
+    assert len(loaded) == 1
+
+
+def test_the_health_check_has_the_path_of_the_setting(site: VarnishServer, app: Backend) -> None:
+    site.settings["SITE_HEALTH"] = "/alive?x=1"
+    site.start()
+    wait_until(lambda: "/alive?x=1" in app.targets)
+    assert app.requests[0].headers["host"] == "site.localhost"
+
+
+def test_without_a_health_check_the_site_is_asked_nothing(site: VarnishServer, app: Backend) -> None:
+    site.start()
+    assert app.requests == []
+
+
+# Path -> the response's headers, the request's, and the reason.
+REASONS: dict[str, tuple[dict[str, str], dict[str, str], tuple[str, str]]] = {
+    "/nothing": ({}, {}, ("no lifetime", "")),
+    "/zero": ({"cache_control": "max-age=0"}, {}, ("no lifetime", "")),
+    "/private": ({"cache_control": "private, max-age=60"}, {}, ("private", "`private`")),
+    "/login": (
+        {"cache_control": "max-age=60", "set_cookie": "csrf=1; Path=/"},
+        {},
+        ("sets a cookie", "`csrf`"),
+    ),
+    "/mine": ({"cache_control": "max-age=60"}, {"cookie": "b=1; a=2"}, ("a cookie", "`a`, `b`")),
+    "/secret": ({"cache_control": "max-age=60"}, {"authorization": "Basic eDp5"}, ("a password", "")),
+    "/mixed": (
+        {"cache_control": "max-age=60", "vary": "Accept-Encoding, Accept"},
+        {},
+        ("varies", "`accept`"),
+    ),
+    "/kept": ({"cache_control": "max-age=60"}, {}, ("first", "")),
+    "/film": ({"cache_control": "max-age=60"}, {}, ("large", "")),
+    "/gone": ({}, {}, ("status", "404")),
+}
+
+
+def test_why_a_response_was_not_kept(site: VarnishServer, app: Backend) -> None:
+    def answered(request: Asked) -> bytes:
+        status = "404 Not Found" if request.target == "/gone" else "200 OK"
+        body = b"x" * (9_000_000 if request.target == "/film" else 1)
+        return response(body, status, **REASONS[request.target][0])
+
+    app.answer = answered
+    site.start()
+    for path, (_, fields, _) in REASONS.items():
+        site.request(path, "localhost", "GET", None, x_site="yes", **fields)
+
+    def seen() -> list[Request]:
+        command = ["varnishlog", "-n", str(site.workdir), "-d", "-g", "request", "-i", answer.TAGS]
+        return requests(subprocess.check_output(command, env=site.environment(), text=True).splitlines())
+
+    def reasons() -> dict[str, tuple[str, str]]:
+        return {one.path: answer.reason(one) for one in seen() if one.header("X-Site")}
+
+    expected = {path: reason for path, (_, _, reason) in REASONS.items()}
+    wait_until(lambda: reasons() == expected, within=5, report=lambda: str(reasons()))
+    text = "\n".join(answer.explained(one for one in seen() if one.header("X-Site")))
+    assert '`if (bereq.url ~ "^/nothing(\\?|$)") { set beresp.ttl = 60s; }`' in text
+    assert "- 20 %: the response has no lifetime (`Cache-Control: max-age`): `/nothing`, `/zero`." in text
+
+
+def test_a_condition_names_the_page_or_the_folder_of_its_files() -> None:
+    assert answer.condition("/static/css/a.css", "req") == 'req.url ~ "^/static/css/"'
+    assert answer.condition("/about", "bereq") == 'bereq.url ~ "^/about(\\?|$)"'
+
+
+def test_cpu_time_is_that_between_two_times() -> None:
+    cpu = [(10.0, 1.0), (11.0, 1.5), (12.0, 2.5), (13.0, 2.5)]
+    assert answer.cpu_between(cpu, 10.5, 12.5) == pytest.approx(2.0)
+    assert answer.cpu_between(cpu, 20.0, 22.0) is None
+    assert answer.cpu_between([], 0.0, 1.0) is None
