@@ -29,7 +29,7 @@ FIGURES = (  # title, figure, factor, decimals
     ("its CPU, ms a request", "application_cpu_ms", 1, 2),
     ("failures %", "failure_ratio", 100, 2),
 )
-TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,Hit,HitMiss,TTL,BerespStatus,BerespHeader"
+TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,Hit,HitMiss,TTL,BereqHeader,BerespStatus,BerespHeader"
 NAMED = 3  # paths for each reason
 HIT_FOR_MISS = 120.0  # seconds; the lifetime of the note that a response could not be kept
 LEAST = 0.01  # share of a reason that is worth a line
@@ -130,7 +130,7 @@ REMEDIES = {
     ),
     "sets a cookie": (
         "the response sets the cookie {detail}",
-        "where nobody needs it: `if ({condition}) {{ unset beresp.http.Set-Cookie; }}`",
+        "where no form needs it: `if ({condition}) {{ unset beresp.http.Set-Cookie; }}`",
     ),
     "a cookie": (
         "the request has the cookie {detail}, and the response is not `public`",
@@ -178,10 +178,10 @@ def reason(seen: Request) -> tuple[str, str]:
     if lifetime(fetch) <= 0:
         return "no lifetime", ""
     if not re.search(r"(?i)\bpublic\b", control):
-        if cookies := seen.header("Cookie"):
+        if cookies := fetch.header("Cookie", "BereqHeader"):
             names = sorted({pair.partition("=")[0].strip() for pair in cookies.split(";")})
             return "a cookie", ", ".join(f"`{name}`" for name in names[:NAMED])
-        if seen.header("Authorization"):
+        if fetch.header("Authorization", "BereqHeader"):
             return "a password", ""
     others = [
         name for name in re.split(r"[,\s]+", said("Vary").lower()) if name not in ("", "accept-encoding")
