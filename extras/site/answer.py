@@ -29,7 +29,8 @@ FIGURES = (  # title, figure, factor, decimals
     ("its CPU, ms a request", "application_cpu_ms", 1, 2),
     ("failures %", "failure_ratio", 100, 2),
 )
-TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,Hit,HitMiss,TTL,BereqHeader,BerespStatus,BerespHeader"
+TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,Hit,HitMiss,TTL,"
+TAGS += "BereqHeader,BerespStatus,BerespHeader"
 NAMED = 3  # paths for each reason
 HIT_FOR_MISS = 120.0  # seconds; the lifetime of the note that a response could not be kept
 LEAST = 0.01  # share of a reason that is worth a line
