@@ -12,6 +12,8 @@ from varnish_server import QUICK, VARNISH
 
 WRITTEN = {"backends.vcl", "site_backend.vcl", "rules.vcl"}  # by start.sh
 VTCS = sorted((VARNISH / "tests").glob("*.vtc"))
+SITE = Path("extras/site")
+OWN = sorted((VARNISH.parent / SITE).glob("*.vtc"))  # for rules.vcl, of whoever has a site of their own
 
 
 @pytest.fixture(scope="module")
@@ -28,28 +30,20 @@ def quick_path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder varnish/ under a path without spaces, which varnishtest does not quote."""
-    link = tmp_path_factory.mktemp("folder") / "varnish"
-    link.symlink_to(VARNISH)
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checkout under a path without spaces, which varnishtest does not quote."""
+    link = tmp_path_factory.mktemp("link") / "checkout"
+    link.symlink_to(VARNISH.parent)
     return link
 
 
-# Much of a VTC's time is spent waiting for an object to expire: pytest -n 4 runs four at once.
-@pytest.mark.parametrize(
-    "vtc",
-    [
-        pytest.param(vtc, id=vtc.stem, marks=[pytest.mark.long] if vtc.stem.startswith("stale_") else [])
-        for vtc in VTCS
-    ],
-)
-def test_rule(vtc: Path, quick_path: str, folder: Path) -> None:
+def run(vtc: Path, path: str) -> None:
     program = shutil.which("varnishtest", path=PATH)
     assert program, "varnishtest is missing, and no rule is proven without it: sudo apt-get install varnish"
     done = subprocess.run(
-        [program, "-t", "60", folder / "tests" / vtc.name],
-        cwd=folder.parent,
-        env={"PATH": quick_path},
+        [program, "-t", "60", vtc],
+        cwd="/",  # which is in a command of varnishtest, not quoted
+        env={"PATH": path},
         text=True,
         errors="replace",
         stdout=subprocess.PIPE,
@@ -60,6 +54,29 @@ def test_rule(vtc: Path, quick_path: str, folder: Path) -> None:
         reason = re.findall(r"^---- .*", done.stdout, flags=re.M)
         tail = "\n".join(done.stdout.splitlines()[-120:])
         pytest.fail(f"{tail}\n\n{vtc.name}: " + "\n".join(reason), pytrace=False)
+
+
+# Much of a VTC's time is spent waiting for an object to expire: pytest -n 4 runs four at once.
+@pytest.mark.parametrize(
+    "vtc",
+    [
+        pytest.param(vtc, id=vtc.stem, marks=[pytest.mark.long] if vtc.stem.startswith("stale_") else [])
+        for vtc in VTCS + OWN
+    ],
+)
+def test_rule(vtc: Path, quick_path: str, checkout: Path) -> None:
+    run(checkout / vtc.relative_to(VARNISH.parent), quick_path)
+
+
+def test_rules_of_the_site_page(quick_path: str, tmp_path: Path) -> None:
+    page = (VARNISH.parent / SITE / "README.md").read_text()
+    (tmp_path / "varnish").symlink_to(VARNISH)
+    site = tmp_path / SITE
+    site.mkdir(parents=True)
+    for ending in "vcl", "vtc":
+        [text] = re.findall(rf"^```{ending}\n(.*?)^```", page, flags=re.M | re.S)
+        (site / f"rules.{ending}").write_text(text)
+    run(site / "rules.vtc", quick_path)
 
 
 def test_every_file_and_test_is_in_the_readme() -> None:
