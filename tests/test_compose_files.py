@@ -12,13 +12,14 @@ from support.checks import check, tracked
 
 EXTRAS = tuple(tracked("extras/*/compose.yaml"))
 THEATRES = "extras/theatres/example.yaml"  # what `make up THEATRES="second third"` writes
+MACHINES = {"MACHINE": "127.0.0.1", "FIRST_MACHINE": "127.0.0.1", "OTHER_MACHINES": "127.0.0.2"}
 
 
 def merged(environment: dict[str, str], *files: str) -> dict[str, Any]:
     """What Compose makes of these files together, without the .env of this checkout."""
     options = ("--env-file=/dev/null", *(f"--file={file}" for file in files))
     command = ("docker", "compose", *options, "config", "--format", "json")
-    return json.loads(check(*command, env=environment))  # type: ignore[no-any-return]
+    return json.loads(check(*command, env=environment | MACHINES))  # type: ignore[no-any-return]
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +35,10 @@ def composed(compose: None) -> dict:  # type: ignore[type-arg]
     return merged({**os.environ, **names}, "compose.yaml", *EXTRAS, THEATRES)
 
 
-@pytest.mark.parametrize("extra", ["", *EXTRAS, THEATRES])
+@pytest.mark.parametrize("extra", ["", *EXTRAS, THEATRES, "extras/edge/compose.yaml extras/edge/other.yaml"])
 def test_compose_accepts_each_extra_without_a_warning(compose: None, extra: str) -> None:
-    files = [f"--file={file}" for file in ("compose.yaml", extra) if file]
-    assert check("docker", "compose", *files, "config", "-q") == ""
+    files = [f"--file={file}" for file in ("compose.yaml", *extra.split())]
+    assert check("docker", "compose", *files, "config", "-q", env=os.environ | MACHINES) == ""
 
 
 def test_every_service_is_hardened(composed: dict) -> None:  # type: ignore[type-arg]

@@ -67,6 +67,14 @@ WRONG = [
 ]
 
 
+MACHINES = {
+    "EXTRAS": "edge",
+    "FIRST_MACHINE": "127.0.0.1",
+    "OTHER_MACHINES": "127.0.0.2 192.0.2.9",
+    "MACHINE": "127.0.0.1",
+}
+
+
 @pytest.mark.parametrize(("setting", "value"), WRONG)
 def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting: str, value: str) -> None:
     log = bare.parent / "docker.log"
@@ -91,6 +99,18 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
         ({"THEATRES": "second third", "SWF_PORT": "7232"}, "SWF_PORT and THEATRES_SWF_PORT"),
         ({"EXTRAS": "site"}, "EXTRAS=site needs the address of your site"),
         ({"SITE": "http://shop:8000"}, "Type: make up EXTRAS=site"),
+        ({"EXTRAS": "edge"}, "EXTRAS=edge needs FIRST_MACHINE"),
+        (MACHINES | {"FIRST_MACHINE": "first"}, "FIRST_MACHINE must be an IPv4 address"),
+        (MACHINES | {"OTHER_MACHINES": "127.0.0.1,127.0.0.2"}, "OTHER_MACHINES must be IPv4 addresses"),
+        (MACHINES | {"MACHINE": "127.0.0.3"}, "MACHINE must be one of"),
+        (MACHINES | {"MACHINE": "192.0.2.9"}, "MACHINE must be an IP address of this machine"),
+        (MACHINES | {"THEATRES": "second"}, "THEATRES is for one machine"),
+        (MACHINES | {"EXTRAS": "ring,edge"}, "The extra ring is for one machine"),
+        (
+            MACHINES
+            | {"EXTRAS": "edge,inspect", "FIRST_MACHINE": "192.0.2.1", "OTHER_MACHINES": "127.0.0.1"},
+            "for the first machine",
+        ),
         ({"VARNISH_MEMORY": "511m"}, "VARNISH_STORAGE=malloc,128m needs more"),
         ({"VARNISH_STORAGE": "file,/tmp/x,257m"}, "set VARNISH_MEMORY=513m, or a smaller storage"),
     ],
@@ -208,7 +228,7 @@ def test_every_setting_has_a_wrong_value_or_takes_any() -> None:
     any_text |= {"BACKEND_IMAGE", "POLICYD_IMAGE"}
     elsewhere = {"CLASS_PORTS", "CLASS_SUBNETS", "CLASS_CPUS", "LAB_BASE_IMAGE", "LAB_MTU"}
     settings = set(re.findall(r"^([A-Z_]+)=", (REPO / ".env.example").read_text(), re.M))
-    assert settings == {setting for setting, _ in WRONG} | any_text | elsewhere
+    assert settings == {setting for setting, _ in WRONG} | {*MACHINES} | any_text | elsewhere
 
 
 def test_a_misspelt_setting_is_named_and_an_env_file_from_windows_is_read(bare: Path) -> None:

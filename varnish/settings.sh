@@ -49,7 +49,7 @@ check() {
         esac || die "$name must be $3, not '$value'"
     done
 }
-check VARNISH_NAME 'varnish(-[a-z0-9]+)*' 'varnish, or varnish- and a word such as varnish-2'
+check VARNISH_NAME 'varnish(-[a-z0-9.]+)*' 'varnish, or varnish- and a word such as varnish-2'
 check 'VARNISH_LISTEN VARNISH_LISTEN_NGINX VARNISH_LISTEN_PURGE VARNISH_LISTEN_CLI' '[0-9A-Za-z._-]*:[0-9]{1,5}' ':PORT or ADDRESS:PORT'
 address='unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}'
 check 'BACKEND_ADDRESS SITE_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'

@@ -24,8 +24,10 @@ def test_settings_have_defaults() -> None:
 
 
 def test_settings_are_read() -> None:
-    assert settings(PURGE="a:8082 [::1]:82", SIGNUP="open").caches == (("a", 8082), ("::1", 82))
+    assert settings(PURGE="a:8082 [::1]:82").caches == (("a", 8082), ("::1", 82))
+    assert settings(PURGE="a b:8082").caches == (("a", 8082), ("b", 8082))
     assert settings(LOAD_ACCOUNT_FILE="/run/player/account").load_account == Path("/run/player/account")
+    assert settings(SIGNUP="open").signup
     assert not settings(FESTIVAL="off").festival
     camera = settings(FTP_ENDPOINT="tcp:2121", FTP_PASSIVE="3000-3001")
     assert camera.ftp

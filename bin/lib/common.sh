@@ -93,6 +93,7 @@ choose_files() {
         extras=$(site_files) || exit
         COMPOSE_FILE+=${extras:+:${extras//$'\n'/:}}
     fi
+    if chosen extras/edge/compose.yaml && [ "${MACHINE:-}" != "${FIRST_MACHINE:-}" ]; then COMPOSE_FILE+=:extras/edge/other.yaml; fi
     if [ -e "$theatres_file" ]; then COMPOSE_FILE+=:$theatres_file; fi
     if [ -e compose.override.yaml ] && [ "$(readlink compose.override.yaml)" != offline/compose.yaml ]; then
         COMPOSE_FILE+=:compose.override.yaml
@@ -101,6 +102,8 @@ choose_files() {
 }
 # chosen FILE: succeeds if FILE is one of the Compose files in use.
 chosen() { [[ :$COMPOSE_FILE: == *:"$1":* ]]; }
+# is_other_machine: one of several, without a backend and Locust (extras/edge).
+is_other_machine() { chosen extras/edge/other.yaml; }
 choose_files
 
 # reason_in OUTPUT: the line of a service's output that says why it failed: the last one with such a word, else the last one.

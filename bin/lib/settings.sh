@@ -9,6 +9,7 @@ check_settings() {
         SERVER_NAMES HTTPS_PORT HTTPS_REDIRECT CLIENT_CONNECTIONS CLIENT_REQUESTS LOGIN_REQUESTS CLIENT_STAGE_CONNECTIONS \
         SITE SITE_NAMES SITE_DEFAULT SITE_TIMEOUT SITE_MAX_UPLOAD
     check_site
+    check_machines
     if [ -n "${TLS_CERTIFICATE:-}${TLS_CERTIFICATE_KEY:-}" ]; then check_certificate; fi
     ask VARNISH_STORAGE SITE_HEALTH -- sh -c '. "$0"' varnish/settings.sh
     ask_backend UPSTAGE_ADMIN_PASSWORD UPSTAGE_SIGNUP UPSTAGE_FESTIVAL UPSTAGE_MAX_UNREAD UPSTAGE_CONNECTIONS_PER_ADDRESS
@@ -85,12 +86,36 @@ check_addresses() {
     must BIND_ADDR '([0-9]{1,3}\.){3}[0-9]{1,3}|\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?' 'an IP address of this machine, or 0.0.0.0'
     case $BIND_ADDR in
     0.0.0.0 | 127.* | *:*) ;;
-    *) # the kernel's table of local addresses; an engine elsewhere has others
-        [ -n "${DOCKER_HOST:-}" ] || [ ! -r /proc/net/fib_trie ] ||
-            awk -v wanted="$BIND_ADDR" '/host LOCAL/ && last == wanted { found = 1 } { last = $2 } END { exit !found }' /proc/net/fib_trie ||
-            die "BIND_ADDR must be an IP address of this machine, or 0.0.0.0, not '$BIND_ADDR'"
-        ;;
+    *) check_local BIND_ADDR ', or 0.0.0.0' ;;
     esac
+}
+
+# check_local NAME [OR]: the setting is an address in the kernel's table of local ones; an engine elsewhere has others.
+check_local() {
+    [ -n "${DOCKER_HOST:-}" ] || [ ! -r /proc/net/fib_trie ] ||
+        awk -v wanted="${!1}" '/host LOCAL/ && last == wanted { found = 1 } { last = $2 } END { exit !found }' /proc/net/fib_trie ||
+        die "$1 must be an IP address of this machine${2:-}, not '${!1}'"
+}
+
+# Several machines (extras/edge): what cannot be spread over them is refused.
+check_machines() {
+    chosen extras/edge/compose.yaml || return 0
+    local address='([0-9]{1,3}\.){3}[0-9]{1,3}' extra name
+    for name in FIRST_MACHINE OTHER_MACHINES MACHINE; do
+        [ -n "${!name:-}" ] || die "EXTRAS=edge needs $name in .env (extras/edge/README.md)."
+    done
+    must FIRST_MACHINE "$address" 'an IPv4 address'
+    must OTHER_MACHINES "$address( $address)*" 'IPv4 addresses, separated by spaces'
+    [[ " $FIRST_MACHINE $OTHER_MACHINES " == *" $MACHINE "* ]] || die "MACHINE must be one of FIRST_MACHINE and OTHER_MACHINES, not '$MACHINE'"
+    check_local MACHINE
+    [ -z "$THEATRES" ] || die "THEATRES is for one machine: it does not go with EXTRAS=edge."
+    for extra in ${EXTRAS//,/ }; do
+        case $extra in
+        edge) ;;
+        direct | inspect | webcam | workers) ! is_other_machine || die "The extra $extra is for the first machine, $FIRST_MACHINE." ;;
+        *) die "The extra $extra is for one machine: it does not go with edge." ;;
+        esac
+    done
 }
 
 check_certificate() {

@@ -95,6 +95,9 @@ esac
 UPSTAGE_BACKEND=$(upstream backend "$BACKEND_ADDRESS")
 UPSTAGE_METRICS=$BACKEND_METRICS_ADDRESS
 UPSTAGE_MEDIA=$MEDIA_FOLDER
+# What the site tells the backend: that it can send large media itself, unless it has none.
+MEDIA_LOCATION=/.nginx/media
+[ "$MEDIA_FOLDER" != off ] || MEDIA_LOCATION=''
 
 # site/
 SITE_SERVER=$(server "$SITE_ADDRESS")

@@ -90,14 +90,16 @@ check LISTEN_DIRECT "$listener( $listener)*" 'PORT or ADDRESS:PORT, or several o
 address='(unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5})'
 check 'VARNISH_TCP_ADDRESS BACKEND_ADDRESS BACKEND_STAGE_ADDRESS BACKEND_DIRECT_ADDRESS BACKEND_METRICS_ADDRESS
     POLICYD_ADDRESS LOCUST_ADDRESS SITE_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'
-check VARNISH_ADDRESS "$address( $address)*" 'unix:/PATH or HOST:PORT, or several of them separated by spaces'
+check VARNISH_ADDRESS "$address( $address)*|([0-9A-Za-z._-]+ )+[0-9A-Za-z._-]+:[0-9]{1,5}" \
+    'unix:/PATH or HOST:PORT, or several of them separated by spaces; HOST HOST:PORT is one port of several hosts'
 check CONNECT_TIMEOUT '[1-9][0-9]*(ms|s)' 'a time such as 300ms or 2s'
 part='[^][:space:]"$;{}\\:*]*'
 check 'THEATRES_ADDRESS THEATRES_STAGE_ADDRESS THEATRES_METRICS_ADDRESS' \
     "unix:/${part}[*]$part|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}" \
     'unix:/PATH or HOST:PORT, with one * for the name'
 check THEATRES_MEDIA_FOLDER '/[^"$;{}\\*]*[*][^"$;{}\\*]*' 'an absolute path with one * for the name'
-check 'MEDIA_FOLDER CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX' '/[^"$;{}\\]*' 'an absolute path'
+check MEDIA_FOLDER '/[^"$;{}\\]*|off' 'an absolute path, or off'
+check 'CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX' '/[^"$;{}\\]*' 'an absolute path'
 check 'CLIENT_REQUESTS LOGIN_REQUESTS' '[1-9][0-9]{0,5}' 'a whole number from 1 to 999999'
 to_65535='[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]' # limit_conn's maximum, too
 check 'CLIENT_CONNECTIONS CLIENT_STAGE_CONNECTIONS HTTPS_PORT' "$to_65535" 'a whole number from 1 to 65535'
@@ -118,3 +120,12 @@ pair TLS_CERTIFICATE "$TLS_CERTIFICATE" TLS_CERTIFICATE_KEY "$TLS_CERTIFICATE_KE
 . scripts/theatres.sh
 check_theatres
 THEATRES=$(echo "$THEATRES" | awk '{ $1 = $1; print }') # one space between two names
+
+# HOST HOST:PORT
+case $VARNISH_ADDRESS in
+*' '*) VARNISH_ADDRESS=$(echo "$VARNISH_ADDRESS" | awk '{
+    port = $NF
+    sub(/.*:/, ":", port)
+    for (i = 1; i <= NF; i++) printf "%s%s%s", $i, $i ~ /:/ ? "" : port, i < NF ? " " : "\n"
+}') ;;
+esac

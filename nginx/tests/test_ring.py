@@ -146,12 +146,19 @@ def test_a_stuck_varnish_costs_its_files_two_seconds(ring: Ring) -> None:
     [
         ("BACKEND_ADDRESS", "127.0.0.1:1 127.0.0.1:2"),
         ("VARNISH_ADDRESS", "a:1  b"),
+        ("VARNISH_ADDRESS", "a unix:/b"),
         ("CONNECT_TIMEOUT", "soon"),
     ],
 )
 def test_invalid_values_are_refused(ring: Ring, setting: str, value: str) -> None:
     said = ring.render(**{setting: value})
     assert (said.returncode, f"{setting} must be" in said.stdout) == (1, True), said.stdout
+
+
+def test_one_port_of_several_hosts(ring: Ring) -> None:
+    assert ring.render(VARNISH_ADDRESS="192.0.2.1 192.0.2.2:8080").returncode == 0
+    written = (ring.generated / "upstreams" / "http.conf").read_text()
+    assert re.findall("server (192.*) max", written) == ["192.0.2.1:8080", "192.0.2.2:8080"]
 
 
 def nginx_version() -> tuple[int, ...]:

@@ -144,3 +144,14 @@ def test_the_media_folder_may_be_a_link_that_changes(fresh: NginxServer) -> None
     # A link below it is not followed.
     (fresh.folder / "two" / "a.png").symlink_to(fresh.folder / "one" / "a.png")
     assert "one" not in answers()
+
+
+def test_a_machine_without_the_media_says_so(fresh: NginxServer) -> None:
+    """One of several machines: the sites of Varnish go on, and ask it for large media too."""
+    fresh.settings["MEDIA_FOLDER"] = "off"
+    fresh.start()
+    for path in ("/", "/media/a.png"):
+        answer = fresh.request(path, HOST)
+        assert (answer.status, "no copy of the media" in answer.text) == (421, True)
+    fresh.request("/media/a.png", "localhost")
+    assert "x-accel-media" not in fresh.varnish.requests[-1].headers

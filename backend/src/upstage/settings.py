@@ -114,9 +114,15 @@ class Pair:
 
 
 def parse_caches(text: str) -> tuple[tuple[str, int], ...]:
-    """Parse HOST:PORT of each cache, separated by spaces, IPv6 addresses in brackets. Raise SettingsError."""
+    """Parse HOST:PORT of each cache, separated by spaces, IPv6 addresses in brackets. Raise SettingsError.
+
+    `HOST HOST:PORT` is one port of several hosts.
+    """
     caches = []
+    port = re.search(r":\d+$", text)
     for address in text.split():
+        if port and re.fullmatch("[A-Za-z0-9_.-]+", address):
+            address += port[0]
         match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9_.-]+)):(\d{1,5})", address)
         if match is None or int(match[3]) > 65535:
             raise SettingsError(
