@@ -59,7 +59,8 @@ check VARNISH_STORAGE '(malloc|file,/[^,[:space:]]+),[0-9]+[kKmMgG]?' 'malloc,SI
 check THEATRES '[a-z0-9 -]*' 'names of lower-case letters, digits and hyphens'
 check THEATRES_ADDRESS 'unix:/[^[:space:]"\\:*]*[*][^[:space:]"\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
     'unix:/PATH or HOST:PORT, with one * for the name'
-check 'VARNISH_LISTEN_SOCKET VARNISH_WORKDIR VARNISH_GENERATED SITE_RULES' '/[^[:space:]"\\:,]+' 'an absolute path without spaces'
+check SITE_RULES '/.*' 'an absolute path'
+check 'VARNISH_LISTEN_SOCKET VARNISH_WORKDIR VARNISH_GENERATED' '/[^[:space:]"\\:,]+' 'an absolute path without spaces'
 
 # Each load has its own name: the running version stays until the next one has compiled.
 stamp=$(date +%Y-%m-%d_%H-%M-%S)_$$

@@ -23,7 +23,7 @@ def app() -> Iterator[Backend]:
 @pytest.fixture
 def site(fresh: VarnishServer, app: Backend) -> VarnishServer:
     """A Varnish, not started yet, with the site."""
-    fresh.settings |= {"SITE_ADDRESS": app.address, "SITE_RULES": str(fresh.folder / "rules.vcl")}
+    fresh.settings |= {"SITE_ADDRESS": app.address, "SITE_RULES": str(fresh.folder / "my rules.vcl")}
     return fresh
 
 
@@ -38,7 +38,7 @@ def test_rules_are_read_at_a_reload_and_a_mistake_in_them_changes_nothing(
     site: VarnishServer, app: Backend
 ) -> None:
     site.start()
-    rules = site.folder / "rules.vcl"
+    rules = site.folder / "my rules.vcl"
     rules.write_text('sub vcl_backend_response { set beresp.ttl = 1h; set beresp.http.Cache-Control = ""; }')
     assert site.run_script("reload.sh").returncode == 0
     for outcome in ("fwd=uri-miss; stored", "hit"):
