@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# machines.sh up N IMAGE... | on I COMMAND... | client COMMAND... | cut I | plug I | kill I | start I | down
+# Several machines on this one: container engines in network namespaces of their own, joined by a bridge in another. Needs
+# root. The machine's own engine, its docker0 and its rules are not touched.
+#
+#   10.77.0.11 ...  the machines: `on I` runs a command in the network of machine I, and with its engine
+#   10.77.0.100     whoever asks from outside: `client`
+set -euo pipefail
+
+name=${MACHINES_NAME:-machines}
+run=/run/proscenium-$name           # sockets and logs of the engines
+data=/var/lib/proscenium-$name      # their images and containers
+network=10.77.0
+
+address() { echo "$network.$((10 + $1))"; }
+socket() { echo "unix://$run/$1/docker.sock"; }
+engine() { docker -H "$(socket "$1")" "${@:2}"; }
+numbers() { find "$run" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort -n; }
+
+# plug_in I ADDRESS: a network namespace with a cable to the bridge.
+plug_in() {
+    ip netns add "$name-$1"
+    ip link add "cable-$1" netns "$name-switch" type veth peer name eth0 netns "$name-$1"
+    ip -n "$name-switch" link set "cable-$1" master bridge up
+    ip -n "$name-$1" link set lo up
+    ip -n "$name-$1" link set eth0 up
+    ip -n "$name-$1" address add "$2/24" dev eth0
+}
+
+start_engine() {
+    local i=$1
+    mkdir -p "$run/$i" "$data/$i"
+    # nsenter, because `ip netns exec` mounts another /sys, which has no control groups. No name server: names that the engine does
+    # not know are asked of 127.0.0.1, which refuses at once.
+    setsid nsenter --net="/run/netns/$name-$i" unshare --uts sh -c 'hostname "$0" && exec "$@"' "machine-$i" \
+        dockerd --data-root "$data/$i" --exec-root "$run/$i" --pidfile "$run/$i/docker.pid" --host "$(socket "$i")" \
+        --cgroup-parent "/proscenium-$name/$i" --dns 127.0.0.1 --no-new-privileges --config-file "$run/engine.json" \
+        >>"$run/$i.log" 2>&1 </dev/null &
+    for _ in {1..200}; do
+        if engine "$i" info >/dev/null 2>&1; then return; fi
+        sleep 0.1
+    done
+    tail "$run/$i.log" >&2
+    return 1
+}
+
+# The first engine loads the images; the others get hard links to its layers, which nobody ever writes to.
+up() {
+    local n=$1 i
+    shift
+    [ "$(id -u)" = 0 ] || { echo "Engines of their own need root." >&2; exit 1; }
+    down
+    mkdir -p "$run"
+    echo '{}' >"$run/engine.json" # not that of the machine's own engine
+    ip netns add "$name-switch"
+    ip -n "$name-switch" link add bridge type bridge
+    ip -n "$name-switch" link set bridge up
+    plug_in client "$network.100"
+    for ((i = 1; i <= n; i++)); do plug_in "$i" "$(address "$i")"; done
+
+    start_engine 1
+    docker save "$@" | engine 1 load -q >/dev/null
+    stop_engine 1
+    for ((i = 2; i <= n; i++)); do
+        mkdir -p "$data/$i"
+        cp -al "$data/1/image" "$data/1/overlay2" "$data/$i/"
+    done
+    for ((i = 1; i <= n; i++)); do start_engine "$i"; done
+}
+
+# stop_engine I [SIGNAL]: the engine ends itself; with KILL it ends at once, and its containerd and containers too: a power cut.
+stop_engine() {
+    local folder=$run/$1 pids
+    pids=$(cat "$folder/docker.pid" 2>/dev/null || true)
+    if [ "${2:-}" = KILL ]; then
+        pids+=" $(
+            cat "$folder/containerd/containerd.pid" 2>/dev/null || true
+            pgrep -f -- "containerd-shim.* -address $folder/containerd/" || true
+            find /sys/fs/cgroup -path "*/proscenium-$name/$1/*" -name cgroup.procs -exec cat {} + 2>/dev/null || true
+        )"
+    fi
+    # shellcheck disable=SC2086  # several
+    kill "-${2:-TERM}" $pids 2>/dev/null || true
+    for pid in $pids; do
+        for _ in {1..100}; do
+            if ! kill -0 "$pid" 2>/dev/null; then break; fi
+            sleep 0.1
+        done
+    done
+    rm -f "$folder/docker.pid" "$folder/containerd/containerd.pid"
+    unmount "$folder"
+    unmount "$data/$1"
+}
+
+# unmount FOLDER: it and everything below, the innermost first.
+unmount() {
+    awk -v folder="$1" '$2 == folder || index($2, folder "/") == 1 { print $2 }' /proc/mounts | sort -r | xargs -r -n 1 umount -l
+}
+
+down() {
+    local i namespace
+    if [ -d "$run" ]; then for i in $(numbers); do stop_engine "$i" KILL; done; fi
+    for namespace in $(ip netns list | awk -v prefix="$name-" 'index($1, prefix) == 1 { print $1 }'); do ip netns delete "$namespace"; done
+    rm -rf "$run" "$data"
+    find /sys/fs/cgroup -depth -type d -path "*/proscenium-$name*" -exec rmdir {} + 2>/dev/null || true
+}
+
+command=$1
+shift
+case $command in
+up) up "$@" ;;
+on) DOCKER_HOST=$(socket "$1") exec nsenter --net="/run/netns/$name-$1" "${@:2}" ;;
+client) exec nsenter --net="/run/netns/$name-client" "$@" ;;
+cut) ip -n "$name-switch" link set "cable-$1" down ;;
+plug) ip -n "$name-switch" link set "cable-$1" up ;;
+kill) stop_engine "$1" KILL ;;
+start) start_engine "$1" ;;
+down) down ;;
+*) sed -n 2p "$0" >&2; exit 1 ;;
+esac
