@@ -106,6 +106,8 @@ def main() -> None:
             [f"was asked {fetches} times" if fetches > 1 else "was asked" if fetches else "was not asked"],
         )
         return
+    if not backends:
+        show("\nbackend", ["runs on the first machine, whose log has it"])
     for backend in backends:
         show(f"\n{backend}", logged(backend, identity) or ["was not asked"])
 

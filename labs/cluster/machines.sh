@@ -27,6 +27,8 @@ plug_in() {
     ip -n "$name-$1" address add "$2/24" dev eth0
 }
 
+cable() { ip -n "$name-switch" link set "cable-$1" "$2"; }
+
 start_engine() {
     local i=$1
     mkdir -p "$run/$i" "$data/$i"
@@ -68,7 +70,7 @@ up() {
     for ((i = 1; i <= n; i++)); do start_engine "$i"; done
 }
 
-# stop_engine I [SIGNAL]: the engine ends itself; with KILL it ends at once, and its containerd and containers too: a power cut.
+# stop_engine I [SIGNAL]: the engine ends itself; with KILL it ends at once, and its containerd and containers too.
 stop_engine() {
     local folder=$run/$1 pids
     pids=$(cat "$folder/docker.pid" 2>/dev/null || true)
@@ -111,10 +113,16 @@ case $command in
 up) up "$@" ;;
 on) DOCKER_HOST=$(socket "$1") exec nsenter --net="/run/netns/$name-$1" "${@:2}" ;;
 client) exec nsenter --net="/run/netns/$name-client" "$@" ;;
-cut) ip -n "$name-switch" link set "cable-$1" down ;;
-plug) ip -n "$name-switch" link set "cable-$1" up ;;
-kill) stop_engine "$1" KILL ;;
-start) start_engine "$1" ;;
+cut) cable "$1" down ;;
+plug) cable "$1" up ;;
+kill) # a power cut: from now on the machine says nothing
+    cable "$1" down
+    stop_engine "$1" KILL
+    ;;
+start)
+    cable "$1" up
+    start_engine "$1"
+    ;;
 down) down ;;
 *) sed -n 2p "$0" >&2; exit 1 ;;
 esac

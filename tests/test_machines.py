@@ -1,0 +1,196 @@
+"""Several machines: container engines in network namespaces, by the steps of docs/several-machines.md."""
+
+import json
+import os
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stack import REPO
+from support.checkout import copy_checkout
+from support.checks import check
+from support.wait import wait_until
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here"),
+    pytest.mark.skipif(os.getuid() != 0, reason="engines of their own need root"),
+]
+PAGE = (REPO / "docs" / "several-machines.md").read_text()
+SCRIPT = REPO / "labs" / "cluster" / "machines.sh"
+BUILT_FROM = (
+    "proscenium/base:trixie",
+    "proscenium/python:offline",
+)  # `make up` asks whether they have changed
+PROBER = REPO / "labs" / "cluster" / "prober.py"
+
+
+@dataclass
+class Probe:
+    """What visitors saw meanwhile; filled in when they have left."""
+
+    report: dict[str, Any] = field(default_factory=dict)
+
+    def total(self, outcome: str) -> int:
+        return sum(second.get(outcome, 0) for second in self.report["seconds"])
+
+    def p99(self, first: int) -> float:
+        """Of the requests from that second on, in seconds."""
+        times = sorted(t for each in self.report["seconds"] if each["second"] >= first for t in each["times"])
+        return float(times[int(0.99 * (len(times) - 1))])
+
+
+class Machines:
+    """Three machines with an engine and a checkout each, and a visitor elsewhere."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def script(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [SCRIPT, *arguments],
+            env={name: os.environ[name] for name in ("PATH", "HOME")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            cwd=cwd,
+        )
+
+    def on(self, machine: int, command: str) -> str:
+        """Type a command in the checkout of a machine."""
+        done = self.script("on", str(machine), "bash", "-ec", command, cwd=self.folder / str(machine))
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    def ask(self, machine: int, path: str, host: str = "stage.example.org") -> tuple[int, str]:
+        """A visitor's request: status, and all that was said."""
+        url = f"http://10.77.0.1{machine}:8080{path}"
+        said = self.script("client", "curl", "-si", "-m", "10", "-H", f"Host: {host}", url).stdout
+        return int(said.split()[1]), said
+
+    @contextmanager
+    def visited(self, machines: tuple[int, ...], seconds: int) -> Iterator[Probe]:
+        """Visitors come to these machines while the block runs."""
+        addresses = [f"10.77.0.1{machine}:8080" for machine in machines]
+        command = (str(SCRIPT), "client", "python3", str(PROBER), *addresses, "--host=stage.example.org")
+        with subprocess.Popen(
+            [*command, f"--seconds={seconds}"], stdout=subprocess.PIPE, text=True
+        ) as prober:
+            probe = Probe()
+            yield probe
+            probe.report = json.loads(prober.communicate(timeout=seconds + 30)[0])
+
+
+def steps(title: str) -> list[tuple[str, str]]:
+    """The blocks of commands in a section of the page, and what each must print."""
+    section = PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
+    fences = re.findall(r"^```sh\n(.*?)^```(?:\n\n```text\n(.*?)^```)?", section, re.M | re.S)
+    return [
+        (commands.replace("192.0.2.", "10.77.0.1"), text.replace("192.0.2.", "10.77.0.1"))
+        for commands, text in fences
+    ]
+
+
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    """The three, with the images of this machine."""
+    machines = Machines(tmp_path_factory.mktemp("machines"))
+    check("bash", "-c", ". bin/lib/common.sh; . bin/lib/build.sh; build_images")
+    images = {*check("docker", "compose", "config", "--images").split(), *BUILT_FROM}
+    for machine in (1, 2, 3):
+        copy_checkout(machines.folder / str(machine))
+    try:
+        started = machines.script("up", "3", *images)
+        assert started.returncode == 0, started.stdout
+        yield machines
+    finally:
+        machines.script("down")
+
+
+@pytest.fixture(scope="module")
+def edge(machines: Machines) -> Machines:
+    """After the page's steps for machines without an orchestrator."""
+    (settings, _), (up, _), (question, answer) = steps("Three machines, step by step")
+    for machine in (1, 2, 3):
+        own = re.sub(r"^MACHINE=.*", f"MACHINE=10.77.0.1{machine}", settings, flags=re.M)
+        (machines.folder / str(machine) / ".env").write_text(own)
+        machines.on(machine, up)
+    said = machines.script("client", "bash", "-c", question).stdout
+    assert re.fullmatch(
+        re.escape(answer).replace("…", ".*").replace("0\\.13", "0\\.1[123]"), said.replace("\r", "")
+    )
+    return machines
+
+
+def varnish_of(said: str) -> tuple[str, str]:
+    """Which Varnish has answered, and whether it was a `hit` or a `fwd=…`."""
+    [(name, outcome)] = re.findall(r"^Cache-Status: (varnish-[\d.]+); ([\w=-]+)", said, re.M)
+    return name, outcome
+
+
+def test_each_file_is_fetched_once_for_all_machines(edge: Machines) -> None:
+    asked = [
+        varnish_of(edge.ask(each, f"/media/fox.svg?{file}")[1]) for each in (1, 2, 3) for file in range(30)
+    ]
+    assert Counter(outcome for _, outcome in asked) == {"fwd=uri-miss": 30, "hit": 60}
+    assert min(Counter(name for name, _ in asked[:30]).values()) >= 3
+
+
+def test_pages_and_sockets_of_every_machine_reach_the_backend(edge: Machines) -> None:
+    with edge.visited((1, 2, 3), seconds=3) as probe:
+        assert [edge.ask(each, "/stages/demo")[0] for each in (1, 2, 3)] == [200] * 3
+    assert set(probe.report["held"].values()) == {None}
+    assert edge.ask(2, "/", host="static.localhost")[0] == 421
+    assert (
+        "for the first machine, 10.77.0.11"
+        in edge.script("on", "2", "make", "purge", cwd=edge.folder / "2").stdout
+    )
+
+
+def test_a_varnish_is_killed_and_a_purge_says_so(edge: Machines) -> None:
+    with edge.visited((1, 2), seconds=8) as probe:
+        edge.on(3, "docker compose kill varnish")
+        lost = edge.script("on", "1", "make", "purge", "URL=/media/fox.svg", cwd=edge.folder / "1")
+        assert lost.returncode != 0
+        assert "10.77.0.13:18082" in lost.stdout
+        edge.on(3, "make up")
+        edge.on(1, "make purge URL=/media/fox.svg")
+    assert (probe.total("failed"), probe.total("repeated")) == (0, 0)
+    outcomes = [varnish_of(edge.ask(2, f"/media/fox.svg?{file}")[1])[1] for file in range(30)]
+    assert set(outcomes) == {"fwd=uri-miss"}
+
+
+def test_a_cable_is_cut(edge: Machines) -> None:
+    with edge.visited((1, 2), seconds=22) as probe:
+        edge.script("cut", "3")
+    edge.script("plug", "3")
+    assert (probe.total("failed"), set(probe.report["held"].values())) == (0, {None})
+    assert probe.p99(first=10) <= 1
+
+
+def test_a_machine_is_lost_and_comes_back(edge: Machines) -> None:
+    with edge.visited((1, 2), seconds=25) as probe:
+        edge.script("kill", "3")
+        edge.script("start", "3")
+        wait_until(lambda: edge.on(3, "make status").count("(healthy)") == 3, within=60)
+    assert (probe.total("failed"), set(probe.report["held"].values())) == (0, {None})
+    assert edge.ask(3, "/stages/demo")[0] == 200
+
+
+def test_the_first_machine_is_lost_and_what_is_cached_goes_on(edge: Machines) -> None:
+    [edge.ask(2, f"/media/fox.svg?{file}") for file in range(30)]
+    edge.script("kill", "1")
+    try:
+        answers = [edge.ask(2, f"/media/fox.svg?{file}") for file in range(30)]
+    finally:
+        edge.script("start", "1")
+    # Those of the first machine's Varnish are lost with it.
+    assert Counter(status for status, _ in answers)[200] >= 10
