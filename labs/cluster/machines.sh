@@ -34,6 +34,7 @@ start_engine() {
     mkdir -p "$run/$i" "$data/$i"
     # nsenter, because `ip netns exec` mounts another /sys, which has no control groups. No name server: names that the engine does
     # not know are asked of 127.0.0.1, which refuses at once.
+    # shellcheck disable=SC2016  # for the other shell
     setsid nsenter --net="/run/netns/$name-$i" unshare --uts sh -c 'hostname "$0" && exec "$@"' "machine-$i" \
         dockerd --data-root "$data/$i" --exec-root "$run/$i" --pidfile "$run/$i/docker.pid" --host "$(socket "$i")" \
         --cgroup-parent "/proscenium-$name/$i" --dns 127.0.0.1 --no-new-privileges --config-file "$run/engine.json" \
