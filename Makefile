@@ -1,6 +1,6 @@
 # Every command of the stack. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help up down clean status logs doctor reload purge reset mirror watch trace lessons lesson check class class-status class-reset class-down bundle slides load compare lab bench test test-all lock
+.PHONY: help up down clean status logs doctor reload purge reset mirror watch trace lessons lesson check class class-status class-reset class-down bundle slides load compare cluster-up cluster-status cluster-down lab bench test test-all lock
 
 help: ## print this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,16 @@ bundle: ## write one archive that opens the stack on a machine without internet:
 
 slides: ## write the slides and the cheat sheet to .run/slides, as a page and as PDFs (docs/teaching.md)
 	@bin/slides
+
+##@ Spread over machines
+cluster-up: ## start the stack on the Docker Swarm of the current context, or update it (extras/cluster/README.md)
+	@EXTRAS=cluster,$(EXTRAS) bin/cluster up
+
+cluster-status: ## show which node runs what, and whether it is healthy
+	@bin/cluster status
+
+cluster-down: ## stop it; asks before it removes data
+	@bin/cluster down
 
 ##@ Measure
 load: ## load the running stack for 30 seconds and judge the run by loadtest/verdict/thresholds.toml (CLASSES=Reader: these users)

@@ -62,6 +62,7 @@ WRONG = [
     ("SITE_TIMEOUT", "60"),
     ("SITE_MAX_UPLOAD", "lots"),
     ("WITHOUT", "varnish"),
+    ("VARNISHES", "7"),
     ("LOADTEST_PROCESSES", "many"),
     ("LOADTEST_WORKERS", "0"),
 ]
