@@ -57,7 +57,6 @@ class Account:
 
     @property
     def player(self) -> Player:
-        """The player on a stage."""
         return Player(self.name, "act" in self.rights, "admin" in self.rights, "su" in self.rights)
 
 
@@ -79,7 +78,6 @@ class Medium:
 
     @property
     def url(self) -> str:
-        """Its URL."""
         return f"/media/{self.file}"
 
 
@@ -107,7 +105,6 @@ class Thing:
 
     @property
     def url(self) -> str:
-        """Its file's URL."""
         return f"/media/{self.file}"
 
 
