@@ -12,7 +12,6 @@ from web_ui import tabs
 
 
 def install(environment: Environment, web_ui: WebUI) -> None:
-    """Add the tab and the download."""
     assert environment.parsed_options
     assert web_ui.app
 

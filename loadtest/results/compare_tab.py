@@ -16,7 +16,6 @@ UNDER_WAY = "measuring …"
 
 
 def install(environment: Environment, web_ui: WebUI) -> None:
-    """Add the tab, its picture and the downloads."""
     assert environment.parsed_options
     assert web_ui.app
 

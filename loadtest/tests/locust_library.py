@@ -73,11 +73,9 @@ class WebUI:
         self.client: FlaskClient = ui.app.test_client()
 
     def get(self, path: str, **headers: str) -> TestResponse:
-        """Request a page."""
         return self.client.get(path, headers=fields(headers))
 
     def post(self, path: str, form: Mapping[str, str] | None = None, **headers: str) -> TestResponse:
-        """Send a form."""
         return self.client.post(path, data=form or {}, headers=fields(headers))
 
     def start(self, **form: str) -> dict[str, Any]:
@@ -86,15 +84,12 @@ class WebUI:
         return dict(reply.get_json())
 
     def stop(self) -> None:
-        """Press Stop."""
         self.post("/stop")
 
     def stats(self) -> dict[str, Any]:
-        """The statistics that the page polls."""
         return dict(self.get("/stats/requests").get_json())
 
     def table(self, key: str) -> list[dict[str, Any]]:
-        """The table of one of our tabs."""
         (data,) = (table["data"] for table in self.stats()["extended_stats"] if table["key"] == key)
         return list(data)
 
@@ -107,7 +102,6 @@ class WebUI:
         return {row["what"]: (row["verdict"], row["allowed"], row["why"]) for row in self.table("verdict")}
 
     def arguments(self) -> dict[str, Any]:
-        """The template arguments of the page."""
         return template_arguments(self.get("/").get_data(as_text=True))
 
 
@@ -117,7 +111,6 @@ def fields(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def template_arguments(page: str) -> dict[str, Any]:
-    """The template arguments in the script of a page."""
     return dict(json.loads(page.partition("window.templateArgs = ")[2].partition("\n")[0].rstrip("; ")))
 
 

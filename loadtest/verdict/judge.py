@@ -56,7 +56,6 @@ class Row:
 
     @property
     def good(self) -> int:
-        """The successful samples."""
         return self.samples - self.failures
 
 
@@ -129,7 +128,6 @@ def judge(run: Run, thresholds: Thresholds) -> list[Line]:
 
 
 def good(lines: list[Line]) -> bool:
-    """Whether the run is good enough."""
     return not faults(lines)
 
 

@@ -52,7 +52,6 @@ def add_download(web_ui: WebUI, path: str, title: str) -> None:
 
 
 def download(text: str, content_type: str, name: str) -> Response:
-    """A file to save."""
     response = make_response(text)
     response.headers["Content-Type"] = content_type
     response.headers["Content-Disposition"] = f"attachment;filename={name}"
