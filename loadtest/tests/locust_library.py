@@ -16,7 +16,7 @@ from locust.env import Environment
 from locust.event import Events
 from locust.runners import LocalRunner
 from locust.shape import LoadTestShape
-from locust.stats import PERCENTILES_TO_REPORT, StatsCSV
+from locust.stats import PERCENTILES_TO_REPORT, StatsCSV, StatsEntry
 from werkzeug.test import TestResponse
 
 import locustfile
@@ -164,12 +164,15 @@ def run(
     assert isinstance(runner, LocalRunner)
     locustfile.set_up(environment)
 
-    def enough() -> bool:
-        counts = {
-            (name if kind in ("GET", "POST") else f"{kind} {name}"): entry.num_requests
-            for (name, kind), entry in runner.stats.entries.items()
+    def rows() -> dict[str, StatsEntry]:
+        found = runner.stats.entries.items()
+        return {
+            (name if kind in ("GET", "POST") else f"{kind} {name}"): entry for (name, kind), entry in found
         }
-        return all(counts.get(row, 0) >= least for row, least in until_rows.items())
+
+    def enough() -> bool:
+        taken = {row: entry.num_requests for row, entry in rows().items()}
+        return all(taken.get(row, 0) >= least for row, least in until_rows.items())
 
     try:
         if shape:
@@ -182,14 +185,10 @@ def run(
     finally:
         runner.quit()
     assert not runner.exceptions, runner.exceptions
-    rows = {
-        (name if kind in ("GET", "POST") else f"{kind} {name}"): entry
-        for (name, kind), entry in runner.stats.entries.items()
-    }
     return Result(
         environment,
-        {row: entry.num_requests for row, entry in rows.items()},
-        {row: entry.num_failures for row, entry in rows.items()},
-        {row: entry.avg_response_time for row, entry in rows.items()},
+        {row: entry.num_requests for row, entry in rows().items()},
+        {row: entry.num_failures for row, entry in rows().items()},
+        {row: entry.avg_response_time for row, entry in rows().items()},
         [f"{error.method} {error.name}: {error.error}" for error in runner.stats.errors.values()],
     )
