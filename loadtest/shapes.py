@@ -36,7 +36,6 @@ class Shape(LoadTestShape):
 
     @property
     def environment(self) -> Environment:
-        """The environment of the run."""
         assert self.runner
         return self.runner.environment
 

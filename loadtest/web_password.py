@@ -30,7 +30,6 @@ def is_loopback(address: str) -> bool:
 
 
 def account() -> tuple[str, str]:
-    """Name and password."""
     name = os.environ.get("LOCUST_WEB_USERNAME") or "locust"
     return name, os.environ.get("LOCUST_WEB_PASSWORD") or _kept()
 

@@ -63,10 +63,6 @@ class Login:
             result.raiseException()
         return cast(str | None, result)
 
-    def try_it(self, name: str, password: str, address: str) -> bool:
-        """Return whether the password was right; raise TooManyFailures."""
-        return self.token(name, password, address) is not None
-
     def check_all(self) -> None:
         while self.pending:
             pending, self.pending = self.pending, []
@@ -177,57 +173,57 @@ def test_simultaneous_guesses_do_not_exceed_the_limit(login: Login) -> None:
 
 def fail(login: Login, name: str, address: str, times: int) -> None:
     for _ in range(times):
-        assert not login.try_it(name, "wrong", address)
+        assert not login.token(name, "wrong", address)
 
 
 def test_a_locked_address_is_told_when_to_retry_and_others_sign_in(login: Login) -> None:
     fail(login, "admin", GUESSER, HERE[0])
     login.clock.advance(20.5)
     with pytest.raises(TooManyFailures) as locked:
-        login.try_it("admin", "admin", GUESSER)
+        login.token("admin", "admin", GUESSER)
     assert locked.value.seconds == 40
-    assert login.try_it("admin", "admin", HOME)
+    assert login.token("admin", "admin", HOME)
     login.clock.advance(39.5)
-    assert login.try_it("admin", "admin", GUESSER)
+    assert login.token("admin", "admin", GUESSER)
 
 
 def test_a_login_forgives_only_the_failures_of_its_account(login: Login) -> None:
     """Between guesses, the attacker signs in to its own account."""
     for turn in range(HERE[0]):
         fail(login, "pupil0", GUESSER, 3)
-        assert login.try_it("pupil0", "pupil0", GUESSER)
+        assert login.token("pupil0", "pupil0", GUESSER)
         fail(login, "admin", GUESSER, 1)
         assert login.checked == 5 * (turn + 1)
     with pytest.raises(TooManyFailures):
-        login.try_it("admin", "wrong", GUESSER)
+        login.token("admin", "wrong", GUESSER)
 
 
 def test_guessing_at_many_accounts_locks_the_address(login: Login) -> None:
     for turn in range(ADDRESS[0]):
-        assert login.try_it("pupil29", "pupil29", GUESSER)
+        assert login.token("pupil29", "pupil29", GUESSER)
         fail(login, CLASS[turn % 20], GUESSER, 1)
     for name in ("pupil25", "nobody"):
         with pytest.raises(TooManyFailures):
-            login.try_it(name, name, GUESSER)
-    assert login.try_it("pupil25", "pupil25", HOME)
+            login.token(name, name, GUESSER)
+    assert login.token("pupil25", "pupil25", HOME)
 
 
 def test_guessing_from_many_addresses_is_slowed_and_does_not_lock_the_owner_out(login: Login) -> None:
-    assert login.try_it("admin", "admin", HOME)
+    assert login.token("admin", "admin", HOME)
     for number in range(EVERYWHERE[0]):
         fail(login, "ADMIN"[: 5 * (number % 2)] or "admin", f"198.51.100.{number}", 1)
     with pytest.raises(TooManyFailures):
-        login.try_it("admin", "admin", "198.51.100.250")
-    assert login.try_it("admin", "admin", HOME)
+        login.token("admin", "admin", "198.51.100.250")
+    assert login.token("admin", "admin", HOME)
     login.clock.advance(EVERYWHERE[1])
-    assert login.try_it("admin", "admin", "198.51.100.250")
+    assert login.token("admin", "admin", "198.51.100.250")
 
 
 def test_an_ipv6_client_has_a_whole_network_of_addresses(login: Login) -> None:
     for number in range(HERE[0]):
         fail(login, "admin", f"2001:db8:1:2::{number:x}", 1)
     with pytest.raises(TooManyFailures):
-        login.try_it("admin", "admin", "2001:db8:1:2:ffff::1")
+        login.token("admin", "admin", "2001:db8:1:2:ffff::1")
 
 
 def test_the_tables_are_bounded(login: Login, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +231,7 @@ def test_the_tables_are_bounded(login: Login, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(login_limits, "REMEMBERED", 100)
     for number in range(500):
         fail(login, f"name{number}" * 1000, str(number), 1)
-        assert login.try_it("pupil0", "pupil0", str(number))
+        assert login.token("pupil0", "pupil0", str(number))
     kept = login.accounts._limits
     assert len(kept._here) == len(kept._addresses) == len(kept._everywhere) == 100
     assert len(kept._owners) == 100

@@ -4,12 +4,10 @@ import pytest
 from twisted.internet.task import Clock
 
 from upstage.stage.limits import (
-    BURST,
     CONNECT,
     JOIN,
     MAX_PER_ADDRESS,
     MAX_WAIT,
-    RATE,
     REMEMBERED,
     Addresses,
     Bucket,
@@ -47,14 +45,6 @@ def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
     assert bucket.since_full() == 0
     clock.advance(3600)
     assert [bucket.spend(5), bucket.spend(1)] == [0, pytest.approx(0.1)]  # no more than the burst
-
-
-def test_drawing_with_a_mouse_is_within_the_rate() -> None:
-    clock = Clock()
-    bucket = Bucket(clock.seconds, RATE, BURST)
-    for _ in range(31 * 60):  # a minute at 31 frames a second
-        clock.advance(1 / 31)
-        assert bucket.spend(1) == 0
 
 
 def test_connections_of_an_address_are_limited() -> None:

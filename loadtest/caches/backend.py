@@ -38,7 +38,6 @@ class BackendPoll:
         self.clear()
 
     def clear(self, reason: str = "no run yet") -> None:
-        """Forget the last run."""
         self.asked: Counter[str] = Counter()
         self.settled = True
         self.reason = reason  # why there are no figures

@@ -18,11 +18,8 @@ rows: set[str] = set()
 
 
 def count(row: str, cache_status_field: str, server_timing: str = "") -> None:
-    """Count one response; a malformed Cache-Status counts as none."""
-    try:
-        members = cache_status.parse(cache_status_field)
-    except ValueError:
-        members = []
+    """Count one response."""
+    members = cache_status.parse(cache_status_field)
     # static.localhost has no cache, but nginx reports in Server-Timing that it served the file itself.
     from_disk = not members and 'nginx;desc="self"' in server_timing
     row = _limited(row)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from flask import Blueprint, Response
 from locust.env import Environment
 from locust.web import WebUI
 
@@ -12,10 +11,6 @@ from web_ui import tabs
 
 
 def install(environment: Environment, web_ui: WebUI) -> None:
-    """Add the tab and the download."""
-    assert environment.parsed_options
-    assert web_ui.app
-
     def counts() -> table.Counts:
         return table.complete(counters.counts, backend_poll.asked)
 
@@ -23,12 +18,6 @@ def install(environment: Environment, web_ui: WebUI) -> None:
         return table.rows(counts(), backend_poll.now())
 
     tabs.add(web_ui, "Caches", table.COLUMNS, rows, lambda: backend_poll.settled)
-    tabs.add_download(web_ui, "caches/csv", "Download caches CSV")
-    blueprint = Blueprint("caches", __name__, url_prefix=environment.parsed_options.web_base_path)
-
-    @blueprint.route("/caches/csv")
-    @web_ui.auth_required_if_enabled
-    def download() -> Response:
-        return tabs.download(table.as_csv(counts()), "text/csv", "caches.csv")
-
-    web_ui.app.register_blueprint(blueprint)
+    tabs.add_download(
+        environment, web_ui, "caches/csv", "Download caches CSV", lambda: table.as_csv(counts())
+    )

@@ -34,7 +34,6 @@ class Measurement:
 
     @property
     def name(self) -> str:
-        """The topology's short name."""
         return topologies.name(self.topology)
 
     @property
@@ -44,12 +43,10 @@ class Measurement:
 
     @property
     def answered(self) -> bool:
-        """Whether any sample succeeded."""
         return any(row.good for row in self.run.rows)
 
     @property
     def caches(self) -> table.Counts:
-        """The counts of the tab Caches."""
         return table.complete(self.run.caches, self.asked)
 
     @property

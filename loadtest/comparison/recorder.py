@@ -23,7 +23,6 @@ class Recorder:
         self.clear()
 
     def clear(self) -> None:
-        """Forget the last run."""
         self.measurements: list[Measurement] = []
         self.outcome = ""
         self.answered = False

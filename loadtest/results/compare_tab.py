@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from flask import Blueprint, Response
 from locust.env import Environment
 from locust.web import WebUI
 
@@ -16,10 +15,6 @@ UNDER_WAY = "measuring …"
 
 
 def install(environment: Environment, web_ui: WebUI) -> None:
-    """Add the tab, its picture and the downloads."""
-    assert environment.parsed_options
-    assert web_ui.app
-
     def measurements() -> list[Measurement]:
         current = recorder.so_far(environment)
         return [*recorder.measurements, *([current] if current else [])]
@@ -32,25 +27,17 @@ def install(environment: Environment, web_ui: WebUI) -> None:
         ]
 
     tabs.add(web_ui, "Compare", table.COLUMNS, rows)
-    tabs.add_download(web_ui, "compare/csv", "Download measurements CSV")
-    tabs.add_download(web_ui, "compare/json", "Download measurements JSON")
-    blueprint = Blueprint("compare", __name__, url_prefix=environment.parsed_options.web_base_path)
 
-    @blueprint.route("/compare/picture")
-    @web_ui.auth_required_if_enabled
     def picture() -> dict[str, str]:
         text = [recorder.outcome, *table.reasons(recorder.measurements)]
         return {"svg": chart.svg(measurements()), "text": "\n".join(text).strip()}
 
-    @blueprint.route("/compare/csv")
-    @web_ui.auth_required_if_enabled
-    def as_csv() -> Response:
-        return tabs.download(table.as_csv(recorder.measurements), "text/csv", "compare.csv")
+    def as_csv() -> str:
+        return table.as_csv(recorder.measurements)
 
-    @blueprint.route("/compare/json")
-    @web_ui.auth_required_if_enabled
-    def as_json() -> Response:
-        records = [table.as_json(measured) for measured in recorder.measurements]
-        return tabs.download(json.dumps(records, indent=2), "application/json", "compare.json")
+    def as_json() -> str:
+        return json.dumps([table.as_json(measured) for measured in recorder.measurements], indent=2)
 
-    web_ui.app.register_blueprint(blueprint)
+    tabs.add_route(environment, web_ui, "compare/picture", picture)
+    tabs.add_download(environment, web_ui, "compare/csv", "Download measurements CSV", as_csv)
+    tabs.add_download(environment, web_ui, "compare/json", "Download measurements JSON", as_json)

@@ -34,7 +34,6 @@ def install(environment: Environment, web_ui: WebUI) -> None:
 
 
 def of_run(environment: Environment) -> str:
-    """The report of the run so far."""
     return with_our_part(environment, get_html_report(environment, show_download_link=False))
 
 

@@ -121,7 +121,6 @@ def several_files(environment: Environment) -> dict[str, str]:
 
 
 def as_json(value: object) -> str:
-    """The text of a JSON file."""
     return json.dumps(value, indent=2) + "\n"
 
 

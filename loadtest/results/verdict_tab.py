@@ -21,7 +21,6 @@ COLUMNS = [
 
 
 def install(environment: Environment, web_ui: WebUI) -> None:
-    """Add the tab."""
 
     def rows() -> list[dict[str, Any]]:
         if recorder.measurements:

@@ -76,7 +76,6 @@ class FakeSite(Origin):
 
     @property
     def url(self) -> str:
-        """The site's URL."""
         return f"http://{self.address}"
 
     @property
@@ -96,12 +95,10 @@ class FakeSite(Origin):
         return {request.headers["host"] for request in self.requests}
 
     def close(self) -> None:
-        """Close the stage too."""
         super().close()
         self.stage.close()
 
     def upgraded(self, connection: socket.socket, request: Request) -> None:
-        """Continue as the stage's WebSocket."""
         serve_web_socket(self.stage, connection, request.target, list(request.headers.items()))
 
     def _answer(self, request: Request) -> bytes:
@@ -150,10 +147,8 @@ class FakeSite(Origin):
 
 
 def path_of(request: Request) -> str:
-    """The target without its query."""
     return request.target.partition("?")[0]
 
 
 def etag(request: Request) -> str:
-    """The validator of an asset."""
     return f'"{request.target}"'

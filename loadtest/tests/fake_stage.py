@@ -107,18 +107,15 @@ class FakeStage:
 
     @property
     def modes(self) -> Counter[str]:
-        """Mode -> frames received."""
         with self.lock:
             return Counter(mode for mode, _ in self.received)
 
     @property
     def lines(self) -> list[str]:
-        """The chat lines received."""
         with self.lock:
             return [fields["msg"] for mode, fields in self.received if mode == "TEXT"]
 
     def broadcast(self, mode: str, **fields: str) -> None:
-        """Send a frame to every client."""
         for client in list(self.clients):
             try:
                 client.send(mode, **fields)
@@ -132,7 +129,6 @@ class FakeStage:
             self.closed += 1
 
     def close(self) -> None:
-        """Close both listeners."""
         self.socket.close()
         self.policy_socket.close()
 
@@ -145,7 +141,6 @@ class StageSocket(Origin):
         super().__init__("stage")
 
     def serve(self, connection: socket.socket, number: int) -> None:
-        """One client."""
         stage = self.stage
         client = Client(stage, lambda frame: connection.sendall(frame + b"\0"))
         rest = b""
@@ -173,7 +168,6 @@ class PolicySocket(Origin):
         super().__init__("policy")
 
     def serve(self, connection: socket.socket, number: int) -> None:
-        """One request."""
         assert connection.recv(100) == b"<policy-file-request/>\0"
         connection.sendall(self.stage.policy)
 

@@ -16,7 +16,7 @@ from locust.env import Environment
 from locust.event import Events
 from locust.runners import LocalRunner
 from locust.shape import LoadTestShape
-from locust.stats import PERCENTILES_TO_REPORT, StatsCSV
+from locust.stats import PERCENTILES_TO_REPORT, StatsCSV, StatsEntry
 from werkzeug.test import TestResponse
 
 import locustfile
@@ -73,11 +73,9 @@ class WebUI:
         self.client: FlaskClient = ui.app.test_client()
 
     def get(self, path: str, **headers: str) -> TestResponse:
-        """Request a page."""
         return self.client.get(path, headers=fields(headers))
 
     def post(self, path: str, form: Mapping[str, str] | None = None, **headers: str) -> TestResponse:
-        """Send a form."""
         return self.client.post(path, data=form or {}, headers=fields(headers))
 
     def start(self, **form: str) -> dict[str, Any]:
@@ -86,15 +84,12 @@ class WebUI:
         return dict(reply.get_json())
 
     def stop(self) -> None:
-        """Press Stop."""
         self.post("/stop")
 
     def stats(self) -> dict[str, Any]:
-        """The statistics that the page polls."""
         return dict(self.get("/stats/requests").get_json())
 
     def table(self, key: str) -> list[dict[str, Any]]:
-        """The table of one of our tabs."""
         (data,) = (table["data"] for table in self.stats()["extended_stats"] if table["key"] == key)
         return list(data)
 
@@ -107,7 +102,6 @@ class WebUI:
         return {row["what"]: (row["verdict"], row["allowed"], row["why"]) for row in self.table("verdict")}
 
     def arguments(self) -> dict[str, Any]:
-        """The template arguments of the page."""
         return template_arguments(self.get("/").get_data(as_text=True))
 
 
@@ -117,7 +111,6 @@ def fields(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def template_arguments(page: str) -> dict[str, Any]:
-    """The template arguments in the script of a page."""
     return dict(json.loads(page.partition("window.templateArgs = ")[2].partition("\n")[0].rstrip("; ")))
 
 
@@ -171,12 +164,15 @@ def run(
     assert isinstance(runner, LocalRunner)
     locustfile.set_up(environment)
 
-    def enough() -> bool:
-        counts = {
-            (name if kind in ("GET", "POST") else f"{kind} {name}"): entry.num_requests
-            for (name, kind), entry in runner.stats.entries.items()
+    def rows() -> dict[str, StatsEntry]:
+        found = runner.stats.entries.items()
+        return {
+            (name if kind in ("GET", "POST") else f"{kind} {name}"): entry for (name, kind), entry in found
         }
-        return all(counts.get(row, 0) >= least for row, least in until_rows.items())
+
+    def enough() -> bool:
+        taken = {row: entry.num_requests for row, entry in rows().items()}
+        return all(taken.get(row, 0) >= least for row, least in until_rows.items())
 
     try:
         if shape:
@@ -189,14 +185,10 @@ def run(
     finally:
         runner.quit()
     assert not runner.exceptions, runner.exceptions
-    rows = {
-        (name if kind in ("GET", "POST") else f"{kind} {name}"): entry
-        for (name, kind), entry in runner.stats.entries.items()
-    }
     return Result(
         environment,
-        {row: entry.num_requests for row, entry in rows.items()},
-        {row: entry.num_failures for row, entry in rows.items()},
-        {row: entry.avg_response_time for row, entry in rows.items()},
+        {row: entry.num_requests for row, entry in rows().items()},
+        {row: entry.num_failures for row, entry in rows().items()},
+        {row: entry.avg_response_time for row, entry in rows().items()},
         [f"{error.method} {error.name}: {error.error}" for error in runner.stats.errors.values()],
     )

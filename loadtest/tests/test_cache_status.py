@@ -36,21 +36,6 @@ def test_the_text_leaves_out_what_differs_in_every_response() -> None:
     assert str(member) == "varnish; fwd=bypass; stored; detail=pass"
 
 
-@pytest.mark.parametrize(
-    "field",
-    [
-        *("varnish; hit,", ", varnish", "varnish nginx", "varnish;", "varnish; hit=", "varnish; Hit"),
-        'varnish; detail="open',
-        "(varnish nginx); hit",
-        "1; hit",
-        "varnish ; =1",
-    ],
-)
-def test_a_malformed_field_is_an_error(field: str) -> None:
-    with pytest.raises(ValueError, match="expected"):
-        parse(field)
-
-
-def test_a_long_malformed_field_is_rejected_in_linear_time() -> None:
-    with pytest.raises(ValueError, match="expected"):
-        parse("varnish" + "; a" * 20_000 + "; =")
+@pytest.mark.parametrize("field", ["", ",", ";", ' , ;="', '"open', "varnish" + "; a" * 20_000 + '; "'])
+def test_any_text_is_read(field: str) -> None:
+    assert not any(member.hit for member in parse(field))

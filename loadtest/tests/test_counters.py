@@ -15,11 +15,6 @@ def test_one_response_counts_at_every_tier_it_reached() -> None:
     }
 
 
-def test_a_malformed_field_counts_as_none() -> None:
-    count("/", "varnish; hit,")
-    assert counts == {("/", "client", "none"): 1, ("/", "backend", "none"): 1}
-
-
 def test_a_file_from_the_disk_of_nginx_is_recognised_by_server_timing() -> None:
     count("/media/*.svg", "", 'nginx;desc="self";dur=1')
     count("/stages/demo", "", 'nginx;desc="pass";dur=1')

@@ -27,7 +27,6 @@ class Browser(FastHttpUser):
     abstract = True
 
     def on_start(self) -> None:
-        """Start with an empty browser cache."""
         assert self.environment.parsed_options
         self.options: Namespace = self.environment.parsed_options
         self.host = topologies.base_url(self.host or "", self.options.topology, self.options.direct_port)
@@ -43,7 +42,6 @@ class Browser(FastHttpUser):
         self.close_connections()
 
     def close_connections(self) -> None:
-        """Close the idle connections."""
         for client in (self.client, self.patient_client):
             client.client.close()
 

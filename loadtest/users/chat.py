@@ -50,7 +50,6 @@ def say(speaker: int, number: int) -> str:
 
 
 def sentence() -> str:
-    """A random sentence."""
     return "{} The {} {} {} by the {} {}.".format(*map(random.choice, WORDS))
 
 

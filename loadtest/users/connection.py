@@ -87,7 +87,6 @@ class SocketConnection:
             yield self._frames.popleft()
 
     def close(self) -> None:
-        """Close the connection."""
         self._socket.close()
 
     def _write(self, data: bytes) -> None:
@@ -115,7 +114,6 @@ class SocketConnection:
         return True
 
     def _received(self, data: bytes) -> None:
-        """Split received bytes into frames."""
         *complete, rest = data.split(b"\0")
         if complete:
             complete[0] = bytes(self._rest) + complete[0]
@@ -151,7 +149,6 @@ class WebSocketConnection(SocketConnection):
             raise
 
     def send(self, frame: bytes) -> None:
-        """Send one frame."""
         self._write(self._protocol.send(ws.TextMessage(frame.decode())))
 
     def _received(self, data: bytes) -> None:

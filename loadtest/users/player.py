@@ -30,7 +30,6 @@ class SignedInVisitor(StageVisitor):
         return account.fill_in(options)
 
     def on_start(self) -> None:
-        """Start signed out."""
         super().on_start()
         self.signed_in = False
         # Kept here, because a change of the number of users during a run replaces the options.

@@ -36,7 +36,6 @@ def differs(file: str, etag: str, checksum: int) -> bool:
 
 
 def remember(file: str, etag: str, checksum: int, missed: bool) -> None:
-    """Note a received file."""
     missed = missed or has_missed(file)
     _files.pop(file, None)
     _files[file] = _File(etag, checksum, missed)

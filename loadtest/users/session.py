@@ -64,7 +64,6 @@ class StageSession:
 
     @property
     def connection(self) -> SocketConnection:
-        """The open transport."""
         assert self._connection
         return self._connection
 
@@ -91,7 +90,6 @@ class StageSession:
             raise
 
     def leave(self) -> None:
-        """Close the connection."""
         measuring.discard(self)
         if self._media:
             self._media.stop()
@@ -116,7 +114,6 @@ class StageSession:
         self.send("TEXT", msg=words)
 
     def send(self, mode: str, **fields: str) -> None:
-        """Send one frame."""
         self.connection.send(urlencode({**fields, "mode": mode}).encode())
 
     def expect(self, row: str, *what: str) -> None:

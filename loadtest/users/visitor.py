@@ -29,7 +29,6 @@ class StageVisitor(Browser):
         return random.uniform(3, 10) if self.options.audience == "reloads" else random.uniform(300, 600)
 
     def session(self) -> StageSession:
-        """A new session, not joined yet."""
         return self.session_type(
             Samples(self.environment, self.row_type), self.options, self.connect, LiveMedia(self.fetch_path)
         )
@@ -39,7 +38,6 @@ class StageVisitor(Browser):
         return self.fetch(self.url(path))
 
     def connect(self) -> SocketConnection:
-        """Open the transport to the stage."""
         port = topologies.stage_port(self.options.topology, self.options.stage_port)
         return SocketConnection(address(self), port)
 
@@ -51,7 +49,6 @@ class WebSocketVisitor(StageVisitor):
     row_type = "ws"
 
     def connect(self) -> SocketConnection:
-        """Open the WebSocket."""
         target = urlsplit(self.host or "")
         return WebSocketConnection(target.hostname or "", target.port or 80, self.options.topology)
 

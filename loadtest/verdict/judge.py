@@ -7,9 +7,11 @@ good if it lacks the row of a threshold.
 
 import math
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 from caches.outcomes import hit_ratio
@@ -56,7 +58,6 @@ class Row:
 
     @property
     def good(self) -> int:
-        """The successful samples."""
         return self.samples - self.failures
 
 
@@ -119,17 +120,23 @@ def read(path: Path) -> Thresholds:
 def judge(run: Run, thresholds: Thresholds) -> list[Line]:
     """All lines of the verdict, in the order of the file's tables."""
     generator = list(_generator(run, {**GENERATOR, **thresholds.get("generator", {})}))
-    return [
-        *_samples(run, thresholds.get("samples", {})),
-        *_errors(run, thresholds.get("error_ratio", {})),
-        *_times(run, thresholds, limited=not good(generator)),
-        *_hits(run, thresholds.get("hit_ratio", {})),
-        *generator,
-    ]
+    limited = not good(generator)
+    lines: dict[str, Callable[[Run, str, float], Line]] = {
+        "samples": _samples,
+        "error_ratio": _errors,
+        **{table: partial(_times, table, share, limited) for table, share in PERCENTILES.items()},
+        "hit_ratio": _hits,
+    }
+    found = []
+    for table, line in lines.items():
+        found += [line(run, pattern, number) for pattern, number in thresholds.get(table, {}).items()]
+        if table == "error_ratio" and run.exceptions:
+            why = "a task raised an exception; see Locust's list of exceptions"
+            found.append(Line("exceptions", "none", f"{run.exceptions}", FAILED, why))
+    return found + generator
 
 
 def good(lines: list[Line]) -> bool:
-    """Whether the run is good enough."""
     return not faults(lines)
 
 
@@ -167,22 +174,6 @@ def percentile(row: Row, share: float) -> float:
     return math.inf
 
 
-def _line(
-    what: str,
-    allowed: str,
-    measured: str,
-    failed: str = "",
-    unmeasured: str = "",
-    limited: str = "",
-    absent: bool = False,
-) -> Line:
-    """One line. Three arguments are the reason why it is not met; `absent`: see `Run.lacks`."""
-    if absent:
-        return Line(what, allowed, "", NOT_IN_RUN)
-    verdict = FAILED if failed else NOT_MEASURED if unmeasured else INCONCLUSIVE if limited else OK
-    return Line(what, allowed, measured, verdict, failed or unmeasured or limited)
-
-
 def _any(rows: Iterable[str], pattern: str) -> bool:
     return any(fnmatchcase(row, pattern) for row in rows)
 
@@ -191,105 +182,85 @@ def _matching(run: Run, pattern: str) -> list[Row]:
     return [row for row in run.rows if fnmatchcase(str(row), pattern)]
 
 
-# A number of the form can be "nan", and every comparison with that is false. So each condition below tests
-# whether a threshold is met, never whether it is exceeded.
+# Each of these judges one threshold. A number of the form can be "nan", and every comparison with that is
+# false. So each condition tests whether a threshold is met, never whether it is exceeded.
 
 
-def _samples(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
-    for pattern, least in thresholds.items():
-        what, allowed = f"samples of {pattern}", f"at least {least:g}"
-        absent = run.lacks(pattern)
-        rows = _matching(run, pattern)
-        count = sum(row.good for row in rows)
-        failed = unmeasured = ""
-        if not count >= least:
-            if failures := sum(row.failures for row in rows):
-                failed = f"too few successful samples; {failures} failed"
-            else:
-                unmeasured = "too few samples"
-        yield _line(what, allowed, f"{count}", failed, unmeasured, absent=absent)
+def _samples(run: Run, pattern: str, least: float) -> Line:
+    line = partial(Line, f"samples of {pattern}", f"at least {least:g}")
+    if run.lacks(pattern):
+        return line("", NOT_IN_RUN)
+    rows = _matching(run, pattern)
+    count = sum(row.good for row in rows)
+    if count >= least:
+        return line(f"{count}", OK)
+    if failures := sum(row.failures for row in rows):
+        return line(f"{count}", FAILED, f"too few successful samples; {failures} failed")
+    return line(f"{count}", NOT_MEASURED, "too few samples")
 
 
-def _errors(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
-    for pattern, most in thresholds.items():
-        what, allowed = f"errors of {pattern}", f"at most {most:.2%}"
-        absent = run.lacks(pattern)
-        rows = _matching(run, pattern)
-        samples = sum(row.samples for row in rows)
-        failures = sum(row.failures for row in rows)
-        ratio = failures / samples if samples else 1.0
-        failed = unmeasured = ""
-        if not samples:
-            unmeasured = "no such sample"
-        elif not ratio <= most or failures == samples:
-            worst = max(rows, key=lambda row: (row.failures, str(row)))
-            failed = f"{failures} of {samples} failed, most of them {worst}"
-        yield _line(what, allowed, f"{ratio:.2%}", failed, unmeasured, absent=absent)
-    if run.exceptions:
-        why = "a task raised an exception; see Locust's list of exceptions"
-        yield _line("exceptions", "none", f"{run.exceptions}", why)
+def _errors(run: Run, pattern: str, most: float) -> Line:
+    line = partial(Line, f"errors of {pattern}", f"at most {most:.2%}")
+    if run.lacks(pattern):
+        return line("", NOT_IN_RUN)
+    rows = _matching(run, pattern)
+    samples, failures = sum(row.samples for row in rows), sum(row.failures for row in rows)
+    if not samples:
+        return line("-", NOT_MEASURED, "no such sample")
+    ratio = failures / samples
+    if ratio <= most and failures < samples:
+        return line(f"{ratio:.2%}", OK)
+    worst = max(rows, key=lambda row: (row.failures, str(row)))
+    return line(f"{ratio:.2%}", FAILED, f"{failures} of {samples} failed, most of them {worst}")
 
 
-def _times(run: Run, thresholds: Thresholds, limited: bool) -> Iterator[Line]:
-    for table, share in PERCENTILES.items():
-        for pattern, most in thresholds.get(table, {}).items():
-            what, allowed = f"{table[:3]} of {pattern}", f"at most {most:g} ms"
-            absent = run.lacks(pattern)
-            slowest, row = max(
-                ((percentile(row, share), str(row)) for row in _matching(run, pattern)),
-                default=(math.inf, ""),
-            )
-            failed = unmeasured = late = ""
-            if not row:
-                unmeasured = "no such sample"
-            elif math.isinf(slowest):
-                failed = f"more than {1 - share:.0%} of {row} failed"
-            elif not slowest <= most and limited:
-                late = f"too slow: {row}, or Locust was"
-            elif not slowest <= most:
-                failed = f"too slow: {row}"
-            measured = "-" if math.isinf(slowest) else f"{slowest:g} ms"
-            yield _line(what, allowed, measured, failed, unmeasured, late, absent)
+def _times(table: str, share: float, limited: bool, run: Run, pattern: str, most: float) -> Line:
+    """`limited`: Locust was, so a slow row may be its fault."""
+    line = partial(Line, f"{table[:3]} of {pattern}", f"at most {most:g} ms")
+    if run.lacks(pattern):
+        return line("", NOT_IN_RUN)
+    rows = _matching(run, pattern)
+    if not rows:
+        return line("-", NOT_MEASURED, "no such sample")
+    slowest, row = max((percentile(row, share), str(row)) for row in rows)
+    if math.isinf(slowest):
+        return line("-", FAILED, f"more than {1 - share:.0%} of {row} failed")
+    if slowest <= most:
+        return line(f"{slowest:g} ms", OK)
+    if limited:
+        return line(f"{slowest:g} ms", INCONCLUSIVE, f"too slow: {row}, or Locust was")
+    return line(f"{slowest:g} ms", FAILED, f"too slow: {row}")
 
 
-def _hits(run: Run, thresholds: Mapping[str, float]) -> Iterator[Line]:
+def _hits(run: Run, pattern: str, least: float) -> Line:
+    line = partial(Line, f"hits of {pattern}", f"at least {least:.0%}")
+    if run.lacks(f"GET {pattern}"):
+        return line("", NOT_IN_RUN)
+    responses: Counter[str] = Counter()
+    for (row, tier, outcome), count in run.caches.items():
+        if tier == "client" and fnmatchcase(row, pattern) and not paths.passed(row):
+            responses[outcome] += count
     # A failed sample is not a hit, whichever cache answered.
-    failures = {row.name: row.failures for row in run.rows if row.kind == "GET"}
-    for pattern, least in thresholds.items():
-        what, allowed = f"hits of {pattern}", f"at least {least:.0%}"
-        absent = run.lacks(f"GET {pattern}")
-        responses: dict[str, int] = {}
-        for (row, tier, outcome), count in run.caches.items():
-            if tier == "client" and fnmatchcase(row, pattern) and not paths.passed(row):
-                responses[outcome] = responses.get(outcome, 0) + count
-        answers = sum(responses.values())
-        bad = sum(count for row, count in failures.items() if fnmatchcase(row, pattern))
-        ratio = hit_ratio(responses, failed=bad)
-        failed = unmeasured = ""
-        if not answers and not bad:
-            unmeasured = "no such response"
-        elif not ratio >= least or answers <= bad:
-            rest = ", ".join(f"{outcome} {count}" for outcome, count in sorted(responses.items()))
-            failed = f"of {answers} responses: {rest}" + (f"; {bad} failed" if bad else "")
-        yield _line(what, allowed, f"{ratio:.1%}", failed, unmeasured, absent=absent)
+    bad = sum(row.failures for row in run.rows if row.kind == "GET" and fnmatchcase(row.name, pattern))
+    answers, ratio = responses.total(), hit_ratio(responses, failed=bad)
+    if not answers and not bad:
+        return line("-", NOT_MEASURED, "no such response")
+    if ratio >= least and answers > bad:
+        return line(f"{ratio:.1%}", OK)
+    rest = ", ".join(f"{outcome} {count}" for outcome, count in sorted(responses.items()))
+    why = f"of {answers} responses: {rest}" + (f"; {bad} failed" if bad else "")
+    return line(f"{ratio:.1%}", FAILED, why)
 
 
 def _generator(run: Run, most: Mapping[str, float]) -> Iterator[Line]:
-    why = "Locust itself was the limit, not the stack; give it more processes"
     busy = run.generator_warned or not run.generator_cpu <= most["cpu_percent"]
-    yield _line(
-        "CPU of Locust",
-        f"at most {most['cpu_percent']:g}%",
-        f"{run.generator_cpu:.0f}%",
-        limited=why if busy else "",
-    )
+    why = "Locust itself was the limit, not the stack; give it more processes"
+    allowed, measured = f"at most {most['cpu_percent']:g}%", f"{run.generator_cpu:.0f}%"
+    yield Line("CPU of Locust", allowed, measured, *((INCONCLUSIVE, why) if busy else (OK,)))
+    late = not run.generator_late <= most["late_ms"]
     why = "Locust's timers were late, and so are its figures; give it more processes or an idle machine"
-    yield _line(
-        "timer delay of Locust",
-        f"at most {most['late_ms']:g} ms",
-        f"{run.generator_late:.0f} ms",
-        limited="" if run.generator_late <= most["late_ms"] else why,
-    )
+    allowed, measured = f"at most {most['late_ms']:g} ms", f"{run.generator_late:.0f} ms"
+    yield Line("timer delay of Locust", allowed, measured, *((INCONCLUSIVE, why) if late else (OK,)))
     if run.lost:
         why = "workers disappeared during the run, and their samples with them"
-        yield _line("workers lost", "none", f"{run.lost}", unmeasured=why)
+        yield Line("workers lost", "none", f"{run.lost}", NOT_MEASURED, why)

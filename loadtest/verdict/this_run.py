@@ -15,7 +15,6 @@ from verdict.generator import load_of_locust
 
 
 def verdict(environment: Environment) -> list[judge.Line]:
-    """The verdict on the run so far."""
     assert environment.runner
     assert environment.parsed_options
     return judge.judge(measured(environment.runner), thresholds.of(environment.parsed_options))
@@ -53,7 +52,6 @@ def measured(runner: Runner) -> judge.Run:
 
 
 def picked(environment: Environment) -> list[type[User]]:
-    """The classes in this run."""
     options = environment.parsed_options
     assert options
     return [user for user in environment.user_classes if not taking_part.lack(user, options)]

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Response, request
+from flask import Response, request
 from locust.env import Environment
 from locust.web import WebUI
+
+from web_ui import tabs
 
 SCRIPT = Path(__file__).with_suffix(".js")
 # The page's own address is its base, whatever --web-base-path says.
@@ -18,8 +20,6 @@ TAG = '<script type="module" src="./page.js"></script>'
 
 def install(environment: Environment, web_ui: WebUI) -> None:
     """Serve the script, and name it in the page."""
-    options = environment.parsed_options
-    assert options
     assert web_ui.app
     web_ui.template_args["descriptions"] = {
         "classes": descriptions(environment.available_user_classes or {}),
@@ -28,20 +28,17 @@ def install(environment: Environment, web_ui: WebUI) -> None:
             **descriptions(environment.available_shape_classes or {}),
         },
     }
-    blueprint = Blueprint("page", __name__, url_prefix=options.web_base_path)
 
-    @blueprint.route("/page.js")
-    @web_ui.auth_required_if_enabled
     def script() -> Response:
         return Response(SCRIPT.read_text("utf-8"), content_type="text/javascript; charset=utf-8")
+
+    tabs.add_route(environment, web_ui, "page.js", script)
 
     @web_ui.app.after_request
     def add(response: Response) -> Response:
         if request.endpoint == "locust.index" and response.status_code == 200:
             response.set_data(response.get_data(as_text=True).replace("</body>", f"{TAG}</body>"))
         return response
-
-    web_ui.app.register_blueprint(blueprint)
 
 
 def descriptions(described: Mapping[str, Any]) -> dict[str, str]:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from flask import Response, jsonify, make_response, request
+from flask.typing import ResponseReturnValue
+from locust.env import Environment
 from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPING
 from locust.web import WebUI
 
@@ -46,14 +48,27 @@ def add(
         return jsonify({**stats, "state": state, "extended_stats": tables})
 
 
-def add_download(web_ui: WebUI, path: str, title: str) -> None:
-    """Add a link to the tab "Download Data"."""
+def add_download(
+    environment: Environment, web_ui: WebUI, path: str, title: str, text: Callable[[], str]
+) -> None:
+    """Add a link to the tab "Download Data"; `path` ends in the file's kind, as in `caches/csv`."""
     web_ui.template_args.setdefault("extended_csv_files", []).append({"href": f"./{path}", "title": title})
+    name, _, kind = path.partition("/")
+
+    def download() -> Response:
+        response = make_response(text())
+        response.headers["Content-Type"] = {"csv": "text/csv", "json": "application/json"}[kind]
+        response.headers["Content-Disposition"] = f"attachment;filename={name}.{kind}"
+        return response
+
+    add_route(environment, web_ui, path, download)
 
 
-def download(text: str, content_type: str, name: str) -> Response:
-    """A file to save."""
-    response = make_response(text)
-    response.headers["Content-Type"] = content_type
-    response.headers["Content-Disposition"] = f"attachment;filename={name}"
-    return response
+def add_route(
+    environment: Environment, web_ui: WebUI, path: str, answer: Callable[[], ResponseReturnValue]
+) -> None:
+    """Add an address, below that of the web UI and behind its login, if there is one."""
+    assert environment.parsed_options
+    assert web_ui.app
+    base: str = environment.parsed_options.web_base_path
+    web_ui.app.add_url_rule(f"{base}/{path}", path, web_ui.auth_required_if_enabled(answer))

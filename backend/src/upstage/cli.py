@@ -35,14 +35,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands and their arguments."""
     top = argparse.ArgumentParser(prog="upstage", description="The UpStage stand-in.")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     for name, task, text in (
         ("serve", serve, "run the server until SIGTERM"),
         ("healthcheck", healthcheck, "check every listener of a running server; exit 0 or 1"),
         ("admin-password", admin_password, "print the administrator's password"),
-        ("settings", settings_are_valid, "check the settings in the environment; exit 0 or 1"),
+        # Invalid settings end the command earlier.
+        ("settings", lambda settings, options: 0, "check the settings in the environment; exit 0 or 1"),
         ("lessons", lessons, "show the results of the lessons, read from standard input, on /lessons/"),
         ("set-aside", set_aside, "keep a damaged database under another name, and let the server start"),
         ("mirror", mirror, "copy to the standby, and say which server is active"),
@@ -52,19 +52,17 @@ def parser() -> argparse.ArgumentParser:
         "--to", choices=ROLES, help="prefer this server; it stays active while it is healthy"
     )
 
-    purge_command = commands.add_parser(
-        "purge", help="drop a path, or everything with a tag, from every cache"
-    )
-    purge_command.add_argument("path", metavar="PATH", help="on every host, with every query")
-    purge_command.add_argument("--tag", help="everything with this tag instead")
-    purge_command.set_defaults(task=purge)
+    purge = commands.add_parser("purge", help="drop a path, or everything with a tag, from every cache")
+    purge.add_argument("path", metavar="PATH", help="on every host, with every query")
+    purge.add_argument("--tag", help="everything with this tag instead")
+    purge.set_defaults(task=lambda settings, options: send_purge(settings, options.path, options.tag))
 
     player = commands.add_parser("player", help="add, list, change and remove players")
     players = player.add_subparsers(required=True, metavar="COMMAND")
     for name, action, text in (
         ("add", add_player, "add a player; the password is a line of standard input"),
         ("passwd", set_password, "set a player's password, a line of standard input"),
-        ("remove", remove_player, "remove a player"),
+        ("remove", lambda database, options: database.remove_player(options.name), "remove a player"),
     ):
         command = players.add_parser(name, help=text, description=text)
         command.add_argument("name", metavar="NAME")
@@ -76,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
     stages = stage.add_subparsers(required=True, metavar="COMMAND")
     for name, action, text in (
         ("add", add_stage, "add an empty stage"),
-        ("remove", remove_stage, "remove a stage and its chat log"),
+        ("remove", lambda database, options: database.remove_stage(options.id), "remove it and its chat log"),
         ("reset", reset_stages, "reset a stage, or all of them: chat, drawings, positions"),
     ):
         command = stages.add_parser(name, help=text, description=text)
@@ -89,7 +87,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def serve(settings: Settings, options: argparse.Namespace) -> int:
-    """Run the server."""
     from upstage.service import serve as run
 
     return run(settings)
@@ -130,11 +127,6 @@ def lessons(settings: Settings, options: argparse.Namespace) -> int:
     return send_purge(settings, "/", tag="lessons") if changed and settings.caches else 0
 
 
-def settings_are_valid(settings: Settings, options: argparse.Namespace) -> int:
-    """Succeed: invalid settings end the command earlier."""
-    return 0
-
-
 def set_aside(settings: Settings, options: argparse.Namespace) -> int:
     """Rename a damaged database, and no other."""
     import sqlite3
@@ -149,11 +141,6 @@ def set_aside(settings: Settings, options: argparse.Namespace) -> int:
         return fail(error)
     print(f"kept as {kept}; the server's next start makes a new database")
     return 0
-
-
-def purge(settings: Settings, options: argparse.Namespace) -> int:
-    """Purge a path, or everything with a tag."""
-    return send_purge(settings, options.path, options.tag)
 
 
 def send_purge(settings: Settings, path: str, tag: str | None) -> int:
@@ -252,14 +239,6 @@ def set_password(database: "Database", options: argparse.Namespace) -> None:
     database.set_password(options.name, choose(password_line()))
 
 
-def remove_player(database: "Database", options: argparse.Namespace) -> None:
-    """Remove a player; the player's sessions end."""
-    from upstage.state.accounts import check_name
-
-    check_name(options.name)
-    database.remove_player(options.name)
-
-
 def list_players(database: "Database", options: argparse.Namespace) -> None:
     """Print one line for each player: name and rights."""
     from upstage.state.records import RIGHTS
@@ -269,15 +248,9 @@ def list_players(database: "Database", options: argparse.Namespace) -> None:
 
 
 def add_stage(database: "Database", options: argparse.Namespace) -> None:
-    """Add an empty stage."""
     from upstage.state.records import new_stage
 
     database.add_stage(new_stage(options.id, options.name or options.id))
-
-
-def remove_stage(database: "Database", options: argparse.Namespace) -> None:
-    """Remove a stage and its chat log."""
-    database.remove_stage(options.id)
 
 
 def reset_stages(database: "Database", options: argparse.Namespace) -> None:

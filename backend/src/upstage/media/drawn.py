@@ -55,7 +55,6 @@ class Drawn:
         self._all_inherit = False  # whether an element may inherit even a mask
 
     def start(self) -> None:
-        """An element begins."""
         number = len(self._elements)
         if self._open:
             self._elements[self._open[-1]].children.append(number)

@@ -93,7 +93,6 @@ class Recording:
                 process.signalProcess("KILL")
 
     def failed_with(self, data: bytes) -> None:
-        """Keep a program's messages on standard error."""
         self.errors = (self.errors + data)[:MAX_COMPLAINTS]
 
     def ended(self, succeeded: bool) -> None:

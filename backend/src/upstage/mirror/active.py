@@ -42,7 +42,6 @@ class Active(Service):
         self._loop.start(TICK, now=False)
 
     def stopService(self) -> None:
-        """Give the lease back."""
         super().stopService()
         self._loop.stop()
         self._control.lasted(self._role)

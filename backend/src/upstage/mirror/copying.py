@@ -56,7 +56,6 @@ def read_term(data: Path) -> Term:
 
 
 def write_term(data: Path, term: Term) -> None:
-    """Store the term of a data folder."""
     write_private(data / TERM_FILE, f"{term.number} {term.role}\n")
 
 
@@ -81,7 +80,6 @@ class Replica:
 
     @property
     def term(self) -> Term:
-        """The term of this server's data."""
         return read_term(self._data)
 
     def is_behind(self) -> bool:

@@ -65,7 +65,6 @@ class Lease:
         os.utime(self._file.fileno())
 
     def release(self) -> None:
-        """Give the lease back."""
         if self._file:
             self._file.close()
             self._file = None

@@ -41,7 +41,6 @@ class Watchdog:
             self._start()
 
     def stop(self) -> None:
-        """End it."""
         self._process.kill()
         self._process.communicate()
 

@@ -239,7 +239,6 @@ class Connection:
             self._connections.shared.sending.add(self._go_on, self._address or "")
 
     def _go_on(self) -> None:
-        """Send the next piece, or read again."""
         self._queued = False
         self._put_outgoing()
         if not (self._outgoing or self._behind or self._gone):
@@ -296,7 +295,6 @@ class Connection:
                 self._input.share(bucket, address)
 
     def give_up(self) -> None:
-        """Another client gets this place (`limits.Places`)."""
         self.cut("full")
 
     def close(self) -> None:
@@ -345,7 +343,6 @@ class Connection:
         self._input.wait()
 
     def resumeProducing(self) -> None:
-        """The client has caught up."""
         self._behind = self._stuck = self._unanswered = False
         if self._transport.disconnecting:
             self._transport.unregisterProducer()  # or Twisted would wait for the producer forever

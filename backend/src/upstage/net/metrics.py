@@ -52,7 +52,6 @@ class MeasuredStages(Stages):
     measure: Callable[[float], None] = staticmethod(lambda seconds: None)
 
     def receive(self, member: Member, frame: bytes) -> None:
-        """Act on one frame."""
         began = time.perf_counter()
         super().receive(member, frame)
         self.measure(time.perf_counter() - began)
@@ -75,7 +74,6 @@ class ServerCollector(Collector):
         self._sources = sources
 
     def collect(self) -> Iterable[Metric]:
-        """Called for each scrape."""
         connections = self._sources.connections
         counts = connections.stages.counts
         clients_now = list(connections.all)
@@ -162,14 +160,12 @@ class Metrics(Service):
         self._due = 0.0
 
     def startService(self) -> None:
-        """Start measuring."""
         super().startService()
         globalLogPublisher.addObserver(self)
         self._due = self._reactor.seconds() + LAG_INTERVAL
         self._loop.start(LAG_INTERVAL, now=False)
 
     def stopService(self) -> None:
-        """Stop measuring."""
         super().stopService()
         globalLogPublisher.removeObserver(self)
         self._loop.stop()
@@ -203,7 +199,6 @@ class MetricsPage(Resource):
         self._registry = registry
 
     def render_GET(self, request: Request) -> bytes:
-        """The current values."""
         request.setHeader(b"content-type", CONTENT_TYPE_LATEST.encode())
         return generate_latest(self._registry)
 

@@ -60,7 +60,6 @@ class StageSocket(Protocol):
         self._connection.received(data)
 
     def connectionLost(self, reason: Failure | None = None) -> None:
-        """Pass the end on."""
         self._connection.lost()
 
 
@@ -73,5 +72,4 @@ class StageSocketFactory(Factory):
         self._connections = connections
 
     def buildProtocol(self, addr: IAddress | None) -> StageSocket:
-        """A new connection."""
         return StageSocket(self._connections)

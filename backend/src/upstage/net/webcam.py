@@ -48,7 +48,6 @@ class PictureUpload(Protocol):
         return self._done
 
     def close(self) -> None:
-        """Close immediately."""
         if self.connected:
             self.transport.abortConnection()
 
@@ -93,7 +92,6 @@ class UploadListener(Factory):
 
     @property
     def port(self) -> int:
-        """The port it listens on."""
         number: int = self._listening.getHost().port
         return number
 
@@ -106,7 +104,6 @@ class UploadListener(Factory):
         return self.upload
 
     def close(self) -> None:
-        """Close the port and the connection."""
         self._shut()
         self.upload.close()
 
@@ -143,7 +140,6 @@ class Session(ftp.FTP):
         self.factory.sessions.enter(self, STRANGERS)
 
     def connectionLost(self, reason: Failure | None = None) -> None:
-        """Close the data connection too."""
         self._stop()
         super().connectionLost(reason)
 
@@ -176,7 +172,6 @@ class Session(ftp.FTP):
         return super().processCommand(cmd, *params)
 
     def ftp_PASS(self, password: str) -> Deferred[tuple[str, ...] | str]:
-        """Sign in."""
         return Deferred.fromCoroutine(self._sign_in(self._user, password))
 
     async def _sign_in(self, name: str, password: str) -> str:
@@ -228,7 +223,6 @@ class Session(ftp.FTP):
             self._listener = None
 
     def ftp_STOR(self, path: str) -> Deferred[tuple[str]]:
-        """Store a picture."""
         return Deferred.fromCoroutine(self._store(path.removeprefix("/")))
 
     async def _store(self, name: str) -> tuple[str]:

@@ -29,7 +29,6 @@ class Keys(Generic[T]):
         self._of: dict[T, dict[str, None]] = {}  # the tokens of each value; the oldest first
 
     def issue(self, value: T) -> str:
-        """Return a new token for `value`."""
         if len(self._issued) >= self._most:
             own = self._of.get(value)
             most = max(self._of.values(), key=lambda tokens: (len(tokens), tokens is own))

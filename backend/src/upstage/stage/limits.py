@@ -85,7 +85,6 @@ class Places:
         return self._taken
 
     def has(self, address: str) -> bool:
-        """Return whether the address holds a place."""
         return address in self._held
 
     def take(self, address: str, holder: Holder) -> bool:

@@ -39,11 +39,9 @@ class Avatar:
 
     @property
     def placed(self) -> bool:
-        """Whether it stands on the stage."""
         return bool(self.x and self.y)
 
     def load(self) -> bytes:
-        """The LOAD_AV frame."""
         return encode(
             "LOAD_AV",
             ID=self.id,
@@ -66,15 +64,12 @@ class Avatar:
         yield self.depth()
 
     def position(self) -> bytes:
-        """The AV_POS frame."""
         return encode("AV_POS", ID=self.id, X=self.x, Y=self.y, Z=self.z)
 
     def properties(self) -> bytes:
-        """The AVPROPERTIES frame."""
         return encode("AVPROPERTIES", ID=self.id, showName="show" if self.show_name else "hide")
 
     def depth(self) -> bytes:
-        """The AVLAYER frame."""
         return encode("AVLAYER", ID=self.id, newLayer=self.layer)
 
 
@@ -89,7 +84,6 @@ class Backdrop:
     thumbnail: str = ""
 
     def load(self, shown: bool) -> bytes:
-        """The LOAD_BACKDROP frame."""
         return encode(
             "LOAD_BACKDROP",
             ID=self.id,
@@ -112,7 +106,6 @@ class Prop:
     holder: int = 0
 
     def load(self) -> bytes:
-        """The LOAD_PROP frame."""
         return encode(
             "LOAD_PROP",
             ID=self.id,
@@ -145,11 +138,9 @@ class Audio:
 
     @property
     def url(self) -> str:
-        """Where the file is fetched."""
         return f"/media/audio/{self.file}"
 
     def load(self, now: float) -> bytes:
-        """The LOAD_AUDIO frame: its url is the bare file name, unlike all the others."""
         position = 0 if self.started is None else round(now - self.started, 2)
         return encode(
             "LOAD_AUDIO", ID=self.id, name=self.name, url=self.file, type=self.type, position=position

@@ -114,7 +114,6 @@ class Splitter:
         return self._skipping or bool(self._held)
 
     def feed(self, data: bytes | bytearray) -> None:
-        """Take the next bytes."""
         self._held += data
 
     def frames(self) -> Iterator[bytes | None]:

@@ -70,7 +70,6 @@ class Accounts:
         return account.player if account else AUDIENCE
 
     def sign_out(self, session: str) -> None:
-        """End a session, if there is one."""
         self._sessions.revoke(session)
 
     async def sign_in(self, name: str, password: str, address: str) -> str | None:

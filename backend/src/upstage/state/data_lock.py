@@ -42,6 +42,5 @@ class DataLock(Service):
             fcntl.flock(self._file, fcntl.LOCK_EX)
 
     def stopService(self) -> None:
-        """Release the lock."""
         super().stopService()
         self._file.close()

@@ -89,7 +89,6 @@ class Database:
         self._last_version = self._version()
 
     def close(self) -> None:
-        """Close the connection."""
         self._sql.close()
 
     def _migrate(self) -> None:
@@ -185,7 +184,6 @@ class Database:
     # Writing. The message of a RecordError is for the person who asked for the change.
 
     def add_player(self, account: Account) -> None:
-        """Add a player."""
         with self._writing() as sql:
             try:
                 sql.execute(
@@ -196,21 +194,17 @@ class Database:
                 raise RecordError(f"There is already a player {account.name}.") from None
 
     def set_password(self, name: str, password: str) -> None:
-        """Replace a player's hash."""
         self._change("UPDATE player SET password = ? WHERE name = ?", (password, name), f"player {name}")
 
     def set_rights(self, name: str, rights: Iterable[str]) -> None:
-        """Replace a player's rights."""
         Account(name, "", frozenset(rights))  # checks them
         text = ",".join(sorted(rights))
         self._change("UPDATE player SET rights = ? WHERE name = ?", (text, name), f"player {name}")
 
     def remove_player(self, name: str) -> None:
-        """Remove a player."""
         self._change("DELETE FROM player WHERE name = ?", (name,), f"player {name}")
 
     def add_stage(self, stage: StageRecord) -> None:
-        """Add a stage with its things."""
         with self._writing() as sql:
             _insert_stage(sql, stage)
 
@@ -240,7 +234,6 @@ class Database:
             _insert_thing(sql, stage, thing)
 
     def take_thing(self, stage: str, kind: str, id: int) -> None:
-        """Take a thing off a stage."""
         self._change(
             "DELETE FROM thing WHERE stage = ? AND kind = ? AND id = ?", (stage, kind, id), f"{kind} {id}"
         )
@@ -274,7 +267,6 @@ class Database:
                 )
 
     def was_seeded(self, stage: str) -> bool:
-        """Return whether a release's stage has been seeded already."""
         return self._sql.execute("SELECT 1 FROM seeded WHERE stage = ?", (stage,)).fetchone() is not None
 
     def seed(self, stage: StageRecord, media: Iterable[Medium]) -> None:

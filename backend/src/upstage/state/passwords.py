@@ -52,11 +52,9 @@ class Passwords:
         return self._waiting
 
     def start(self) -> None:
-        """Start the threads."""
         self._threads.start()
 
     def stop(self) -> None:
-        """Stop the threads."""
         self._threads.stop()
 
     async def choose(self, password: str) -> str:

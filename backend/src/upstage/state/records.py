@@ -13,7 +13,6 @@ SOUND_TYPES = ("sfx", "music")
 
 STAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 PLAYER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
-MEDIA_FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
 COLOUR = re.compile(r"0x[0-9A-Fa-f]{6}")
 VOICE = re.compile(r"[a-z0-9_+-]{1,40}")
 MAX_NAME = 100  # characters of the name of a stage or a thing
@@ -58,7 +57,6 @@ class Account:
 
     @property
     def player(self) -> Player:
-        """The player on a stage."""
         return Player(self.name, "act" in self.rights, "admin" in self.rights, "su" in self.rights)
 
 
@@ -80,7 +78,6 @@ class Medium:
 
     @property
     def url(self) -> str:
-        """Its URL."""
         return f"/media/{self.file}"
 
 
@@ -108,7 +105,6 @@ class Thing:
 
     @property
     def url(self) -> str:
-        """Its file's URL."""
         return f"/media/{self.file}"
 
 

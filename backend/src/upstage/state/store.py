@@ -52,7 +52,6 @@ class Store:
         return len(self._lines) + len(self._unwritten)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     async def stop(self) -> None:

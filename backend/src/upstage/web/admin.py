@@ -1,9 +1,7 @@
 """`/admin`: signing in and out, and the key that identifies a client on its socket; `/signup`."""
 
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 from twisted.internet.defer import DeferredLock
@@ -28,8 +26,6 @@ from upstage.web.webcam import Frames
 
 PRIVATE = b"no-store"
 MAX_PLAYERS = 1000  # sign-up is closed once there are this many accounts
-
-Later = Coroutine[Any, Any, bytes]  # a response that is not ready yet
 
 
 @dataclass(frozen=True)
@@ -104,7 +100,6 @@ class AdminFolder(PrivateNode):
         self.putChild(b"id", ClientKey(pages, context))
 
     def render_GET(self, request: Request) -> bytes:
-        """`/admin` without a slash."""
         return redirect(request, "/admin/")
 
 
@@ -112,7 +107,6 @@ class AdminPage(PrivateNode):
     """`/admin/`: the workshop's start page for players, the login page for all others."""
 
     def render_GET(self, request: Request) -> bytes:
-        """One of the two pages."""
         if self.player(request) is AUDIENCE:
             return self.page(request, "login.html", name="")
         return self.page(request, "workshop.html", stages=stage_list(self.context.stages))
@@ -121,19 +115,15 @@ class AdminPage(PrivateNode):
 class Login(PrivateNode):
     """`POST /admin/login`: fields `username` and `password`, url-encoded."""
 
-    def render_POST(self, request: SiteRequest) -> bytes | Later:
+    async def render_POST(self, request: SiteRequest) -> bytes:
         """Sign in and go to the workshop, or show the form again."""
         form = read_form(request)
         if isinstance(form, int):
             return self.pages.error(request, form)
+        name, password = form.get("username", ""), form.get("password", "")
         # Without a token another site could sign a browser in, under an account of its choice.
         if not is_from_a_program(request) and not self.context.tokens.accept(request, form.get(FIELD, "")):
-            return self._again(
-                request, 403, "This form has expired. Please try again.", form.get("username", "")
-            )
-        return self._sign_in(request, form.get("username", ""), form.get("password", ""))
-
-    async def _sign_in(self, request: SiteRequest, name: str, password: str) -> bytes:
+            return self._again(request, 403, "This form has expired. Please try again.", name)
         try:
             token = await self.context.accounts.sign_in(name, password, request.client_address)
         except TooManyFailures as error:
@@ -159,7 +149,6 @@ class Logout(PrivateNode):
     """`POST /admin/logout`."""
 
     def render_POST(self, request: SiteRequest) -> bytes:
-        """End the session and go to the login page."""
         form = self.form(request)
         if isinstance(form, int):
             return self.pages.error(request, form)
@@ -191,25 +180,20 @@ class Signup(PrivateNode):
     folder = b"/signup"
 
     def render_GET(self, request: Request) -> bytes:
-        """The form, or how else to get an account."""
         return self._page(request, 200, None)
 
-    def render_POST(self, request: SiteRequest) -> bytes | Later:
-        """Create the account."""
+    async def render_POST(self, request: SiteRequest) -> bytes:
         form = self.form(request) if self.context.signup else 403
         if isinstance(form, int):
             return self.pages.error(request, form)
-        return self._sign_up(request, form.get("username", ""), form.get("password", ""))
-
-    async def _sign_up(self, request: SiteRequest, name: str, password: str) -> bytes:
-        state = self.context.state
-        if len(state.now.accounts) >= MAX_PLAYERS:
+        if len(self.context.state.now.accounts) >= MAX_PLAYERS:
             return self._page(request, 503, "This server cannot take any more players.")
         if not self.context.accounts.sign_ups.take(request.client_address):
             return self._page(
                 request, 429, "Too many new accounts from your address. Please try again later."
             )
         try:
+            name, password = form.get("username", ""), form.get("password", "")
             await make_player(self.context, name, password, frozenset({"act"}))
         except (RecordError, PasswordError) as error:
             return self._page(request, 400, str(error))

@@ -59,7 +59,6 @@ class MediaFolder(Node):
         self._folder = folder
 
     def render_GET(self, request: Request) -> bytes | int:
-        """A file, or the 404 page."""
         request.setHeader(b"content-security-policy", MEDIA_CSP)
         request.setHeader(b"cache-control", REVALIDATE)
         path = request.postpath or []
@@ -88,26 +87,10 @@ class AssetFolder(Node):
         self._version = version.encode()
 
     def render_GET(self, request: Request) -> bytes | int:
-        """A file, or the 404 page."""
         first, *rest = path = request.postpath or [b""]
         versioned = first == self._version
         request.setHeader(b"cache-control", FOR_EVER if versioned else REVALIDATE)
         return serve(request, self.pages, self._root, rest if versioned else path)
-
-
-class OneFile(Node):
-    """A single file at its own URL."""
-
-    isLeaf = True
-
-    def __init__(self, pages: Pages, path: Path) -> None:
-        super().__init__(pages)
-        self._path = path
-
-    def render_GET(self, request: Request) -> bytes | int:
-        """The file."""
-        request.setHeader(b"cache-control", REVALIDATE)
-        return serve(request, self.pages, self._path.parent, [self._path.name.encode()])
 
 
 def serve(

@@ -2,14 +2,14 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
-from twisted.internet import task
+from twisted.internet.task import deferLater
 from twisted.web.server import Request
 
 from upstage.stage.stages import Stages
 from upstage.web.headers import header
-from upstage.web.request import Node, SiteRequest
+from upstage.web.request import Page
 from upstage.web.templates import Pages
 
 SLOW = 0.3  # seconds; without blocking, so a thousand of these requests take no longer than one
@@ -32,66 +32,51 @@ def now() -> str:
     return datetime.now(UTC).strftime("%H:%M:%S")
 
 
-class Slow(Node):
+def slow_page(pages: Pages, reactor: Any) -> Page:
     """`/slow`: a page that takes 300 ms, kept for a minute."""
 
-    def __init__(self, pages: Pages, reactor: Any) -> None:
-        super().__init__(pages)
-        self._reactor = reactor
+    async def get(request: Request) -> bytes:
+        await deferLater(reactor, SLOW)
+        request.setHeader(b"cache-control", MINUTE)
+        return pages.render(request, "slow.html", milliseconds=round(SLOW * 1000), made=now())
 
-    def render_GET(self, request: Request) -> int:
-        """The page, when the time has passed."""
-
-        async def answer() -> bytes:
-            await task.deferLater(self._reactor, SLOW)
-            request.setHeader(b"cache-control", MINUTE)
-            return self.pages.render(request, "slow.html", milliseconds=round(SLOW * 1000), made=now())
-
-        return cast(SiteRequest, request).answer_later(answer())
+    return Page(pages, get)
 
 
-class Playbill(Node):
+def playbill(pages: Pages, stages: Stages) -> Page:
     """`/playbill`: a page for a minute with a part for a second, for a cache that assembles pages (ESI).
 
+    The part is `/playbill/audience`: how many people are in the theatre, as a piece of HTML.
     https://www.w3.org/TR/esi-lang/
     """
 
-    def __init__(self, pages: Pages, stages: Stages) -> None:
-        super().__init__(pages)
-        self._stages = stages
-        self.putChild(b"audience", Audience(pages, stages))
-
-    def render_GET(self, request: Request) -> bytes:
-        """The page. Surrogate-Control tells the cache in front that there are instructions for it."""
+    def get(request: Request) -> bytes:
         request.setHeader(b"cache-control", MINUTE)
+        # For the cache in front: there are instructions for it.
         request.setHeader(b"surrogate-control", b'content="ESI/1.0"')
-        return self.pages.render(request, "playbill.html", audience=audience(self._stages), made=now())
+        return pages.render(request, "playbill.html", audience=audience(stages), made=now())
 
-
-class Audience(Node):
-    """`/playbill/audience`: how many people are in the theatre, as a piece of HTML."""
-
-    def __init__(self, pages: Pages, stages: Stages) -> None:
-        super().__init__(pages)
-        self._stages = stages
-
-    def render_GET(self, request: Request) -> bytes:
-        """The piece."""
+    def get_part(request: Request) -> bytes:
         request.setHeader(b"cache-control", SECOND)
-        return self.pages.render(request, "_audience.html", audience=audience(self._stages), made=now())
+        return pages.render(request, "_audience.html", audience=audience(stages), made=now())
+
+    page = Page(pages, get)
+    page.putChild(b"audience", Page(pages, get_part))
+    return page
 
 
-class Welcome(Node):
+def welcome_page(pages: Pages) -> Page:
     """`/welcome`: a greeting in the language that the browser prefers."""
 
-    def render_GET(self, request: Request) -> bytes:
-        """The greeting. Vary says what it depends on: the whole header, as every cache must read that."""
+    def get(request: Request) -> bytes:
         language = preferred(header(request, b"accept-language"))
         request.setHeader(b"cache-control", MINUTE)
-        request.setHeader(b"vary", b"Accept-Language")
+        request.setHeader(b"vary", b"Accept-Language")  # the whole header, as every cache must read that
         request.setHeader(b"content-language", language.encode())
         greeting = GREETINGS[language]
-        return self.pages.render(request, "welcome.html", language=language, greeting=greeting, made=now())
+        return pages.render(request, "welcome.html", language=language, greeting=greeting, made=now())
+
+    return Page(pages, get)
 
 
 def audience(stages: Stages) -> int:

@@ -6,6 +6,7 @@ They are the README.md of each folder, read at the start. The results come from 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -13,7 +14,7 @@ from markdown_it.token import Token
 from twisted.web.resource import Resource
 from twisted.web.server import Request
 
-from upstage.web.request import ErrorPage, Node, redirect
+from upstage.web.request import ErrorPage, Node, Page, redirect
 from upstage.web.templates import Pages
 from upstage.web.visit import Published
 
@@ -86,59 +87,38 @@ def _with_links_of_the_site(tokens: list[Token] | None) -> list[Token] | None:
 
 
 class LessonsFolder(Node):
-    """`/lessons` and the pages below it."""
+    """`/lessons`; `/lessons/` lists them, `/lessons/NAME` is one of them."""
 
     def __init__(self, pages: Pages, lessons: list[Lesson], progress: Progress) -> None:
         super().__init__(pages)
         self._lessons = lessons
         self._progress = progress
-        self.putChild(b"", LessonList(pages, lessons, progress))
+        self.putChild(b"", Page(pages, self._list))
 
     def getChild(self, path: bytes, request: Request) -> Resource:
         """A lesson, by the name of its folder."""
         for place, lesson in enumerate(self._lessons):
             if lesson.name.encode() == path:
-                before = self._lessons[place - 1] if place else None
-                after = self._lessons[place + 1] if place + 1 < len(self._lessons) else None
-                return LessonPage(self.pages, lesson, before, after, self._progress)
+                return Page(self.pages, partial(self._lesson, place))
         return ErrorPage(self.pages, 404)
 
     def render_GET(self, request: Request) -> bytes:
-        """`/lessons` without a slash."""
         request.setHeader(b"cache-control", CACHE)
         return redirect(request, "/lessons/")
 
-
-class LessonList(Node):
-    """`/lessons/`."""
-
-    def __init__(self, pages: Pages, lessons: list[Lesson], progress: Progress) -> None:
-        super().__init__(pages)
-        self._lessons = lessons
-        self._progress = progress
-
-    def render_GET(self, request: Request) -> bytes:
-        """The list."""
+    def _list(self, request: Request) -> bytes:
         cached(request)
         return self.pages.render(request, "lessons.html", lessons=self._lessons, progress=self._progress())
 
-
-class LessonPage(Node):
-    """`/lessons/NAME`."""
-
-    def __init__(
-        self, pages: Pages, lesson: Lesson, before: Lesson | None, after: Lesson | None, progress: Progress
-    ) -> None:
-        super().__init__(pages)
-        self._variables = {"lesson": lesson, "before": before, "after": after}
-        self._number = lesson.number
-        self._progress = progress
-
-    def render_GET(self, request: Request) -> bytes:
-        """The lesson."""
+    def _lesson(self, place: int, request: Request) -> bytes:
         cached(request)
-        state = self._progress().get(self._number, "")
-        return self.pages.render(request, "lesson.html", state=state, **self._variables)
+        lesson = self._lessons[place]
+        before = self._lessons[place - 1] if place else None
+        after = self._lessons[place + 1] if place + 1 < len(self._lessons) else None
+        state = self._progress().get(lesson.number, "")
+        return self.pages.render(
+            request, "lesson.html", state=state, lesson=lesson, before=before, after=after
+        )
 
 
 def cached(request: Request) -> None:

@@ -5,7 +5,7 @@ from twisted.web.server import Request
 
 from upstage.stage.stage import Stage
 from upstage.stage.stages import Stages
-from upstage.web.request import ErrorPage, Node, redirect
+from upstage.web.request import ErrorPage, Node, Page, redirect
 from upstage.web.templates import Pages
 
 # The same page for all visitors, and it may be a second old: live content comes over the socket.
@@ -21,51 +21,33 @@ def stage_list(stages: Stages, unlisted: bool = False) -> list[dict[str, object]
     ]
 
 
-class StagesPage(Node):
+def stages_page(pages: Pages, stages: Stages, template: str) -> Page:
     """A page that lists the stages: the front page and `/stages/`."""
 
-    def __init__(self, pages: Pages, stages: Stages, template: str) -> None:
-        super().__init__(pages)
-        self._stages = stages
-        self._template = template
-
-    def render_GET(self, request: Request) -> bytes:
-        """The page."""
+    def get(request: Request) -> bytes:
         request.setHeader(b"cache-control", SHARED)
-        return self.pages.render(request, self._template, stages=stage_list(self._stages))
+        return pages.render(request, template, stages=stage_list(stages))
+
+    return Page(pages, get)
 
 
-class StagePage(Node):
-    """`/stages/NAME`."""
+def stage_page(pages: Pages, stage: Stage) -> Page:
+    """`/stages/NAME`, and `/stages/NAME/log`: the chat log, as far as it is kept."""
+    named = {"id": stage.id, "name": stage.name}
 
-    def __init__(self, pages: Pages, stage: Stage) -> None:
-        super().__init__(pages)
-        self._stage = stage
-        self.putChild(b"log", LogPage(pages, stage))
-
-    def render_GET(self, request: Request) -> bytes:
-        """The page; live content comes over the socket."""
+    def get(request: Request) -> bytes:
         request.setHeader(b"cache-control", SHARED)
-        preload = [{"url": thing.url, "kind": "image"} for thing in self._stage.pictures]
-        preload += [{"url": audio.url, "kind": "audio"} for audio in self._stage.audios]
-        stage = {"id": self._stage.id, "name": self._stage.name}
-        return self.pages.render(
-            request, "stage.html", stage=stage, preload=preload, modules=self.pages.modules
-        )
+        preload = [{"url": thing.url, "kind": "image"} for thing in stage.pictures]
+        preload += [{"url": audio.url, "kind": "audio"} for audio in stage.audios]
+        return pages.render(request, "stage.html", stage=named, preload=preload, modules=pages.modules)
 
-
-class LogPage(Node):
-    """`/stages/NAME/log`: the chat log, as far as it is kept."""
-
-    def __init__(self, pages: Pages, stage: Stage) -> None:
-        super().__init__(pages)
-        self._stage = stage
-
-    def render_GET(self, request: Request) -> bytes:
-        """The page."""
+    def get_log(request: Request) -> bytes:
         request.setHeader(b"cache-control", SHARED)
-        stage = {"id": self._stage.id, "name": self._stage.name}
-        return self.pages.render(request, "log.html", stage=stage, lines=list(self._stage.chat))
+        return pages.render(request, "log.html", stage=named, lines=list(stage.chat))
+
+    page = Page(pages, get)
+    page.putChild(b"log", Page(pages, get_log))
+    return page
 
 
 class StagesFolder(Node):
@@ -74,14 +56,12 @@ class StagesFolder(Node):
     def __init__(self, pages: Pages, stages: Stages) -> None:
         super().__init__(pages)
         self._stages = stages
-        self.putChild(b"", StagesPage(pages, stages, "stages.html"))
+        self.putChild(b"", stages_page(pages, stages, "stages.html"))
 
     def getChild(self, path: bytes, request: Request) -> Resource:
-        """A stage, by its ID."""
         stage = self._stages.by_id.get(path.decode("utf-8", "replace"))
-        return StagePage(self.pages, stage) if stage else ErrorPage(self.pages, 404)
+        return stage_page(self.pages, stage) if stage else ErrorPage(self.pages, 404)
 
     def render_GET(self, request: Request) -> bytes:
-        """`/stages` without a slash."""
         request.setHeader(b"cache-control", SHARED)
         return redirect(request, "/stages/")

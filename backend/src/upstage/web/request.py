@@ -5,12 +5,12 @@ import ipaddress
 import re
 import secrets
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from http import HTTPStatus
 from io import BytesIO
-from typing import Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import ITCPTransport
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -39,6 +39,9 @@ HEALTH = b"/health"  # requested by probes
 # What nginx and Varnish tell this server about a request. From a client it would be a claim.
 FROM_PROXIES = (b"x-real-ip", b"x-forwarded-for", b"x-forwarded-proto", b"x-accel-media", b"x-request-id")
 REQUEST_ID = re.compile(r"[0-9a-zA-Z-]{16,64}")
+
+Later = Coroutine[Deferred[Any], Any, bytes | int]  # a response that is not ready yet
+T = TypeVar("T")
 
 log = Logger()
 
@@ -129,14 +132,16 @@ class SiteRequest(server.Request):
             return
         self.answer(body)
 
-    def answer_later(self, answer: Coroutine[Deferred[object], object, bytes]) -> int:
-        """Send the body that a coroutine returns, when it does."""
+    def answer_later(self, answer: Later) -> int:
+        """Send the body that a coroutine returns, when it does; NOT_DONE_YET if it sends the body itself."""
 
-        def send(body: bytes) -> None:
-            if not self.gone:
+        def send(body: bytes | int) -> None:
+            if isinstance(body, bytes) and not self.gone:
                 self.answer(body)
 
         def failed(reason: Failure) -> None:
+            if reason.check(CancelledError):  # see `held`
+                return
             if self.gone:
                 log.failure("a request failed", failure=reason, fields={"path": self.uri.decode("latin-1")})
             else:
@@ -270,7 +275,6 @@ class Node(Resource):
         self.pages = pages
 
     def getChild(self, path: bytes, request: server.Request) -> Resource:
-        """404 for an unknown child."""
         return ErrorPage(self.pages, 404)
 
     def render(self, request: server.Request) -> bytes | int:
@@ -284,10 +288,18 @@ class Node(Resource):
                 return self.pages.error(request, 404)
             request.setHeader(b"allow", ", ".join(allowed).encode())
             return self.pages.error(request, 405)
-        answer: bytes | int | Coroutine[Deferred[object], object, bytes] = method(request)
+        answer: bytes | int | Later = method(request)
         if inspect.iscoroutine(answer):
             return cast(SiteRequest, request).answer_later(answer)
         return cast(bytes | int, answer)
+
+
+class Page(Node):
+    """A page: the function `get` makes its response to GET and HEAD."""
+
+    def __init__(self, pages: Pages, get: Callable[[server.Request], bytes | int | Later]) -> None:
+        super().__init__(pages)
+        self.render_GET = get
 
 
 class ErrorPage(Node):
@@ -299,8 +311,13 @@ class ErrorPage(Node):
         self._status = status
 
     def render(self, request: server.Request) -> bytes:
-        """The page."""
         return self.pages.error(request, self._status)
+
+
+async def held(request: SiteRequest, ready: Deferred[T]) -> T:
+    """A long poll: wait for `ready` while the request stays open; cancel it if the client disconnects."""
+    request.notifyFinish().addErrback(lambda _: ready.cancel())
+    return await ready
 
 
 def redirect(request: Request, path: str) -> bytes:

@@ -1,18 +1,11 @@
 """`/speech`: spoken lines. Requests wait until the file exists."""
 
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, cast
-
-from twisted.web.server import Request
 
 from upstage.media.speech import Speaker
 from upstage.web.files import FOR_EVER, MEDIA_CSP, serve
-from upstage.web.long_poll import wait_for
-from upstage.web.request import Node, SiteRequest
-
-if TYPE_CHECKING:
-    from upstage.web.templates import Pages
+from upstage.web.request import Node, SiteRequest, held
+from upstage.web.templates import Pages
 
 MAX_WAITING = 5000  # requests: without a cache in front, each client sends its own
 
@@ -24,21 +17,18 @@ class SpeechFolder(Node):
 
     isLeaf = True
 
-    def __init__(self, pages: "Pages", speaker: Speaker) -> None:
+    def __init__(self, pages: Pages, speaker: Speaker) -> None:
         super().__init__(pages)
         self._speaker = speaker
 
-    def render_GET(self, request: Request) -> bytes | int:
-        """Wait for the file, then send it."""
+    async def render_GET(self, request: SiteRequest) -> bytes | int:
         match = _NAME.fullmatch(b"/".join(request.postpath or []))
         if match is None:
             return self.pages.error(request, 404)
         if self._speaker.waiting >= MAX_WAITING:
             request.setHeader(b"retry-after", b"2")
             return self.pages.error(request, 503)
-        return wait_for(cast(SiteRequest, request), self._speaker.file(int(match[1])), self._send)
-
-    def _send(self, request: SiteRequest, path: Path) -> bytes | int:
+        path = await held(request, self._speaker.file(int(match[1])))
         request.setHeader(b"content-security-policy", MEDIA_CSP)
         request.setHeader(b"cache-control", FOR_EVER)  # a number is never used twice
         return serve(request, self.pages, path.parent, [path.name.encode()])

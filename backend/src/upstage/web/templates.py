@@ -55,7 +55,6 @@ class Pages:
         return f"/{folder}/{self.version}/{rest}"
 
     def render(self, request: Request, template: str, **variables: object) -> bytes:
-        """Render a template as HTML."""
         request.setHeader(b"content-type", b"text/html; charset=utf-8")
         visit = Visit(request, self._published)
         return self._templates.get_template(template).render(visit=visit, **variables).encode()

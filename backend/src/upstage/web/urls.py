@@ -4,11 +4,11 @@ from twisted.web.resource import Resource
 from twisted.web.server import Request
 
 from upstage.web.admin import AdminFolder, Signup, SiteContext
-from upstage.web.files import AssetFolder, MediaFolder, OneFile
-from upstage.web.lesson_pages import Playbill, Slow, Welcome
+from upstage.web.files import REVALIDATE, AssetFolder, MediaFolder, serve
+from upstage.web.lesson_pages import playbill, slow_page, welcome_page
 from upstage.web.lessons import LessonsFolder
-from upstage.web.pages import StagesFolder, StagesPage
-from upstage.web.request import Node, Site
+from upstage.web.pages import StagesFolder, stages_page
+from upstage.web.request import Node, Page, Site
 from upstage.web.speech import SpeechFolder
 from upstage.web.templates import ASSET_FOLDERS, Pages
 from upstage.web.upload import Uploads
@@ -33,7 +33,7 @@ def build_site(pages: Pages, context: SiteContext, lessons: LessonsFolder | None
     stages, reactor = context.stages, context.connections.reactor
     root = Node(pages)
     for name in (b"", b"home"):
-        root.putChild(name, StagesPage(pages, stages, "index.html"))
+        root.putChild(name, stages_page(pages, stages, "index.html"))
     root.putChild(b"signup", Signup(pages, context))
     root.putChild(b"stages", StagesFolder(pages, stages))
     root.putChild(b"admin", admin_folder(pages, context))
@@ -43,14 +43,14 @@ def build_site(pages: Pages, context: SiteContext, lessons: LessonsFolder | None
         root.putChild(folder.encode(), AssetFolder(pages, pages.site / folder, pages.version))
     if lessons:
         root.putChild(b"lessons", lessons)
-    root.putChild(b"slow", Slow(pages, reactor))
-    root.putChild(b"playbill", Playbill(pages, stages))
-    root.putChild(b"welcome", Welcome(pages))
+    root.putChild(b"slow", slow_page(pages, reactor))
+    root.putChild(b"playbill", playbill(pages, stages))
+    root.putChild(b"welcome", welcome_page(pages))
     root.putChild(b"ws", WebSocketEndpoint(context.connections))
-    root.putChild(b"health", Text(pages, b"ok\n", b"text/plain; charset=utf-8", b"no-store"))
-    root.putChild(b"robots.txt", Text(pages, ROBOTS, b"text/plain; charset=utf-8"))
-    root.putChild(b"crossdomain.xml", Text(pages, CROSSDOMAIN, b"application/xml"))
-    root.putChild(b"favicon.ico", OneFile(pages, pages.site / "image" / "favicon.svg"))
+    root.putChild(b"health", text(pages, b"ok\n", b"text/plain; charset=utf-8", b"no-store"))
+    root.putChild(b"robots.txt", text(pages, ROBOTS, b"text/plain; charset=utf-8"))
+    root.putChild(b"crossdomain.xml", text(pages, CROSSDOMAIN, b"application/xml"))
+    root.putChild(b"favicon.ico", icon(pages))
     return Site(root, pages, context.connections.shared.slices, Uploads(context), port)
 
 
@@ -89,17 +89,22 @@ class Overlay(Node):
         return self._leaf.render(request)
 
 
-class Text(Node):
+def text(pages: Pages, body: bytes, kind: bytes, cache: bytes = b"max-age=3600") -> Page:
     """A fixed text."""
 
-    def __init__(self, pages: Pages, body: bytes, kind: bytes, cache: bytes = b"max-age=3600") -> None:
-        super().__init__(pages)
-        self._body = body
-        self._kind = kind
-        self._cache = cache
+    def get(request: Request) -> bytes:
+        request.setHeader(b"content-type", kind)
+        request.setHeader(b"cache-control", cache)
+        return body
 
-    def render_GET(self, request: Request) -> bytes:
-        """The text."""
-        request.setHeader(b"content-type", self._kind)
-        request.setHeader(b"cache-control", self._cache)
-        return self._body
+    return Page(pages, get)
+
+
+def icon(pages: Pages) -> Page:
+    """The icon of the pages, at the address where browsers look for one."""
+
+    def get(request: Request) -> bytes | int:
+        request.setHeader(b"cache-control", REVALIDATE)
+        return serve(request, pages, pages.site / "image", [b"favicon.svg"])
+
+    return Page(pages, get)

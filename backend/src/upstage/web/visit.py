@@ -57,7 +57,6 @@ class Visit:
 
     @property
     def locust(self) -> str:
-        """Locust's page."""
         return f"http://{'localhost' if self.local else self.name}:{self.published.locust}/"
 
 

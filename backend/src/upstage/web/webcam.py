@@ -9,19 +9,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import LoopingCall
-from twisted.web.server import Request
 
 from upstage.net.slices import Slices
 from upstage.web.files import MEDIA_CSP, SEGMENT, serve
-from upstage.web.long_poll import wait_for
-from upstage.web.request import Node, SiteRequest
-
-if TYPE_CHECKING:
-    from upstage.web.templates import Pages
+from upstage.web.request import Node, SiteRequest, held
+from upstage.web.templates import Pages
 
 EXAMINE = 0.67  # seconds between two checks of a file
 TOO_OLD = 30.0  # seconds: no request waits longer for a camera that has stopped
@@ -104,12 +100,11 @@ class WebcamFolder(Node):
 
     isLeaf = True
 
-    def __init__(self, pages: "Pages", frames: Frames) -> None:
+    def __init__(self, pages: Pages, frames: Frames) -> None:
         super().__init__(pages)
         self._frames = frames
 
-    def render_GET(self, request: Request) -> bytes | int:
-        """The next frame."""
+    async def render_GET(self, request: SiteRequest) -> bytes | int:
         path = request.postpath or []
         if len(path) != 1 or not SEGMENT.fullmatch(path[0]):
             return self.pages.error(request, 404)
@@ -119,9 +114,7 @@ class WebcamFolder(Node):
         viewer = (request.args or {}).get(b"s", [b""])[0].decode("latin-1")
         if request.method == b"HEAD":
             viewer = ""  # a HEAD response shows no frame
-        return wait_for(cast(SiteRequest, request), self._frames.next(name, viewer), self._send)
-
-    def _send(self, request: SiteRequest, path: Path) -> bytes | int:
+        frame = await held(request, self._frames.next(name, viewer))
         request.setHeader(b"content-security-policy", MEDIA_CSP)
         request.setHeader(b"cache-control", b"no-store")
-        return serve(request, self.pages, path.parent, [path.name.encode()])
+        return serve(request, self.pages, frame.parent, path)

@@ -54,15 +54,12 @@ class StageWebSocket(Protocol):
         self._connection.enter()
 
     def dataReceived(self, data: bytes) -> None:
-        """Pass bytes on."""
         self._connection.received(data)
 
     def connectionLost(self, reason: Failure | None = None) -> None:
-        """Pass the end on."""
         self._connection.lost()
 
     def _control(self, event: Event) -> None:
-        """Answer a control frame."""
         if isinstance(event, Ping):
             if self._socket.state is ConnectionState.OPEN:  # else our close frame has gone out already
                 self._write(event.response())

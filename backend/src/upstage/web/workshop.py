@@ -12,7 +12,7 @@ from twisted.web.server import Request
 from upstage.stage.players import AUDIENCE, Player
 from upstage.state.passwords import Busy, PasswordError
 from upstage.state.records import RecordError
-from upstage.web.admin import Later, PrivateNode
+from upstage.web.admin import PrivateNode
 from upstage.web.request import SiteRequest, redirect
 
 SAID = {
@@ -59,18 +59,16 @@ class WorkshopNode(PrivateNode):
         raise NotImplementedError
 
     def render_GET(self, request: Request) -> bytes:
-        """The page."""
         [key, *_] = (request.args or {}).get(b"said", [b""])
         return self.show(request, 200, said=SAID.get(key.decode("latin-1")), error=None)
 
-    def render_POST(self, request: SiteRequest) -> bytes | Later:
-        """Run the action."""
+    async def render_POST(self, request: SiteRequest) -> bytes:
         form = self.form(request)
         if isinstance(form, int):
             return self.pages.error(request, form)
         if form.get("action") not in self.actions:
             return self.pages.error(request, 400)
-        return self.act(request, form)
+        return await self.act(request, form)
 
     async def act(self, request: SiteRequest, form: Mapping[str, str]) -> bytes:
         """Run the action and redirect the browser; if it fails, show the page again with the reason."""

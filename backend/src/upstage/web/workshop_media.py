@@ -12,7 +12,7 @@ from twisted.web.server import Request
 from upstage.media.files import BadMedia, check, publish
 from upstage.net.purge import Purge, tag_of
 from upstage.state.records import KINDS, Medium, NoRoom, NotWritten, RecordError
-from upstage.web.admin import Later, SiteContext
+from upstage.web.admin import SiteContext
 from upstage.web.request import ErrorPage, SiteRequest
 from upstage.web.templates import Pages
 from upstage.web.upload import MAX_FILE, MAX_SU_FILE, Upload
@@ -25,12 +25,10 @@ MAX_MEDIA = 2000  # files, so at most 4 GB
 class UploadNode(WorkshopNode):
     """A page with an upload form (see `upload`)."""
 
-    def render_POST(self, request: SiteRequest) -> bytes | Later:
-        """An upload, or any other form."""
-        upload = request.body
-        if not isinstance(upload, Upload):
-            return super().render_POST(request)
-        return self.act(request, {"action": "upload"})
+    async def render_POST(self, request: SiteRequest) -> bytes:
+        if isinstance(request.body, Upload):
+            return await self.act(request, {"action": "upload"})
+        return await super().render_POST(request)
 
     async def publish(
         self, request: SiteRequest, kind: str, name: str, old: Medium | None
@@ -99,13 +97,11 @@ class MediaPage(UploadNode):
         return ErrorPage(self.pages, 404)
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
-        """The page."""
         now = self.context.state.now
         media = sorted(now.media.values(), key=lambda medium: (KINDS.index(medium.kind), medium.name.lower()))
         return self.page(request, "workshop_media.html", status, media=media, kinds=KINDS, **said)
 
     async def do_upload(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """A new file."""
         upload = request.body
         assert isinstance(upload, Upload)
         if upload.status != HTTPStatus.OK:  # its fields may be incomplete
@@ -129,7 +125,6 @@ class MediumPage(UploadNode):
         self._file = file
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
-        """The page."""
         now = self.context.state.now
         medium = now.media.get(self._file)
         if medium is None:
@@ -154,7 +149,6 @@ class MediumPage(UploadNode):
         return f"{HERE}/{self._file}", "replaced" if purged else "not-purged"
 
     async def do_delete(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Delete the file, and take it off all stages."""
         state, medium = self.context.state, self._medium
         await state.change(state.database.remove_medium, medium.file)
         path = self.context.media / medium.file

@@ -19,34 +19,28 @@ class PlayersPage(WorkshopNode):
     actions = ("add", "rights", "password", "remove")
 
     def may(self, player: Player) -> bool:
-        """Administrators only."""
         return player.can_su
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
-        """The page."""
         accounts = list(self.context.state.now.accounts.values())
         return self.page(request, "workshop_players.html", status, accounts=accounts, rights=RIGHTS, **said)
 
     async def do_add(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Add a player."""
         await make_player(self.context, form.get("name", "").strip(), form.get("password", ""), _rights(form))
         return HERE, "player"
 
     async def do_rights(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Change a player's rights."""
         state = self.context.state
         await state.change(state.database.set_rights, _name(form), _rights(form))
         return HERE, "player"
 
     async def do_password(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Change a player's password."""
         state = self.context.state
         hash = await self.context.passwords.choose(form.get("password", ""))
         await state.change(state.database.set_password, _name(form), hash)
         return HERE, "player"
 
     async def do_remove(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Remove a player."""
         state = self.context.state
         await state.change(state.database.remove_player, _name(form))
         return HERE, "removed"

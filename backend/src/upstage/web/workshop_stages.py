@@ -25,14 +25,12 @@ class StagesEditor(WorkshopNode):
     actions = ("make",)
 
     def getChild(self, path: bytes, request: Request) -> Resource:
-        """One stage."""
         id = path.decode("utf-8", "replace")
         if id in self.context.state.now.stages:
             return StageEditor(self.pages, self.context, id)
         return ErrorPage(self.pages, 404)
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
-        """The page."""
         return self.page(
             request,
             "workshop_stages.html",
@@ -42,7 +40,6 @@ class StagesEditor(WorkshopNode):
         )
 
     async def do_make(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Add an empty stage."""
         state = self.context.state
         if len(state.now.stages) >= MAX_STAGES:
             raise RecordError("This server cannot take any more stages.")
@@ -68,7 +65,6 @@ class StageEditor(WorkshopNode):
         return stage
 
     def show(self, request: Request, status: int, **said: str | None) -> bytes:
-        """The page."""
         stage = self.context.state.now.stages.get(self._id)
         if stage is None:
             return self.pages.error(request, 404)
@@ -87,7 +83,6 @@ class StageEditor(WorkshopNode):
         )
 
     async def do_save(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Save name, welcome text and colours."""
         state = self.context.state
         splash = form.get("splash", "").replace("\r\n", "\n").strip()
         colours = Colours(**{name: form.get(name, "").replace("#", "0x", 1) for name in COLOURS})
@@ -97,7 +92,6 @@ class StageEditor(WorkshopNode):
         return f"{HERE}/{self._id}", "saved"
 
     async def do_remove(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Remove the stage."""
         state = self.context.state
         await state.change(state.database.remove_stage, self._id)
         return HERE, "removed"
@@ -123,7 +117,6 @@ class StageEditor(WorkshopNode):
         return await self._write(_thing(old.kind, old.id, old.file, form, form.get("name", "")))
 
     async def do_take(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Take a thing off the stage; its file stays."""
         state, old = self.context.state, self._find(form)
         await state.change(state.database.take_thing, self._id, old.kind, old.id)
         return f"{HERE}/{self._id}", "saved"

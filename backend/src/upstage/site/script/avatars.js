@@ -6,73 +6,68 @@ import { LARGEST, picture } from "./picture.js";
 import { watch } from "./webcam.js";
 import { spokenText } from "./wire.js";
 
-export class Avatars {
-  #root;
-  #onImage;
-  #figures = new Map();
-  #cameras = []; // a function that stops each
+// onImage(img) is called for every picture that the stage waits for.
+export function makeAvatars(root, { onImage }) {
+  const figures = new Map();
+  const cameras = []; // a function that stops each
 
-  // onImage(img) is called for every picture that the stage waits for.
-  constructor(root, { onImage }) {
-    this.#root = root;
-    this.#onImage = onImage;
-  }
-
-  reset() {
-    for (const figure of this.#figures.values()) figure.stop();
-    this.#figures.clear();
-    for (const stop of this.#cameras.splice(0)) stop();
-    this.#root.replaceChildren();
-  }
-
-  get(id) {
-    return this.#figures.get(id);
-  }
-
-  // All figures, from back to front.
-  inDepth() {
-    return [...this.#figures.values()].sort((one, other) => one.layer - other.layer);
-  }
-
-  on = {
+  const on = {
     LOAD_AV: ({ ID, name = "", url, medium }) => {
       const image = picture(url);
       const isCamera = medium === "video";
-      if (isCamera) this.#cameras.push(watch(image, url));
-      this.#onImage(image);
+      if (isCamera) cameras.push(watch(image, url));
+      onImage(image);
       const figure = new Figure(ID, name, image, isCamera ? LARGEST.camera : LARGEST.avatar);
-      this.#figures.set(ID, figure);
-      this.#root.append(figure.element);
+      figures.set(ID, figure);
+      root.append(figure.element);
     },
 
-    AV_POS: ({ ID, X, Y }) => this.#at(X, Y, (x, y) => this.get(ID)?.place(x, y)),
-    AV_MOVETOWARD: ({ ID, X, Y }) => this.#at(X, Y, (x, y) => this.get(ID)?.walk(x, y)),
-    PUT_AWAY: ({ ID }) => this.get(ID)?.putAway(),
-    RENAME: ({ ID, name = "" }) => this.get(ID)?.rename(name),
-    AVPROPERTIES: ({ ID, showName }) => this.get(ID)?.showName(showName === "show"),
+    AV_POS: ({ ID, X, Y }) => at(X, Y, (x, y) => get(ID)?.place(x, y)),
+    AV_MOVETOWARD: ({ ID, X, Y }) => at(X, Y, (x, y) => get(ID)?.walk(x, y)),
+    PUT_AWAY: ({ ID }) => get(ID)?.putAway(),
+    RENAME: ({ ID, name = "" }) => get(ID)?.rename(name),
+    AVPROPERTIES: ({ ID, showName }) => get(ID)?.showName(showName === "show"),
 
     // The figure that had this depth gets the other's.
     AVLAYER: ({ ID, newLayer }) => {
-      const figure = this.get(ID);
+      const figure = get(ID);
       const layer = Number.parseInt(newLayer, 10);
       if (!figure || !Number.isFinite(layer)) return;
-      for (const other of this.#figures.values()) if (other.layer === layer) other.lift(figure.layer);
+      for (const other of figures.values()) if (other.layer === layer) other.lift(figure.layer);
       figure.lift(layer);
     },
 
-    TEXT: ({ ID, text }) => this.#bubble(ID, text, "speech"),
-    THINK: ({ ID, thought }) => this.#bubble(ID, thought, "thought"),
-    SHOUT: ({ ID, shout }) => this.#bubble(ID, shout, "shout"),
-    PMESSAGE: ({ ID, pmessage }) => this.#bubble(ID, pmessage, "speech"),
+    TEXT: ({ ID, text }) => bubble(ID, text, "speech"),
+    THINK: ({ ID, thought }) => bubble(ID, thought, "thought"),
+    SHOUT: ({ ID, shout }) => bubble(ID, shout, "shout"),
+    PMESSAGE: ({ ID, pmessage }) => bubble(ID, pmessage, "speech"),
   };
 
-  #at(X, Y, then) {
+  function reset() {
+    for (const figure of figures.values()) figure.stop();
+    figures.clear();
+    for (const stop of cameras.splice(0)) stop();
+    root.replaceChildren();
+  }
+
+  function get(id) {
+    return figures.get(id);
+  }
+
+  // All figures, from back to front.
+  function inDepth() {
+    return [...figures.values()].sort((one, other) => one.layer - other.layer);
+  }
+
+  function at(X, Y, then) {
     const [x, y] = [Number.parseFloat(X), Number.parseFloat(Y)];
     if (Number.isFinite(x) && Number.isFinite(y)) then(x, y);
   }
 
-  #bubble(id, text, manner) {
-    const figure = this.get(id);
+  function bubble(id, text, manner) {
+    const figure = get(id);
     if (figure?.onStage) say(figure.element, spokenText(text), manner);
   }
+
+  return { on, reset, get, inDepth };
 }

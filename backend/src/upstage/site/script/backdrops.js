@@ -2,31 +2,21 @@
 
 import { picture } from "./picture.js";
 
-export class Backdrops {
-  #root;
-  #onImage;
-
-  constructor(root, { onImage }) {
-    this.#root = root;
-    this.#onImage = onImage;
-  }
-
-  reset() {
-    this.#root.replaceChildren();
-  }
-
-  on = {
+export function makeBackdrops(root, { onImage }) {
+  const on = {
     LOAD_BACKDROP: ({ ID, name, url, show }) => {
       const image = picture(url, name);
-      this.#onImage(image);
+      onImage(image);
       image.className = "backdrop";
       image.dataset.id = ID;
       image.hidden = show !== "True";
-      this.#root.append(image);
+      root.append(image);
     },
 
     SHOW_BACKDROP: ({ ID }) => {
-      for (const image of this.#root.children) image.hidden = image.dataset.id !== ID;
+      for (const image of root.children) image.hidden = image.dataset.id !== ID;
     },
   };
+
+  return { on, reset: () => root.replaceChildren() };
 }

@@ -5,78 +5,72 @@ import { between } from "./geometry.js";
 
 const SLOTS = 3; // UpStage's number
 
-export class Clips {
-  #loudspeaker;
-  #notice;
-  #onEnded;
-  #names = new Map(); // url -> name
-  #clips = new Map(); // url -> audio, the oldest first
+// notice: the element that names the playing clip; onEnded(url) is called at a clip's end.
+export function makeClips({ loudspeaker, notice, onEnded }) {
+  const names = new Map(); // url -> name
+  const clips = new Map(); // url -> audio, the oldest first
 
-  // notice: the element that names the playing clip; onEnded(url) is called at a clip's end.
-  constructor({ loudspeaker, notice, onEnded }) {
-    this.#loudspeaker = loudspeaker;
-    this.#notice = notice;
-    this.#onEnded = onEnded;
-    loudspeaker.subscribe(() => {
-      for (const audio of this.#clips.values()) audio.muted = !loudspeaker.isOn;
-    });
-  }
-
-  reset() {
-    for (const url of [...this.#clips.keys()]) this.#remove(url);
-    this.#names.clear();
-  }
-
-  on = {
+  const on = {
     // This frame has a bare file name, as in UpStage; all others have a path.
-    LOAD_AUDIO: ({ name = "", url = "" }) => this.#names.set(soundUrl(url), name),
-    MUSIC: ({ url }) => this.#slot(url),
-    EFFECT: ({ url }) => this.#slot(url),
-    PLAY_CLIP: ({ url }) => this.#play(url, false),
-    LOOP_CLIP: ({ url }) => this.#play(url, true),
-    PAUSE_CLIP: ({ url }) => this.#clips.get(url)?.pause(),
-    STOPAUDIO: ({ url }) => this.#remove(url),
-    CLEAR_AUDIOSLOT: ({ url }) => this.#remove(url),
+    LOAD_AUDIO: ({ name = "", url = "" }) => names.set(soundUrl(url), name),
+    MUSIC: ({ url }) => slot(url),
+    EFFECT: ({ url }) => slot(url),
+    PLAY_CLIP: ({ url }) => play(url, false),
+    LOOP_CLIP: ({ url }) => play(url, true),
+    PAUSE_CLIP: ({ url }) => clips.get(url)?.pause(),
+    STOPAUDIO: ({ url }) => remove(url),
+    CLEAR_AUDIOSLOT: ({ url }) => remove(url),
     VOLUME: ({ url, volume }) => {
-      const audio = this.#clips.get(url);
+      const audio = clips.get(url);
       if (audio) audio.volume = between(0, Number(volume) / 100 || 0, 1);
     },
   };
 
+  function reset() {
+    for (const url of [...clips.keys()]) remove(url);
+    names.clear();
+  }
+
   // A late joiner has no slot for a playing clip yet, and gets one.
-  #slot(url) {
-    if (!this.#names.has(url)) return null; // not of this stage
-    if (this.#clips.has(url)) return this.#clips.get(url);
-    if (this.#clips.size === SLOTS) this.#remove(this.#clips.keys().next().value);
+  function slot(url) {
+    if (!names.has(url)) return null; // not of this stage
+    if (clips.has(url)) return clips.get(url);
+    if (clips.size === SLOTS) remove(clips.keys().next().value);
     const audio = new Audio();
     audio.preload = "none"; // fetched when it is played
     audio.src = url;
-    audio.muted = !this.#loudspeaker.isOn;
-    for (const change of ["playing", "pause", "ended"]) audio.addEventListener(change, () => this.#tell());
-    audio.addEventListener("ended", () => this.#onEnded(url));
-    this.#clips.set(url, audio);
+    audio.muted = !loudspeaker.isOn;
+    for (const change of ["playing", "pause", "ended"]) audio.addEventListener(change, tell);
+    audio.addEventListener("ended", () => onEnded(url));
+    clips.set(url, audio);
     return audio;
   }
 
-  async #play(url, loop) {
-    const audio = this.#slot(url);
+  async function play(url, loop) {
+    const audio = slot(url);
     if (!audio) return;
     audio.loop = loop;
-    const sounds = await this.#loudspeaker.play(audio);
-    if (!sounds && audio.muted) await this.#loudspeaker.play(audio); // the browser has just forbidden sound
+    const sounds = await loudspeaker.play(audio);
+    if (!sounds && audio.muted) await loudspeaker.play(audio); // the browser has just forbidden sound
   }
 
-  #remove(url) {
-    this.#clips.get(url)?.pause();
-    this.#clips.delete(url);
-    this.#tell();
+  function remove(url) {
+    clips.get(url)?.pause();
+    clips.delete(url);
+    tell();
   }
 
-  #tell() {
-    const playing = [...this.#clips].filter(([, audio]) => !audio.paused).map(([url]) => this.#names.get(url));
-    this.#notice.hidden = playing.length === 0;
-    this.#notice.textContent = `♪ ${playing.join(", ")}`;
+  function tell() {
+    const playing = [...clips].filter(([, audio]) => !audio.paused).map(([url]) => names.get(url));
+    notice.hidden = playing.length === 0;
+    notice.textContent = `♪ ${playing.join(", ")}`;
   }
+
+  loudspeaker.subscribe(() => {
+    for (const audio of clips.values()) audio.muted = !loudspeaker.isOn;
+  });
+
+  return { on, reset };
 }
 
 export function soundUrl(file) {

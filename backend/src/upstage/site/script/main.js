@@ -1,27 +1,27 @@
 // The stage page. Each part lists in `on` the frames that it handles; other frames are ignored.
 
-import { Audience } from "./audience.js";
-import { Avatars } from "./avatars.js";
-import { Backdrops } from "./backdrops.js";
-import { Calls } from "./calls.js";
+import { makeAudience } from "./audience.js";
+import { makeAvatars } from "./avatars.js";
+import { makeBackdrops } from "./backdrops.js";
+import { makeCalls } from "./calls.js";
 import { Catalogue } from "./catalogue.js";
-import { Chat } from "./chat.js";
-import { Clips } from "./clips.js";
-import { Connection } from "./connection.js";
+import { makeChat } from "./chat.js";
+import { makeClips } from "./clips.js";
+import { makeConnection } from "./connection.js";
 import { Drawing } from "./drawing.js";
-import { Hand } from "./hand.js";
-import { ServedPanel } from "./servedpanel.js";
+import { makeHand } from "./hand.js";
+import { offerServedPanel } from "./servedpanel.js";
 import { Loudspeaker } from "./loudspeaker.js";
 import { Me } from "./me.js";
-import { Pen } from "./pen.js";
-import { Preload } from "./preload.js";
-import { Props } from "./props.js";
-import { Soundboard } from "./soundboard.js";
-import { Speech } from "./speech.js";
+import { makePen } from "./pen.js";
+import { makePreload } from "./preload.js";
+import { makeProps } from "./props.js";
+import { makeSoundboard } from "./soundboard.js";
+import { makeSpeech } from "./speech.js";
 import { tabs } from "./tabs.js";
 import { Theme } from "./theme.js";
-import { Tray } from "./tray.js";
-import { Wardrobe } from "./wardrobe.js";
+import { makeTray } from "./tray.js";
+import { makeWardrobe } from "./wardrobe.js";
 
 const element = (id) => document.getElementById(id);
 element("lost").remove(); // all scripts are here
@@ -33,13 +33,13 @@ const stage = element("stage");
 const me = new Me(send);
 const catalogue = new Catalogue();
 const loudspeaker = new Loudspeaker(element("sound-switch"));
-const avatars = new Avatars(element("avatars"), { onImage });
-const preload = new Preload({
+const avatars = makeAvatars(element("avatars"), { onImage });
+const preload = makePreload({
   bar: element("load-progress"),
   message: element("splash-message"),
   onDone: () => send("LOADED"),
 });
-const chat = new Chat({
+const chat = makeChat({
   log: element("chat-log"),
   form: element("chat-form"),
   hint: element("chat-hint"),
@@ -47,7 +47,7 @@ const chat = new Chat({
   catalogue,
   send,
 });
-const soundboard = new Soundboard({ root: element("sounds"), send });
+const soundboard = makeSoundboard({ root: element("sounds"), send });
 
 // A frame goes to the parts in this order: identity and catalogue first, then the parts that depend on them.
 const parts = [
@@ -56,19 +56,19 @@ const parts = [
   chat,
   preload,
   new Theme(),
-  new Backdrops(element("backdrops"), { onImage }),
+  makeBackdrops(element("backdrops"), { onImage }),
   avatars,
-  new Props(element("props"), { avatars, onImage }),
+  makeProps(element("props"), { avatars, onImage }),
   new Drawing([...stage.querySelectorAll("canvas")]),
-  new Audience({
+  makeAudience({
     row: element("audience-row"),
     players: element("player-count"),
     playerNoun: element("player-noun"),
     count: element("audience-count"),
   }),
-  new Speech(loudspeaker),
-  new Clips({ loudspeaker, notice: element("now-playing"), onEnded: (url) => soundboard.ended(url) }),
-  new Calls({
+  makeSpeech(loudspeaker),
+  makeClips({ loudspeaker, notice: element("now-playing"), onEnded: (url) => soundboard.ended(url) }),
+  makeCalls({
     parts: elements({
       applaud: "applaud",
       volunteer: "volunteer",
@@ -82,8 +82,8 @@ const parts = [
 
   // For players. The audience's page has these tools too, hidden; the server enforces the rights.
   soundboard,
-  new Tray({ roots: elements({ avatar: "avatar-tray", prop: "prop-tray", backdrop: "backdrop-tray" }), me, send }),
-  new Wardrobe({
+  makeTray({ roots: elements({ avatar: "avatar-tray", prop: "prop-tray", backdrop: "backdrop-tray" }), me, send }),
+  makeWardrobe({
     root: element("wardrobe"),
     tools: elements({
       name: "show-name",
@@ -97,8 +97,8 @@ const parts = [
     avatars,
     send,
   }),
-  new Hand({ stage, avatars, me, send }),
-  new Pen({
+  makeHand({ stage, avatars, me, send }),
+  makePen({
     stage,
     cursor: element("pen-cursor"),
     tools: elements({
@@ -131,7 +131,7 @@ const parts = [
 
 tabs(element("tabs"));
 element("come-back").addEventListener("click", () => location.reload());
-new ServedPanel({
+offerServedPanel({
   dialog: element("served-panel"),
   opener: element("served-switch"),
   parts: elements({ summary: "served-summary", stations: "served-stations", cold: "served-cold", rows: "served-rows" }),
@@ -144,7 +144,7 @@ const STATES = {
   closed: { body: "offline", says: "Closed" },
 };
 
-const connection = new Connection(document.querySelector("main").dataset.stage, {
+const connection = makeConnection(document.querySelector("main").dataset.stage, {
   onState,
   onFrame,
   // A restarted server has lost all sessions.

@@ -7,127 +7,115 @@ const PAUSE = 1000 / 30; // no more than 30 points a second
 const STRIDE = 4; // of the arrow keys, in stage units
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-export class Pen {
-  #stage;
-  #tools;
-  #me;
-  #send;
-  #cursor;
-  #at = { x: WIDTH / 2, y: HEIGHT / 2 };
-  #sent = ""; // the style that the server has
-  #down = false;
-  #timer = 0;
+// tools: {toggle, layer, colour, thickness, visible, clear}, the elements of the panel.
+export function makePen({ stage, cursor, tools, me, send }) {
+  let at = { x: WIDTH / 2, y: HEIGHT / 2 };
+  let sent = ""; // the style that the server has
+  let down = false;
+  let timer = 0;
 
-  // tools: {toggle, layer, colour, thickness, visible, clear}, the elements of the panel.
-  constructor({ stage, cursor, tools, me, send }) {
-    this.#stage = stage;
-    this.#cursor = cursor;
-    this.#tools = tools;
-    this.#me = me;
-    this.#send = send;
-    tools.toggle.addEventListener("click", () => (me.drawing ? me.draw(false) : this.#begin()));
-    tools.layer.addEventListener("change", () => me.drawing && this.#begin());
-    tools.visible.addEventListener("click", () => this.#show(tools.visible.ariaPressed !== "true"));
-    tools.clear.addEventListener("click", () => send("DRAW_CLEAR", { layer: tools.layer.value }));
-    stage.addEventListener("pointerdown", (event) => this.#touch(event));
-    stage.addEventListener("pointermove", (event) => this.#down && this.#aim(pointIn(stage, event)));
-    for (const end of ["pointerup", "pointercancel"]) stage.addEventListener(end, () => this.#down && this.#lift());
-    stage.addEventListener("keydown", (event) => this.#key(event));
-    me.subscribe(() => this.#update());
-  }
-
-  reset() {
-    this.#sent = "";
-    clearInterval(this.#timer);
-    this.#down = false;
-  }
-
-  on = {
+  const on = {
     // Another player may have taken my layer.
     DRAW_LAYER_STATE: (users) => {
-      for (const option of this.#tools.layer.options) {
+      for (const option of tools.layer.options) {
         const user = users[`L${option.value}`];
         option.textContent = option.dataset.label + (user ? ` (${user})` : "");
       }
-      if (this.#me.drawing && users[`L${this.#tools.layer.value}`] !== this.#me.name) this.#me.draw(false);
+      if (me.drawing && users[`L${tools.layer.value}`] !== me.name) me.draw(false);
     },
 
     DRAW_VIS: ({ layer, visible }) => {
-      if (layer === this.#tools.layer.value) this.#tools.visible.ariaPressed = `${visible === "True"}`;
+      if (layer === tools.layer.value) tools.visible.ariaPressed = `${visible === "True"}`;
     },
   };
 
-  #begin() {
-    this.#send("DRAW_LAYER", { layer: this.#tools.layer.value });
-    this.#me.draw(true);
-    this.#stage.focus({ preventScroll: true });
+  function reset() {
+    sent = "";
+    clearInterval(timer);
+    down = false;
   }
 
-  #show(visible) {
-    this.#send("DRAW_VIS", { layer: this.#tools.layer.value, alpha: 100, visible });
+  function begin() {
+    send("DRAW_LAYER", { layer: tools.layer.value });
+    me.draw(true);
+    stage.focus({ preventScroll: true });
   }
 
-  #update() {
-    const { drawing } = this.#me;
-    this.#tools.toggle.ariaPressed = `${drawing}`;
-    this.#stage.classList.toggle("drawing", drawing);
-    this.#stage.tabIndex = drawing ? 0 : -1;
-    this.#cursor.hidden = !drawing;
-    if (!drawing) this.reset();
+  function update() {
+    const { drawing } = me;
+    tools.toggle.ariaPressed = `${drawing}`;
+    stage.classList.toggle("drawing", drawing);
+    stage.tabIndex = drawing ? 0 : -1;
+    cursor.hidden = !drawing;
+    if (!drawing) reset();
   }
 
-  #touch(event) {
-    if (!this.#me.drawing || event.button !== 0) return;
+  function touch(event) {
+    if (!me.drawing || event.button !== 0) return;
     event.preventDefault();
-    this.#stage.setPointerCapture(event.pointerId);
-    this.#stage.focus({ preventScroll: true });
-    this.#aim(pointIn(this.#stage, event));
-    this.#lower();
-    let last = this.#at;
-    this.#timer = setInterval(() => {
-      if (this.#at !== last) this.#point("DRAW_LINE");
-      last = this.#at;
+    stage.setPointerCapture(event.pointerId);
+    stage.focus({ preventScroll: true });
+    aim(pointIn(stage, event));
+    lower();
+    let last = at;
+    timer = setInterval(() => {
+      if (at !== last) point("DRAW_LINE");
+      last = at;
     }, PAUSE);
   }
 
-  #key(event) {
-    if (!this.#me.drawing) return;
+  function key(event) {
+    if (!me.drawing) return;
     if (event.key === " ") {
-      if (this.#down) this.#lift();
-      else this.#lower();
+      if (down) lift();
+      else lower();
     } else if (event.key in ARROWS) {
-      const [right, down] = ARROWS[event.key];
-      this.#aim({ x: this.#at.x + right * STRIDE, y: this.#at.y + down * STRIDE });
-      if (this.#down) this.#point("DRAW_LINE");
+      const [dx, dy] = ARROWS[event.key];
+      aim({ x: at.x + dx * STRIDE, y: at.y + dy * STRIDE });
+      if (down) point("DRAW_LINE");
     } else return;
     event.preventDefault();
   }
 
-  #aim({ x, y }) {
-    this.#at = { x: between(0, x, WIDTH), y: between(0, y, HEIGHT) };
-    this.#cursor.style.setProperty("--x", this.#at.x);
-    this.#cursor.style.setProperty("--y", this.#at.y);
+  function aim({ x, y }) {
+    at = { x: between(0, x, WIDTH), y: between(0, y, HEIGHT) };
+    cursor.style.setProperty("--x", at.x);
+    cursor.style.setProperty("--y", at.y);
   }
 
-  #lower() {
-    const { colour, thickness } = this.#tools;
+  function lower() {
+    const { colour, thickness } = tools;
     const style = { colour: Number.parseInt(colour.value.slice(1), 16), thickness: thickness.value, alpha: 100 };
-    if (this.#sent !== JSON.stringify(style)) this.#send("DRAW_STYLE", style);
-    this.#sent = JSON.stringify(style);
-    this.#down = true;
-    this.#cursor.classList.add("down");
-    this.#point("DRAW_MOVE");
+    if (sent !== JSON.stringify(style)) send("DRAW_STYLE", style);
+    sent = JSON.stringify(style);
+    down = true;
+    cursor.classList.add("down");
+    point("DRAW_MOVE");
   }
 
   // A last point, so that a dot is a line too.
-  #lift() {
-    clearInterval(this.#timer);
-    this.#point("DRAW_LINE");
-    this.#down = false;
-    this.#cursor.classList.remove("down");
+  function lift() {
+    clearInterval(timer);
+    point("DRAW_LINE");
+    down = false;
+    cursor.classList.remove("down");
   }
 
-  #point(mode) {
-    this.#send(mode, { x: this.#at.x.toFixed(1), y: this.#at.y.toFixed(1) });
+  function point(mode) {
+    send(mode, { x: at.x.toFixed(1), y: at.y.toFixed(1) });
   }
+
+  tools.toggle.addEventListener("click", () => (me.drawing ? me.draw(false) : begin()));
+  tools.layer.addEventListener("change", () => me.drawing && begin());
+  tools.visible.addEventListener("click", () => {
+    send("DRAW_VIS", { layer: tools.layer.value, alpha: 100, visible: tools.visible.ariaPressed !== "true" });
+  });
+  tools.clear.addEventListener("click", () => send("DRAW_CLEAR", { layer: tools.layer.value }));
+  stage.addEventListener("pointerdown", touch);
+  stage.addEventListener("pointermove", (event) => down && aim(pointIn(stage, event)));
+  for (const end of ["pointerup", "pointercancel"]) stage.addEventListener(end, () => down && lift());
+  stage.addEventListener("keydown", key);
+  me.subscribe(update);
+
+  return { on, reset };
 }

@@ -3,50 +3,43 @@
 
 const MAX_WAIT = 15_000;
 
-export class Preload {
-  #bar;
-  #message;
-  #onDone;
-  #expected = null; // known from SPLASH_DETAILS on
-  #settled = 0;
-  #done = false;
+export function makePreload({ bar, message, onDone }) {
+  let expected = null; // known from SPLASH_DETAILS on
+  let arrived = 0;
+  let done = false;
 
-  constructor({ bar, message, onDone }) {
-    this.#bar = bar;
-    this.#message = message;
-    this.#onDone = onDone;
-  }
-
-  reset() {
-    this.#expected = null;
-    this.#settled = 0;
-    this.#done = false;
-    this.#update();
-  }
-
-  on = {
+  const on = {
     SPLASH_DETAILS: ({ avatars, props, backdrops, msg = "" }) => {
-      this.#expected = count(avatars) + count(props) + count(backdrops);
-      this.#message.textContent = msg;
-      this.#update();
+      expected = count(avatars) + count(props) + count(backdrops);
+      message.textContent = msg;
+      update();
     },
   };
 
-  async watch(image) {
+  function reset() {
+    expected = null;
+    arrived = 0;
+    done = false;
+    update();
+  }
+
+  async function watch(image) {
     await settled(image);
     // The stage was cleared meanwhile: this picture belongs to the previous connection.
     if (!image.isConnected) return;
-    this.#settled += 1;
-    this.#update();
+    arrived += 1;
+    update();
   }
 
-  #update() {
-    this.#bar.max = this.#expected || 1;
-    this.#bar.value = this.#settled;
-    if (this.#done || this.#expected === null || this.#settled < this.#expected) return;
-    this.#done = true;
-    this.#onDone();
+  function update() {
+    bar.max = expected || 1;
+    bar.value = arrived;
+    if (done || expected === null || arrived < expected) return;
+    done = true;
+    onDone();
   }
+
+  return { on, reset, watch };
 }
 
 function settled(image) {

@@ -2,54 +2,47 @@
 
 import { fit, LARGEST, picture } from "./picture.js";
 
-export class Props {
-  #root;
-  #avatars;
-  #onImage;
-  #props = new Map();
+export function makeProps(root, { avatars, onImage }) {
+  const props = new Map();
 
-  constructor(root, { avatars, onImage }) {
-    this.#root = root;
-    this.#avatars = avatars;
-    this.#onImage = onImage;
-  }
-
-  reset() {
-    for (const prop of this.#props.values()) prop.remove();
-    this.#props.clear();
-  }
-
-  on = {
+  const on = {
     LOAD_PROP: ({ ID, name, url }) => {
       const prop = picture(url, name);
-      this.#onImage(prop);
+      onImage(prop);
       prop.className = "prop";
       prop.dataset.id = ID;
       fit(prop, prop, LARGEST.prop);
-      this.#props.set(ID, prop);
-      this.#layDown(prop);
+      props.set(ID, prop);
+      layDown(prop);
     },
 
     // The avatar releases its prop; prop 0 means that it takes no other.
     BINDPROP: ({ ID, prop: propId }) => {
-      this.#empty(ID);
-      const prop = this.#props.get(propId);
-      const avatar = this.#avatars.get(ID)?.element;
+      empty(ID);
+      const prop = props.get(propId);
+      const avatar = avatars.get(ID)?.element;
       if (!prop || !avatar) return;
       prop.hidden = false;
       avatar.append(prop);
     },
 
-    PUT_AWAY: ({ ID }) => this.#empty(ID),
+    PUT_AWAY: ({ ID }) => empty(ID),
   };
 
-  #empty(avatarId) {
-    const avatar = this.#avatars.get(avatarId)?.element;
-    for (const held of avatar?.querySelectorAll(".prop") ?? []) this.#layDown(held);
+  function reset() {
+    for (const prop of props.values()) prop.remove();
+    props.clear();
   }
 
-  #layDown(prop) {
-    prop.hidden = true;
-    this.#root.append(prop);
+  function empty(avatarId) {
+    const avatar = avatars.get(avatarId)?.element;
+    for (const held of avatar?.querySelectorAll(".prop") ?? []) layDown(held);
   }
+
+  function layDown(prop) {
+    prop.hidden = true;
+    root.append(prop);
+  }
+
+  return { on, reset };
 }

@@ -6,75 +6,69 @@ import { STATIONS, served } from "./served.js";
 const MOST = 400; // files: speech keeps adding some
 const COLUMNS = { file: "text", station: "text", server: "number", milliseconds: "number", bytes: "number" };
 
-export class ServedPanel {
-  #dialog;
-  #parts;
-  #entries = new Map(); // URL -> entry, the last one counts
-  #sorting = { column: "milliseconds", descending: true };
+// parts: {summary, stations, cold, rows}, inside the dialog; its column heads are buttons with data-sort.
+export function offerServedPanel({ dialog, opener, parts }) {
+  const entries = new Map(); // URL -> entry, the last one counts
+  let sorting = { column: "milliseconds", descending: true };
 
-  // parts: {summary, stations, cold, rows}, inside the dialog; its column heads are buttons with data-sort.
-  constructor({ dialog, opener, parts }) {
-    this.#dialog = dialog;
-    this.#parts = parts;
-    opener.addEventListener("click", () => {
-      dialog.showModal();
-      this.#show();
-    });
-    dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
-    // The dialog fills its own box, so a click on the dialog itself is one beside the panel.
-    dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
-    for (const head of dialog.querySelectorAll("[data-sort]")) {
-      head.addEventListener("click", () => this.#sort(head.dataset.sort));
-    }
-    offerTrial(dialog.querySelector("[data-cold]"), parts.cold);
-    const observer = new PerformanceObserver((list) => this.#take(list.getEntries()));
-    for (const type of ["navigation", "resource"]) observer.observe({ type, buffered: true });
-  }
-
-  #take(entries) {
-    for (const entry of entries) {
-      this.#entries.delete(entry.name); // a later response moves to the end of the list
-      this.#entries.set(entry.name, entry);
-      if (this.#entries.size > MOST) this.#entries.delete(this.#entries.keys().next().value);
+  function take(arrived) {
+    for (const entry of arrived) {
+      entries.delete(entry.name); // a later response moves to the end of the list
+      entries.set(entry.name, entry);
+      if (entries.size > MOST) entries.delete(entries.keys().next().value);
     }
     performance.clearResourceTimings(); // the browser's own list is short and would fill up
-    if (this.#dialog.open) this.#show();
+    if (dialog.open) show();
   }
 
-  #sort(column) {
-    const descending = this.#sorting.column === column ? !this.#sorting.descending : COLUMNS[column] === "number";
-    this.#sorting = { column, descending };
-    this.#show();
+  function sort(column) {
+    const descending = sorting.column === column ? !sorting.descending : COLUMNS[column] === "number";
+    sorting = { column, descending };
+    show();
   }
 
-  #show() {
-    const files = [...this.#entries.values()].map(served);
-    const { column, descending } = this.#sorting;
+  function show() {
+    const files = [...entries.values()].map(served);
+    const { column, descending } = sorting;
     const order = COLUMNS[column] === "number" ? (a, b) => a - b : (a, b) => a.localeCompare(b);
     files.sort((one, other) => order(one[column], other[column]) * (descending ? -1 : 1));
     const slowest = Math.max(1, ...files.map(({ milliseconds }) => milliseconds));
-    this.#parts.rows.replaceChildren(...files.map((file) => row(file, slowest)));
-    this.#count(files);
-    for (const head of this.#dialog.querySelectorAll("[data-sort]")) {
+    parts.rows.replaceChildren(...files.map((file) => row(file, slowest)));
+    count(files);
+    for (const head of dialog.querySelectorAll("[data-sort]")) {
       const sorted = descending ? "descending" : "ascending";
       head.closest("th").ariaSort = head.dataset.sort === column ? sorted : "none";
     }
   }
 
-  #count(files) {
+  function count(files) {
     const counts = Object.fromEntries(Object.keys(STATIONS).map((station) => [station, 0]));
     for (const { station } of files) counts[station] += 1;
-    for (const box of this.#parts.stations.children) {
+    for (const box of parts.stations.children) {
       const count = counts[box.dataset.station];
       box.querySelector("b").textContent = count;
       box.style.setProperty("--share", files.length ? count / files.length : 0);
     }
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-    const relieved = this.#dialog.dataset.relieved.replace("{}", counts.nginx + counts.varnish);
-    this.#parts.summary.textContent =
+    const relieved = dialog.dataset.relieved.replace("{}", counts.nginx + counts.varnish);
+    parts.summary.textContent =
       `${files.length} files, ${size(bytes)} over the network. ${relieved}UpStage had to work for ${counts.upstage}.` +
       means(files);
   }
+
+  opener.addEventListener("click", () => {
+    dialog.showModal();
+    show();
+  });
+  dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
+  // The dialog fills its own box, so a click on the dialog itself is one beside the panel.
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  for (const head of dialog.querySelectorAll("[data-sort]")) {
+    head.addEventListener("click", () => sort(head.dataset.sort));
+  }
+  offerTrial(dialog.querySelector("[data-cold]"), parts.cold);
+  const observer = new PerformanceObserver((list) => take(list.getEntries()));
+  for (const type of ["navigation", "resource"]) observer.observe({ type, buffered: true });
 }
 
 // The servers' time for a file, cold against warm, as a sentence; empty unless both are known.

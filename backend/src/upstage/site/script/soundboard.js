@@ -2,62 +2,57 @@
 
 import { soundUrl } from "./clips.js";
 
-export class Soundboard {
-  #root;
-  #send;
-  #rows = new Map(); // url -> {play, loop}
+export function makeSoundboard({ root, send }) {
+  const rows = new Map(); // url -> {play, loop}
 
-  constructor({ root, send }) {
-    this.#root = root;
-    this.#send = send;
-  }
-
-  reset() {
-    this.#root.replaceChildren();
-    this.#rows.clear();
-  }
-
-  on = {
+  const on = {
     LOAD_AUDIO: ({ name = "", type, url: file = "" }) => {
       const url = soundUrl(file);
       const control = { array: "sounds", url };
       const start = (mode) => {
-        this.#send(type === "music" ? "LOAD_MUSIC" : "LOAD_EFFECT", { file });
-        this.#send(mode, control);
+        send(type === "music" ? "LOAD_MUSIC" : "LOAD_EFFECT", { file });
+        send(mode, control);
       };
       const play = button("play", name, () => {
-        if (play.ariaPressed === "true") this.#send("PAUSE_CLIP", control);
+        if (play.ariaPressed === "true") send("PAUSE_CLIP", control);
         else start("PLAY_CLIP");
       });
       const loop = button("loop", "Loop", () => start("LOOP_CLIP"), `Loop ${name}`);
-      const stop = button("stop", "Stop", () => this.#send("STOP_AUDIO", { url, type }), `Stop ${name}`);
-      const volume = slider(`Volume of ${name}`, (value) => this.#send("ADJUST_VOLUME", { url, type, volume: value }));
+      const stop = button("stop", "Stop", () => send("STOP_AUDIO", { url, type }), `Stop ${name}`);
+      const volume = slider(`Volume of ${name}`, (value) => send("ADJUST_VOLUME", { url, type, volume: value }));
       const row = document.createElement("div");
       row.className = "sound";
       row.role = "group";
       row.ariaLabel = name;
       row.append(play, loop, stop, volume);
-      this.#rows.set(url, { play, loop });
-      this.#root.append(row);
+      rows.set(url, { play, loop });
+      root.append(row);
     },
 
-    PLAY_CLIP: ({ url }) => this.#mark(url, true, false),
-    LOOP_CLIP: ({ url }) => this.#mark(url, true, true),
-    PAUSE_CLIP: ({ url }) => this.#mark(url, false, false),
-    STOPAUDIO: ({ url }) => this.#mark(url, false, false),
-    CLEAR_AUDIOSLOT: ({ url }) => this.#mark(url, false, false),
+    PLAY_CLIP: ({ url }) => mark(url, true, false),
+    LOOP_CLIP: ({ url }) => mark(url, true, true),
+    PAUSE_CLIP: ({ url }) => mark(url, false, false),
+    STOPAUDIO: ({ url }) => mark(url, false, false),
+    CLEAR_AUDIOSLOT: ({ url }) => mark(url, false, false),
   };
 
-  ended(url) {
-    this.#mark(url, false, false);
+  function reset() {
+    root.replaceChildren();
+    rows.clear();
   }
 
-  #mark(url, playing, looping) {
-    const row = this.#rows.get(url);
+  function ended(url) {
+    mark(url, false, false);
+  }
+
+  function mark(url, playing, looping) {
+    const row = rows.get(url);
     if (!row) return;
     row.play.ariaPressed = `${playing}`;
     row.loop.ariaPressed = `${looping}`;
   }
+
+  return { on, reset, ended };
 }
 
 function button(kind, text, onPress, label = text) {

@@ -4,38 +4,36 @@
 const LONGEST_QUEUE = 5;
 const MAX_WAIT = 20_000; // the server gives up on a line after 15 s
 
-export class Speech {
-  #loudspeaker;
-  #queue = []; // the first one is playing
+export function makeSpeech(loudspeaker) {
+  let queue = []; // the first one is playing
 
-  constructor(loudspeaker) {
-    this.#loudspeaker = loudspeaker;
-    loudspeaker.subscribe(() => loudspeaker.isOn || this.reset());
-  }
-
-  reset() {
-    for (const audio of this.#queue) audio.pause();
-    this.#queue = [];
-  }
-
-  on = {
+  const on = {
     WAVE: ({ url = "" }) => {
-      if (!this.#loudspeaker.isOn || !url.startsWith("/speech/")) return;
+      if (!loudspeaker.isOn || !url.startsWith("/speech/")) return;
       // A client that has fallen behind drops the oldest line that has not begun.
-      if (this.#queue.length === LONGEST_QUEUE) this.#queue.splice(1, 1);
-      this.#queue.push(new Audio(url));
-      if (this.#queue.length === 1) this.#next();
+      if (queue.length === LONGEST_QUEUE) queue.splice(1, 1);
+      queue.push(new Audio(url));
+      if (queue.length === 1) next();
     },
   };
 
-  async #next() {
-    const [audio] = this.#queue;
-    if (!audio) return;
-    await heard(audio, this.#loudspeaker);
-    if (this.#queue[0] !== audio) return; // the queue was emptied meanwhile
-    this.#queue.shift();
-    this.#next();
+  function reset() {
+    for (const audio of queue) audio.pause();
+    queue = [];
   }
+
+  async function next() {
+    const [audio] = queue;
+    if (!audio) return;
+    await heard(audio, loudspeaker);
+    if (queue[0] !== audio) return; // the queue was emptied meanwhile
+    queue.shift();
+    next();
+  }
+
+  loudspeaker.subscribe(() => loudspeaker.isOn || reset());
+
+  return { on, reset };
 }
 
 function heard(audio, loudspeaker) {
