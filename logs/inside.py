@@ -12,7 +12,7 @@ class NotRunning(Exception):
 
 
 def inside(*arguments: str) -> str:
-    """What `bin/inside` prints. Raise NotRunning if it fails."""
+    """Return the output of `bin/inside`. Raise NotRunning if it fails."""
     done = subprocess.run(
         ["bin/inside", *arguments], cwd=REPO, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )

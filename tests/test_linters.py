@@ -34,7 +34,7 @@ def test_mypy(part: str) -> None:
 
 
 def test_mypy_of_the_lessons_checks(tmp_path: Path) -> None:
-    # Under a name of its own each: mypy wants to know apart what it reads in one run.
+    # Each has a separate name: mypy must distinguish the modules of one run.
     for lesson in lessons():
         shutil.copy(lesson.folder / "check.py", tmp_path / f"check_{lesson.number}.py")
     check(BIN / "mypy", str(tmp_path))

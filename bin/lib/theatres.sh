@@ -11,7 +11,8 @@ check_theatres
 
 theatres_file=$state/theatres.yaml
 
-# The list that the stack was started with, in `mode`: the file's, of which a plain `docker compose up` starts none.
+# The list that the stack was started with, in `mode`: the one in the file, unless a plain `docker compose up`
+# started none of them.
 started_theatres() {
     local list services theatre running=()
     list=$(sed -n '1s/^# THEATRES="\(.*\)".*/\1/p' "$theatres_file" 2>/dev/null) || true

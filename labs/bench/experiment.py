@@ -55,13 +55,13 @@ class Experiment:
     versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-OWN = {each.name for each in fields(Experiment)} - {"name", "mode"}  # what lab.toml says in so many words
+OWN = {each.name for each in fields(Experiment)} - {"name", "mode"}  # the literal text of lab.toml
 REQUIRED = {"title", "driver", "services", "repetitions", "primary", "cells"}
 RESERVED = OWN | REPORT | {"driver", "settings"}
 
 
 def load(folder: Path, mode: str) -> Experiment:
-    """Read the lab.toml of a folder. Raise ValueError with what is wrong with it, or OSError."""
+    """Read the lab.toml of a folder. Raise ValueError, which describes the mistake, or OSError."""
     try:
         return expand(folder.name, tomllib.loads((folder / "lab.toml").read_text()), mode)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What the table does not say: bounds, the log, signals, listeners, exit codes."""
+"""Behaviour that the table does not cover: bounds, the log, signals, listeners, exit codes."""
 
 import asyncio
 import json

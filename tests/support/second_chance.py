@@ -31,7 +31,7 @@ class SecondChance:
         self._unstable: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note one step of a test: its preparation, itself, or what is removed after it."""
+        """Note one step of a test: its set-up, its call or its teardown."""
         if report.failed:
             self._errors.setdefault(report.nodeid, first_line(report))
             self._passed.discard(report.nodeid)

@@ -157,7 +157,7 @@ def purge(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def send_purge(settings: Settings, path: str, tag: str | None) -> int:
-    """Let the running server purge every cache: it repeats what one of them has missed."""
+    """Let the running server purge every cache: it repeats a purge that one of them has missed."""
     import http.client
 
     if not settings.caches:

@@ -21,7 +21,7 @@ RECEIVE_BUFFER = 65_536
 
 
 class Late:
-    """Hands over what it is given, in order, each piece at its own time."""
+    """Delivers data in order, each piece at its due time."""
 
     def __init__(self, deliver: Callable[[bytes], None]) -> None:
         self._deliver = deliver
@@ -91,7 +91,7 @@ class Link:
         return visitor, LateWriter(to_server, self._delay)
 
     async def _carry(self, server: asyncio.StreamReader, visitor: asyncio.StreamReader) -> None:
-        """Bring the visitor what the server sends, until its end."""
+        """Deliver the server's data to the visitor, until the end."""
         loop = asyncio.get_running_loop()
         late = Late(lambda data: visitor.feed_data(data) if data else visitor.feed_eof())
         window, in_flight = INITIAL_WINDOW, 0

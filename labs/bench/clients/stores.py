@@ -192,7 +192,7 @@ class Outcome:
 
 
 def outcome(notes: Iterable[str], crashes: int) -> Outcome:
-    """Count what the workers of a run have noted. A damaged record is not lost as well."""
+    """Count the notes of a run's workers. A damaged record does not count as lost, too."""
     found: dict[str, list[str]] = {}
     for line in notes:
         word, _, subject = line.partition(" ")

@@ -56,7 +56,7 @@ def watch(server: int) -> None:
             silent = 0
         else:
             return
-    if os.getppid() == server:  # otherwise it is gone, and another process may have its number
+    if os.getppid() == server:  # otherwise the process has ended, and another may have its number
         print(f"upstage: the server hangs ({LIMIT * TICK:.0f} s of silence) and is killed", file=sys.stderr)
         os.kill(server, signal.SIGKILL)
 
