@@ -17,7 +17,7 @@ from stack import SITES, Stack
 from support.stage_client import StageClient
 from support.wait import wait_until
 
-pytestmark = pytest.mark.slow  # backend/tests/test_mirror.py, nginx/tests/test_upstreams.py: each part alone
+pytestmark = pytest.mark.slow  # each part: backend/tests/test_mirror.py, nginx/tests/test_upstreams.py
 JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00\xff\xd9"
 
 

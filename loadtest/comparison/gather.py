@@ -45,7 +45,7 @@ def gather(runner: Runner) -> None:
 
 
 def reply(environment: Environment, msg: Message, **_: Any) -> None:
-    """On a worker: send the same as in a report."""
+    """On a worker, send the same figures as in a report."""
     runner = environment.runner
     assert isinstance(runner, WorkerRunner)
     data: dict[str, Any] = {}

@@ -19,7 +19,7 @@ function describeForm() {
   if (!shape) return;
   note(shape.parentElement.parentElement, descriptions.shapes[shape.value] ?? "");
   shape.onchange ??= look;
-  // With a shape, an empty field means its default: it must not keep the browser from sending the form.
+  // With a shape, an empty field means its default, so it must not keep the browser from sending the form.
   for (const field of document.querySelectorAll("input[name=userCount], input[name=spawnRate]")) {
     field.required = shape.value === "Default";
   }

@@ -120,7 +120,7 @@ def admin_password(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def lessons(settings: Settings, options: argparse.Namespace) -> int:
-    """Keep what `make check LESSON=all JSON=1` prints, and let the cache drop the pages that show it."""
+    """Keep the output of `make check LESSON=all JSON=1`, and let the cache drop the pages that show it."""
     from upstage.state.progress import ProgressError, keep_progress
 
     try:
@@ -136,7 +136,7 @@ def settings_are_valid(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def set_aside(settings: Settings, options: argparse.Namespace) -> int:
-    """Rename a damaged database, and no other."""
+    """Rename the database if it is damaged."""
     import sqlite3
 
     from upstage.state import damage

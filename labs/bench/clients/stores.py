@@ -51,7 +51,7 @@ def name_of(value: bytes) -> str:
 
 
 class Notes:
-    """What a worker has done: a word and its subject in each line, written immediately."""
+    """A worker's notes: each line has a word and its subject, and is written immediately."""
 
     def __init__(self, file: Path) -> None:
         self._file = file.open("a", buffering=1, errors="replace")
@@ -174,7 +174,7 @@ def together(settings: Mapping[str, Any], folder: Path, processes: Sequence[Sequ
 
 @dataclass
 class Outcome:
-    """What went wrong in a run, and the successful operations of its workers."""
+    """A run's faults, and the successful operations of its workers."""
 
     lost: int = 0
     doubled: int = 0

@@ -121,5 +121,5 @@ class Generator:
         return cast(LabStack, self)
 
     def settings(self, number: int) -> Any:
-        """What a program of ours was given."""
+        """The input that one of our programs was given."""
         return json.loads(self.commands[number][-1])

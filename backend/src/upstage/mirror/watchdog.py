@@ -13,11 +13,11 @@ import sys
 
 from upstage.mirror.lease import TICK
 
-LIMIT = 20  # ticks of silence. Counted, so that a machine that was suspended kills nothing.
+LIMIT = 20  # ticks of silence. Ticks are counted, so that a machine that was suspended kills nothing.
 
 
 class Watchdog:
-    """The server's end of it."""
+    """The server's end of the watchdog."""
 
     def __init__(self) -> None:
         self._start()
@@ -41,7 +41,7 @@ class Watchdog:
             self._start()
 
     def stop(self) -> None:
-        """End it."""
+        """End the watchdog."""
         self._process.kill()
         self._process.communicate()
 

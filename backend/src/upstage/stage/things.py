@@ -39,7 +39,7 @@ class Avatar:
 
     @property
     def placed(self) -> bool:
-        """Whether it stands on the stage."""
+        """Whether the avatar stands on the stage."""
         return bool(self.x and self.y)
 
     def load(self) -> bytes:
@@ -145,7 +145,7 @@ class Audio:
 
     @property
     def url(self) -> str:
-        """Where the file is fetched."""
+        """The URL of the file."""
         return f"/media/audio/{self.file}"
 
     def load(self, now: float) -> bytes:

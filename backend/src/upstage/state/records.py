@@ -80,7 +80,7 @@ class Medium:
 
     @property
     def url(self) -> str:
-        """Its URL."""
+        """The URL of the medium."""
         return f"/media/{self.file}"
 
 
@@ -108,7 +108,7 @@ class Thing:
 
     @property
     def url(self) -> str:
-        """Its file's URL."""
+        """The URL of the thing's file."""
         return f"/media/{self.file}"
 
 

@@ -36,7 +36,7 @@ class Lesson:
 
     @property
     def number(self) -> int:
-        """Its position in the course, from 1."""
+        """The lesson's position in the course, from 1."""
         return int(self.name[:2])
 
 
