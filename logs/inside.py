@@ -30,5 +30,5 @@ def follow(*arguments: str) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         text=True,
         errors="replace",
-        start_new_session=True,  # Ctrl-C is for this process, which ends the tool and all that it has started
+        start_new_session=True,  # Ctrl-C must reach only this process, which ends the tool and its children
     )

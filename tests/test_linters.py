@@ -81,7 +81,7 @@ def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
 
 def test_gixy(tmp_path: Path) -> None:
     # default_server_flag: the server for unknown names is read first, and says so.
-    # proxy_pass_normalized: a URL is to go on in one spelling (sites/default.conf.template).
+    # proxy_pass_normalized: a URL must be forwarded in one spelling (sites/default.conf.template).
     skipped = "default_server_flag,proxy_pass_normalized"
     command: list[str | Path] = [
         BIN / "gixy",

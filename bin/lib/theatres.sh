@@ -82,7 +82,7 @@ END
     done
 }
 
-# for_each TEXT: the text once for each theatre, with the name for every *, separated by commas.
+# for_each TEXT: prints the text for each theatre, with its name in place of every *, separated by commas.
 for_each() {
     local all='' theatre
     for theatre in "${theatres[@]}"; do all+=", ${1//\*/$theatre}"; done

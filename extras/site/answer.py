@@ -72,7 +72,7 @@ def figures(measured: dict[str, Any], cpu: list[tuple[float, float]]) -> dict[st
 
 
 def cpu_between(cpu: list[tuple[float, float]], begin: float, end: float) -> float | None:
-    """Seconds of CPU time used between two times, between which there must be several lines."""
+    """Seconds of CPU time used between two times; the log must have several lines between them."""
     first = bisect_left(cpu, (begin, 0.0))
     last = bisect_left(cpu, (end, 0.0)) - 1
     if last <= first:

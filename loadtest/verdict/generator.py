@@ -1,4 +1,4 @@
-"""Whether Locust itself was the limit: the highest CPU use and timer delay of its processes during a run.
+"""Tells whether Locust itself was the limit, by its processes' highest CPU use and timer delay in a run.
 
 Both are means over some seconds. On a shared machine a process can starve although it uses little CPU; then
 its timers are late, and everything it measures is late by as much.

@@ -130,7 +130,7 @@ class Server:
             return "refused-per-address"
         loop = asyncio.get_running_loop()
         while not received.startswith(REQUEST):
-            if not REQUEST.startswith(bytes(received)):  # HTTP and TLS need not wait for the deadline
+            if not REQUEST.startswith(bytes(received)):  # HTTP and TLS clients need not wait for it
                 return "too-long" if len(received) > REQUEST_CAP else "bad-request"
             packet = await loop.sock_recv(sock, REQUEST_CAP + 1 - len(received))
             if not packet:

@@ -192,7 +192,7 @@ class Outcome:
 
 
 def outcome(notes: Iterable[str], crashes: int) -> Outcome:
-    """Count the notes of a run's workers. A damaged record does not count as lost, too."""
+    """Count the notes of a run's workers. A damaged record does not also count as lost."""
     found: dict[str, list[str]] = {}
     for line in notes:
         word, _, subject = line.partition(" ")
