@@ -36,7 +36,7 @@ sys.exit(service.serve(from_environment(os.environ)))
 
 
 class Server(Program):
-    """One of the two; not running before `start`."""
+    """One of the two servers, which `start` starts."""
 
     def __init__(self, pair: "Pair", name: str, other: str, cache: PurgedCache) -> None:
         self.name, self._control = name, pair.control

@@ -131,7 +131,7 @@ def product(block: Table, mode: str) -> Iterator[Mapping[str, Scalar]]:
 
 
 def settings(document: Table, key: Mapping[str, Scalar]) -> Table:
-    """The settings of the cell with this key: a value with a table, [KEYs.VALUE], adds the settings of that table."""
+    """The settings of the cell with this key: a value's table, [KEYs.VALUE], adds its settings."""
     merged = dict(document.get("settings", {}))
     for name, value in key.items():
         table = document.get(plural(name))

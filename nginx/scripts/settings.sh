@@ -40,7 +40,7 @@ THEATRES_MEDIA_FOLDER=${THEATRES_MEDIA_FOLDER:-/srv/theatres/*}
 LISTEN_THEATRES_STAGE=${LISTEN_THEATRES_STAGE:-7231}
 LISTEN_THEATRES_LOAD_STAGE=${LISTEN_THEATRES_LOAD_STAGE:-17231}
 
-# Your own site (extras/site): without an address there is none. SITE is what its redirects may begin with.
+# Your own site (extras/site): without an address there is none. Its redirects may begin with SITE.
 SITE_ADDRESS=${SITE_ADDRESS:-}
 SITE=${SITE:-}
 SITE_NAMES=${SITE_NAMES:-}

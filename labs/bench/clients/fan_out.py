@@ -160,7 +160,7 @@ def stall(port: int) -> Client:
 
 
 def measure(size: int, stalled: int, seconds: float) -> dict[str, float]:
-    """Delay of a line to `size` listeners, the time until all have joined, the memory of each."""
+    """The delay of a line to `size` listeners, the time until all have joined, and the memory of each."""
     with server() as (port, pid):
         audience(port, 5)
         before = memory(pid)

@@ -29,7 +29,7 @@ Progress = Callable[[], dict[int, str]]
 class Lesson:
     """One lesson; `goal` and `body` are HTML."""
 
-    name: str  # of its folder: 01-first-hit
+    name: str  # the folder's, such as 01-first-hit
     title: str
     goal: str  # its first sentence
     body: str  # everything below the title
