@@ -1,4 +1,4 @@
-"""What every run of pytest in this repository has."""
+"""Hooks for every run of pytest in this repository."""
 
 import pytest
 
@@ -6,10 +6,10 @@ pytest_plugins = ["support.second_chance"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In a worker of pytest-xdist: let each of them begin with its share of the tests marked `long`.
+    """In a worker of pytest-xdist, begin with this worker's share of the tests marked `long`.
 
-    Each worker is given an equal part of the list to begin with. A long test at the end of it would keep one
-    worker busy when the others have finished.
+    Each worker begins with an equal part of the list. A long test at its end would keep one worker busy when
+    the others have finished.
     """
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if workers > 1:

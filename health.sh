@@ -1,14 +1,14 @@
 #!/bin/sh
-# health.sh COMMAND...: runs a health check in its container. The engine repeats it a second after its end. Until the first
-# success it checks once: services start in the order of their health. Then it stays and checks every 20 seconds, and
-# ends at the first failure or after ten minutes: a new process in a container costs some 150 ms of the engine's CPU time,
-# a check 10 to 60.
+# health.sh COMMAND...: runs a health check in its container. The engine repeats it a second after
+# its end. Until the first success it checks once: services start in the order of their health. Then it keeps
+# running, checks every 20 seconds, and ends at the first failure or after ten minutes: a new process in a
+# container costs some 150 ms of the engine's CPU time, a check 10 to 60.
 #
 # The setting for frequent checks at the start, start_interval, is unknown to engines before 25:
 # https://docs.docker.com/reference/compose-file/services/#healthcheck
 #
-# The mark of a success is in memory. It is absent while this stays, so the first check after `docker pause`, which the
-# engine needs to call the service healthy again, is immediate.
+# The mark of a success is in memory. It is absent while this script runs, so the first check after `docker
+# pause`, which the engine needs to call the service healthy again, is immediate.
 mark=/tmp/healthy
 check() { timeout 5 "$@"; }
 

@@ -113,7 +113,7 @@ class Player(SignedInVisitor):
 
 
 class Pages(SiteVisitor):
-    """Walks the paths of a site of your own (docs/your-site.md). Left out of the run without `--paths`."""
+    """Walks the paths of your own site (docs/your-site.md). Left out of the run without `--paths`."""
 
     wait_time = between(0.2, 1)
 

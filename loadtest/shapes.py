@@ -27,7 +27,7 @@ class Part:
 
 
 class Shape(LoadTestShape):
-    """What every shape reads from the form."""
+    """The values that every shape reads from the form."""
 
     abstract = True
     use_common_options = True

@@ -27,7 +27,7 @@ def hosts() -> list[str]:
 
 
 def name(host: str) -> str:
-    """The short name of a topology: `default`, or its host name without the end."""
+    """The short name of a topology: `default`, or the host name without `.localhost`."""
     return "default" if host == DEFAULT else host.removesuffix(".localhost")
 
 

@@ -15,7 +15,7 @@ class Explained:
     """A request in a few words; the times are in seconds, None if there was none or it is not known."""
 
     server: str  # nginx, varnish or backend
-    outcome: str  # of docs/caching-rules.md, or what nginx did by itself
+    outcome: str  # of docs/caching-rules.md, or what nginx did without them
     why: str = ""
     total: float | None = None
     backend: float | None = None
@@ -35,7 +35,7 @@ def explain(line: Line, seen: Request | None) -> Explained:
 
 
 def of_varnish(line: Line) -> bool:
-    """Whether Varnish must have logged it too."""
+    """Whether Varnish must have logged the request too."""
     return line.host == "classic.localhost" or (
         line.cache.startswith("varnish") and not line.cache.endswith("nginx; hit")
     )
@@ -65,7 +65,7 @@ def by_nginx(line: Line) -> tuple[str, str, str]:
 
 
 def by_varnish(line: Line, seen: Request) -> str:
-    """Why it was not a hit; what else is worth knowing about a hit."""
+    """Why a request was not a hit; for a hit, what else is worth knowing."""
     reasons = {
         "stale": expired,
         "miss": lambda seen: f"{absent(seen)}; {kept(seen.lifetime)}",
@@ -107,7 +107,7 @@ def kept(seconds: int) -> str:
 
 
 def passed(seen: Request) -> str:
-    """Why it was not looked up, or why what was found did not count."""
+    """Why a request was not looked up, or why the object found was not used."""
     if seen.method not in ("GET", "HEAD"):
         return f"the method {seen.method}"
     if seen.client.all("HitPass"):

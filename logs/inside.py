@@ -12,7 +12,7 @@ class NotRunning(Exception):
 
 
 def inside(*arguments: str) -> str:
-    """What `bin/inside` prints. Raise NotRunning if it fails."""
+    """Return the output of `bin/inside`. Raise NotRunning if it fails."""
     done = subprocess.run(
         ["bin/inside", *arguments], cwd=REPO, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
@@ -30,5 +30,5 @@ def follow(*arguments: str) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         text=True,
         errors="replace",
-        start_new_session=True,  # Ctrl-C is for this process, which ends the tool and all that it has started
+        start_new_session=True,  # Ctrl-C must reach only this process, which ends the tool and its children
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from .explaining import absent, expired, passed
 from .varnishlog import Request, Transaction
 
-# By what a subroutine of the VCL has returned.
+# The keys are the return values of the VCL's subroutines.
 SENTENCES: dict[str, str | Callable[[Request], str]] = {
     "recv -> hash": "may be in the cache",
     "recv -> pass": lambda seen: f"not looked up: {passed(seen)}",
@@ -32,8 +32,8 @@ SENTENCES: dict[str, str | Callable[[Request], str]] = {
 
 
 def steps(seen: Request) -> Iterator[tuple[str, str]]:
-    """What Varnish did, and why. A fetch that the request waited for, or a part of its page, stands where it
-    happened; a fetch in the background stands at the end.
+    """Say what Varnish did, and why. A fetch that the request waited for, or a part of its page, stands where
+    it happened; a fetch in the background stands at the end.
     """
     caused = {each.xid: each for each in (*seen.restarts, *seen.fetches)}
     parts = {part.client.xid: part for part in seen.parts}

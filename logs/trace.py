@@ -20,7 +20,7 @@ from .steps import steps
 from .varnishlog import Request, requests
 
 URL = re.compile(r"(?:http://([^/:]+)(?::(\d+))?)?(/\S*)")
-SHOWN = ("Cache-Status", "Server-Timing", "Age", "Location")  # the headers that say how it was answered
+SHOWN = ("Cache-Status", "Server-Timing", "Age", "Location")  # the headers that describe the outcome
 FLUSHED = 1.5  # seconds: nginx writes its log once a second
 BOLD, OFF = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() else ("", "")
 
@@ -46,13 +46,13 @@ def ask(address: str, host: str, port: int, path: str, header: str) -> tuple[str
     text = "\r\n".join([*lines, *filter(None, [header]), "", ""])
     with socket.create_connection((address, port)) as connection:
         connection.sendall(text.encode(errors="surrogateescape"))
-        # To the end: the logs would say that the client has closed early.
+        # Reads to the end, or the logs would say that the client closed early.
         response = io.BytesIO(b"".join(iter(lambda: connection.recv(65536), b"")))
     return response.readline().decode("latin-1").strip(), parse_headers(response)
 
 
 def in_varnish(line: Line, found: list[Request]) -> list[str]:
-    """What each Varnish that had the request did, or why none has a record of it."""
+    """Say what each Varnish did with the request, or why none has a record of it."""
     if found:
         found.sort(key=lambda seen: seen.began)
         return [f"{left:<28} {right}".rstrip() for seen in found for left, right in steps(seen)]
@@ -67,7 +67,7 @@ def show(title: str, lines: Iterable[str]) -> None:
 
 
 def logged(service: str, word: str) -> list[str]:
-    """The lines of a service's log with a word."""
+    """The lines with this word in a service's log."""
     return [line for line in inside("log", service, LINES).splitlines() if word in line]
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-# In front of a line is its depth: **, or *4* from the fourth on.
+# A line begins with its depth: **, or *4* from the fourth level on.
 HEAD = re.compile(r"^\*[*\d]*\s+<< (\w+)\s+>> (\d+)")
 RECORD = re.compile(r"^-[-\d]*\s+(\w+)\s*(.*)$")
 
@@ -25,7 +25,7 @@ class Transaction:
         return [value for name, value in self.records if name == tag]
 
     def first(self, tag: str) -> str:
-        """The value of the first, or an empty string."""
+        """The value of the first record of that kind, or an empty string."""
         return next(iter(self.all(tag)), "")
 
     def header(self, name: str, tag: str = "ReqHeader") -> str:
@@ -38,7 +38,7 @@ class Transaction:
 
     @property
     def reason(self) -> str:
-        """Why it began: rxreq, restart, fetch, pass, bgfetch, esi."""
+        """Why the transaction began: rxreq, restart, fetch, pass, bgfetch, esi."""
         return self.first("Begin").split()[2]
 
     @property
@@ -62,7 +62,7 @@ class Transaction:
         return (self.all("TTL") or [""])[-1].split()
 
     def until(self, event: str) -> float | None:
-        """Seconds from its beginning to an event such as Beresp or Resp; None if there was none."""
+        """Seconds from the beginning to an event such as Beresp or Resp; None without that event."""
         for value in self.all("Timestamp"):
             if value.startswith(f"{event}: "):
                 return float(value.split()[2])
@@ -116,13 +116,13 @@ class Request:
     def answered(self) -> float:
         """When the response was ready to be sent, in seconds since 1970.
 
-        Not when it had been sent (Resp): Varnish may write that down after the client's next request.
+        The end of sending (Resp) will not do: Varnish may log it after the client's next request.
         """
         ready = [value for value in self.last.all("Timestamp") if not value.startswith("Resp:")]
         return float(ready[-1].split()[1])
 
     def after(self, other: "Request") -> bool:
-        """Whether it came after the other was answered.
+        """Whether this request arrived after the other was answered.
 
         Among simultaneous requests, the one that fetches may begin later than one that waits for it.
         """
@@ -135,12 +135,12 @@ class Request:
 
     @property
     def waited(self) -> bool:
-        """Whether it waited for what another request was fetching."""
+        """Whether the request waited for another one's fetch."""
         return any(value.startswith("Waitinglist:") for value in self.last.all("Timestamp"))
 
     @property
     def vcl(self) -> str:
-        """The name of the VCL that was in use when it came."""
+        """The name of the VCL that was in use when the request arrived."""
         return self.client.first("VCL_use").split()[0]
 
     @property
@@ -160,7 +160,7 @@ class Request:
 
     @property
     def connection(self) -> str:
-        """The number of the connection over which it came."""
+        """The number of the connection over which the request came."""
         return self.client.first("Begin").split()[1]
 
     @property
@@ -172,18 +172,18 @@ class Request:
 
     @property
     def stored(self) -> list[str]:
-        """The last TTL record of what was fetched; empty if nothing was fetched or stored."""
+        """The last TTL record of the fetch; empty if nothing was fetched or stored."""
         found = self.fetches[-1].last_ttl if self.fetches else []
         return found if found[-1:] == ["cacheable"] else []
 
     @property
     def lifetime(self) -> int:
-        """Seconds for which what was fetched is kept, after all rules; 0 if nothing was fetched or stored."""
+        """Seconds for which the fetched response is kept, after all rules; 0 if none was stored."""
         return int(self.stored[1]) if self.stored else 0
 
     @property
     def grace(self) -> int:
-        """Seconds for which it may be served as a stale copy after its lifetime; 0 for not at all."""
+        """Seconds for which the copy may be served stale after its lifetime; 0 for never."""
         return int(self.stored[2]) if self.stored else 0
 
     @property
@@ -200,7 +200,7 @@ class Request:
 
     @property
     def found_sick(self) -> bool:
-        """Whether its fetch, perhaps one in the background, was not tried because the health check failed."""
+        """Whether the request's fetch, perhaps a background one, was skipped: the health check failed."""
         return any(text.endswith(": unhealthy") for fetch in self.fetches for text in fetch.all("FetchError"))
 
     @property
@@ -212,7 +212,7 @@ class Request:
 
 
 def requests(log: Iterable[str]) -> list[Request]:
-    """The requests in what `varnishlog -g request` printed.
+    """The requests in the output of `varnishlog -g request`.
 
     `Begin` names the transaction that caused this one. (The depth does not tell: the second attempt of a
     request is printed at the depth of the first.)

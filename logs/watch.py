@@ -1,7 +1,7 @@
 """`make watch`: a line for each request of the running stack as it happens, until Ctrl-C. Run by bin/watch.
 
 nginx's log has every request, Varnish's log the reasons; X-Request-Id joins the two. Each nginx worker writes
-its part of the log once a second, so a line is held back until those of the others must have arrived.
+its part of the log once a second, so a line is held back until the other workers' lines must have arrived.
 """
 
 import os
@@ -35,13 +35,13 @@ HEADS = COLUMNS.format(
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which requests are shown: those to a host, with a word in the URL; an empty string means all."""
+    """A choice of requests: those to a host, with a word in the URL; an empty string means all."""
 
     host: str = ""
     word: str = ""
 
     def has(self, line: Line) -> bool:
-        """Whether it is one of them."""
+        """Whether a request is chosen."""
         return self.host in ("", line.host) and self.word in line.url
 
 

@@ -3,7 +3,8 @@
 
 NATIVE_NET=${NATIVE_NET:-127.42.0}
 NATIVE_DATA=$PWD/$state/data
-# nginx's workers give up root and read media: these are elsewhere if others may not enter the checkout, as in root's home.
+# nginx's workers give up root and read the media, which are elsewhere if others may not enter the checkout,
+# as in root's home.
 if [ "$(id -u)" = 0 ] && has setpriv && ! setpriv --reuid=65534 --clear-groups test -x "$PWD"; then
     NATIVE_DATA=/var/lib/proscenium/$COMPOSE_PROJECT_NAME
 fi
@@ -24,7 +25,7 @@ native_environment() {
         if chosen "${file%/*}/compose.yaml"; then . "$file"; fi
     done
     set +a
-    # In the order of their start.
+    # The services, in the order of their start.
     native_services=()
     for service in backend ${MIRROR_DATA:+mirror} $THEATRES policyd varnish nginx locust ${CAMERA_SERVER:+camera}; do
         without "${service/#backend/upstage}" || native_services+=("$service")
@@ -73,7 +74,7 @@ prepare_native_folders() {
     mkdir -p "$NATIVE_RUN/log" "$NATIVE_SOCKETS" "$GENERATED_FOLDER" "$CERTIFICATE_FOLDER" .run/logs
     [ -O "$NATIVE_RUN" ] || die "$NATIVE_RUN belongs to another user; COMPOSE_PROJECT_NAME chooses another folder."
     chmod a+rx "${NATIVE_RUN%/*}" "$NATIVE_RUN" "$GENERATED_FOLDER" # also under a strict umask
-    chmod 1777 "$NATIVE_SOCKETS" # like the containers' volume: each program is another user there
+    chmod 1777 "$NATIVE_SOCKETS" # like the containers' volume, where each program runs as another user
     rm -rf "$NATIVE_RUN/varnish"
     cp -r varnish "$NATIVE_RUN/"
     chmod -R a+rX "$NATIVE_RUN/varnish"

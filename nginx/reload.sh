@@ -24,11 +24,11 @@ workers() {
 for worker in $(workers 'shutting down'); do kill -TERM "$worker"; done
 old=$(workers 'worker process')
 kill -HUP "$master"
-# Until all of them are shutting down, requests may still meet the old configuration.
+# Until all old workers are shutting down, requests may still meet the old configuration.
 for _ in $(seq 200); do
     left=$(workers 'worker process')
     leaving=$(workers 'shutting down')
-    # Old workers that are left and not leaving are in the first two lists and not in the third.
+    # Old workers that remain and are not shutting down are in the first two lists and not in the third.
     if ! printf '%s\n' "$old" "$left" | sort | uniq -d | grep -qvxF "$leaving"; then
         echo "$new" >"$PREFIX/loaded"
         exit

@@ -57,8 +57,8 @@ ensure_base() {
     quietly debootstrap offline/base.sh proscenium/base:trixie
 }
 
-# --- Plain Compose commands. Compose reads compose.override.yaml by itself, so a link to offline/compose.yaml gives it
-# the names of the offline images. A file of the user's under that name stays.
+# --- Plain Compose commands. Compose reads compose.override.yaml automatically, so a link to
+# offline/compose.yaml gives it the names of the offline images. A file of the user's under that name stays.
 
 override=compose.override.yaml
 override_is_ours() { [ "$(readlink $override)" = offline/compose.yaml ]; }

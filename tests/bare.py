@@ -67,14 +67,14 @@ def functions(copy: Path, commands: str, **settings: str) -> subprocess.Complete
 
 
 def compose_file(copy: Path, **settings: str) -> str:
-    """What the commands give to Compose as COMPOSE_FILE."""
+    """Return the COMPOSE_FILE that the commands give to Compose."""
     return functions(copy, "echo $COMPOSE_FILE", **settings).stdout.strip()
 
 
 def engine(bare: Path, *answers: str) -> Path:
     """An engine with a container of this stack, in which nothing works; return the log of its commands.
 
-    It also has these answers, which are branches of a shell's `case` over its command.
+    `answers` are further branches of a shell's `case` over its command.
     """
     log = bare.parent / "docker.log"
     docker = bare.parent / "bin" / "docker"

@@ -17,7 +17,7 @@ from browsing import PICTURES, Visit
 from stack import PROJECT, REPO, Stack, webcam_ports
 from support.chromium import chromium
 
-# Tests that a shell starts in the background ignore Ctrl-C, and so would every program under test.
+# Tests started in the background of a shell ignore Ctrl-C, and so would every program under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 STACKS = {"containers": PROJECT, "native": PROJECT + "-native"}

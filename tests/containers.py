@@ -58,7 +58,7 @@ class Containers:
         self._docker("exec", self.container("backend"), "sh", "-c", script)
 
     def killed(self, since: float) -> list[str]:
-        """Log lines since then about processes that were killed."""
+        """Log lines since a time about killed processes."""
         found = []
         for service in SERVICES:
             log = self._docker("logs", "--since", f"{since:.3f}", self.container(service), errors=True)

@@ -82,7 +82,7 @@ async def answer(reader: asyncio.StreamReader) -> str:
 
 
 async def quiet(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
-    """No flood: only the other client."""
+    """No flood: only the other client sends requests."""
     await asyncio.sleep(sizes.quiet)
 
 
@@ -189,7 +189,7 @@ async def viewers(containers: Containers, sizes: Sizes, outcome: Outcome) -> Non
 
 
 async def everything(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
-    """The four that fetch files, at once."""
+    """The four floods that fetch files, at once."""
     await asyncio.gather(*(flood(containers, sizes, outcome) for flood in (files, slow, crowd, urls)))
 
 

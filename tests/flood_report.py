@@ -10,7 +10,7 @@ LIMIT = 0.8  # share of its memory limit that a container may use
 
 @dataclass
 class Outcome:
-    """What the clients of a flood saw."""
+    """The observations of a flood's clients."""
 
     name: str
     answers: Counter[str] = field(default_factory=Counter)  # status, "held", "cut", "late", "refused"

@@ -2,10 +2,10 @@
 
     python tests/floods.py --project proscenium --plot floods.png [quiet files slow crowd urls all viewers]
 
-The clients use the load port, which has no limits for one client, as if each had its own address. A
-response counts as cut when it ends before its Content-Length. Another client requests a page, a picture and a
-sound all the while. Memory is what the engine counts against a container's limit, without the file cache that
-the kernel takes back when it is needed. The targets are this project's own containers.
+The clients use the load port, which has no limits for one client, as if each had its own address. A response
+counts as cut when it ends before its Content-Length. Throughout, another client requests a page, a picture
+and a sound. Memory is what the engine counts against a container's limit, without the file cache that the
+kernel takes back when it is needed. The targets are this project's own containers.
 """
 
 import argparse

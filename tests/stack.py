@@ -16,7 +16,7 @@ from support.stage_client import StageClient, WebStageClient
 from support.wait import wait_until
 
 REPO = Path(__file__).resolve().parent.parent
-# Two checkouts can be tested at the same time, and two files side by side.
+# Two checkouts, or two files, can be tested at the same time.
 SITES = ("localhost", "classic.localhost", "nginx.localhost", "static.localhost")
 PROJECT = "{}-test{}".format(
     os.environ.get("COMPOSE_PROJECT_NAME", "proscenium"), os.environ.get("PYTEST_XDIST_WORKER", "")
@@ -71,7 +71,7 @@ class Stack:
 
     @property
     def compose_files(self) -> list[str]:
-        """What plain Compose commands need in place of EXTRAS and THEATRES."""
+        """The settings that plain Compose commands need instead of EXTRAS and THEATRES."""
         extras = self.settings.get("EXTRAS", "").split(",")
         theatres = [f".run/{self.project}/theatres.yaml"] if self.settings.get("THEATRES") else []
         return ["compose.yaml", *(f"extras/{extra}/compose.yaml" for extra in extras if extra), *theatres]
@@ -180,7 +180,7 @@ class Stack:
         )
 
     def stage_client(self, theatre: int | None = None) -> StageClient:
-        """A connection to the stage socket, or to that of a theatre, by its place in the list, from 0."""
+        """A connection to the stage socket, or to a theatre's, by its place in the list, from 0."""
         port = self.ports["SWF_PORT"] if theatre is None else self.ports["THEATRES_SWF_PORT"] + theatre
         return StageClient(("127.0.0.1", port))
 
@@ -211,7 +211,7 @@ class Stack:
         return elsewhere if elsewhere.exists() else REPO / ".run" / self.project / "data"
 
     def log_of(self, service: str) -> str:
-        """All that a service has printed."""
+        """The whole output of a service."""
         if self.mode == "containers":
             return self.compose("logs", "--no-log-prefix", "--no-color", service)
         return (self.native_run / "log" / f"{service}.log").read_text()

@@ -86,7 +86,7 @@ def test_doctor_names_what_is_missing_and_what_to_type(bare: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["", "containers", "native"])
 def test_a_command_for_a_running_stack_fails_without_one(bare: Path, mode: str) -> None:
-    """Never started, or stopped."""
+    """The stack was never started, or has been stopped."""
     if mode:
         (bare / ".run" / "proscenium").mkdir(parents=True)
         (bare / ".run" / "proscenium" / "mode").write_text(mode)
@@ -129,14 +129,14 @@ def test_clean_leaves_data_that_may_be_another_checkouts(bare: Path) -> None:
 
 
 def note(bare: Path, name: str, text: str) -> None:
-    """What an earlier `make up` has left about the stack."""
+    """Write a note as an earlier `make up` would have left it."""
     (bare / ".run" / "proscenium").mkdir(parents=True, exist_ok=True)
     (bare / ".run" / "proscenium" / name).write_text(text)
 
 
 @pytest.mark.parametrize("before", ["", "containers", "native"])
 def test_a_stack_that_compose_has_started_is_known(bare: Path, before: str) -> None:
-    """Whatever was started and stopped here before."""
+    """This holds whatever was started and stopped here before."""
     if before:
         note(bare, "mode", before)
     log = engine(bare)
@@ -150,7 +150,7 @@ def test_the_running_stacks_theatres_are_those_that_have_containers(bare: Path) 
         ("nginx backend", ""),
         ("nginx backend third", "third"),
         ("nginx backend second third", "second third"),
-        ("", "second third"),  # stopped: those of the last start
+        ("", "second third"),  # stopped: the theatres of the last start
     ):
         engine(bare, f"ps*--format*) printf '%s\\n' {services}")
         assert functions(bare, "mode=containers; started_theatres").stdout == f"{theatres}\n"

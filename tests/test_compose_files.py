@@ -17,7 +17,7 @@ MACHINES = {"MACHINE": "127.0.0.1", "FIRST_MACHINE": "127.0.0.1", "OTHER_MACHINE
 
 
 def merged(environment: dict[str, str], *files: str) -> dict[str, Any]:
-    """What Compose makes of these files together, without the .env of this checkout."""
+    """Return Compose's merger of these files, without the .env of this checkout."""
     options = ("--env-file=/dev/null", *(f"--file={file}" for file in files))
     command = ("docker", "compose", *options, "config", "--format", "json")
     return json.loads(check(*command, env=environment | MACHINES))  # type: ignore[no-any-return]
@@ -63,7 +63,7 @@ def test_every_service_is_hardened(composed: dict) -> None:  # type: ignore[type
 
 
 def test_both_files_with_the_offline_names_agree(compose: None) -> None:
-    """One for the scripts, one for plain Compose commands; with either, no official image is left."""
+    """One file is for the scripts, one for plain Compose commands; with either, no official image is left."""
     ours = {name: value for name, value in os.environ.items() if not name.endswith("_IMAGE")}
     offline = dict(re.findall(r"^(\w+)=(.*)$", (REPO / "offline" / "images.env").read_text(), re.M))
 
@@ -101,7 +101,7 @@ def test_only_tmp_is_a_tmpfs_and_it_has_no_owner(composed: dict) -> None:  # typ
 
 
 def test_no_argument_of_a_health_check_has_white_space(composed: dict) -> None:  # type: ignore[type-arg]
-    """Podman splits the arguments there (podman#26519)."""
+    """Podman splits a check's arguments at white space (podman#26519)."""
     for name, service in composed["services"].items():
         kind, *arguments = service["healthcheck"]["test"]
         assert kind == "CMD", name
@@ -109,7 +109,7 @@ def test_no_argument_of_a_health_check_has_white_space(composed: dict) -> None: 
 
 
 def test_no_engines_name_server_is_written_down() -> None:
-    """Docker's is 127.0.0.11, Podman's are others: nginx learns them when it starts."""
+    """Docker's name server is 127.0.0.11, Podman has others: nginx learns them when it starts."""
     for name in tracked("*.conf", "*.sh", "*.vcl", "*compose.yaml"):
         for line in (REPO / name).read_text().splitlines():
             assert "127.0.0.11" not in line.split("#")[0], name

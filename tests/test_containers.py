@@ -52,7 +52,7 @@ def test_hardened(stack: Stack, service: str) -> None:
 
 
 def test_plain_compose_commands_work(stack: Stack) -> None:
-    """Without the names that `make up` exports; compose.override.yaml has the offline images'."""
+    """Without the names that `make up` exports, compose.override.yaml has the offline images'."""
     exported = re.findall(r"^(\w+)=(.*)$", (REPO / "offline" / "images.env").read_text(), re.M)
     variables = dict(stack.environment.items() - set(exported))
     override = [name for name in ("compose.override.yaml",) if (REPO / name).exists()]
@@ -114,7 +114,7 @@ def test_networks(stack: Stack, source: str, host: str, port: int, reached: bool
 
 @pytest.mark.parametrize("source", ["backend", "locust"])
 def test_internal_networks_have_no_way_out(stack: Stack, source: str) -> None:
-    """Not even by address: nginx's, on the published network."""
+    """Not even by nginx's address on the published network."""
     networks = inspect(stack, "nginx")["NetworkSettings"]["Networks"]
     edge = networks[f"{stack.project}_edge"]["IPAddress"]
     with pytest.raises(AssertionError, match="exit"):
@@ -145,7 +145,7 @@ def test_a_frozen_service_does_not_make_clients_wait(stack: Stack, frozen: str) 
 
 
 def test_a_full_tmp_of_nginx_empties_no_answer(stack: Stack) -> None:
-    """Its cache, which writes before it sends, has its own space."""
+    """nginx's cache, which writes before it sends, has its own space."""
     stack.compose("exec", "-T", "nginx", "sh", "-c", "! head -c 300m /dev/zero 2>&1 >/tmp/full")
     try:
         for path in ("/", "/media/fox.svg", f"/stages/?{uuid.uuid4().hex}"):
@@ -209,7 +209,7 @@ def every_listener_answers(stack: Stack) -> bool:
 
 @pytest.mark.slow
 def test_containers_may_come_back_in_any_order(stack: Stack) -> None:
-    """As after a reboot, when the engine starts them without knowing their dependencies."""
+    """After a reboot the engine starts containers without knowing their dependencies."""
     services = ("locust", "nginx", "varnish", "policyd", "backend")  # each before what it depends on
     containers = [inspect(stack, service)["Id"] for service in services]
     subprocess.run(["docker", "stop", *containers], check=True, stdout=subprocess.DEVNULL)

@@ -26,7 +26,7 @@ def test_locks_hold_together() -> None:
 
 
 def requirements(distribution: str) -> set[str]:
-    """What it needs to be installed here, without extras."""
+    """The packages that a package needs here, without extras."""
     needed = [Requirement(line) for line in requires(distribution) or []]
     return {
         canonicalize_name(each.name)
@@ -50,7 +50,7 @@ def third_party_imports() -> set[str]:
 
 
 def test_the_official_locust_image_brings_what_the_load_test_imports() -> None:
-    """Our lock is not in that image: it has Locust, and what Locust needs."""
+    """Locust's image does not have our lock, only Locust and its dependencies."""
     of = packages_distributions()
     used = {canonicalize_name(of[name][0]) for name in third_party_imports()}
 

@@ -19,7 +19,7 @@ def files(stack: Stack) -> list[str]:
 
 
 def test_a_visit_is_heavy(stack: Stack, files: list[str]) -> None:
-    """Twice: the second time the backend is asked for nothing."""
+    """Every file is fetched twice; the second time nothing reaches the backend."""
     assert len(files) == 56
     for host in ("localhost", "classic.localhost"):
         for warm in (False, True):

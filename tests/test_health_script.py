@@ -1,4 +1,4 @@
-"""health.sh: what the engine's health checks run."""
+"""health.sh, which the engine's health checks run."""
 
 import os
 import subprocess
@@ -55,7 +55,7 @@ def test_a_healthy_service_is_watched_until_it_fails(checked: Checked) -> None:
 
 
 def test_a_check_begins_at_once_while_another_stays(checked: Checked) -> None:
-    """As after `docker pause`: the engine has forgotten the one before."""
+    """After `docker pause` the engine has forgotten the previous check."""
     checked.run("y")
     (checked.script.parent / "sleep").write_text(f"#!/bin/sh\nsh {checked.script} service\n")
     assert checked.run("yn") == (1, ["check", "check"])

@@ -34,7 +34,7 @@ def test_mypy(part: str) -> None:
 
 
 def test_mypy_of_the_lessons_checks(tmp_path: Path) -> None:
-    # Under a name of its own each: mypy wants to know apart what it reads in one run.
+    # Each has a separate name: mypy must distinguish the modules of one run.
     for lesson in lessons():
         shutil.copy(lesson.folder / "check.py", tmp_path / f"check_{lesson.number}.py")
     check(BIN / "mypy", str(tmp_path))
@@ -81,7 +81,7 @@ def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
 
 def test_gixy(tmp_path: Path) -> None:
     # default_server_flag: the server for unknown names is read first, and says so.
-    # proxy_pass_normalized: a URL is to go on in one spelling (sites/default.conf.template).
+    # proxy_pass_normalized: a URL must be forwarded in one spelling (sites/default.conf.template).
     skipped = "default_server_flag,proxy_pass_normalized"
     command: list[str | Path] = [
         BIN / "gixy",

@@ -129,7 +129,7 @@ def test_a_simulated_visitor_fetches_what_a_browser_fetches(stack: Stack, browse
     page.on("requestfinished", lambda request: fetched.add(request.url))
     page.goto(address)
     on_stage(page)
-    # Sounds last. The pictures of a webcam have URLs that change.
+    # Sounds go on. A webcam's pictures have URLs that change.
     expected = {url for url in (address, *named, stack.url("/admin/id")) if WEBCAM not in url}
     wait_until(lambda: page.title() and expected <= fetched, within=60)  # a call lets Playwright report
     page.close()

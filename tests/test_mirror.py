@@ -1,6 +1,6 @@
 """The mirror in the whole stack: every site, both sockets, media and webcams move to it and back together.
 
-backend/tests/test_mirror.py has what the two servers do; this is what nginx and Varnish make of it.
+backend/tests/test_mirror.py tests the two servers, this file the effect on nginx and Varnish.
 """
 
 import ftplib
@@ -17,7 +17,7 @@ from stack import SITES, Stack
 from support.stage_client import StageClient
 from support.wait import wait_until
 
-pytestmark = pytest.mark.slow  # backend/tests/test_mirror.py, nginx/tests/test_upstreams.py: each part alone
+pytestmark = pytest.mark.slow  # each part: backend/tests/test_mirror.py, nginx/tests/test_upstreams.py
 JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00\xff\xd9"
 
 
@@ -83,7 +83,7 @@ def said(stack: Stack) -> str:
 
 
 def test_a_failure_moves_everything_to_the_mirror_and_back(ready: Stack) -> None:
-    """A line said, a picture changed and a webcam's picture: on each side, and back again."""
+    """A chat line, a changed picture and a webcam's picture reach each side, and come back."""
     stack = ready
     with suppress(AssertionError):  # a run before this one may have left it
         stack.upstage("player", "add", "cam", password="a password\n")

@@ -80,7 +80,7 @@ def test_the_whole_stack_works_on_the_newest_images(newest: dict[str, str]) -> N
 
 
 def test_the_newest_nginx_follows_the_names_of_a_ring(newest: dict[str, str], tmp_path: Path) -> None:
-    """It does since 1.27.3. The tests of nginx/ run the first nginx in PATH: here the image's."""
+    """nginx follows names since 1.27.3. The tests of nginx/ run the first nginx in PATH: here the image's."""
     container = check("docker", "create", newest["NGINX_IMAGE"]).strip()
     check("sh", "-c", f"docker export {container} | tar -x -C '{tmp_path}' usr/lib")
     check("docker", "rm", container)

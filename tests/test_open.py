@@ -18,7 +18,7 @@ OPERATIONS = REPO / "docs" / "operations.md"
 
 @pytest.mark.smoke
 def test_up_prints_addresses_and_password(stack: Stack) -> None:
-    """As the README shows it, with this stack's ports and password."""
+    """The output is as in the README, with this stack's ports and password."""
     [promised] = re.findall(r"```text\n(Proscenium is running.*?)```", (REPO / "README.md").read_text(), re.S)
     defaults = {"8080": "HTTP_PORT", "8443": "HTTPS_PORT", "8089": "LOCUST_PORT", "7230": "SWF_PORT"}
     defaults["3000"] = "POLICY_FILE_PORT"

@@ -12,7 +12,7 @@ from stack import PROJECT, Stack
 from support.wait import wait_until
 
 FILES = [f"/media/fox.svg?{number}" for number in range(60)]
-# A file of a cache itself, without nginx: its outcome, once for each of 30 files.
+# The outcome of a cache without nginx in front, once for each of 30 files.
 FROM_IT = (
     "curl",
     "-s",
@@ -39,7 +39,7 @@ class Ring(Stack):
         return found
 
     def inside_each(self) -> Counter[str]:
-        """What each Varnish says when it is asked itself for half of the files."""
+        """The outcome at each Varnish when half of the files are requested from it directly."""
         found = Counter[str]()
         for service in ("varnish", "varnish-2", "varnish-3"):
             answers = self.compose("exec", "-T", service, *FROM_IT)

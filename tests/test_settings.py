@@ -175,7 +175,7 @@ def test_a_link_out_of_the_mounted_folder_is_refused_with_the_folder_above_both(
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_a_link_to_an_absolute_path_is_refused_with_the_remedy(bare: Path, certbot: Path, kind: str) -> None:
-    """The folder has another path in the container."""
+    """The certificate's folder has another path in the container."""
     if kind == "file":
         link = certbot / "live/example.org/privkey.pem"
         link.unlink()
@@ -208,7 +208,7 @@ def test_what_nginx_may_not_open_is_refused_with_the_remedy(
 
 
 def test_without_python_the_image_of_the_last_start_checks_the_backends_settings(tmp_path: Path) -> None:
-    """Only with its own status for a wrong setting: others are the engine's."""
+    """Only the status for a wrong setting is a refusal: others are the engine's."""
     bare = bare_checkout(tmp_path)
     answer = 'run*) echo "upstage: UPSTAGE_SIGNUP=$UPSTAGE_SIGNUP: expected open or closed"; exit {}'
     log = engine(bare, "'image inspect proscenium-backend')", answer.format(1))

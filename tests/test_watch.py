@@ -41,7 +41,7 @@ def watching(stack: Stack, log: Path, word: str) -> Iterator["subprocess.Popen[b
 
 
 def readers(stack: Stack) -> int:
-    """How many varnishlogs run."""
+    """The number of running varnishlogs."""
     if stack.mode == "containers":
         running = stack.compose("exec", "-T", "varnish", "sh", "-c", "cat /proc/[0-9]*/comm")
         return running.split().count("varnishlog")

@@ -82,7 +82,7 @@ def player_client(stack: Stack, name: str) -> StageClient:
 
 
 def test_a_replaced_picture_is_served_nowhere_after_a_second(stack: Stack, player: str) -> None:
-    """On every site, while clients keep requesting it."""
+    """A replaced picture is new on every site, while clients keep requesting it."""
     editor = Editor(stack, player)
     answer = editor.post(MEDIA, MEDIA, PICTURE.format("red").encode(), name="A square", kind="prop")
     assert answer.status_code == 200, answer.text
@@ -195,7 +195,7 @@ def test_a_webcam_is_an_avatar(stack: Stack, player: str, visit: Visit, complain
 
 
 def test_the_account_for_load_tests_is_ready(stack: Stack) -> None:
-    """Locust's container can read it, but no other container that clients reach."""
+    """Locust's container can read the account, but no other container that clients reach."""
     if stack.mode == "containers":
         account = stack.compose("exec", "-T", "locust", "cat", "/run/player/account")
         for service in ("nginx", "varnish", "policyd"):

@@ -1,5 +1,5 @@
-"""A site of your own: two applications from a package index, by the commands of docs/your-site.md, and
-a third that does what proxies like to break.
+"""Your own site: two applications from a package index, by the commands of docs/your-site.md, and a third
+with features that proxies often break.
 """
 
 import hashlib
@@ -96,7 +96,7 @@ def block(start: str) -> str:
 
 
 def outcome(answer: requests.Response) -> str:
-    """What happened in Varnish: hit, or why not."""
+    """The outcome in Varnish: hit, or why not."""
     return str(answer.headers["Cache-Status"]).split(";")[1].split(",")[0].strip()
 
 
@@ -229,7 +229,7 @@ def test_two_people_and_a_visitor_never_see_each_others_pages(
 
 @pytest.fixture(scope="module")
 def foreign(site: Site) -> Iterator[Site]:
-    """In front of the application of these tests, on this machine."""
+    """The stack is in front of these tests' application, on this machine."""
     [site.app_port] = free_ports(1)
     with program(sys.executable, "tests/foreign_app.py", "127.0.0.1", str(site.app_port), port=site.app_port):
         site.start()
@@ -237,7 +237,7 @@ def foreign(site: Site) -> Iterator[Site]:
 
 
 def test_what_takes_long_or_is_large_arrives_whole(foreign: Site) -> None:
-    """At the same time, as real visitors would."""
+    """The three people send their requests at the same time, as real visitors would."""
 
     def slow() -> str:
         return foreign.session().get(foreign.at("/slow/30"), timeout=60).text
@@ -279,7 +279,7 @@ def test_a_websocket(foreign: Site) -> None:
 
 
 def test_an_application_that_is_away_and_back(foreign: Site) -> None:
-    """A kept page outlives it, another is a page of ours, and it is back without a restart of anything."""
+    """Without the application a kept page survives, any other is our error page; no restart is needed."""
     kept, other = foreign.at("/page/1"), foreign.at("/page/2")
     port = foreign.app_port
     [elsewhere] = free_ports(1)

@@ -8,24 +8,25 @@ die() {
 
 folder=$(cd "$(dirname "$0")" && pwd)
 
-# What Cache-Status calls this Varnish: a ring has several. All that reads the header knows them by their first word.
+# The name of this Varnish in Cache-Status: a ring has several. Readers of the header recognise them by the
+# first word.
 identity=${VARNISH_NAME:-varnish}
 
-# Where varnishd listens: ADDRESS:PORT, or :PORT for all addresses.
+# varnishd's listeners: ADDRESS:PORT, or :PORT for all addresses.
 listen=${VARNISH_LISTEN:-:8080}
 listen_socket=${VARNISH_LISTEN_SOCKET:-/run/proscenium/varnish/varnish.sock}
 listen_nginx=${VARNISH_LISTEN_NGINX:-}
 listen_purge=${VARNISH_LISTEN_PURGE:-:8082}
 listen_cli=${VARNISH_LISTEN_CLI:-127.0.0.1:8180}
 
-# Where the backends are: unix:/PATH or HOST:PORT.
+# The addresses of the backends: unix:/PATH or HOST:PORT.
 backend_address=${BACKEND_ADDRESS:-unix:/run/proscenium/backend/upstage.sock}
 
 # Further UpStage instances, separated by spaces; * stands for the name of each.
 theatres=${THEATRES:-}
 theatres_address=${THEATRES_ADDRESS:-unix:/run/proscenium/*/upstage.sock}
 
-# A site of your own (extras/site): no address, no site. An empty health path means no health check.
+# Your own site (extras/site): without an address there is none. An empty health path means no health check.
 site_address=${SITE_ADDRESS:-}
 site_health=${SITE_HEALTH:-}
 site_timeout=${SITE_TIMEOUT:-60s}

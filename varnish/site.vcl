@@ -1,5 +1,6 @@
-# The VCL of a site of your own (extras/site): an application that nobody here knows, so its own headers decide. A response
-# is stored if Cache-Control gives it a lifetime and neither Set-Cookie nor `private` forbids it; Vary is obeyed.
+# The VCL of your own site (extras/site): an application unknown to this stack, so its own headers decide. A
+# response is stored if Cache-Control gives it a lifetime and neither Set-Cookie nor `private` forbids it;
+# Vary is obeyed.
 #
 # UpStage's rules for paths are not here: an address that ends in .png is a page like any other. What cannot be known from a
 # response is left alone: the query, and the Host header with its port, which the application may write into its links.
@@ -14,10 +15,10 @@ include "purge.vcl";
 include "reject.vcl";
 include "rules.vcl";        # your own: extras/site/rules.vcl, or empty
 
-# Credentials: a cookie or a password. Such requests look among responses of their own, which the application calls
-# `public`, because any other may be for one person. So a page of somebody who has signed in never answers anybody else, and
-# a page for visitors never answers somebody who has signed in. (The built-in VCL would pass them all, styles and scripts
-# included, and every visitor of most applications has a cookie.)
+# Credentials: a cookie or a password. Such requests find only responses stored for them, which the
+# application calls `public`, because any other may be for one person. So a page of somebody who has signed in
+# never answers anybody else, and a page for visitors never answers somebody who has signed in. (The built-in
+# VCL would pass them all, styles and scripts included, and every visitor of most applications has a cookie.)
 # https://www.rfc-editor.org/rfc/rfc9111#name-storing-responses-to-authen
 sub vcl_req_authorization {
     if (req.http.Authorization) {
@@ -44,9 +45,9 @@ sub vcl_hash {
 }
 
 sub vcl_backend_fetch {
-    # A new connection for each request: nobody knows for how long the application keeps an idle one, and a POST into a
-    # closing connection is lost. (And a server that writes head and body apart, without TCP_NODELAY, takes 40 ms longer
-    # over a used one: the kernel delays the acknowledgement.)
+    # A new connection for each request: it is unknown how long the application keeps an idle one, and a POST
+    # into a closing connection is lost. (And a server that writes head and body apart, without TCP_NODELAY,
+    # takes 40 ms longer over a used one: the kernel delays the acknowledgement.)
     set bereq.http.Connection = "close";
     unset bereq.http.X-Answered;
     unset bereq.http.X-Credentials;
@@ -69,7 +70,7 @@ sub vcl_backend_response {
 }
 
 # An error of the application: an old copy is better, so the request is attempted again (stale.vcl). If there is none, the
-# application is asked once more, and its own page stands.
+# application is asked once more, and the client gets its error page.
 sub vcl_backend_response {
     if (beresp.status >= 500 && !bereq.uncacheable) {
         set bereq.http.X-Answered = "yes";

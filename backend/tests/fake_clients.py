@@ -76,7 +76,7 @@ class SocketClient:
         return self.received()
 
     def send_only(self, data: bytes) -> None:
-        """Send, without waiting until the clients are sent what is queued for them."""
+        """Send, without waiting until the clients are sent their queued frames."""
         self.protocol.dataReceived(data)
         while len(self.connections.shared.slices):
             clock_of(self.connections).advance(0)

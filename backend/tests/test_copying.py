@@ -229,7 +229,7 @@ def standby_of(folders: Folders) -> Standby:
 
 @pytest.mark.parametrize("lost", [False, True])
 def test_a_takeover_without_the_other_servers_data_is_not_complete(folders: Folders, lost: bool) -> None:
-    """The last changes may be missing, so the cache must not keep what it has."""
+    """The last changes may be missing, so the cache must not keep its copies."""
     folders.copy()
     if lost:
         shutil.rmtree(folders.their_data)

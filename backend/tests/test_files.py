@@ -49,7 +49,7 @@ LITERAL = re.compile(r"""["'(]/(script|style|image)/""")
 
 @pytest.mark.parametrize("path", [path.relative_to(SITE).as_posix() for path in SITE.rglob("*.*")])
 def test_assets_refer_to_assets_of_their_own_release(path: str) -> None:
-    """By a name relative to them, which is below the same version, or by `asset()`."""
+    """An asset names others relatively, which stays below the same version, or by `asset()`."""
     text = (SITE / path).read_text()
     assert not LITERAL.search(text)
     if path.endswith(".js"):

@@ -207,7 +207,7 @@ def test_the_chat_goes_on_while_a_school_joins_at_once(server: FakeServer) -> No
 
 
 def test_repeated_connections_are_expensive(server: FakeServer) -> None:
-    """A new connection has its own full bucket, so that of its address counts."""
+    """A new connection has its own full bucket, so its address's bucket counts."""
     rate, burst = 100.0, 6000 * 30
     server.connections.addresses._rate = rate
     joined = refused = 0

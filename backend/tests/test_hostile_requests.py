@@ -1,4 +1,4 @@
-"""Invalid and oversized requests to the web site, and what a failing page shows."""
+"""Invalid and oversized requests to the web site, and the response of a failing page."""
 
 import re
 from http.client import HTTPConnection

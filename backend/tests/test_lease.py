@@ -211,7 +211,7 @@ def test_a_server_hands_over_to_the_preferred_one(running: Running) -> None:
 
 
 def test_nothing_is_handed_over_to_a_server_that_hangs_or_is_not_ready(running: Running) -> None:
-    running.tick(active.SILENT + 1)  # its lease is not touched meanwhile
+    running.tick(active.SILENT + 1)  # its lease is not touched in that time
     running.prefer_the_mirror()
     running.tick(3)
     running.standby.touch()

@@ -130,7 +130,7 @@ def test_a_client_cannot_claim_what_proxies_say(backend: Backend, folder: Path) 
     assert re.fullmatch("[0-9a-f]{32}", request_id)
     [line] = wait_until(lambda: [each for each in backend.logged("request") if each["path"] == BIG])
     assert (line["client"], line["request_id"]) == ("192.0.2.9", request_id)
-    # A proxy's word counts on the other listener, and only there.
+    # Only the other listener trusts a proxy's headers.
     proxied = request(folder / "b.sock", BIG, "localhost", **CLAIMS)
     assert proxied.headers["x-accel-redirect"]
     assert "x-request-id" not in proxied.headers

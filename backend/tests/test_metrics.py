@@ -160,7 +160,7 @@ def test_a_running_server_counts_chat_and_speech(backend: Backend) -> None:
 
 
 def test_a_stop_does_not_wait_for_work_in_progress(tmp_path: Path) -> None:
-    """A line being recorded, requests that wait for it, one that has gone, a client that does not read."""
+    """A line being recorded, requests that wait for it, one that has left, a client that does not read."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in speech.PROGRAMS:

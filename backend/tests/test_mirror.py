@@ -22,7 +22,7 @@ from support.stage_client import StageClient, WebStageClient
 from support.wait import wait_until
 from upstage.mirror.control import Control
 
-# Shorter times, but for the watchdog, which is another program.
+# Shorter times, except for the watchdog, which is another program.
 RUN = f"""
 import os, sys
 from upstage import service
@@ -36,7 +36,7 @@ sys.exit(service.serve(from_environment(os.environ)))
 
 
 class Server(Program):
-    """One of the two; not running before `start`."""
+    """One of the two servers, which `start` starts."""
 
     def __init__(self, pair: "Pair", name: str, other: str, cache: PurgedCache) -> None:
         self.name, self._control = name, pair.control
@@ -163,7 +163,7 @@ def test_all_clients_move_to_the_mirror_and_back(pair: Pair) -> None:
     pair.mirror.wait_until("serving")
     assert link.readlink() == pair.mirror.media
     clients = [pair.say("during"), pair.join()[0], WebStageClient(pair.mirror.web_port)]
-    pair.backend.start()  # the rest happens by itself
+    pair.backend.start()  # the rest happens automatically
     for client in clients:
         assert_cut_off(client)
     pair.backend.wait_until("serving")

@@ -81,7 +81,7 @@ def test_every_cache_is_told_and_the_failures_are_named(purger: FakeCache) -> No
     results = begin(all_caches.purge(Purge("x")))
     assert ([tag for _, tag in purger.asked], results) == (["x"], ["varnish-2:8082: 503 No"])
     purger.wait(AGAIN)
-    assert all_caches.queued == 1  # that of the other one
+    assert all_caches.queued == 1  # the other one's problem
 
 
 def test_every_cache_behind_a_name_is_told(purger: FakeCache) -> None:

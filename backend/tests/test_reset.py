@@ -45,7 +45,7 @@ CHANGES: tuple[tuple[str, dict[str, object]], ...] = (
 
 
 def seen_by_a_newcomer(stages: Stages) -> list[str]:
-    """The frames that an audience member gets at joining and loading, but for the counts."""
+    """The frames that an audience member gets at joining and loading, except the counts."""
     client = FakeClient(stages)
     client.send("mode=LOADED")
     client.leave()
@@ -66,7 +66,7 @@ def stage(stages: Stages) -> Stage:
 
 @pytest.mark.parametrize("change", range(len(CHANGES)), ids=[mode for mode, _ in CHANGES])
 def test_no_change_outlives_a_reset(stages: Stages, stage: Stage, change: int) -> None:
-    """Each change by itself, after those that it needs: a newcomer sees the stage as it was."""
+    """Each change is tested separately, after those that it needs: a newcomer sees the stage as it was."""
     seeded = seen_by_a_newcomer(stages)
     player = FakeClient(stages, acting_player("ann"))
     for mode, fields in CHANGES[: change + 1]:

@@ -234,7 +234,7 @@ def test_the_festival_has_the_demos_things_seven_times(tmp_path: Path, database:
 
 
 def test_the_festivals_pictures_are_as_heavy_as_the_articles(tmp_path: Path, database: Database) -> None:
-    """Each looks like the drawing it is made of, and is a file of its own, the same on every machine."""
+    """Each picture looks like its drawing, and is a separate file, the same on every machine."""
     seed(PACKAGE / "content", tmp_path, database)
     media = database.snapshot().media
     found = {path.name: path.read_bytes() for path in tmp_path.glob("festival-*")}

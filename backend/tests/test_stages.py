@@ -56,7 +56,7 @@ def test_loaded_places_the_avatars_that_are_on_stage(stages: Stages) -> None:
 
 
 def replay(stages: Stages) -> str:
-    """The chat that a late joiner is sent."""
+    """The chat that a late joiner gets."""
     late = FakeClient(stages)
     [frame] = [frame for frame in late.heard() if frame.endswith("mode=LOAD_CHAT")]
     late.leave()

@@ -221,7 +221,7 @@ def test_a_line_is_sent_in_order_when_it_is_on_the_disk(disk: Disk) -> None:
         disk.hear(line)
     assert (disk.said, disk.written) == ([], [])
     disk.turn()
-    assert disk.said == ["one"]  # the others have gathered meanwhile
+    assert disk.said == ["one"]  # the others have gathered in the meantime
     disk.hear("four")
     disk.turn()
     assert disk.said == ["one", "two", "three"]
@@ -328,6 +328,6 @@ def test_chat_goes_on_while_another_program_has_the_database(start: Start) -> No
     assert time.monotonic() - began < 1
     other.execute("ROLLBACK")
     server.wait_for(lambda: other.execute("SELECT count(*) FROM chat").fetchone() == (10,))
-    server.kill()  # no client has said anything meanwhile
+    server.kill()  # no client has said anything since
     log = ask(start(), "/stages/demo/log").body
     assert [log.count(f"<li> line {number}</li>".encode()) for number in range(10)] == [1] * 10

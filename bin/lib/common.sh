@@ -46,8 +46,8 @@ while read -r name default; do export "$name=${!name:-$default}"; done < <(ports
 
 # The state of this copy of the stack between commands.
 state=.run/$COMPOSE_PROJECT_NAME
-# The mode of the stack: containers, native or nothing. `docker compose up` in this folder writes no note here: there is
-# none, or that of a native stack which was stopped before.
+# The mode of the stack: containers, native or nothing. `docker compose up` in this folder writes no note
+# here: there is none, or one left by a native stack that was stopped before.
 started_mode() {
     local note=
     if [ -e "$state/mode" ]; then note=$(<"$state/mode"); fi
@@ -102,7 +102,7 @@ choose_files() {
 }
 # chosen FILE: succeeds if FILE is one of the Compose files in use.
 chosen() { [[ :$COMPOSE_FILE: == *:"$1":* ]]; }
-# is_other_machine: one of several, without a backend and Locust (extras/edge).
+# is_other_machine: this is one of several machines, without a backend and Locust (extras/edge).
 is_other_machine() { chosen extras/edge/other.yaml; }
 choose_files
 
@@ -116,7 +116,7 @@ locust_changed_since() {
     [ -n "$(find loadtest -name tests -prune -o \( -name '*.py' -o -name '*.conf' -o -name '*.toml' \) -newermt "$1" -print -quit)" ]
 }
 
-# Says why Locust does not restart: it would end, and not come back.
+# Says why Locust is not restarted: it would end, and not start again.
 refuse_locust() {
     echo "Locust goes on with its old files: the lines above say what is wrong." >&2
     return 1

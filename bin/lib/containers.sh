@@ -100,7 +100,8 @@ containers_locust() {
     container_exec locust tar -C /tmp/reports -c . | tar -x -C "$1"
     return "$code"
 }
-# containers_purge PATH [--tag TAG]: without an UpStage, whose command does it: asks each Varnish where it runs.
+# containers_purge PATH [--tag TAG]: for a stack without UpStage, whose command purges otherwise: asks each
+# Varnish in its container.
 containers_purge() {
     local varnish
     for varnish in $(containers_varnishes); do
@@ -127,8 +128,8 @@ containers_varnish() {
         container_exec "$varnish" "$1" -n /var/lib/varnish/varnishd "${@:2}" || return
     done
 }
-# The empty line says that it has begun. An engine does not end what `exec` has started when its client ends, but it closes
-# its standard input.
+# The empty line says that the log has begun. When its client ends, an engine does not end what `exec` has
+# started, but closes its standard input.
 containers_follow_varnishlog() {
     container_exec "$1" sh -c 'echo; varnishlog -n /var/lib/varnish/varnishd "$@" & cat >/dev/null; kill $!' varnishlog "${@:2}"
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The container engine and Compose: uses those that answer; otherwise installs and starts them, if this user may.
-# A function that fails sets $engine_reason.
+# The container engine and Compose: uses them if they answer; otherwise installs and
+# starts them, if this user may. A function that fails sets $engine_reason.
 engine_reason=
 
 engine_answers() { has docker && timeout 20 docker info >/dev/null 2>&1; }

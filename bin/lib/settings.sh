@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Checks the settings before anything is started or changed, by the rules of the service that reads a setting, if it has any.
-# A wrong value costs one line; a running stack goes on as it is.
+# Checks the settings before anything is started or changed; the service that reads a
+# setting has the rules, if there are any. A wrong value costs one line; a running stack goes on as it is.
 
 check_settings() {
     name_unknown_settings
@@ -20,7 +20,7 @@ check_settings() {
     must LOADTEST_WORKERS '[1-9][0-9]{0,2}' 'a number'
 }
 
-# What only containers restrict: which files they see, and their memory.
+# Restrictions of containers only: which files they see, and their memory.
 check_container_settings() {
     if [ -n "${TLS_CERTIFICATE:-}" ]; then check_mounted_certificate; fi
     check_storage
@@ -98,7 +98,7 @@ check_local() {
         die "$1 must be an IP address of this machine${2:-}, not '${!1}'"
 }
 
-# Several machines (extras/edge): what cannot be spread over them is refused.
+# With several machines (extras/edge), settings that cannot apply to all of them are refused.
 check_machines() {
     chosen extras/edge/compose.yaml || return 0
     local address='([0-9]{1,3}\.){3}[0-9]{1,3}' extra name
@@ -134,7 +134,7 @@ check_certificate() {
     fi
 }
 
-# nginx's container has TLS_FOLDER under another path, and nothing else. Follows each path as it is followed there; nginx,
+# nginx's container has only TLS_FOLDER, under another path. Resolves each path as the container does; nginx,
 # which does not run as root, must be able to enter every folder and to read the file.
 check_mounted_certificate() {
     local folder name at rest part link
@@ -178,8 +178,8 @@ die_of_link() {
         "TLS_CERTIFICATE=$below/$TLS_CERTIFICATE and TLS_CERTIFICATE_KEY=$below/$TLS_CERTIFICATE_KEY"
 }
 
-# compose.yaml has the sum: a small object in memory takes twice its size in all, and Varnish 256 MB besides. A file in /tmp
-# is memory, too.
+# compose.yaml has the sum: a small object takes twice its size in memory, and Varnish itself 256 MB. A file
+# in /tmp is memory, too.
 check_storage() {
     local storage=${VARNISH_STORAGE:-malloc,128m} limit=${VARNISH_MEMORY:-512m} size folder
     must VARNISH_MEMORY '[0-9]+[kKmMgG]?' 'a size, such as 512m'

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# A site of your own (extras/site/README.md): which of its Compose files are in use.
+# Your own site (extras/site/README.md): chooses its Compose files.
 
-# site_files: those besides extras/site/compose.yaml.
+# site_files: the Compose files to add to extras/site/compose.yaml.
 site_files() {
     local host=${SITE#http://} part
     host=${host%:*}
@@ -14,7 +14,7 @@ site_files() {
     done
 }
 
-# without PART: it has been left out.
+# without PART: succeeds if that part has been left out.
 without() { chosen "extras/site/without/$1.yaml"; }
 
 check_site() {

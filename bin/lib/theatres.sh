@@ -11,7 +11,8 @@ check_theatres
 
 theatres_file=$state/theatres.yaml
 
-# The list that the stack was started with, in `mode`: the file's, of which a plain `docker compose up` starts none.
+# The list that the stack was started with, in `mode`: the one in the file, unless a plain `docker compose up`
+# started none of them.
 started_theatres() {
     local list services theatre running=()
     list=$(sed -n '1s/^# THEATRES="\(.*\)".*/\1/p' "$theatres_file" 2>/dev/null) || true
@@ -81,7 +82,7 @@ END
     done
 }
 
-# for_each TEXT: the text once for each theatre, with the name for every *, separated by commas.
+# for_each TEXT: prints the text for each theatre, with its name in place of every *, separated by commas.
 for_each() {
     local all='' theatre
     for theatre in "${theatres[@]}"; do all+=", ${1//\*/$theatre}"; done

@@ -1,7 +1,7 @@
-"""How much a cache helps this site: `answer.py FOLDER` reads a comparison, prints and writes the answer.
+"""Say how much a cache helps this site: `answer.py FOLDER` reads a comparison, prints and writes the answer.
 
-In FOLDER are `report.json`, Locust's measurements of the application alone, behind nginx, and behind nginx
-and Varnish; and `cpu`, what `cpu.py` has printed meanwhile. Varnish's log says why a request reached the
+FOLDER has `report.json`, Locust's measurements of the application alone, behind nginx, and behind nginx
+and Varnish; and `cpu`, the output of `cpu.py` during these. Varnish's log says why a request reached the
 application. The answer is also written to `site.md` there.
 """
 
@@ -72,7 +72,7 @@ def figures(measured: dict[str, Any], cpu: list[tuple[float, float]]) -> dict[st
 
 
 def cpu_between(cpu: list[tuple[float, float]], begin: float, end: float) -> float | None:
-    """Seconds of CPU time used between two times, between which there must be several lines."""
+    """Seconds of CPU time used between two times; the log must have several lines between them."""
     first = bisect_left(cpu, (begin, 0.0))
     last = bisect_left(cpu, (end, 0.0)) - 1
     if last <= first:
@@ -96,7 +96,7 @@ def shown(value: float | None, factor: float, decimals: int) -> str:
 
 
 def sentences(rows: list[dict[str, Any]]) -> list[str]:
-    """What a cache changes, in one sentence."""
+    """Say in one sentence what a cache changes."""
     found = {row["topology"]: row for row in rows}
     if not {"nginx.site", "site"} <= found.keys():
         return []
@@ -160,7 +160,7 @@ REMEDIES = {
 
 
 def reason(seen: Request) -> tuple[str, str]:
-    """Why a request reached the application: one of REMEDIES, and a detail."""
+    """Return why a request reached the application: one of REMEDIES, and a detail."""
     fetches = [fetch for fetch in seen.fetches if fetch.reason != "bgfetch"]
     fetch = fetches[-1]
 
@@ -195,7 +195,7 @@ def reason(seen: Request) -> tuple[str, str]:
 
 
 def lifetime(fetch: Transaction) -> float:
-    """Seconds for which the response might have been kept, by its headers and by rules."""
+    """Return for how many seconds its headers and the rules allowed a cache to keep the response."""
     values = [float(record.split()[1]) for record in fetch.all("TTL")]
     given = list(values)
     while given and given[-1] == HIT_FOR_MISS:
@@ -204,7 +204,7 @@ def lifetime(fetch: Transaction) -> float:
 
 
 def condition(path: str, request: str) -> str:
-    """In VCL: this page, or the files of this folder."""
+    """A condition in VCL that matches this page, or the files of this folder."""
     folder, _, file = path.rpartition("/")
     if "." in file and folder:
         return f'{request}.url ~ "^{folder}/"'
@@ -212,7 +212,7 @@ def condition(path: str, request: str) -> str:
 
 
 def explained(seen: Iterable[Request]) -> Iterator[str]:
-    """What kept responses from the cache, the most frequent first, with the line that would change it."""
+    """List what kept responses from the cache, most frequent first, with the line that would change it."""
     reached = [one for one in seen if any(fetch.reason != "bgfetch" for fetch in one.fetches)]
     if not reached:
         yield "Varnish's log has no request that reached the application."

@@ -1,8 +1,8 @@
 """The CPU time of an application: `cpu.py SITE` prints a line twice a second until it is ended.
 
 A line is the time in seconds since 1970 and the seconds of CPU time that the application's processes have
-used: those that listen on the port of SITE, or run in its container, and all that they have started. Linux
-only. Nothing is printed if they are on another machine or belong to another user.
+used: those that listen on the port of SITE, or run in its container, and all that they have started. It works
+on Linux only, and prints nothing if they are on another machine or belong to another user.
 """
 
 import os
@@ -52,7 +52,7 @@ def of_container(*choice: str, project: str) -> set[int]:
 
 
 def said(*command: str) -> str:
-    """What a command prints; nothing if there is no engine."""
+    """The output of a command; empty if there is no engine."""
     try:
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout
     except FileNotFoundError:
@@ -76,7 +76,7 @@ def running() -> list[int]:
 
 
 def open_files(pid: int) -> set[str]:
-    """What its file descriptors are; empty if it has ended or is not ours."""
+    """The targets of a process's file descriptors; empty if it has ended or is not ours."""
     found = set()
     try:
         for entry in os.scandir(f"/proc/{pid}/fd"):
@@ -87,7 +87,7 @@ def open_files(pid: int) -> set[str]:
 
 
 def name(pid: int) -> str:
-    """Its name; empty if it has ended."""
+    """The name of a process; empty if it has ended."""
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:

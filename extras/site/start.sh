@@ -10,7 +10,7 @@ http://*/* | http://*[!0-9A-Za-z._:-]* | http:// | [!h]* | '')
 esac
 case $SITE_ADDRESS in *:*) ;; *) SITE_ADDRESS=$SITE_ADDRESS:80 ;; esac
 SITE_PORT=${SITE_ADDRESS##*:}
-# The resolver of nginx knows no /etc/hosts, and a program may listen on one of the two.
+# nginx's resolver does not read /etc/hosts, and a program may listen on only one of the two addresses.
 case $SITE_ADDRESS in localhost:*) SITE_ADDRESS=this_machine ;; esac
 # nginx does not read /etc/resolv.conf. An IPv6 address needs brackets there.
 RESOLVERS=$(awk '$1 == "nameserver" && $2 !~ /%/ { printf "%s ", $2 ~ /:/ ? "[" $2 "]" : $2 }' /etc/resolv.conf)

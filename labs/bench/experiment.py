@@ -55,13 +55,13 @@ class Experiment:
     versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-OWN = {each.name for each in fields(Experiment)} - {"name", "mode"}  # what lab.toml says in so many words
+OWN = {each.name for each in fields(Experiment)} - {"name", "mode"}  # the literal text of lab.toml
 REQUIRED = {"title", "driver", "services", "repetitions", "primary", "cells"}
 RESERVED = OWN | REPORT | {"driver", "settings"}
 
 
 def load(folder: Path, mode: str) -> Experiment:
-    """Read the lab.toml of a folder. Raise ValueError with what is wrong with it, or OSError."""
+    """Read the lab.toml of a folder. Raise ValueError, which describes the mistake, or OSError."""
     try:
         return expand(folder.name, tomllib.loads((folder / "lab.toml").read_text()), mode)
     except ValueError as error:
@@ -131,7 +131,7 @@ def product(block: Table, mode: str) -> Iterator[Mapping[str, Scalar]]:
 
 
 def settings(document: Table, key: Mapping[str, Scalar]) -> Table:
-    """The settings of the cell with this key: a value that has a table, [KEYs.VALUE], adds what it holds."""
+    """The settings of the cell with this key: a value's table, [KEYs.VALUE], adds its settings."""
     merged = dict(document.get("settings", {}))
     for name, value in key.items():
         table = document.get(plural(name))

@@ -101,7 +101,7 @@ class Results:
     def busy(self) -> str:
         """Why these figures are not fit to be published; empty if the machine was quiet enough.
 
-        A few slow calibrations are in every long run, and the medians of the samples bear them. A constant
+        Every long run has a few slow calibrations, which the medians of the samples tolerate. A constant
         load slows the median calibration as well, so each is also compared with the fastest. That limit is
         wider: a processor that was faster in its first seconds is not busy.
         """

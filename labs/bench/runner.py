@@ -118,7 +118,7 @@ def sample(experiment: Experiment, stack: LabStack, driver: Driver, cell: Cell, 
     seconds = metrics.get("seconds", time.monotonic() - begin)
     metrics["system_cpu_percent"] = psutil.cpu_percent()
     spent, usage = meter.read()
-    # As in the article about UpStage, which subtracted ab's load from that of the machine.
+    # The article about UpStage also subtracted ab's load from the machine's.
     generator = spent["generator"] / seconds * 100 / (os.cpu_count() or 1)
     metrics["system_without_generator_cpu_percent"] = max(0.0, metrics["system_cpu_percent"] - generator)
     for service in experiment.services:

@@ -1,4 +1,4 @@
-"""labs/distance: both topologies lead to one stage; a container's TCP settings are those of the README."""
+"""labs/distance: both topologies lead to one stage; a container's TCP settings are as in the README."""
 
 import re
 

@@ -46,7 +46,7 @@ def directives(site: Path) -> list[str]:
 
 
 def of_host(site: str) -> set[str]:
-    """Those that the ladder must have."""
+    """The directives that the ladder must have."""
     found = set(directives(REPO / "nginx" / "sites" / site))
     return {one for one in found if not any(re.fullmatch(pattern, one) for pattern in LEFT_OUT)}
 
@@ -133,7 +133,7 @@ def ask(lab: LabStack, path: str, times: int, *hosts: str) -> list[Answer]:
 
 
 def seen_by_varnish(lab: LabStack) -> dict[str, tuple[str, ...]]:
-    """For each request ID, from Varnish's log: protocol, listener, session, Host."""
+    """Read protocol, listener, session and Host of each request ID from Varnish's log."""
     # The names of the fields: https://varnish-cache.org/docs/7.7/reference/varnishncsa.html
     form = "%{X-Request-Id}i %H %{VSL:ReqStart[3]}x %{VSL:Begin[2]}x %{Host}i"
     lines = lab.run("varnish", "varnishncsa", "-d", "-F", form).splitlines()

@@ -40,7 +40,7 @@ class TestStores:
         assert found["completed_percent"] == 100, found
 
     def test_deleting_by_key_loses_the_other_records_of_the_key(self, lab: LabStack) -> None:
-        """With one writer: a key has two records; at its first turn two of three are lost."""
+        """With one writer a key has two records; at its first turn two of three are lost."""
         found = measured(lab, "cds-delete-key", "processes", writers=1, runs=1)
         assert found["lost_records"] == 2 * len(KEYS)
         assert found["errors"] == 0

@@ -31,7 +31,7 @@ def stages(cookie: str) -> Ask:
 
 
 def check(attempt: Attempt) -> None:
-    """What the learner requested, then what the rule does to cookies that it must leave alone."""
+    """Check the learner's requests, then the rule's effect on cookies that it must not remove."""
     need = attempt.need
 
     themes = {request.header("Cookie") for request in attempt.requests("/stages/")}

@@ -1,4 +1,4 @@
-"""A 404 is stored for ten seconds: one request instead of forty, and gone when the ten seconds are over."""
+"""A 404 is stored for ten seconds: one request instead of forty, and no copy after the ten seconds."""
 
 import re
 from collections import Counter

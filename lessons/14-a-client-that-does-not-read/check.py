@@ -28,7 +28,7 @@ QUESTION = Question(
 
 
 def check(attempt: Attempt) -> None:
-    """Both clients in the backend's log, with what the stage had sent to each."""
+    """Both clients in the backend's log, with the bytes that the stage had sent to each."""
     need = attempt.need
 
     cuts = attempt.cut_off()

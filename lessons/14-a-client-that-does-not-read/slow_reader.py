@@ -42,7 +42,7 @@ def audience(data: bytes) -> int:
 
 
 def main(host: str = "nginx", port: str = "7230") -> None:
-    """Run until the second client is gone."""
+    """Run until the stage has disconnected the second client."""
     talker = join(host, int(port))
     slow = join(host, int(port), receive_buffer=2048)
     time.sleep(1)

@@ -23,7 +23,7 @@ def wants(language: str) -> Ask:
 
 
 def check(attempt: Attempt) -> None:
-    """Three readers of German, one of each other language, another page; then what the learner has seen."""
+    """Check readers of each language, three of German, and another page; then the learner's requests."""
     need = attempt.need
 
     asked = attempt.requests("/welcome")

@@ -137,7 +137,7 @@ class Attempt:
         return {name for name, time in now.items() if self.started.get(name) != time}
 
     def changed(self, file: str) -> tuple[list[str], list[str]]:
-        """The lines that are gone from a file of the VCL in use, and those that are new, without comments."""
+        """The lines removed from and added to a file of the VCL in use, without comments."""
         old, new = _code(shipped(f"varnish/{file}")), _code(self.stack.loaded[file])
         return [line for line in old if line not in new], [line for line in new if line not in old]
 
@@ -196,7 +196,7 @@ class Probe:
 
     @property
     def lifetime(self) -> int:
-        """Seconds for which Varnish keeps what it fetched; 0 if it fetched nothing."""
+        """Seconds for which Varnish keeps the fetched response; 0 if it fetched none."""
         return self.seen.lifetime if self.seen else 0
 
     def sent_on(self, header: str) -> str:

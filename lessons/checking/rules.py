@@ -38,7 +38,7 @@ def cases(hosts: Sequence[str]) -> Iterator[Case]:
 
 
 def broken_rules(attempt: Attempt, but: frozenset[str]) -> list[str]:
-    """Sentences on what is no longer as the table says; the rules named in `but` may differ."""
+    """Sentences on the cases that differ from the table; the rules named in `but` may differ."""
     stack, word = attempt.stack, new_word()
     wanted = [case for case in cases(HOSTS) if case.rule not in but and case.ask.host != "direct.localhost"]
     asks = []

@@ -134,7 +134,7 @@ def check_room(opened: ClassState, new: list[Copy]) -> None:
 
 
 def taken(address: str, port: int) -> bool:
-    """Whether a program listens there."""
+    """Whether a program listens on that port."""
     with socket.socket() as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

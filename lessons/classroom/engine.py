@@ -17,7 +17,7 @@ UNITS = {"B": 1, "kB": 1e3, "KiB": 2**10, "MB": 1e6, "MiB": 2**20, "GB": 1e9, "G
 
 
 class EngineError(Exception):
-    """A command failed; the text is the end of what it printed."""
+    """A command failed; the text is the end of its output."""
 
 
 class Commands:
@@ -29,7 +29,7 @@ class Commands:
         self._ended = False
 
     def run(self, *command: str, folder: Path, environment: dict[str, str]) -> str:
-        """Run one; return what it printed. Raise EngineError if it fails or `end` is called."""
+        """Run a command; return its output. Raise EngineError if it fails or `end` is called."""
         with self._lock:
             if self._ended:
                 raise EngineError("interrupted")

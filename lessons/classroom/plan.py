@@ -74,7 +74,7 @@ class Plan:
     cpus: float = 0.5
 
     def copy(self, number: int) -> "Copy":
-        """The copy of that number, from 1. Raise PlanError if no ports or addresses are left for it."""
+        """The copy with this number, from 1. Raise PlanError if no ports or addresses are left for it."""
         if self.ports + BLOCK * number + BLOCK > 65536:
             raise PlanError(f"Copy {number} would need ports above 65535: choose a lower CLASS_PORTS")
         if number >= self.subnets.num_addresses // 2 ** (32 - COPY_PREFIX):

@@ -56,7 +56,7 @@ def health(used: Usage) -> str:
 
 
 def attempts(folder: Path) -> tuple[list[int], list[int], list[str]]:
-    """The numbers of the finished lessons, those of the begun ones, and the files that hold no attempt."""
+    """The numbers of the finished and of the begun lessons, and the files that hold no attempt."""
     done: list[int] = []
     begun: list[int] = []
     damaged: list[str] = []

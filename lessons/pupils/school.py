@@ -33,7 +33,7 @@ class Pupil:
         self.lesson, self.word = lesson, re.findall(r"word of this attempt is (\w+)", printed)[0]
 
     def check(self, answer: str = "") -> tuple[int, str]:
-        """The exit code of `make check`'s program, and what it says."""
+        """The exit code and the output of `make check`'s program."""
         done = subprocess.run(
             ["bin/lesson", "check", str(self.lesson)],
             cwd=self.folder,

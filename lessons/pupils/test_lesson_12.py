@@ -61,8 +61,7 @@ def test_reports_that_are_not_enough(pupil: Pupil) -> None:
 
 
 def test_an_invented_report(pupil: Pupil) -> None:
-    """It is compared with what the servers have seen; the requests below are as many, but not from a
-    crowd."""
+    """The check compares with the servers' logs; the requests below are as many, but not from a crowd."""
     write(pupil, backend_requests_per_second=40.0)
     pupil.refused("200 responses of the default host came through Varnish, which has had")
 

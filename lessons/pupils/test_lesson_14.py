@@ -9,7 +9,7 @@ FILE = "nginx/streams/stage.conf.template"
 
 
 def run(pupil: Pupil, stage: str = "rehearsal") -> str:
-    """Run the page's program; return what it prints."""
+    """Run the page's program; return its output."""
     program = (pupil.folder / PROGRAM).read_text().replace("rehearsal", stage)
     return pupil.stack.compose("exec", "-T", "locust", "python", "-", typed=program)
 

@@ -27,7 +27,7 @@ class Member:
 
     @property
     def hit(self) -> bool:
-        """Whether this cache answered by itself (RFC 9211, section 2.1)."""
+        """Whether this cache answered without its upstream (RFC 9211, section 2.1)."""
         return self.parameters.get("hit") == "?1"
 
     def __str__(self) -> str:

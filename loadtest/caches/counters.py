@@ -34,13 +34,13 @@ def forget() -> None:
 
 
 def send(data: dict[str, Any], **_: Any) -> None:
-    """On a worker: put the counts since the last report into this one."""
+    """On a worker, put the counts since the last report into this one."""
     data[KEY] = [[*key, number] for key, number in counts.items()]
     counts.clear()
 
 
 def receive(data: dict[str, Any], **_: Any) -> None:
-    """On the master: add the counts of a worker."""
+    """On the master, add the counts of a worker."""
     for row, tier, outcome, number in data.get(KEY, []):
         counts[_limited(row), tier, outcome] += number
 

@@ -41,7 +41,7 @@ def holds(measured: Measurement) -> bool:
 
 
 def limited(measured: Measurement) -> bool:
-    """Whether Locust was the limit: too busy, or without workers that it had, and so without their users."""
+    """Whether Locust was the limit: it was too busy, or had lost workers and their users."""
     return measured.run.lost > 0 or measured.conclusion.verdict == INCONCLUSIVE
 
 

@@ -8,7 +8,7 @@ from comparison.shape import Series, Tick
 
 
 class Compare(Series):
-    """The same users on one topology after another, each measured for some seconds: the tab Compare."""
+    """Measures the same users on one topology after another, each for some seconds: the tab Compare."""
 
     def script(self) -> Iterator[Tick]:
         """Users leave after each topology and come again for the next one."""

@@ -15,7 +15,7 @@ from locust.rpc.protocol import Message
 from locust.runners import STATE_MISSING, MasterRunner, Runner, WorkerRunner
 
 ASK, REPLY = "proscenium_gather", "proscenium_gathered"
-PATIENCE = 5.0  # seconds; a worker reports by itself every three
+PATIENCE = 5.0  # seconds; a worker reports every three anyway
 
 log = logging.getLogger(__name__)
 waiting: set[str] = set()  # workers that have yet to reply
@@ -31,7 +31,7 @@ def register(environment: Environment) -> None:
 
 
 def gather(runner: Runner) -> None:
-    """Return when every worker has sent what it has counted, and counts from 0."""
+    """Return when every worker has sent its counts, and counts from 0."""
     if not isinstance(runner, MasterRunner):
         return
     waiting.clear()
@@ -45,7 +45,7 @@ def gather(runner: Runner) -> None:
 
 
 def reply(environment: Environment, msg: Message, **_: Any) -> None:
-    """On a worker: send the same as in a report."""
+    """On a worker, send the same figures as in a report."""
     runner = environment.runner
     assert isinstance(runner, WorkerRunner)
     data: dict[str, Any] = {}
@@ -55,6 +55,6 @@ def reply(environment: Environment, msg: Message, **_: Any) -> None:
 
 
 def receive(environment: Environment, msg: Message, **_: Any) -> None:
-    """On the master: add the figures as those of a report."""
+    """On the master, add the figures as if from a report."""
     environment.events.worker_report.fire(client_id=msg.node_id, data=msg.data)
     waiting.discard(msg.node_id)

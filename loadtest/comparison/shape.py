@@ -58,7 +58,7 @@ class Series(Shape):
             gevent.sleep(left)
 
     def leave(self) -> Iterator[Tick]:
-        """Let all users leave, and forget what they did until then: it is not the next topology's warm-up."""
+        """Let all users leave, and forget their samples: they are not the next topology's warm-up."""
         yield 0, 100.0
         self._wait(0, within=LATE)
         recorder.forget(self.environment)

@@ -1,1 +1,1 @@
-"""What a run has measured: the tabs *Verdict* and *Compare*, the report, and the output at its end."""
+"""The measurements of a run: the tabs *Verdict* and *Compare*, the report, and the output at its end."""

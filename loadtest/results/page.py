@@ -50,7 +50,7 @@ def with_our_part(environment: Environment, page: str) -> str:
 
 
 def settings(environment: Environment) -> str:
-    """What the run was, in a line."""
+    """A description of the run in one line."""
     given = environment.parsed_options
     assert given
     classes = ", ".join(sorted(user.__name__ for user in this_run.picked(environment)))

@@ -54,7 +54,7 @@ def conclude(environment: Environment, **_: Any) -> None:
         files = {"report.json": as_json(figures(environment, lines))}
     else:
         return
-    # After Locust's own tables, at the end of the output.
+    # This comes after Locust's own tables, at the end of the output.
     environment.events.quit.add_listener(lambda **_: print(text, flush=True))
     if folder := os.environ.get("LOADTEST_REPORTS"):
         write(files | {"report.html": page.of_run(environment)}, Path(folder))

@@ -1,4 +1,4 @@
-"""Where the account of `Player` comes from, and where its password must not appear."""
+"""The source of `Player`'s account, and the places where its password must not appear."""
 
 import logging
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""The shape Capacity: how it climbs, when it ends, and what it answers."""
+"""The shape Capacity: its steps, its end and its result."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -88,7 +88,7 @@ def test_topologies_are_measured_one_by_one(ui: WebUI, monkeypatch: pytest.Monke
     users = watch_users(ui, monkeypatch)
     compare(ui, "classic,nginx,default,direct", seconds="2")  # `classic` needs half of one for a response
     until(lambda: finished(ui), within=60)
-    # They leave after each topology and come again for the next one.
+    # The users leave after each topology and come again for the next one.
     assert users == [4, 0, 4, 0, 4, 0, 4]
     assert list(measured()) == ["classic", "nginx", "default", "direct"]
     figures = {name: one.figures() for name, one in measured().items()}

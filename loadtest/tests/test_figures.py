@@ -1,4 +1,4 @@
-"""What a run begins with, and what a reset within it leaves."""
+"""The figures at the start of a run, and after a reset within it."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The HTTP client of a browser, against an origin: what it keeps, counts and unpacks."""
+"""The HTTP client of a browser, against an origin: the data that it keeps, counts and unpacks."""
 
 import gzip
 import zlib

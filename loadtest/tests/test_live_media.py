@@ -1,4 +1,4 @@
-"""Spoken lines and webcam pictures: what a browser requests while it is on a stage."""
+"""Spoken lines and webcam pictures, which a browser requests while it is on a stage."""
 
 import time
 from collections import Counter

@@ -104,7 +104,7 @@ def test_a_judged_run_of_a_healthy_site_with_workers(site: FakeSite, tmp_path: P
 
 
 def health(given: dict[str, str]) -> str:
-    """What the health check says; an empty string if it succeeds."""
+    """The health check's message; an empty string if it succeeds."""
     check = ["bash", str(LOADTEST / "health.sh")]
     done = subprocess.run(check, env=given, capture_output=True, text=True, check=False)
     assert bool(done.returncode) == bool(done.stdout), done
@@ -178,7 +178,7 @@ def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) 
         press(page, "stop")
         expect(page.get_by_text("STOPPED")).to_be_visible(timeout=60_000)
 
-        # The same page a second time, and a page opened again.
+        # A page is requested a second time, and a page is opened again.
         press(page, "new")
         expect(page.get_by_text("A stalled client: joins, keeps requesting data")).to_be_attached()
         choose("Compare")
@@ -226,12 +226,12 @@ def test_a_master_shows_what_its_workers_counted_after_the_login(site: FakeSite,
         return dict(browser.get(f"{address}/stats/requests", timeout=60).json())
 
     def counted() -> dict[str, int]:
-        """By the tab Caches."""
+        """The number of responses in each row of the tab Caches."""
         tables = {table["key"]: table["data"] for table in stats()["extended_stats"]}
         return {row["name"]: row["answers"] for row in tables["caches"] if row["name"].startswith("/")}
 
     def requested() -> dict[str, int]:
-        """By Locust itself."""
+        """The number of requests in each row of Locust's table."""
         return {row["name"]: row["num_requests"] for row in stats()["stats"] if row["name"][0] == "/"}
 
     with ExitStack() as stack:

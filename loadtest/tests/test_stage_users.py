@@ -63,7 +63,7 @@ def test_only_some_sessions_measure_but_all_lines_come_back(two_measure: None, s
     rows = {"stage join": 8, "stage chat": 40}
     result = run(site, Audience, users=8, arguments=(STAYS, "--chat-rate=120"), until_rows=rows)
     assert not result.failed
-    # By two sessions, not by seven.
+    # Two sessions measure, not seven.
     assert 0 < result.requests["stage heard"] <= 2 * len(site.stage.lines)
 
 
@@ -153,7 +153,7 @@ def test_a_player_signs_in_takes_a_free_avatar_and_performs(
     assert site.stage.received[0] == ("IDENT", {"MD5": "4567"})
     assert ("AV", {"ID": "2"}) in site.stage.received
     assert site.stage.modes["AV"] == 1
-    # It leaves the stage as it was, and stays until the stage has read that.
+    # The player leaves the stage as it was, and stays until the stage has read its frames.
     place = {"X": "44.0", "Y": "176.0"}
     assert site.stage.received[-3:] == [("DRAW_CLEAR", {"layer": "3"}), ("MOVE", place), ("INFO", {})]
     # The stage accepts 60 frames a second, 300 at once.
@@ -192,7 +192,7 @@ def test_a_player_with_another_identity_fails(site: FakeSite) -> None:
     rows = {"/admin/login": 3, "/admin/id": 2}
     result = run(site, eager(Player), users=1, arguments=ACCOUNT, until_rows=rows)
     assert reported(result, "the identity is not this player's")
-    # It signs in again, without the cookies of the last time, which the site would reject.
+    # The player signs in again, without the cookies of the last time, which the site would reject.
     assert result.failed == {"/admin/id"}
     assert not site.stage.modes["JOIN"]
 

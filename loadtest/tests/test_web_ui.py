@@ -52,7 +52,7 @@ def test_the_page_polls_until_the_run_is_over(ui: WebUI, state: str) -> None:
     tabs.add(ui.environment.web_ui, "Tab", [], lambda: [{"name": "row"}])
     ui.environment.runner.state = state
     answer = ui.stats()
-    # At these two the page would stop polling, and never show the end of the run.
+    # At these two states the page would stop polling, and never show the end of the run.
     assert answer["state"] == ("running" if state in ("cleanup", "stopping") else state)
     assert [table["key"] for table in answer["extended_stats"]] == ["tab", "compare", "verdict", "caches"]
     assert ui.table("tab") == [{"name": "row"}]

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from itertools import count
 
-# One word of each makes a sentence: millions of them, so two processes hardly ever send the same one.
+# A sentence has one word of each: there are millions, so two processes hardly ever send the same one.
 PARTS = (
     "Bravo! Look! Listen! Oh! Ha! Hush! Encore! Lovely! Splendid! Really? Again! Superb! Ah! Well! Hm! Yes!",
     "red old quiet clever gentle brave sleepy golden little famous nervous cheery tired curious elegant shy",

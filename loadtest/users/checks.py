@@ -1,4 +1,4 @@
-"""Checks of one sample: whether a response is what the stack promises. Without a network.
+"""Checks of one sample: whether a response is as the stack promises. They use no network.
 
 Every function returns the fault, or None. Equal faults get equal words, because Locust counts those together.
 """

@@ -1,6 +1,6 @@
-"""What a browser fetches while it is on a stage: spoken lines and webcam pictures.
+"""Fetches the media of a running stage as a browser does: spoken lines and webcam pictures.
 
-As in the stage's own page (backend/src/upstage/site/script/speech.js and webcam.js) with its sound turned on.
+It works as the stage's own page (backend/src/upstage/site/script/speech.js and webcam.js) with sound on.
 """
 
 import time

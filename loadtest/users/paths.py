@@ -27,12 +27,12 @@ def stored(path: str) -> bool:
 
 
 def polled(path: str) -> bool:
-    """Whether it is a webcam's picture, which clients request again and again."""
+    """Whether the path is a webcam's picture, which clients request repeatedly."""
     return path.startswith(POLLED_FOLDER)
 
 
 def spoken(path: str) -> bool:
-    """Whether it is a spoken line, which all clients of a stage request at the same moment, once."""
+    """Whether the path is a spoken line, which all clients of a stage request once, at the same moment."""
     return path.startswith("/speech/")
 
 

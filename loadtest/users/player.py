@@ -46,7 +46,7 @@ class SignedInVisitor(StageVisitor):
             raise StopUser
         if self.signed_in:
             return True
-        # Without cookies, as a program sends the form: then the backend requires no token.
+        # The form is sent without cookies, as by a program: then the backend requires no token.
         self.client.cookiejar.clear()
         headers = {"Host": self.options.topology, "Content-Type": "application/x-www-form-urlencoded"}
         with self.client.post(

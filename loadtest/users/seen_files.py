@@ -25,12 +25,12 @@ def is_warm(file: str) -> bool:
 
 
 def has_missed(file: str) -> bool:
-    """Whether a response has come that no cache had."""
+    """Whether a response has arrived that no cache had."""
     return file in _files and _files[file].missed
 
 
 def differs(file: str, etag: str, checksum: int) -> bool:
-    """Whether the file is another one than before, although it has the same validator."""
+    """Whether the file has changed although its validator has not."""
     before = _files.get(file)
     return before is not None and before.etag == etag != "" and before.checksum != checksum
 

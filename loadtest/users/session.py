@@ -68,7 +68,7 @@ class StageSession:
         return self._connection
 
     def join(self, key: str) -> None:
-        """Connect and join; `key` is that of /admin/id."""
+        """Connect and join; `key` comes from /admin/id."""
         with self.samples.timed("connect"):
             self._connection = self._connect()
             self.wait_for("SET")
@@ -175,7 +175,7 @@ class StageSession:
             self._read(frame)
 
     def _give_up(self, now: float) -> None:
-        """Report the replies that have not come in time."""
+        """Report the replies that are overdue."""
         for what, (row, since) in list(self._awaited.items()):
             if now - since >= PATIENCE:
                 del self._awaited[what]

@@ -1,4 +1,4 @@
-"""Which classes of users can take part in a run: some need an account, or a list of paths.
+"""Chooses the classes of users that can take part in a run: some need an account, or a list of paths.
 
 Such a class has a class method `lack(options)`, which says what is missing, or returns None.
 """
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def lack(user: type[User], options: Namespace) -> str | None:
-    """What this class lacks, or None."""
+    """Return what this class lacks, or None."""
     asked = getattr(user, "lack", None)
     return asked(options) if asked else None
 

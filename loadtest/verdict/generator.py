@@ -1,4 +1,4 @@
-"""Whether Locust itself was the limit: the highest CPU use and timer delay of its processes during a run.
+"""Tells whether Locust itself was the limit, by its processes' highest CPU use and timer delay in a run.
 
 Both are means over some seconds. On a shared machine a process can starve although it uses little CPU; then
 its timers are late, and everything it measures is late by as much.
@@ -43,11 +43,11 @@ class LoadOfLocust:
         self.cpu = self.late = 0.0
 
     def send(self, data: dict[str, Any], **_: Any) -> None:
-        """On a worker: add both to each report."""
+        """On a worker, add both figures to each report."""
         data[KEY] = [self.cpu, self.late]
 
     def receive(self, data: dict[str, Any], **_: Any) -> None:
-        """On the master: keep the highest of all processes."""
+        """On the master, keep the highest figures of all processes."""
         cpu, late = data.get(KEY, [0.0, 0.0])
         self.cpu, self.late = max(self.cpu, cpu), max(self.late, late)
 

@@ -14,7 +14,7 @@ from users.visitor import StageVisitor
 
 FILES = ("/stages/demo", "/media/*.svg", "/media/audio/*.mp3", "/script/*.js", "/style/*.css", "/image/*.svg")
 PAGE = tuple(f"GET {path}" for path in FILES)
-# Only if a player speaks, or the stage has a webcam: no run has to fill these.
+# No run has to fill these: they need a player who speaks, or a webcam on the stage.
 LIVE = ("GET /speech/*.mp3", "GET /media/video-still/*.jpg", "poll /media/video/*.jpg")
 SESSION = ("connect", "join", "chat", "heard")
 # Classes that are not based on one of ours.

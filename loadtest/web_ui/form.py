@@ -1,6 +1,6 @@
 """Checks the form of Locust's web UI before Locust reads it: an empty number means its default.
 
-By itself Locust answers an empty or mistyped number with an error page, and if the run time is empty
+Without this, Locust answers an empty or mistyped number with an error page, and if the run time is empty
 it uses that of the last run.
 """
 

@@ -33,7 +33,7 @@ def install(environment: Environment, web_ui: WebUI) -> None:
     assert web_ui.app
     account = web_password.account()
     base = options.web_base_path
-    # As Locust does for --web-login; at this point it has read that option already.
+    # Locust does the same for --web-login, but has already read that option at this point.
     web_ui.web_login = True
     web_ui.login_manager = LoginManager(web_ui.app)
     web_ui.login_manager.login_view = "locust.login"

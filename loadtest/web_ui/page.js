@@ -1,5 +1,6 @@
-// Adds to Locust's page what it has no extension point for: descriptions of classes and shapes in the form, and the
-// picture in the tab Compare. Locust redraws the page at will, so every change of it is a reason to look again.
+// Adds to Locust's page what it has no extension point for: descriptions of classes and shapes in the form,
+// and the picture in the tab Compare. Locust may redraw the page at any time, so the script looks again after
+// every change.
 const { descriptions } = window.templateArgs;
 const REFRESH = 2000; // milliseconds, as often as the page polls its figures
 
@@ -19,7 +20,7 @@ function describeForm() {
   if (!shape) return;
   note(shape.parentElement.parentElement, descriptions.shapes[shape.value] ?? "");
   shape.onchange ??= look;
-  // With a shape, an empty field means its default: it must not keep the browser from sending the form.
+  // With a shape, an empty field means its default, so it must not keep the browser from sending the form.
   for (const field of document.querySelectorAll("input[name=userCount], input[name=spawnRate]")) {
     field.required = shape.value === "Default";
   }

@@ -1,4 +1,4 @@
-"""What Locust's page has no extension point for, added by a script, page.js.
+"""Adds to Locust's page, by a script (page.js), what has no extension point.
 
 It describes classes and shapes in the form, by their docstrings, and draws the picture of the tab Compare.
 """

@@ -1,4 +1,4 @@
-"""What is read from the backend's log."""
+"""Reading the backend's log."""
 
 from logs.serverlogs import Cut, backend_lines, cuts
 

@@ -25,7 +25,7 @@ def server() -> Iterator[VarnishServer]:
 
 
 def explained(server: VarnishServer, request_id: str, last: str = "") -> str:
-    """What is said about a request, up to a sentence."""
+    """Return what `make trace` says about a request, up to a sentence."""
 
     def lines() -> str:
         query = f'ReqHeader:X-Request-Id eq "{request_id}"'

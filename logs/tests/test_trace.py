@@ -1,4 +1,4 @@
-"""`make trace`: what it can be asked for, and what it prints of the three logs."""
+"""`make trace`: the requests that it accepts, and what it prints from the three logs."""
 
 from collections.abc import Callable, Iterator
 
@@ -39,7 +39,7 @@ def test_a_url_that_is_none_is_refused(url: str) -> None:
 
 @pytest.fixture
 def origin() -> Iterator[Origin]:
-    """What answers in place of nginx."""
+    """The server that answers in place of nginx."""
     origin = Origin("nginx")
     yield origin
     origin.close()

@@ -1,4 +1,4 @@
-"""What is read from varnishlog's output: recorded by varnishlog 7.7, or composed for rare cases."""
+"""Reading varnishlog's output: recorded by varnishlog 7.7, or composed for rare cases."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What `make watch` says about recorded requests."""
+"""The lines of `make watch` for recorded requests."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ NOW = 1795390400.0  # after the last of them
 
 
 def printed(joiner: Joiner, nginx: list[str], varnish: list[str]) -> list[str]:
-    """The lines for what both logs say."""
+    """The lines printed for the records of both logs."""
     for line in varnish:
         joiner.varnish("varnish", line)
     for line in nginx:
@@ -23,7 +23,7 @@ def printed(joiner: Joiner, nginx: list[str], varnish: list[str]) -> list[str]:
 
 
 def rows(joiner: Joiner, nginx: list[str] = NGINX, varnish: list[str] = VARNISH) -> list[str]:
-    """The same with single spaces between the columns and without times."""
+    """The same lines with single spaces between the columns and without times."""
     return [re.sub(r" \d+ ms", "", " ".join(row.split())) for row in printed(joiner, nginx, varnish)]
 
 

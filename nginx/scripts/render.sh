@@ -55,7 +55,7 @@ ring() {
     done
 }
 
-# upstream NAME ADDRESS: what `proxy_pass` names: the block NAME, or a host name itself.
+# upstream NAME ADDRESS: prints the name for `proxy_pass`: the block NAME, or the host name.
 upstream() {
     case $(server "$2") in
     unix:unused) echo "$2" ;;
@@ -63,7 +63,7 @@ upstream() {
     esac
 }
 
-# for_theatre PATTERN NAME: replaces the * in the pattern of a setting.
+# for_theatre PATTERN NAME: prints a setting's pattern with NAME for its *.
 for_theatre() { echo "${1%%\**}$2${1#*\*}"; }
 
 # listener LISTENER NUMBER: the same address, that many ports higher.
@@ -95,7 +95,7 @@ esac
 UPSTAGE_BACKEND=$(upstream backend "$BACKEND_ADDRESS")
 UPSTAGE_METRICS=$BACKEND_METRICS_ADDRESS
 UPSTAGE_MEDIA=$MEDIA_FOLDER
-# What the site tells the backend: that it can send large media itself, unless it has none.
+# The site tells the backend that it can send large media itself, unless it has none.
 MEDIA_LOCATION=/.nginx/media
 [ "$MEDIA_FOLDER" != off ] || MEDIA_LOCATION=''
 
@@ -105,8 +105,8 @@ SITE_UPSTREAM=$(upstream site "$SITE_ADDRESS")
 SITE_ORIGIN=${SITE:-http://localhost}
 
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
-# Of stage sockets, and of WebSockets, to one backend: more than the backend takes (backend/src/upstage/stage/limits.py), which
-# shares its places out fairly.
+# The limit of stage sockets, and of WebSockets, to one backend: more than the backend takes
+# (backend/src/upstage/stage/limits.py), which shares its places out fairly.
 BACKEND_CONNECTIONS=6500
 # shellcheck disable=SC2086  # several, separated by spaces
 DIRECT_LISTENERS=$(printf 'listen %s; ' $LISTEN_DIRECT)

@@ -9,7 +9,7 @@ die() {
 
 set -a # exported, because envsubst reads the environment
 
-# Where nginx listens.
+# nginx's listeners.
 LISTEN_HTTP=${LISTEN_HTTP:-8080}
 LISTEN_HTTPS=${LISTEN_HTTPS:-8443}
 LISTEN_LOAD=${LISTEN_LOAD:-8000}
@@ -20,7 +20,7 @@ LISTEN_LOAD_POLICY=${LISTEN_LOAD_POLICY:-13000}
 LISTEN_LOCUST=${LISTEN_LOCUST:-8089}
 LISTEN_DIRECT=${LISTEN_DIRECT:-8081}
 
-# Where the services are.
+# The addresses of the services.
 VARNISH_ADDRESS=${VARNISH_ADDRESS:-unix:/run/proscenium/varnish/varnish.sock}
 VARNISH_TCP_ADDRESS=${VARNISH_TCP_ADDRESS:-varnish:8080}
 BACKEND_ADDRESS=${BACKEND_ADDRESS:-unix:/run/proscenium/backend/upstage.sock}
@@ -40,7 +40,7 @@ THEATRES_MEDIA_FOLDER=${THEATRES_MEDIA_FOLDER:-/srv/theatres/*}
 LISTEN_THEATRES_STAGE=${LISTEN_THEATRES_STAGE:-7231}
 LISTEN_THEATRES_LOAD_STAGE=${LISTEN_THEATRES_LOAD_STAGE:-17231}
 
-# A site of your own (extras/site): no address, no site. SITE is what its redirects may begin with.
+# Your own site (extras/site): without an address there is none. Its redirects may begin with SITE.
 SITE_ADDRESS=${SITE_ADDRESS:-}
 SITE=${SITE:-}
 SITE_NAMES=${SITE_NAMES:-}

@@ -54,7 +54,7 @@ class NginxServer(Service):
             *(self.varnish, self.varnish_tcp, self.backend, self.metrics),
             *(self.backend_stage, self.backend_direct, self.policyd, self.locust),
         ]
-        # All of 127.0.0.0/8 is loopback. On an address of its own, no client's connection has the port.
+        # All of 127.0.0.0/8 is loopback. On a separate address, no client's connection occupies the port.
         self.address = f"127.{random.randint(64, 254)}.{random.randint(1, 254)}.{random.randint(1, 254)}"
         ports = free_ports(len(LISTENERS) + 2, self.address)
         del ports[-1], ports[-2]  # for a second theatre
@@ -134,7 +134,7 @@ class NginxServer(Service):
         return [request for origin in self.origins for request in origin.requests]
 
     def workers(self, title: bytes = b"nginx: worker process") -> set[int]:
-        """The process numbers of nginx's workers, those that are shutting down included."""
+        """The process numbers of nginx's workers, including any that are shutting down."""
         assert self.program
         master = self.program.process.pid
         children = Path(f"/proc/{master}/task/{master}/children").read_text().split()

@@ -26,7 +26,7 @@ def over_tcp(fresh: NginxServer) -> Iterator[dict[str, Origin]]:
 
 
 def first_line(server: NginxServer, port: int) -> bytes:
-    """What the echo server behind a stream port says first: the PROXY header."""
+    """The PROXY header, which the echo server behind a stream port returns first."""
     with server.connect(port) as connection, connection.makefile("rb") as stream:
         return stream.readline()
 
@@ -53,7 +53,7 @@ def everything_answers(server: NginxServer) -> bool:
 
 
 def test_ip_addresses_behave_like_sockets(fresh: NginxServer, over_tcp: dict[str, Origin]) -> None:
-    """Connections are kept."""
+    """nginx keeps connections open."""
     fresh.settings |= {name: origin.address for name, origin in over_tcp.items()}
     fresh.start()
     assert everything_answers(fresh)
@@ -70,7 +70,7 @@ def test_ip_addresses_behave_like_sockets(fresh: NginxServer, over_tcp: dict[str
 def test_host_names_are_looked_up_again_and_need_not_be_known_at_the_start(
     fresh: NginxServer, over_tcp: dict[str, Origin]
 ) -> None:
-    """As on a network of containers, where a service comes later, or back under another address."""
+    """On a network of containers a service may start later, or return at another address."""
     name_server = NameServer()
     fresh.settings["NAME_SERVERS"] = name_server.address
     for name, origin in over_tcp.items():

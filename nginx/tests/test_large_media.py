@@ -18,7 +18,7 @@ HEADERS = {
 
 @pytest.fixture(autouse=True)
 def varnish_names_the_file(server: NginxServer, forget: None) -> None:
-    """As the backend does: a name for a proxy that has the disk, the body for any other."""
+    """Answer as the backend does: a name for a proxy that has the disk, the body for any other."""
 
     def answer(request: Request) -> bytes:
         location = request.headers.get("x-accel-media")
@@ -62,7 +62,7 @@ def test_a_replaced_file_is_new_at_once(server: NginxServer) -> None:
 
 
 def test_without_the_file_varnish_sends_the_body(server: NginxServer) -> None:
-    """It was deleted a moment ago, or this machine has no such disk. The path is that of the request."""
+    """The file was just deleted, or this machine has no such disk. Varnish gets the request's own path."""
     answer = server.request("/media/large/gone%20away.swf?v=1")
     assert (answer.status, answer.text) == (200, "from Varnish")
     assert server.varnish.targets == ["/media/large/gone%20away.swf?v=1"] * 2

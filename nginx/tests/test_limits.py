@@ -49,7 +49,7 @@ def test_a_forged_address_does_not_evade_the_limit(server: NginxServer) -> None:
 
 @pytest.fixture
 def release(server: NginxServer) -> Iterator[threading.Event]:
-    """Until the event is set, no origin answers."""
+    """Let no origin answer until the event is set."""
     event = threading.Event()
 
     def answer(_: Request) -> bytes:

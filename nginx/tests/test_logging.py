@@ -1,4 +1,4 @@
-"""What nginx writes about a request: a line of the log, and its member of Server-Timing."""
+"""nginx's report of a request: a line of the log, and its member of Server-Timing."""
 
 import re
 import time

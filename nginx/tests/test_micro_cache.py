@@ -1,4 +1,4 @@
-"""The one-second cache of the default host, and what it must never hold."""
+"""The one-second cache of the default host, and the responses that it must never hold."""
 
 import socket
 import time
@@ -42,7 +42,7 @@ def varnish_allows_it(server: NginxServer, forget: None) -> None:
 
 
 def begin_a_second() -> None:
-    """Wait until the next one begins: nginx counts in whole ones."""
+    """Wait until the next second begins: nginx counts in whole seconds."""
     time.sleep(1.02 - time.time() % 1)
 
 

@@ -58,7 +58,7 @@ def test_a_reload_without_a_change_replaces_no_worker(fresh: NginxServer) -> Non
 
 
 def test_one_generation_of_old_workers_keeps_its_stage_sockets(fresh: NginxServer) -> None:
-    """An older one ends."""
+    """An older generation ends."""
     fresh.start()
     players: list[socket.socket] = []
     for number in range(3):

@@ -1,4 +1,4 @@
-"""Several Varnishes: each file has its place on one of them; a lost one's files move, and no others."""
+"""Several Varnishes: each file has its place on one of them; only the files of a lost one move."""
 
 import re
 import socket
@@ -75,7 +75,7 @@ UPGRADE = b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnect
 
 
 def test_a_varnish_more_costs_no_held_connection() -> None:
-    """A reload takes a new list over; WebSockets and stage sockets stay with the old workers."""
+    """A reload applies a new list; WebSockets and stage sockets stay with the old workers."""
     with Ring([Origin("varnish-1"), Origin("varnish-2")]) as growing:
         growing.start()
         growing.backend.answer = lambda _: (
@@ -100,7 +100,7 @@ def test_a_varnish_more_costs_no_held_connection() -> None:
 
 
 def test_slow_pages_cost_no_file_its_varnish(ring: Ring) -> None:
-    """Through each Varnish go more of them than nginx waits for: none counts as lost."""
+    """Each Varnish gets more slow pages than nginx waits for, and none counts as lost."""
     before = ring.places(FILES[:40])
 
     def answer(request: Request) -> bytes:

@@ -1,4 +1,4 @@
-"""The environment: settings, defaults and mistakes; what start.sh finds out by itself."""
+"""The environment: settings, defaults and mistakes; values that start.sh determines itself."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A site of your own: URL and host as the browser sent them, and what stays open goes past Varnish."""
+"""Your own site: URL and host are as the browser sent them, and long-lived connections bypass Varnish."""
 
 import ssl
 from collections.abc import Iterator
@@ -138,7 +138,7 @@ def test_an_upload_above_the_limit_is_refused(site: Site) -> None:
 
 
 def test_copies_are_apart_by_scheme_and_port(site: Site) -> None:
-    """Its pages may have links with both."""
+    """The application's pages may have links with both names."""
 
     def kept(request: Request) -> bytes:
         return response(request.headers["host"].encode(), x_accel_expires="60", cache_status="varnish; hit")

@@ -1,4 +1,4 @@
-"""Which upstream gets a request, what it sees of it, and what the client gets."""
+"""The upstream that gets a request, the request as it arrives there, and the client's response."""
 
 import re
 
@@ -192,7 +192,7 @@ def test_nginx_compresses_where_varnish_does_not(server: NginxServer, host: str)
 
 @pytest.mark.parametrize("host", SITES)
 def test_a_body_has_a_limit(server: NginxServer, host: str) -> None:
-    """3 MB: UpStage's limit, with room for the form around a file; on classic the article's 16 MB."""
+    """The limit is 3 MB: UpStage's, with room for the form around a file; on classic the article's 16 MB."""
     limit = (16 if host == "classic.localhost" else 3) * 1024 * 1024
     head = f"POST /upload HTTP/1.1\r\nHost: {host}\r\nContent-Length: %d\r\n\r\n"
     too_much = server.exchange((head % (limit + 1)).encode())
@@ -244,7 +244,7 @@ def test_an_upstreams_own_error_page_is_kept(server: NginxServer) -> None:
 
 
 def test_a_locust_user_that_names_no_site_gets_the_default_one(server: NginxServer) -> None:
-    """Its Host header is the address of the load port."""
+    """Locust's Host header is the address of the load port."""
     answer = server.request("/", f"{server.address}:{server.load}", port=server.load)
     assert (answer.status, answer.text) == (200, "varnish")
 

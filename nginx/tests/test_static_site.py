@@ -69,7 +69,7 @@ def test_validators_and_ranges(server: NginxServer) -> None:
     whole = server.request("/media/a.png", HOST)
     tag, date = whole.headers["etag"], whole.headers["last-modified"]
     assert server.request("/media/a.png", HOST, if_none_match=tag).status == 304
-    for since in (date, "Fri, 01 Jan 2100 00:00:00 GMT"):  # nginx by itself wants the very date
+    for since in (date, "Fri, 01 Jan 2100 00:00:00 GMT"):  # by default nginx requires the exact date
         assert server.request("/media/a.png", HOST, if_modified_since=since).status == 304
     part = server.request("/media/a.png", HOST, range="bytes=2-6")
     assert (part.status, part.text) == (206, whole.text[2:7])
@@ -121,7 +121,7 @@ def test_other_methods_are_rejected(server: NginxServer) -> None:
 
 
 def test_the_media_folder_may_be_a_link_that_changes(fresh: NginxServer) -> None:
-    """To the media of the active server (extras/mirror), here and for the default site's large media."""
+    """The link leads to the active server's media (extras/mirror), as for the default site's large media."""
     link_folder = fresh.folder / "control"
     link_folder.mkdir(mode=0o755)
     link = link_folder / "media"
@@ -147,7 +147,7 @@ def test_the_media_folder_may_be_a_link_that_changes(fresh: NginxServer) -> None
 
 
 def test_a_machine_without_the_media_says_so(fresh: NginxServer) -> None:
-    """One of several machines: the sites of Varnish go on, and ask it for large media too."""
+    """On one of several machines the sites behind Varnish continue, and ask it for large media too."""
     fresh.settings["MEDIA_FOLDER"] = "off"
     fresh.start()
     for path in ("/", "/media/a.png"):

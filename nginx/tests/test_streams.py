@@ -25,7 +25,7 @@ def test_the_stage_gets_the_clients_address_and_then_every_byte(server: NginxSer
 
 
 def test_little_is_kept_for_a_client_of_the_stage_that_does_not_read(server: NginxServer) -> None:
-    """Otherwise the backend, which disconnects such clients, would notice minutes later."""
+    """Otherwise the backend, which disconnects clients that do not read, would notice minutes later."""
     for port in (server.stage, server.load_stage):
         with socket.socket() as client:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)

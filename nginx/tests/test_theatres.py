@@ -78,7 +78,7 @@ def test_the_micro_cache_keeps_theatres_apart(server: NginxServer) -> None:
     hosts = ("localhost", "second.localhost", "third-hall.localhost")
 
     def asked() -> int:
-        """How many of a request for each host reach Varnish."""
+        """Send a request to each host; return how many reach Varnish."""
         before = len(server.varnish.requests)
         assert [server.request("/kept", host).text for host in hosts] == list(hosts)
         return len(server.varnish.requests) - before

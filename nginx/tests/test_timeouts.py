@@ -17,7 +17,7 @@ from support.wait import wait_until
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[NginxServer]:
-    """nginx with short limits. The first text of each pair is what is deployed; it must be there."""
+    """nginx with short limits. The first text of each pair is the deployed one, which must exist."""
     with NginxServer() as running:
         for deployed, short in [
             ("client_header_timeout 10s", "client_header_timeout 1s"),
@@ -49,7 +49,7 @@ def test_dribbled_headers_are_cut_while_other_clients_are_served(server: NginxSe
     while time.monotonic() < began + 3 and not all(map(ended, slow)):
         for connection in slow:
             with contextlib.suppress(OSError):
-                connection.send(b"x")  # never silent for long: it is the whole that is too slow
+                connection.send(b"x")  # never silent for long: only the whole request is too slow
         asked = time.monotonic()
         assert server.request("/honest").status == 200
         took.append(time.monotonic() - asked)

@@ -33,7 +33,7 @@ def https(
 
 
 def accepted(server: NginxServer, tls: ssl.SSLContext) -> bool:
-    """Whether nginx speaks with a client that is limited like this."""
+    """Whether nginx accepts a client with these limits."""
     try:
         return https(server, tls)[0].status == 200
     except (ssl.SSLError, ConnectionError):
@@ -205,7 +205,7 @@ def test_the_users_own_pair(fresh: NginxServer) -> None:
 
 
 def test_a_renewed_pair_is_loaded_by_a_reload(fresh: NginxServer) -> None:
-    """As certbot renews it: a link leads to a new file."""
+    """Certbot renews a certificate by pointing a link to a new file."""
     live = fresh.folder / "live"
     live.mkdir()
     for number in ("1", "2"):

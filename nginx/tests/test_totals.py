@@ -1,4 +1,4 @@
-"""What nginx may use up, whatever all its clients do together."""
+"""Limits on what nginx uses, whatever all its clients do together."""
 
 import http.client
 import os
@@ -36,7 +36,7 @@ def test_the_micro_cache_holds_a_bounded_number_of_copies(fresh: NginxServer) ->
         total = sum(pool.map(ask, range(5)), Counter[tuple[int, int]]())
     assert total == Counter({(200, 1000): 5000})
     copies = sum(len(files) for _, _, files in os.walk(fresh.folder / "micro_cache"))
-    # More than may be in use at a time (`in_progress`), and about as many as compose.yaml counts with.
+    # More than may be in use at a time (`in_progress`), and about as many as compose.yaml assumes.
     assert 2400 < copies <= 3100
     # Collisions of two workers (sites/default.conf.template), which must stay rare.
     assert len(fresh.log_lines("could not allocate")) < 50
@@ -96,7 +96,7 @@ def test_one_client_leaves_places_for_the_uploads_of_others(fresh: NginxServer) 
 
 
 def test_a_websockets_request_has_no_body(fresh: NginxServer) -> None:
-    """nginx would take it in, however slowly it comes, before the backend may end the connection."""
+    """nginx would read the body, however slow, before the backend could end the connection."""
     fresh.start()
     for length in (b"Content-Length: 1000000", b"Transfer-Encoding: chunked"):
         head = b"POST /ws HTTP/1.1\r\nHost: localhost\r\n" + length + b"\r\n\r\n40\r\n" + b"x" * 60

@@ -49,7 +49,7 @@ def test_a_socket_that_another_process_replaces_is_used_at_once(server: NginxSer
 
 
 def test_a_failed_post_is_not_repeated(server: NginxServer) -> None:
-    """The backend has received it and died, perhaps after carrying it out."""
+    """The backend has received the request and died, perhaps after carrying it out."""
 
     def die(_: Request) -> bytes:
         raise OSError
@@ -66,7 +66,7 @@ def test_200_requests_at_once_are_all_answered(server: NginxServer) -> None:
 
 
 def test_a_closed_connection_ends_the_request_to_the_backend(server: NginxServer) -> None:
-    """A delayed webcam frame is given up with its viewer."""
+    """nginx drops a delayed webcam request when its viewer leaves."""
     server.backend.delay = 5
     with server.connect() as connection:
         connection.sendall(b"GET /media/video/x.jpg HTTP/1.1\r\nHost: static.localhost\r\n\r\n")
@@ -81,7 +81,7 @@ def test_webcam_viewers_bypass_varnish(server: NginxServer) -> None:
 
 
 def test_a_stuck_varnish_is_noticed_within_two_seconds(server: NginxServer) -> None:
-    """It accepts connections and never answers: nginx sends a stale copy, or its 503 page."""
+    """Varnish accepts connections and never answers: nginx sends a stale copy, or its 503 page."""
     server.varnish.answer = lambda _: response(
         "as it was", x_accel_expires=f"@{int(time.time())}", cache_status="varnish; hit; ttl=9"
     )

@@ -33,7 +33,7 @@ BACKLOG = 1024  # connections that the kernel queues; it caps this at somaxconn
 
 
 class Problem(Exception):
-    """What the operator has to repair; the text says where and why."""
+    """A mistake that the operator has to correct; the text says where and why."""
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Log:
             self.unwritten[outcome] += 1
 
     def tick(self) -> None:
-        """Begin a new second; sum up what the last one has not written."""
+        """Begin a new second; summarise the lines that the last one did not write."""
         if self.unwritten:
             self.event("summary", unwritten=self.unwritten.total(), outcomes=self.unwritten)
         self.unwritten, self.written = Counter(), 0
@@ -101,7 +101,7 @@ class Server:
                 await asyncio.sleep(0)  # while clients are waiting, sock_accept does not yield
 
     async def serve(self, sock: socket.socket, address: str, port: int) -> None:
-        """Bring one connection to its end, and log how it ended."""
+        """Serve one connection to its end, and log the outcome."""
         begin, received, more = time.monotonic(), bytearray(), {}
         with sock:
             try:
@@ -130,7 +130,7 @@ class Server:
             return "refused-per-address"
         loop = asyncio.get_running_loop()
         while not received.startswith(REQUEST):
-            if not REQUEST.startswith(bytes(received)):  # HTTP and TLS need not wait for the deadline
+            if not REQUEST.startswith(bytes(received)):  # HTTP and TLS clients need not wait for it
                 return "too-long" if len(received) > REQUEST_CAP else "bad-request"
             packet = await loop.sock_recv(sock, REQUEST_CAP + 1 - len(received))
             if not packet:
@@ -177,7 +177,7 @@ def listen(hosts: list[str], port: int, unix: Path | None) -> list[socket.socket
 
 
 # The policy file. Flash reports no error about a policy that it cannot use: it opens no socket. So such a
-# policy is an error here. The rules: Adobe's cross-domain policy specification, on socket policies.
+# policy is an error here. Adobe's cross-domain policy specification has the rules for socket policies.
 GRANT = "cross-domain-policy/allow-access-from"
 ELEMENTS: dict[str, dict[str, tuple[str, str]]] = {  # with their attributes: a pattern, and the same in words
     "cross-domain-policy": {},

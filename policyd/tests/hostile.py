@@ -50,12 +50,12 @@ def fate(sock: socket.socket, patience: float = SLACK) -> str:
 
 
 def alike(fates: set[str]) -> str:
-    """What all of a crowd got."""
+    """The common result of a crowd of clients."""
     return fates.pop() if len(fates) == 1 else f"{len(fates)} fates: {fates}"
 
 
 def sends(*packets: bytes, pause: float = 0.0, half_close: bool = False) -> Play:
-    """A client that sends each packet by itself; the server may close before the last one."""
+    """A client that sends each packet separately; the server may close before the last one."""
 
     def play(host: str, port: int, deadline: float) -> str:
         with connect(host, port) as sock:
@@ -75,7 +75,7 @@ SINGLE = [REQUEST[place : place + 1] for place in range(len(REQUEST))]
 
 
 def dribble(host: str, port: int, deadline: float) -> str:
-    """One right byte after the other, but too slowly: bytes must not extend the deadline."""
+    """A client that sends the right bytes too slowly: they must not extend the deadline."""
     return sends(*SINGLE[:-1], pause=deadline / 4)(host, port, 0)  # would take more than five deadlines
 
 

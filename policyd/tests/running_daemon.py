@@ -1,4 +1,4 @@
-"""The command as a process of its own."""
+"""The command in a separate process."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the table does not say: bounds, the log, signals, listeners, exit codes."""
+"""Behaviour that the table does not cover: bounds, the log, signals, listeners, exit codes."""
 
 import asyncio
 import json
@@ -240,7 +240,7 @@ def test_what_prevents_a_start_is_named(tmp_path: Path) -> None:
                 f"cannot listen on {LOCAL}: Address already in",
             ),
             ("--unix /nonexistent/x", "cannot listen on /nonexistent/x: No such file or directory"),
-            (f"--unix {bad}", f"cannot listen on {bad}: Address already in use"),  # no socket: it stays
+            (f"--unix {bad}", f"cannot listen on {bad}: Address already in use"),  # not a socket, so it stays
         ):
             result = run("--file", str(SHIPPED), "--port", "0", *options.split())
             assert (result.returncode, result.stdout) == (1, "")

@@ -10,7 +10,7 @@ Address = tuple[str, int] | Path  # a TCP address, or the path of a Unix socket
 
 @dataclass
 class Response:
-    """What a client received; header names in lower case, repeated ones joined by a comma.
+    """A response as received; header names in lower case, repeated ones joined by a comma.
 
     `fields` has the header fields one by one, as they came. Status 0: the server closed the connection
     without a response.
@@ -34,7 +34,7 @@ def connect(address: Address, timeout: float = 10, source: str = "") -> socket.s
         connection.settimeout(timeout)
         connection.connect(str(address))
         return connection
-    # Without a source of its own a connection shares its port with connections to other servers.
+    # Without a source address, a connection shares its port with connections to other servers.
     return socket.create_connection(address, timeout, (source, 0) if source else None)
 
 

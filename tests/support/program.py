@@ -17,7 +17,7 @@ PATH = f"{Path(__file__).parents[2] / 'native' / 'bin'}:{os.environ['PATH']}:/us
 
 
 class Process(Protocol):
-    """What is used of `subprocess.Popen`."""
+    """The part of `subprocess.Popen` that is used here."""
 
     pid: int
 
@@ -28,7 +28,7 @@ class Process(Protocol):
 
 
 class Program:
-    """A process; its output goes to its own log."""
+    """A process whose output goes to a log."""
 
     process: Process
 

@@ -1,7 +1,7 @@
 """The verdict of a second chance: `make test SECOND_CHANCE=yes` runs what has failed once more (bin/test).
 
-pytest itself remembers what failed and runs only that (`--last-failed`). This adds the list of those that
-pass the second time, each with its first error, and makes everything else red.
+pytest itself remembers what failed and runs only that (`--last-failed`). This module lists the tests that
+pass the second time, each with its first error, and makes all else red.
 """
 
 from pathlib import Path
@@ -31,7 +31,7 @@ class SecondChance:
         self._unstable: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note one step of a test: its preparation, itself, or what is removed after it."""
+        """Note one step of a test: its set-up, its call or its teardown."""
         if report.failed:
             self._errors.setdefault(report.nodeid, first_line(report))
             self._passed.discard(report.nodeid)

@@ -117,7 +117,7 @@ def admin_password(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def lessons(settings: Settings, options: argparse.Namespace) -> int:
-    """Keep what `make check LESSON=all JSON=1` prints, and let the cache drop the pages that show it."""
+    """Keep the output of `make check LESSON=all JSON=1`, and let the cache drop the pages that show it."""
     from upstage.state.progress import ProgressError, keep_progress
 
     try:
@@ -128,7 +128,7 @@ def lessons(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def set_aside(settings: Settings, options: argparse.Namespace) -> int:
-    """Rename a damaged database, and no other."""
+    """Rename the database if it is damaged."""
     import sqlite3
 
     from upstage.state import damage
@@ -144,7 +144,7 @@ def set_aside(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def send_purge(settings: Settings, path: str, tag: str | None) -> int:
-    """Let the running server purge every cache: it repeats what one of them has missed."""
+    """Let the running server purge every cache: it repeats a purge that one of them has missed."""
     import http.client
 
     if not settings.caches:

@@ -81,7 +81,7 @@ class OrderedShutdown(MultiService):
     """Stops its services one after another, in the order in which they were added."""
 
     def stopService(self) -> Deferred[None]:
-        """Fires when the last of them has stopped."""
+        """Fires when the last service has stopped."""
         Service.stopService(self)
 
         async def stop() -> None:

@@ -88,7 +88,7 @@ class Browser:
         """The page; then the visitor's key and the page's files, over six connections."""
         with closing(await self._connect()) as first:
             await self._fetch(first, iter([self._page]))
-            # One list: each connection takes the next path when it is idle.
+            # All connections share one list: each takes the next path when it is idle.
             wanted = iter(["/admin/id", *self.files])
             async with asyncio.TaskGroup() as connections:
                 connections.create_task(self._fetch(first, wanted))

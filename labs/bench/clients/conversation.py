@@ -55,7 +55,7 @@ class Visit:
         return f"{page[end] - page[begin]:.1f} ms"
 
     def servers(self) -> str:
-        """What the servers say that they did, and for how long."""
+        """The servers' own reports of what they did, and for how long."""
         return "; ".join(
             f"{one['name']}: {one['description']}"
             + (f", {one['duration']:.0f} ms" if one["duration"] else "")
@@ -63,12 +63,12 @@ class Visit:
         )
 
     def largest(self) -> str:
-        """Where the largest file came from: the browser's cache, or the network."""
+        """The source of the largest file: the browser's cache, or the network."""
         largest = self.timings["largest"]
         return f"{largest['transferSize']:,} of {largest['decodedBodySize']:,} bytes from the network"
 
     def steps(self) -> list[str]:
-        """What was measured for each of the 18 steps."""
+        """The measurement of each of the 18 steps."""
         page, paint = self.timings["page"], self.timings["paint"]
         painted = f"{paint:.0f} ms" if paint is not None else "an unknown time"
         return [

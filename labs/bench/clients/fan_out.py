@@ -105,7 +105,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def audience(port: int, size: int) -> list[Client]:
-    """That many clients, all joined."""
+    """Return `size` clients, all joined."""
     clients = [Client(port) for _ in range(size)]
     for client in clients:
         client.join()
@@ -149,7 +149,7 @@ async def delays(port: int, listeners: list[Client], seconds: float) -> list[flo
 
 
 def stall(port: int) -> Client:
-    """One more client, which never reads, after enough chat lines to fill the kernel's buffers for it."""
+    """Add a client that never reads, and send enough chat lines to fill the kernel's buffers for it."""
     stalled = Client(port, receive_buffer=1024)
     stalled.join()
     speakers = audience(port, 20)  # several, because the server limits the rate of each
@@ -160,7 +160,7 @@ def stall(port: int) -> Client:
 
 
 def measure(size: int, stalled: int, seconds: float) -> dict[str, float]:
-    """Delay of a line to `size` listeners, the time until all have joined, the memory of each."""
+    """The delay of a line to `size` listeners, the time until all have joined, and the memory of each."""
     with server() as (port, pid):
         audience(port, 5)
         before = memory(pid)

@@ -82,7 +82,7 @@ class Clients:
             self._poll(0.05)
 
     def rest(self, seconds: float) -> None:
-        """Send nothing. A connection that the server closes meanwhile has failed."""
+        """Send nothing. A connection that the server closes in that time has failed."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self._poll(left)

@@ -21,7 +21,7 @@ RECEIVE_BUFFER = 65_536
 
 
 class Late:
-    """Hands over what it is given, in order, each piece at its own time."""
+    """Delivers data in order, each piece at its due time."""
 
     def __init__(self, deliver: Callable[[bytes], None]) -> None:
         self._deliver = deliver
@@ -61,12 +61,12 @@ class LateWriter:
 
 
 class Link:
-    """One visitor's: `round_trip` in milliseconds; `megabits` a second towards the visitor, or no limit."""
+    """One visitor's link: `round_trip` in milliseconds; `megabits` a second to the visitor, or no limit."""
 
     def __init__(self, round_trip: float, megabits: float | None = None) -> None:
         self._delay = round_trip / 2000
         self._seconds_per_byte = 8 / (megabits * MILLION) if megabits else 0.0
-        # Twice what fills the link: the sender's next round trip waits in front of it, as in a router.
+        # Twice the link's capacity: the sender's next round trip waits in front of it, as in a router.
         filled = int(4 * self._delay / self._seconds_per_byte) if megabits else LARGEST_WINDOW
         self._largest_window = min(LARGEST_WINDOW, max(PIECE, filled))
         self._free = 0.0  # the time when everything sent so far has passed the link
@@ -91,7 +91,7 @@ class Link:
         return visitor, LateWriter(to_server, self._delay)
 
     async def _carry(self, server: asyncio.StreamReader, visitor: asyncio.StreamReader) -> None:
-        """Bring the visitor what the server sends, until its end."""
+        """Deliver the server's data to the visitor, until the end."""
         loop = asyncio.get_running_loop()
         late = Late(lambda data: visitor.feed_data(data) if data else visitor.feed_eof())
         window, in_flight = INITIAL_WINDOW, 0

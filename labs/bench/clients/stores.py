@@ -51,7 +51,7 @@ def name_of(value: bytes) -> str:
 
 
 class Notes:
-    """What a worker has done: a word and its subject in each line, written immediately."""
+    """A worker's notes: each line has a word and its subject, and is written immediately."""
 
     def __init__(self, file: Path) -> None:
         self._file = file.open("a", buffering=1, errors="replace")
@@ -174,7 +174,7 @@ def together(settings: Mapping[str, Any], folder: Path, processes: Sequence[Sequ
 
 @dataclass
 class Outcome:
-    """What went wrong in a run, and the successful operations of its workers."""
+    """A run's faults, and the successful operations of its workers."""
 
     lost: int = 0
     doubled: int = 0
@@ -192,7 +192,7 @@ class Outcome:
 
 
 def outcome(notes: Iterable[str], crashes: int) -> Outcome:
-    """Count what the workers of a run have noted. A damaged record is not lost as well."""
+    """Count the notes of a run's workers. A damaged record does not also count as lost."""
     found: dict[str, list[str]] = {}
     for line in notes:
         word, _, subject = line.partition(" ")

@@ -40,7 +40,7 @@ def with_address(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def repeated(attempts: int, action: Callable[[], Result], problem: type[Problem] = Problem) -> Result:
-    """The first result of an action that may raise this problem; raises that of the last attempt."""
+    """The first result of an action that may raise this problem; raises the last attempt's problem."""
     for _ in range(attempts - 1):
         with suppress(problem):
             return action()

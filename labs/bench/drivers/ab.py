@@ -11,7 +11,7 @@ from typing import Any
 from bench.drivers import TIME, generator_cpu_percent, number
 from bench.lab_stack import LabStack, Problem
 
-# One request first, to learn the length of a response.
+# One request comes first, to learn the length of a response.
 SCRIPT = rf"""
 exec 2>&1
 set -e

@@ -19,7 +19,7 @@ from bench.drivers import report, with_address
 from bench.lab_stack import LabStack, Problem
 
 ORIGIN = "backend"
-# Its own count of the requests. They are counted when they end.
+# The backend's own count; it counts a request when the request ends.
 COUNT = ["curl", "-sf", "http://backend:9110/metrics"]
 
 

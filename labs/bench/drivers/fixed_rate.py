@@ -87,7 +87,7 @@ def options(settings: Mapping[str, Any], rate: float, connections: int) -> list[
 
 @dataclass(frozen=True)
 class Report:
-    """What one process of httperf has printed. Times of a connection are milliseconds."""
+    """The report of one httperf process. Times of a connection are in milliseconds."""
 
     answered: int
     seconds: float

@@ -1,4 +1,4 @@
-"""TLS handshakes: how many a second the server can do, and what each costs it.
+"""TLS handshakes: how many the server completes in a second, and the cost of each.
 
 clients/handshakes.py is the client. Settings: `address`; `port`; `version`, "TLSv1.2" or "TLSv1.3";
 `ciphers`, for TLS 1.2, empty for OpenSSL's own; `negotiates`, how the cipher suite that results must begin;

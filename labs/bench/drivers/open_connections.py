@@ -52,7 +52,7 @@ def settled(stack: LabStack, service: str) -> Usage:
 
 
 def metrics(found: Mapping[str, Any], wanted: int, before: Usage, held: Sequence[Usage]) -> dict[str, float]:
-    """From the program's report, and the server's use before it started and with all connections held."""
+    """Return metrics from the program's report and the server's use, before it started and at its peak."""
     if found["failures"]:
         reasons = "; ".join(f"{why} ({count})" for why, count in found["failures"].items())
         if "replies" in found:

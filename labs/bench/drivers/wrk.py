@@ -39,7 +39,8 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
         settings["url"] + settings["path"],
         *(["--", settings["path"], *elements] if elements else []),
     )
-    # With elements, `bytes` is the length of the page, of which a hundredth of the responses may be.
+    # With elements, `bytes` is the length of the page, and perhaps only one response in a hundred is the
+    # page.
     figures = metrics(printed, 0 if elements else settings.get("bytes", 0))
     if elements:
         figures["pages_per_second"] = figures["requests_per_second"] / (1 + len(elements))

@@ -97,7 +97,7 @@ class Drawing:
 
     @property
     def metrics(self) -> Mapping[str, str]:
-        """Its metrics and their captions, those without any figure left out."""
+        """The chapter's metrics and their captions, without those that have no figure."""
         wanted = self.wanted.metrics or {self.lab.primary: ""}
         measured = {name for cell in self.cells for name in cell.median}
         return {name: caption for name, caption in wanted.items() if name in measured}

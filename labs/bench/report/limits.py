@@ -1,4 +1,4 @@
-"""How near a configuration came to the limit of this machine, from figures that the run itself measured."""
+"""Computes how near a configuration came to this machine's limit, from the run's own figures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

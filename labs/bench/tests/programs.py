@@ -20,7 +20,7 @@ EVERYTHING = {"/stages/demo", "/admin/id", *FILES}
 
 
 def printed(client: str, settings: dict[str, Any], **environment: str) -> str:
-    """What a program prints; its last line on standard error is that of the exception, if it fails."""
+    """Return a program's output; if it fails, raise with its last line on standard error."""
     done = subprocess.run(
         [sys.executable, "-m", f"bench.clients.{client}", json.dumps(settings)],
         env={**os.environ, "PYTHONPATH": str(REPO / "labs"), **environment},
@@ -121,5 +121,5 @@ class Generator:
         return cast(LabStack, self)
 
     def settings(self, number: int) -> Any:
-        """What a program of ours was given."""
+        """The input that one of our programs was given."""
         return json.loads(self.commands[number][-1])

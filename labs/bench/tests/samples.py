@@ -56,7 +56,7 @@ def run(cells: list[dict[str, Any]], lab: str = "sample", **others: Any) -> dict
 
 
 def write(folder: Path, results: dict[str, Any], toml: str = "", published: str = "") -> tuple[Path, Path]:
-    """Put a lab where the report finds it; returns the folder of the results and that of the labs."""
+    """Put a lab where the report finds it; return the folders of the results and of the labs."""
     own = folder / "labs" / results["lab"]
     own.mkdir(parents=True)
     (folder / "results").mkdir(exist_ok=True)

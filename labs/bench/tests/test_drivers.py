@@ -1,4 +1,4 @@
-"""What the drivers read from the reports of ab, wrk and httperf, and which measurements they reject."""
+"""The drivers' reading of reports by ab, wrk and httperf, and the measurements that they reject."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ def test_a_percentile_is_the_value_that_so_many_values_do_not_exceed(percent: in
 
 
 def test_the_programs_that_the_tools_start_exist() -> None:
-    """They are started by name, inside a container."""
+    """Our own programs are started by name, inside a container."""
     folder = Path(ab.__file__).parents[1]
     sources = "".join(file.read_text() for file in folder.glob("drivers/*.py"))
     named = {*re.findall(r'(?:client="|report\(stack, .*?")(\w+)"[,)]', sources), "round_robin"}

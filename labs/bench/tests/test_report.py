@@ -226,7 +226,7 @@ def test_every_declared_exhibit_and_headline_of_our_labs_has_figures(
 
 @pytest.fixture
 def axes(monkeypatch: pytest.MonkeyPatch) -> Axes:
-    """What the next plot is painted on."""
+    """The background of the next plot."""
     axes = Figure().add_subplot()
     monkeypatch.setattr(plots, "_draw", lambda caption, height, paint: paint(axes))
     return axes

@@ -146,7 +146,7 @@ def results(words: str, order: str) -> bytes:
 
 
 def facet(words: str) -> bytes:
-    """How many of these records there are of each kind."""
+    """The number of these records of each kind."""
     query = "SELECT kind, count(*) FROM record WHERE title LIKE ? GROUP BY kind"
     return json.dumps(dict(rows(query, f"%{words}%"))).encode()
 

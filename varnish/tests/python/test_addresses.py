@@ -116,7 +116,7 @@ def test_the_readme_has_every_setting_with_its_default() -> None:
 def test_theatres_that_hang_leave_threads_for_the_others(
     fresh: VarnishServer, theatres: dict[str, Backend]
 ) -> None:
-    """200 clients of each wait for a page; another host's page does not wait for the probe to notice."""
+    """200 clients of each theatre wait for a page; another host's page does not wait for the probe."""
     fresh.settings["THEATRES"] = "second third-hall"
     fresh.start()
     for theatre in theatres.values():

@@ -93,7 +93,7 @@ def test_old_versions_are_discarded(server: VarnishServer) -> None:
 
 
 def test_a_broken_file_is_rejected_with_its_name_and_line(server: VarnishServer) -> None:
-    """In the VCL that is compiled first, in the other one, and in a file of both."""
+    """The mistake is in the VCL compiled first, in the other one, or in a file of both."""
     before = versions(server)
     with crowd(server) as wrong:
         for file in ("classic.vcl", "default.vcl", "media.vcl"):

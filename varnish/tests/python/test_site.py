@@ -1,4 +1,4 @@
-"""A site of your own: what the scripts make of its settings, and why its responses are not kept."""
+"""Your own site: the VCL that the scripts make from its settings, and why a response is not kept."""
 
 import subprocess
 from collections.abc import Iterator

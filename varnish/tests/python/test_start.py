@@ -39,7 +39,7 @@ def test_the_storage_is_what_the_setting_says(server: VarnishServer) -> None:
 
 
 def test_a_cache_full_of_small_objects_makes_room_for_a_large_one(server: VarnishServer) -> None:
-    """Evicting 50 of them, Varnish's default nuke_limit, is not enough: the response would be cut off."""
+    """Evicting 50 objects, Varnish's default nuke_limit, is not enough: the response would be cut off."""
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: server.request(f"/media/size-100?{number}"), range(3000)))
     assert server.counter("MAIN.n_lru_nuked") > 0

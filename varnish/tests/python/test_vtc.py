@@ -13,14 +13,14 @@ from varnish_server import QUICK, VARNISH
 WRITTEN = {"backends.vcl", "site_backend.vcl", "rules.vcl"}  # by start.sh
 VTCS = sorted((VARNISH / "tests").glob("*.vtc"))
 SITE = Path("extras/site")
-OWN = sorted((VARNISH.parent / SITE).glob("*.vtc"))  # for rules.vcl, of whoever has a site of their own
+OWN = sorted((VARNISH.parent / SITE).glob("*.vtc"))  # for rules.vcl, if the user has one
 
 
 @pytest.fixture(scope="module")
 def quick_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A PATH with a varnishd that compiles quickly, and as the user who started it.
 
-    By default it gives up root, and then cannot read a checkout in a folder that only root may enter.
+    By default varnishd gives up root, and then cannot read a checkout in a folder that only root may enter.
     """
     folder = tmp_path_factory.mktemp("bin")
     wrapper = folder / "varnishd"

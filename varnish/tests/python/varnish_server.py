@@ -10,7 +10,7 @@ from support.ports import free_ports
 from support.program import Service
 
 VARNISH = Path(__file__).parent.parent.parent
-# Most of the time of a short test would be the C compiler's, which varnishd tells to optimise each VCL.
+# The C compiler, which varnishd tells to optimise each VCL, would take most of a short test's time.
 QUICK = "cc_command=exec cc -O0 -fpic -pthread -shared -Wl,-x -o %o %s"
 
 
@@ -75,7 +75,7 @@ class VarnishServer(Service):
         return request(address or ("127.0.0.1", self.port), path, host, method, b"", "", **headers)
 
     def cli(self, *command: str) -> str:
-        """What varnishd answers to a command; the secret is the one that start.sh made."""
+        """Return varnishd's answer to a command, sent with the secret that start.sh made."""
         address = ["-T", self.settings["VARNISH_LISTEN_CLI"], "-S", str(self.generated / "secret")]
         return subprocess.check_output(["varnishadm", *address, *command], env=self.environment(), text=True)
 

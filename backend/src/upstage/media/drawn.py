@@ -40,8 +40,8 @@ class _Element:
 class Drawn:
     """Counts the elements that are drawn, up to `most`. Tell it when an element begins, and when it ends.
 
-    It draws as a browser does, and stops at `most`. When in doubt, it counts too many: what an element
-    inherits counts even if it has its own paint.
+    It draws as a browser does, and stops at `most`. When in doubt, it counts too many: inherited paint counts
+    even if an element has its own.
     """
 
     def __init__(self, most: int) -> None:
@@ -62,7 +62,7 @@ class Drawn:
         self._open.append(number)
 
     def end(self, name: str, attributes: dict[str, str], text: str) -> None:
-        """It ends: all its attributes are known."""
+        """An element ends: all its attributes are known."""
         number = self._open.pop()
         element = self._elements[number]
         for key, value in attributes.items():
@@ -96,7 +96,7 @@ class Drawn:
         return found
 
     def _rules(self, style: str) -> Iterator[tuple[str, set[Reference]]]:
-        """Yield a class of each selector, and what its rule refers to; no class if in doubt.
+        """Yield a class of each selector with its rule's references; no class if in doubt.
 
         One class behind its last space counts, so a rule may seem to match more elements than it does.
         """

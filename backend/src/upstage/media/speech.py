@@ -41,7 +41,7 @@ class Utterance:
     waiting: list[Deferred[Path]] = field(default_factory=list)
     recording: Recording | None = None
     late: bool = False
-    done: bool = False  # the file exists, or never will
+    done: bool = False  # true once the file exists, or will never exist
 
 
 class Speaker(Service):

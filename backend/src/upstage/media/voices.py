@@ -96,7 +96,7 @@ class Recording:
         self.errors = (self.errors + data)[:MAX_COMPLAINTS]
 
     def ended(self, succeeded: bool) -> None:
-        """A program has ended. The file is used only if both succeeded: otherwise it may be incomplete."""
+        """Note that a program ended. Only if both succeeded is the file used: else it may be incomplete."""
         self._results.append(succeeded)
         if len(self._results) < 2:
             return

@@ -64,7 +64,7 @@ class Active(Service):
         if self._control.standby[self._other].text() == f"{self._other} ready" and silent < SILENT:
             log.info("handing over", fields={"to": self._other})
             self.handed_over = True
-            self._reactor.stop()  # closes every connection, and writes what is queued
+            self._reactor.stop()  # closes every connection, and writes the queued data
 
     def _end(self) -> NoReturn:
         """This process hung, and the standby has taken over: end its connections immediately, remove

@@ -45,8 +45,7 @@ class Control:
     """The shared folder of two servers."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the folder. Not the sockets' own: in a folder like /tmp Linux does not follow other users'
-        links."""
+        """Make the folder. The sockets' would not do: in one like /tmp Linux follows no other user's link."""
         with suppress(FileExistsError):
             folder.mkdir()
             folder.chmod(0o755)  # nginx is another user, and the umask may be strict
@@ -61,12 +60,12 @@ class Control:
 
     @property
     def preferred(self) -> str:
-        """The role whose server is active whenever it can be."""
+        """The role whose server is active whenever possible."""
         role = self._read("preferred")
         return role if role in ROLES else ROLES[0]
 
     def failures(self, role: str) -> int:
-        """Return how often in a row this server took over and did not last."""
+        """Return how many times in a row this server took over and did not last."""
         text = self._read(f"failures-{role}")
         return int(text) if text.isdecimal() else 0
 

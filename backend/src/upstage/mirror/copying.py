@@ -187,7 +187,7 @@ class Replica:
             temporary.chmod(0o644)  # nginx reads the media folder too, as another user
             temporary.replace(target)
         except FileNotFoundError:
-            pass  # removed there meanwhile: the next pass removes it here
+            pass  # the other server has just removed it: the next pass removes it here
         finally:
             temporary.unlink(missing_ok=True)
 

@@ -13,11 +13,11 @@ import sys
 
 from upstage.mirror.lease import TICK
 
-LIMIT = 20  # ticks of silence. Counted, so that a machine that was suspended kills nothing.
+LIMIT = 20  # ticks of silence. Ticks are counted, so that a machine that was suspended kills nothing.
 
 
 class Watchdog:
-    """The server's end of it."""
+    """The server's end of the watchdog."""
 
     def __init__(self) -> None:
         self._start()
@@ -55,7 +55,7 @@ def watch(server: int) -> None:
             silent = 0
         else:
             return
-    if os.getppid() == server:  # otherwise it is gone, and another process may have its number
+    if os.getppid() == server:  # otherwise the process has ended, and another may have its number
         print(f"upstage: the server hangs ({LIMIT * TICK:.0f} s of silence) and is killed", file=sys.stderr)
         os.kill(server, signal.SIGKILL)
 

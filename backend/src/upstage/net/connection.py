@@ -276,7 +276,7 @@ class Connection:
             self.cut("unfinished" if self._joined else "unjoined")
 
     def _look_at_stage(self, now: float) -> None:
-        """Notice that it has joined, or that its stage has been closed or its player is elsewhere."""
+        """Notice that the client has joined, its stage has been closed or its player is elsewhere."""
         joined = self._member.stage is not None
         if joined != self._joined:
             self._joined, self._waiting_since = joined, now

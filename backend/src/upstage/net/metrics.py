@@ -59,7 +59,7 @@ class MeasuredStages(Stages):
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the values are read at each scrape."""
+    """The sources of the values, read at each scrape."""
 
     connections: Connections
     queues: Mapping[str, Callable[[], int]]  # entries that wait, by queue

@@ -1,4 +1,4 @@
-"""Webcam pictures: who may store which file, and what a JPEG is."""
+"""Webcam pictures: the files that a player may store, and the check that they are JPEGs."""
 
 import re
 import time

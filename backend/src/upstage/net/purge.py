@@ -64,8 +64,8 @@ def tag_of(file: str) -> str:
 class Cache(Service):
     """The purges of one address: a failed one is repeated until it succeeds.
 
-    A host name may stand for several caches: a purge succeeds when all of them have accepted it. One that has
-    gone from the name need not be told, because it comes back empty.
+    A host name may stand for several caches: a purge succeeds when all of them have accepted it. A cache that
+    the name no longer lists need not be told, because it comes back empty.
     """
 
     def __init__(self, reactor: Any, address: tuple[str, int], outcomes: Counter[str]) -> None:

@@ -258,7 +258,7 @@ class Sessions:
         self._of: dict[str, dict[Session, None]] = {}  # by player, or STRANGERS; the oldest first
 
     def enter(self, session: Session, place: str) -> None:
-        """Give a session a place, in place of the one that it has; another one may have to give up."""
+        """Give a session a place instead of its present one; another session may have to end."""
         self.leave(session)
         held = self._of.get(place, {})
         if place != STRANGERS and len(held) >= MAX_OF_PLAYER:

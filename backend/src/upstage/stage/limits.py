@@ -21,7 +21,7 @@ MAX_PER_ADDRESS = 6000  # connections: a school behind one address, or a load te
 MAX_TOGETHER = 6000
 # Bytes that a stage may send to a client that is behind, before it is cut off: twelve seconds of a stage on
 # which four players draw at once (5 kB/s). A healthy client that needs four seconds for a JOIN of 700 kB, at
-# 300 ms for each round trip, may meanwhile get 16 kB/s.
+# 300 ms for each round trip, may get 16 kB/s in that time.
 MAX_UNREAD = 64 * 1024
 MAX_WAIT = 10.0  # seconds that a connection waits for the debts of its address
 REMEMBERED = 10_000  # addresses without connections

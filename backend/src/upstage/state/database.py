@@ -95,7 +95,7 @@ class Database:
         [done] = self._sql.execute("PRAGMA user_version").fetchone()
         if done == len(MIGRATIONS):
             return
-        with self._writing() as sql:  # read again: another process may have migrated meanwhile
+        with self._writing() as sql:  # read again: another process may just have migrated
             [done] = sql.execute("PRAGMA user_version").fetchone()
             if done > len(MIGRATIONS):
                 raise RecordError(f"{FILE} was written by a newer release than this one")
@@ -256,7 +256,7 @@ class Database:
         """
         lines = list(lines)
         with self._writing(wait) as sql:
-            sql.executemany(  # the stage may have been removed meanwhile
+            sql.executemany(  # the stage may just have been removed
                 "INSERT INTO chat (stage, line) SELECT id, ?2 FROM stage WHERE id = ?1", lines
             )
             for stage in {stage for stage, _ in lines}:

@@ -52,7 +52,7 @@ class Tally:
 
     @property
     def is_full(self) -> bool:
-        """Whether there would be too many failures if all running checks failed."""
+        """Whether there would be too many failures if all checks in progress failed."""
         return len(self.failures) + self.checking >= self.most
 
     def forgive(self, name: str) -> None:

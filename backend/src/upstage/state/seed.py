@@ -34,7 +34,7 @@ class ContentError(ValueError):
 
 @dataclass(frozen=True)
 class Source:
-    """What a file below /media is made of: a file of the release, which `size` makes heavier."""
+    """The source of a file below /media: a file of the release, which `size` makes heavier."""
 
     path: Path
     size: int = 0  # bytes; 0: as it is
@@ -125,8 +125,9 @@ def seed(content: Path, media: Path, database: Database, leave_out: Container[st
             file = thing.file
             if sources.setdefault(file, source) != source:
                 raise ContentError(f"{content}: two stages have a file named {file}")
-            # Before the stage is added, so that a crash cannot leave it without a file. A file that another
-            # stage brought is only restored if it is missing, because a player may have replaced the content.
+            # The files come before the stage, so that a crash cannot leave it without one. A file that
+            # another stage brought is only restored if it is missing, because a player may have replaced the
+            # content.
             if not (media / file).exists() if file in known else new:
                 write_medium(media / file, source.read(file))
         if new:

@@ -15,7 +15,7 @@ from upstage.web.headers import header
 from upstage.web.request import Node
 from upstage.web.templates import Pages
 
-# Not from the system's table: containers often have none, and responses must not depend on it.
+# The system's table is not used: containers often have none, and responses must not depend on it.
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".gif": "image/gif",

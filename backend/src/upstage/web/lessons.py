@@ -30,14 +30,14 @@ Progress = Callable[[], dict[int, str]]
 class Lesson:
     """One lesson; `goal` and `body` are HTML."""
 
-    name: str  # of its folder: 01-first-hit
+    name: str  # the folder's, such as 01-first-hit
     title: str
     goal: str  # its first sentence
     body: str  # everything below the title
 
     @property
     def number(self) -> int:
-        """Its position in the course, from 1."""
+        """The lesson's position in the course, from 1."""
         return int(self.name[:2])
 
 

@@ -8,7 +8,7 @@ from upstage.stage.stages import Stages
 from upstage.web.request import ErrorPage, Node, Page, redirect
 from upstage.web.templates import Pages
 
-# The same page for all visitors, and it may be a second old: live content comes over the socket.
+# All visitors get the same page, which may be a second old: live content comes over the socket.
 SHARED = b"max-age=0, s-maxage=1"
 
 

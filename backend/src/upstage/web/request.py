@@ -116,7 +116,7 @@ class SiteRequest(server.Request):
         if self.path == b"*":
             self.path = b"/*"
         if self.path == HEALTH:
-            # Not within this call: that would serve all requests that a client has sent in a row.
+            # Not within this call, which would serve all of a client's requests in a row.
             site.reactor.callLater(0, self._process)
         else:
             site.slices.add(self._process, client_of(self.client_address))

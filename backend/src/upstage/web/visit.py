@@ -16,7 +16,7 @@ SITES = ("classic", "nginx", "static")  # of nginx, each with its own path; othe
 
 @dataclass(frozen=True)
 class Published:
-    """Where browsers reach the stack that this server is part of."""
+    """The addresses under which browsers reach this server's stack."""
 
     http: int = 8080  # nginx: its sites
     https: int = 8443
@@ -35,7 +35,7 @@ class Visit:
         self.topology = site if domain == "localhost" and site in SITES else "default"
         if request.site.direct:  # type: ignore[union-attr]
             self.topology = "direct"
-        # On the machine itself; elsewhere, names that end in .localhost mean the reader's own machine.
+        # Only on the machine itself: elsewhere, names that end in .localhost mean the reader's own machine.
         self.local = f".{self.name}".endswith(".localhost") or _is_loopback(self.name)
 
     @property

@@ -60,7 +60,7 @@ class StageEditor(WorkshopNode):
     @property
     def _stage(self) -> StageRecord:
         stage = self.context.state.now.stages.get(self._id)
-        if stage is None:  # removed meanwhile
+        if stage is None:  # just removed by another player
             raise RecordError(f"There is no stage {self._id}.")
         return stage
 

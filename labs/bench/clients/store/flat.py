@@ -41,7 +41,7 @@ class Flat(Store):
         return None
 
     def sound(self) -> bool:
-        """Whether every line is whole."""
+        """Whether every line is complete."""
         lines = self._file.read_bytes().splitlines(keepends=True)
         return all(line.count(b"\t") == 1 and line.endswith(b"\n") for line in lines)
 

@@ -67,7 +67,7 @@ function outcome({ transferSize, decodedBodySize, serverTiming, responseStatus }
   return ["upstage", "no cache on the way"];
 }
 
-// Leave out the version in a page asset's path: it is the same for all.
+// Leave out the version in a page asset's path: all assets have the same.
 function short(path) {
   return path.replace(/^(\/(?:script|style|image))\/[0-9a-f]{12}\//, "$1/…/");
 }
