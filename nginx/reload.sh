@@ -19,9 +19,11 @@ workers() {
         fi
     done
 }
-# A replaced worker stays until its WebSockets close (worker_shutdown_timeout). One generation of such workers may stay;
-# an older one ends now, and its clients reconnect. Otherwise a morning of edits would fill the container with workers.
-for worker in $(workers 'shutting down'); do kill -TERM "$worker"; done
+# A replaced worker stays until its WebSockets close (worker_shutdown_timeout). Four generations of four may stay; the oldest
+# ends now, and its clients reconnect. Otherwise a morning of edits would fill the container with workers.
+for worker in $(workers 'shutting down'); do
+    awk '{ print $22, $1 }' "/proc/$worker/stat" # when it started
+done | sort -n | head -n -12 | while read -r _ worker; do kill -TERM "$worker"; done
 old=$(workers 'worker process')
 kill -HUP "$master"
 # Until all old workers are shutting down, requests may still meet the old configuration.

@@ -1,7 +1,10 @@
 #!/bin/sh
-# follow.sh NAME FOLDER: FOLDER/start.sh; and FOLDER/reload.sh whenever NAME stands for other addresses than before. In a Swarm
-# a container that comes back has another one. Varnish looks its backend's name up once; nginx before 1.27.3 those of the
+# follow.sh NAME FOLDER: FOLDER/start.sh; and FOLDER/reload.sh when NAME stands for other addresses than before. In a Swarm a
+# container that comes back has another one. Varnish looks its backend's name up once; nginx before 1.27.3 those of the
 # Varnishes (a newer one follows them by itself, and its reload.sh finds nothing to do).
+#
+# A lost address alone is no reason for half a minute: nginx does without it, and an update of all the Varnishes is half as many
+# reloads, of which each leaves workers behind that still have WebSockets.
 set -eu
 name=$1 folder=$2
 
@@ -10,10 +13,15 @@ export RES_OPTIONS="timeout:1 attempts:1"
 addresses() { getent ahostsv4 "$name" | awk '$2 == "STREAM" { print $1 }' | sort; } # the answer's order is random
 
 until seen=$(addresses) && [ "$seen" ]; do sleep 1; done
+lost=0
 while sleep 1; do
     now=$(addresses)
-    if [ "$now" ] && [ "$now" != "$seen" ] && sh "$folder/reload.sh"; then
-        seen=$now
+    if [ -z "$now" ] || [ "$now" = "$seen" ]; then
+        lost=0
+    elif ! echo "$now" | grep -qvxF "$seen" && [ $lost -lt 30 ]; then
+        lost=$((lost + 1))
+    elif sh "$folder/reload.sh"; then
+        seen=$now lost=0
         echo "$name has moved" >&2
     fi
 done &
