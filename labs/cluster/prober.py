@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import random
+import signal
 import sys
 import time
 from collections import Counter, defaultdict
@@ -40,15 +41,18 @@ class Prober:
         self.random = random.Random(seed)
         self.seconds: dict[int, Second] = defaultdict(Second)
         self.failures: Counter[str] = Counter()
+        self.stopped = False
         self.held: dict[str, float | None] = {}  # a connection that is held: when it ended, in seconds
         self._idle: dict[str, list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = defaultdict(list)
 
     async def run(self, seconds: float, rate: float) -> None:
-        """Begin `rate` requests a second for `seconds`; wait for the last ones."""
+        """Begin `rate` requests a second for `seconds`, or until `stopped`; wait for the last ones."""
         self.start = time.monotonic()
         held = [asyncio.create_task(self._hold(*what)) for what in self._connections()]
         waiting: set[asyncio.Task[None]] = set()
         for number in range(int(seconds * rate)):
+            if self.stopped:
+                break
             await asyncio.sleep(self.start + number / rate - time.monotonic())
             task = asyncio.create_task(self._request(number))
             waiting.add(task)
@@ -145,6 +149,7 @@ def main() -> None:
     options = parser.parse_args()
     files = [options.files.format(number) for number in range(options.number)]
     prober = Prober(options.addresses, options.host, files, seed=1)
+    signal.signal(signal.SIGTERM, lambda *_: setattr(prober, "stopped", True))
     asyncio.run(prober.run(options.seconds, options.rate))
     seconds = [
         {"second": number, **second.counts, "times": [round(seconds, 4) for seconds in sorted(second.times)]}
