@@ -3,7 +3,7 @@
     lab.py [--keep] [--publish]
 
 The machines are container engines in network namespaces of this one (machines.sh). `--keep` leaves them
-running for `make cluster-demo`. The figures go to test-results/cluster; with `--publish` beside this file, too.
+running for `make cluster-demo`. The figures go to test-results/cluster; `--publish` writes them here as well.
 """
 
 import argparse
@@ -235,7 +235,7 @@ def table(found: dict[str, Any]) -> str:
         "|---|---|--:|",
         *(f"| {cell['caches']} | {cell['chosen']} | {cell['hit_ratio']:.2f} |" for cell in found["cells"]),
         "",
-        "| event | requests | failed | repeated | above 1 s | p99 after 10 s, s | sockets ended | healed after, s |",
+        "| event | asked | failed | repeated | above 1 s | p99 after 10 s, s | sockets ended | healed, s |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
         *(
             f"| {one['event']} | {one['asked']} | {one['failed']} | {one['repeated']} | {one['slow']} | "

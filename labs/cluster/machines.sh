@@ -74,13 +74,14 @@ up() {
 # stop_engine I [SIGNAL]: the engine ends itself; with KILL it ends at once, and its containerd and containers too.
 stop_engine() {
     local folder=$run/$1 pids
-    pids=$(cat "$folder/docker.pid" 2>/dev/null || true)
     if [ "${2:-}" = KILL ]; then
-        pids+=" $(
-            cat "$folder/containerd/containerd.pid" 2>/dev/null || true
+        pids=$(
+            ip netns pids "$name-$1" 2>/dev/null || true
             pgrep -f -- "containerd-shim.* -address $folder/containerd/" || true
             find /sys/fs/cgroup -path "*/proscenium-$name/$1/*" -name cgroup.procs -exec cat {} + 2>/dev/null || true
-        )"
+        )
+    else
+        pids=$(cat "$folder/docker.pid")
     fi
     # shellcheck disable=SC2086  # several
     kill "-${2:-TERM}" $pids 2>/dev/null || true
@@ -117,11 +118,12 @@ client) exec nsenter --net="/run/netns/$name-client" "$@" ;;
 cut) cable "$1" down ;;
 plug) cable "$1" up ;;
 kill) # a power cut: from now on the machine says nothing
-    cable "$1" down
+    ip -n "$name-switch" link delete "cable-$1"
     stop_engine "$1" KILL
+    ip netns delete "$name-$1" # its bridges and rules
     ;;
 start)
-    cable "$1" up
+    plug_in "$1" "$(address "$1")"
     start_engine "$1"
     ;;
 down) down ;;
