@@ -35,5 +35,8 @@ sub vcl_backend_response {
 
 sub vcl_deliver {
     unset resp.http.X-Path;
-    unset resp.http.X-Cache-Tags;
+    # nginx passes them on to a cache in front of it, if there is one (nginx/caching/cdn.conf.template).
+    if (local.socket !~ "^nginx") {
+        unset resp.http.X-Cache-Tags;
+    }
 }

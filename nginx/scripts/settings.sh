@@ -55,7 +55,7 @@ CERTIFICATE_FOLDER=${CERTIFICATE_FOLDER:-/var/tmp}
 GENERATED_FOLDER=${GENERATED_FOLDER:-/etc/nginx/generated}
 PREFIX=${PREFIX:-/tmp}
 
-# Names, limits and HTTPS.
+# Names, limits, HTTPS and a cache in front.
 SERVER_NAMES=${SERVER_NAMES:-}
 CLIENT_CONNECTIONS=${CLIENT_CONNECTIONS:-400}
 CLIENT_REQUESTS=${CLIENT_REQUESTS:-300}
@@ -63,6 +63,7 @@ LOGIN_REQUESTS=${LOGIN_REQUESTS:-30}
 CLIENT_STAGE_CONNECTIONS=${CLIENT_STAGE_CONNECTIONS:-1000}
 HTTPS_PORT=${HTTPS_PORT:-8443}
 HTTPS_REDIRECT=${HTTPS_REDIRECT:-off}
+CDN=${CDN:-off}
 TLS_FOLDER=${TLS_FOLDER:-}
 TLS_CERTIFICATE=${TLS_CERTIFICATE:-}
 TLS_CERTIFICATE_KEY=${TLS_CERTIFICATE_KEY:-}
@@ -103,7 +104,7 @@ check 'CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX' '/[^"$;{}\\]*' 'an absolute p
 check 'CLIENT_REQUESTS LOGIN_REQUESTS' '[1-9][0-9]{0,5}' 'a whole number from 1 to 999999'
 to_65535='[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]' # limit_conn's maximum, too
 check 'CLIENT_CONNECTIONS CLIENT_STAGE_CONNECTIONS HTTPS_PORT' "$to_65535" 'a whole number from 1 to 65535'
-check 'HTTPS_REDIRECT SITE_DEFAULT' 'on|off' 'on or off'
+check 'HTTPS_REDIRECT SITE_DEFAULT CDN' 'on|off' 'on or off'
 check THEATRES '.*' 'names separated by spaces'
 host='[0-9A-Za-z_-]+([.][0-9A-Za-z_-]+)*'
 host="([*]?[.])?$host|${host}[.][*]|[[][0-9A-Fa-f:]*:[0-9A-Fa-f:.]*[]]" # http://nginx.org/en/docs/http/server_names.html

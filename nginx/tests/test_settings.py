@@ -15,6 +15,7 @@ WRONG = {
     "CLIENT_STAGE_CONNECTIONS": (" 5", "70000"),
     "HTTPS_PORT": ("443/x",),
     "HTTPS_REDIRECT": ("yes",),
+    "CDN": ("12h",),
     "SERVER_NAMES": (
         *("a.example; return 200", "a.example\nb.example"),
         *(f"{STAGE} {name}" for name in ("*", "a*b", "*a.example", "*.a.*", "a..b")),

@@ -1,0 +1,181 @@
+"""extras/kubernetes: the API's schemas; images, settings and files are the stack's. Needs no cluster."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate  # type: ignore[import-untyped]
+import pytest
+import yaml
+
+from stack import REPO
+from support.checks import tracked
+
+Json = dict[str, Any]
+
+FOLDER = REPO / "extras" / "kubernetes"
+BASE = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
+OBJECTS = [each for name in BASE["resources"] for each in yaml.safe_load_all((FOLDER / name).read_text())]
+PODS = {  # of each service
+    each["metadata"]["name"]: each["spec"]["template"]["spec"]
+    for each in OBJECTS
+    if "template" in each.get("spec", {})
+}
+IMAGES = {
+    "BACKEND_IMAGE": "registry.example.org:5000/backend:1",
+    "POLICYD_IMAGE": "registry.example.org/policyd@sha256:0",
+}
+SETTINGS = {  # where the settings of each service are, and how they are written there
+    "nginx": ("nginx/scripts/settings.sh", r"^([A-Z_]+)=\$\{"),
+    "varnish": ("varnish/settings.sh", r"\$\{([A-Z_]+):-"),
+    "backend": ("backend/src/upstage/settings.py", r'"(UPSTAGE_[A-Z_]+)"'),
+}
+# Not for a pod: what is for one machine, or a signal for `make`.
+UNREAD = r".*/tests/.*|.*/README\.md|nginx/(site|theatres)/.*|nginx/(loaded|reload)\.sh"
+
+
+def kustomization(**environment: str) -> str:
+    """What kustomization.sh prints."""
+    return subprocess.check_output(
+        ["sh", FOLDER / "kustomization.sh"],
+        env={"PATH": os.environ["PATH"], **IMAGES, **environment},
+        text=True,
+    )
+
+
+def validate(each: Json) -> None:
+    kubernetes_validate.validate(each, kubernetes_validate.latest_version(), strict=True)
+
+
+def container(service: str) -> Json:
+    [only] = PODS[service]["containers"]
+    return only  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("each", OBJECTS, ids=lambda each: f"{each['kind']}-{each['metadata']['name']}")
+def test_the_api_knows_each_object(each: Json) -> None:
+    validate(each)
+
+
+def known(service: str) -> set[str]:
+    file, pattern = SETTINGS[service]
+    return set(re.findall(pattern, (REPO / file).read_text(), re.M))
+
+
+def test_every_setting_exists() -> None:
+    for service in SETTINGS:
+        assert {each["name"] for each in container(service)["env"]} <= known(service)
+    maps = yaml.safe_load(kustomization())["configMapGenerator"]
+    [settings] = [each["literals"] for each in maps if each["name"] == "settings"]
+    assert {line.partition("=")[0] for line in settings} <= known("nginx")
+
+
+@pytest.mark.parametrize(
+    ("service", "script"), [("nginx", "./scripts/settings.sh"), ("varnish", "./settings.sh")]
+)
+def test_the_service_accepts_its_settings(service: str, script: str) -> None:
+    values = {each["name"]: each.get("value", "varnish-0") for each in container(service)["env"]}
+    done = subprocess.run(
+        ["sh", "-euc", f". {script}"],
+        cwd=REPO / service,
+        env={"PATH": os.environ["PATH"], **values},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_address_is_a_service_with_that_port() -> None:
+    ports = {
+        each["metadata"]["name"]: {port["port"] for port in each["spec"]["ports"]}
+        for each in OBJECTS
+        if each["kind"] == "Service"
+    }
+    seen = set()
+    for service in PODS:
+        for each in container(service).get("env", []):
+            host, _, port = each.get("value", "").rpartition(":")
+            if port.isdigit() and host and not host.startswith("haproxy"):
+                name = host.split()[-1].removesuffix(f".{BASE['namespace']}.svc.cluster.local").split(".")[-1]
+                assert int(port) in ports[name], each["name"]
+                seen.add(each["name"])
+    assert len(seen) > 6
+
+
+@pytest.mark.parametrize(
+    ("service", "home", "files"),
+    [
+        ("nginx", "/etc/nginx/proscenium", "nginx/*"),
+        ("varnish", "/etc/varnish", "varnish/*"),
+        ("policyd", "/etc/policyd", "policyd/[fh]*"),
+    ],
+)
+def test_each_pod_has_the_files_that_it_reads(service: str, home: str, files: str) -> None:
+    made = yaml.safe_load(kustomization())["configMapGenerator"]
+    maps = {each["name"]: [Path(file) for file in each.get("files", [])] for each in made}
+    volumes = {each["name"]: each.get("configMap", {}).get("name") for each in PODS[service]["volumes"]}
+    mounted = {}  # path in the container, and in the repository
+    for mount in container(service)["volumeMounts"]:
+        for file in maps.get(volumes[mount["name"]], []):
+            if "subPath" not in mount:
+                mounted[f"{mount['mountPath']}/{file.name}"] = str(file)
+            elif mount["subPath"] == file.name:
+                mounted[mount["mountPath"]] = str(file)
+    read = [file for file in tracked(files) if not re.fullmatch(UNREAD, file)]
+    assert mounted == {f"{home}/{Path(file).relative_to(service)}": file for file in read}
+
+
+def test_the_images_are_those_of_compose_and_have_no_other_place() -> None:
+    made = {each["name"]: each["newName"] for each in yaml.safe_load(kustomization())["images"]}
+    pinned = dict(re.findall(r"\$\{(\w+_IMAGE):-([^$}]+)}", (REPO / "compose.yaml").read_text()))
+    assert made == {name: pinned[name] for name in ("NGINX_IMAGE", "VARNISH_IMAGE")} | IMAGES
+    assert {container(service)["image"] for service in PODS} == made.keys()
+
+
+def test_a_missing_image_is_one_line() -> None:
+    said = subprocess.run(
+        ["sh", FOLDER / "kustomization.sh"], env={"PATH": os.environ["PATH"]}, capture_output=True
+    )
+    assert (said.returncode != 0, said.stdout, said.stderr.count(b"\n")) == (True, b"", 1)
+
+
+def kustomize(folder: Path) -> list[Json]:
+    """What it makes of that folder."""
+    command = ["kustomize", "build"] if shutil.which("kustomize") else ["kubectl", "kustomize"]
+    if not shutil.which(command[0]):
+        pytest.skip("there is neither kustomize nor kubectl")
+    return list(yaml.safe_load_all(subprocess.check_output([*command, folder], text=True)))
+
+
+def test_kustomize_makes_hardened_pods_with_versioned_files(tmp_path: Path) -> None:
+    for name in tracked("nginx", "varnish", "policyd", "extras/kubernetes"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(REPO / name, tmp_path / name)
+    (tmp_path / "kustomization.yaml").write_text(kustomization(SERVER_NAMES="a.example b.example"))
+    made = kustomize(tmp_path)
+    for each in made:
+        validate(each)
+        assert each["metadata"]["namespace"] == BASE["namespace"]
+    maps = {each["metadata"]["name"]: each["data"] for each in made if each["kind"] == "ConfigMap"}
+    [settings] = [data for name, data in maps.items() if name.startswith("settings-")]
+    assert settings["SERVER_NAMES"] == "a.example b.example"
+    specs = [each["spec"]["template"]["spec"] for each in made if "template" in each.get("spec", {})]
+    assert len(specs) == len(PODS)
+    for spec in specs:
+        named = [volume["configMap"]["name"] for volume in spec["volumes"] if "configMap" in volume]
+        assert set(named) <= maps.keys()
+        assert not spec["automountServiceAccountToken"]
+        assert spec["securityContext"]["runAsNonRoot"]
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        [only] = spec["containers"]
+        assert only["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert only["resources"]["limits"]["memory"]
+        assert {"readinessProbe", "livenessProbe"} <= only.keys()
+        assert "_IMAGE" not in only["image"]
