@@ -1,6 +1,6 @@
 # Every command of the stack. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help up down clean status logs doctor reload purge reset mirror watch trace lessons lesson check class class-status class-reset class-down bundle slides load compare cluster-up cluster-status cluster-down lab bench test test-all lock
+.PHONY: help up down clean status logs doctor reload purge reset mirror watch trace lessons lesson check class class-status class-reset class-down bundle slides load compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
 
 help: ## print this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ cluster-status: ## show which node runs what, and whether it is healthy
 
 cluster-down: ## stop it; asks before it removes data
 	@bin/cluster down
+
+cluster-demo: ## open three machines in network namespaces of this one, with the stack on a Swarm (as root; labs/cluster/README.md)
+	@KEEP=1 bin/lab cluster
 
 ##@ Measure
 load: ## load the running stack for 30 seconds and judge the run by loadtest/verdict/thresholds.toml (CLASSES=Reader: these users)
