@@ -41,7 +41,7 @@ class Failed(Exception):
 
 def script(*arguments: str) -> str:
     """Run machines.sh; return its output. Raise Failed."""
-    environment = {name: value for name, value in os.environ.items() if not name.endswith("_IMAGE")}
+    environment = {name: os.environ[name] for name in ("PATH", "HOME")}  # not what `make lab` has set
     done = subprocess.run(
         [SCRIPT, *arguments],
         cwd=REPO,
