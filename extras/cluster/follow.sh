@@ -12,17 +12,19 @@ name=$1 folder=$2
 export RES_OPTIONS="timeout:1 attempts:1"
 addresses() { getent ahostsv4 "$name" | awk '$2 == "STREAM" { print $1 }' | sort; } # the answer's order is random
 
-until seen=$(addresses) && [ "$seen" ]; do sleep 1; done
-lost=0
+until loaded=$(addresses) && [ "$loaded" ]; do sleep 1; done
+before=$loaded lost=0
 while sleep 1; do
     now=$(addresses)
-    if [ -z "$now" ] || [ "$now" = "$seen" ]; then
+    if [ -z "$now" ] || [ "$now" = "$loaded" ] && [ "$now" = "$before" ]; then
         lost=0
-    elif ! echo "$now" | grep -qvxF "$seen" && [ $lost -lt 30 ]; then
-        lost=$((lost + 1))
-    elif sh "$folder/reload.sh"; then
-        seen=$now lost=0
+    elif echo "$now" | grep -qvxF "$before" || [ $lost -ge 30 ]; then # a new one, which may have been another's until now
+        sh "$folder/reload.sh" || continue
+        loaded=$now lost=0
         echo "$name has moved" >&2
+    else
+        lost=$((lost + 1))
     fi
+    [ -z "$now" ] || before=$now
 done &
 exec sh "$folder/start.sh"
