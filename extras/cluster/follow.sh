@@ -16,7 +16,8 @@ until loaded=$(addresses) && [ "$loaded" ]; do sleep 1; done
 before=$loaded lost=0
 while sleep 1; do
     now=$(addresses)
-    if [ -z "$now" ] || [ "$now" = "$loaded" ] && [ "$now" = "$before" ]; then
+    [ "$now" ] || continue
+    if [ "$now" = "$loaded" ] && [ "$now" = "$before" ]; then
         lost=0
     elif echo "$now" | grep -qvxF "$before" || [ $lost -ge 30 ]; then # a new one, which may have been another's until now
         sh "$folder/reload.sh" || continue
@@ -25,6 +26,6 @@ while sleep 1; do
     else
         lost=$((lost + 1))
     fi
-    [ -z "$now" ] || before=$now
+    before=$now
 done &
 exec sh "$folder/start.sh"
