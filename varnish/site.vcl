@@ -16,9 +16,9 @@ include "reject.vcl";
 include "rules.vcl";        # your own: extras/site/rules.vcl, or empty
 
 # Credentials: a cookie or a password. Such requests find only responses stored for them, which the
-# application calls `public`, because any other may be for one person. So a page of somebody who has signed in
-# never answers anybody else, and a page for visitors never answers somebody who has signed in. (The built-in
-# VCL would pass them all, styles and scripts included, and every visitor of most applications has a cookie.)
+# application calls `public`, because any other may be for one person. So a signed-in user's page is never sent to
+# another client, and a page for visitors never to a signed-in user. (The built-in VCL would pass all requests
+# with a cookie, styles and scripts included, and every visitor of most applications has one.)
 # https://www.rfc-editor.org/rfc/rfc9111#name-storing-responses-to-authen
 sub vcl_req_authorization {
     if (req.http.Authorization) {

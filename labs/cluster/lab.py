@@ -266,7 +266,7 @@ def picture(found: dict[str, Any], file: Path) -> None:
     axes.set_xlabel("seconds; dotted: the event")
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=4, frameon=False)
-    figure.savefig(file)
+    figure.savefig(file, dpi=96)
 
 
 @contextmanager
@@ -335,7 +335,7 @@ def main() -> int:
     for folder in (REPO / "test-results" / "cluster", *([FOLDER] if options.publish else [])):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "results.md").write_text(table(found))
-        picture(found, folder / "results.svg")
+        picture(found, folder / "results.png")
     print(table(found))
     step("done: test-results/cluster")
     return 0

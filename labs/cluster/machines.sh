@@ -4,7 +4,7 @@
 # root. The machine's own engine, its docker0 and its rules are not touched.
 #
 #   10.77.0.11 ...  the machines: `on I` runs a command in the network of machine I, and with its engine
-#   10.77.0.100     whoever asks from outside: `client`
+#   10.77.0.100     a client outside: `client`
 set -euo pipefail
 
 name=${MACHINES_NAME:-machines}
@@ -47,7 +47,7 @@ start_engine() {
     return 1
 }
 
-# The first engine loads the images; the others get hard links to its layers, which nobody ever writes to.
+# The first engine loads the images; the others get hard links to its layers, which no engine ever writes to.
 up() {
     local n=$1 i
     shift
