@@ -13,10 +13,19 @@ from stack import REPO
 from support.checks import check
 
 # Words that `docker stack deploy` ignores, with a warning (docker/cli, cli/compose/types/types.go).
-IGNORED = set(
-    "build cgroupns_mode container_name devices expose external_links ipc links mac_address network_mode pid "
-    "privileged restart security_opt shm_size userns_mode".split()
-)
+IGNORED = {
+    *("build", "cgroupns_mode", "container_name", "devices", "expose", "external_links", "ipc", "links"),
+    *(
+        "mac_address",
+        "network_mode",
+        "pid",
+        "privileged",
+        "restart",
+        "security_opt",
+        "shm_size",
+        "userns_mode",
+    ),
+}
 SERVICE = {"mem_limit": "5", "pids_limit": 7, "user": "101:101"}
 
 
