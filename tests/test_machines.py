@@ -15,7 +15,6 @@ import pytest
 
 from stack import REPO
 from support.checkout import copy_checkout
-from support.checks import check
 from support.wait import wait_until
 
 pytestmark = [
@@ -25,10 +24,6 @@ pytestmark = [
 ]
 PAGE = (REPO / "docs" / "several-machines.md").read_text()
 SCRIPT = REPO / "labs" / "cluster" / "machines.sh"
-BUILT_FROM = (
-    "proscenium/base:trixie",
-    "proscenium/python:offline",
-)  # `make up` asks whether they have changed
 PROBER = REPO / "labs" / "cluster" / "prober.py"
 
 
@@ -104,12 +99,10 @@ def steps(title: str) -> list[tuple[str, str]]:
 def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
     """The three, with the images of this machine."""
     machines = Machines(tmp_path_factory.mktemp("machines"))
-    check("bash", "-c", ". bin/lib/common.sh; . bin/lib/build.sh; build_images")
-    images = {*check("docker", "compose", "config", "--images").split(), *BUILT_FROM}
     for machine in (1, 2, 3):
         copy_checkout(machines.folder / str(machine))
     try:
-        started = machines.script("up", "3", *images)
+        started = machines.script("up", "3")
         assert started.returncode == 0, started.stdout
         yield machines
     finally:

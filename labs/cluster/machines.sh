@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# machines.sh up N IMAGE... | on I COMMAND... | client COMMAND... | cut I | plug I | kill I | start I | down
+# machines.sh up N | on I COMMAND... | client COMMAND... | cut I | plug I | kill I | start I | down
 # Several machines on this one: container engines in network namespaces of their own, joined by a bridge in another. Needs
 # root. The machine's own engine, its docker0 and its rules are not touched.
 #
@@ -7,9 +7,9 @@
 #   10.77.0.100     a client outside: `client`
 set -euo pipefail
 
-name=${MACHINES_NAME:-machines}
-run=/run/proscenium-$name           # sockets and logs of the engines
-data=/var/lib/proscenium-$name      # their images and containers
+prefix=machines
+run=/run/proscenium-machines      # sockets and logs of the engines
+data=/var/lib/proscenium-machines # their images and containers
 network=10.77.0
 
 address() { echo "$network.$((10 + $1))"; }
@@ -19,15 +19,15 @@ numbers() { find "$run" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort -n
 
 # plug_in I ADDRESS: a network namespace with a cable to the bridge.
 plug_in() {
-    ip netns add "$name-$1"
-    ip link add "cable-$1" netns "$name-switch" type veth peer name eth0 netns "$name-$1"
-    ip -n "$name-switch" link set "cable-$1" master bridge up
-    ip -n "$name-$1" link set lo up
-    ip -n "$name-$1" link set eth0 up
-    ip -n "$name-$1" address add "$2/24" dev eth0
+    ip netns add "$prefix-$1"
+    ip link add "cable-$1" netns "$prefix-switch" type veth peer name eth0 netns "$prefix-$1"
+    ip -n "$prefix-switch" link set "cable-$1" master bridge up
+    ip -n "$prefix-$1" link set lo up
+    ip -n "$prefix-$1" link set eth0 up
+    ip -n "$prefix-$1" address add "$2/24" dev eth0
 }
 
-cable() { ip -n "$name-switch" link set "cable-$1" "$2"; }
+cable() { ip -n "$prefix-switch" link set "cable-$1" "$2"; }
 
 start_engine() {
     local i=$1
@@ -35,9 +35,9 @@ start_engine() {
     # nsenter, because `ip netns exec` mounts another /sys, which has no control groups. No name server: names that the engine does
     # not know are asked of 127.0.0.1, which refuses at once.
     # shellcheck disable=SC2016  # for the other shell
-    setsid nsenter --net="/run/netns/$name-$i" unshare --uts sh -c 'hostname "$0" && exec "$@"' "machine-$i" \
+    setsid nsenter --net="/run/netns/$prefix-$i" unshare --uts sh -c 'hostname "$0" && exec "$@"' "machine-$i" \
         dockerd --data-root "$data/$i" --exec-root "$run/$i" --pidfile "$run/$i/docker.pid" --host "$(socket "$i")" \
-        --cgroup-parent "/proscenium-$name/$i" --dns 127.0.0.1 --no-new-privileges --config-file "$run/engine.json" \
+        --cgroup-parent "/proscenium-machines/$i" --dns 127.0.0.1 --no-new-privileges --config-file "$run/engine.json" \
         >>"$run/$i.log" 2>&1 </dev/null &
     for _ in {1..200}; do
         if engine "$i" info >/dev/null 2>&1; then return; fi
@@ -47,22 +47,34 @@ start_engine() {
     return 1
 }
 
+# images: those of the stack, and what they are built from, for which `make up` asks; builds what this machine's engine lacks.
+images() (
+    cd "$(dirname "$0")/../.."
+    . bin/lib/common.sh
+    . offline/images.sh
+    choose_images >&2
+    build_images >&2
+    docker compose config | sed -n 's/^ *\(image\|PYTHON_IMAGE\): //p' | sort -u
+    if here proscenium/base:trixie; then echo proscenium/base:trixie; fi
+)
+
 # The first engine loads the images; the others get hard links to its layers, which no engine ever writes to.
 up() {
-    local n=$1 i
-    shift
+    local n=$1 i images
     [ "$(id -u)" = 0 ] || { echo "Engines of their own need root." >&2; exit 1; }
+    images=$(images)
     down
     mkdir -p "$run"
     echo '{}' >"$run/engine.json" # not that of the machine's own engine
-    ip netns add "$name-switch"
-    ip -n "$name-switch" link add bridge type bridge
-    ip -n "$name-switch" link set bridge up
+    ip netns add "$prefix-switch"
+    ip -n "$prefix-switch" link add bridge type bridge
+    ip -n "$prefix-switch" link set bridge up
     plug_in client "$network.100"
     for ((i = 1; i <= n; i++)); do plug_in "$i" "$(address "$i")"; done
 
     start_engine 1
-    docker save "$@" | engine 1 load -q >/dev/null
+    # shellcheck disable=SC2086  # several
+    docker save $images | engine 1 load -q >/dev/null
     stop_engine 1
     for ((i = 2; i <= n; i++)); do
         mkdir -p "$data/$i"
@@ -76,9 +88,9 @@ stop_engine() {
     local folder=$run/$1 pids
     if [ "${2:-}" = KILL ]; then
         pids=$(
-            ip netns pids "$name-$1" 2>/dev/null || true
+            ip netns pids "$prefix-$1" 2>/dev/null || true
             pgrep -f -- "containerd-shim.* -address $folder/containerd/" || true
-            find /sys/fs/cgroup -path "*/proscenium-$name/$1/*" -name cgroup.procs -exec cat {} + 2>/dev/null || true
+            find /sys/fs/cgroup -path "*/proscenium-machines/$1/*" -name cgroup.procs -exec cat {} + 2>/dev/null || true
         )
     else
         pids=$(cat "$folder/docker.pid")
@@ -104,23 +116,23 @@ unmount() {
 down() {
     local i namespace
     if [ -d "$run" ]; then for i in $(numbers); do stop_engine "$i" KILL; done; fi
-    for namespace in $(ip netns list | awk -v prefix="$name-" 'index($1, prefix) == 1 { print $1 }'); do ip netns delete "$namespace"; done
+    for namespace in $(ip netns list | awk -v start="$prefix-" 'index($1, start) == 1 { print $1 }'); do ip netns delete "$namespace"; done
     rm -rf "$run" "$data"
-    find /sys/fs/cgroup -depth -type d -path "*/proscenium-$name*" -exec rmdir {} + 2>/dev/null || true
+    find /sys/fs/cgroup -depth -type d -path "*/proscenium-machines*" -exec rmdir {} + 2>/dev/null || true
 }
 
 command=$1
 shift
 case $command in
 up) up "$@" ;;
-on) DOCKER_HOST=$(socket "$1") exec nsenter --net="/run/netns/$name-$1" "${@:2}" ;;
-client) exec nsenter --net="/run/netns/$name-client" "$@" ;;
+on) DOCKER_HOST=$(socket "$1") exec nsenter --net="/run/netns/$prefix-$1" "${@:2}" ;;
+client) exec nsenter --net="/run/netns/$prefix-client" "$@" ;;
 cut) cable "$1" down ;;
 plug) cable "$1" up ;;
 kill) # a power cut: from now on the machine says nothing
-    ip -n "$name-switch" link delete "cable-$1"
+    ip -n "$prefix-switch" link delete "cable-$1"
     stop_engine "$1" KILL
-    ip netns delete "$name-$1" # its bridges and rules
+    ip netns delete "$prefix-$1" # its bridges and rules
     ;;
 start)
     plug_in "$1" "$(address "$1")"
