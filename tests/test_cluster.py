@@ -88,14 +88,17 @@ def test_two_files_of_one_name_are_two_configs(tmp_path: Path) -> None:
     assert files == {mount["target"]: mount["source"] for mount in mounts}
 
 
-def test_passwords_and_the_certificate_become_secrets(tmp_path: Path) -> None:
+def test_passwords_and_the_certificate_become_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     tls = tmp_path / "tls" / "live"
     tls.mkdir(parents=True)
     (tls / "key.pem").write_text("KEY")
     (tls / "chain.pem").write_text("CHAIN")
     names = {"TLS_CERTIFICATE": "live/chain.pem", "TLS_CERTIFICATE_KEY": "live/key.pem"}
     made = translated(
-        tmp_path / "secrets",
+        Path("secrets"),
         environment=names | {"UPSTAGE_ADMIN_PASSWORD": "pa$$ss", "LOADTEST_PASSWORD": ""},
         volumes=[{"type": "bind", "source": str(tmp_path / "tls"), "target": "/etc/nginx/certificates"}],
     )
@@ -108,6 +111,7 @@ def test_passwords_and_the_certificate_become_secrets(tmp_path: Path) -> None:
     }
     assert {(secret["uid"], secret["mode"]) for secret in service["secrets"]} == {("101", 0o400)}
     file = Path(made["secrets"]["UPSTAGE_ADMIN_PASSWORD"]["file"])
+    assert file.is_absolute()  # a relative one starts at the folder of the stack's file
     assert (file.read_text(), file.stat().st_mode & 0o777) == ("pa$ss", 0o600)
 
 

@@ -105,7 +105,7 @@ class Stack:
 
     def _versioned(self, name: str, file: Path) -> Json:
         checksum = hashlib.sha256(file.read_bytes()).hexdigest()[:8]
-        return {"file": str(file), "name": f"{self.name}-{name}"[: LONGEST - 9] + f"-{checksum}"}
+        return {"file": str(file.absolute()), "name": f"{self.name}-{name}"[: LONGEST - 9] + f"-{checksum}"}
 
 
 def _files_below(path: Path) -> list[Path]:

@@ -17,10 +17,12 @@ socket() { echo "unix://$run/$1/docker.sock"; }
 engine() { docker -H "$(socket "$1")" "${@:2}"; }
 numbers() { find "$run" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort -n; }
 
-# plug_in I ADDRESS: a network namespace with a cable to the bridge.
+# plug_in I ADDRESS: a network namespace with a cable to the bridge. Its network card is always the same, as that of a machine
+# is: others may remember it for half a minute.
 plug_in() {
     ip netns add "$prefix-$1"
-    ip link add "cable-$1" netns "$prefix-switch" type veth peer name eth0 netns "$prefix-$1"
+    ip link add "cable-$1" netns "$prefix-switch" type veth \
+        peer name eth0 netns "$prefix-$1" address "02:00:00:00:00:$(printf %02x "${2##*.}")"
     ip -n "$prefix-switch" link set "cable-$1" master bridge up
     ip -n "$prefix-$1" link set lo up
     ip -n "$prefix-$1" link set eth0 up

@@ -101,7 +101,7 @@ class Prober:
             except (OSError, EOFError, TimeoutError) as problem:
                 outcome, why = "repeated", type(problem).__name__
             else:
-                outcome = "failed" if status >= 500 else "hit" if "; hit" in cache else "miss"
+                outcome = "failed" if status >= 400 else "hit" if "; hit" in cache else "miss"
                 why = str(status)
             if attempt and outcome == "repeated":
                 outcome = "failed"
