@@ -47,7 +47,9 @@ def podman() -> Iterator[tuple[Stack, str]]:
         base = "proscenium/base:trixie"
     check("docker", "build", "-q", "-t", NAME, "--build-arg", f"BASE={base}", REPO / "tests" / "podman")
     stack = Stack("containers", NAME)
-    stack.settings |= {"EXTRAS": "webcam,inspect", "BIND_ADDR": "0.0.0.0"}
+    stack.settings |= {"EXTRAS": "webcam,inspect,edge", "BIND_ADDR": "0.0.0.0"}
+    machines = dict.fromkeys(("FIRST_MACHINE", "OTHER_MACHINES", "MACHINE"), "192.0.2.1")
+    stack.settings |= machines
     stack.compose("build", "-q")
     images = sorted(set(stack.compose("config", "--images").split()))
 
@@ -66,7 +68,9 @@ def podman() -> Iterator[tuple[Stack, str]]:
             pytest.skip(f"Podman cannot run a container here: {alone.stdout}")
         stack.settings["DOCKER_HOST"] = f"unix://{run}/podman.sock"
         where = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
-        yield stack, docker("inspect", "-f", where, NAME).stdout.strip()
+        address = docker("inspect", "-f", where, NAME).stdout.strip()
+        stack.settings |= dict.fromkeys(machines, address)
+        yield stack, address
     finally:
         docker("rm", "-fv", NAME)
         docker("image", "rm", f"{NAME}-backend", f"{NAME}-policyd")
@@ -86,6 +90,10 @@ def test_the_whole_stack_runs_on_podman(podman: tuple[Stack, str]) -> None:
             answer = requests.get(url, headers={"Host": host}, timeout=10)
             assert answer.status_code == 200, host
         time.sleep(2.1)
+    # extras/edge: nginx reaches Varnish at the port that the machine publishes.
+    url = f"http://{address}:{stack.ports['HTTP_PORT']}/media/fox.svg"
+    answer = requests.get(url, headers={"Host": "localhost"}, timeout=10)
+    assert answer.headers["Cache-Status"].startswith(f"varnish-{address}; ")
     with socket.create_connection((address, stack.ports["POLICY_FILE_PORT"]), timeout=5) as policy:
         policy.sendall(b"<policy-file-request/>\0")
         assert b"cross-domain-policy" in policy.recv(4096)

@@ -327,6 +327,8 @@ def main() -> int:
     except Failed as failure:
         console.print(str(failure), style="red", markup=False)
         return 1
+    except KeyboardInterrupt:
+        return 130
     for folder in (REPO / "test-results" / "cluster", *([FOLDER] if options.publish else [])):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "results.md").write_text(table(found))
