@@ -80,7 +80,7 @@ class Services:
 
 
 def search(root: Path, wanted: dict[str, str]) -> dict[str, Path]:
-    """Service -> the folder of its group, the one nearest to the root. `wanted`: a group's name -> service."""
+    """Service -> the folder of its group, the one nearest to the root; `wanted` is group -> service."""
     found: dict[str, Path] = {}
     level = [root]
     for _ in range(DEPTH):
