@@ -19,6 +19,8 @@ LISTEN_POLICY=${LISTEN_POLICY:-3000}
 LISTEN_LOAD_POLICY=${LISTEN_LOAD_POLICY:-13000}
 LISTEN_LOCUST=${LISTEN_LOCUST:-8089}
 LISTEN_DIRECT=${LISTEN_DIRECT:-8081}
+LISTEN_OBSERVE=${LISTEN_OBSERVE:-9090}
+LISTEN_STATUS=${LISTEN_STATUS:-9091}
 
 # The addresses of the services.
 VARNISH_ADDRESS=${VARNISH_ADDRESS:-unix:/run/proscenium/varnish/varnish.sock}
@@ -29,6 +31,8 @@ BACKEND_DIRECT_ADDRESS=${BACKEND_DIRECT_ADDRESS:-unix:/run/proscenium/backend/up
 BACKEND_METRICS_ADDRESS=${BACKEND_METRICS_ADDRESS:-backend:9110}
 POLICYD_ADDRESS=${POLICYD_ADDRESS:-unix:/run/proscenium/policyd/policyd.sock}
 LOCUST_ADDRESS=${LOCUST_ADDRESS:-locust:8089}
+OBSERVE_ADDRESS=${OBSERVE_ADDRESS:-prometheus:9090}
+OBSERVE_LOG=${OBSERVE_LOG:-}
 CONNECT_TIMEOUT=${CONNECT_TIMEOUT:-2s}
 
 # Further UpStage instances. * stands for the name of each; the ports are the first one's, the others follow.
@@ -86,11 +90,12 @@ check() {
 
 listener='([0-9.]+:)?[0-9]{1,5}'
 check 'LISTEN_HTTP LISTEN_HTTPS LISTEN_LOAD LISTEN_STAGE LISTEN_LOAD_STAGE LISTEN_POLICY LISTEN_LOAD_POLICY
-    LISTEN_LOCUST LISTEN_THEATRES_STAGE LISTEN_THEATRES_LOAD_STAGE LISTEN_LOAD_SITE' "$listener" 'PORT or ADDRESS:PORT'
+    LISTEN_LOCUST LISTEN_OBSERVE LISTEN_STATUS LISTEN_THEATRES_STAGE LISTEN_THEATRES_LOAD_STAGE LISTEN_LOAD_SITE' "$listener" 'PORT or ADDRESS:PORT'
 check LISTEN_DIRECT "$listener( $listener)*" 'PORT or ADDRESS:PORT, or several of them separated by spaces'
 address='(unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5})'
 check 'VARNISH_TCP_ADDRESS BACKEND_ADDRESS BACKEND_STAGE_ADDRESS BACKEND_DIRECT_ADDRESS BACKEND_METRICS_ADDRESS
-    POLICYD_ADDRESS LOCUST_ADDRESS SITE_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'
+    POLICYD_ADDRESS LOCUST_ADDRESS OBSERVE_ADDRESS SITE_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'
+check OBSERVE_LOG 'unix:/[^][:space:]"$;{}\\,:]+' 'unix:/PATH, without a comma'
 check VARNISH_ADDRESS "$address( $address)*|([0-9A-Za-z._-]+ )+[0-9A-Za-z._-]+:[0-9]{1,5}" \
     'unix:/PATH or HOST:PORT, or several of them separated by spaces; HOST HOST:PORT is one port of several hosts'
 check CONNECT_TIMEOUT '[1-9][0-9]*(ms|s)' 'a time such as 300ms or 2s'

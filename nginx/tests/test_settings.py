@@ -32,6 +32,9 @@ WRONG = {
     "THEATRES_STAGE_ADDRESS": ("unix:/run/*/*.sock",),
     "THEATRES_MEDIA_FOLDER": ("/srv/*; error_log",),
     "LISTEN_THEATRES_STAGE": ("7231-7232",),
+    "OBSERVE_ADDRESS": ("prometheus",),
+    "OBSERVE_LOG": ("/run/nginx.sock", "unix:/run/nginx.sock,facility=x", "prometheus:514"),
+    "LISTEN_OBSERVE": ("localhost:9090",),
     "MEDIA_FOLDER": ("media",),
     "CERTIFICATE_FOLDER": ('/x"; error_log "/y',),
 }
