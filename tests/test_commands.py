@@ -313,6 +313,11 @@ def test_extras_become_compose_files(bare: Path) -> None:
     assert compose_file(bare) == f"{chosen}:compose.override.yaml"
 
 
+def test_the_metrics_of_a_ring_are_those_of_each_varnish(bare: Path) -> None:
+    files = "compose.yaml:extras/ring/compose.yaml:extras/observe/compose.yaml:extras/observe/ring.yaml"
+    assert compose_file(bare, EXTRAS="ring,observe") == files
+
+
 def test_the_ports_of_chosen_extras_and_theatres_are_checked(bare: Path) -> None:
     stage, ftp = free_ports(2)
     passive, last = free_port_range(2)
