@@ -6,7 +6,9 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from prometheus_client import CollectorRegistry
 
+from exporter.requests import Requests
 from nginx_server import UPGRADED, NginxServer
 from support.origin import Origin, Request, response
 from support.wait import wait_until
@@ -25,11 +27,15 @@ class Observed(NginxServer):
         self.inbox.bind(str(path))
         path.chmod(0o666)
         self._received: list[bytes] = []
+        self.registry = CollectorRegistry()
+        self._counts = Requests(self.registry, path)
         threading.Thread(target=self._receive, daemon=True).start()  # the kernel lets only ten of them wait
 
     def _receive(self) -> None:
         while True:
-            self._received.append(self.inbox.recv(4096))
+            datagram = self.inbox.recv(4096)
+            self._counts.count(datagram)
+            self._received.append(datagram)
 
     def lines(self) -> list[str]:
         """What has arrived since the last call, without the syslog header."""
@@ -55,6 +61,8 @@ def nginx() -> Iterator[Observed]:
     with Observed(CLIENT_REQUESTS="50", LOGIN_REQUESTS="1") as server:
         server.start()
         yield server
+        rejected = server.registry.get_sample_value("nginx_log_lines_rejected_total")
+        assert rejected == 0, "the exporter reads every line of these tests"
 
 
 @pytest.fixture(autouse=True)
