@@ -106,7 +106,7 @@ class Stat extends Panel {
   makeParts() {
     this.value = element("p", { className: "value" });
     this.state = element("p", { className: "state" });
-    return [this.value, this.state];
+    return [element("div", { className: "reading" }, this.value, this.state)];
   }
 
   async show() {
@@ -140,17 +140,18 @@ class Chart extends Panel {
     const { names, data } = await lines(this.targets, range);
     if (!names.length) return this.clear("no data");
     const shown = this.stacked ? stack(data) : data;
-    const size = { width: this.body.clientWidth, height: this.body.clientHeight };
+    const same = JSON.stringify(this.names) === JSON.stringify(names);
+    if (!same) this.clear();
+    this.names = names;
     this.data = data;
-    if (JSON.stringify(this.names) !== JSON.stringify(names)) {
-      this.clear();
-      this.names = names;
-      this.plot = new uPlot(this.options(size), shown, this.body);
-    } else {
+    this.label(this.plot?.cursor.idx); // before the chart takes the room that is left
+    const size = { width: this.body.clientWidth, height: this.body.clientHeight };
+    if (same) {
       this.plot.setSize(size);
       this.plot.setData(shown);
+    } else {
+      this.plot = new uPlot(this.options(size), shown, this.body);
     }
-    this.label(this.plot.cursor.idx);
   }
 
   clear(reason = "") {
@@ -174,7 +175,7 @@ class Chart extends Panel {
       hooks: { setCursor: [plot => this.label(plot.cursor.idx)] },
       scales: { y: { range: (_, low, high) => [min, max ?? (high > min ? high * 1.1 : min + 1)] } },
       axes: [
-        { ...axis, values: (_, ticks) => ticks.map(clock), space: text * 7, size: text * 2 },
+        { ...axis, values: (_, ticks) => ticks.map(clock), space: text * 4.5, size: text * 2 },
         { ...axis, values: (_, ticks) => ticks.map(tick => this.words(tick)), space: text * 2.4, size: text * 5 },
       ],
       series: [{}, ...this.names.map((_, i) => {
