@@ -1,11 +1,11 @@
-"""A fake of Prometheus for the page: its API with made-up figures, and the page at /user/, as nginx sends it."""
+"""A fake of Prometheus: its API with made-up figures, and the page at /user/ as nginx sends it."""
 
 import json
 import mimetypes
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import sin
 from pathlib import Path
@@ -42,7 +42,9 @@ class FakePrometheus:
             return {"alerts": self.alerts}
         series = self.figures.get(query["query"], self.other)
         if path == "query":
-            return {"result": [{"metric": labels, "value": [time.time(), str(value)]} for labels, value in series]}
+            return {
+                "result": [{"metric": labels, "value": [time.time(), str(value)]} for labels, value in series]
+            }
         start, end, step = (float(query[name]) for name in ("start", "end", "step"))
         times = [start + step * i for i in range(round((end - start) / step) + 1)]
         return {"result": [{"metric": labels, "values": wave(times, value)} for labels, value in series]}
@@ -73,13 +75,21 @@ def fake_prometheus() -> Iterator[FakePrometheus]:
                 if not fake.up:
                     return self.send(502, "text/html", b"<h1>502 Bad Gateway</h1>")
                 data = fake.data(url.path.removeprefix("/api/v1/"), dict(parse_qsl(url.query)))
-                return self.send(200, "application/json", json.dumps({"status": "success", "data": data}).encode())
+                return self.send(
+                    200, "application/json", json.dumps({"status": "success", "data": data}).encode()
+                )
+            if url.path == "/favicon.ico":  # Prometheus has one
+                return self.send(200, "image/x-icon", b"")
             file = PAGE / (url.path.removeprefix("/user/") or "index.html")
             if not file.is_file():
                 return self.send(404, "text/plain", b"404")
             return self.send(200, mimetypes.guess_type(file)[0] or "text/plain", file.read_bytes())
 
         def send(self, status: int, kind: str, body: bytes) -> None:
+            with suppress(ConnectionError):  # a page that was closed does not wait
+                self.write(status, kind, body)
+
+        def write(self, status: int, kind: str, body: bytes) -> None:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
