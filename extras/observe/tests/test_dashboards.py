@@ -23,8 +23,8 @@ PANELS = [
 ]
 every_panel = pytest.mark.parametrize("panel", PANELS)
 
-# What the page draws. A dictionary is an object with these keys ("?": optional) and no others; a list has several of
-# the same kind.
+# What the page draws. A dictionary is an object with these keys ("?": optional) and no others; a list has
+# several of the same kind.
 DASHBOARD: Json = {
     **dict.fromkeys(("uid", "title", "tags", "schemaVersion", "editable", "refresh"), ...),
     "time": {"from": ..., "to": ...},

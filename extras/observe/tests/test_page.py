@@ -136,8 +136,9 @@ def test_an_outage_is_one_line_and_ends_by_itself(page: Page, prometheus: FakePr
     prometheus.alert("BackendDown", "firing", summary="The backend is down")
     page.goto(prometheus.url)
     number = panel(page, "Failed requests")
-    expect(number.locator(".value")).to_have_text("100 %")
     let_pass(page)
+    wait_until(lambda: prometheus.asked["/api/v1/alerts"] > 1)  # a round is complete
+    expect(number.locator(".value")).to_have_text("100 %")
     prometheus.up = False
     let_pass(page)
     expect(page.get_by_role("status")).to_have_text(
