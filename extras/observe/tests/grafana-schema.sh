@@ -3,13 +3,14 @@
 # package registry, which it asks for two packages; FOLDER keeps them (default: a temporary one). Exit codes: 0 they fit,
 # 1 they do not, 3 the packages cannot be had.
 set -euo pipefail
-dashboards=$(cd "$(dirname "$0")/../page/dashboards" && pwd)
+extras=$(cd "$(dirname "$0")/../.." && pwd)
+version=$(sed -n 's|.*grafana/grafana:\([0-9.]*\)}.*|\1|p' "$extras/grafana/compose.yaml")
 folder=${FOLDER:-$(mktemp -d)}
 cd "$folder"
 if [ -z "${FOLDER:-}" ]; then trap 'rm -rf "$folder"' EXIT; fi
 
 if ! [ -d node_modules/@grafana/schema ] || ! [ -d node_modules/typescript ]; then
-    if ! reason=$(npm install --loglevel=error --no-fund --no-audit --ignore-scripts @grafana/schema@13.2.3 typescript@7.0.2 2>&1); then
+    if ! reason=$(npm install --loglevel=error --no-fund --no-audit --ignore-scripts "@grafana/schema@$version" typescript@7.0.2 2>&1); then
         echo "The dashboards are not compared with Grafana's types: ${reason%%$'\n'*}" >&2
         exit 3
     fi
@@ -25,7 +26,7 @@ type Plain<T> = T extends DashboardLink ? Pick<T, "title" | "url">
     : T extends (infer U)[] ? Plain<U>[]
     : T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
 EOF
-    for file in "$dashboards"/*.json; do
+    for file in "$extras"/observe/page/dashboards/*.json; do
         echo "export const $(basename "$file" .json): Plain<Dashboard> = $(cat "$file");"
     done
 } >check.ts

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +181,15 @@ def test_every_query_can_be_parsed(tmp_path: Path) -> None:
     file = tmp_path / "queries.json"
     file.write_text(json.dumps({"groups": [{"name": "queries", "rules": rules}]}))
     assert f"{len(queries)} rules found" in check(promtool, "check", "rules", "--lint=none", file)
+
+
+@pytest.mark.slow
+def test_grafanas_own_types_fit() -> None:
+    if not shutil.which("npm"):
+        pytest.skip("node is missing")
+    done = subprocess.run(
+        [Path(__file__).with_name("grafana-schema.sh")], capture_output=True, text=True, check=False
+    )
+    if done.returncode == 3:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
