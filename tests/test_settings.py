@@ -29,7 +29,14 @@ WRONG = [
     *((port, "abc") for port in ("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")),
     *(
         (port, "99999")
-        for port in ("WEB_PORT", "THEATRES_SWF_PORT", "FTP_PORT", "FTP_PASSIVE_PORTS", "OBSERVE_PORT", "GRAFANA_PORT")
+        for port in (
+            "WEB_PORT",
+            "THEATRES_SWF_PORT",
+            "FTP_PORT",
+            "FTP_PASSIVE_PORTS",
+            "OBSERVE_PORT",
+            "GRAFANA_PORT",
+        )
     ),
     ("HTTP_PORT", "8080-8081"),
     ("HTTP_PORT", "08080"),

@@ -252,6 +252,13 @@ def test_the_page_may_use_its_own_scripts_and_styles_alone(nginx: Observed) -> N
     assert "unsafe" not in nginx.request("/user/x.js", port=nginx.observe).headers["content-security-policy"]
 
 
+@pytest.mark.parametrize("host", ["localhost", "a.localhost", "[::1]"])
+def test_a_lesson_is_on_the_port_of_the_stack(nginx: Observed, host: str) -> None:
+    answer = nginx.request("/lessons/01-first-hit", f"{host}:9090", port=nginx.observe)
+    assert (answer.status, answer.headers["location"]) == (302, f"http://{host}:8080/lessons/01-first-hit")
+    assert nginx.prometheus.targets == []
+
+
 def test_prometheus_may_come_and_go(nginx: Observed) -> None:
     nginx.prometheus.close()
     try:
