@@ -170,6 +170,7 @@ class Chart extends Panel {
     const { min, max } = this.defaults;
     return {
       ...size,
+      padding: [text, text * 2.5, 0, 0], // half a time of day to the right of the last one
       legend: { show: false },
       cursor: { sync: { key: "time" }, y: false, points: { show: false }, drag: { x: false } }, // one moment in all charts
       hooks: { setCursor: [plot => this.label(plot.cursor.idx)] },
@@ -220,7 +221,7 @@ function showAlerts(list) {
   const made = firingFirst.map(({ state, labels, annotations }) => {
     const word = state === "firing" ? "Firing" : "Pending";
     const line = element("p", { className: state }, element("b", {}, word), ` ${annotations.summary ?? labels.alertname} `);
-    if (annotations.lesson) line.append(link("Lesson", annotations.lesson));
+    if (annotations.lesson) line.append(link(`Lesson ${+annotations.lesson.match(/\d+/)}`, annotations.lesson));
     return line;
   });
   say(...made.length ? made : [element("p", {}, "All is well.")]);

@@ -78,8 +78,6 @@ def fake_prometheus() -> Iterator[FakePrometheus]:
                 return self.send(
                     200, "application/json", json.dumps({"status": "success", "data": data}).encode()
                 )
-            if url.path == "/favicon.ico":  # Prometheus has one
-                return self.send(200, "image/x-icon", b"")
             file = PAGE / (url.path.removeprefix("/user/") or "index.html")
             if not file.is_file():
                 return self.send(404, "text/plain", b"404")

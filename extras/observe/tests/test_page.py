@@ -124,7 +124,7 @@ def test_alerts_are_at_the_top_in_words(page: Page, prometheus: FakePrometheus) 
     )
     let_pass(page)
     expect(status.locator("p")).to_have_text(
-        ["Firing The backend is down Lesson", "Pending Clients are cut off "]
+        ["Firing The backend is down Lesson 6", "Pending Clients are cut off "]
     )
     expect(status.get_by_role("link")).to_have_attribute("href", "/lessons/06-the-backend-is-down")
     prometheus.alerts.clear()
