@@ -13,6 +13,7 @@ WRONG = {
     "CLIENT_REQUESTS": ("-1", "1.5"),
     "LOGIN_REQUESTS": ("1000000", "5; error_log /x"),
     "CLIENT_STAGE_CONNECTIONS": (" 5", "70000"),
+    "HTTP_PORT": ("80/x",),
     "HTTPS_PORT": ("443/x",),
     "HTTPS_REDIRECT": ("yes",),
     "CDN": ("12h",),
@@ -32,6 +33,9 @@ WRONG = {
     "THEATRES_STAGE_ADDRESS": ("unix:/run/*/*.sock",),
     "THEATRES_MEDIA_FOLDER": ("/srv/*; error_log",),
     "LISTEN_THEATRES_STAGE": ("7231-7232",),
+    "OBSERVE_ADDRESS": ("prometheus",),
+    "OBSERVE_LOG": ("/run/nginx.sock", "unix:/run/nginx.sock,facility=x", "prometheus:514"),
+    "LISTEN_OBSERVE": ("localhost:9090",),
     "MEDIA_FOLDER": ("media",),
     "CERTIFICATE_FOLDER": ('/x"; error_log "/y',),
 }
