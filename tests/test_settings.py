@@ -118,6 +118,11 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
         (MACHINES | {"THEATRES": "second"}, "THEATRES is for one machine"),
         (MACHINES | {"EXTRAS": "observe,edge"}, "The extra observe is for one machine"),
         ({"EXTRAS": "observe", "LOCUST_PORT": "9090"}, "LOCUST_PORT and OBSERVE_PORT both have port 9090"),
+        ({"EXTRAS": "grafana"}, "Type: make up EXTRAS=observe,grafana"),
+        (
+            {"EXTRAS": "observe,site", "SITE": "http://127.0.0.1:5000", "WITHOUT": "upstage"},
+            "EXTRAS=observe shows a stack with UpStage",
+        ),
         (MACHINES | {"EXTRAS": "ring,edge"}, "The extra ring is for one machine"),
         (
             MACHINES
