@@ -50,9 +50,10 @@ class Observed(NginxServer):
         """The line of one request: site, kind, status and answer; there is no other line."""
         self.request(path, host, method, None, b"", "", **headers)
         [line] = wait_until(self.lines)
-        labels, seconds, size = line.rsplit(" ", 2)
+        labels, seconds, size, request_id = line.rsplit(" ", 3)
         assert re.fullmatch(r"\d+\.\d{3}", seconds)
         assert int(size) > 0
+        assert re.fullmatch("[0-9a-f]{32}", request_id)
         return labels
 
 

@@ -2,7 +2,7 @@
 
 nginx sends one datagram for each of them (nginx/observe/), already classified, as a syslog message:
 
-    <190>Nov 23 21:44:00 nginx: site kind status tier:outcome seconds bytes
+    <190>Nov 23 21:44:00 nginx: site kind status tier:outcome seconds bytes id
     <190>Nov 23 21:44:00 stream: port status
 
 https://nginx.org/en/docs/syslog.html
@@ -20,12 +20,13 @@ from prometheus_client.metrics_core import Metric
 
 LINE = re.compile(
     rb"<\d{1,3}>\w{3} [ \d]\d [\d:]{8} (?:"
-    rb"nginx: ([\w.-]{1,64} \w{1,16} \d{3} \w{1,16}:[a-z-]{1,16}) (\d{1,9}\.\d{3}) (\d{1,15})"
+    rb"nginx: ([\w.-]{1,64} \w{1,16} \d{3} \w{1,16}:[a-z-]{1,16}) (\d{1,9}\.\d{3}) (\d{1,15}) ([0-9a-f]{32})"
     rb"|stream: (\d{1,5} \d{3}))"
 )
 # A row is one combination of labels. nginx makes a few hundred; this bounds what another writer could make.
 MAX_ROWS = 2000
 LONGEST = 512  # bytes of a datagram
+SLOW = 0.1  # seconds, from which on an exemplar says which request it was
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)  # seconds
 PATIENCE = 5.0  # seconds without a datagram, after which the socket is checked
 
@@ -36,7 +37,7 @@ class Requests:
     def __init__(self, registry: CollectorRegistry, path: Path) -> None:
         self._path = path
         self._listening = False
-        self._rows: dict[bytes, Callable[[float, float], None]] = {}
+        self._rows: dict[bytes, Callable[[float, float, str], None]] = {}
         self._requests = Counter(
             "nginx_requests",
             "Requests that nginx has answered, by who answered and how the last cache came to that",
@@ -92,7 +93,7 @@ class Requests:
     def count(self, datagram: bytes) -> None:
         """Count one request or session; anything else is counted as rejected."""
         line = LINE.fullmatch(datagram)
-        labels = line and (line[1] or line[4])
+        labels = line and (line[1] or line[5])
         if not line or not labels:
             self._rejected.inc()
             return
@@ -102,20 +103,22 @@ class Requests:
                 self._rejected.inc()
                 return
             add = self._rows[labels] = self._row(re.split("[ :]", labels.decode()))
-        add(float(line[2] or 0), float(line[3] or 0))
+        add(float(line[2] or 0), float(line[3] or 0), (line[4] or b"").decode())
 
-    def _row(self, labels: list[str]) -> Callable[[float, float], None]:
-        """The function that counts the seconds and bytes of one more request, or one more session."""
+    def _row(self, labels: list[str]) -> Callable[[float, float, str], None]:
+        """The function that counts the seconds and bytes of one more request, or one more session. A slow
+        request leaves its id, as an exemplar: https://prometheus.io/docs/specs/om/open_metrics_spec/#exemplars
+        """
         if len(labels) == 2:
             session = self._sessions.labels(*labels)
-            return lambda _seconds, _size: session.inc()
+            return lambda _seconds, _size, _id: session.inc()
         site, kind, *_ = labels
         request, duration = self._requests.labels(*labels), self._seconds.labels(site, kind)
         sent = self._sent.labels(site)
 
-        def add(seconds: float, size: float) -> None:
+        def add(seconds: float, size: float, request_id: str) -> None:
             request.inc()
-            duration.observe(seconds)
+            duration.observe(seconds, {"request_id": request_id} if seconds >= SLOW else None)
             sent.inc(size)
 
         return add

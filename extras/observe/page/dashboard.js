@@ -59,6 +59,14 @@ async function lines(targets, { start, end, step }) {
   return { names, data };
 }
 
+// The exemplar with the highest value, or "".
+async function slowest(target, { start, end }) {
+  if (!target) return "";
+  const series = await ask("query_exemplars", { query: target.expr, start, end });
+  const all = series.flatMap(({ exemplars }) => exemplars);
+  return all.reduce((most, one) => most && +most.value >= +one.value ? most : one, "");
+}
+
 // The value of now: the newest samples may be on their way, older ones say nothing.
 const latest = line => line.slice(-3).findLast(value => value != null);
 
@@ -132,12 +140,15 @@ class Chart extends Panel {
   makeParts() {
     this.body = element("div", { className: "chart", ariaHidden: "true" }); // the legend has the values as text
     this.legend = element("ul", { className: "legend" });
+    this.slowest = element("p", { className: "slowest" });
     this.stacked = this.defaults.custom?.stacking?.mode === "normal";
-    return [this.body, this.legend];
+    return [this.body, this.legend, this.slowest];
   }
 
   async show(range) {
     const { names, data } = await lines(this.targets, range);
+    const named = await slowest(this.targets.find(({ exemplar }) => exemplar), range);
+    this.slowest.textContent = named && `Slowest: ${this.words(+named.value)}, make trace ID=${named.labels.request_id}`;
     if (!names.length) return this.clear("no data");
     const shown = this.stacked ? stack(data) : data;
     const same = JSON.stringify(this.names) === JSON.stringify(names);

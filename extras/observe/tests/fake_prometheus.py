@@ -26,6 +26,7 @@ class FakePrometheus:
         self.figures: dict[str, Series] = {}  # expression -> its series
         self.other: Series = [({}, 1)]  # of any other expression
         self.alerts: list[dict[str, Any]] = []
+        self.exemplars: Series = []
         self.up = True
         self.answering = Event()  # cleared: requests wait
         self.answering.set()
@@ -40,6 +41,11 @@ class FakePrometheus:
         """The API's answer to one request, without the envelope."""
         if path == "alerts":
             return {"alerts": self.alerts}
+        if path == "query_exemplars":
+            return [
+                {"seriesLabels": {}, "exemplars": [{"labels": labels, "value": str(value)}]}
+                for labels, value in self.exemplars
+            ]
         series = self.figures.get(query["query"], self.other)
         if path == "query":
             return {

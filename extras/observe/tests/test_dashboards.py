@@ -49,7 +49,7 @@ TYPES: dict[str, Json] = {
     },
     "timeseries": {
         **COMMON,
-        "targets": [{"refId": ..., "legendFormat": ..., "expr": ...}],
+        "targets": [{"refId": ..., "exemplar?": True, "legendFormat": ..., "expr": ...}],
         "fieldConfig": {
             "defaults": {
                 "unit": ...,

@@ -83,6 +83,13 @@ def test_a_number_has_a_colour_and_a_word(
     expect(number).to_have_attribute("data-level", level)
 
 
+def test_the_slowest_request_is_named(page: Page, prometheus: FakePrometheus) -> None:
+    prometheus.exemplars = [({"request_id": f"{number}f"}, number / 10) for number in (2, 11, 9)]
+    page.goto(prometheus.url)
+    slowest = panel(page, "Response time, slowest 5 %").locator(".slowest")
+    expect(slowest).to_have_text("Slowest: 1.1 s, make trace ID=11f")
+
+
 @pytest.mark.parametrize("figures", [[], [({}, float("nan"))]], ids=["no series", "not a number"])
 def test_a_number_without_samples_of_now_is_no_data(
     page: Page, prometheus: FakePrometheus, figures: list[tuple[dict[str, str], float]]

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.exposition import choose_encoder
 
 from exporter.requests import MAX_ROWS, Requests
 from support.wait import wait_until
 
-HIT = b"<190>Nov 23 21:44:00 nginx: upstage.localhost media 200 varnish:hit 0.003 1234"
+ID = b"6a05b1a18a71752b342d7240ec65bac5"
+HIT = b"<190>Nov 23 21:44:00 nginx: upstage.localhost media 200 varnish:hit 0.003 1234 " + ID
 SESSION = b"<190>Nov  3 21:44:00 stream: 3000 200"
 
 
@@ -68,6 +70,7 @@ def test_a_request_and_a_session(counted: Counted) -> None:
         HIT.replace(b"0.003", b"-1.000"),
         HIT.replace(b"0.003", b"1e9"),
         HIT.replace(b"1234", b"9" * 400),
+        HIT.replace(b"6a05", b'"}{"'),
         HIT.replace(b"media", b'media"} 1\nup{'),
         HIT.replace(b"upstage.localhost", b"a" * 65),
         HIT.replace(b"hit", b"hit:hit"),
@@ -80,6 +83,14 @@ def test_anything_else_is_rejected(counted: Counted, datagram: bytes) -> None:
     before = generate_latest(counted.registry).replace(b"rejected_total 0.0", b"rejected_total 1.0")
     counted.requests.count(datagram)
     assert generate_latest(counted.registry) == before
+
+
+def test_a_slow_request_is_named(counted: Counted) -> None:
+    counted.requests.count(HIT)
+    counted.requests.count(HIT.replace(b"0.003", b"0.300"))
+    openmetrics, _ = choose_encoder("application/openmetrics-text")
+    [named] = [line for line in openmetrics(counted.registry).splitlines() if b" # " in line]
+    assert b'le="0.5",site="upstage.localhost"} 2.0 # {request_id="%s"} 0.3 ' % ID in named
 
 
 def test_the_rows_are_bounded_and_the_known_ones_go_on(counted: Counted) -> None:
