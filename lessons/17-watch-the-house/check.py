@@ -80,8 +80,8 @@ def check(attempt: Attempt) -> None:
     fired = alerts(attempt)
     need(
         fired,
-        "No alert has begun to fire since the lesson began, or it is more than an hour ago. Break something, "
-        "and leave it broken until the line at the top of the page says Firing.",
+        "No alert has begun to fire since the lesson began, or in the last hour; one that was on already "
+        "does not count. Break something, and leave it broken until the page's top line says Firing.",
     )
     loaded = alerts(attempt, LOADED)
     need(

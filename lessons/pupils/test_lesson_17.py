@@ -1,5 +1,8 @@
 """Lesson 17: a fault on the page of extras/observe."""
 
+import re
+import shlex
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -108,6 +111,23 @@ def test_the_model_pupil_is_done(pupil: Pupil) -> None:
     assert (code, "No: It is why objects leave" in said) == (1, True), said
     code, said = pupil.check(letter(said, "BackendDown: Healthy backends"))
     assert (code, "Lesson 17 is done" in said) == (0, True), said
+
+
+def test_the_pages_flood(pupil: Pupil) -> None:
+    """A fault that is a load itself; the command is that of the lesson's page."""
+    page = (pupil.folder / "lessons" / "17-watch-the-house" / "README.md").read_text()
+    (command,) = re.findall(r"^ +(curl .*WORD#.*)$", page, re.M)
+    command = command.replace("8080", str(pupil.stack.ports["HTTP_PORT"])).replace("WORD", pupil.word)
+    with open_page(pupil), subprocess.Popen(shlex.split(command)) as curl:
+        try:
+            wait_until(lambda: "ClientsLimited firing" in alerts(pupil), within=60, every=1)
+            pupil.wait(EVALUATED)
+            pupil.refused("Now mend it, .*ClientsLimited")
+        finally:
+            curl.terminate()
+    until_all_is_well(pupil)
+    pupil.right()
+    assert "ClientsLimited: Over a client's limit" in pupil.check()[1]
 
 
 def test_a_fault_that_was_not_watched(pupil: Pupil) -> None:
