@@ -9,8 +9,10 @@ RESTARTS = {"nginx", "varnish", "backend", "policyd", "locust", "exporter", "var
 
 HOUR = 3600  # seconds that are looked at
 FIRING = 'ALERTS{alertstate="firing"}'
-LOADED = 'sum(rate(nginx_requests_total{kind!="websocket"}[15s])) > 5'  # below it, some alerts are silent
-WATCHED = 'sum(rate(prometheus_http_requests_total{handler="/api/v1/query_range"}[15s])) > 0'  # by any page
+# A fault may end the load: half a minute reaches back to before it.
+LOADED = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s])) > 5'
+# Charts of any page, Grafana's too; `make status`, and this check, ask for other things.
+WATCHED = 'sum(rate(prometheus_http_requests_total{handler="/api/v1/query_range"}[15s])) > 0'
 
 PROBE = Choice("Healthy backends, on Varnish", "It is what Varnish's probes find when they ask the backend.")
 LOOKUPS = Choice(

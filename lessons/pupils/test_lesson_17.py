@@ -17,7 +17,8 @@ from support.wait import wait_until
 from test_lesson_01 import letter
 
 EVALUATED = 6  # seconds, in which Prometheus has looked at its rules once
-FORGOTTEN = 15  # seconds, after which the rates that the check asks for are those of now
+REQUESTS = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s]))'
+FORGOTTEN = 30  # seconds, after which the rates that the check asks for are those of now
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -52,11 +53,12 @@ def alerts(pupil: Pupil) -> list[str]:
 
 @contextmanager
 def loaded(pupil: Pupil) -> Iterator[None]:
-    """Locust's page has been told to start ten users."""
+    """Locust's page has started its twenty users, and they have come."""
     page = f"http://localhost:{pupil.stack.ports['LOCUST_PORT']}"
-    form = {"user_count": 10, "spawn_rate": 10}
+    form = {"user_count": 20, "spawn_rate": 20}
     assert requests.post(f"{page}/swarm", data=form, timeout=10).json()["success"]
     try:
+        wait_until(lambda: ask(pupil, "query", query=f"{REQUESTS} > 10")["result"], within=60, every=1)
         yield
     finally:
         requests.post(f"{page}/stop", timeout=10)
@@ -132,6 +134,7 @@ def test_the_pages_flood(pupil: Pupil) -> None:
 
 def test_a_fault_that_was_not_watched(pupil: Pupil) -> None:
     """Neither a fault without load nor one without the page; one of each is not both."""
+    pupil.wait(FORGOTTEN)
     with open_page(pupil), stopped_backend(pupil):
         pupil.refused("BackendDown has fired, but the stack had fewer than five requests a second")
     until_all_is_well(pupil)
