@@ -163,7 +163,7 @@ class Stack:
         Raise StartAgain if it does not answer.
         """
         port = int(os.environ["OBSERVE_PORT"])
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)  # whatever BIND_ADDR is
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)  # whatever BIND_ADDR is
         try:
             connection.request("GET", "/api/v1/query?" + urlencode({"query": query}))
             found = json.loads(connection.getresponse().read())["data"]["result"]
