@@ -18,7 +18,7 @@ from upstage.web.lessons import read_lesson, read_lessons
 from upstage.web.visit import Published
 
 LESSONS = SRC.parent.parent / "lessons"
-STACK = Published(http=9080, https=9443, locust=9089)
+STACK = Published(http=9080, https=9443, locust=9089, observe=9099)
 RESULTS = [{"lesson": 1, "state": "done", "answers": 2}, {"lesson": 2, "state": "begun"}]
 
 
@@ -63,10 +63,11 @@ def test_without_the_folder_there_is_no_page_and_no_link(tmp_path: Path) -> None
 
 
 def test_commands_have_the_ports_of_this_stack() -> None:
-    text = "# 3. A\n\nGoal. More.\n\n    curl localhost:8080 https://localhost:8443/ localhost:8089 :8080\n"
+    commands = "curl localhost:8080 https://localhost:8443/ localhost:8089 localhost:9090 :8080"
+    text = f"# 3. A\n\nGoal. More.\n\n    {commands}\n"
     lesson = read_lesson("03-a", text, STACK)
     assert (lesson.number, lesson.title, lesson.goal) == (3, "A", "Goal.")
-    assert "curl localhost:9080 https://localhost:9443/ localhost:9089 :8080" in lesson.body
+    assert "curl localhost:9080 https://localhost:9443/ localhost:9089 localhost:9099 :8080" in lesson.body
     assert '<pre tabindex="0">' in lesson.body
 
 

@@ -89,7 +89,12 @@ def begin(lesson: Lesson) -> int:
 def as_typed(text: str, attempt: Attempt) -> str:
     """Fill in the word and the ports of this stack."""
     text = text.replace("WORD", attempt.word)
-    for name, default in (("HTTP_PORT", "8080"), ("HTTPS_PORT", "8443"), ("LOCUST_PORT", "8089")):
+    for name, default in (
+        ("HTTP_PORT", "8080"),
+        ("HTTPS_PORT", "8443"),
+        ("LOCUST_PORT", "8089"),
+        ("OBSERVE_PORT", "9090"),
+    ):
         text = re.sub(rf"(?<=localhost:){default}\b", os.environ[name], text)
     return text
 
@@ -115,7 +120,7 @@ def check(lesson: Lesson) -> int:
 
 def answered(lesson: Lesson, attempt: Attempt) -> bool:
     """Ask the question, or judge the answer in ANSWER."""
-    question, order = lesson.question, f"{attempt.word} {attempt.answers}"
+    question, order = lesson.question(attempt), f"{attempt.word} {attempt.answers}"
     letter = os.environ.get("ANSWER", "")
     if letter:
         try:

@@ -141,9 +141,10 @@ class Attempt:
         old, new = _code(shipped(f"varnish/{file}")), _code(self.stack.loaded[file])
         return [line for line in old if line not in new], [line for line in new if line not in old]
 
-    def as_shipped(self) -> bool:
-        """Whether the shipped configuration is back. (What is saved is loaded: judging.py.)"""
-        return not changed_files(CONFIGURATION)
+    def as_shipped(self, *folders: str) -> bool:
+        """Whether these folders, or else the configuration, are as shipped. (What is saved is loaded:
+        judging.py.)"""
+        return not changed_files(folders or CONFIGURATION)
 
     # --- What the check does.
 

@@ -63,10 +63,14 @@ class Lesson:
         return self.section("Question").partition("<details>")[0].strip()
 
     @property
-    def question(self) -> Question:
-        """The choices for it."""
-        question: Question = self._module.QUESTION
-        return question
+    def questions(self) -> list[Question]:
+        """All choices for it: the same for each attempt, or those of QUESTIONS."""
+        return list(getattr(self._module, "QUESTIONS", {}).values()) or [self._module.QUESTION]
+
+    def question(self, attempt: Attempt) -> Question:
+        """The choices for it, of which a lesson with QUESTIONS chooses those that suit the attempt."""
+        chosen: Question = self._module.question(attempt) if len(self.questions) > 1 else self.questions[0]
+        return chosen
 
     @property
     def changes(self) -> frozenset[str]:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from urllib.parse import urlencode
 
 from logs.inside import LINES, REPO, NotRunning, inside
 from logs.serverlogs import Cut, Line, backend_lines, cuts, nginx_lines
@@ -155,6 +156,24 @@ class Stack:
             connection.close()
             self._quiet_since = time.monotonic()
             self._logs.clear()
+
+    def metrics(self, query: str) -> list[tuple[dict[str, str], float]]:
+        """What Prometheus (extras/observe) answers to a query: the labels and the value of each series, now.
+
+        Raise StartAgain if it does not answer.
+        """
+        port = int(os.environ["OBSERVE_PORT"])
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)  # whatever BIND_ADDR is
+        try:
+            connection.request("GET", "/api/v1/query?" + urlencode({"query": query}))
+            found = json.loads(connection.getresponse().read())["data"]["result"]
+            return [(series["metric"], float(series["value"][1])) for series in found]
+        except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError) as error:
+            raise StartAgain(
+                f"Prometheus does not answer on port {port} of this machine ({error!r})."
+            ) from None
+        finally:
+            connection.close()
 
     def ask_at_once(self, asks: Sequence[Ask]) -> list[Answer]:
         """Make requests side by side."""

@@ -6,11 +6,13 @@ import subprocess
 import pytest
 
 from checking.lesson import Lesson, lessons
+from checking.question import Question
 from checking.rules import HOSTS, cases
 from stack import REPO
 
 SECTIONS = ("Start", "Do", "Look", "Question", "In production", "Manual")
 ALL = pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.folder.name)
+QUESTIONS = [pytest.param(question, id=lesson.title) for lesson in lessons() for question in lesson.questions]
 
 
 def test_the_numbers_have_no_gap() -> None:
@@ -30,14 +32,14 @@ def test_a_page_has_its_sections_in_order(lesson: Lesson) -> None:
     assert lesson.question_text.endswith("?")
 
 
-@ALL
-def test_a_question_has_four_different_choices_that_explain_themselves(lesson: Lesson) -> None:
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_has_four_different_choices_that_explain_themselves(question: Question) -> None:
     for order in ("a", "b"):
-        choices = lesson.question.choices(order)
+        choices = question.choices(order)
         assert len({choice.text for choice in choices}) == 4
         assert all(choice.because for choice in choices)
-        assert lesson.question.right in choices
-    orders = {tuple(choice.text for choice in lesson.question.choices(str(n))) for n in range(50)}
+        assert question.right in choices
+    orders = {tuple(choice.text for choice in question.choices(str(n))) for n in range(50)}
     assert len(orders) > 10
 
 

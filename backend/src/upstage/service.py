@@ -137,6 +137,7 @@ class Parts:
             settings.http_port,
             settings.https_port,
             settings.locust_port,
+            settings.observe_port,
             settings.web_port,
             settings.theatres,
         )

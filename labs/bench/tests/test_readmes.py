@@ -9,7 +9,7 @@ import pytest
 
 from stack import REPO
 
-NUMBER_WORDS = {14: "fourteen", 15: "fifteen", 16: "sixteen"}
+NUMBER_WORDS = {14: "fourteen", 15: "fifteen", 16: "sixteen", 17: "seventeen"}
 RATE, MEMORY = "requests/s", "bytes per connection"
 OF_NGINX = "nginx of the article"
 

@@ -51,7 +51,8 @@ def read_lessons(folder: Path | None, published: Published) -> list[Lesson]:
 
 def read_lesson(name: str, text: str, published: Published) -> Lesson:
     """Make a lesson of its Markdown; its commands name the ports of this stack."""
-    for port, ours in ((8080, published.http), (8443, published.https), (8089, published.locust)):
+    ports = {8080: published.http, 8443: published.https, 8089: published.locust, 9090: published.observe}
+    for port, ours in ports.items():
         text = re.sub(rf"(?<=localhost:){port}\b", str(ours), text)
     heading, _, body = text.partition("\n")
     title = re.sub(r"^# (\d+\. )?", "", heading)

@@ -1,0 +1,169 @@
+"""Lesson 17: a fault on the page of extras/observe."""
+
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+import requests
+
+from school import Pupil
+from support.wait import wait_until
+from test_lesson_01 import letter
+
+EVALUATED = 6  # seconds, in which Prometheus has looked at its rules once
+REQUESTS = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s]))'
+FORGOTTEN = 30  # seconds, after which the rates that the check asks for are those of now
+
+
+@pytest.fixture(scope="module", autouse=True)
+def live_metrics(pupil: Pupil) -> Iterator[None]:
+    pupil.stack.settings["EXTRAS"] = "observe"
+    pupil.stack.make("up")
+    yield
+    pupil.stack.settings["EXTRAS"] = ""
+    pupil.stack.make("up")
+
+
+@pytest.fixture(autouse=True)
+def all_is_well(live_metrics: None, pupil: Pupil, begin: None) -> None:
+    """The lesson begins anew once no alert is on, because it does not count those."""
+    until_all_is_well(pupil)
+    pupil.begin(17)
+
+
+def ask(pupil: Pupil, path: str, **query: object) -> Any:
+    """The data of an answer of Prometheus' API."""
+    url = f"http://127.0.0.1:{pupil.stack.ports['OBSERVE_PORT']}/api/v1/{path}"
+    answer = requests.get(url, params={key: str(value) for key, value in query.items()}, timeout=15)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["data"]
+
+
+def alerts(pupil: Pupil) -> list[str]:
+    """The names of the alerts that are on, `BackendDown firing` ..."""
+    found = ask(pupil, "alerts")["alerts"]
+    return [f"{alert['labels']['alertname']} {alert['state']}" for alert in found]
+
+
+@contextmanager
+def loaded(pupil: Pupil) -> Iterator[None]:
+    """Locust's page has started its twenty users, and they have come."""
+    page = f"http://localhost:{pupil.stack.ports['LOCUST_PORT']}"
+    form = {"user_count": 20, "spawn_rate": 20}
+    assert requests.post(f"{page}/swarm", data=form, timeout=10).json()["success"]
+    try:
+        wait_until(lambda: ask(pupil, "query", query=f"{REQUESTS} > 10")["result"], within=60, every=1)
+        yield
+    finally:
+        requests.post(f"{page}/stop", timeout=10)
+
+
+@contextmanager
+def open_page(pupil: Pupil) -> Iterator[None]:
+    """What the page asks for one of its charts, every two seconds."""
+    closed = Event()
+
+    def draw() -> None:
+        while not closed.wait(2):
+            now = time.time()
+            ask(pupil, "query_range", query="machine_load", start=now - 300, end=now, step=2)
+
+    drawing = Thread(target=draw)
+    drawing.start()
+    try:
+        yield
+    finally:
+        closed.set()
+        drawing.join()
+
+
+@contextmanager
+def stopped_backend(pupil: Pupil) -> Iterator[None]:
+    """A backend that is stopped until the alert fires, and longer."""
+    pupil.stack.compose("stop", "backend")
+    try:
+        wait_until(lambda: "BackendDown firing" in alerts(pupil), within=60, every=1)
+        pupil.wait(EVALUATED)
+        yield
+    finally:
+        pupil.stack.compose("start", "backend")
+
+
+def until_all_is_well(pupil: Pupil) -> None:
+    wait_until(lambda: not alerts(pupil), within=180, every=1, report=lambda: str(alerts(pupil)))
+
+
+def test_the_model_pupil_is_done(pupil: Pupil) -> None:
+    pupil.refused("No alert has begun to fire since the lesson began")
+    with loaded(pupil), open_page(pupil), stopped_backend(pupil):
+        pupil.refused("Now mend it: backend does not run")
+    until_all_is_well(pupil)
+    began = time.monotonic()
+    pupil.right()
+    assert time.monotonic() - began < 5
+
+    _, asked = pupil.check()
+    code, said = pupil.check(letter(asked, "BackendDown: Objects that left"))
+    assert (code, "No: It is why objects leave" in said) == (1, True), said
+    code, said = pupil.check(letter(said, "BackendDown: Healthy backends"))
+    assert (code, "Lesson 17 is done" in said) == (0, True), said
+
+
+def test_the_pages_flood(pupil: Pupil) -> None:
+    """A fault that is a load itself; the command is that of the lesson's page."""
+    page = (pupil.folder / "lessons" / "17-watch-the-house" / "README.md").read_text()
+    (command,) = re.findall(r"^ +(curl .*WORD#.*)$", page, re.M)
+    command = command.replace("8080", str(pupil.stack.ports["HTTP_PORT"])).replace("WORD", pupil.word)
+    with open_page(pupil), subprocess.Popen(shlex.split(command)) as curl:
+        try:
+            wait_until(lambda: "ClientsLimited firing" in alerts(pupil), within=60, every=1)
+            pupil.wait(EVALUATED)
+            pupil.refused("Now mend it, .*ClientsLimited")
+        finally:
+            curl.terminate()
+    until_all_is_well(pupil)
+    pupil.right()
+    assert "ClientsLimited: Over a client's limit" in pupil.check()[1]
+
+
+def test_a_fault_that_was_not_watched(pupil: Pupil) -> None:
+    """Neither a fault without load nor one without the page; one of each is not both."""
+    pupil.wait(FORGOTTEN)
+    with open_page(pupil), stopped_backend(pupil):
+        pupil.refused("BackendDown has fired, but the stack had fewer than five requests a second")
+    until_all_is_well(pupil)
+    pupil.wait(FORGOTTEN)
+    with loaded(pupil), stopped_backend(pupil):
+        pupil.refused("BackendDown has fired, but no page was open to show it")
+
+
+def test_a_fault_that_was_there_before(pupil: Pupil) -> None:
+    with loaded(pupil), open_page(pupil), stopped_backend(pupil):
+        pupil.begin(17)
+        pupil.wait(2 * EVALUATED)
+        pupil.refused("No alert has begun to fire since the lesson began")
+
+
+def test_an_alert_of_the_pupils_own(pupil: Pupil) -> None:
+    rules = pupil.folder / "extras" / "observe" / "prometheus" / "rules.yml"
+    shipped = rules.read_text()
+    rules.write_text(shipped.replace('up{job="backend"} == 0', "vector(1)"))
+    try:
+        pupil.refused("break the stack, not its alerts")
+    finally:
+        rules.write_text(shipped)
+
+
+def test_without_the_extra(pupil: Pupil) -> None:
+    pupil.stack.settings["EXTRAS"] = ""
+    pupil.stack.make("up")
+    pupil.begin(17)
+    pupil.refused(r"Type: make up EXTRAS=observe")
+    pupil.stack.settings["EXTRAS"] = "observe"
+    pupil.stack.make("up")

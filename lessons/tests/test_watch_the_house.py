@@ -1,0 +1,149 @@
+"""Lesson 17's judgement of what Prometheus answers, and that its questions are about the page and its alerts.
+
+prometheus.json has the answers of a real one, with the shipped rules: a backend stopped without load, under
+load, with a page open, and came back. Another attempt began while it was stopped (`on before`).
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import yaml
+
+from checking.attempt import Attempt, Missing
+from checking.lesson import lessons
+from checking.stack import Stack, StartAgain
+from stack import REPO
+from support.origin import Origin, Request, response
+
+OBSERVE = REPO / "extras" / "observe"
+RECORDED: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "prometheus.json").read_text())
+(LESSON,) = (lesson for lesson in lessons() if lesson.number == 17)
+
+
+class Watched(Stack):
+    """A stack whose Prometheus gives recorded answers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.services = dict.fromkeys(("nginx", "varnish", "backend", "prometheus"), "12:00")
+        self.answers: dict[str, Any] = {}
+
+    def started(self) -> dict[str, str]:
+        return self.services.copy()
+
+    def answer(self, request: Request) -> bytes:
+        """The API's answer to a query, whose times are those of this attempt."""
+        (query,) = parse_qs(urlsplit(request.target).query)["query"]
+        recorded = re.sub(r"\[\d+s:", "[SPANs:", re.sub(r"@ \d+\.\d+", "@ BEGAN", query))
+        return response(json.dumps({"status": "success", "data": {"result": self.answers[recorded]}}))
+
+
+@pytest.fixture
+def prometheus() -> Iterator[Origin]:
+    origin = Origin("prometheus")
+    yield origin
+    origin.close()
+
+
+@pytest.fixture
+def stack(monkeypatch: pytest.MonkeyPatch, prometheus: Origin) -> Watched:
+    settings = {"HTTP_PORT": "8080", "COMPOSE_PROJECT_NAME": "x", "BIND_ADDR": "127.0.0.1"}
+    for name, value in {**settings, "OBSERVE_PORT": str(prometheus.port)}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(Attempt, "as_shipped", lambda *_: True)
+    stack = Watched()
+    prometheus.answer = stack.answer
+    return stack
+
+
+@pytest.fixture
+def attempt(stack: Watched) -> Attempt:
+    return Attempt("k1", 1795616100.25, {}, stack.started(), stack=stack)
+
+
+@pytest.mark.parametrize(
+    ("answers", "sentence"),
+    [
+        ("nothing", r"^No alert has begun to fire since the lesson began"),
+        ("on before", r"^No alert has begun to fire since the lesson began"),
+        ("without load", r"^BackendDown has fired, but the stack had fewer than five requests a second"),
+        ("without a page", r"^BackendDown has fired, but no page was open to show it"),
+        ("still on", r"^Now mend it, .*: BackendDown is still on"),
+    ],
+)
+def test_what_is_missing_is_said(stack: Watched, attempt: Attempt, answers: str, sentence: str) -> None:
+    stack.answers = RECORDED[answers]
+    with pytest.raises(Missing, match=sentence):
+        LESSON.check(attempt)
+
+
+def test_a_fault_that_was_watched_and_mended_leaves_the_question_for_its_panel(
+    stack: Watched, attempt: Attempt
+) -> None:
+    stack.answers = RECORDED["mended"]
+    LESSON.check(attempt)
+    assert LESSON.question(attempt).right.text == "BackendDown: Healthy backends, on Varnish"
+
+
+def test_of_two_faults_the_restart_of_varnish_is_the_means(stack: Watched, attempt: Attempt) -> None:
+    def row(alert: str, at: int) -> Any:
+        return {"metric": {"alertname": alert}, "value": [1795616200, str(at)]}
+
+    found = [row("VarnishDown", 1795616150), row("CacheIsFull", 1795616190), row("MyOwn", 1795616100)]
+    stack.answers = {query: found if "firing" in query else [] for query in RECORDED["mended"]}
+    assert LESSON.question(attempt).right.text == "CacheIsFull: Objects that left, on Varnish"
+
+
+def test_a_service_that_is_still_stopped(stack: Watched, attempt: Attempt) -> None:
+    stack.answers = RECORDED["mended"]
+    del stack.services["varnish"]
+    with pytest.raises(Missing, match=r"^Now mend it: varnish does not run\."):
+        LESSON.check(attempt)
+
+
+def test_without_the_extra(stack: Watched, attempt: Attempt) -> None:
+    del stack.services["prometheus"]
+    with pytest.raises(Missing, match=r"Type: make up EXTRAS=observe$"):
+        LESSON.check(attempt)
+
+
+def test_changed_rules(stack: Watched, attempt: Attempt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Attempt, "as_shipped", lambda _, folder: folder != "extras/observe/prometheus")
+    with pytest.raises(Missing, match="break the stack, not its alerts"):
+        LESSON.check(attempt)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        response("Prometheus does not answer.\n", "503 Service Unavailable"),
+        response('{"status": "error", "error": "query timed out"}', "422 Unprocessable Entity"),
+        b"SSH-2.0\r\nconnection: close\r\n\r\n",
+    ],
+    ids=["nginx alone", "an error", "another server"],
+)
+def test_a_prometheus_that_does_not_answer(attempt: Attempt, prometheus: Origin, answer: bytes) -> None:
+    prometheus.answer = lambda _: answer
+    with pytest.raises(StartAgain, match=rf"^Prometheus does not answer on port {prometheus.port} "):
+        LESSON.check(attempt)
+
+
+def test_each_alert_has_a_question_about_panels_that_exist() -> None:
+    (group,) = yaml.safe_load((OBSERVE / "prometheus" / "rules.yml").read_text())["groups"]
+    alerts = [rule["alert"] for rule in group["rules"] if "alert" in rule]
+    dashboards = [
+        json.loads(file.read_text()) for file in sorted((OBSERVE / "page" / "dashboards").glob("*.json"))
+    ]
+    panels = {f"{panel['title']}, on {one['title']}" for one in dashboards for panel in one["panels"]}
+    asked = []
+    for question in LESSON.questions:
+        choices = [choice.text.partition(": ") for choice in (question.right, *question.wrong)]
+        assert {panel for _, _, panel in choices} <= panels
+        (alert,) = {alert for alert, _, _ in choices}
+        asked.append(alert)
+    assert sorted(asked) == sorted(alerts)
