@@ -2,11 +2,13 @@
 
 import json
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+import docker
 import pytest
 import requests
 
@@ -15,7 +17,7 @@ from support.wait import wait_until
 
 EXTRA = REPO / "extras" / "observe"
 PROBER = REPO / "labs" / "cluster" / "prober.py"
-SCRAPES = 5  # seconds, in which Prometheus has asked twice
+SCRAPE = 3  # seconds, within which Prometheus has asked again
 # Unit of a panel -> the lowest and the highest value that thirty users can make here.
 MAGNITUDE = {
     "reqps": (0, 2_000),
@@ -124,17 +126,17 @@ def test_every_query_has_data_under_load(observed: Observed) -> None:
 @pytest.mark.parametrize("limited", [False, True], ids=["1,000 a second", "a flood that nginx rejects"])
 def test_each_request_is_counted_once(observed: Observed, limited: bool) -> None:
     query = 'sum(nginx_requests_total{kind="media"})'
-    time.sleep(SCRAPES)
+    time.sleep(SCRAPE)
     before = sum(observed.values(query))
     if limited:
         prober = visit("python3", "-", f"127.0.0.1:{observed.ports['HTTP_PORT']}", rate=1000, seconds=6)
     else:
         locust = observed.compose("ps", "-q", "locust").strip()
-        prober = visit("docker", "exec", "-i", locust, "python", "-", "nginx:8000", rate=1000, seconds=6)
+        prober = visit("docker", "exec", "-i", locust, "python", "-", "nginx:8000", rate=1000, seconds=5)
     sent = asked(prober)
-    time.sleep(SCRAPES)
+    time.sleep(SCRAPE)
     assert sum(observed.values(query)) - before == sent
-    assert (sum(observed.values('increase(nginx_requests_total{status="429"}[15s])')) > 0) == limited
+    assert (sum(observed.values('sum(nginx_requests_total{status="429"})')) > 0) == limited
 
 
 # --- Faults.
@@ -170,13 +172,23 @@ def visited(stack: Observed, rate: int, files: str) -> Iterator[None]:
 
 @contextmanager
 def slowed(stack: Observed) -> Iterator[None]:
-    """The backend has a twentieth of a core."""
-    backend = stack.compose("ps", "-q", "backend").strip()
-    subprocess.run(["docker", "update", "--cpus=0.05", backend], check=True, stdout=subprocess.DEVNULL)
+    """The backend stands still for four tenths of a second, again and again."""
+    container = docker.from_env().containers.get(stack.compose("ps", "-q", "backend").strip())
+    over = threading.Event()
+
+    def stand_still() -> None:
+        while not over.wait(0.2):
+            container.pause()
+            time.sleep(0.4)
+            container.unpause()
+
+    thread = threading.Thread(target=stand_still)
+    thread.start()
     try:
         yield
     finally:
-        subprocess.run(["docker", "update", "--cpus=2", backend], check=True, stdout=subprocess.DEVNULL)
+        over.set()
+        thread.join()
 
 
 FAULTS: dict[str, Callable[[Observed], AbstractContextManager[None]]] = {

@@ -180,6 +180,8 @@ def test_every_request_of_a_flood_is_counted_once(nginx: Observed) -> None:
     limited = [line for line in lines if " stage 429 nginx:synth " in line]
     assert len(lines) == 600
     assert len(limited) == statuses.count(429) > 0
+    # The page that shows it has limits of its own.
+    assert nginx.request("/user/", source="127.0.0.77", port=nginx.observe).status == 200
 
 
 def test_a_session_of_the_other_ports(nginx: Observed) -> None:

@@ -36,8 +36,8 @@ class Services:
         cpu = CounterMetricFamily("service_cpu_seconds", text, labels=["service"])
         text = "Memory, without files that could be dropped"
         memory = GaugeMetricFamily("service_memory_bytes", text, labels=["service"])
-        for service, folders in self._find().items():
-            for folder in folders:
+        for service, groups in self._find().items():
+            for folder in filter(children, groups):  # a group may outlive the container in it
                 if (seconds := cpu_seconds(folder)) is not None:
                     cpu.add_metric([service], seconds)
                 if (used := memory_bytes(folder)) is not None:
@@ -84,14 +84,14 @@ def search(root: Path, wanted: dict[str, str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     level = [root]
     for _ in range(DEPTH):
-        level = [path for folder in level for path in folders(folder)]
+        level = [path for folder in level for path in children(folder)]
         for path in level:
             if path.name in wanted:
                 found.setdefault(wanted[path.name], path)
     return found
 
 
-def folders(folder: Path) -> list[Path]:
+def children(folder: Path) -> list[Path]:
     """The folders in a folder; none if it has ended, or is not ours to read."""
     try:
         return [Path(entry.path) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]

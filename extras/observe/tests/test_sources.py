@@ -175,8 +175,11 @@ def groups_1(root: Path) -> None:
     """Control groups 1: a hierarchy for each controller, one of them below the engine's own group."""
     files = {
         "cpuacct/x-nginx.slice/cpuacct.usage": "2500000000\n",
+        "cpuacct/x-nginx.slice/container/cgroup.procs": "1\n",
+        "cpuacct/x-varnish.slice/cpuacct.usage": "9\n",  # whose container has ended
         "cpuacct/x-test-nginx.slice/cpuacct.usage": "9\n",
         "memory/docker/abc/x-nginx.slice/memory.usage_in_bytes": "5000\n",
+        "memory/docker/abc/x-nginx.slice/container/cgroup.procs": "1\n",
         "memory/docker/abc/x-nginx.slice/memory.stat": "inactive_file 1\ntotal_inactive_file 1000\n",
     }
     write(root, files)
@@ -188,6 +191,7 @@ def groups_2(root: Path) -> None:
     files = {
         "cgroup.controllers": "cpu memory\n",
         f"{group}/cpu.stat": "usage_usec 2500000\nuser_usec 1\n",
+        f"{group}/container/cgroup.procs": "1\n",
         f"{group}/memory.current": "5000\n",
         f"{group}/memory.stat": "anon 4000\ninactive_file 1000\n",
         "x.slice/x-test.slice/x-test-nginx.slice/cpu.stat": "usage_usec 9\n",
