@@ -33,12 +33,6 @@ def site() -> Iterator[Site]:
         yield server
 
 
-@pytest.fixture(autouse=True)
-def as_new(site: Site) -> None:
-    for origin in site.origins:
-        origin.forget()
-
-
 def test_the_request_reaches_varnish_as_the_browser_sent_it(site: Site) -> None:
     answer = site.request("/%41//b?y=1&x=%2F", HOST, forwarded="for=forged", x_forwarded_host="forged")
     assert answer.text == "varnish"
@@ -163,21 +157,3 @@ def test_without_an_address_there_is_no_site() -> None:
     with NginxServer() as server:
         server.start()
         assert server.request("/", "site.localhost").status == 421
-
-
-@pytest.mark.parametrize(
-    "setting",
-    [
-        {"SITE": "https://127.0.0.1"},
-        {"SITE": "http://127.0.0.1:5000/path"},
-        {"SITE_ADDRESS": "127.0.0.1"},
-        {"SITE_NAMES": "a;b"},
-        {"SITE_TIMEOUT": "60"},
-        {"SITE_MAX_UPLOAD": "lots"},
-        {"SITE_DEFAULT": "yes"},
-    ],
-)
-def test_a_wrong_value_is_named(site: Site, setting: dict[str, str]) -> None:
-    done = site.render(**setting)
-    assert done.returncode != 0
-    assert next(iter(setting)) in done.stdout
