@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nginx_server import NginxServer
+from nginx_server import UPGRADED, NginxServer
 from support.origin import Origin, Request, response
 
 HOST = "site.localhost:8080"
@@ -98,6 +98,11 @@ def test_what_stays_open_goes_straight_to_the_application(
     } | received
     assert "x-site" not in request.headers
     assert site.varnish.requests == []
+
+
+def test_a_websocket_stays_open(site: Site) -> None:
+    site.app.answer = lambda _: UPGRADED
+    assert site.websocket("/any/path", HOST) == (101, b"BRAVO")
 
 
 def test_other_upgrades_are_not_passed_on(site: Site) -> None:
