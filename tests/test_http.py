@@ -22,22 +22,3 @@ def test_a_hit_is_byte_for_byte_the_file(stack: Stack, path: str, size: int) -> 
             response = stack.get(path, host)
         assert "varnish; hit; ttl=" in response.headers["Cache-Status"]
         assert response.content == original
-
-
-@pytest.mark.smoke
-@pytest.mark.parametrize("host", ["localhost", "classic.localhost"])
-def test_the_admin_can_sign_in(stack: Stack, host: str) -> None:
-    wrong = stack.get("/admin/login", host, "POST", data={"username": "admin", "password": "wrong"})
-    assert wrong.status_code == 401
-
-    form = {"username": "admin", "password": stack.admin_password}
-    right = stack.get("/admin/login", host, "POST", data=form)
-    assert right.status_code == 302
-    assert ":8081" not in str(right.headers)
-    cookie = right.headers["Set-Cookie"]
-    assert "HttpOnly" in cookie
-    assert "SameSite" in cookie
-    session = {"Cookie": cookie.split(";")[0]}
-    assert "Sign out" in stack.get("/admin/", host, headers=session).text
-    assert "canAdmin=True" in stack.get("/admin/id", host, headers=session).text
-    assert "canAdmin=False" in stack.get("/admin/id", host).text
