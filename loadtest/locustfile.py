@@ -32,7 +32,7 @@ from users.pages import SiteVisitor
 from users.player import SignedInVisitor
 from users.visitor import StageVisitor, WebSocketVisitor
 from verdict import thresholds
-from web_ui import form, guard, login, page
+from web_ui import form, guard, login, metrics, page
 
 SHAPES = (CurtainUp, Slashdot, Interval, LongRun, Step, Compare, Capacity)
 
@@ -136,5 +136,6 @@ def set_up(environment: Environment, **_: object) -> None:
     for module in (shapes, taking_part, figures, gather, comparison_shape, report):
         module.register(environment)
     if environment.web_ui:
-        for addition in (guard, form, login, caches_tab, verdict_tab, compare_tab, report_page, page):
+        additions = (guard, form, login, caches_tab, verdict_tab, compare_tab, report_page, metrics, page)
+        for addition in additions:
             addition.install(environment, environment.web_ui)

@@ -1,4 +1,4 @@
-"""`make trace`: makes one request and follows its id through the logs of nginx, Varnish and the backend.
+"""`make trace`: makes one request, or takes one of before, and follows its id through the servers' logs.
 
 Run by bin/trace, which sets the environment.
 """
@@ -15,7 +15,7 @@ from http.client import parse_headers
 
 from .explaining import explain, of_varnish
 from .inside import LINES, NotRunning, inside
-from .serverlogs import Line
+from .serverlogs import Line, classic_lines, nginx_lines
 from .steps import steps
 from .varnishlog import Request, requests
 
@@ -73,6 +73,26 @@ def logged(service: str, word: str) -> list[str]:
 
 def main() -> None:
     """Print what each server did. Raise Refused or NotRunning."""
+    identity = os.environ.get("ID", "")
+    if line := earlier(identity) if identity else make():
+        follow(line)
+
+
+def earlier(identity: str) -> Line:
+    """Find a request of before in nginx's log, and print it. Raise Refused without one."""
+    if not re.fullmatch("[0-9a-f]{32}", identity):
+        raise Refused("ID is the X-Request-Id of a response: 32 digits from 0 to f")
+    log = logged("nginx", f"id={identity}")
+    for line in (*nginx_lines(log), *classic_lines(log)):
+        show(f"{line.method} http://{line.host}{line.url}", [str(line.status)])
+        return line
+    raise Refused(f"nginx's log no longer has the request {identity}")
+
+
+def make() -> Line | None:
+    """Make the request, and print the response; return it as nginx's log has it, or None if it has no id, as
+    a malformed request has none. Raise Refused.
+    """
     given = os.environ
     web_port = int(given["WEB_PORT"])
     host, port, path = parse(given.get("URL", ""), int(given["HTTP_PORT"]), web_port)
@@ -84,20 +104,28 @@ def main() -> None:
     answer = {name: ", ".join(headers.get_all(name, [])) for name in (*SHOWN, "X-Request-Id")}
     said = [f"{name}: {answer[name]}" for name in SHOWN if answer[name]]
     show(f"GET http://{host}:{port}{path}", [status, *said])
-    if not (identity := answer["X-Request-Id"]):  # a malformed request gets none
-        return
+    if not (identity := answer["X-Request-Id"]):
+        return None
     time.sleep(FLUSHED)
+    site = "direct.localhost" if port == web_port else host
+    code = int(status.split()[1])
+    return Line("GET", path, code, 0, identity, host=site, cache=answer["Cache-Status"])
 
-    by_id = f'ReqHeader:X-Request-Id eq "{identity}"'
+
+def follow(line: Line) -> None:
+    """Print what each log has of a request."""
+    by_id = f'ReqHeader:X-Request-Id eq "{line.id}"'
     found = requests(inside("varnishlog", "-d", "-g", "request", "-q", by_id).splitlines())
-    copied = ["copied the bytes: it reads no HTTP on this port"] if port == web_port else []
-    site = "direct.localhost" if copied else host
-    line = Line("GET", path, int(status.split()[1]), 0, identity, host=site, cache=answer["Cache-Status"])
-    theatre = host.partition(".")[0]
-    own_site = host == "nginx.site.localhost" or any(seen.header("X-Site") for seen in found)
-    backends = [theatre] if theatre in given["THEATRES"].split() else given["BACKENDS"].split()
+    theatre = line.host.partition(".")[0]
+    own_site = line.host == "nginx.site.localhost" or any(seen.header("X-Site") for seen in found)
+    theatres, backends = os.environ["THEATRES"].split(), os.environ["BACKENDS"].split()
+    if theatre in theatres:
+        backends = [theatre]
 
-    show("\nnginx", copied or logged("nginx", f"id={identity}") or ["has nothing in its log"])
+    if line.host == "direct.localhost":
+        show("\nnginx", ["copied the bytes: it reads no HTTP on this port"])
+    else:
+        show("\nnginx", logged("nginx", f"id={line.id}") or ["has nothing in its log"])
     show("\nvarnish", in_varnish(line, found))
     if own_site:
         fetches = sum(len(seen.fetches) for seen in found) if found else int(not line.cache.endswith("hit"))
@@ -109,7 +137,7 @@ def main() -> None:
     if not backends:
         show("\nbackend", ["runs on the first machine, whose log has it"])
     for backend in backends:
-        show(f"\n{backend}", logged(backend, identity) or ["was not asked"])
+        show(f"\n{backend}", logged(backend, line.id) or ["was not asked"])
 
 
 if __name__ == "__main__":

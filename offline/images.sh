@@ -8,6 +8,7 @@ choose_images() {
     local image
     for image in $(base_images); do
         if here "$image" || registry_answers "$image"; then continue; fi
+        case $image in *grafana*) die "No image registry answers for $image, and no package has Grafana. Type: make up EXTRAS=observe, whose page has the same dashboards" ;; esac
         say "No image registry answers for $image: the images come from Debian packages (offline/README.md)."
         ensure_offline_images
         # Exported, because Compose prefers the environment to .env.
@@ -18,7 +19,7 @@ choose_images() {
         return
     done
     # Images named in the environment or .env say nothing about the official ones.
-    if [ -z "${NGINX_IMAGE:-}${VARNISH_IMAGE:-}${PYTHON_IMAGE:-}${LOCUST_IMAGE:-}" ]; then unlink_override; fi
+    if [ -z "${NGINX_IMAGE:-}${VARNISH_IMAGE:-}${PYTHON_IMAGE:-}${LOCUST_IMAGE:-}${PROMETHEUS_IMAGE:-}" ]; then unlink_override; fi
 }
 
 # The images that Compose would have to pull: all but the two that it builds. COMPOSE_FILE leaves our override out.
@@ -33,10 +34,11 @@ registry_answers() { timeout 8 docker manifest inspect "$1" >/dev/null 2>&1; }
 
 # Each image carries a checksum of what it is made from; an image whose checksum is still right is not built again.
 ensure_offline_images() {
-    local target content built
+    local target content built targets=(nginx varnish python locust)
+    if chosen extras/observe/compose.yaml; then targets+=(prometheus); fi
     ensure_base
     content=$(offline_content)
-    for target in nginx varnish python locust; do
+    for target in "${targets[@]}"; do
         built=$(docker image inspect -f '{{index .Config.Labels "content"}}' "proscenium/$target:offline" 2>/dev/null || true)
         if [ "$built" = "$content" ]; then continue; fi
         step "Building the offline image for $target"

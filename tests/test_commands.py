@@ -144,6 +144,13 @@ def test_a_stack_that_compose_has_started_is_known(bare: Path, before: str) -> N
     assert "compose ps" in log.read_text()
 
 
+def test_the_status_has_the_alerts_of_prometheus(bare: Path) -> None:
+    alerts = "'exec -i 1 python -m exporter.alerts') echo Alerts: none"
+    for services, printed in (("nginx", ""), ("nginx exporter prometheus", "Alerts: none\n")):
+        engine(bare, f"ps*--format*) printf '%s\\n' {services}", alerts)
+        assert functions(bare, "containers_status").stdout == printed
+
+
 def test_the_running_stacks_theatres_are_those_that_have_containers(bare: Path) -> None:
     note(bare, "theatres.yaml", '# THEATRES="second third": ...\n')
     for services, theatres in (
@@ -311,6 +318,11 @@ def test_extras_become_compose_files(bare: Path) -> None:
     override.unlink()
     override.touch()
     assert compose_file(bare) == f"{chosen}:compose.override.yaml"
+
+
+def test_the_metrics_of_a_ring_are_those_of_each_varnish(bare: Path) -> None:
+    files = "compose.yaml:extras/ring/compose.yaml:extras/observe/compose.yaml:extras/observe/ring.yaml"
+    assert compose_file(bare, EXTRAS="ring,observe") == files
 
 
 def test_the_ports_of_chosen_extras_and_theatres_are_checked(bare: Path) -> None:

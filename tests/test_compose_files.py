@@ -36,7 +36,15 @@ def composed(compose: None) -> dict:  # type: ignore[type-arg]
     return merged({**os.environ, **names}, "compose.yaml", *EXTRAS, THEATRES)
 
 
-@pytest.mark.parametrize("extra", ["", *EXTRAS, THEATRES, "extras/edge/compose.yaml extras/edge/other.yaml"])
+OBSERVE = "extras/observe/compose.yaml"
+GRAFANA = "extras/observe/compose.yaml extras/grafana/compose.yaml"
+RING = "extras/ring/compose.yaml extras/observe/compose.yaml extras/observe/ring.yaml"
+EDGE = "extras/edge/compose.yaml extras/edge/other.yaml"
+
+
+@pytest.mark.parametrize(
+    "extra", ["", *(one for one in EXTRAS if "grafana" not in one), THEATRES, EDGE, RING, GRAFANA]
+)
 def test_compose_accepts_each_extra_without_a_warning(compose: None, extra: str) -> None:
     files = [f"--file={file}" for file in ("compose.yaml", *extra.split())]
     assert check("docker", "compose", *files, "config", "-q", env=os.environ | MACHINES) == ""
@@ -73,13 +81,15 @@ def test_both_files_with_the_offline_names_agree(compose: None) -> None:
     assert services(ours | offline) == services(ours, "offline/compose.yaml")
     official = services(ours, *EXTRAS, THEATRES)
     for name, service in services(ours | offline, *EXTRAS, THEATRES).items():
+        if name == "grafana":
+            continue  # no package has it
         assert "build" in service or service["image"] != official[name]["image"], name
         assert "build" not in service or service["build"]["args"] != official[name]["build"]["args"], name
 
 
 def test_each_copy_of_the_stack_has_images_of_its_own(composed: dict) -> None:  # type: ignore[type-arg]
     built = {name: service["image"] for name, service in composed["services"].items() if "build" in service}
-    backends = dict.fromkeys(("backend", "camera", "mirror", "second", "third"), "x-backend")
+    backends = dict.fromkeys(("backend", "camera", "exporter", "mirror", "second", "third"), "x-backend")
     assert built == {**backends, "policyd": "x-policyd"}
 
 
@@ -126,6 +136,34 @@ def test_theatres_have_data_of_their_own_and_the_proxies_know_them(composed: dic
     assert {"7231": 7231, "7232": 7232}.items() <= published.items()
 
 
+def test_only_the_exporter_sees_the_host_and_that_is_the_kernels_counters(composed: dict) -> None:  # type: ignore[type-arg]
+    """Every other mount is a volume, or a folder of this checkout."""
+    host = {
+        (name, mount["source"], mount.get("read_only"))
+        for name, service in composed["services"].items()
+        for mount in service.get("volumes", [])
+        if mount["type"] == "bind" and not mount["source"].startswith(str(REPO))
+    }
+    assert host == {("exporter", "/sys/fs/cgroup", True)}
+
+
+def test_the_page_with_the_metrics_is_for_this_machine(compose: None) -> None:
+    """Prometheus has no password: whatever BIND_ADDR is, other machines do not reach it."""
+    services = merged(os.environ | {"BIND_ADDR": "0.0.0.0"}, "compose.yaml", OBSERVE)["services"]
+    published = {port["target"]: port["host_ip"] for port in services["nginx"]["ports"]}
+    assert published.pop(9090) == "127.0.0.1"
+    assert set(published.values()) == {"0.0.0.0"}
+    assert not any("ports" in services[name] for name in ("exporter", "prometheus", "varnishstat"))
+
+
+def test_the_exporter_knows_the_control_group_of_each_service(compose: None) -> None:
+    names = {**os.environ, "COMPOSE_PROJECT_NAME": "x"}
+    services = merged(names, "compose.yaml", *RING.split())["services"]
+    assert {name: service["cgroup_parent"] for name, service in services.items()} == {
+        name: f"x-{name}.slice" for name in services["exporter"]["environment"]["SERVICES"].split()
+    }
+
+
 def test_only_who_listens_may_write_where_sockets_are(composed: dict) -> None:  # type: ignore[type-arg]
     """So no service can put a socket of its own in the place of another's."""
     writers: dict[str, set[str]] = {}
@@ -133,7 +171,7 @@ def test_only_who_listens_may_write_where_sockets_are(composed: dict) -> None:  
         for mount in service.get("volumes", []):
             if mount["source"].endswith("sockets") and not mount.get("read_only"):
                 writers.setdefault(mount["source"], set()).add(name)
-    alone = ("second", "third", "varnish", "varnish-2", "varnish-3", "policyd", "site")
+    alone = ("second", "third", "varnish", "varnish-2", "varnish-3", "policyd", "site", "exporter")
     assert writers == {"sockets": {"backend", "mirror"}, **{f"{name}-sockets": {name} for name in alone}}
 
 
@@ -153,7 +191,9 @@ def test_every_image_and_host_port_is_a_setting_and_documented() -> None:
         if re.match(r"\s+image:", line):
             assert "_IMAGE:-" in line, line
         if re.match(r'\s+- ".*:\d+"$', line):
-            assert re.search(r"\$\{BIND_ADDR:-127\.0\.0\.1}:\$\{\w+_PORT:-\d+}:\d+", line), line
+            assert re.search(r'"(\$\{BIND_ADDR:-127\.0\.0\.1}|127\.0\.0\.1):\$\{\w+_PORT:-\d+}:\d+', line), (
+                line
+            )
     example = (REPO / ".env.example").read_text()
     for name, default in re.findall(r"\$\{(\w+):-([^}]*)}", source):
         default = re.sub(r"/dev/null|\$.*", "", default)  # how a mount says "none"; what Compose works out
@@ -165,11 +205,16 @@ def test_every_image_and_host_port_is_a_setting_and_documented() -> None:
 
 
 def test_the_version_of_an_image_is_written_once() -> None:
-    pinned = re.findall(r"\$\{\w+_IMAGE:-([^$}]+)}", (REPO / "compose.yaml").read_text())
-    assert len(pinned) == 4
     texts = {name: (REPO / name).read_text(errors="replace") for name in tracked(":!*.md")}
-    for image in pinned:
-        assert [name for name, text in texts.items() for _ in range(text.count(image))] == ["compose.yaml"]
+    for file, images in {
+        "compose.yaml": 4,
+        "extras/observe/compose.yaml": 1,
+        "extras/grafana/compose.yaml": 1,
+    }.items():
+        pinned = re.findall(r"\$\{\w+_IMAGE:-([^$}]+)}", texts[file])
+        assert len(pinned) == images
+        for image in pinned:
+            assert [name for name, text in texts.items() for _ in range(text.count(image))] == [file]
 
 
 def test_native_mode_sets_every_address() -> None:
@@ -181,6 +226,7 @@ def test_native_mode_sets_every_address() -> None:
     settings = names(r"\$\{([A-Z_]+):-", "nginx/scripts/settings.sh", "varnish/settings.sh")
     for_people = names(r"^([A-Z_]+)=", ".env.example") | {"NAME_SERVERS"}
     for_people |= {"CONNECT_TIMEOUT", "VARNISH_NAME", "VARNISH_LISTEN_NGINX", "CDN"}  # for several caches
+    for_people |= {"OBSERVE_LOG", "OBSERVE_ADDRESS", "LISTEN_OBSERVE", "LISTEN_STATUS"}  # containers only
     native = names(r"^([A-Z_]+)=", "native/addresses.env", *tracked("extras/*/native.env"))
     assert len(settings - for_people) > 20
     assert settings - for_people <= native

@@ -137,6 +137,7 @@ def test_start(other: Stack, command: str, tmp_path: Path, monkeypatch: pytest.M
                 extras = re.findall(r"(?:extras/|EXTRAS=)([a-z,]+)", command)
                 expected = set(",".join([*CORE, *extras]).split(",")) - {"direct"}  # opens a port of nginx
                 services = {"webcam": {"webcam", "camera"}, "ring": {"varnish-2", "varnish-3"}}
+                services["observe"] = {"exporter", "prometheus", "varnishstat"}
                 expected = set().union(*(services.get(extra, {extra}) for extra in expected))
                 if "THEATRES" in command or "example" in command:
                     expected |= {"second", "third"}

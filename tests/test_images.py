@@ -25,10 +25,19 @@ OPTIONAL = ("THEATRES=second third",)  # without it, some files are not read
 every_image = pytest.mark.parametrize("name", CONTRACT)
 
 
+OBSERVE = "extras/observe/compose.yaml"  # the only extra with an image of its own
+
+
 @pytest.fixture(scope="module")
 def services() -> dict[str, Any]:
-    """The services of compose.yaml with the images that are configured."""
-    return json.loads(check("docker", "compose", "config", "--format", "json"))["services"]  # type: ignore[no-any-return]
+    """The services of compose.yaml, and the one with Prometheus, with the images that are configured."""
+    # Without a registry only `make up EXTRAS=observe` builds it.
+    choose = ". bin/lib/common.sh; . bin/lib/engine.sh; . offline/images.sh; choose_images"
+    check("bash", "-c", choose, env=os.environ | {"COMPOSE_FILE": "", "EXTRAS": "observe"})
+    files = ("--file=compose.yaml", f"--file={OBSERVE}")
+    found = json.loads(check("docker", "compose", *files, "config", "--format", "json"))["services"]
+    core = json.loads(check("docker", "compose", "config", "--format", "json"))["services"]
+    return {**core, "prometheus": found["prometheus"]}
 
 
 @pytest.fixture(scope="module")

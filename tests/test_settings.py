@@ -26,7 +26,17 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # A wrong value of each setting that has some. (Any text is a name, an image or a password.)
 WRONG = [
     *((port, "abc") for port in ("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")),
-    *((port, "99999") for port in ("WEB_PORT", "THEATRES_SWF_PORT", "FTP_PORT", "FTP_PASSIVE_PORTS")),
+    *(
+        (port, "99999")
+        for port in (
+            "WEB_PORT",
+            "THEATRES_SWF_PORT",
+            "FTP_PORT",
+            "FTP_PASSIVE_PORTS",
+            "OBSERVE_PORT",
+            "GRAFANA_PORT",
+        )
+    ),
     ("HTTP_PORT", "8080-8081"),
     ("HTTP_PORT", "08080"),
     ("FTP_PASSIVE_PORTS", "2131-2122"),
@@ -105,6 +115,13 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
         (MACHINES | {"MACHINE": "127.0.0.3"}, "MACHINE must be one of"),
         (MACHINES | {"MACHINE": "192.0.2.9"}, "MACHINE must be an IP address of this machine"),
         (MACHINES | {"THEATRES": "second"}, "THEATRES is for one machine"),
+        (MACHINES | {"EXTRAS": "observe,edge"}, "The extra observe is for one machine"),
+        ({"EXTRAS": "observe", "LOCUST_PORT": "9090"}, "LOCUST_PORT and OBSERVE_PORT both have port 9090"),
+        ({"EXTRAS": "grafana"}, "Type: make up EXTRAS=observe,grafana"),
+        (
+            {"EXTRAS": "observe,site", "SITE": "http://127.0.0.1:5000", "WITHOUT": "upstage"},
+            "EXTRAS=observe shows a stack with UpStage",
+        ),
         (MACHINES | {"EXTRAS": "ring,edge"}, "The extra ring is for one machine"),
         (
             MACHINES

@@ -40,8 +40,8 @@ load_env
 export COMPOSE_PROJECT_NAME=${COMPOSE_PROJECT_NAME:-proscenium}
 export BIND_ADDR=${BIND_ADDR:-127.0.0.1}
 
-# ports_in FILE...: the published ports in Compose files, as lines of "variable default".
-ports_in() { sed -n 's/^ *- "${BIND_ADDR:-127.0.0.1}:${\([A-Z_]*\):-\([0-9-]*\)}:.*/\1 \2/p' "$@"; }
+# ports_in FILE...: the published ports in Compose files, on BIND_ADDR or on this machine alone, as lines of "variable default".
+ports_in() { sed -En 's/^ *- "(\$\{BIND_ADDR:-127\.0\.0\.1\}|127\.0\.0\.1):\$\{([A-Z_]*):-([0-9-]*)\}:.*/\2 \3/p' "$@"; }
 while read -r name default; do export "$name=${!name:-$default}"; done < <(ports_in compose.yaml extras/*/compose.yaml)
 
 # The state of this copy of the stack between commands.
@@ -93,6 +93,7 @@ choose_files() {
         extras=$(site_files) || exit
         COMPOSE_FILE+=${extras:+:${extras//$'\n'/:}}
     fi
+    if chosen extras/observe/compose.yaml && chosen extras/ring/compose.yaml; then COMPOSE_FILE+=:extras/observe/ring.yaml; fi
     if chosen extras/edge/compose.yaml && [ "${MACHINE:-}" != "${FIRST_MACHINE:-}" ]; then COMPOSE_FILE+=:extras/edge/other.yaml; fi
     if [ -e "$theatres_file" ]; then COMPOSE_FILE+=:$theatres_file; fi
     if [ -e compose.override.yaml ] && [ "$(readlink compose.override.yaml)" != offline/compose.yaml ]; then

@@ -64,7 +64,11 @@ containers_clean() {
     containers_volumes | xargs -r docker volume rm >/dev/null
 }
 containers_volumes() { docker volume ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" 2>/dev/null || true; }
-containers_status() { docker compose ps --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'; }
+containers_status() {
+    docker compose ps --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'
+    # The alerts that are on (extras/observe). The exporter has the Python to read Prometheus' answer.
+    if containers_services | grep -qx prometheus; then container_exec exporter python -m exporter.alerts || true; fi
+}
 containers_certificate_end() { container_exec nginx sh -c "$certificate_end" sh 127.0.0.1:8443; }
 containers_logs() { docker compose logs --follow --tail 50; }
 # containers_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.

@@ -10,6 +10,12 @@ check_settings() {
         SITE SITE_NAMES SITE_DEFAULT SITE_TIMEOUT SITE_MAX_UPLOAD
     check_site
     check_machines
+    if chosen extras/observe/compose.yaml && without upstage; then
+        die "EXTRAS=observe shows a stack with UpStage, which WITHOUT leaves out."
+    fi
+    if chosen extras/grafana/compose.yaml && ! chosen extras/observe/compose.yaml; then
+        die "EXTRAS=grafana shows what the extra observe measures. Type: make up EXTRAS=observe,grafana"
+    fi
     if [ -n "${TLS_CERTIFICATE:-}${TLS_CERTIFICATE_KEY:-}" ]; then check_certificate; fi
     ask VARNISH_STORAGE SITE_HEALTH -- sh -c '. "$0"' varnish/settings.sh
     ask_backend UPSTAGE_ADMIN_PASSWORD UPSTAGE_SIGNUP UPSTAGE_FESTIVAL UPSTAGE_MAX_UNREAD UPSTAGE_CONNECTIONS_PER_ADDRESS

@@ -14,6 +14,8 @@ PORTS = {
     "POLICY_FILE_PORT": 0,
     "LOCUST_PORT": 89,
     "WEB_PORT": 81,  # extras/direct
+    "OBSERVE_PORT": 90,  # extras/observe
+    "GRAFANA_PORT": 1,  # extras/grafana
     "THEATRES_SWF_PORT": 31,  # the first theatre; the others follow
     "FTP_PORT": 21,  # extras/webcam
 }

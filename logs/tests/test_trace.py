@@ -11,7 +11,8 @@ from support.origin import Origin, response
 
 ID = "6a05b1a18a71752b342d7240ec65bac5"
 LOGS = {
-    "nginx": f'1.2.3.4 "GET / HTTP/1.1" localhost id={ID}\nan error without an id\n',
+    "nginx": f'1.2.3.4 "GET /a?b HTTP/1.1" second.localhost 200 9 0.3s cache="nginx; hit" at=1.5 id={ID}\n'
+    "an error without an id\n",
     "backend": f'{{"path": "/page", "request_id": "{ID}"}}\n{{"path": "/", "request_id": "{ID[:-1]}"}}\n',
     "mirror": "",
     "second": "",
@@ -118,6 +119,19 @@ def test_every_varnish_that_had_the_request_is_shown_in_order() -> None:
 
 def test_a_theatre_s_own_log_is_read(traced: Callable[..., str]) -> None:
     assert traced("http://second.localhost/").endswith("\n\nsecond\n  was not asked\n")
+
+
+def test_a_request_of_before(origin: Origin, traced: Callable[..., str]) -> None:
+    said = traced("", ID=ID)
+    assert said.startswith(
+        f"GET http://second.localhost/a?b\n  200\n\nnginx\n  {LOGS['nginx'].splitlines()[0]}"
+    )
+    assert said.endswith("\n\nsecond\n  was not asked\n")
+    assert origin.requests == []
+    with pytest.raises(trace.Refused, match=r"no longer has the request 0{32}"):
+        traced("", ID="0" * 32)
+    with pytest.raises(trace.Refused, match=r"X-Request-Id of a response"):
+        traced("", ID=f"{ID}'")
 
 
 def test_the_backend_s_own_port(origin: Origin, traced: Callable[..., str]) -> None:

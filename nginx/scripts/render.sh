@@ -130,12 +130,13 @@ set +a
 command -v envsubst >/dev/null || die "envsubst is missing: apt-get install gettext-base"
 # nginx's own variables are in lower case, so envsubst leaves them alone.
 fill() { envsubst "$(env | sed -n 's/^\([A-Z][0-9A-Z_]*\)=.*/${\1}/p')"; }
-rm -rf "$GENERATED_FOLDER/theatres" "$GENERATED_FOLDER/site"
+rm -rf "$GENERATED_FOLDER/theatres" "$GENERATED_FOLDER/site" "$GENERATED_FOLDER/observe"
 cp -f --parents -- nginx.conf */*.conf "$GENERATED_FOLDER"
 for file in */*.template; do
     case $file in
     theatres/*) continue ;;
     site/*) [ "$SITE_ADDRESS" ] || continue ;;
+    observe/*) [ "$OBSERVE_LOG" ] || continue ;;
     esac
     mkdir -p "$GENERATED_FOLDER/${file%/*}"
     fill <"$file" >"$GENERATED_FOLDER/${file%.template}"

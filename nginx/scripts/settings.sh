@@ -19,6 +19,8 @@ LISTEN_POLICY=${LISTEN_POLICY:-3000}
 LISTEN_LOAD_POLICY=${LISTEN_LOAD_POLICY:-13000}
 LISTEN_LOCUST=${LISTEN_LOCUST:-8089}
 LISTEN_DIRECT=${LISTEN_DIRECT:-8081}
+LISTEN_OBSERVE=${LISTEN_OBSERVE:-9090}
+LISTEN_STATUS=${LISTEN_STATUS:-9091}
 
 # The addresses of the services.
 VARNISH_ADDRESS=${VARNISH_ADDRESS:-unix:/run/proscenium/varnish/varnish.sock}
@@ -29,6 +31,8 @@ BACKEND_DIRECT_ADDRESS=${BACKEND_DIRECT_ADDRESS:-unix:/run/proscenium/backend/up
 BACKEND_METRICS_ADDRESS=${BACKEND_METRICS_ADDRESS:-backend:9110}
 POLICYD_ADDRESS=${POLICYD_ADDRESS:-unix:/run/proscenium/policyd/policyd.sock}
 LOCUST_ADDRESS=${LOCUST_ADDRESS:-locust:8089}
+OBSERVE_ADDRESS=${OBSERVE_ADDRESS:-prometheus:9090}
+OBSERVE_LOG=${OBSERVE_LOG:-}
 CONNECT_TIMEOUT=${CONNECT_TIMEOUT:-2s}
 
 # Further UpStage instances. * stands for the name of each; the ports are the first one's, the others follow.
@@ -61,6 +65,7 @@ CLIENT_CONNECTIONS=${CLIENT_CONNECTIONS:-400}
 CLIENT_REQUESTS=${CLIENT_REQUESTS:-300}
 LOGIN_REQUESTS=${LOGIN_REQUESTS:-30}
 CLIENT_STAGE_CONNECTIONS=${CLIENT_STAGE_CONNECTIONS:-1000}
+HTTP_PORT=${HTTP_PORT:-8080}
 HTTPS_PORT=${HTTPS_PORT:-8443}
 HTTPS_REDIRECT=${HTTPS_REDIRECT:-off}
 CDN=${CDN:-off}
@@ -86,11 +91,12 @@ check() {
 
 listener='([0-9.]+:)?[0-9]{1,5}'
 check 'LISTEN_HTTP LISTEN_HTTPS LISTEN_LOAD LISTEN_STAGE LISTEN_LOAD_STAGE LISTEN_POLICY LISTEN_LOAD_POLICY
-    LISTEN_LOCUST LISTEN_THEATRES_STAGE LISTEN_THEATRES_LOAD_STAGE LISTEN_LOAD_SITE' "$listener" 'PORT or ADDRESS:PORT'
+    LISTEN_LOCUST LISTEN_OBSERVE LISTEN_STATUS LISTEN_THEATRES_STAGE LISTEN_THEATRES_LOAD_STAGE LISTEN_LOAD_SITE' "$listener" 'PORT or ADDRESS:PORT'
 check LISTEN_DIRECT "$listener( $listener)*" 'PORT or ADDRESS:PORT, or several of them separated by spaces'
 address='(unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5})'
 check 'VARNISH_TCP_ADDRESS BACKEND_ADDRESS BACKEND_STAGE_ADDRESS BACKEND_DIRECT_ADDRESS BACKEND_METRICS_ADDRESS
-    POLICYD_ADDRESS LOCUST_ADDRESS SITE_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'
+    POLICYD_ADDRESS LOCUST_ADDRESS OBSERVE_ADDRESS SITE_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'
+check OBSERVE_LOG 'unix:/[^][:space:]"$;{}\\,:]+' 'unix:/PATH, without a comma'
 check VARNISH_ADDRESS "$address( $address)*|([0-9A-Za-z._-]+ )+[0-9A-Za-z._-]+:[0-9]{1,5}" \
     'unix:/PATH or HOST:PORT, or several of them separated by spaces; HOST HOST:PORT is one port of several hosts'
 check CONNECT_TIMEOUT '[1-9][0-9]*(ms|s)' 'a time such as 300ms or 2s'
@@ -103,7 +109,7 @@ check MEDIA_FOLDER '/[^"$;{}\\]*|off' 'an absolute path, or off'
 check 'CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX' '/[^"$;{}\\]*' 'an absolute path'
 check 'CLIENT_REQUESTS LOGIN_REQUESTS' '[1-9][0-9]{0,5}' 'a whole number from 1 to 999999'
 to_65535='[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]' # limit_conn's maximum, too
-check 'CLIENT_CONNECTIONS CLIENT_STAGE_CONNECTIONS HTTPS_PORT' "$to_65535" 'a whole number from 1 to 65535'
+check 'CLIENT_CONNECTIONS CLIENT_STAGE_CONNECTIONS HTTP_PORT HTTPS_PORT' "$to_65535" 'a whole number from 1 to 65535'
 check 'HTTPS_REDIRECT SITE_DEFAULT CDN' 'on|off' 'on or off'
 check THEATRES '.*' 'names separated by spaces'
 host='[0-9A-Za-z_-]+([.][0-9A-Za-z_-]+)*'

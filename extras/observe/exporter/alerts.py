@@ -1,0 +1,39 @@
+"""Prints the alerts that are on, one line each, for `make status`: `python -m exporter.alerts`."""
+
+import json
+import sys
+import time
+from datetime import datetime
+from typing import Any
+from urllib.request import urlopen
+
+URL = "http://prometheus:9090/api/v1/alerts"
+
+
+def main() -> int:
+    """Ask Prometheus; the exit code is 1 if it does not answer."""
+    try:
+        with urlopen(URL, timeout=3) as answer:
+            print("\n".join(lines(json.load(answer), time.time())))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        print(f"Alerts: unknown, Prometheus does not answer ({error})")
+        return 1
+    return 0
+
+
+def lines(answer: dict[str, Any], now: float) -> list[str]:
+    """One line for each alert of the API's answer, those that fire first, at `now` (seconds since 1970)."""
+    alerts = answer["data"]["alerts"]
+    alerts.sort(key=lambda alert: (alert["state"] != "firing", alert["activeAt"]))
+    return [line(alert, now) for alert in alerts] or ["Alerts: none"]
+
+
+def line(alert: dict[str, Any], now: float) -> str:
+    """`Alert firing for 20 s: The backend does not answer (BackendDown)`."""
+    name = alert["labels"]["alertname"]
+    seconds = now - datetime.fromisoformat(alert["activeAt"]).timestamp()
+    return f"Alert {alert['state']} for {seconds:.0f} s: {alert['annotations'].get('summary', name)} ({name})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""The sources of metrics: one that is absent or sends nonsense takes nothing from the others."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+
+class Sources(Collector):
+    """Source -> the function that reads it. An exception means that it is down, or in part."""
+
+    def __init__(self, sources: Mapping[str, Callable[[], Iterable[Metric]]]) -> None:
+        self._sources = sources
+        self._reason: dict[str, str] = {}  # of those that are down
+
+    def collect(self) -> Iterator[Metric]:
+        """All that the sources have now, and which of them are up."""
+        up = GaugeMetricFamily("observe_source_up", "1: this source has current figures", labels=["source"])
+        for name, read in self._sources.items():
+            reason = ""
+            try:
+                yield from read()
+            except Exception as error:  # whatever a source sends
+                reason = f"{type(error).__name__}: {error}"
+            up.add_metric([name], float(not reason))
+            self._report(name, reason)
+        yield up
+
+    def _report(self, name: str, reason: str) -> None:
+        """A line in the log when a source goes down or comes back, not at every scrape."""
+        if bool(reason) != (name in self._reason):
+            print(f"{name} is down: {reason}" if reason else f"{name} is up", file=sys.stderr, flush=True)
+        if reason:
+            self._reason[name] = reason
+        else:
+            self._reason.pop(name, None)

@@ -1,0 +1,195 @@
+"""The dashboards: only what the page can draw, all that a reader needs, and queries of metrics that exist."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.checks import check
+
+PAGE = Path(__file__).parents[1] / "page"
+LESSONS = Path(__file__).parents[3] / "lessons"
+Json = dict[str, Any]
+DASHBOARDS: dict[str, Json] = {
+    path.stem: json.loads(path.read_text()) for path in sorted((PAGE / "dashboards").glob("*.json"))
+}
+PANELS = [
+    pytest.param(panel, id=f"{name}: {panel['title']}")
+    for name, dashboard in DASHBOARDS.items()
+    for panel in dashboard["panels"]
+]
+every_panel = pytest.mark.parametrize("panel", PANELS)
+
+# What the page draws. A dictionary is an object with these keys ("?": optional) and no others; a list has
+# several of the same kind.
+DASHBOARD: Json = {
+    **dict.fromkeys(("uid", "title", "tags", "schemaVersion", "editable", "refresh"), ...),
+    "time": {"from": ..., "to": ...},
+    "panels": ...,
+}
+COMMON: Json = {
+    **dict.fromkeys(("id", "type", "title", "description"), ...),
+    "links?": [{"title": ..., "url": ...}],
+    "gridPos": {"x": ..., "y": ..., "w": ..., "h": ...},
+}
+STEPS: Json = {"mode": "absolute", "steps": [{"color": ..., "value": ...}]}
+TYPES: dict[str, Json] = {
+    "stat": {
+        **COMMON,
+        "targets": [{"refId": ..., "instant": True, "expr": ...}],
+        "fieldConfig": {
+            "defaults": {"unit": ..., "min": ..., "max?": ..., "thresholds": STEPS},
+            "overrides": [],
+        },
+        "options": {"colorMode": "background"},
+    },
+    "timeseries": {
+        **COMMON,
+        "targets": [{"refId": ..., "exemplar?": True, "legendFormat": ..., "expr": ...}],
+        "fieldConfig": {
+            "defaults": {
+                "unit": ...,
+                "min": ...,
+                "max?": ...,
+                "custom?": {"stacking": {"mode": "normal"}, "fillOpacity": ...},
+            },
+            "overrides": [],
+        },
+    },
+}
+WITHOUT_LESSON = {
+    "Memory": "no lesson is about memory",
+    "Free memory": "no lesson is about memory",
+    "Over a client's limit": "no lesson is about limits",
+}
+
+# The metrics of the exporter, of the backend (net/metrics.py, prometheus_client's process) and of Locust.
+METRICS = re.compile(
+    r"""
+    nginx_(requests|sent_bytes|sessions|log_lines_rejected)_total | nginx_request_seconds_bucket
+    | nginx_connections_((accepted|handled)_total|active|reading|writing|waiting)
+    | varnish_main_(cache_(hit|hit_grace|miss|hitmiss)|s_(pass|synth)|busy_(sleep|wakeup)|backend_req|fetch
+        |n_(object|expired|lru_nuked)|bans|threads|thread_queue_len|uptime)
+    | varnish_backend_up | varnish_sma_g_(bytes|space)
+    | service_cpu_seconds_total | service_memory_bytes
+    | machine_(cpu_busy_seconds_total|cpu_seconds_total|load|memory_available_bytes)
+    | upstage_(clients|clients_behind|unread_bytes|queue_length)
+    | upstage_(frames_received|frames_sent|frames_ignored|clients_cut|clients_throttled)_total
+    | upstage_(frame|reactor_lag)_seconds_bucket | process_cpu_seconds_total
+    | locust_(users|running|(requests|failures)_total|response_seconds)
+    """,
+    re.VERBOSE,
+)
+
+
+def differences(value: object, shape: object, where: str = "") -> list[str]:
+    """What in `value` is not as in `shape`."""
+    if shape is ...:
+        return []
+    if isinstance(shape, dict) and isinstance(value, dict):
+        allowed = {key.removesuffix("?"): part for key, part in shape.items()}
+        required = {key for key in shape if not key.endswith("?")}
+        found = [f"{where} has a key that the page does not know: {key}" for key in value.keys() - allowed]
+        found += [f"{where} has no {key}" for key in required - value.keys()]
+        for key in value.keys() & allowed:
+            found += differences(value[key], allowed[key], f"{where}.{key}")
+        return found
+    if isinstance(shape, list) and shape and isinstance(value, list):
+        return [line for one in value for line in differences(one, shape[0], f"{where}[]")]
+    return [] if value == shape else [f"{where} is {value!r}, not {shape!r}"]
+
+
+def test_the_page_leads_to_each_dashboard() -> None:
+    html = (PAGE / "index.html").read_text()
+    assert sorted(re.findall(r'data-dashboard="(\w+)"', html)) == list(DASHBOARDS)
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_a_dashboard_has_only_keys_that_are_used(name: str) -> None:
+    assert differences(DASHBOARDS[name], DASHBOARD) == []
+    assert DASHBOARDS[name]["uid"] == name
+
+
+@every_panel
+def test_the_page_can_draw_a_panel(panel: Json) -> None:
+    assert panel["type"] in TYPES
+    assert differences(panel, TYPES[panel["type"]]) == []
+    script = (PAGE / "dashboard.js").read_text()
+    [units] = re.findall(r"const UNITS = \{(.*?)\n\};", script, re.S)
+    assert panel["fieldConfig"]["defaults"]["unit"] in re.findall(r"^  (\w+):", units, re.M)
+    [states] = re.findall(r"const STATES = \{(.*?)\}", script)
+    for step in panel["fieldConfig"]["defaults"].get("thresholds", {}).get("steps", []):
+        assert step["color"] in re.findall(r"(\w+):", states)
+
+
+@every_panel
+def test_a_number_has_one_query_and_thresholds_in_order(panel: Json) -> None:
+    if panel["type"] == "stat":
+        assert len(panel["targets"]) == 1
+        first, *others = (step["value"] for step in panel["fieldConfig"]["defaults"]["thresholds"]["steps"])
+        assert first is None
+        assert others == sorted(others)
+
+
+@every_panel
+def test_a_panel_says_what_it_is_what_is_good_and_which_lesson_it_belongs_to(panel: Json) -> None:
+    assert panel["title"]
+    assert re.search(r"Good: |No number is good or bad here", panel["description"])
+    if "links" not in panel:
+        assert panel["title"] in WITHOUT_LESSON, "no lesson, and no reason in WITHOUT_LESSON"
+    for link in panel.get("links", []):
+        [number] = re.fullmatch(r"Lesson (\d+)", link["title"]).groups()  # type: ignore[union-attr]
+        assert link["url"].startswith(f"/lessons/{int(number):02}-")
+        assert (LESSONS / link["url"].removeprefix("/lessons/") / "README.md").is_file()
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_panels_have_a_place_of_their_own_in_reading_order(name: str) -> None:
+    panels = DASHBOARDS[name]["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    assert len({panel["title"] for panel in panels}) == len(panels)
+    places = [panel["gridPos"] for panel in panels]
+    assert [(at["y"], at["x"]) for at in places] == sorted((at["y"], at["x"]) for at in places)
+    cells = [
+        (x, y)
+        for at in places
+        for x in range(at["x"], at["x"] + at["w"])
+        for y in range(at["y"], at["y"] + at["h"])
+    ]
+    assert len(cells) == len(set(cells)), "two panels overlap"
+    assert max(x for x, _ in cells) == 23, "Grafana's grid has 24 columns"
+
+
+@every_panel
+def test_a_panel_asks_for_metrics_that_exist(panel: Json) -> None:
+    for target in panel["targets"]:
+        names = re.findall(r"\b[a-z]+(?:_[a-z0-9]+)+\b(?! ?\()", re.sub(r'"[^"]*"', "", target["expr"]))
+        assert names
+        assert [name for name in names if not METRICS.fullmatch(name)] == []
+
+
+def test_every_query_can_be_parsed(tmp_path: Path) -> None:
+    promtool = shutil.which("promtool")
+    if not promtool:
+        pytest.skip("promtool is missing (Debian's package prometheus); make test-all has it in an image")
+    queries = [target["expr"] for panel in PANELS for target in panel.values[0]["targets"]]  # type: ignore[index]
+    rules = [{"record": f"query:{number}", "expr": expr} for number, expr in enumerate(queries)]
+    file = tmp_path / "queries.json"
+    file.write_text(json.dumps({"groups": [{"name": "queries", "rules": rules}]}))
+    assert f"{len(queries)} rules found" in check(promtool, "check", "rules", "--lint=none", file)
+
+
+@pytest.mark.slow
+def test_grafanas_own_types_fit() -> None:
+    if not shutil.which("npm"):
+        pytest.skip("node is missing")
+    done = subprocess.run(
+        [Path(__file__).with_name("grafana-schema.sh")], capture_output=True, text=True, check=False
+    )
+    if done.returncode == 3:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,60 @@
+"""What Prometheus reads of Locust's page."""
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from fake_site import FakeSite
+from locust_library import WebUI, until
+from web_ui import metrics
+
+CLASSROOM = "upstage.localhost:8089"  # the name under which extras/observe reaches it
+
+
+def samples(ui: WebUI) -> dict[tuple[str, ...], float]:
+    """Name and labels -> value, as Prometheus reads them."""
+    answer = ui.get("/metrics", host=CLASSROOM)
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    families = text_string_to_metric_families(answer.get_data(as_text=True))
+    return {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
+
+
+def test_the_figures_of_a_run(ui: WebUI) -> None:
+    assert samples(ui) == {("locust_users",): 0, ("locust_running",): 0}
+    ui.start()
+    row = ("GET", "/media/*.svg")
+    until(lambda: samples(ui).get(("locust_requests_total", *row), 0) >= 4)
+    until(lambda: ("locust_response_seconds", *row, "0.95") in samples(ui))
+    found = samples(ui)
+    assert (found["locust_users",], found["locust_running",]) == (4, 1)
+    assert found["locust_failures_total", *row] == 0
+    assert 0 < found["locust_response_seconds", *row, "0.95"] < 10
+    ui.stop()
+    until(lambda: samples(ui)["locust_running",] == 0)
+
+
+def test_any_name_is_a_label_and_their_number_is_bounded(ui: WebUI, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ui.environment.runner
+    stats = ui.environment.runner.stats
+    name = 'a"b\\c\n{d} 1'
+    stats.log_request("GET", name, 12, 1)
+    assert samples(ui)["locust_requests_total", "GET", name] == 1
+    monkeypatch.setattr(metrics, "MAX_ROWS", 10)
+    for number in range(50):
+        stats.log_request("GET", f"/{number}", 12, 1)
+    assert sum(name == "locust_requests_total" for name, *_ in samples(ui)) == 10
+
+
+def test_prometheus_needs_no_login_and_opens_nothing_else(
+    site: FakeSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIND_ADDR", "0.0.0.0")
+    monkeypatch.setenv("LOCUST_WEB_PASSWORD", "open sesame")
+    ui = WebUI(site)
+    assert ("locust_users",) in samples(ui)
+    assert ui.get("/stats/requests", host=CLASSROOM).status_code == 302
+    assert ui.get("/metrics/", host=CLASSROOM).status_code == 404
+    for method in ("POST", "PUT", "DELETE"):
+        assert ui.client.open("/metrics", method=method).status_code == 405
+    assert ui.get("/metrics", host="evil.example").status_code == 421
+    assert ui.get("/metrics", host=CLASSROOM, sec_fetch_site="cross-site").status_code == 403

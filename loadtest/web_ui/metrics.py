@@ -1,0 +1,49 @@
+"""The run's figures for Prometheus, at /metrics of Locust's page: users, requests, failures, response times.
+
+Text of our own, because the official Locust image lacks `prometheus_client`:
+https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
+"""
+
+from itertools import islice
+
+from flask import Response
+from locust.env import Environment
+from locust.web import WebUI
+
+QUANTILES = (0.5, 0.95, 0.99)
+MAX_ROWS = 200  # of Locust's table; your own classes may have a row for each URL
+
+
+def install(environment: Environment, web_ui: WebUI) -> None:
+    """Add the path, for GET alone and without a login: it has counts and the names of rows."""
+    assert web_ui.app
+
+    @web_ui.app.route("/metrics", methods=["GET"])
+    def metrics() -> Response:
+        return Response(text(environment), mimetype="text/plain; version=0.0.4")
+
+
+def text(environment: Environment) -> str:
+    """All samples of this moment. Response times are those of the last ten seconds, as on Locust's page."""
+    runner = environment.runner
+    assert runner
+    lines = [
+        f"locust_users {runner.user_count}",
+        f"locust_running {int(runner.state in ('spawning', 'running'))}",
+    ]
+    rows = islice(sorted(runner.stats.entries.items()), MAX_ROWS)
+    for (name, method), row in rows:
+        labels = f'method="{escape(method)}",name="{escape(name)}"'
+        lines.append(f"locust_requests_total{{{labels}}} {row.num_requests}")
+        lines.append(f"locust_failures_total{{{labels}}} {row.num_failures}")
+        for quantile in QUANTILES:
+            milliseconds = row.get_current_response_time_percentile(quantile)
+            if milliseconds is not None:
+                sample = f'locust_response_seconds{{{labels},quantile="{quantile}"}}'
+                lines.append(f"{sample} {milliseconds / 1000}")
+    return "\n".join(lines) + "\n"
+
+
+def escape(value: str) -> str:
+    """The value of a label."""
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

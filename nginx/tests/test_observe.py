@@ -1,0 +1,293 @@
+"""With OBSERVE_LOG: one classified line for each request, nginx's connections, and the way to Prometheus."""
+
+import re
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from exporter.requests import Requests
+from nginx_server import UPGRADED, NginxServer
+from support.origin import Origin, Request, response
+from support.wait import wait_until
+
+
+class Observed(NginxServer):
+    """nginx with the socket for its lines, and a Prometheus."""
+
+    def __init__(self, **settings: str) -> None:
+        self.prometheus = Origin("prometheus")
+        super().__init__(OBSERVE_ADDRESS=self.prometheus.address, **settings)
+        self.origins.append(self.prometheus)
+        path = self.folder / "observe.sock"
+        self.settings["OBSERVE_LOG"] = f"unix:{path}"
+        self.inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.inbox.bind(str(path))
+        path.chmod(0o666)
+        self._received: list[bytes] = []
+        self.registry = CollectorRegistry()
+        self._counts = Requests(self.registry, path)
+        threading.Thread(target=self._receive, daemon=True).start()  # the kernel lets only ten of them wait
+
+    def _receive(self) -> None:
+        while True:
+            datagram = self.inbox.recv(4096)
+            self._counts.count(datagram)
+            self._received.append(datagram)
+
+    def lines(self) -> list[str]:
+        """What has arrived since the last call, without the syslog header."""
+        found = []
+        while self._received:
+            header, _, line = self._received.pop(0).decode().partition(": ")
+            assert re.fullmatch(r"<190>\w{3} [ \d]\d [\d:]{8} (nginx|stream)", header)
+            found.append(line)
+        return found
+
+    def classified(self, path: str, host: str = "localhost", method: str = "GET", **headers: str) -> str:
+        """The line of one request: site, kind, status and answer; there is no other line."""
+        self.request(path, host, method, None, b"", "", **headers)
+        [line] = wait_until(self.lines)
+        labels, seconds, size, request_id = line.rsplit(" ", 3)
+        assert re.fullmatch(r"\d+\.\d{3}", seconds)
+        assert int(size) > 0
+        assert re.fullmatch("[0-9a-f]{32}", request_id)
+        return labels
+
+
+@pytest.fixture(scope="module")
+def nginx() -> Iterator[Observed]:
+    with Observed(CLIENT_REQUESTS="50", LOGIN_REQUESTS="1") as server:
+        server.start()
+        yield server
+        rejected = server.registry.get_sample_value("nginx_log_lines_rejected_total")
+        assert rejected == 0, "the exporter reads every line of these tests"
+
+
+@pytest.fixture(autouse=True)
+def as_new(nginx: Observed) -> None:
+    for origin in nginx.origins:
+        origin.forget()
+    nginx.lines()
+
+
+# What Varnish says in Cache-Status (varnish/cache_status.vcl), and what a line makes of it.
+VARNISH = {
+    "varnish; hit; ttl=43190": "varnish:hit",
+    "varnish-2; hit; ttl=43190": "varnish:hit",  # of a ring
+    "varnish; hit; ttl=-3; detail=stale": "varnish:stale",
+    "varnish; fwd=uri-miss; stored; ttl=43200": "backend:miss",
+    "varnish; fwd=miss; detail=hit-for-miss": "backend:hit-for-miss",
+    "varnish; fwd=miss; stored; ttl=5; detail=hit-for-miss": "backend:hit-for-miss",
+    "varnish; fwd=bypass; detail=pass": "backend:pass",
+    "varnish; fwd=method; detail=pass": "backend:pass",
+    "varnish; fwd=uri-miss; detail=error": "varnish:error",
+    "varnish; detail=synth": "varnish:synth",
+}
+
+
+@pytest.mark.parametrize("host", ["localhost", "classic.localhost"])
+@pytest.mark.parametrize(("said", "answered"), VARNISH.items())
+def test_what_varnish_says_is_counted(nginx: Observed, said: str, answered: str, host: str) -> None:
+    nginx.answer_all(lambda _: response("x", cache_status=said))
+    site = "upstage.localhost" if host == "localhost" else host
+    assert nginx.classified("/media/a.svg", host) == f"{site} media 200 {answered}"
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/media/video/live.jpg", "webcam"),
+        ("/media/thumb/fox.svg?v=1", "media"),
+        ("/style/main.css", "asset"),
+        ("/stages/demo", "stage"),
+        ("/speech/abc.mp3", "speech"),
+        ("/admin/login", "admin"),
+        ("/signup", "admin"),
+        ("/signups", "other"),
+        ("/wsx", "other"),
+        ("/?a=/media/", "other"),
+    ],
+)
+def test_the_kind_is_the_class_of_the_path(nginx: Observed, path: str, kind: str) -> None:
+    assert nginx.classified(path, "nginx.localhost") == f"nginx.localhost {kind} 200 backend:none"
+
+
+def test_a_websocket(nginx: Observed) -> None:
+    nginx.backend.answer = lambda _: UPGRADED
+    with nginx.connect() as client:
+        client.sendall(
+            b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+        )
+        assert client.recv(4096).startswith(b"HTTP/1.1 101")
+    [line] = wait_until(nginx.lines)
+    assert line.startswith("upstage.localhost websocket 101 backend:none ")
+
+
+def test_nginxs_own_copies_and_a_stale_one(nginx: Observed) -> None:
+    nginx.varnish.answer = lambda _: response("x", cache_status="varnish; hit; ttl=9", x_accel_expires="1")
+    assert nginx.classified("/stages/kept") == "upstage.localhost stage 200 varnish:hit"
+    assert nginx.classified("/stages/kept") == "upstage.localhost stage 200 nginx:hit"
+    nginx.varnish.close()
+    try:
+        stale = "upstage.localhost stage 200 nginx:stale"
+        wait_until(lambda: nginx.classified("/stages/kept") == stale)
+        # Without a copy it is nginx's own page, but the kind is still that of the request.
+        assert nginx.classified("/media/lost.svg") == "upstage.localhost media 503 nginx:error"
+    finally:
+        nginx.varnish.listen()
+
+
+def test_files_that_nginx_reads_from_the_disk(nginx: Observed) -> None:
+    (nginx.media / "large.svg").write_text("<svg/>")
+
+    def elsewhere(_: Request) -> bytes:
+        said = "varnish; hit; ttl=9"
+        return response(
+            x_accel_redirect="/.nginx/media/large.svg", cache_status=said, content_type="image/svg+xml"
+        )
+
+    nginx.varnish.answer = elsewhere
+    assert nginx.classified("/media/large.svg") == "upstage.localhost media 200 nginx:disk"
+    assert nginx.classified("/media/large.svg", "static.localhost") == "static.localhost media 200 nginx:disk"
+    assert (
+        nginx.classified("/media/none.svg", "static.localhost") == "static.localhost media 200 backend:none"
+    )
+
+
+def test_nginxs_own_answers(nginx: Observed) -> None:
+    assert nginx.classified("/media/a", "evil.example") == "_ media 421 nginx:synth"
+    logins = [nginx.classified("/admin/login", method="POST") for _ in range(3)]
+    assert logins[2] == "upstage.localhost admin 429 nginx:synth"
+    with nginx.connect() as client:
+        client.sendall(b"nonsense\r\n\r\n")
+        client.recv(4096)
+    [line] = wait_until(nginx.lines)
+    assert re.match(r"\S+ other 400 nginx:self ", line)
+
+
+def test_every_request_of_a_flood_is_counted_once(nginx: Observed) -> None:
+    statuses = [nginx.request("/stages/demo", source="127.0.0.77").status for _ in range(600)]
+    lines: list[str] = []
+
+    def all_there() -> bool:
+        lines.extend(nginx.lines())
+        return len(lines) >= 600
+
+    wait_until(all_there)
+    limited = [line for line in lines if " stage 429 nginx:synth " in line]
+    assert len(lines) == 600
+    assert len(limited) == statuses.count(429) > 0
+
+
+def test_a_session_of_the_other_ports(nginx: Observed) -> None:
+    with nginx.connect(nginx.policy) as client:
+        client.sendall(b"<policy-file-request/>\0")
+        client.recv(100)
+    assert wait_until(nginx.lines) == [f"{nginx.policy} 200"]
+
+
+def test_questions_about_the_stack_are_no_requests(nginx: Observed) -> None:
+    nginx.request("/.nginx/health", port=nginx.load)
+    nginx.request("/.nginx/backend", port=nginx.load)
+    nginx.request("/user/", port=nginx.observe)
+    page = nginx.request("/", port=nginx.status).text
+    assert re.fullmatch(
+        r"Active connections: \d+ \nserver accepts handled requests\n( \d+){3} \n"
+        r"Reading: \d+ Writing: \d+ Waiting: \d+ \n",
+        page,
+    )
+    assert nginx.classified("/stages/after").startswith("upstage.localhost stage ")
+
+
+# --- Prometheus
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *(
+            (host, 200)
+            for host in ("localhost:9090", "LOCALHOST", "a.localhost", "127.0.0.1:9090", "[::1]:9090")
+        ),
+        *(
+            (host, 421)
+            for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "192.0.2.7")
+        ),
+    ],
+)
+def test_only_names_of_this_machine_reach_prometheus(nginx: Observed, host: str, status: int) -> None:
+    assert nginx.request("/api/v1/query?query=up", host, port=nginx.observe).status == status
+    assert nginx.prometheus.targets == (["/api/v1/query?query=up"] if status == 200 else [])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("HEAD", "/user/", 200),
+        ("POST", "/api/v1/query", 200),
+        ("POST", "/api/v1/query_range", 200),
+        ("POST", "/api/v1/admin/tsdb/delete_series", 405),
+        ("POST", "/api/v1/write", 405),
+        ("POST", "/-/quit", 405),
+        ("PUT", "/-/reload", 405),
+        ("DELETE", "/api/v1/query", 405),
+        ("OPTIONS", "/api/v1/query", 405),
+    ],
+)
+def test_only_questions_reach_prometheus(nginx: Observed, method: str, path: str, status: int) -> None:
+    nginx.prometheus.answer = lambda request: response("" if request.method == "HEAD" else "x")
+    assert nginx.request(path, method=method, port=nginx.observe).status == status
+    assert len(nginx.prometheus.requests) == (status == 200)
+
+
+def test_the_page_may_use_its_own_scripts_and_styles_alone(nginx: Observed) -> None:
+    answer = nginx.request("/", port=nginx.observe)
+    assert (answer.status, answer.headers["location"]) == (302, "/user/")
+    for path, script in (("/user/", "default-src 'self';"), ("/graph", "script-src 'self' 'unsafe-inline';")):
+        policy = nginx.request(path, port=nginx.observe).headers["content-security-policy"]
+        assert script in policy
+        assert policy.endswith("; frame-ancestors 'none'")
+    assert "unsafe" not in nginx.request("/user/x.js", port=nginx.observe).headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("host", ["localhost", "a.localhost", "[::1]"])
+def test_a_lesson_is_on_the_port_of_the_stack(nginx: Observed, host: str) -> None:
+    answer = nginx.request("/lessons/01-first-hit", f"{host}:9090", port=nginx.observe)
+    assert (answer.status, answer.headers["location"]) == (302, f"http://{host}:8080/lessons/01-first-hit")
+    assert nginx.prometheus.targets == []
+
+
+def test_prometheus_may_come_and_go(nginx: Observed) -> None:
+    nginx.prometheus.close()
+    try:
+        answer = nginx.request("/user/", port=nginx.observe)
+    finally:
+        nginx.prometheus.listen()
+    assert (answer.status, answer.text) == (503, "Prometheus does not answer.\n")
+    assert nginx.request("/user/", port=nginx.observe).status == 200
+
+
+def test_nginx_starts_before_there_is_a_prometheus() -> None:
+    with Observed() as server:
+        server.settings["OBSERVE_ADDRESS"] = "prometheus.invalid:9090"
+        server.start()
+        assert server.request("/user/", port=server.observe).status == 503
+
+
+def test_without_the_setting_there_is_nothing(fresh: NginxServer) -> None:
+    """Not even what an earlier start has left."""
+    assert fresh.render(OBSERVE_LOG="unix:/run/x.sock").returncode == 0
+    assert (fresh.generated / "observe" / "http.conf").exists()
+    assert fresh.render().returncode == 0
+    assert not (fresh.generated / "observe").exists()
+    fresh.start()
+    script = 'nginx -T -q -e stderr -p "$PREFIX" -c "$GENERATED_FOLDER/nginx.conf" 2>&1'
+    configuration = fresh.run("sh", "-c", script).stdout
+    assert "syslog" not in configuration
+    assert "stub_status" not in configuration
+    for port in (fresh.observe, fresh.status):
+        with pytest.raises(ConnectionRefusedError):
+            fresh.connect(port)
