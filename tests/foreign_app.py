@@ -1,6 +1,5 @@
-"""A foreign application for tests: slow pages, large files, uploads, event streams, WebSockets."""
+"""A foreign application for tests: slow pages, large files, uploads, event streams."""
 
-import base64
 import hashlib
 import socket
 import sys
@@ -8,7 +7,6 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 CHUNK = b"x" * 1_000_000
-MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -57,17 +55,6 @@ class Handler(BaseHTTPRequestHandler):
         for number in range(seconds):
             self.wfile.write(f"data: {number}\n\n".encode())
             time.sleep(1)
-
-    def send_echo(self, _: int) -> None:
-        key = self.headers["Sec-WebSocket-Key"].encode() + MAGIC
-        self.send_response(101)
-        self.send_header("Upgrade", "websocket")
-        self.send_header("Connection", "Upgrade")
-        self.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key).digest()).decode())
-        self.end_headers()
-        while received := self.connection.recv(65536):
-            self.wfile.write(received)
-        self.close_connection = True
 
 
 if __name__ == "__main__":

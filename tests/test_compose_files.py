@@ -118,13 +118,6 @@ def test_no_argument_of_a_health_check_has_white_space(composed: dict) -> None: 
         assert not [argument for argument in arguments if re.search(r"\s", argument)], name
 
 
-def test_no_engines_name_server_is_written_down() -> None:
-    """Docker's name server is 127.0.0.11, Podman has others: nginx learns them when it starts."""
-    for name in tracked("*.conf", "*.sh", "*.vcl", "*compose.yaml"):
-        for line in (REPO / name).read_text().splitlines():
-            assert "127.0.0.11" not in line.split("#")[0], name
-
-
 def test_theatres_have_data_of_their_own_and_the_proxies_know_them(composed: dict) -> None:  # type: ignore[type-arg]
     services = composed["services"]
 

@@ -69,14 +69,6 @@ def test_plain_compose_commands_work(stack: Stack) -> None:
     )
 
 
-def test_only_the_loopback_is_published(stack: Stack) -> None:
-    for service in SERVICES:
-        for bindings in inspect(stack, service)["NetworkSettings"]["Ports"].values():
-            for binding in bindings or []:
-                assert binding["HostIp"] == "127.0.0.1", service
-                assert int(binding["HostPort"]) in stack.ports.values(), service
-
-
 REACHES = """
 import socket, sys
 try:
@@ -174,24 +166,6 @@ def test_a_health_check_notices_a_removed_socket(stack: Stack, service: str, pat
     finally:
         subprocess.run([*inside, "mv", f"{path}.away", path], check=True)
     subprocess.run(check, capture_output=True, check=True)
-
-
-def test_nginx_stops_while_a_stage_socket_is_open(stack: Stack) -> None:
-    """With the image's own signal nginx would wait for the socket until the engine kills nginx after 10 s."""
-    container = inspect(stack, "nginx")
-    image = subprocess.check_output(["docker", "image", "inspect", container["Image"]], text=True)
-    assert json.loads(image)[0]["Config"]["StopSignal"] == "SIGQUIT"
-    stage = stack.stage_client()
-    stage.join()
-    started = time.monotonic()
-    subprocess.check_output(["docker", "stop", container["Id"]])
-    try:
-        assert time.monotonic() - started < 3
-        stopped = subprocess.check_output(["docker", "inspect", container["Id"]], text=True)
-        assert json.loads(stopped)[0]["State"]["ExitCode"] == 0  # killed: 137
-    finally:
-        stage.close()
-        stack.compose("up", "-d", "--no-deps", "--wait", "nginx")
 
 
 def every_listener_answers(stack: Stack) -> bool:

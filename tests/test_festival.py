@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from browsing import PICTURES, Visit, on_stage
 from stack import Stack
 
 PATTERN = re.compile(r"/media/festival-[a-z0-9-]+\.png")
@@ -35,14 +34,3 @@ def test_a_visit_is_heavy(stack: Stack, files: list[str]) -> None:
         nuked = ("exec", "-T", "varnish", "varnishstat", "-n", "/var/lib/varnish/varnishd", "-j")
         counters = json.loads(stack.compose(*nuked))["counters"]
         assert counters["MAIN.n_lru_nuked"]["value"] == 0
-
-
-def test_the_festival_opens_in_a_browser(
-    stack: Stack, files: list[str], visit: Visit, complaints: list[str]
-) -> None:
-    page = on_stage(visit("/stages/festival"))
-    page.screenshot(path=PICTURES / f"festival-{stack.mode}.png")
-    avatars = page.locator(".avatar:not([hidden]) > img")
-    assert avatars.evaluate_all("all => all.map(image => image.naturalWidth)") == [270] * 4
-    assert page.evaluate("document.querySelector('.backdrop:not([hidden])').naturalWidth") == 1920
-    assert complaints == []

@@ -5,12 +5,11 @@ import re
 import signal
 import subprocess
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
-from stack import REPO, SITES, Stack
+from stack import REPO, Stack
 from support.ports import free_ports
 
 OPERATIONS = REPO / "docs" / "operations.md"
@@ -139,47 +138,3 @@ def test_a_taken_port_is_named_before_anything_starts(stack: Stack) -> None:
         late.make("up")
     assert f"Port {stack.ports['HTTP_PORT']} is taken" in str(refusal.value)
     assert "HTTP_PORT" in str(refusal.value)
-
-
-def forget_what_nginx_loaded(stack: Stack) -> None:
-    """Let the next reload find a change: without one it replaces no worker."""
-    if stack.mode == "containers":
-        stack.compose("exec", "-T", "nginx", "sh", "-c", "echo other >/tmp/loaded")
-    else:
-        (stack.native_run / "loaded").write_text("other")
-
-
-def test_reload_drops_no_request(stack: Stack) -> None:
-    """nginx's workers and the VCL are replaced under load. (Broken files: nginx/tests, varnish/tests.)
-
-    One generation of replaced workers keeps its stage connections, so this is one reload.
-    """
-    answers: list[int] = []
-    done = threading.Event()
-
-    def ask(host: str) -> None:
-        while not done.is_set():
-            answers.append(stack.get("/media/bench/tiny.html", host).status_code)
-            answers.append(stack.get("/admin/id", host).status_code)
-            time.sleep(0.02)  # leaves the reload a core
-
-    stage = stack.stage_client()
-    stage.join()
-    clients = [threading.Thread(target=ask, args=[host]) for host in SITES]
-    for each in clients:
-        each.start()
-    forget_what_nginx_loaded(stack)
-    reloads = stack.log_of("nginx").count("reconfiguring")
-    try:
-        assert "in use" in stack.make("reload")
-        time.sleep(1)
-    finally:
-        done.set()
-        for each in clients:
-            each.join()
-    assert len(answers) > 100
-    assert set(answers) == {200}
-    assert stack.log_of("nginx").count("reconfiguring") > reloads
-    stage.send("TEXT", msg="still here")  # the connection has survived
-    stage.until("ANONTEXT")
-    stage.close()

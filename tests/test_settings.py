@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from bare import bare_checkout, engine, functions, run
-from stack import REPO
 
 # The engine's commands that change nothing.
 QUESTIONS = {"info", "compose version"}
@@ -239,14 +238,6 @@ def test_without_python_the_image_of_the_last_start_checks_the_backends_settings
     )
     engine(bare, "'image inspect proscenium-backend')", answer.format(125))
     assert "UPSTAGE" not in run(bare, "up", UPSTAGE_SIGNUP="maybe", MODE="cloud").stderr
-
-
-def test_every_setting_has_a_wrong_value_or_takes_any() -> None:
-    any_text = {"LOCUST_WEB_USERNAME", "LOCUST_WEB_PASSWORD", "LOADTEST_PLAYER", "LOADTEST_PASSWORD"}
-    any_text |= {"BACKEND_IMAGE", "POLICYD_IMAGE"}
-    elsewhere = {"CLASS_PORTS", "CLASS_SUBNETS", "CLASS_CPUS", "LAB_BASE_IMAGE", "LAB_MTU"}
-    settings = set(re.findall(r"^([A-Z_]+)=", (REPO / ".env.example").read_text(), re.M))
-    assert settings == {setting for setting, _ in WRONG} | {*MACHINES} | any_text | elsewhere
 
 
 def test_a_misspelt_setting_is_named_and_an_env_file_from_windows_is_read(bare: Path) -> None:

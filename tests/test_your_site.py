@@ -52,9 +52,9 @@ class Site(Stack):
         assert done.returncode == 0, done.stdout
         return done.stdout
 
-    def start(self, *settings: str) -> str:
+    def start(self) -> str:
         """The stack in front of the application."""
-        return self.make("up", "EXTRAS=site", f"SITE=http://127.0.0.1:{self.app_port}", *settings)
+        return self.make("up", "EXTRAS=site", f"SITE=http://localhost:{self.app_port}")
 
     def session(self, host: str = HOST) -> requests.Session:
         """A browser that keeps its cookies; every *.localhost is 127.0.0.1."""
@@ -266,43 +266,12 @@ def test_what_takes_long_or_is_large_arrives_whole(foreign: Site) -> None:
     assert arrived[-1] - arrived[0] > 55  # one by one, not all at the end
 
 
-def test_a_websocket(foreign: Site) -> None:
-    with connect(("127.0.0.1", foreign.ports["HTTP_PORT"])) as connection:
-        fields = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13"
-        fields += "\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
-        connection.sendall(f"GET /echo HTTP/1.1\r\nHost: {HOST}\r\n{fields}\r\n\r\n".encode())
-        head = connection.recv(4096).decode()
-        assert head.startswith("HTTP/1.1 101 ")
-        assert "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in head
-        connection.sendall(b"hello")
-        assert connection.recv(4096) == b"hello"
-
-
-def test_an_application_that_is_away_and_back(foreign: Site) -> None:
-    """Without the application a kept page survives, any other is our error page; no restart is needed."""
-    kept, other = foreign.at("/page/1"), foreign.at("/page/2")
-    port = foreign.app_port
-    [elsewhere] = free_ports(1)
-    with program(sys.executable, "tests/foreign_app.py", "127.0.0.1", str(elsewhere), port=elsewhere):
-        foreign.make("up", "EXTRAS=site", f"SITE=http://localhost:{elsewhere}")
-        browser = foreign.session()
-        assert browser.get(kept).status_code == 200
-    time.sleep(1.1)  # nginx's own copy
-    assert browser.get(kept).status_code == 200
-    away = browser.get(other)
-    assert (away.status_code, away.headers["Retry-After"]) == (503, "5")
-    assert "This site does not answer" in away.text
-    with program(sys.executable, "tests/foreign_app.py", "127.0.0.1", str(elsewhere), port=elsewhere):
-        assert browser.get(other).status_code == 200
-    foreign.make("up", "EXTRAS=site", f"SITE=http://127.0.0.1:{port}")
-
-
 def test_a_load_test_of_ones_own(foreign: Site) -> None:
     mine = REPO / "loadtest" / "mine"
     readme = (mine / "README.md").read_text()
     shopper, thresholds = mine / "shopper_of_a_test.py", mine / "thresholds.toml"
     assert not thresholds.exists(), f"{thresholds} is in the way of this test"
-    settings = ("EXTRAS=site", f"SITE=http://127.0.0.1:{foreign.app_port}")
+    settings = ("EXTRAS=site", f"SITE=http://localhost:{foreign.app_port}")
     try:
         shopper.write_text(re.search(r"```python\n(.*?)```", readme, re.S)[1])  # type: ignore[index]
         thresholds.write_text(re.search(r"```toml\n(.*?)```", readme, re.S)[1])  # type: ignore[index]

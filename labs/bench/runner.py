@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import psutil
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from bench import words
 from bench.experiment import Cell, Experiment
@@ -53,15 +53,8 @@ def run(
     """Take the samples that the results lack; the file at `path` is rewritten after each."""
     total = experiment.repetitions * len(results.cells)
     left = sum(experiment.repetitions - len(cell.samples) for cell in results.cells if not cell.problem)
-    columns = (
-        TextColumn("{task.fields[lab]}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-    )
-    with Progress(*columns, console=console) as progress:
-        bar = progress.add_task("", lab=experiment.name, total=total, completed=total - left)
+    with Progress(console=console) as progress:
+        bar = progress.add_task("", total=total, completed=total - left)
 
         def reject(measured: Measured, problem: Problem) -> None:
             progress.advance(bar, experiment.repetitions - len(measured.samples))

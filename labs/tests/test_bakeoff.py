@@ -24,12 +24,6 @@ class TestServers:
     def test_every_cell_can_be_measured(self, lab: LabStack) -> None:
         check_cells(lab, LAB)
 
-    @pytest.mark.parametrize("server", SERVERS)
-    def test_each_server_has_the_file(self, lab: LabStack, server: str) -> None:
-        received = ask(lab, f"bakeoff-{server}", "/small.html", Host="www.example.com")
-        assert received.sha256 == sha256((SITE / "small.html").read_bytes()).hexdigest()
-        assert received.headers["content-type"] == "text/html"
-
     @pytest.mark.parametrize("server", [*SERVERS, "production", "front"])
     def test_each_server_has_the_page_and_its_elements(self, lab: LabStack, server: str) -> None:
         """A browser would request what the lab requests in turn."""

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.experiment import load
 from bench.lab_stack import LabStack
 from bench.tests.running_lab import ask_often, needs_engine
 from stack import REPO
@@ -105,13 +104,6 @@ def test_the_headers_are_those_of_the_stack_except_for_the_host() -> None:
     assert ours[0] == ("Host", "$vcl")
     assert theirs[0] == ("Host", "$host")
     assert ours[1:] == theirs[1:]
-
-
-def test_every_step_is_measured_on_its_own_host() -> None:
-    cells = load(LADDER, "full").cells
-    assert {cell.key["step"]: cell.settings["host"] for cell in cells} == dict(zip(STEPS, HOSTS, strict=True))
-    for site, host in zip(SITES, HOSTS, strict=True):
-        assert f"server_name {host};" in site.read_text()
 
 
 # --- On the running stack

@@ -70,22 +70,6 @@ class TestServers:
         self.seen(lab, f"afterwards-{server}")
         assert len(self.seen(lab, path)) == (1 if requests == 1 else 3)
 
-    def test_varnish_drops_the_cookie_of_the_page(self, lab: LabStack) -> None:
-        direct = ask(lab, "opendata-apache", "/")
-        cached = ask(lab, "opendata-varnish", "/")
-        assert direct.length == cached.length == 9_231
-        assert direct.sha256 == cached.sha256
-        assert direct.headers["set-cookie"].startswith("searches=0;")
-        assert "set-cookie" not in cached.headers
-
-    def test_a_cookie_does_not_reach_the_application(self, lab: LabStack) -> None:
-        """Three requests, one without a cookie: one reaches Apache."""
-        for headers in ({}, {"Cookie": "searches=4"}, {"Cookie": "other=me"}):
-            assert ask(lab, "opendata-varnish", "/?three-requests", **headers).status == 200
-        assert ask(lab, "opendata-varnish", "/?afterwards").status == 200
-        self.seen(lab, "afterwards")  # so all earlier lines are there
-        assert len(self.seen(lab, "three-requests")) == 1
-
     def test_the_log_has_the_clients_address(self, lab: LabStack) -> None:
         """The generator's, through Varnish as well, and not the one that the generator claims."""
         generator = lab.containers["generator"]

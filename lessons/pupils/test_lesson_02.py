@@ -7,20 +7,6 @@ from school import Pupil
 MEDIA = "varnish/media.vcl"
 
 
-def change(pupil: Pupil) -> None:
-    """Look, edit, reload, look again."""
-    pupil.get("/media/fox.svg?WORD")
-    pupil.edit(MEDIA, "ttl = 12h", "ttl = 60s")
-    pupil.reload()
-    pupil.get("/media/fox.svg?WORD")
-    pupil.get("/media/fox.svg?WORD-2")
-
-
-def test_the_model_pupil_is_done(pupil: Pupil) -> None:
-    change(pupil)
-    pupil.right()
-
-
 def test_the_other_way_is_a_purge(pupil: Pupil) -> None:
     pupil.get("/media/fox.svg?WORD")
     pupil.edit(MEDIA, "ttl = 12h", "ttl = 1m")

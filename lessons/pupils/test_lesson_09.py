@@ -17,16 +17,6 @@ def purge(pupil: Pupil, what: str) -> None:
     pupil.stack.make("purge", what.replace("WORD", pupil.word))
 
 
-def test_the_model_pupil_is_done(pupil: Pupil) -> None:
-    look(pupil)
-    purge(pupil, f"URL={FOX}")
-    look(pupil)
-    pupil.get(FOX, method="PURGE")
-    purge(pupil, "TAG=medium-diva-svg")
-    look(pupil)
-    pupil.right()
-
-
 def test_step_by_step(pupil: Pupil) -> None:
     """Names each missing step; lookalikes do not count."""
     pupil.refused(r"Request /media/fox\.svg\?\w+ on localhost first")

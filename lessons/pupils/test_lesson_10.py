@@ -26,16 +26,6 @@ def gzip_in_nginx(pupil: Pupil) -> None:
     wait_until(lambda: pupil.get(f"{DIVA}-2", accept_encoding="gzip").headers.get("Content-Encoding"))
 
 
-def test_the_model_pupil_is_done(pupil: Pupil) -> None:
-    request(pupil, DIVA)
-    pupil.edit("varnish/gzip.vcl", "set beresp.do_gzip", "# set beresp.do_gzip")
-    gzip_in_nginx(pupil)
-    for _ in range(3):
-        request(pupil, f"{DIVA}-2")
-    pupil.restore()
-    pupil.right()
-
-
 def test_step_by_step(pupil: Pupil) -> None:
     """Names each missing step; lookalikes do not count."""
     pupil.get(DIVA, method="HEAD", accept_encoding="gzip")

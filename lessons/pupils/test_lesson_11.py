@@ -31,14 +31,6 @@ def over_http_2(pupil: Pupil) -> None:
     subprocess.run(["curl", "-sk", "--http2", "-o", "/dev/null", url], check=True)
 
 
-def test_the_model_pupil_is_done(pupil: Pupil) -> None:
-    thirty(pupil, "before")
-    keep_open(pupil)
-    thirty(pupil, "after")
-    over_http_2(pupil)
-    pupil.right()
-
-
 def test_one_near_miss_after_the_other(pupil: Pupil) -> None:
     pupil.refused(r"Thirty requests for /media/fox\.svg")
 

@@ -16,18 +16,11 @@ sub vcl_backend_response {{
 """
 
 
-def look(pupil: Pupil, query: str, times: int = 3) -> None:
+def look(pupil: Pupil, query: str, times: int) -> None:
     """What the page says: every two seconds."""
     for _ in range(times):
         pupil.get(f"/playbill?WORD-{query}")
         pupil.wait(2)
-
-
-def test_the_model_pupil_is_done(pupil: Pupil) -> None:
-    pupil.get("/playbill?WORD")
-    pupil.rule(FILE, RULE)
-    look(pupil, "2")
-    pupil.right()
 
 
 def test_one_near_miss_after_the_other(pupil: Pupil) -> None:

@@ -19,14 +19,6 @@ def enlarge(pupil: Pupil, listener: str = "LISTEN_STAGE") -> None:
     pupil.edit(FILE, f"${{{listener}}} sndbuf=64k", f"${{{listener}}} sndbuf=1m")
 
 
-def test_the_model_pupil_is_done(pupil: Pupil) -> None:
-    assert "the stage has disconnected the other client" in run(pupil)
-    enlarge(pupil)
-    pupil.reload()
-    assert "the stage has disconnected the other client" in run(pupil)
-    pupil.right()
-
-
 def test_one_near_miss_after_the_other(pupil: Pupil) -> None:
     pupil.refused("The backend has not cut off any client")
 
@@ -51,7 +43,7 @@ def test_one_near_miss_after_the_other(pupil: Pupil) -> None:
 
     enlarge(pupil)
     pupil.reload()
-    run(pupil)
+    assert "the stage has disconnected the other client" in run(pupil)
     pupil.right()
 
 

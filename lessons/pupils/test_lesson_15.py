@@ -32,12 +32,6 @@ def write(pupil: Pupil, rule: str) -> None:
     look(pupil, "-2")
 
 
-def test_the_model_pupil_is_done(pupil: Pupil) -> None:
-    look(pupil)
-    write(pupil, RULE)
-    pupil.right()
-
-
 def test_step_by_step(pupil: Pupil) -> None:
     """Names each missing step."""
     look(pupil, "", "de", "de", "de")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from school import school
 from test_lesson_01 import do
-from test_lesson_02 import change
+from test_lesson_02 import MEDIA
 
 
 def test_hits_and_passes_and_a_changed_rule(tmp_path: Path) -> None:
@@ -17,5 +17,9 @@ def test_hits_and_passes_and_a_changed_rule(tmp_path: Path) -> None:
         pupil.refused("varnish was restarted", code=2)
 
         pupil.begin(2)
-        change(pupil)
+        pupil.get("/media/fox.svg?WORD")
+        pupil.edit(MEDIA, "ttl = 12h", "ttl = 60s")
+        pupil.reload()
+        pupil.get("/media/fox.svg?WORD")
+        pupil.get("/media/fox.svg?WORD-2")
         pupil.right()

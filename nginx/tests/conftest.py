@@ -25,6 +25,6 @@ def fresh() -> Iterator[NginxServer]:
 @pytest.fixture(autouse=True)
 def forget(request: pytest.FixtureRequest) -> None:
     """Forget what the module's origins were asked in the previous test."""
-    if "server" in request.fixturenames:
-        for origin in request.getfixturevalue("server").origins:
+    for name in {"server", "ring", "site"} & {*request.fixturenames}:
+        for origin in request.getfixturevalue(name).origins:
             origin.forget()

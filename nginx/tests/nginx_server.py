@@ -124,6 +124,16 @@ class NginxServer(Service):
         """One request over a separate connection; `if_none_match="x"` becomes `if-none-match: x`."""
         return self.exchange(message(path, host, method, body, **headers), port, method, source)
 
+    def websocket(self, path: str, host: str) -> tuple[int, bytes]:
+        """Upgrade, then send one word: the status and the echo."""
+        with self.connect() as connection:
+            connection.sendall(message(path, host, upgrade="websocket", connection="Upgrade"))
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += connection.recv(1)
+            connection.sendall(b"bravo")
+            return int(head.split()[1]), connection.recv(100)
+
     def answer_all(self, answer: Callable[[Request], bytes]) -> None:
         """Give every origin the same answer."""
         for origin in self.origins:

@@ -25,8 +25,9 @@ WRONG = {
     "LISTEN_HTTP": ("all",),
     "LISTEN_STAGE": ("localhost:7230",),
     "LISTEN_DIRECT": ("8081,8181", "8081 8181; proxy_pass x"),
-    "VARNISH_ADDRESS": ("/run/varnish.sock",),
-    "BACKEND_ADDRESS": ("backend",),
+    "VARNISH_ADDRESS": ("/run/varnish.sock", "a:1  b", "a unix:/b"),
+    "CONNECT_TIMEOUT": ("soon",),
+    "BACKEND_ADDRESS": ("backend", "127.0.0.1:1 127.0.0.1:2"),
     "BACKEND_STAGE_ADDRESS": ("unix:/run/x;error_log",),
     "POLICYD_ADDRESS": ("http://policyd:3000",),
     "THEATRES_ADDRESS": ("unix:/run/second.sock", "*:*"),
@@ -38,6 +39,12 @@ WRONG = {
     "LISTEN_OBSERVE": ("localhost:9090",),
     "MEDIA_FOLDER": ("media",),
     "CERTIFICATE_FOLDER": ('/x"; error_log "/y',),
+    "SITE": ("https://127.0.0.1", "http://127.0.0.1:5000/path"),
+    "SITE_ADDRESS": ("127.0.0.1",),
+    "SITE_NAMES": ("a;b",),
+    "SITE_TIMEOUT": ("60",),
+    "SITE_MAX_UPLOAD": ("lots",),
+    "SITE_DEFAULT": ("yes",),
 }
 
 
@@ -125,12 +132,3 @@ def test_nginx_starts_without_a_warning(fresh: NginxServer) -> None:
     fresh.start()
     fresh.request("/")
     assert not fresh.log_lines(r"\[(warn|error|crit|alert|emerg)\]"), fresh.log.read_text()
-
-
-def test_the_readme_names_every_file() -> None:
-    tree = dict(re.findall(r"^([\w.]+)/? +(.*)$", (NGINX / "README.md").read_text().split("```")[1], re.M))
-    for path in sorted(NGINX.glob("**/*.*")):
-        folder, *rest = path.relative_to(NGINX).parts
-        if folder not in ("tests", "README.md"):
-            assert folder in tree, path
-            assert not rest or folder in ("theatres", "sites") or rest[0].split(".")[0] in tree[folder]

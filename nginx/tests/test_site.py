@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nginx_server import NginxServer
+from nginx_server import UPGRADED, NginxServer
 from support.origin import Origin, Request, response
 
 HOST = "site.localhost:8080"
@@ -31,12 +31,6 @@ def site() -> Iterator[Site]:
     with Site() as server:
         server.start()
         yield server
-
-
-@pytest.fixture(autouse=True)
-def as_new(site: Site) -> None:
-    for origin in site.origins:
-        origin.forget()
 
 
 def test_the_request_reaches_varnish_as_the_browser_sent_it(site: Site) -> None:
@@ -106,6 +100,11 @@ def test_what_stays_open_goes_straight_to_the_application(
     assert site.varnish.requests == []
 
 
+def test_a_websocket_stays_open(site: Site) -> None:
+    site.app.answer = lambda _: UPGRADED
+    assert site.websocket("/any/path", HOST) == (101, b"BRAVO")
+
+
 def test_other_upgrades_are_not_passed_on(site: Site) -> None:
     assert site.request("/", HOST, upgrade="h2c").text == "varnish"
     assert "upgrade" not in site.varnish.requests[0].headers
@@ -163,21 +162,3 @@ def test_without_an_address_there_is_no_site() -> None:
     with NginxServer() as server:
         server.start()
         assert server.request("/", "site.localhost").status == 421
-
-
-@pytest.mark.parametrize(
-    "setting",
-    [
-        {"SITE": "https://127.0.0.1"},
-        {"SITE": "http://127.0.0.1:5000/path"},
-        {"SITE_ADDRESS": "127.0.0.1"},
-        {"SITE_NAMES": "a;b"},
-        {"SITE_TIMEOUT": "60"},
-        {"SITE_MAX_UPLOAD": "lots"},
-        {"SITE_DEFAULT": "yes"},
-    ],
-)
-def test_a_wrong_value_is_named(site: Site, setting: dict[str, str]) -> None:
-    done = site.render(**setting)
-    assert done.returncode != 0
-    assert next(iter(setting)) in done.stdout

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from nginx_server import NGINX, SITES, UPGRADED, NginxServer
-from support.http import Response, message
 from support.origin import Origin, Request, response
 
 SETTINGS = {"SERVER_NAMES": "stage.example.org 192.0.2.7"}
@@ -132,22 +131,10 @@ def test_no_response_shows_a_version(server: NginxServer, host: str) -> None:
         assert not re.search(r"nginx/\d", f"{answer.headers} {answer.text}")
 
 
-def websocket(server: NginxServer, host: str) -> tuple[Response, bytes]:
-    """Upgrade, then send one word."""
-    with server.connect() as connection:
-        connection.sendall(message("/ws", host, upgrade="websocket", connection="Upgrade"))
-        head = b""
-        while b"\r\n\r\n" not in head:
-            head += connection.recv(1)
-        connection.sendall(b"bravo")
-        return Response(int(head.split()[1]), {}, b""), connection.recv(100)
-
-
 @pytest.mark.parametrize("host", SITES)
 def test_a_websocket_goes_to_the_backend_on_every_site(server: NginxServer, host: str) -> None:
     server.backend.answer = lambda _: UPGRADED
-    answer, echo = websocket(server, host)
-    assert (answer.status, echo) == (101, b"BRAVO")
+    assert server.websocket("/ws", host) == (101, b"BRAVO")
     (received,) = server.backend.requests
     assert received.headers["upgrade"] == "websocket"
     assert received.headers["connection"] == "upgrade"

@@ -179,12 +179,9 @@ def test_host_names_instead_of_sockets_need_not_be_known_at_the_start(fresh: Ngi
     [
         ("second Third", "lower-case letters, digits and hyphens and begins with a letter, not 'Third'"),
         ("2nd", "begins with a letter, not '2nd'"),
-        ("-x", "not '-x'"),
         ("x-", "not 'x-'"),
         ("a;b", "not 'a;b'"),
         ("*", "not '*'"),
-        ("second,third", "not 'second,third'"),
-        ("${HOME}", "not '${HOME}'"),
         ("x" * 21, "at most 20 characters"),
         ("second second", "has 'second' twice"),
         ("second varnish", "'varnish' is reserved"),

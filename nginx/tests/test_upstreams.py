@@ -1,21 +1,11 @@
 """Services that fail, hang, come back or are replaced by another process."""
 
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-
-import pytest
 
 from nginx_server import NginxServer
 from support.origin import EchoServer, Origin, Request, response
 from support.wait import wait_until
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[NginxServer]:
-    with NginxServer() as server:
-        server.start()
-        yield server
 
 
 def test_a_recreated_socket_is_found_at_once(server: NginxServer) -> None:

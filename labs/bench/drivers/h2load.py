@@ -1,8 +1,8 @@
 """h2load: TLS, and HTTP/2 where the server speaks it.
 
-Settings: `tls`, the address of the server as HOST:PORT; `host` and `path`; `clients`, a connection each;
-`streams`, how many requests of a client are in progress; `seconds`; `headers`, a list of lines; `alpn`, the
-protocols that the client offers, the best first; `bytes`, what a response has at least.
+Each client has one request in progress. Settings: `tls`, the address of the server as HOST:PORT; `host` and
+`path`; `clients`, a connection each; `seconds`; `headers`, a list of lines; `bytes`, what a response has at
+least.
 """
 
 import re
@@ -30,15 +30,15 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     """
     command = (
         *("bash", "-c", SCRIPT, "h2load", str(settings["seconds"] + SPARE)),
-        *("-c", str(settings["clients"]), "-m", str(settings["streams"]), "-D", str(settings["seconds"])),
-        f"--alpn-list={','.join(settings['alpn'])}",
+        *("-c", str(settings["clients"]), "-m", "1", "-D", str(settings["seconds"])),
+        "--alpn-list=h2,http/1.1",
         f"--connect-to={settings['tls']}",
         *(word for line in settings.get("headers", []) for word in ("-H", line)),
         f"https://{settings['host']}{settings['path']}",
     )
     printed = repeated(ATTEMPTS, lambda: stack.run("generator", *command))
     found = metrics(printed, settings.get("bytes", 0))
-    check_connections(printed, settings["clients"] * settings["streams"])
+    check_connections(printed, settings["clients"])
     return found
 
 
