@@ -34,7 +34,7 @@ SETTINGS = {  # where the settings of each service are, and how they are written
     "backend": ("backend/src/upstage/settings.py", r'"(UPSTAGE_[A-Z_]+)"'),
 }
 # Not for a pod: what is for one machine, or a signal for `make`.
-UNREAD = r".*/tests/.*|.*/README\.md|nginx/(site|theatres)/.*|nginx/(loaded|reload)\.sh"
+UNREAD = r".*/tests/.*|.*/README\.md|nginx/(site|theatres|observe)/.*|nginx/(loaded|reload)\.sh"
 
 
 def kustomization(**environment: str) -> str:

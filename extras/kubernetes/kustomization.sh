@@ -38,7 +38,7 @@ configMapGenerator:
 END
 for folder in nginx nginx/*/ varnish policyd; do
     case $folder in
-    */tests/ | */site/ | */theatres/) ;; # on Kubernetes there is neither of the two
+    */tests/ | */site/ | */theatres/ | */observe/) ;; # on Kubernetes there is none of the three
     *) config_map "${folder%/}" ;;
     esac
 done
