@@ -103,21 +103,21 @@ choose_files() {
 }
 # chosen FILE: succeeds if FILE is one of the Compose files in use.
 chosen() { [[ :$COMPOSE_FILE: == *:"$1":* ]]; }
-# is_other_machine: this is one of several machines, without a backend and Locust (extras/edge).
+# is_other_machine: succeeds if this machine is one of several and runs neither backend nor Locust (extras/edge).
 is_other_machine() { chosen extras/edge/other.yaml; }
 choose_files
 
-# reason_in OUTPUT: the line of a service's output that says why it failed: the last one with such a word, else the last one.
+# reason_in OUTPUT: prints the line that says why a service failed: the last one with a word such as "error", else the last one.
 reason_in() {
     grep -E 'must be|expected|there is no|cannot|denied|[Ee]rror|emerg' <<<"$1" | tail -n 1 | grep . || tail -n 1 <<<"$1"
 }
 
-# locust_changed_since TIME: a file that Locust reads only when it starts has changed.
+# locust_changed_since TIME: succeeds if a file that Locust reads only when it starts has changed.
 locust_changed_since() {
     [ -n "$(find loadtest -name tests -prune -o \( -name '*.py' -o -name '*.conf' -o -name '*.toml' \) -newermt "$1" -print -quit)" ]
 }
 
-# Says why Locust is not restarted: it would end, and not start again.
+# Says why Locust is not restarted: it would stop, and could not start again.
 refuse_locust() {
     echo "Locust goes on with its old files: the lines above say what is wrong." >&2
     return 1

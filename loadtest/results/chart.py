@@ -28,8 +28,8 @@ PANELS = (
     "backend_requests_per_second",
     "backend_cpu_percent",
 )
-ACROSS = 4  # panels beside each other
-WIDTH, LABEL, VALUE = 290, 72, 62  # of a panel, its names and its numbers, in pixels
+ACROSS = 4  # panels in a row
+WIDTH, LABEL, VALUE = 290, 72, 62  # pixels: of a panel, of the names in it, of the numbers in it
 BAR, STEP, HEAD, GAP = 16, 22, 30, 14
 
 

@@ -14,7 +14,7 @@ from upstage.media.drawn import Drawn
 
 MAX_SECONDS = 2.0
 MAX_ELEMENTS = 20_000  # in the file
-MAX_DRAWN = 100_000  # elements, when <use> and the like have been unfolded
+MAX_DRAWN = 100_000  # elements, with each <use> and the like expanded
 MAX_DEPTH = 100
 PIECE = 64 * 1024  # bytes
 SPACE = " \t\r\n\f"  # of CSS

@@ -122,7 +122,7 @@ class Session(ftp.FTP):
         ["USER", "PASS", "QUIT", "NOOP", "SYST", "FEAT", "TYPE", "MODE", "STRU",
          "PWD", "CWD", "PASV", "EPSV", "STOR"]
     )  # fmt: skip
-    FEATURES = ["EPSV", "PASV"]  # noqa: RUF012  # Twisted's own is a list, too
+    FEATURES = ["EPSV", "PASV"]  # noqa: RUF012  # Twisted's is a list, too
     player: Player
     place: str | None = None  # see Sessions
     _listener: UploadListener | None = None
@@ -187,7 +187,7 @@ class Session(ftp.FTP):
             if self._failures >= MAX_FAILURES and self.transport:
                 self.transport.loseConnection()
             raise refusal
-        if self.place is None:  # it has ended meanwhile
+        if self.place is None:  # the session has ended meanwhile
             raise ftp.AuthorizationError()
         if self._impatience.active():
             self._impatience.cancel()
@@ -198,7 +198,7 @@ class Session(ftp.FTP):
         return str(ftp.USR_LOGGED_IN_PROCEED)
 
     def ftp_CWD(self, path: str) -> tuple[str]:
-        """Accept the only folder; some programs change to it."""
+        """Accept a change to the only folder: some programs send one."""
         if path.strip("/.") != "":
             raise ftp.PermissionDeniedError(path)
         return (ftp.REQ_FILE_ACTN_COMPLETED_OK,)
