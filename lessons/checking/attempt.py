@@ -20,11 +20,11 @@ from .stack import AGENT, CONFIGURATION, Answer, Ask, Stack, StartAgain, changed
 
 COMMENT = re.compile(r"\s*#.*")
 KEPT = ("word", "began", "counters", "started", "answers", "done")
-SECOND = 1.1  # nginx may answer with its own copy until the second is over
+SECOND = 1.1  # nginx may answer with its own copy for a second
 
 
 class Missing(Exception):
-    """Something that the learner has not done yet, or not like this; the text says what, and what to do."""
+    """The learner has not done something yet, or did it differently; the text says what, and what to do."""
 
 
 def new_word() -> str:
@@ -142,8 +142,8 @@ class Attempt:
         return [line for line in old if line not in new], [line for line in new if line not in old]
 
     def as_shipped(self, *folders: str) -> bool:
-        """Whether these folders, or else the configuration, are as shipped. (What is saved is loaded:
-        judging.py.)"""
+        """Whether these folders, or the configuration if none is given, are as shipped. (judging.py has
+        checked that the saved files are loaded.)"""
         return not changed_files(folders or CONFIGURATION)
 
     # --- What the check does.
@@ -207,7 +207,7 @@ class Probe:
 
 
 def outcomes(probes: Iterable[Probe]) -> list[str]:
-    """The outcome of each."""
+    """The outcome of each probe."""
     return [probe.outcome for probe in probes]
 
 

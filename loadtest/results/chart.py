@@ -9,7 +9,7 @@ from html import escape
 from comparison.measurement import Measurement
 from results.table import FIGURES
 
-# Distinguishable for people who do not see all colours: https://jfly.uni-koeln.de/color/
+# Colours that people with colour blindness can tell apart: https://jfly.uni-koeln.de/color/
 COLOURS = {
     "direct": "#d55e00",
     "classic": "#e69f00",

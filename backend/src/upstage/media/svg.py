@@ -49,7 +49,7 @@ class BadSvg(ValueError):
 class _Pieces(BytesIO):
     """A file that is read in large pieces, whatever size the parser requests.
 
-    At each piece, Expat before 2.6 parses an unfinished attribute or comment again from its beginning.
+    Large ones, because at each piece Expat before 2.6 parses an unfinished attribute or comment again.
     """
 
     def read(self, size: int | None = -1) -> bytes:
@@ -122,7 +122,7 @@ def _check_element(tag: str, attributes: dict[str, str], text: str) -> None:
 def _check_style(text: str) -> None:
     """Reject anything that would load a file: url() to other files, @import, and escapes that hide either.
 
-    var() and path() could hide from `drawn` what an element refers to, and its points.
+    It rejects var() and path(), too: they could hide an element's references and points from `drawn`.
     """
     lowered = text.lower()
     if any(word in lowered for word in _REFUSED):

@@ -250,8 +250,8 @@ STRANGERS = ""  # before sign-in; no player has this name
 class Sessions:
     """The places of sessions: a few for each player, and MAX_STRANGERS for those who have not signed in.
 
-    A player's oldest session ends when there are too many. Among strangers, the newest of the address that
-    has the most ends: many of one client do not shut out a camera.
+    When a player has too many, the oldest session ends. When there are too many strangers, the newest session
+    of the address with the most ends, so that a single client cannot shut out a camera.
     """
 
     def __init__(self) -> None:
@@ -267,7 +267,7 @@ class Sessions:
             clients = {stranger: stranger.client for stranger in held}
             [(client, _)] = Counter(clients.values()).most_common(1)
             next(stranger for stranger in reversed(held) if clients[stranger] == client).give_up()
-        self._of.setdefault(place, {})[session] = None  # `held` is another one if its last has given up
+        self._of.setdefault(place, {})[session] = None  # not `held`: leaving removes an emptied one
         session.place = place
 
     def leave(self, session: Session) -> None:
