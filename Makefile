@@ -22,10 +22,10 @@ status: ## show the health of each service
 logs: ## show the output of every service, until Ctrl-C
 	@bin/stack logs
 
-trace: ## follow one request through every log: URL=/media/fox.svg, HEADER='Cookie: who=me'; ID=...: one of before
+trace: ## follow one request through every log: URL=/media/fox.svg, HEADER='Cookie: who=me'; ID=...: an earlier one
 	@bin/trace
 
-watch: ## one line for each request as it happens: what answered, and why not from the cache (HOST=, WORD= choose)
+watch: ## one line for each request as it happens: what answered, and why not from the cache (HOST=, WORD=: only matching ones)
 	@bin/watch
 
 doctor: ## list what this machine lacks, and what to type

@@ -1,4 +1,4 @@
-"""`make trace`: makes one request, or takes one of before, and follows its id through the servers' logs.
+"""`make trace`: makes one request, or takes an earlier one, and follows its ID through the servers' logs.
 
 Run by bin/trace, which sets the environment.
 """

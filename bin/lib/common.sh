@@ -40,14 +40,14 @@ load_env
 export COMPOSE_PROJECT_NAME=${COMPOSE_PROJECT_NAME:-proscenium}
 export BIND_ADDR=${BIND_ADDR:-127.0.0.1}
 
-# ports_in FILE...: the published ports in Compose files, on BIND_ADDR or on this machine alone, as lines of "variable default".
+# ports_in FILE...: prints the published ports in Compose files, on BIND_ADDR or on this machine alone, as lines of "variable default".
 ports_in() { sed -En 's/^ *- "(\$\{BIND_ADDR:-127\.0\.0\.1\}|127\.0\.0\.1):\$\{([A-Z_]*):-([0-9-]*)\}:.*/\2 \3/p' "$@"; }
 while read -r name default; do export "$name=${!name:-$default}"; done < <(ports_in compose.yaml extras/*/compose.yaml)
 
 # The state of this copy of the stack between commands.
 state=.run/$COMPOSE_PROJECT_NAME
-# The mode of the stack: containers, native or nothing. `docker compose up` in this folder writes no note
-# here: there is none, or one left by a native stack that was stopped before.
+# Prints the mode of the stack: containers, native or nothing. The note may be missing, or left by a native stack that was
+# stopped before: `docker compose up` in this folder writes none.
 started_mode() {
     local note=
     if [ -e "$state/mode" ]; then note=$(<"$state/mode"); fi
@@ -59,11 +59,11 @@ started_mode() {
 }
 remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 
-# A machine that was opened from a bundle has the Python packages in this folder; pip asks no index (make bundle).
+# Keeps pip from the index where a bundle has brought the Python packages into this folder (make bundle).
 if [ -d .run/wheels ]; then export PIP_NO_INDEX=1 PIP_FIND_LINKS=$PWD/.run/wheels; fi
 
-# active_upstage ARGUMENT...: the backend's own command where it is active; with extras/mirror, backend or mirror.
-# `mode` is that of the running stack.
+# active_upstage ARGUMENT...: runs `upstage` on the active server, which with extras/mirror is backend or mirror. `mode` is
+# that of the running stack.
 active_upstage() {
     local role
     read -r role _ <<<"$("${mode}_active_role" </dev/null)"
@@ -74,8 +74,8 @@ active_upstage() {
 export SITE=${SITE:-} WITHOUT=${WITHOUT:-}
 . bin/lib/site.sh
 
-# EXTRAS chooses Compose files, unless the user has set COMPOSE_FILE. The user's override comes last, so it wins. The
-# link to offline/compose.yaml is left out: it is for plain Compose commands, `make` exports the image names.
+# EXTRAS chooses Compose files, unless the user has set COMPOSE_FILE. The user's override comes last, so it wins. A
+# link to offline/compose.yaml is left out: only plain Compose commands need it, because `make` exports the image names.
 users_files=${COMPOSE_FILE:-}
 choose_files() {
     [ -z "$users_files" ] || return 0
@@ -103,21 +103,21 @@ choose_files() {
 }
 # chosen FILE: succeeds if FILE is one of the Compose files in use.
 chosen() { [[ :$COMPOSE_FILE: == *:"$1":* ]]; }
-# is_other_machine: this is one of several machines, without a backend and Locust (extras/edge).
+# is_other_machine: succeeds if this machine is one of several and runs neither backend nor Locust (extras/edge).
 is_other_machine() { chosen extras/edge/other.yaml; }
 choose_files
 
-# reason_in OUTPUT: the line of a service's output that says why it failed: the last one with such a word, else the last one.
+# reason_in OUTPUT: prints the line that says why a service failed: the last one with a word such as "error", else the last one.
 reason_in() {
     grep -E 'must be|expected|there is no|cannot|denied|[Ee]rror|emerg' <<<"$1" | tail -n 1 | grep . || tail -n 1 <<<"$1"
 }
 
-# locust_changed_since TIME: a file that Locust reads only when it starts has changed.
+# locust_changed_since TIME: succeeds if a file that Locust reads only when it starts has changed.
 locust_changed_since() {
     [ -n "$(find loadtest -name tests -prune -o \( -name '*.py' -o -name '*.conf' -o -name '*.toml' \) -newermt "$1" -print -quit)" ]
 }
 
-# Says why Locust is not restarted: it would end, and not start again.
+# Says why Locust is not restarted: it would stop, and could not start again.
 refuse_locust() {
     echo "Locust goes on with its old files: the lines above say what is wrong." >&2
     return 1
@@ -129,14 +129,14 @@ load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --
 # shellcheck disable=SC2034  # used by bin/stack
 compare_run=(--headless --shape Compare --only-summary --chat-rate 20)
 
-# For sh, with ADDRESS:PORT: when the certificate that is served there expires.
+# A command for sh with the argument ADDRESS:PORT: prints when the certificate that is served there expires.
 # shellcheck disable=SC2034,SC2016  # used in either mode; the other shell expands it
 certificate_end='openssl s_client -connect "$1" </dev/null 2>/dev/null | openssl x509 -noout -enddate'
 
 port_taken() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
 
-# The ports of the Compose files in use and of the theatres, as lines of "variable number"; a range is a line for each
-# port.
+# Prints the ports of the Compose files in use and of the theatres, as lines of "variable number"; a range becomes a line
+# for each port.
 published_ports() {
     local files name default port
     IFS=: read -ra files <<<"$COMPOSE_FILE"
@@ -146,7 +146,7 @@ published_ports() {
     theatre_ports
 }
 
-# other_ports VARIABLE: the setting to type if one of its ports is taken: a thousand higher.
+# other_ports VARIABLE: prints the setting to type if one of its ports is taken: a thousand higher.
 other_ports() {
     local now=${!1}
     if [[ $now == *-* ]]; then echo "$1=$((${now%-*} + 1000))-$((${now#*-} + 1000))"; else echo "$1=$((now + 1000))"; fi

@@ -1,14 +1,14 @@
 #!/bin/sh
-# follow.sh NAME FOLDER: FOLDER/start.sh; and FOLDER/reload.sh when NAME stands for other addresses than before. In a Swarm a
-# container that comes back has another one. Varnish looks its backend's name up once; nginx before 1.27.3 those of the
-# Varnishes (a newer one follows them by itself, and its reload.sh finds nothing to do).
+# follow.sh NAME FOLDER: runs FOLDER/start.sh, and FOLDER/reload.sh whenever NAME stands for other addresses than before: in a
+# Swarm, a container that comes back has another address. Varnish looks its backend's name up only once, and so does nginx
+# before 1.27.3 with the Varnishes' names (a newer nginx follows them by itself, and its reload.sh finds nothing to do).
 #
-# A lost address alone is no reason for half a minute: nginx does without it, and an update of all the Varnishes is half as many
-# reloads, of which each leaves workers behind that still have WebSockets.
+# For half a minute, an address that is only lost causes no reload: nginx works without it, and an update of all the Varnishes
+# then needs half as many reloads. Each of them leaves workers behind that still serve WebSockets.
 set -eu
 name=$1 folder=$2
 
-# Unknown names end after a second: an engine without a name server never answers for them.
+# Give up an unknown name after a second: an engine without a name server never answers for it.
 export RES_OPTIONS="timeout:1 attempts:1"
 addresses() { getent ahostsv4 "$name" | awk '$2 == "STREAM" { print $1 }' | sort; } # the answer's order is random
 
@@ -19,7 +19,7 @@ while sleep 1; do
     [ "$now" ] || continue
     if [ "$now" = "$loaded" ] && [ "$now" = "$before" ]; then
         lost=0
-    elif echo "$now" | grep -qvxF "$before" || [ $lost -ge 30 ]; then # a new one, which may have been another's until now
+    elif echo "$now" | grep -qvxF "$before" || [ $lost -ge 30 ]; then # a new address, even one that another container had
         sh "$folder/reload.sh" || continue
         loaded=$now lost=0
         echo "$name has moved" >&2

@@ -1,8 +1,8 @@
 """Translates `docker compose config --format json` into what `docker stack deploy` accepts.
 
-Swarm reads an older dialect of Compose files: what has another name there is renamed, what it does not know
-is dropped. Files travel as Swarm configs, so that no node needs a checkout; passwords and the certificate as
-Swarm secrets. Neither can be changed: its name ends in a checksum of the content, and a changed file is
+Swarm reads an older dialect of Compose files: keys with another name there are renamed, unknown keys are
+dropped. Files travel as Swarm configs, so that no node needs a checkout; passwords and the certificate travel
+as Swarm secrets. Neither can be changed, so each name ends in a checksum of the content: a changed file is
 another config, which restarts the services that read it.
 
 https://docs.docker.com/reference/compose-file/legacy-versions/
@@ -18,8 +18,8 @@ from typing import Any
 
 Json = dict[str, Any]
 
-# Swarm starts all services at once, and starts again what has failed. no-new-privileges is a setting of its
-# engines (daemon.json). It has no weights for CPU time.
+# Keys without a use in a Swarm. It starts all services at once, and starts failed ones again. It has no
+# weights for CPU time. no-new-privileges is a setting of each engine (daemon.json).
 DROPPED = ("build", "cpu_shares", "depends_on", "mem_limit", "pids_limit", "restart", "security_opt", "tmpfs")
 UNITS = {"k": 2**10, "m": 2**20, "g": 2**30}
 LEFT_OUT = {"tests", "__pycache__", "README.md", "requirements.in", "requirements.lock"}
@@ -29,14 +29,14 @@ CERTIFICATES = "/etc/nginx/certificates"
 
 
 class Refused(Exception):
-    """What a Swarm cannot do."""
+    """The project asks for something that a Swarm cannot do."""
 
 
 class Stack:
     """The stack: services are added one by one, and with them the files that they read."""
 
     def __init__(self, name: str, folder: Path) -> None:
-        """Secrets that are no files, such as passwords, are written into `folder`."""
+        """Secrets that are not files yet, such as passwords, are written into `folder`."""
         self.name = name
         self.folder = folder
         self.services: Json = {}
@@ -75,7 +75,7 @@ class Stack:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 file = self.folder / name
                 file.touch(mode=0o600)
-                file.write_text(value.replace("$$", "$"))  # what Compose has doubled
+                file.write_text(value.replace("$$", "$"))  # undo the doubling by Compose
                 self._secret(service, name, file, name)
             else:
                 left[name] = value
@@ -93,7 +93,7 @@ class Stack:
         service.setdefault("secrets", []).append(entry)
 
     def _files(self, service: Json, source: Path, target: str) -> None:
-        """Make a config of each file that a container reads of a mounted file or folder."""
+        """Make a config of each file that a container reads in a mounted folder, or of the mounted file."""
         for file in _files_below(source):
             inside = file.relative_to(source)  # "." if the source is the file
             name = re.sub("[^0-9A-Za-z_.-]", "_", os.path.relpath(file))
@@ -109,7 +109,7 @@ class Stack:
 
 
 def _files_below(path: Path) -> list[Path]:
-    """Return the files that a container reads there. An empty one cannot be a config, and says nothing."""
+    """Return the files that a container reads there, without empty ones, which Swarm accepts as no config."""
     if path.is_file():
         return [path]
 
@@ -122,7 +122,7 @@ def _files_below(path: Path) -> list[Path]:
 
 
 def _tmpfs(line: str) -> Json:
-    """Return the mount that `/tmp:mode=1777,size=16m` means. Swarm's have mode 1777 anyway."""
+    """Return the mount that `/tmp:mode=1777,size=16m` means. In a Swarm the mode is always 1777."""
     target, _, options = line.partition(":")
     size = dict(option.split("=") for option in options.split(",")).get("size")
     mount: Json = {"type": "tmpfs", "target": target}
@@ -134,7 +134,7 @@ def translate(project: Json, folder: Path) -> Json:
     stack = Stack(project["name"], folder)
     for name, service in project["services"].items():
         stack.add(name, service)
-    for kind in ("networks", "volumes"):  # Swarm itself puts the stack's name in front
+    for kind in ("networks", "volumes"):  # drop the prefix: Swarm adds the stack's name itself
         for name, one in project[kind].items():
             one.pop("ipam", None)
             if one.get("name") == f"{stack.name}_{name}":

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Health check of the exporter: exit code 0 if it answers. Bash, because starting Python was most of a check's CPU time.
+# Health check of the exporter: exit code 0 if it answers. It is written in Bash, because starting Python
+# took most of a check's CPU time.
 exec 3<>/dev/tcp/127.0.0.1/9100 || exit 1
 printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
 read -r -t 3 status <&3 && [[ $status == *' 200 '* ]]

@@ -1,17 +1,17 @@
-"""An alert fired under load while the page was open, all is well again, and the fault's panel is known."""
+"""An alert fired under load while the page was open, all is well again, and the learner names its panel."""
 
 import time
 
 from checking import Attempt, Choice, Question
 
-# Prometheus keeps its figures in a volume, so whatever was broken may have been restarted.
+# Any service may have been restarted, Prometheus as well: it keeps its figures in a volume.
 RESTARTS = {"nginx", "varnish", "backend", "policyd", "locust", "exporter", "varnishstat", "prometheus"}
 
-HOUR = 3600  # seconds that are looked at
+HOUR = 3600  # seconds for which the check looks back
 FIRING = 'ALERTS{alertstate="firing"}'
-# A fault may end the load: half a minute reaches back to before it.
+# The rate of half a minute, which begins before the fault: the fault itself may end the load.
 LOADED = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s])) > 5'
-# Charts of any page, Grafana's too; `make status`, and this check, ask for other things.
+# The requests of charts, including Grafana's. `make status` and this check send none of this kind.
 WATCHED = 'sum(rate(prometheus_http_requests_total{handler="/api/v1/query_range"}[15s])) > 0'
 
 PROBE = Choice("Healthy backends, on Varnish", "It is what Varnish's probes find when they ask the backend.")
@@ -48,7 +48,7 @@ def which(alert: str, right: Choice, *wrong: Choice) -> Question:
     return Question(Choice(f"{alert}: {right.text}", right.because), (one, two, three))
 
 
-# For each alert of prometheus/rules.yml, its own panel, and three that this fault leaves as they are.
+# For each alert of prometheus/rules.yml the panel of its fault, and three that this fault does not change.
 QUESTIONS = {
     "BackendDown": which("BackendDown", PROBE, REMOVED, LIMITED, CACHED),
     "VarnishDown": which("VarnishDown", LOOKUPS, LIMITED, CUT, DELAY),
@@ -66,7 +66,7 @@ QUESTIONS = {
 
 
 def check(attempt: Attempt) -> None:
-    """What Prometheus has kept of the alerts, the load and the page's own queries, all at the same moment."""
+    """Judge by Prometheus' record of alerts, load and the page's own queries, all at the same moment."""
     need = attempt.need
     running = attempt.stack.started()
     need(
@@ -110,14 +110,14 @@ def check(attempt: Attempt) -> None:
 
 
 def question(attempt: Attempt) -> Question:
-    """That of the fault which the learner has watched."""
+    """The question about the fault that the learner has watched."""
     return QUESTIONS[alerts(attempt, LOADED, WATCHED)[0]]
 
 
 def alerts(attempt: Attempt, *conditions: str) -> list[str]:
     """The alerts that have begun to fire since the lesson began, and fired while the conditions held.
 
-    The first one comes first; but VarnishDown last, because a changed setting restarts Varnish.
+    They are in order of time, but VarnishDown is last, because a changed setting restarts Varnish.
     """
     moments = " and on () ".join((FIRING, *conditions))
     new = f"{moments} unless on (alertname) ALERTS @ {attempt.began:.3f}"

@@ -20,11 +20,11 @@ from .stack import AGENT, CONFIGURATION, Answer, Ask, Stack, StartAgain, changed
 
 COMMENT = re.compile(r"\s*#.*")
 KEPT = ("word", "began", "counters", "started", "answers", "done")
-SECOND = 1.1  # nginx may answer with its own copy until the second is over
+SECOND = 1.1  # nginx may answer with its own copy for a second
 
 
 class Missing(Exception):
-    """Something that the learner has not done yet, or not like this; the text says what, and what to do."""
+    """The learner has not done something yet, or did it differently; the text says what, and what to do."""
 
 
 def new_word() -> str:
@@ -40,13 +40,13 @@ class Attempt:
     began: float  # seconds since 1970
     counters: dict[str, int]
     started: dict[str, str]  # when each service was started
-    answers: int = 0  # how many were given to the question
+    answers: int = 0  # how many answers the learner has given to the question
     done: float = 0  # seconds since 1970
     stack: Stack = field(default_factory=Stack, repr=False, compare=False)
 
     @classmethod
     def begin(cls, stack: Stack) -> "Attempt":
-        """A new one."""
+        """A new attempt."""
         return cls(new_word(), time.time(), stack.counters(), stack.started(), stack=stack)
 
     @classmethod
@@ -60,7 +60,7 @@ class Attempt:
             raise StartAgain(f"{file} is damaged ({error}). Remove it, and begin the lesson again.") from None
 
     def save(self, file: Path) -> None:
-        """Keep it."""
+        """Write the attempt to a file."""
         file.parent.mkdir(parents=True, exist_ok=True)
         kept = {name: getattr(self, name) for name in KEPT}
         new = file.with_suffix(".new")
@@ -70,7 +70,7 @@ class Attempt:
     # --- What must be true.
 
     def need(self, fact: object, otherwise: str) -> None:
-        """Raise Missing with this sentence, unless `fact` is true. WORD in the sentence is the attempt's."""
+        """Raise Missing with the sentence `otherwise`, its WORD replaced, unless `fact` is true."""
         if not fact:
             raise Missing(otherwise.replace("WORD", self.word))
 
@@ -115,11 +115,11 @@ class Attempt:
         return [line for line in self.stack.nginx_lines(self.word) if line.path.startswith(path)]
 
     def cut_off(self) -> list[Cut]:
-        """The stage clients that the backend has disconnected since the beginning; a frame has no word."""
+        """The stage clients disconnected by the backend since the lesson began; frames contain no word."""
         return [cut for cut in self.stack.cut_off() if cut.when >= self.began]
 
     def report(self, command: str) -> dict[str, Any]:
-        """What `make compare` or `make load` has written since the beginning; empty if nothing."""
+        """The report of `make compare` or `make load` since the lesson began; empty if there is none."""
         file = self.stack.state / command / "report.json"
         if not file.exists() or file.stat().st_mtime < self.began:
             return {}
@@ -127,12 +127,12 @@ class Attempt:
         return found
 
     def growth(self, counter: str) -> int:
-        """By how much one of Varnish's counters has grown since the beginning."""
+        """The growth of one of Varnish's counters since the lesson began."""
         name = f"MAIN.{counter}"
         return self.stack.counters()[name] - self.counters[name]
 
     def restarted(self) -> set[str]:
-        """The services that have been restarted since the beginning."""
+        """The services that have been restarted since the lesson began."""
         now = self.stack.started()
         return {name for name, time in now.items() if self.started.get(name) != time}
 
@@ -142,8 +142,8 @@ class Attempt:
         return [line for line in old if line not in new], [line for line in new if line not in old]
 
     def as_shipped(self, *folders: str) -> bool:
-        """Whether these folders, or else the configuration, are as shipped. (What is saved is loaded:
-        judging.py.)"""
+        """Whether these folders, or the configuration if none is given, are as shipped. (judging.py has
+        checked that the saved files are loaded.)"""
         return not changed_files(folders or CONFIGURATION)
 
     # --- What the check does.
@@ -207,7 +207,7 @@ class Probe:
 
 
 def outcomes(probes: Iterable[Probe]) -> list[str]:
-    """The outcome of each."""
+    """The outcome of each probe."""
     return [probe.outcome for probe in probes]
 
 

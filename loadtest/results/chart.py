@@ -9,7 +9,7 @@ from html import escape
 from comparison.measurement import Measurement
 from results.table import FIGURES
 
-# Distinguishable for people who do not see all colours: https://jfly.uni-koeln.de/color/
+# Colours that people with colour blindness can tell apart: https://jfly.uni-koeln.de/color/
 COLOURS = {
     "direct": "#d55e00",
     "classic": "#e69f00",
@@ -28,8 +28,8 @@ PANELS = (
     "backend_requests_per_second",
     "backend_cpu_percent",
 )
-ACROSS = 4  # panels beside each other
-WIDTH, LABEL, VALUE = 290, 72, 62  # of a panel, its names and its numbers, in pixels
+ACROSS = 4  # panels in a row
+WIDTH, LABEL, VALUE = 290, 72, 62  # pixels: of a panel, of the names in it, of the numbers in it
 BAR, STEP, HEAD, GAP = 16, 22, 30, 14
 
 

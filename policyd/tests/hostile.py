@@ -1,9 +1,10 @@
-"""The clients of the README's table, most of them hostile. Standard library only: import it by path.
+"""The clients of the README's table, most of them hostile. It uses only the standard library, so
+that any test can import this file by its path.
 
-Each plays against `(host, port)`; `deadline` is the server's, in seconds. It returns what it got:
+Each client connects to `(host, port)`; `deadline` is the server's, in seconds. It returns what it got:
 
     the policy    all of it and one NUL, then an orderly close, no reset
-    a close       of the connection (or a reset) without a byte; or the client closed it itself
+    a close       or a reset, before any byte arrived; or the client itself closed the connection
 
 or a sentence that says what went wrong.
 """
@@ -17,7 +18,7 @@ from contextlib import ExitStack, suppress
 
 REQUEST = b"<policy-file-request/>\0"
 POLICY, CLOSE = "the policy", "a close"
-SLACK = 3.0  # seconds a busy machine may be late
+SLACK = 3.0  # seconds that a busy machine may add
 CROWD, SILENT = 300, 60
 TOO_MANY = 600  # more than policyd's caps
 Play = Callable[[str, int, float], str]

@@ -1,1 +1,1 @@
-"""What the stack measures besides what its services report themselves, in Prometheus' format on one port."""
+"""The exporter: figures that the services do not report themselves, in Prometheus' format on one port."""

@@ -1,6 +1,7 @@
 """Runs the exporter: `python -m exporter`, in the image of the backend, which has `prometheus_client`.
 
-`COMPOSE_PROJECT_NAME`: the stack. `SERVICES`: those whose CPU and memory are exported, separated by spaces.
+`COMPOSE_PROJECT_NAME`: the stack. `SERVICES`: the services whose CPU and memory are exported, separated by
+spaces.
 """
 
 import os

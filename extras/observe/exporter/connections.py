@@ -1,7 +1,7 @@
 """nginx's connections, from its page `stub_status`.
 
-A thread of its own asks: while nginx is away, looking up its name may take longer than Prometheus waits for a
-scrape.
+A thread of its own requests the page: while nginx is down, looking up its name may take longer than
+Prometheus waits for a scrape.
 https://nginx.org/en/docs/http/ngx_http_stub_status_module.html
 """
 
@@ -21,7 +21,7 @@ OLD = 3 * INTERVAL
 
 
 class Connections:
-    """The last page from `url`."""
+    """The page at `url`, as nginx last sent it."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -35,7 +35,7 @@ class Connections:
             time.sleep(INTERVAL)
 
     def ask(self) -> None:
-        """Ask for the page once; without an answer the last one grows old."""
+        """Ask for the page once; without an answer, keep the last one, which grows old."""
         try:
             with urlopen(self._url, timeout=INTERVAL) as answer:
                 self._page, self._at = answer.read(1000).decode("latin-1"), time.monotonic()

@@ -23,12 +23,12 @@ LINE = re.compile(
     rb"nginx: ([\w.-]{1,64} \w{1,16} \d{3} \w{1,16}:[a-z-]{1,16}) (\d{1,9}\.\d{3}) (\d{1,15}) ([0-9a-f]{32})"
     rb"|stream: (\d{1,5} \d{3}))"
 )
-# A row is one combination of labels. nginx makes a few hundred; this bounds what another writer could make.
+# A row is one combination of labels. nginx makes a few hundred; the limit is for what another process sends.
 MAX_ROWS = 2000
 LONGEST = 512  # bytes of a datagram
-SLOW = 0.1  # seconds, from which on an exemplar says which request it was
+SLOW = 0.1  # seconds from which a request leaves its ID as an exemplar
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)  # seconds
-PATIENCE = 5.0  # seconds without a datagram, after which the socket is checked
+PATIENCE = 5.0  # seconds without a datagram after which the socket is checked
 
 
 class Requests:
@@ -40,7 +40,7 @@ class Requests:
         self._rows: dict[bytes, Callable[[float, float, str], None]] = {}
         self._requests = Counter(
             "nginx_requests",
-            "Requests that nginx has answered, by who answered and how the last cache came to that",
+            "Requests that nginx has answered, by tier, and by outcome in the last cache",
             ["site", "kind", "status", "tier", "outcome"],
             registry=registry,
         )
@@ -74,10 +74,10 @@ class Requests:
 
     def _receive(self) -> None:
         """Count what arrives, until the path has gone or there is an OSError."""
-        self._path.unlink(missing_ok=True)  # of the last run: a socket's file outlives its process
+        self._path.unlink(missing_ok=True)  # left by the last run: a socket's file outlives its process
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as inbox:
             inbox.bind(str(self._path))
-            self._path.chmod(0o666)  # nginx is another user
+            self._path.chmod(0o666)  # nginx runs as another user
             inbox.settimeout(PATIENCE)
             self._listening = True
             try:

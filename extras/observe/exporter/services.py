@@ -1,7 +1,7 @@
 """CPU and memory of each service, from the control groups that compose.yaml names, and of the machine.
 
-The kernel's own counters, read-only, are enough: no engine is asked, whose socket would be root on this
-machine. Works with control groups 1 and 2, whatever the engine's driver: it may put the groups at the top or
+It reads the kernel's own counters and not the engine's socket, which would give root on this machine. It
+works with control groups 1 and 2, and with either driver of the engine, which puts the groups at the top or
 below one of its own.
 https://docs.kernel.org/admin-guide/cgroup-v2.html
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
-DEPTH = 5  # folders below the root
+DEPTH = 5  # levels of folders below the root that are searched
 SEARCH = 10.0  # seconds between two searches for the groups of services that are not running
 TICKS = os.sysconf("SC_CLK_TCK")  # per second, in /proc/stat
 
@@ -92,7 +92,7 @@ def search(root: Path, wanted: dict[str, str]) -> dict[str, Path]:
 
 
 def children(folder: Path) -> list[Path]:
-    """The folders in a folder; none if it has ended, or is not ours to read."""
+    """The folders in a folder; none if that is gone, or may not be read."""
     try:
         return [Path(entry.path) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
     except OSError:
@@ -108,7 +108,7 @@ def cpu_seconds(group: Path) -> float | None:
 
 
 def memory_bytes(group: Path) -> float | None:
-    """Memory of a group as `docker stats` shows it: without files that nothing has used for a while."""
+    """Memory of a group as `docker stats` shows it: without cached files that are not in use."""
     for used, idle in (("memory.current", "inactive_file"), ("memory.usage_in_bytes", "total_inactive_file")):
         if (value := number(group / used)) is not None:
             return max(0.0, value - (word(group / "memory.stat", idle) or 0))

@@ -1,4 +1,4 @@
-"""The sources of metrics: one that is absent or sends nonsense takes nothing from the others."""
+"""The sources of metrics: one that is absent or sends nonsense leaves the others as they are."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,11 +9,11 @@ from prometheus_client.registry import Collector
 
 
 class Sources(Collector):
-    """Source -> the function that reads it. An exception means that it is down, or in part."""
+    """Source -> the function that reads it; an exception means that the source is down, or in part."""
 
     def __init__(self, sources: Mapping[str, Callable[[], Iterable[Metric]]]) -> None:
         self._sources = sources
-        self._reason: dict[str, str] = {}  # of those that are down
+        self._reason: dict[str, str] = {}  # why, for each source that is down
 
     def collect(self) -> Iterator[Metric]:
         """All that the sources have now, and which of them are up."""

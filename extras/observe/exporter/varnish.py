@@ -1,7 +1,7 @@
 """Varnish's counters, from the files that varnishstat.sh writes: NAME.json has those of the service NAME.
 
 Names are those of prometheus-varnish-exporter, so that dashboards made for it fit: MAIN.cache_hit is
-`varnish_main_cache_hit`, without `_total`. What is special about them:
+`varnish_main_cache_hit`, without `_total`. The exceptions:
 
     MAIN.sess_conn, MAIN.fetch_304   varnish_main_sessions{type="conn"}, varnish_main_fetch{type="304"}
     SMA.s0.g_bytes                   varnish_sma_g_bytes{type="s0"}
@@ -33,7 +33,7 @@ class Varnishes:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._progress: dict[str, tuple[float, float]] = {}  # service -> its uptime, and when that was new
+        self._progress: dict[str, tuple[float, float]] = {}  # service -> its uptime, and when that changed
 
     def read(self) -> Iterator[Metric]:
         """The counters of every Varnish that is up. Raise ValueError if one is not."""
@@ -59,7 +59,7 @@ class Varnishes:
         self._check_progress(path.stem, float(report["counters"]["MAIN.uptime"]["value"]))
         for name, labels, help_text, flag, value in samples:
             if name not in families:
-                # A Counter's name would get the ending _total.
+                # Not a Counter, whose name would get the ending _total.
                 kind = GaugeMetricFamily if flag == "g" else UnknownMetricFamily
                 families[name] = kind(name, help_text)
             families[name].add_sample(name, {"service": path.stem, **labels}, value)

@@ -1,13 +1,13 @@
-// Draws one of Grafana's dashboards (dashboards/NAME.json) from Prometheus' HTTP API, again every two seconds.
-// Of Grafana's format it knows what our dashboards use: tests/test_dashboards.py refuses everything else.
+// Draws a dashboard in Grafana's format (dashboards/NAME.json) from Prometheus' HTTP API, again every two seconds.
+// It knows the parts of the format that our dashboards use: tests/test_dashboards.py rejects any others.
 // Names and values come from metrics, so they become text nodes, never HTML.
 "use strict";
 
 const PERIOD = 2000; // milliseconds from one round to the next: Prometheus scrapes as often
 const PATIENCE = 10_000; // milliseconds for an answer
-const POINTS = 150; // of a line
+const POINTS = 150; // in a line
 const SERIES = 8; // colours (--series-0 ...) and dashes before they repeat
-const DASHES = [[], [10, 4], [3, 3]]; // of lines, as the borders in dashboard.css
+const DASHES = [[], [10, 4], [3, 3]]; // of lines: the same as the borders in dashboard.css
 const STATES = { green: "good", orange: "watch", red: "bad", blue: "" }; // a threshold's colour -> the word beside it
 
 const parameters = new URLSearchParams(location.search);
@@ -67,7 +67,7 @@ async function slowest(target, { start, end }) {
   return all.reduce((most, one) => most && +most.value >= +one.value ? most : one, "");
 }
 
-// The value of now: the newest samples may be on their way, older ones say nothing.
+// The current value, one of the last three points: the newest sample may not be there yet, an older one is out of date.
 const latest = line => line.slice(-3).findLast(value => value != null);
 
 // --- Panels.
@@ -109,7 +109,7 @@ class Panel {
   }
 }
 
-// One number. Its query is an instant one: what it shows is of now, or missing.
+// One number, from an instant query, so that it is current or missing.
 class Stat extends Panel {
   makeParts() {
     this.value = element("p", { className: "value" });
@@ -155,7 +155,7 @@ class Chart extends Panel {
     if (!same) this.clear();
     this.names = names;
     this.data = data;
-    this.label(this.plot?.cursor.idx); // before the chart takes the room that is left
+    this.label(this.plot?.cursor.idx); // first: the chart takes the room that the legend leaves
     const size = { width: this.body.clientWidth, height: this.body.clientHeight };
     if (same) {
       this.plot.setSize(size);
@@ -181,9 +181,9 @@ class Chart extends Panel {
     const { min, max } = this.defaults;
     return {
       ...size,
-      padding: [text, text * 2.5, 0, 0], // half a time of day to the right of the last one
+      padding: [text, text * 2.5, 0, 0], // on the right, room for half of the last time of day
       legend: { show: false },
-      cursor: { sync: { key: "time" }, y: false, points: { show: false }, drag: { x: false } }, // one moment in all charts
+      cursor: { sync: { key: "time" }, y: false, points: { show: false }, drag: { x: false } }, // one pointer for all charts
       hooks: { setCursor: [plot => this.label(plot.cursor.idx)] },
       scales: { y: { range: (_, low, high) => [min, max ?? (high > min ? high * 1.1 : min + 1)] } },
       axes: [
@@ -221,7 +221,7 @@ function stack([times, ...values]) {
 
 const alerts = document.getElementById("alerts");
 
-// Write it only if it has changed: a screen reader reads the whole line again.
+// Writes the line only if it has changed, because a screen reader would read it again.
 function say(...lines) {
   const made = element("div", {}, ...lines);
   if (made.innerHTML !== alerts.innerHTML) alerts.replaceChildren(...made.children);

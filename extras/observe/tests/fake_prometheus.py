@@ -19,19 +19,19 @@ Series = list[tuple[dict[str, str], float]]  # labels and a value
 
 
 class FakePrometheus:
-    """What the page is told, and what it has asked."""
+    """The figures that the API returns, and a record of what the page has requested."""
 
     def __init__(self) -> None:
         self.url = ""
         self.figures: dict[str, Series] = {}  # expression -> its series
-        self.other: Series = [({}, 1)]  # of any other expression
+        self.other: Series = [({}, 1)]  # the series of any other expression
         self.alerts: list[dict[str, Any]] = []
         self.exemplars: Series = []
         self.up = True
         self.answering = Event()  # cleared: requests wait
         self.answering.set()
         self.asked: Counter[str] = Counter()  # by path
-        self.waiting = self.most_waiting = 0  # requests in progress, of the API
+        self.waiting = self.most_waiting = 0  # requests to the API that are in progress
 
     def alert(self, name: str, state: str, **annotations: str) -> None:
         """Add an alert; state: pending or firing."""
@@ -57,7 +57,7 @@ class FakePrometheus:
 
 
 def wave(times: list[float], value: float) -> list[tuple[float, str]]:
-    """A line that ends in `value`, and is a little different before."""
+    """A line that ends at `value`, and varies a little before."""
     last = times[-1]
     return [(at, str(value * (1 + 0.1 * sin((at - last) / 20)))) for at in times]
 
@@ -90,7 +90,7 @@ def fake_prometheus() -> Iterator[FakePrometheus]:
             return self.send(200, mimetypes.guess_type(file)[0] or "text/plain", file.read_bytes())
 
         def send(self, status: int, kind: str, body: bytes) -> None:
-            with suppress(ConnectionError):  # a page that was closed does not wait
+            with suppress(ConnectionError):  # the browser has closed the page, and with it the connection
                 self.write(status, kind, body)
 
         def write(self, status: int, kind: str, body: bytes) -> None:

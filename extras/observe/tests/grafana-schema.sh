@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# grafana-schema.sh: compares the dashboards with Grafana's own types for TypeScript, without Grafana. Needs node and a
-# package registry, which it asks for two packages; FOLDER keeps them (default: a temporary one). Exit codes: 0 they fit,
-# 1 they do not, 3 the packages cannot be had.
+# grafana-schema.sh: compares the dashboards with Grafana's own types for TypeScript, without Grafana. Needs node, and
+# two packages from a registry, which FOLDER keeps (default: a temporary folder). Exit codes: 0 the dashboards fit, 1 they do
+# not, 3 the packages cannot be downloaded.
 set -euo pipefail
 extras=$(cd "$(dirname "$0")/../.." && pwd)
 version=$(sed -n 's|.*grafana/grafana:\([0-9.]*\)}.*|\1|p' "$extras/grafana/compose.yaml")

@@ -1,4 +1,4 @@
-"""The page in a real browser, on a fake of Prometheus: what it shows, how it fails, what it does not ask."""
+"""The page in a real browser, on a fake Prometheus: what it shows, how it fails, what it does not request."""
 
 import json
 import re
@@ -53,8 +53,8 @@ def panel(page: Page, title: str) -> Locator:
 
 
 def let_pass(page: Page, rounds: int = 1) -> None:
-    """Move the page's clock on by so many rounds, as `PERIOD` in dashboard.js."""
-    page.wait_for_timeout(100)  # what the page has asked is answered
+    """Move the page's clock on by so many rounds of `PERIOD` (dashboard.js)."""
+    page.wait_for_timeout(100)  # let the answers to its last requests arrive
     page.clock.run_for(2000 * rounds)
     page.wait_for_timeout(100)
 

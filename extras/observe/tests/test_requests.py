@@ -20,7 +20,7 @@ SESSION = b"<190>Nov  3 21:44:00 stream: 3000 200"
 
 
 class Counted:
-    """The counters, and what Prometheus would read of them."""
+    """The counters, and their registry as Prometheus would read it."""
 
     def __init__(self, path: Path) -> None:
         self.registry = CollectorRegistry()
@@ -111,7 +111,7 @@ def test_the_rows_are_bounded_and_the_known_ones_go_on(counted: Counted) -> None
 
 @pytest.fixture
 def listening(counted: Counted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The socket that feeds the counters; a file of that name is there before."""
+    """The socket that feeds the counters; a file with its name exists before."""
     monkeypatch.setattr("exporter.requests.PATIENCE", 0.1)
     path = tmp_path / "nginx.sock"
     with pytest.raises(OSError, match="no socket"):

@@ -176,7 +176,7 @@ def groups_1(root: Path) -> None:
     files = {
         "cpuacct/x-nginx.slice/cpuacct.usage": "2500000000\n",
         "cpuacct/x-nginx.slice/container/cgroup.procs": "1\n",
-        "cpuacct/x-varnish.slice/cpuacct.usage": "9\n",  # whose container has ended
+        "cpuacct/x-varnish.slice/cpuacct.usage": "9\n",  # its container has ended
         "cpuacct/x-test-nginx.slice/cpuacct.usage": "9\n",
         "memory/docker/abc/x-nginx.slice/memory.usage_in_bytes": "5000\n",
         "memory/docker/abc/x-nginx.slice/container/cgroup.procs": "1\n",

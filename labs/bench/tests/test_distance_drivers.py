@@ -22,7 +22,7 @@ LATE = 0.15  # seconds that a busy machine may add
 
 
 async def download(link: Link, sizes: list[int]) -> float:
-    """Seconds until connections over one link have received these sizes, all at once; checks the bytes."""
+    """Seconds for parallel downloads over one link, one of each size in bytes; checks what arrives."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         wanted = int(await reader.readline())
@@ -217,12 +217,12 @@ def test_the_steps_of_a_conversation_are_timed_in_a_browser(origin: Origin) -> N
         return float(rows[7][column].split()[0])
 
     def excess() -> float:
-        """Milliseconds by which a first byte, near or far, came later than it may."""
+        """Milliseconds by which the first byte, near or far, was later than allowed; negative if in time."""
         printed = asyncio.run(conversation.main(f"http://upstage.localhost:{origin.port}/"))
         rows[:] = [[cell.strip() for cell in line.split("|")[1:-1]] for line in printed.splitlines()[2:]]
         return max(to_first_byte(3) - 140, to_first_byte(4) - (200 + 1000 * LATE))
 
-    # The handshake and the request. The handshake begins shortly before `requestStart`.
+    # Two round trips, the handshake and the request; the handshake begins shortly before `requestStart`.
     assert undisturbed(excess, 0) < 0
     assert to_first_byte(4) > 140
     assert [row[0] for row in rows] == [str(number) for number in range(1, 19)]

@@ -76,7 +76,7 @@ def empty(lab: Experiment) -> Results:
 
 
 def run(lab: Experiment, results: Results, path: Path, driver: Driver) -> str:
-    """Run the command; return its output."""
+    """Run the lab; return what the console printed."""
     printed = io.StringIO()
     stack = cast(LabStack, driver.stack)
     runner.run(lab, results, path, stack, {"none": driver}, Console(file=printed, width=200))

@@ -14,7 +14,7 @@ from upstage.media.drawn import Drawn
 
 MAX_SECONDS = 2.0
 MAX_ELEMENTS = 20_000  # in the file
-MAX_DRAWN = 100_000  # elements, when <use> and the like have been unfolded
+MAX_DRAWN = 100_000  # elements, with each <use> and the like expanded
 MAX_DEPTH = 100
 PIECE = 64 * 1024  # bytes
 SPACE = " \t\r\n\f"  # of CSS
@@ -49,7 +49,7 @@ class BadSvg(ValueError):
 class _Pieces(BytesIO):
     """A file that is read in large pieces, whatever size the parser requests.
 
-    At each piece, Expat before 2.6 parses an unfinished attribute or comment again from its beginning.
+    Large ones, because at each piece Expat before 2.6 parses an unfinished attribute or comment again.
     """
 
     def read(self, size: int | None = -1) -> bytes:
@@ -122,7 +122,7 @@ def _check_element(tag: str, attributes: dict[str, str], text: str) -> None:
 def _check_style(text: str) -> None:
     """Reject anything that would load a file: url() to other files, @import, and escapes that hide either.
 
-    var() and path() could hide from `drawn` what an element refers to, and its points.
+    It rejects var() and path(), too: they could hide an element's references and points from `drawn`.
     """
     lowered = text.lower()
     if any(word in lowered for word in _REFUSED):

@@ -18,7 +18,7 @@ PROBE_TIME = 1.0  # seconds for a process that may be listening already to accep
 class UnixListener(MultiService):
     """Listens on `path`, open to every user; `proxied`: a PROXY protocol header comes first.
 
-    `replace`: even if another process, one that hangs, is listening there.
+    `replace`: take the path over even from a process that still listens there, because it may hang.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class UnixListener(MultiService):
 def remove_stale(path: Path, replace: bool = False) -> None:
     """Remove a socket on which no process listens; raise OSError if something else has this path.
 
-    `replace`: remove any socket.
+    `replace`: remove the socket even if a process listens on it.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError("there is no such folder")

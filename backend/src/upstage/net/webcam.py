@@ -122,7 +122,7 @@ class Session(ftp.FTP):
         ["USER", "PASS", "QUIT", "NOOP", "SYST", "FEAT", "TYPE", "MODE", "STRU",
          "PWD", "CWD", "PASV", "EPSV", "STOR"]
     )  # fmt: skip
-    FEATURES = ["EPSV", "PASV"]  # noqa: RUF012  # Twisted's own is a list, too
+    FEATURES = ["EPSV", "PASV"]  # noqa: RUF012  # Twisted's is a list, too
     player: Player
     place: str | None = None  # see Sessions
     _listener: UploadListener | None = None
@@ -187,7 +187,7 @@ class Session(ftp.FTP):
             if self._failures >= MAX_FAILURES and self.transport:
                 self.transport.loseConnection()
             raise refusal
-        if self.place is None:  # it has ended meanwhile
+        if self.place is None:  # the session has ended meanwhile
             raise ftp.AuthorizationError()
         if self._impatience.active():
             self._impatience.cancel()
@@ -198,7 +198,7 @@ class Session(ftp.FTP):
         return str(ftp.USR_LOGGED_IN_PROCEED)
 
     def ftp_CWD(self, path: str) -> tuple[str]:
-        """Accept the only folder; some programs change to it."""
+        """Accept a change to the only folder: some programs send one."""
         if path.strip("/.") != "":
             raise ftp.PermissionDeniedError(path)
         return (ftp.REQ_FILE_ACTN_COMPLETED_OK,)
@@ -250,8 +250,8 @@ STRANGERS = ""  # before sign-in; no player has this name
 class Sessions:
     """The places of sessions: a few for each player, and MAX_STRANGERS for those who have not signed in.
 
-    A player's oldest session ends when there are too many. Among strangers, the newest of the address that
-    has the most ends: many of one client do not shut out a camera.
+    When a player has too many, the oldest session ends. When there are too many strangers, the newest session
+    of the address with the most ends, so that a single client cannot shut out a camera.
     """
 
     def __init__(self) -> None:
@@ -267,7 +267,7 @@ class Sessions:
             clients = {stranger: stranger.client for stranger in held}
             [(client, _)] = Counter(clients.values()).most_common(1)
             next(stranger for stranger in reversed(held) if clients[stranger] == client).give_up()
-        self._of.setdefault(place, {})[session] = None  # `held` is another one if its last has given up
+        self._of.setdefault(place, {})[session] = None  # not `held`: leaving removes an emptied one
         session.place = place
 
     def leave(self, session: Session) -> None:

@@ -54,7 +54,7 @@ export class Me {
       this.#tell();
     },
 
-    // The server released my avatar when the connection broke: take it again where it stands.
+    // Take my avatar again where it stands: the server released it when the connection broke.
     CONFIRM_LOADED: () => {
       if (this.#lost && this.acts) this.#send("AV", { ID: this.#lost });
       this.#lost = "";
