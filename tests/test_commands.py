@@ -39,7 +39,7 @@ def test_nothing_usable_is_one_clear_line_and_changes_nothing(bare: Path) -> Non
         ("up", {"MODE": "containers"}, "MODE=native"),
         ("up", {"MODE": "cloud"}, "MODE is 'cloud'"),
         ("mirror", {"TO": "elsewhere"}, "TO is 'elsewhere'; it can be backend or mirror."),
-        ("up", {"EXTRAS": "mirror,curtain"}, "'curtain'; there are only: cluster direct edge grafana inspect"),
+        ("up", {"EXTRAS": "mirror,curtain"}, "'curtain'; there are only: cluster direct edge grafana"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_refused(
