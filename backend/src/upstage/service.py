@@ -284,15 +284,13 @@ def serve(settings: Settings) -> int:
     except (StartError, CannotListenError, OSError) as error:  # such as a folder in use
         print(f"upstage: {error}", file=sys.stderr)
         return 1
-    log.info(
-        "ready",
-        fields={
-            "version": __version__,
-            "web": settings.web.description,
-            "stage": settings.stage.description,
-            "sockets": str(settings.sockets.prefix) if settings.sockets else None,
-        },
-    )
+    fields = {
+        "version": __version__,
+        "web": settings.web.description,
+        "stage": settings.stage.description,
+        "sockets": str(settings.sockets.prefix) if settings.sockets else None,
+    }
+    reactor.callWhenRunning(lambda: log.info("ready", fields=fields))  # not before a SIGTERM is handled
     reactor.addSystemEventTrigger("before", "shutdown", services.stopService)
     reactor.run()
     if active and active.handed_over:
