@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 import requests
@@ -179,6 +180,27 @@ class Stack:
             allow_redirects=False,
             timeout=20,
         )
+
+    def prometheus(self, path: str, **query: object) -> Any:
+        """The data of an answer of Prometheus' API (extras/observe), by way of nginx."""
+        url = f"http://127.0.0.1:{self.ports['OBSERVE_PORT']}/api/v1/{path}"
+        answer = requests.get(url, params={key: str(value) for key, value in query.items()}, timeout=15)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+    def alerts(self, state: str = "") -> set[str]:
+        """The names of the alerts that are on, or of those in one state: pending, firing."""
+        alerts = self.prometheus("alerts")["alerts"]
+        return {alert["labels"]["alertname"] for alert in alerts if state in ("", alert["state"])}
+
+    def swarm(self, users: int) -> None:
+        """Start a run on Locust's page; with 0 users, stop it."""
+        page = f"http://localhost:{self.ports['LOCUST_PORT']}"
+        if users:
+            form = {"user_count": users, "spawn_rate": users}
+            assert requests.post(f"{page}/swarm", data=form, timeout=10).json()["success"]
+        else:
+            assert requests.post(f"{page}/stop", timeout=10).json()["success"]
 
     def stage_client(self, theatre: int | None = None) -> StageClient:
         """A connection to the stage socket, or to a theatre's, by its place in the list, from 0."""

@@ -7,10 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import Any
 
 import pytest
-import requests
 
 from school import Pupil
 from support.wait import wait_until
@@ -37,31 +35,17 @@ def all_is_well(live_metrics: None, pupil: Pupil, begin: None) -> None:
     pupil.begin(17)
 
 
-def ask(pupil: Pupil, path: str, **query: object) -> Any:
-    """The data of an answer of Prometheus' API."""
-    url = f"http://127.0.0.1:{pupil.stack.ports['OBSERVE_PORT']}/api/v1/{path}"
-    answer = requests.get(url, params={key: str(value) for key, value in query.items()}, timeout=15)
-    assert answer.status_code == 200, answer.text
-    return answer.json()["data"]
-
-
-def alerts(pupil: Pupil) -> list[str]:
-    """The names of the alerts that are on, `BackendDown firing` ..."""
-    found = ask(pupil, "alerts")["alerts"]
-    return [f"{alert['labels']['alertname']} {alert['state']}" for alert in found]
-
-
 @contextmanager
 def loaded(pupil: Pupil) -> Iterator[None]:
     """Locust's page has started its twenty users, and they have come."""
-    page = f"http://localhost:{pupil.stack.ports['LOCUST_PORT']}"
-    form = {"user_count": 20, "spawn_rate": 20}
-    assert requests.post(f"{page}/swarm", data=form, timeout=10).json()["success"]
+    pupil.stack.swarm(20)
     try:
-        wait_until(lambda: ask(pupil, "query", query=f"{REQUESTS} > 10")["result"], within=60, every=1)
+        wait_until(
+            lambda: pupil.stack.prometheus("query", query=f"{REQUESTS} > 10")["result"], within=60, every=1
+        )
         yield
     finally:
-        requests.post(f"{page}/stop", timeout=10)
+        pupil.stack.swarm(0)
 
 
 @contextmanager
@@ -72,7 +56,7 @@ def open_page(pupil: Pupil) -> Iterator[None]:
     def draw() -> None:
         while not closed.wait(2):
             now = time.time()
-            ask(pupil, "query_range", query="machine_load", start=now - 300, end=now, step=2)
+            pupil.stack.prometheus("query_range", query="machine_load", start=now - 300, end=now, step=2)
 
     drawing = Thread(target=draw)
     drawing.start()
@@ -88,7 +72,7 @@ def stopped_backend(pupil: Pupil) -> Iterator[None]:
     """A backend that is stopped until the alert fires, and longer."""
     pupil.stack.compose("stop", "backend")
     try:
-        wait_until(lambda: "BackendDown firing" in alerts(pupil), within=60, every=1)
+        wait_until(lambda: "BackendDown" in pupil.stack.alerts("firing"), within=60, every=1)
         pupil.wait(EVALUATED)
         yield
     finally:
@@ -96,7 +80,9 @@ def stopped_backend(pupil: Pupil) -> Iterator[None]:
 
 
 def until_all_is_well(pupil: Pupil) -> None:
-    wait_until(lambda: not alerts(pupil), within=180, every=1, report=lambda: str(alerts(pupil)))
+    wait_until(
+        lambda: not pupil.stack.alerts(), within=180, every=1, report=lambda: str(pupil.stack.alerts())
+    )
 
 
 def test_the_model_pupil_is_done(pupil: Pupil) -> None:
@@ -117,12 +103,12 @@ def test_the_model_pupil_is_done(pupil: Pupil) -> None:
 
 def test_the_pages_flood(pupil: Pupil) -> None:
     """A fault that is a load itself; the command is that of the lesson's page."""
-    page = (pupil.folder / "lessons" / "17-watch-the-house" / "README.md").read_text()
+    page = (pupil.folder / "lessons" / "17-watch-the-stack" / "README.md").read_text()
     (command,) = re.findall(r"^ +(curl .*WORD#.*)$", page, re.M)
     command = command.replace("8080", str(pupil.stack.ports["HTTP_PORT"])).replace("WORD", pupil.word)
     with open_page(pupil), subprocess.Popen(shlex.split(command)) as curl:
         try:
-            wait_until(lambda: "ClientsLimited firing" in alerts(pupil), within=60, every=1)
+            wait_until(lambda: "ClientsLimited" in pupil.stack.alerts("firing"), within=60, every=1)
             pupil.wait(EVALUATED)
             pupil.refused("Now mend it, .*ClientsLimited")
         finally:
