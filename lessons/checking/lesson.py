@@ -96,4 +96,5 @@ class Lesson:
 
 def lessons() -> list[Lesson]:
     """All of them, in order."""
-    return [Lesson(folder) for folder in sorted(LESSONS.iterdir()) if FOLDER.fullmatch(folder.name)]
+    pages = sorted(LESSONS.glob("*/README.md"))  # a renamed lesson leaves a folder with compiled files behind
+    return [Lesson(page.parent) for page in pages if FOLDER.fullmatch(page.parent.name)]

@@ -45,8 +45,8 @@ def read_lessons(folder: Path | None, published: Published) -> list[Lesson]:
     """Read every lesson of a folder, in order; none if there is no folder. Raise OSError."""
     if folder is None or not folder.is_dir():
         return []
-    found = sorted(path for path in folder.iterdir() if FOLDER.fullmatch(path.name))
-    return [read_lesson(path.name, (path / "README.md").read_text("utf-8"), published) for path in found]
+    pages = sorted(page for page in folder.glob("*/README.md") if FOLDER.fullmatch(page.parent.name))
+    return [read_lesson(page.parent.name, page.read_text("utf-8"), published) for page in pages]
 
 
 def read_lesson(name: str, text: str, published: Published) -> Lesson:
