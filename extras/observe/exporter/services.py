@@ -48,9 +48,8 @@ class Services:
 
     def _find(self) -> dict[str, list[Path]]:
         """Service -> the folders of its group, one for each hierarchy."""
-        gone = any(not folder.is_dir() for folders in self._groups.values() for folder in folders)
-        missing = len(self._groups) < len(self._wanted) and time.monotonic() - self._searched > SEARCH
-        if gone or missing:
+        alive = sum(all(map(children, folders)) for folders in self._groups.values())
+        if alive < len(self._wanted) and time.monotonic() - self._searched > SEARCH:
             self._groups = {}
             self._searched = time.monotonic()
             for root in self._roots():
@@ -80,13 +79,16 @@ class Services:
 
 
 def search(root: Path, wanted: dict[str, str]) -> dict[str, Path]:
-    """Service -> the folder of its group, the one nearest to the root; `wanted` is group -> service."""
+    """Service -> the folder of its group, the one nearest to the root; `wanted` is group -> service.
+
+    A group without a container in it is left out: an engine that was killed leaves its groups behind.
+    """
     found: dict[str, Path] = {}
     level = [root]
     for _ in range(DEPTH):
         level = [path for folder in level for path in children(folder)]
         for path in level:
-            if path.name in wanted:
+            if path.name in wanted and children(path):
                 found.setdefault(wanted[path.name], path)
     return found
 

@@ -178,6 +178,8 @@ def groups_1(root: Path) -> None:
         "cpuacct/x-nginx.slice/container/cgroup.procs": "1\n",
         "cpuacct/x-varnish.slice/cpuacct.usage": "9\n",  # its container has ended
         "cpuacct/x-test-nginx.slice/cpuacct.usage": "9\n",
+        "memory/docker/a/x-nginx.slice/memory.usage_in_bytes": "9\n",  # of an engine that was killed
+        "memory/docker/z/x-nginx.slice/memory.usage_in_bytes": "9\n",
         "memory/docker/abc/x-nginx.slice/memory.usage_in_bytes": "5000\n",
         "memory/docker/abc/x-nginx.slice/container/cgroup.procs": "1\n",
         "memory/docker/abc/x-nginx.slice/memory.stat": "inactive_file 1\ntotal_inactive_file 1000\n",
