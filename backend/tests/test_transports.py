@@ -143,6 +143,13 @@ def test_the_health_check_names_the_failed_listener(server: Backend) -> None:
             assert (status, text.startswith(f"upstage: {name} 127.0.0.1:")) == (1, True), text
 
 
+def test_the_metrics_are_printed(server: Backend) -> None:
+    status, text, _ = server.upstage("metrics")
+    assert (status, 'upstage_clients_cut_total{reason="laggard"} ' in text) == (0, True), text
+    status, _, text = server.upstage("metrics", UPSTAGE_METRICS_ENDPOINT="tcp:1:interface=127.0.0.1")
+    assert (status, text.startswith("upstage: the server does not answer: ")) == (1, True), text
+
+
 def test_a_stop_with_clients_is_clean_and_the_generated_password_stays(tmp_path: Path) -> None:
     """The shipped site and content, a password that stays, and a stop with clients connected."""
     server = Backend(tmp_path, ["-m", "upstage", "serve"], forked=False)

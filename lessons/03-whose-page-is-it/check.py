@@ -3,6 +3,7 @@
 from checking import Ask, Attempt, Choice, Question, outcomes
 
 CHANGES = {"varnish/normalise.vcl", "varnish/passed.vcl", "varnish/media.vcl"}
+READS = {"req.http.cookie"}
 
 QUESTION = Question(
     right=Choice(
@@ -49,7 +50,10 @@ def check(attempt: Attempt) -> None:
     )
 
     private = attempt.ask(
-        stages("theme=A; who=me"), stages("who=me; theme=A"), stages("upstage_visit=x; theme=A")
+        stages("theme=A; who=me"),
+        stages("who=me; theme=A"),
+        stages("upstage_visit=x; theme=A"),
+        Ask("/stages/", headers={"Cookie": "theme=A; who=me"}),  # as visitors do: without a query
     )
     need(
         set(outcomes(private)) == {"pass"},

@@ -1,5 +1,6 @@
 """Three herds of forty on classic.localhost: one request, forty, forty."""
 
+import re
 from itertools import pairwise
 
 from checking import Attempt, Choice, Question
@@ -45,6 +46,9 @@ def check(attempt: Attempt) -> None:
         )
         need(seen, f"Varnish has seen no request for {path} with your word on {HOST} yet.")
         url = seen[-1].url  # the last attempt counts
+        number = len({one.url for one in seen}) + 1
+        new = re.sub(rf"{attempt.word}(-\d+)?", f"WORD-{number}", url)
+        another = f"Repeat it with a new URL, {new}."
         herd = [request for request in seen if request.url == url]
         need(len(herd) >= 30, f"Varnish has seen {len(herd)} requests for {url} on {HOST}, not forty.")
         fetched = len(attempt.fetched(herd))
@@ -55,20 +59,22 @@ def check(attempt: Attempt) -> None:
             )
             need(
                 not all(later.after(earlier) for earlier, later in pairwise(herd)),
-                f"The requests for {url} came one after another: xargs needs -P40. Take a new URL.",
+                f"The requests for {url} came one after another: curl needs -Z --parallel-immediate. "
+                f"{another}",
             )
             continue
         need(
             herd[1].began - herd[0].answered < 0.5,
-            f"The copy of {url} was there before the herd came. Use a new URL: {path}?WORD-2.",
+            f"The copy of {url} was there before the herd came. {another}",
         )
         need(
             fetched == 1,
             f"The backend has {fetched} requests for {url}. There should be one, which the others wait for: "
             "request it without a cookie.",
         )
+        waited = sum(request.waited for request in herd)
         need(
-            sum(request.waited for request in herd) >= 5,
-            f"No crowd has waited for the copy of {url}: the requests came one after another. xargs needs "
-            f"-P40. Repeat it with a new URL: {path}?WORD-2.",
+            waited >= 5,
+            f"Only {waited} of the requests for {url} have waited for the copy: the others came when it was "
+            f"there. They must come within its 300 ms: curl needs -Z --parallel-immediate. {another}",
         )

@@ -32,14 +32,14 @@ def check(attempt: Attempt) -> None:
     need(
         gone or new, "varnish/stale.vcl in use is the shipped one: change its 10 s to 3 s, then make reload."
     )
-    rule = " ".join(new)
+    rule = " ".join(new)  # durations are in seconds
     need(
         "beresp" not in rule,
         "beresp.ttl and beresp.grace say how long a copy is fresh and how long it is kept, also for when the "
         "backend fails. They stay; change req.grace.",
     )
     need(
-        "set req.grace = 24h;" not in gone,
+        "set req.grace = 86400s;" not in gone,
         "The 24 h are for a request whose first attempt has failed. They stay; change the 10 s.",
     )
     need(

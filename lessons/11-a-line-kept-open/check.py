@@ -60,5 +60,7 @@ def check(attempt: Attempt) -> None:
         "but you have not seen it: repeat the thirty requests with new URLs.",
     )
 
-    over_two = [line for line in attempt.nginx("/media/") if line.protocol == "HTTP/2.0"]
+    over_two = [
+        line for line in attempt.nginx("/media/") if line.protocol == "HTTP/2.0" and line.status == 200
+    ]
     need(over_two, "No request with your word has come over HTTP/2 yet (port 8443, curl --http2).")

@@ -56,6 +56,11 @@ def check(attempt: Attempt) -> None:
         "surrogate-control" not in later.answer.headers,
         "The browser still gets Surrogate-Control, which is for the cache: unset it.",
     )
+    (plain,) = attempt.ask(Ask("/playbill", method="GET"))  # as visitors do: without a query
+    need(
+        b"<esi:" not in plain.answer.body,
+        "A visitor without a query gets the page with its instructions: it should be assembled for all.",
+    )
     (stages,) = attempt.ask(Ask("/stages/?NEW"))
     need(
         stages.seen and not any("esi" in fetch.first("Filters") for fetch in stages.seen.fetches),

@@ -1,6 +1,6 @@
 """A client that does not read is disconnected, and later when nginx's kernel keeps more for it."""
 
-from checking import Attempt, Choice, Question
+from checking import LAGGARDS, Attempt, Choice, Question
 
 CHANGES = {"nginx/streams/stage.conf.template"}
 STAGE = "rehearsal"
@@ -44,6 +44,12 @@ def check(attempt: Attempt) -> None:
     here = [cut for cut in laggards if cut.stage == STAGE]
     need(here, f"A client was cut off on the stage {laggards[-1].stage}; the lesson is about {STAGE}.")
 
+    counted = attempt.stack.laggards() - attempt.counters[LAGGARDS]
+    need(
+        len(laggards) <= counted,
+        f"The backend's log has {len(laggards)} lines about a client that did not read, and its counter has "
+        f"grown by {counted}: the backend has not written all of them.",
+    )
     shipped, *more = here
     need(
         shipped.sent < 400_000,
@@ -54,6 +60,11 @@ def check(attempt: Attempt) -> None:
         more,
         f"One client was cut off, after {shipped.sent // 1000} kB. Now give it a larger buffer: sndbuf=1m in "
         "nginx/streams/stage.conf.template, make reload, and run the program again.",
+    )
+    need(
+        not attempt.as_shipped("nginx/streams"),
+        "nginx/streams/stage.conf.template in use is the shipped one: give LISTEN_STAGE a larger buffer, "
+        "make reload, and run the program again.",
     )
     need(
         more[-1].sent > 3 * shipped.sent,

@@ -3,6 +3,7 @@
 from checking import Ask, Attempt, Choice, Question, outcomes
 
 CHANGES = {"varnish/normalise.vcl"}
+READS = {"req.http.accept-language"}
 
 QUESTION = Question(
     right=Choice(
@@ -53,6 +54,11 @@ def check(attempt: Attempt) -> None:
         outcomes(others) == ["miss", "miss", "miss", "hit", "hit"],
         "The other languages should have one copy each, and the rest the English one. Readers of fr-CA, mi, "
         f"en-NZ, anything and nothing in particular were {', '.join(outcomes(others))}.",
+    )
+    (plain,) = attempt.ask(Ask("/welcome", headers={"Accept-Language": "fr-CA"}))
+    need(
+        plain.answer.headers.get("content-language") == "fr",
+        "A reader of French who asks for /welcome without a query got another language.",
     )
     (page,) = attempt.ask(Ask("/?NEW", headers={"Accept-Language": "fr-CA"}))
     need(

@@ -3,8 +3,8 @@
 A lesson's `check.py` uses the names below and nothing else.
 """
 
-from .attempt import Attempt, outcomes
+from .attempt import Attempt, outcomes, site
 from .question import Choice, Question
-from .stack import Ask
+from .stack import LAGGARDS, Ask
 
-__all__ = ["Ask", "Attempt", "Choice", "Question", "outcomes"]
+__all__ = ["LAGGARDS", "Ask", "Attempt", "Choice", "Question", "outcomes", "site"]

@@ -5,31 +5,51 @@ check requests contains a new word.
 """
 
 import json
-import re
+import random
 import secrets
+import string
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from logs.serverlogs import Cut, Line
 from logs.varnishlog import Request
 
-from .stack import AGENT, CONFIGURATION, Answer, Ask, Stack, StartAgain, changed_files, shipped
+from . import vcl
+from .errors import Missing, StartAgain
+from .shipped import CONFIGURATION, changed_files, shipped
+from .stack import LAGGARDS, Answer, Ask, Stack
 
-COMMENT = re.compile(r"\s*#.*")
-KEPT = ("word", "began", "counters", "started", "answers", "done")
 SECOND = 1.1  # nginx may answer with its own copy for a second
-
-
-class Missing(Exception):
-    """The learner has not done something yet, or did it differently; the text says what, and what to do."""
+ALIASES = {
+    "127.0.0.1": "localhost",
+    "[": "localhost",
+    "upstage.localhost": "localhost",
+}  # of the default host
 
 
 def new_word() -> str:
     """A word that no URL has contained so far."""
     return "k" + secrets.token_hex(4)
+
+
+def secret_word() -> str:
+    """Another one, which has no form by which a rule could recognise it."""
+    choice = random.SystemRandom().choice
+    return choice(string.ascii_lowercase) + "".join(
+        choice(string.ascii_lowercase + string.digits) for _ in range(choice(range(7, 14)))
+    )
+
+
+@dataclass
+class Result:
+    """An attempt that was finished."""
+
+    began: float  # seconds since 1970
+    done: float
+    answers: int  # how many the learner needed for the question
 
 
 @dataclass
@@ -41,13 +61,20 @@ class Attempt:
     counters: dict[str, int]
     started: dict[str, str]  # when each service was started
     answers: int = 0  # how many answers the learner has given to the question
+    attempts: int = 1  # how many there were, with this one
     done: float = 0  # seconds since 1970
-    stack: Stack = field(default_factory=Stack, repr=False, compare=False)
+    best: Result | None = None  # of the earlier ones
+    said: str = ""  # the last sentence of the check
+    choices: list[str] = field(default_factory=list)  # for the question, once it is asked
 
     @classmethod
-    def begin(cls, stack: Stack) -> "Attempt":
-        """A new attempt."""
-        return cls(new_word(), time.time(), stack.counters(), stack.started(), stack=stack)
+    def begin(cls, stack: Stack, earlier: "Attempt | None" = None) -> "Attempt":
+        """A new attempt, after an earlier one at the same lesson."""
+        counters = stack.counters() | {LAGGARDS: stack.laggards()}
+        new = cls(new_word(), time.time(), counters, stack.started())
+        if earlier:
+            new.attempts, new.best = earlier.attempts + 1, earlier.result
+        return new.on(stack)
 
     @classmethod
     def load(cls, file: Path, stack: Stack) -> "Attempt | None":
@@ -55,17 +82,31 @@ class Attempt:
         if not file.exists():
             return None
         try:
-            return cls(**json.loads(file.read_text()), stack=stack)
-        except (ValueError, TypeError) as error:
+            kept = json.loads(file.read_text())
+            if kept.get("best"):
+                kept["best"] = Result(**kept["best"])
+            return cls(**kept).on(stack)
+        except (ValueError, TypeError, AttributeError) as error:
             raise StartAgain(f"{file} is damaged ({error}). Remove it, and begin the lesson again.") from None
+
+    def on(self, stack: Stack) -> "Attempt":
+        """The attempt, with the stack on which it is made."""
+        self.stack = stack
+        return self
 
     def save(self, file: Path) -> None:
         """Write the attempt to a file."""
         file.parent.mkdir(parents=True, exist_ok=True)
-        kept = {name: getattr(self, name) for name in KEPT}
         new = file.with_suffix(".new")
-        new.write_text(json.dumps(kept, indent=1) + "\n")
+        new.write_text(json.dumps(asdict(self), indent=1) + "\n")
         new.replace(file)
+
+    @property
+    def result(self) -> Result | None:
+        """The best result so far, of this attempt or an earlier one: that with the fewest answers."""
+        mine = Result(self.began, self.done, self.answers) if self.done else None
+        found = [result for result in (self.best, mine) if result]
+        return min(found, key=lambda result: result.answers, default=None)
 
     # --- What must be true.
 
@@ -81,24 +122,19 @@ class Attempt:
         return [
             request
             for request in self.stack.requests(self.word)
-            if request.began >= self.began
-            and request.host == host
-            and request.path.startswith(path)
-            and request.header("User-Agent") != AGENT
+            if request.began >= self.began and site(request.host) == host and request.path.startswith(path)
         ]
 
     def purges(self) -> list[Request]:
         """The learner's purges, oldest first; those by tag have no URL that could contain the word."""
-        return [
-            purge
-            for purge in self.stack.purges()
-            if purge.began >= self.began and purge.header("User-Agent") != AGENT
-        ]
+        return [purge for purge in self.stack.purges() if purge.began >= self.began]
 
     def other_hosts(self, path: str = "") -> str:
         """The hosts other than localhost from which the learner requested a path, or an empty string."""
-        passed_by = {line.host for line in self.nginx(path)}
-        seen = {request.host for request in self.stack.requests(self.word) if request.path.startswith(path)}
+        passed_by = {site(line.host) for line in self.nginx(path)}
+        seen = {
+            site(request.host) for request in self.stack.requests(self.word) if request.path.startswith(path)
+        }
         return " and ".join(sorted((passed_by | seen) - {"localhost"}))
 
     def fetched(self, requests: Iterable[Request]) -> list[Line]:
@@ -137,9 +173,8 @@ class Attempt:
         return {name for name, time in now.items() if self.started.get(name) != time}
 
     def changed(self, file: str) -> tuple[list[str], list[str]]:
-        """The lines removed from and added to a file of the VCL in use, without comments."""
-        old, new = _code(shipped(f"varnish/{file}")), _code(self.stack.loaded[file])
-        return [line for line in old if line not in new], [line for line in new if line not in old]
+        """The statements removed from and added to a file of the VCL in use, durations in seconds."""
+        return vcl.changes(shipped(f"varnish/{file}"), self.stack.loaded[file])
 
     def as_shipped(self, *folders: str) -> bool:
         """Whether these folders, or the configuration if none is given, are as shipped. (judging.py has
@@ -151,28 +186,18 @@ class Attempt:
     def ask(self, *asks: Ask, at_once: bool = False) -> "list[Probe]":
         """Make requests, one after another or all at once, and find each in Varnish's log.
 
-        NEW in a URL becomes one secret word for all of them.
+        NEW in a URL becomes one secret word for all of them. They look like the learner's last request.
         """
-        word = new_word()
-        made = [
-            Ask(
-                ask.url.replace("NEW", word),
-                ask.host,
-                ask.method,
-                {**ask.headers, "X-Probe": f"{word}-{number}"},
-            )
-            for number, ask in enumerate(asks)
-        ]
+        word = secret_word()
+        for request in self.stack.requests(self.word)[-1:]:
+            client = {name: request.header(name) for name in ("User-Agent", "Accept")}
+            self.stack.client = {name: value for name, value in client.items() if value}
+        made = [Ask(ask.url.replace("NEW", word), ask.host, ask.method, ask.headers) for ask in asks]
         answers = self.stack.ask_at_once(made) if at_once else [self.stack.ask(ask) for ask in made]
-        seen = {request.header("X-Probe"): request for request in self.stack.requests(word)}
+        seen = self.stack.requests_by_id(answer.id for answer in answers if answer.id)
         fetched = self.stack.backend_lines()
         return [
-            Probe(
-                ask,
-                answer,
-                seen.get(ask.headers["X-Probe"]),
-                [line for line in fetched if line.url == ask.url],
-            )
+            Probe(ask, answer, seen.get(answer.id), [line for line in fetched if line.url == ask.url])
             for ask, answer in zip(made, answers, strict=True)
         ]
 
@@ -211,7 +236,7 @@ def outcomes(probes: Iterable[Probe]) -> list[str]:
     return [probe.outcome for probe in probes]
 
 
-def _code(text: str) -> list[str]:
-    """The lines of a VCL file without comments and indentation."""
-    lines = (COMMENT.sub("", line).strip() for line in text.splitlines())
-    return [line for line in lines if line]
+def site(host: str) -> str:
+    """One name for a site that has several, whatever the port."""
+    name = host.partition(":")[0]
+    return ALIASES.get(name, name)

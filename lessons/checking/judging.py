@@ -4,37 +4,56 @@ import difflib
 
 from logs.inside import REPO
 
-from .attempt import Attempt, Missing
+from . import vcl
+from .attempt import Attempt
+from .errors import Missing, StartAgain
 from .lesson import Lesson
 from .rules import broken_rules
-from .stack import CONFIGURATION, StartAgain, changed_files, shipped
+from .shipped import CONFIGURATION, changed_files, shipped
 
-AGAIN = "Begin again: make lesson LESSON={number}"
+# What a rule of any lesson may read of a request; a lesson's READS has more.
+READS = {"req.http.host"}
 
 
 def judge(lesson: Lesson, attempt: Attempt) -> None:
     """Raise Missing or StartAgain with the first thing that is wrong."""
-    _same_stack(lesson, attempt)
+    same_stack(lesson, attempt)
     _configuration(lesson, attempt)
+    _the_same_for_all(lesson, attempt)
     lesson.check(attempt)
     if lesson.changes:
         broken = broken_rules(attempt, lesson.changed_rules)
         attempt.need(not broken, "The change also breaks other caching rules:\n  " + "\n  ".join(broken[:5]))
 
 
-def _same_stack(lesson: Lesson, attempt: Attempt) -> None:
-    again = AGAIN.format(number=lesson.number)
+def same_stack(lesson: Lesson, attempt: Attempt) -> None:
+    """Raise StartAgain if the stack no longer has the evidence of the attempt."""
+    again = f"Begin again: make lesson LESSON={lesson.number} AGAIN=1"
     restarted = sorted(attempt.restarted() - lesson.restarts)
     if restarted:
         raise StartAgain(
-            f"{', '.join(restarted)} was restarted since the lesson began, so its counters "
-            "and its log are "
+            f"{', '.join(restarted)} was restarted since the lesson began, so its counters and its log are "
             f"gone. {again}"
         )
     # Where a Varnish may be restarted, its log begins anew.
     kept = not any(service.startswith("varnish") for service in lesson.restarts)
     if kept and attempt.stack.oldest_record() > attempt.began + 1:
         raise StartAgain(f"Varnish's log no longer has the beginning of this attempt. {again}")
+
+
+def _the_same_for_all(lesson: Lesson, attempt: Attempt) -> None:
+    """A rule that asks who the client is, or what time it is, could be right for the check alone."""
+    for path in lesson.changes:
+        if path.startswith("varnish/"):
+            name = path.removeprefix("varnish/")
+            _, new = attempt.changed(name)
+            known = vcl.facts(vcl.statements(shipped(path))) | READS | lesson.reads
+            foreign = sorted(vcl.facts(new) - known)
+            if foreign:
+                raise Missing(
+                    f"The new rule in {name} reads {', '.join(foreign)}. It has to treat all clients alike, "
+                    "at any time, so it may not depend on that."
+                )
 
 
 def _configuration(lesson: Lesson, attempt: Attempt) -> None:

@@ -1,6 +1,7 @@
 """A lesson: its page, README.md, and its check, check.py."""
 
 import importlib.util
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from .question import Question
 
 LESSONS = Path(__file__).resolve().parents[1]
 FOLDER = re.compile(r"(\d\d)-[a-z-]+")
+PORTS = {"HTTP_PORT": "8080", "HTTPS_PORT": "8443", "LOCUST_PORT": "8089", "OBSERVE_PORT": "9090"}
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,12 @@ class Lesson:
         return self.section("Question").partition("<details>")[0].strip()
 
     @property
+    def hint(self) -> str:
+        """The hint for the question."""
+        found = re.search(r"<summary>Hint</summary>(.*?)</details>", self.section("Question"), re.S)
+        return found[1].strip() if found else ""
+
+    @property
     def questions(self) -> list[Question]:
         """All choices for it: the same for each attempt, or those of QUESTIONS."""
         return list(getattr(self._module, "QUESTIONS", {}).values()) or [self._module.QUESTION]
@@ -76,6 +84,11 @@ class Lesson:
     def changes(self) -> frozenset[str]:
         """The files that may be changed when it is checked, such as `varnish/media.vcl`."""
         return frozenset(getattr(self._module, "CHANGES", ()))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """What its rule may read of a request, such as `req.http.cookie`."""
+        return frozenset(getattr(self._module, "READS", ()))
 
     @property
     def changed_rules(self) -> frozenset[str]:
@@ -98,3 +111,11 @@ def lessons() -> list[Lesson]:
     """All of them, in order."""
     pages = sorted(LESSONS.glob("*/README.md"))  # a renamed lesson leaves a folder with compiled files behind
     return [Lesson(page.parent) for page in pages if FOLDER.fullmatch(page.parent.name)]
+
+
+def as_typed(text: str, attempt: Attempt) -> str:
+    """A part of a page with the attempt's word and the ports of this stack."""
+    text = text.replace("WORD", attempt.word)
+    for name, default in PORTS.items():
+        text = re.sub(rf"(?<=localhost:){default}\b", os.environ[name], text)
+    return text

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from logs.inside import REPO
 
-from .attempt import SECOND, Attempt, new_word
+from .attempt import SECOND, Attempt, secret_word
 from .stack import Ask
 
 HOSTS = ("localhost", "classic.localhost")  # a line without a host is checked on both
@@ -39,26 +39,27 @@ def cases(hosts: Sequence[str]) -> Iterator[Case]:
 
 def broken_rules(attempt: Attempt, but: frozenset[str]) -> list[str]:
     """Sentences on the cases that differ from the table; the rules named in `but` may differ."""
-    stack, word = attempt.stack, new_word()
+    stack = attempt.stack
     wanted = [case for case in cases(HOSTS) if case.rule not in but and case.ask.host != "direct.localhost"]
     asks = []
-    for number, case in enumerate(wanted):
-        ask, mark = case.ask, f"{word}x{number}x"
-        url = ask.url.replace("NEW", mark) if "NEW" in ask.url else f"{ask.url}?{mark}"
-        asks.append(Ask(url, ask.host, ask.method, ask.headers))
+    for case in wanted:
+        url = case.ask.url
+        if case.outcomes == ("pass", "pass"):
+            url = url.removesuffix("?NEW")  # a pass needs no new URL: any client would ask like this
+        elif "NEW" not in url:
+            url += "?NEW"
+        url = url.replace("NEW", secret_word())
+        asks.append(Ask(url, case.ask.host, case.ask.method, case.ask.headers))
     with ThreadPoolExecutor(8) as pool:
         first = list(pool.map(stack.ask, asks))
         attempt.wait(SECOND)
         second = list(pool.map(stack.ask, asks))
-    # By X-Request-Id: nginx asks once more for a large file that its workers may not read themselves.
-    seen: dict[int, dict[str, str]] = {}
-    for request in stack.requests(word):
-        if found := re.search(rf"{word}x(\d+)x", request.url):
-            seen.setdefault(int(found[1]), {}).setdefault(request.id, request.outcome)
+    seen = stack.requests_by_id(answer.id for answer in (*first, *second) if answer.id)
     broken = []
     for number, case in enumerate(wanted):
-        outcomes = (*seen.get(number, {}).values(), "none", "none")[:2]
-        statuses = (first[number].status, second[number].status)
+        answers = first[number], second[number]
+        outcomes = tuple(seen[answer.id].outcome if answer.id in seen else "none" for answer in answers)
+        statuses = tuple(answer.status for answer in answers)
         if outcomes != case.outcomes or statuses != (case.status, case.status):
             broken.append(
                 f"{case.rule} ({case.ask.method} {case.ask.url.split('?')[0]} on {case.ask.host}): should be "

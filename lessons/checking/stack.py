@@ -4,10 +4,9 @@ import http.client
 import json
 import os
 import re
-import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,14 +17,11 @@ from logs.inside import LINES, REPO, NotRunning, inside
 from logs.serverlogs import Cut, Line, backend_lines, cuts, nginx_lines
 from logs.varnishlog import Request, requests
 
-CONFIGURATION = ("varnish", "nginx")  # the folders that a learner changes
-AGENT = "make check"  # the User-Agent of the checks' own requests
+from .errors import StartAgain
+
 FLUSHED = 1.2  # seconds: nginx writes its log once a second
+LAGGARDS = 'upstage_clients_cut_total{reason="laggard"}'
 SHOWN = re.compile(r"^// VCL\.SHOW \d+ (\d+) (\S+\.vcl)\n", re.M)  # not <builtin>
-
-
-class StartAgain(Exception):
-    """The attempt cannot be judged: the stack has changed, or the log no longer has the beginning."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +42,11 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)  # names in lower case
     body: bytes = b""
 
+    @property
+    def id(self) -> str:
+        """X-Request-Id, which finds the request in every log; empty if there is none."""
+        return self.headers.get("x-request-id", "")
+
 
 class Stack:
     """The stack of this checkout, in either mode; `bin/lesson` has set the environment."""
@@ -54,11 +55,14 @@ class Stack:
         self.http_port = int(os.environ["HTTP_PORT"])
         self.state = REPO / ".run" / os.environ["COMPOSE_PROJECT_NAME"]
         self.address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1")
+        self.report: Callable[[str], None] = lambda doing: None  # is told what takes time
+        self.client = {"User-Agent": "curl/8.14.1", "Accept": "*/*"}  # that the checks' requests come from
         self._quiet_since = time.monotonic()
         self._logs: dict[tuple[str, ...], str] = {}  # what was read since then
 
     def tool(self, *arguments: str) -> str:
         """What `bin/inside` prints. Raise StartAgain with its message if it fails."""
+        self.report("reading " + " ".join(arguments[: 1 + (arguments[0] == "log")]))
         try:
             return inside(*arguments)
         except NotRunning as error:
@@ -71,8 +75,18 @@ class Stack:
         return self._logs[arguments]
 
     def requests(self, word: str) -> list[Request]:
-        """The requests in Varnish's log with a word in the URL or in X-Probe, in order of arrival."""
-        return self._logged(f'ReqURL ~ "{word}" or ReqHeader:X-Probe ~ "{word}"')
+        """The requests in Varnish's log with a word in the URL, in order of arrival."""
+        return self._logged(f'ReqURL ~ "{word}"')
+
+    def requests_by_id(self, ids: Iterable[str]) -> dict[str, Request]:
+        """The requests in Varnish's log with these IDs (X-Request-Id); of several with one ID, the first.
+
+        nginx asks once more for a large file that its workers may not read themselves.
+        """
+        found: dict[str, Request] = {}
+        for request in self._logged(f'ReqHeader:X-Request-Id ~ "{"|".join(ids)}"'):
+            found.setdefault(request.id, request)
+        return found
 
     def purges(self) -> list[Request]:
         """The purges in Varnish's log, in order of arrival."""
@@ -115,6 +129,11 @@ class Stack:
         """The stage clients that the backend has disconnected."""
         return list(cuts(self._log("log", "backend", LINES).splitlines()))
 
+    def laggards(self) -> int:
+        """How many stage clients the backend's own counter says it has disconnected for not reading."""
+        found = re.search(rf"^{re.escape(LAGGARDS)} (\S+)", self.tool("metrics"), re.M)
+        return round(float(found[1])) if found else 0
+
     @cached_property
     def active(self) -> str:
         """The name of the VCL in use. Raise StartAgain if there is none."""
@@ -142,11 +161,17 @@ class Stack:
         return True
 
     def ask(self, ask: Ask) -> Answer:
-        """Make one request over a separate connection."""
+        """Make one request over a separate connection, with the headers of curl."""
+        self.report(f"requesting {ask.url} on {ask.host}")
         connection = http.client.HTTPConnection(self.address, self.http_port, timeout=20)
         try:
-            headers = {"Host": f"{ask.host}:{self.http_port}", "User-Agent": AGENT, **ask.headers}
-            connection.request(ask.method, ask.url, headers=headers)
+            headers = {"Host": f"{ask.host}:{self.http_port}", **self.client, **ask.headers}
+            if ask.method == "POST":
+                headers["Content-Length"] = "0"
+            connection.putrequest(ask.method, ask.url, skip_host=True, skip_accept_encoding=True)
+            for name, value in headers.items():
+                connection.putheader(name, value)
+            connection.endheaders()
             response = connection.getresponse()
             found = {name.lower(): value for name, value in response.getheaders()}
             return Answer(response.status, found, response.read())
@@ -179,27 +204,3 @@ class Stack:
         """Make requests side by side."""
         with ThreadPoolExecutor(len(asks)) as pool:
             return list(pool.map(self.ask, asks))
-
-
-def shipped(path: str) -> str:
-    """The shipped version of a file. Raise StartAgain if there is none, or if this is not a Git checkout."""
-    done = subprocess.run(
-        ["git", "show", f"HEAD:{path}"], cwd=REPO, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise StartAgain(done.stderr.strip())
-    return done.stdout
-
-
-def changed_files(folders: Iterable[str]) -> list[str]:
-    """The files in these folders that differ from the shipped ones, including new files."""
-    done = subprocess.run(
-        ["git", "status", "--porcelain", "--untracked-files=all", "--", *folders],
-        cwd=REPO,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise StartAgain(done.stderr.strip())
-    return [line[3:] for line in done.stdout.splitlines()]

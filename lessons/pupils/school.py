@@ -29,7 +29,7 @@ class Pupil:
         """Start a lesson with the shipped configuration."""
         if self.edited:
             self.restore()
-        printed = self.stack.make("lesson", f"LESSON={lesson}")
+        printed = self.stack.make("lesson", f"LESSON={lesson}", "AGAIN=1")
         self.lesson, self.word = lesson, re.findall(r"word of this attempt is (\w+)", printed)[0]
 
     def check(self, answer: str = "") -> tuple[int, str]:

@@ -50,13 +50,6 @@ def test_a_copy_that_another_request_stored(pupil: Pupil) -> None:
     pupil.refused("The backend was asked 2 times for 1 URL")
 
 
-def test_stored_by_a_check(pupil: Pupil) -> None:
-    """A request that claims to be the check's is not the learner's miss."""
-    pupil.get("/media/fox.svg?WORD", user_agent="make check")
-    pupil.get("/media/fox.svg?WORD")
-    pupil.refused("A hit on the copy that your first request stored is still missing")
-
-
 def test_without_the_backend(pupil: Pupil) -> None:
     for _ in range(2):
         pupil.get("/media/fox.svg?WORD")

@@ -61,7 +61,7 @@ def test_other_rules(pupil: Pupil) -> None:
     now = SHIPPED
     pupil.edit(FILE, GRACE, NO_GRACE)
     for store, sentence in (
-        (STORE.replace("== 404", ">= 400"), "but the new rule names 400"),
+        (STORE.replace("== 404", ">= 400"), "compares beresp.status in another way"),
         (
             "    if (beresp.status != 200) { set beresp.ttl = 10s; }\n",
             "but the redirect of /stages is stored too",

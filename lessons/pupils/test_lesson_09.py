@@ -59,22 +59,6 @@ def test_everything_is_gone(pupil: Pupil) -> None:
     pupil.refused("On localhost the diva went as well")
 
 
-def test_a_copy_that_another_request_stored(pupil: Pupil) -> None:
-    """The first request after a purge shows that the copy has gone; another one in between hides it."""
-    look(pupil)
-    purge(pupil, f"URL={FOX}")
-    pupil.get(FOX, method="HEAD", user_agent="make check")
-    look(pupil)
-    pupil.refused("On localhost the fox was a hit after the purge")
-    purge(pupil, f"URL={FOX}")
-    look(pupil)
-    pupil.get(FOX, method="PURGE")
-    purge(pupil, "TAG=medium-diva-svg")
-    pupil.get(DIVA, method="HEAD", user_agent="make check")
-    look(pupil)
-    pupil.refused("On localhost the diva was a hit after the purge")
-
-
 def test_a_purge_that_all_may_send(pupil: Pupil) -> None:
     pupil.edit("varnish/purge.vcl", 'if (local.socket == "purge")', 'if (req.method == "PURGE")')
     pupil.reload()

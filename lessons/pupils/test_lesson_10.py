@@ -43,7 +43,7 @@ def test_step_by_step(pupil: Pupil) -> None:
     request(pupil, f"{DIVA}-1", "localhost", "identity")
     pupil.refused("Different URLs are different objects")
     request(pupil, DIVA)
-    pupil.refused("Varnish has compressed every picture with your word")
+    pupil.refused("Varnish has compressed this picture with your word each time")
     no_gzip_in_varnish(pupil)
     request(pupil, f"{DIVA}-2")
     for host in ("classic.localhost", "nginx.localhost"):  # there nginx compresses
@@ -62,4 +62,4 @@ def test_compressed_by_nginx_before_varnish_let_go(pupil: Pupil) -> None:
     request(pupil, DIVA)
     gzip_in_nginx(pupil)
     request(pupil, f"{DIVA}-2")
-    pupil.refused("Varnish has compressed every picture with your word")
+    pupil.refused("Varnish has compressed this picture with your word each time")

@@ -14,9 +14,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from checking.attempt import Attempt, Missing
+from checking.attempt import Attempt
+from checking.errors import Missing, StartAgain
 from checking.lesson import lessons
-from checking.stack import Stack, StartAgain
+from checking.stack import Stack
 from stack import REPO
 from support.origin import Origin, Request, response
 
@@ -63,7 +64,7 @@ def stack(monkeypatch: pytest.MonkeyPatch, prometheus: Origin) -> Watched:
 
 @pytest.fixture
 def attempt(stack: Watched) -> Attempt:
-    return Attempt("k1", 1795616100.25, {}, stack.started(), stack=stack)
+    return Attempt("k1", 1795616100.25, {}, stack.started()).on(stack)
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
         ("admin-password", admin_password, "print the administrator's password"),
         # Invalid settings end the command earlier.
         ("settings", lambda settings, options: 0, "check the settings in the environment; exit 0 or 1"),
+        ("metrics", metrics, "print the server's metrics"),
         ("lessons", lessons, "show the results of the lessons, read from standard input, on /lessons/"),
         ("set-aside", set_aside, "keep a damaged database under another name, and let the server start"),
         ("mirror", mirror, "copy to the standby, and say which server is active"),
@@ -113,6 +114,21 @@ def admin_password(settings: Settings, options: argparse.Namespace) -> int:
     if not password:
         return fail("no password yet: it is generated when the server starts")
     print(password)
+    return 0
+
+
+def metrics(settings: Settings, options: argparse.Namespace) -> int:
+    """Print the running server's counters, in Prometheus' text format."""
+    import http.client
+
+    connection = http.client.HTTPConnection(*settings.metrics.reachable_at, timeout=10)
+    try:
+        connection.request("GET", "/metrics")
+        print(connection.getresponse().read().decode(), end="")
+    except (OSError, http.client.HTTPException) as error:
+        return fail(f"the server does not answer: {error}")
+    finally:
+        connection.close()
     return 0
 
 

@@ -1,0 +1,157 @@
+"""The attempts of this checkout, a file for each lesson, and what the learner has achieved."""
+
+import fcntl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .attempt import Attempt
+from .errors import Missing, StartAgain
+from .judging import judge, same_stack
+from .lesson import Lesson, lessons
+from .question import LETTERS
+from .shipped import CONFIGURATION, changed_files
+from .stack import Stack
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check has found."""
+
+    done: bool
+    text: str
+    asked: bool = False  # the question is left
+
+
+class Progress:
+    """All attempts, for which `stack` says what happened."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
+        self.folder = stack.state / "lessons"
+
+    def file_of(self, lesson: Lesson) -> Path:
+        """Where its attempt is kept."""
+        return self.folder / f"{lesson.number:02}.json"
+
+    def attempt(self, lesson: Lesson) -> Attempt | None:
+        """The last attempt at a lesson. Raise StartAgain if its file is damaged."""
+        return Attempt.load(self.file_of(lesson), self.stack)
+
+    def state(self, lesson: Lesson) -> str:
+        """done, begun or an empty string."""
+        attempt = self.attempt(lesson)
+        return "" if attempt is None else "done" if attempt.result else "begun"
+
+    def results(self) -> list[dict[str, Any]]:
+        """For each lesson what docs/teaching.md describes: for grading, and for the pages of the lessons."""
+        found = []
+        for lesson in lessons():
+            attempt = self.attempt(lesson)
+            best = attempt.result if attempt else None
+            found.append(
+                {
+                    "lesson": lesson.number,
+                    "title": lesson.title,
+                    "state": self.state(lesson),
+                    "began": best.began if best else attempt.began if attempt else None,
+                    "done": best.done if best else None,
+                    "answers": best.answers if best else attempt.answers if attempt else 0,
+                    "attempts": attempt.attempts if attempt else 0,
+                    "word": attempt.word if attempt else "",
+                    "said": attempt.said if attempt else "",
+                    "choices": attempt.choices if attempt else [],
+                }
+            )
+        return found
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One command at a time: answers given side by side are all counted."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def begin(self, lesson: Lesson, again: bool = False) -> tuple[Attempt, str]:
+        """The attempt to work at, and a sentence on it. Raise StartAgain.
+
+        An earlier one goes on, unless `again` is set or the stack no longer has its evidence.
+        """
+        with self._locked():
+            earlier = self.attempt(lesson)
+            why = ""
+            if earlier and not again:
+                if earlier.done:
+                    return (
+                        earlier,
+                        f"It is done. To do it once more: make lesson LESSON={lesson.number} AGAIN=1",
+                    )
+                try:
+                    same_stack(lesson, earlier)
+                    return earlier, "This attempt goes on."
+                except StartAgain as error:
+                    why = f"{str(error).partition('. ')[0]}, so this is a new attempt."
+            changed = changed_files(CONFIGURATION)
+            if changed:
+                raise StartAgain(
+                    f"Changed since it was shipped: {', '.join(changed)}. A lesson begins with the shipped "
+                    "configuration: make lesson RESET=1 restores it and keeps your changes as a patch."
+                )
+            attempt = Attempt.begin(self.stack, earlier)
+            attempt.save(self.file_of(lesson))
+            return attempt, why
+
+    def check(self, lesson: Lesson, letter: str = "") -> Finding:
+        """Judge the attempt, then the answer to the question: a letter, or nothing yet. Raise StartAgain."""
+        with self._locked():
+            attempt = self.attempt(lesson)
+            if attempt is None:
+                raise StartAgain(
+                    f"Lesson {lesson.number} has not begun. Type: make lesson LESSON={lesson.number}"
+                )
+            if attempt.done:
+                return Finding(True, f"Lesson {lesson.number} is done: {sentence(lesson.title)}")
+            attempt.choices = []
+            try:
+                judge(lesson, attempt)
+                finding = _answer(lesson, attempt, letter)
+                attempt.said = finding.text.partition("\n\n")[0]
+            except Missing as missing:
+                finding = Finding(False, f"Not done yet: {missing}")
+                attempt.said = str(missing)
+            except StartAgain as error:
+                attempt.said = str(error)
+                raise
+            finally:
+                attempt.save(self.file_of(lesson))
+            return finding
+
+
+def _answer(lesson: Lesson, attempt: Attempt, letter: str) -> Finding:
+    """Judge the answer, or ask the question."""
+    question, text = lesson.question(attempt), ""
+    if letter:
+        try:
+            choice = question.chosen(letter, f"{attempt.word} {attempt.answers}")
+        except ValueError as error:
+            raise StartAgain(str(error)) from None
+        attempt.answers += 1
+        right = choice == question.right
+        text = f"{choice.text}\n{'Right' if right else 'No'}: {choice.because}\n\n"
+        if right:
+            attempt.done = time.time()
+            return Finding(True, f"{text}Lesson {lesson.number} is done: {sentence(lesson.title)}")
+    choices = question.choices(f"{attempt.word} {attempt.answers}")
+    attempt.choices = [choice.text for choice in choices]
+    text += f"What you did is right. One question is left:\n\n{lesson.question_text}\n\n"
+    text += "".join(f"  {name}) {choice.text}\n" for name, choice in zip(LETTERS, choices, strict=True))
+    return Finding(False, text.rstrip(), asked=True)
+
+
+def sentence(title: str) -> str:
+    """A title as the end of a sentence."""
+    return title if title.endswith(("?", "!")) else f"{title}."

@@ -1,0 +1,86 @@
+"""Whether the learner has done something that calls for a check: a file, a request, a reload, a service."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from logs.inside import REPO, follow, inside
+
+from .shipped import CONFIGURATION
+
+PAUSE = 1.0  # seconds before the log of a service that has ended is read again
+RAW = ("-g", "raw", "-i", "ReqURL,ReqMethod,CLI")
+
+
+class Watch:
+    """Follows the logs of the running stack while it is open."""
+
+    def __init__(self, word: str, state: Path) -> None:
+        self._state = state
+        self._seen = self._files()
+        self._news = threading.Event()
+        self._tools: dict[str, subprocess.Popen[str]] = {}
+        self._open = True
+        sources: dict[
+            str, tuple[tuple[str, ...], tuple[str, ...]]
+        ] = {  # what to read, and the words to look for
+            "nginx": (("follow", "nginx"), (word,)),
+            "backend": (("follow", "backend"), ('"cut off"', '"ready"')),
+        }
+        for cache in inside("varnishes").split():  # they log at once, and nginx a second later
+            sources[cache] = (("follow-varnishlog", cache, *RAW), (word, "PURGE", "vcl.use"))
+        for name, (arguments, words) in sources.items():
+            threading.Thread(target=self._follow, args=(name, arguments, words), daemon=True).start()
+
+    def __enter__(self) -> "Watch":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open = False
+        for tool in list(self._tools.values()):
+            end(tool)
+
+    def news(self) -> bool:
+        """Whether anything has happened since the last call."""
+        files = self._files()
+        if files != self._seen:
+            self._seen = files
+            self._news.set()
+        found = self._news.is_set()
+        self._news.clear()
+        return found
+
+    def _files(self) -> dict[Path, tuple[int, int]]:
+        """The configuration and the reports of load tests: the time of the last change and the size."""
+        found = [file for folder in CONFIGURATION for file in (REPO / folder).rglob("*")]
+        reports = [self._state / command / "report.json" for command in ("compare", "load")]
+        stats = {}
+        for file in (*found, *reports):
+            try:
+                stat = file.stat()
+            except FileNotFoundError:
+                continue
+            stats[file] = (stat.st_mtime_ns, stat.st_size)
+        return stats
+
+    def _follow(self, name: str, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
+        while self._open:
+            self._tools[name] = tool = follow(*arguments)
+            assert tool.stdout
+            for line in tool.stdout:
+                if any(word in line for word in words):
+                    self._news.set()
+            end(tool)
+            self._news.set()  # the service has ended
+            time.sleep(PAUSE)
+
+
+def end(tool: "subprocess.Popen[str]") -> None:
+    """End a tool with all its processes."""
+    with suppress(ProcessLookupError):
+        os.killpg(tool.pid, signal.SIGTERM)
+    tool.wait()

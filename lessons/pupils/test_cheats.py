@@ -1,0 +1,196 @@
+"""Ways to pass a lesson without doing it. Each is refused."""
+
+import json
+import socket
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import test_lesson_03 as lesson_3
+import test_lesson_04 as lesson_4
+import test_lesson_10 as lesson_10
+import test_lesson_11 as lesson_11
+import test_lesson_12 as lesson_12
+import test_lesson_13 as lesson_13
+import test_lesson_14 as lesson_14
+import test_lesson_15 as lesson_15
+from school import Pupil
+from test_lesson_01 import do
+
+EVERY_COOKIE = "unset req.http.Cookie;"
+NORMALISE = "varnish/normalise.vcl"
+
+
+@pytest.mark.parametrize(
+    ("condition", "fact"),
+    [
+        ('req.http.User-Agent ~ "curl"', "req.http.user-agent"),
+        ("req.http.X-Probe", "req.http.x-probe"),
+        ("client.ip == client.ip", "client.ip"),
+        ("now > now - 1s", "now"),
+        ("std.random(0, 10) > 5", "std.random"),
+    ],
+)
+def test_a_rule_that_asks_who_the_client_is(pupil: Pupil, condition: str, fact: str) -> None:
+    """Right for the check, and wrong for all others."""
+    pupil.begin(3)
+    right = lesson_3.RULE.replace('req.url ~ "^/stages/"', f'{condition} && req.url ~ "^/stages/"')
+    lesson_3.write(pupil, f"{right}sub vcl_req_cookie {{ {EVERY_COOKIE} }}")
+    pupil.refused(rf"The new rule in normalise\.vcl reads {fact}")
+
+
+def test_a_copy_of_the_fact(pupil: Pupil) -> None:
+    pupil.begin(15)
+    copied = "set req.http.X-A = req.http.User-Agent; set req.http.User-Agent = req.http.X-A;"
+    pupil.rule(NORMALISE, f"sub vcl_recv {{ {copied} }} {lesson_15.RULE}")
+    pupil.refused(r"reads req\.http\.user-agent")
+
+
+@pytest.mark.parametrize("pattern", ["^/stages/[?]", "[?]k[0-9a-f]{8}$"])
+def test_a_rule_for_the_urls_of_the_check(pupil: Pupil, pattern: str) -> None:
+    """For all that have a query, or a word of the known form."""
+    pupil.begin(3)
+    rule = lesson_3.RULE.replace("^/stages/", pattern)
+    other = (
+        f'sub vcl_req_cookie {{ if (req.url ~ "^/stages/" && req.url !~ "{pattern}") {{ {EVERY_COOKIE} }} }}'
+    )
+    lesson_3.write(pupil, rule + other)
+    pupil.refused("who=me came from the cache|theme=A and theme=B must share|does the rule return")
+
+
+def test_a_page_that_is_assembled_with_a_query_only(pupil: Pupil) -> None:
+    pupil.begin(13)
+    pupil.get("/playbill?WORD")
+    pupil.append(lesson_13.FILE, lesson_13.RULE.replace("if (", 'if (bereq.url ~ "[?]" && '))
+    pupil.reload()
+    lesson_13.look(pupil, "2", times=2)
+    pupil.refused("A visitor without a query gets the page with its instructions")
+
+
+def test_statuses_by_arithmetic(pupil: Pupil) -> None:
+    """400 to 499 without a number of three digits."""
+    pupil.begin(4)
+    pupil.herd("/media/WORD.png")
+    range_4xx = "beresp.status > 20 * 20 - 1 && beresp.status < 25 * 20"
+    pupil.edit(lesson_4.FILE, lesson_4.SHIPPED, lesson_4.STORE.replace("beresp.status == 404", range_4xx))
+    pupil.edit(lesson_4.FILE, lesson_4.GRACE, lesson_4.NO_GRACE)
+    pupil.reload()
+    pupil.refused("compares beresp.status in another way")
+
+
+def test_a_client_that_reads_first(pupil: Pupil) -> None:
+    """What it has read counts as sent, too; nothing has been changed."""
+    pupil.begin(14)
+    lesson_14.run(pupil)
+    program = (pupil.folder / lesson_14.PROGRAM).read_text()
+    greedy = program.replace("receive_buffer=2048", "receive_buffer=900_000")
+    pupil.stack.compose("exec", "-T", "locust", "python", "-", typed=greedy)
+    pupil.refused("stage.conf.template in use is the shipped one")
+
+
+def test_lines_that_the_backend_has_not_written(pupil: Pupil) -> None:
+    pupil.begin(14)
+    cut = {"event": "cut off", "reason": "laggard", "stage": "rehearsal"}
+    for sent in (180_000, 950_000):
+        line = json.dumps({"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **cut, "sent": sent})
+        pupil.stack.compose("exec", "-T", "backend", "sh", "-c", f"echo '{line}' >/proc/1/fd/1")
+    pupil.refused("the backend has not written all of them")
+
+
+def test_a_picture_that_no_server_compresses(pupil: Pupil) -> None:
+    """And a download that ends early, for nginx to log fewer bytes."""
+    pupil.begin(10)
+    lesson_10.request(pupil, lesson_10.DIVA)
+    url = f"/media/festival-winter-2.png?{pupil.word}"
+    with socket.create_connection(("127.0.0.1", pupil.stack.ports["HTTP_PORT"])) as client:
+        client.sendall(f"GET {url} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n".encode())
+        client.recv(1000)
+    pupil.refused("Varnish has compressed this picture with your word each time")
+
+
+def test_a_version_of_http_that_was_typed(pupil: Pupil) -> None:
+    pupil.begin(11)
+    lesson_11.thirty(pupil, "before")
+    lesson_11.keep_open(pupil)
+    pupil.wait(2)
+    lesson_11.thirty(pupil, "after")
+    with socket.create_connection(("127.0.0.1", pupil.stack.ports["HTTP_PORT"])) as client:
+        client.sendall(f"GET /media/fox.svg?{pupil.word} HTTP/2.0\r\nHost: localhost\r\n\r\n".encode())
+        client.recv(1000)
+    pupil.refused("No request with your word has come over HTTP/2 yet")
+
+
+def test_an_old_report_with_a_new_date(pupil: Pupil) -> None:
+    pupil.begin(12)
+    figures = [
+        lesson_12.measurement("default", "varnish", 9000),
+        lesson_12.measurement("nginx", "backend", 9000),
+    ]
+    lesson_12.report(pupil, figures)
+    pupil.refused("9000 responses of the default host came through Varnish, which has had")
+
+
+def test_four_answers_at_once(pupil: Pupil) -> None:
+    """All are counted, up to the right one."""
+    pupil.begin(1)
+    do(pupil)
+    pupil.right()
+    with ThreadPoolExecutor(4) as pool:
+        said = [text for _, text in pool.map(pupil.check, "abcd")]
+    wrong = sum("\nNo: " in text for text in said)
+    listed = json.loads(
+        subprocess.run(
+            ["bin/lesson", "check", "all"],
+            cwd=pupil.folder,
+            env=pupil.stack.environment | {"JSON": "1"},
+            capture_output=True,
+            text=True,
+        ).stdout
+    )
+    assert listed[0]["answers"] == wrong + (listed[0]["state"] == "done")
+
+
+@pytest.mark.parametrize("how", ["skip-worktree", "a filter", "a commit"])
+def test_a_change_that_git_does_not_tell(pupil: Pupil, how: str) -> None:
+    """In place of bringing the shipped file back."""
+
+    def git(*arguments: str) -> None:
+        author = ("-c", "user.name=pupil", "-c", "user.email=pupil@example.org")
+        subprocess.run(["git", *author, *arguments], cwd=pupil.folder, check=True, capture_output=True)
+
+    pupil.begin(2)
+    pupil.get("/media/fox.svg?WORD")
+    pupil.edit("varnish/media.vcl", "ttl = 12h", "ttl = 60s")
+    pupil.edit("varnish/store.vcl", "grace = 24h", "grace = 23h")
+    attributes = pupil.folder / ".git/info/attributes"
+    if how == "skip-worktree":
+        git("update-index", "--skip-worktree", "varnish/store.vcl")
+    elif how == "a filter":
+        git("config", "filter.shipped.clean", "git show HEAD:varnish/store.vcl")
+        attributes.write_text("varnish/store.vcl filter=shipped\n")
+    else:
+        git("commit", "-qam", "mine")
+    try:
+        pupil.reload()
+        pupil.refused(r"varnish/store\.vcl differs from the shipped file")
+    finally:
+        attributes.unlink(missing_ok=True)
+        pupil.restore()
+    assert "23h" not in (pupil.folder / "varnish/store.vcl").read_text()
+
+
+def test_a_backend_that_is_only_called_sick(pupil: Pupil) -> None:
+    pupil.begin(6)
+    pupil.get("/?WORD")
+    pupil.stack.inside("varnishadm", "backend.set_health", "*", "sick")
+    try:
+        pupil.wait(2)
+        pupil.get("/?WORD")
+        pupil.get("/stages/?WORD")
+    finally:
+        pupil.stack.inside("varnishadm", "backend.set_health", "*", "auto")
+    pupil.stack.wait_until_ready()
+    pupil.get("/stages/?WORD")
+    pupil.refused("was not stopped and started|You have not requested")

@@ -1,0 +1,86 @@
+"""Ways to do a lesson that its page does not show. Each is accepted, or the check says why not."""
+
+import subprocess
+
+import pytest
+
+from school import Pupil
+from test_lesson_01 import RIGHT, do, letter
+
+MEDIA = "varnish/media.vcl"
+
+
+@pytest.mark.parametrize(
+    "line", ["set beresp.ttl=60.0s;", "set beresp.ttl = 1m; // was 12h", "set\nberesp.ttl = 60s;"]
+)
+def test_another_spelling(pupil: Pupil, line: str) -> None:
+    pupil.begin(2)
+    pupil.get("/media/fox.svg?WORD")
+    pupil.edit(MEDIA, "set beresp.ttl = 12h;", line)
+    pupil.reload()
+    for query in ("", "-2"):
+        pupil.get(f"/media/fox.svg?WORD{query}")
+    pupil.right()
+
+
+def test_a_commit(pupil: Pupil) -> None:
+    """It makes nothing the shipped file: the next lesson begins with that, after RESET."""
+    author = ("-c", "user.name=pupil", "-c", "user.email=pupil@example.org")
+    pupil.begin(2)
+    pupil.get("/media/fox.svg?WORD")
+    pupil.edit(MEDIA, "ttl = 12h", "ttl = 60s")
+    pupil.reload()
+    subprocess.run(["git", *author, "commit", "-qam", "lesson 2"], cwd=pupil.folder, check=True)
+    for query in ("", "-2"):
+        pupil.get(f"/media/fox.svg?WORD{query}")
+    pupil.right()
+    pupil.restore()
+    assert "ttl = 12h" in (pupil.folder / MEDIA).read_text()
+    pupil.begin(3)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "upstage.localhost"])
+def test_another_name_of_the_default_host(pupil: Pupil, host: str) -> None:
+    pupil.begin(1)
+    for path in ("/media/fox.svg?WORD", "/admin/id?WORD", "/slow?WORD"):
+        for _ in range(2):
+            pupil.get(path, host)
+    pupil.right()
+
+
+def test_the_printed_command_of_lesson_5(pupil: Pupil) -> None:
+    pupil.begin(5)
+    page = pupil.stack.make("lesson", "LESSON=5")
+    commands = [line.strip() for line in page.splitlines() if line.strip().startswith("herd")]
+    assert len(commands) == 4
+    environment = pupil.stack.environment
+    subprocess.run(
+        ["bash", "-c", "\n".join(commands)], cwd=pupil.folder, env=environment, capture_output=True
+    )
+    pupil.right()
+
+
+def test_bans_by_varnishadm(pupil: Pupil) -> None:
+    pupil.begin(9)
+    for host in ("localhost", "classic.localhost"):
+        for picture in ("fox", "diva"):
+            pupil.get(f"/media/{picture}.svg?WORD", host, "HEAD")
+    pupil.stack.inside("varnishadm", "ban", "req.url ~ fox")
+    pupil.refused("A ban by varnishadm has the same effect on one Varnish")
+
+
+def test_a_done_lesson_is_read_again_and_a_stopped_one_goes_on(pupil: Pupil) -> None:
+    """And a new attempt at a done one leaves it done, with its best result."""
+    pupil.begin(1)
+    pupil.get("/media/fox.svg?WORD")
+    printed = pupil.stack.make("lesson", "LESSON=1")
+    assert f"This attempt goes on.\nThe word of this attempt is {pupil.word}" in printed
+    do(pupil)
+    _, asked = pupil.check()
+    assert pupil.check(letter(asked, RIGHT))[0] == 0
+
+    printed = pupil.stack.make("lesson", "LESSON=1")
+    assert f"AGAIN=1\nThe word of this attempt is {pupil.word}" in printed
+    pupil.begin(1)
+    assert "  1  done   First hit" in pupil.stack.make("lessons")
+    pupil.refused("You have not requested")

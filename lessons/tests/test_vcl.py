@@ -1,0 +1,55 @@
+"""What a VCL file says, and what its rules read of a request."""
+
+import pytest
+
+from checking.vcl import changes, facts, statements
+
+RULE = "sub vcl_backend_response { if (bereq.http.X-Media) { set beresp.ttl = 12h; } }"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        RULE.replace("12h", "43200s"),
+        RULE.replace("12h", "0.5d"),
+        RULE.replace(" = ", "="),
+        RULE.replace("; }", "; # as shipped\n}"),
+        RULE.replace("; }", "; // as shipped\n/* of\ncourse */ }"),
+        RULE.replace(" ", "\n\t"),
+    ],
+)
+def test_spelling_is_no_change(text: str) -> None:
+    assert statements(text) == statements(RULE)
+    assert changes(RULE, text) == ([], [])
+
+
+def test_a_comment_in_a_text_is_text() -> None:
+    assert statements('set a = "x # y; // z";') == ['set a = "x # y; // z";']
+    assert statements('synthetic({"a " b; c"});') == ['synthetic ( "a " b; c" );']
+
+
+def test_what_was_changed() -> None:
+    assert changes(RULE, RULE.replace("12h", "1m")) == (
+        ["set beresp.ttl = 43200s;"],
+        ["set beresp.ttl = 60s;"],
+    )
+    twice = RULE.replace("set beresp.ttl = 12h;", "set beresp.ttl = 12h; set beresp.ttl = 12h;")
+    assert changes(RULE, twice) == ([], ["set beresp.ttl = 43200s;"])
+
+
+@pytest.mark.parametrize(
+    ("rule", "read"),
+    [
+        ('if (req.http.User-Agent ~ "x") {', {"req.http.user-agent"}),
+        ("if (bereq.http.USER-AGENT) {", {"req.http.user-agent"}),
+        ("if (client.ip ~ local && now > 0s) {", {"client.ip", "now"}),
+        ("set req.http.X-A = std.random(0, 1); if (req.http.X-A) {", {"std.random"}),
+        ("set req.http.X-A = req.url; if (bereq.http.X-A) {", set()),
+        ("if (req.http.X-A) { set req.http.X-A = req.url; }", {"req.http.x-a"}),
+        ("unset req.http.User-Agent; if (req.http.User-Agent) {", {"req.http.user-agent"}),
+        ("if (req.http.X-Forwarded-For) { set req.http.X-Forwarded-For = 1; }", {"req.http.x-forwarded-for"}),
+        ('if (req.url ~ "client.ip") { set beresp.ttl = 1s; }', set()),
+    ],
+)
+def test_what_a_rule_reads(rule: str, read: set[str]) -> None:
+    assert facts(statements(rule)) == read
