@@ -117,6 +117,7 @@ def test_links_from_the_solution_and_the_course_are_seen_from_their_folders(serv
         '<h2 id="glossary">Glossary</h2>',
     ):
         assert text in page
+    assert "style=" not in page  # the pages' policy would block it
     for link in set(re.findall(r'(?:href|src)="(/lessons/[^"#]+)', page)):
         assert ask(server, link).status == 200, link
 

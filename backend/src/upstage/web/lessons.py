@@ -1,4 +1,4 @@
-"""The pages below `/lessons/`: the list, each lesson with how far the learner is, its solution, the course."""
+"""The pages below `/lessons/`: the list, each lesson with the learner's state, its solution, the course."""
 
 from collections.abc import Callable
 from functools import partial

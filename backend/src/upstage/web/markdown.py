@@ -34,6 +34,8 @@ def to_html(text: str, folder: str, published: Published) -> str:
             token.attrSet("id", _anchor(title.content))
     for token in tokens:
         token.children = _with_links_of_the_site(token.children, folder)
+        if token.attrs.pop("style", None):  # a column to the right: the pages allow no style in an element
+            token.attrSet("class", "right")
     return PLACE.sub(WORD, str(MARKDOWN.renderer.render(tokens, MARKDOWN.options, {})))
 
 
