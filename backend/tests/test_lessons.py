@@ -194,6 +194,13 @@ def test_the_word_is_in_every_command_of_a_lesson_that_has_begun(desk: Callable[
     assert "make lesson" not in panel(page)
 
 
+def test_without_the_word_the_panel_says_that_it_is_to_be_filled_in(desk: Callable[..., str]) -> None:
+    page = desk("/lessons/01-first-hit", {"lesson": 1, "state": "begun"})
+    assert "in place of" in panel(page)
+    assert 'data-word=""' in page
+    assert 'fox.svg?<mark class="word">WORD</mark>&quot;' in page
+
+
 def test_the_panel_has_the_checks_last_sentence_and_the_choices_with_their_commands(
     desk: Callable[..., str],
 ) -> None:

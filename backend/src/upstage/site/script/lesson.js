@@ -63,9 +63,9 @@ async function refresh() {
   offerCopies(panel);
   if (focused) panel.focus(); // what had the focus is gone
   announcement.textContent = [".state", ".said"].map((part) => panel.querySelector(part)?.textContent ?? "").join(" ");
-  const word = page.querySelector(".text .word")?.textContent;
-  for (const place of document.querySelectorAll(".text .word")) place.textContent = word;
-  document.querySelector(".lesson").dataset.state = page.querySelector(".lesson").dataset.state;
+  const { word } = page.querySelector(".lesson").dataset; // empty: not known
+  document.querySelector(".lesson").dataset.word = word;
+  for (const place of document.querySelectorAll(".text .word")) place.textContent = word || "WORD";
 }
 
 offerCopies(document);
