@@ -26,7 +26,10 @@ def test_the_first_lesson_can_be_done(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("size", SCREENS)
-@pytest.mark.parametrize("path", ["/lessons/", f"/lessons/{LESSONS[0]}"])  # the others are made alike
+@pytest.mark.parametrize(
+    "path",
+    ["/lessons/", f"/lessons/{LESSONS[0]}", "/lessons/course"],  # the other lessons are made alike
+)
 def test_the_page_looks_right(
     stack: Stack, visit: Visit, complaints: list[str], path: str, size: tuple[int, int]
 ) -> None:
@@ -39,7 +42,9 @@ def test_a_learner_finds_the_lessons_and_the_pages_to_try(stack: Stack, visit: V
     page = visit("/")
     page.get_by_role("navigation").get_by_role("link", name="Lessons").click()
     links = [link.get_attribute("href") or "" for link in page.locator("main a").all()]
-    assert links == [*(f"/lessons/{name}" for name in LESSONS), "/slow", "/playbill", "/welcome", "/admin/id"]
+    course = ["/lessons/course", "/lessons/course#glossary", "/lessons/cheat-sheet"]
+    lessons = [f"/lessons/{name}" for name in LESSONS]
+    assert links == [*course, *lessons, "/slow", "/playbill", "/welcome", "/admin/id"]
     assert all(stack.get(link).status_code == 200 for link in links)
     front = [link.get_attribute("href") or "" for link in visit("/").locator("main a").all()]
     assert {"/lessons/", "/slow", "/playbill", "/welcome"} <= set(front)

@@ -6,11 +6,13 @@
 #   outcome        Cache-Status: varnish; ...           what happened
 #   hit            hit; ttl=43190                       a fresh copy
 #   stale          hit; ttl=-3; detail=stale            an expired copy, see stale.vcl
-#   miss           fwd=uri-miss; stored; ttl=43200      fetched and stored (without "stored": not storable)
+#   miss           fwd=uri-miss; stored; ttl=43199      fetched and stored (without "stored": not storable)
 #   hit-for-miss   fwd=miss; detail=hit-for-miss        fetched, because the last response was not storable
 #   pass           fwd=bypass; detail=pass              private, by a rule or by a cookie; other methods: fwd=method
 #   error          fwd=...; detail=error                the backend failed: our 503 page
 #   synth          detail=synth                         Varnish's own page; the backend was not asked
+#
+# ttl is rounded down: an object that was stored for 43,200 seconds says 43199 from the first response on.
 #
 # "uri-miss" also covers a copy that was too old to use: VCL cannot tell the two apart. A WebSocket (pipe) has no report,
 # because VCL does not see its response.

@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,14 +12,31 @@ import pytest
 from forked import SRC
 from running_backend import Backend, PurgedCache, ask, join
 from support.http import connect, message
-from upstage.state.progress import FILE, ProgressError, keep_progress, read_progress
+from upstage.state.progress import (
+    FILE,
+    MAX_REPORT,
+    MAX_SAID,
+    ProgressError,
+    Result,
+    keep_progress,
+    read_progress,
+)
+from upstage.web.course import read_course, read_lesson
 from upstage.web.lesson_pages import preferred
-from upstage.web.lessons import read_lesson, read_lessons
 from upstage.web.visit import Published
 
 LESSONS = SRC.parent.parent / "lessons"
 STACK = Published(http=9080, https=9443, locust=9089, observe=9099)
 RESULTS = [{"lesson": 1, "state": "done", "answers": 2}, {"lesson": 2, "state": "begun"}]
+KEPT = {1: Result("done"), 2: Result("begun")}
+WORD = "k1a2b3c4d"
+ASKED = {
+    "lesson": 1,
+    "state": "begun",
+    "word": WORD,
+    "said": "One question is left.",
+    "choices": list("wxyz"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -30,20 +47,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
 
 
 def test_every_lesson_has_a_page_with_its_sections(server: Backend) -> None:
-    listed = re.findall(r'<a href="(/lessons/[^"]+)">', ask(server, "/lessons/").text)
+    listed = re.findall(r'<b><a href="(/lessons/[^"]+)">', ask(server, "/lessons/").text)
     folders = sorted(path.parent for path in LESSONS.glob("[0-9]*/README.md"))
     assert listed == [f"/lessons/{folder.name}" for folder in folders]
     for url, folder in zip(listed, folders, strict=True):
         page = ask(server, url)
         assert page.status == 200
         headings = re.findall(r"^## (.*)$", (folder / "README.md").read_text(), re.M)
-        assert re.findall(r"<h2>(.*?)</h2>", page.text) == headings
+        assert re.findall(r"<h2[^>]*>(.*?)</h2>", page.text) == ["Where you are", *headings]
         assert page.text.count("<h1") == 1
         assert "<details><summary>Hint</summary>" in page.text
 
 
 def test_pages_are_cached_for_a_minute_with_a_tag(server: Backend) -> None:
-    for url in ("/lessons/", "/lessons/01-first-hit"):
+    for url in ("/lessons/", "/lessons/01-first-hit", "/lessons/course", "/lessons/cheat-sheet"):
         headers = ask(server, url).headers
         assert headers["cache-control"] == "max-age=0, s-maxage=60"
         assert headers["x-cache-tags"] == "lessons"
@@ -59,7 +76,7 @@ def test_without_the_folder_there_is_no_page_and_no_link(tmp_path: Path) -> None
     assert ask(server, "/lessons/").status == 404
     assert "/lessons/" not in ask(server, "/").text
     server.end()
-    assert read_lessons(tmp_path / "nothing", STACK) == []
+    assert read_course(tmp_path / "nothing", STACK) is None
 
 
 def test_commands_have_the_ports_of_this_stack() -> None:
@@ -68,7 +85,15 @@ def test_commands_have_the_ports_of_this_stack() -> None:
     lesson = read_lesson("03-a", text, STACK)
     assert (lesson.number, lesson.title, lesson.goal) == (3, "A", "Goal.")
     assert "curl localhost:9080 https://localhost:9443/ localhost:9089 localhost:9099 :8080" in lesson.body
-    assert '<pre tabindex="0">' in lesson.body
+
+
+@pytest.mark.parametrize(
+    ("block", "offered"),
+    [("    make up\n", True), ("```sh\nmake up\n```\n", True), ("```vcl\nsub a { }\n```\n", False)],
+)
+def test_a_block_scrolls_by_keyboard_and_can_be_copied_if_it_is_commands(block: str, offered: bool) -> None:
+    body = read_lesson("03-a", f"# 3. A\n\n{block}", STACK).body
+    assert ('<pre tabindex="0" data-copy="">' if offered else '<pre tabindex="0">') in body
 
 
 def test_a_link_leads_to_a_page_of_the_site_or_is_text() -> None:
@@ -78,6 +103,59 @@ def test_a_link_leads_to_a_page_of_the_site_or_is_text() -> None:
     assert "<code>file</code>" in body
     assert "loadtest" not in body
     assert '<a href="https://example.org/">web</a>' in body
+
+
+def test_links_from_the_solution_and_the_course_are_seen_from_their_folders(server: Backend) -> None:
+    solution = "# 3. A: solution\n\n[course](../../docs/course.md#glossary) [rules](../../docs/rules.md)\n"
+    body = read_lesson("03-a", "# 3. A\n", STACK, solution).solution
+    assert '<a href="/lessons/course#glossary">course</a> rules' in body
+    page = ask(server, "/lessons/course").text
+    for text in (
+        '<a href="/lessons/01-first-hit">First hit</a>',
+        '<a href="/lessons/cheat-sheet">',
+        '<img src="/lessons/pictures/order.svg"',
+        '<h2 id="glossary">Glossary</h2>',
+    ):
+        assert text in page
+    assert "style=" not in page  # the pages' policy would block it
+    for link in set(re.findall(r'(?:href|src)="(/lessons/[^"#]+)', page)):
+        assert ask(server, link).status == 200, link
+
+
+def test_the_order_of_study_is_in_the_list_with_the_encores_after_the_lessons(server: Backend) -> None:
+    page = ask(server, "/lessons/").text
+    assert "Lesson 1 leads to 2" in page
+    lessons, _, encores = page.partition('<h2 id="encores">')
+    assert "Encore:" not in lessons
+    assert encores.count('">Encore: ') == encores.count('<span class="goal">') > 0
+    assert "You need lessons 1 and 6, an editor" in lessons
+
+
+def test_the_cheat_sheet_has_its_own_style_and_the_ports_of_this_stack(tmp_path: Path) -> None:
+    server = Backend(tmp_path, UPSTAGE_LESSONS=str(LESSONS), UPSTAGE_HTTP_PORT="9080")
+    sheet = ask(server, "/lessons/cheat-sheet")
+    assert "http://localhost:9080/" in sheet.text
+    assert "style-src 'unsafe-inline'" in sheet.headers["content-security-policy"]
+    [picture] = re.findall(r'<img src="([^"]+)"', sheet.text)
+    drawing = ask(server, f"/lessons/{picture}")
+    assert (drawing.status, drawing.headers["content-type"]) == (200, "image/svg+xml")
+    assert drawing.headers["x-cache-tags"] == "lessons"
+    for other in ("", "nothing.svg", "..%2fcheat-sheet.html"):
+        assert ask(server, f"/lessons/pictures/{other}").status == 404
+    server.end()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """A page after results were reported: page(PATH, RESULT...)."""
+    server = Backend(tmp_path, UPSTAGE_LESSONS=str(LESSONS))
+
+    def page(path: str, *results: dict[str, object]) -> str:
+        assert server.upstage("lessons", stdin=json.dumps(results)) == (0, "", "")
+        return ask(server, path).text
+
+    yield page
+    server.end()
 
 
 def test_a_result_is_shown_and_purges_the_pages_once(tmp_path: Path) -> None:
@@ -101,22 +179,131 @@ def test_a_result_is_shown_and_purges_the_pages_once(tmp_path: Path) -> None:
     server.end()
 
 
+def test_before_the_lesson_begins_its_page_says_how_to_get_the_word(desk: Callable[..., str]) -> None:
+    page = desk("/lessons/01-first-hit", {"lesson": 1, "state": ""})
+    assert "make lesson LESSON=1<" in panel(page)
+    assert "make learn LESSON=1<" in panel(page)
+    assert 'fox.svg?<mark class="word">WORD</mark>&quot;' in page
+
+
+def test_the_word_is_in_every_command_of_a_lesson_that_has_begun(desk: Callable[..., str]) -> None:
+    page = desk("/lessons/01-first-hit", {"lesson": 1, "state": "begun", "word": WORD})
+    assert f'fox.svg?<mark class="word">{WORD}</mark>&quot;' in page
+    assert "WORD" not in page
+    assert "make check LESSON=1<" in panel(page)
+    assert "make lesson" not in panel(page)
+
+
+def test_without_the_word_the_panel_says_that_it_is_to_be_filled_in(desk: Callable[..., str]) -> None:
+    page = desk("/lessons/01-first-hit", {"lesson": 1, "state": "begun"})
+    assert "in place of" in panel(page)
+    assert 'data-word=""' in page
+    assert 'fox.svg?<mark class="word">WORD</mark>&quot;' in page
+
+
+def test_the_panel_has_the_checks_last_sentence_and_the_choices_with_their_commands(
+    desk: Callable[..., str],
+) -> None:
+    told = panel(desk("/lessons/01-first-hit", ASKED))
+    assert "One question is left." in told
+    assert "For how many seconds may Varnish" in told
+    for letter, choice in zip("abcd", "wxyz", strict=True):
+        assert f"<b>{letter})</b> {choice} " in told
+        assert f"make check LESSON=1 ANSWER={letter}<" in told
+
+
+def test_the_solution_and_the_next_lesson_are_for_those_who_are_done(desk: Callable[..., str]) -> None:
+    solution = "/lessons/01-first-hit/solution"
+    assert "can be read here when the lesson is done" in desk(solution, ASKED)
+    assert solution not in desk("/lessons/01-first-hit", ASKED)
+    done = {"lesson": 1, "state": "done", "word": WORD}
+    told = panel(desk("/lessons/01-first-hit", done))
+    assert solution in told
+    assert "/lessons/02-how-long-is-fresh" in told
+    page = desk(solution, done)
+    assert "1. First hit: solution</h1>" in page
+    assert f'word=<mark class="word">{WORD}</mark>' in page
+
+
+def test_a_closed_solution_is_not_stored(server: Backend) -> None:
+    closed = ask(server, "/lessons/01-first-hit/solution")
+    assert (closed.status, closed.headers["cache-control"]) == (404, "no-store")
+    assert "x-cache-tags" not in closed.headers
+
+
+def test_every_lesson_has_a_solution() -> None:
+    course = read_course(LESSONS, STACK)
+    assert course
+    assert [lesson.name for lesson in course.lessons if not lesson.solution] == []
+
+
+def test_what_a_check_says_is_text_not_html(desk: Callable[..., str]) -> None:
+    hostile = {"said": "<script>\ud800", "choices": ["<b>", "&amp;", "x", "y"]}
+    told = panel(desk("/lessons/01-first-hit", ASKED | hostile))
+    assert "&lt;script&gt;?" in told
+    assert "&lt;b&gt;" in told
+    assert "&amp;amp;" in told
+
+
+def panel(page: str) -> str:
+    """The panel of a lesson's page, which lesson.js replaces."""
+    [found] = re.findall(r'<aside .*?id="where".*?</aside>', page, re.S)
+    return str(found)
+
+
+def test_the_texts_are_kept_and_a_long_one_is_cut(tmp_path: Path) -> None:
+    keep_progress(tmp_path, json.dumps([ASKED | {"said": "x" * (MAX_SAID + 1)}]))
+    assert read_progress(tmp_path) == {1: Result("begun", WORD, "x" * MAX_SAID, tuple("wxyz"))}
+    assert not keep_progress(tmp_path, json.dumps([ASKED | {"said": "x" * MAX_SAID}]))
+
+
+def test_missing_texts_are_empty(tmp_path: Path) -> None:
+    for told in ({}, {"word": None, "said": None, "choices": None}, {"word": "", "said": "", "choices": []}):
+        keep_progress(tmp_path, json.dumps([{"lesson": 1, "state": "begun"} | told]))
+        assert read_progress(tmp_path) == {1: Result("begun")}
+
+
+def test_a_file_of_an_earlier_release_is_read(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text('{"1": "done", "2": "begun"}')
+    assert read_progress(tmp_path) == KEPT
+
+
 @pytest.mark.parametrize(
-    "told", ["", "no JSON", "{}x", "3", '[{"lesson": 1}]', '[{"lesson": 1, "state": "lost"}]', "[[]]", "null"]
+    "told",
+    [
+        *("", "no JSON", "{}x", "3", "[[]]", "null"),
+        *('[{"lesson": 1}]', '[{"lesson": 1, "state": "lost"}]', '[{"lesson": 1, "state": ["done"]}]'),
+        *(
+            json.dumps([ASKED | wrong])
+            for wrong in (
+                {"word": "k1a2b3c4"},
+                {"word": "K1A2B3C4D"},
+                {"word": WORD + "\n"},
+                {"word": 7},
+                {"said": 7},
+                {"choices": ["one"]},
+                {"choices": [1, 2, 3, 4]},
+                {"choices": 4},
+            )
+        ),
+        json.dumps(RESULTS) + " " * MAX_REPORT,
+    ],
 )
 def test_what_is_no_result_changes_nothing(tmp_path: Path, told: str) -> None:
     keep_progress(tmp_path, json.dumps(RESULTS))
     with pytest.raises(ProgressError):
         keep_progress(tmp_path, told)
-    assert read_progress(tmp_path) == {1: "done", 2: "begun"}
+    assert read_progress(tmp_path) == KEPT
 
 
-@pytest.mark.parametrize("damaged", ["", "[]", "{", '{"a": "done"}', "\xff"])
+@pytest.mark.parametrize(
+    "damaged", ["", "[]", "{", '{"a": "done"}', '{"1": "lost"}', '{"1": {"state": "lost"}}', "\xff"]
+)
 def test_a_damaged_file_counts_as_no_result(tmp_path: Path, damaged: str) -> None:
     (tmp_path / FILE).write_text(damaged, "latin-1")
     assert read_progress(tmp_path) == {}
     assert keep_progress(tmp_path, json.dumps(RESULTS))
-    assert read_progress(tmp_path) == {1: "done", 2: "begun"}
+    assert read_progress(tmp_path) == KEPT
 
 
 def test_the_slow_page_takes_300_ms_and_delays_no_other_request(server: Backend) -> None:

@@ -2,13 +2,13 @@
 # Checks that the containers can read this checkout: its folders are mounted into them, and each service runs as another
 # user. After a checkout with umask 077 or 027 only its owner, or the owner's group, can read it.
 
-mounted=(nginx varnish policyd loadtest labs lessons extras)
+mounted=(nginx varnish policyd loadtest labs lessons docs extras)
 make_readable="chmod -R a+rX ${mounted[*]}"
 
 # The first folder or configuration file that other users cannot read. Other files, such as a key, may be private.
 unreadable() {
     find "${mounted[@]}" \( -name '.*' -o -name __pycache__ \) -prune -o \
-        \( -type d -o -name '*.conf' -o -name '*.template' -o -name '*.sh' -o -name '*.vcl' -o -name '*.py' -o -name '*.toml' -o -name '*.xml' -o -name '*.md' \) \
+        \( -type d -o -name '*.conf' -o -name '*.template' -o -name '*.sh' -o -name '*.vcl' -o -name '*.py' -o -name '*.toml' -o -name '*.xml' -o -name '*.md' -o -name '*.html' -o -name '*.svg' \) \
         ! -perm -004 -print | sed -n 1p
 }
 

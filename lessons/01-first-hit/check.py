@@ -4,7 +4,8 @@ from checking import Attempt, Choice, Question
 
 QUESTION = Question(
     right=Choice(
-        "43199: the 7 that have passed and the 43192 that are left.", "Age counts up, ttl counts down."
+        "43200: 7 have passed, 43192 are left, and both numbers are rounded down.",
+        "Age counts up, ttl counts down.",
     ),
     wrong=(
         Choice("43192: that is its ttl.", "ttl is what is left now; 7 seconds ago it was more."),

@@ -134,10 +134,10 @@ def metrics(settings: Settings, options: argparse.Namespace) -> int:
 
 def lessons(settings: Settings, options: argparse.Namespace) -> int:
     """Keep the output of `make check LESSON=all JSON=1`, and let the cache drop the pages that show it."""
-    from upstage.state.progress import ProgressError, keep_progress
+    from upstage.state.progress import MAX_REPORT, ProgressError, keep_progress
 
     try:
-        changed = keep_progress(settings.data, sys.stdin.read())
+        changed = keep_progress(settings.data, sys.stdin.read(MAX_REPORT + 1))
     except (ProgressError, OSError) as error:
         return fail(error)
     return send_purge(settings, "/", tag="lessons") if changed and settings.caches else 0

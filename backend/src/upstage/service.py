@@ -46,7 +46,8 @@ from upstage.state.records import RecordError
 from upstage.state.seed import ContentError, seed
 from upstage.state.store import Store
 from upstage.web.admin import SiteContext
-from upstage.web.lessons import Lesson, LessonsFolder, read_lessons
+from upstage.web.course import Course, read_course
+from upstage.web.lessons import LessonsFolder
 from upstage.web.templates import Pages
 from upstage.web.urls import build_site
 from upstage.web.visit import Published
@@ -97,7 +98,7 @@ class Stored:
 
     database: Database
     admin_password: str
-    lessons: list[Lesson]
+    course: Course | None
 
 
 def read_stored(settings: Settings, published: Published) -> Stored:
@@ -124,7 +125,7 @@ def read_stored(settings: Settings, published: Published) -> Stored:
         if settings.load_account:
             keep_load_account(database, settings.load_account)
         password = settings.admin_password or keep_password(data)
-        return Stored(database, password, read_lessons(settings.lessons, published))
+        return Stored(database, password, read_course(settings.lessons, published))
     except (ContentError, RecordError, OSError, sqlite3.Error) as error:
         raise StartError(str(error)) from error
 
@@ -156,8 +157,9 @@ class Parts:
         )
         self.frames = Frames(settings.media / "video", reactor)
         self.pictures = Pictures(settings.media / "video", arrived=self.state.add_webcam)
-        pages = Pages(settings.site, published, has_lessons=bool(stored.lessons))
-        lessons = LessonsFolder(pages, stored.lessons, partial(read_progress, settings.data))
+        course = stored.course
+        pages = Pages(settings.site, published, has_lessons=course is not None)
+        lessons = LessonsFolder(pages, course, partial(read_progress, settings.data)) if course else None
         context = SiteContext(
             connections=self.connections,
             accounts=self.accounts,
@@ -169,7 +171,7 @@ class Parts:
             media=settings.media,
             signup=settings.signup,
         )
-        self.site = build_site(pages, context, lessons if stored.lessons else None, settings.web.port)
+        self.site = build_site(pages, context, lessons, settings.web.port)
         self.metrics = Metrics(self._sources(), self.stages, reactor)
 
     def _sources(self) -> Sources:

@@ -204,7 +204,7 @@ class Settings:
     observe_port: int = 9090  # extras/observe
     web_port: int | None = None  # the direct listener; None: not published
     theatres: tuple[str, ...] = ()  # other UpStages: `second` for second.localhost
-    lessons: Path | None = None  # the folder of the lessons, for their pages; None: no such pages
+    lessons: Path | None = None  # the folder of the lessons, with docs/ beside it; None: no pages of them
     ftp: Endpoint | None = None  # for webcam programs; None: off
     ftp_ports: range = range(2122, 2132)  # for FTP data connections
     ftp_address: str = ""  # announced for those ports; empty: the address that the client connected to

@@ -1,107 +1,46 @@
-"""The lessons as pages: `/lessons/` lists them and what is done, `/lessons/NAME` is one of them.
+"""The pages below `/lessons/`: the list, each lesson with the learner's state, its solution, the course."""
 
-They are the README.md of each folder, read at the start. The results come from the data folder.
-"""
-
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-from twisted.web.resource import Resource
 from twisted.web.server import Request
 
-from upstage.web.request import ErrorPage, Node, Page, redirect
+from upstage.state.progress import Result
+from upstage.web.course import Course, Lesson
+from upstage.web.files import MEDIA_CSP, REVALIDATE, serve
+from upstage.web.markdown import with_word
+from upstage.web.request import Node, Page, redirect
 from upstage.web.templates import Pages
-from upstage.web.visit import Published
 
-FOLDER = re.compile(r"\d\d-[a-z-]+")
-TAG = "lessons"  # of every page here, for the cache in front: `upstage lessons` purges it
+TAG = b"lessons"  # of every page here, for the cache in front: `upstage lessons` purges it
 CACHE = b"max-age=0, s-maxage=60"  # a purge that is lost costs a minute
-OTHER_LESSON = re.compile(r"\.\./(\d\d-[a-z-]+)(?:/(?:README\.md)?)?")
+# The cheat sheet is a document with its own style, and without scripts.
+SHEET_CSP = (
+    b"default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; "
+    b"form-action 'none'; frame-ancestors 'none'"
+)
 
-Progress = Callable[[], dict[int, str]]
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """One lesson; `goal` and `body` are HTML."""
-
-    name: str  # the folder's, such as 01-first-hit
-    title: str
-    goal: str  # its first sentence
-    body: str  # everything below the title
-
-    @property
-    def number(self) -> int:
-        """The lesson's position in the course, from 1."""
-        return int(self.name[:2])
-
-
-def read_lessons(folder: Path | None, published: Published) -> list[Lesson]:
-    """Read every lesson of a folder, in order; none if there is no folder. Raise OSError."""
-    if folder is None or not folder.is_dir():
-        return []
-    pages = sorted(page for page in folder.glob("*/README.md") if FOLDER.fullmatch(page.parent.name))
-    return [read_lesson(page.parent.name, page.read_text("utf-8"), published) for page in pages]
-
-
-def read_lesson(name: str, text: str, published: Published) -> Lesson:
-    """Make a lesson of its Markdown; its commands name the ports of this stack."""
-    ports = {8080: published.http, 8443: published.https, 8089: published.locust, 9090: published.observe}
-    for port, ours in ports.items():
-        text = re.sub(rf"(?<=localhost:){port}\b", str(ours), text)
-    heading, _, body = text.partition("\n")
-    title = re.sub(r"^# (\d+\. )?", "", heading)
-    markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
-    tokens = markdown.parse(body)
-    for token in tokens:
-        token.children = _with_links_of_the_site(token.children)
-        if token.type in ("code_block", "fence"):
-            token.attrSet("tabindex", "0")  # a long line scrolls, also by keyboard
-    first = re.split(r"(?<=[.?])\s", body.strip(), maxsplit=1)[0]
-    return Lesson(
-        name, title, markdown.renderInline(first), markdown.renderer.render(tokens, markdown.options, {})
-    )
-
-
-def _with_links_of_the_site(tokens: list[Token] | None) -> list[Token] | None:
-    """Point a link to another lesson at its page; turn one to a file that the site does not have into
-    text."""
-    if tokens is None:
-        return None
-    kept: list[Token] = []
-    dropped = False
-    for token in tokens:
-        if token.type == "link_open":
-            target = str(token.attrGet("href"))
-            lesson = OTHER_LESSON.fullmatch(target)
-            dropped = lesson is None and not re.match("https?:|#|/", target)
-            if lesson:
-                token.attrSet("href", f"/lessons/{lesson[1]}")
-        if not (dropped and token.type in ("link_open", "link_close")):
-            kept.append(token)
-    return kept
+Progress = Callable[[], dict[int, Result]]
 
 
 class LessonsFolder(Node):
-    """`/lessons`; `/lessons/` lists them, `/lessons/NAME` is one of them."""
+    """`/lessons`, and the URLs below it."""
 
-    def __init__(self, pages: Pages, lessons: list[Lesson], progress: Progress) -> None:
+    def __init__(self, pages: Pages, course: Course, progress: Progress) -> None:
         super().__init__(pages)
-        self._lessons = lessons
+        self._course = course
         self._progress = progress
-        self.putChild(b"", Page(pages, self._list))
-
-    def getChild(self, path: bytes, request: Request) -> Resource:
-        """A lesson, by the name of its folder."""
-        for place, lesson in enumerate(self._lessons):
-            if lesson.name.encode() == path:
-                return Page(self.pages, partial(self._lesson, place))
-        return ErrorPage(self.pages, 404)
+        for name, get in (
+            (b"", self._list),
+            (b"course", partial(self._text, title=course.title, body=course.body)),
+            (b"cheat-sheet", self._sheet),
+        ):
+            self.putChild(name, Page(pages, get))
+        self.putChild(b"pictures", Pictures(pages, course))
+        for place, lesson in enumerate(course.lessons):
+            page = Page(pages, partial(self._lesson, place))
+            page.putChild(b"solution", Page(pages, partial(self._solution, lesson)))
+            self.putChild(lesson.name.encode(), page)
 
     def render_GET(self, request: Request) -> bytes:
         request.setHeader(b"cache-control", CACHE)
@@ -109,20 +48,60 @@ class LessonsFolder(Node):
 
     def _list(self, request: Request) -> bytes:
         cached(request)
-        return self.pages.render(request, "lessons.html", lessons=self._lessons, progress=self._progress())
+        return self.pages.render(request, "lessons.html", course=self._course, progress=self._progress())
 
     def _lesson(self, place: int, request: Request) -> bytes:
         cached(request)
-        lesson = self._lessons[place]
-        before = self._lessons[place - 1] if place else None
-        after = self._lessons[place + 1] if place + 1 < len(self._lessons) else None
-        state = self._progress().get(lesson.number, "")
+        lessons = self._course.lessons
+        result = self._progress().get(lessons[place].number, Result())
         return self.pages.render(
-            request, "lesson.html", state=state, lesson=lesson, before=before, after=after
+            request,
+            "lesson.html",
+            lesson=lessons[place],
+            result=result,
+            body=with_word(lessons[place].body, result.word),
+            question=with_word(lessons[place].question, result.word),
+            before=lessons[place - 1] if place else None,
+            after=lessons[place + 1] if place + 1 < len(lessons) else None,
         )
+
+    def _solution(self, lesson: Lesson, request: Request) -> bytes:
+        result = self._progress().get(lesson.number, Result())
+        if not lesson.solution or result.state != "done":
+            closed = f"The solution of lesson {lesson.number} can be read here when the lesson is done."
+            return self.pages.error(request, 404, closed if lesson.solution else "")
+        title = f"{lesson.number}. {lesson.title}: solution"
+        return self._text(request, title, with_word(lesson.solution, result.word), lesson)
+
+    def _text(self, request: Request, title: str, body: str, lesson: Lesson | None = None) -> bytes:
+        """The course, or the solution of a lesson."""
+        cached(request)
+        return self.pages.render(request, "course.html", title=title, body=body, lesson=lesson)
+
+    def _sheet(self, request: Request) -> bytes:
+        cached(request)
+        request.setHeader(b"content-type", b"text/html; charset=utf-8")
+        request.setHeader(b"content-security-policy", SHEET_CSP)
+        return self._course.sheet.encode()
+
+
+class Pictures(Node):
+    """`/lessons/pictures`: those of the course and the cheat sheet."""
+
+    isLeaf = True
+
+    def __init__(self, pages: Pages, course: Course) -> None:
+        super().__init__(pages)
+        self._folder = course.pictures
+
+    def render_GET(self, request: Request) -> bytes | int:
+        cached(request)
+        request.setHeader(b"cache-control", REVALIDATE)
+        request.setHeader(b"content-security-policy", MEDIA_CSP)
+        return serve(request, self.pages, self._folder, request.postpath)
 
 
 def cached(request: Request) -> None:
     """Let the cache in front keep this response until `upstage lessons` purges it."""
     request.setHeader(b"cache-control", CACHE)
-    request.setHeader(b"x-cache-tags", TAG.encode())
+    request.setHeader(b"x-cache-tags", TAG)

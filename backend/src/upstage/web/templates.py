@@ -59,8 +59,8 @@ class Pages:
         visit = Visit(request, self._published)
         return self._templates.get_template(template).render(visit=visit, **variables).encode()
 
-    def error(self, request: Request, status: int) -> bytes:
-        """Set the status and return its page, which no cache may store."""
+    def error(self, request: Request, status: int, message: str = "") -> bytes:
+        """Set the status and return its page, with the usual message or this one; no cache may store it."""
         request.setResponseCode(status)
         request.setHeader(b"cache-control", b"no-store")
         request.setHeader(b"content-security-policy", PAGE_CSP)
@@ -68,7 +68,8 @@ class Pages:
             request.responseHeaders.removeHeader(name)
         title = HTTPStatus(status).phrase
         try:
-            return self.render(request, "error.html", status=status, title=title, message=MESSAGES[status])
+            message = message or MESSAGES[status]
+            return self.render(request, "error.html", status=status, title=title, message=message)
         except Exception:  # the template itself may be broken
             request.setHeader(b"content-type", b"text/plain; charset=utf-8")
             return f"{status} {title}\n".encode()
