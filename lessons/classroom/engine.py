@@ -17,7 +17,7 @@ UNITS = {"B": 1, "kB": 1e3, "KiB": 2**10, "MB": 1e6, "MiB": 2**20, "GB": 1e9, "G
 
 
 class EngineError(Exception):
-    """A command failed; the text is the end of its output."""
+    """A command failed; the text is its output, or the reason in it."""
 
 
 class Commands:
@@ -50,7 +50,7 @@ class Commands:
             with self._lock:
                 self._running.discard(process)
         if process.returncode:
-            raise EngineError("\n".join(printed.splitlines()[-40:]))
+            raise EngineError(printed.strip())
         return printed
 
     def end(self) -> None:
