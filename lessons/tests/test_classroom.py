@@ -25,7 +25,8 @@ from classroom.plan import (
     parse_routes,
     parse_subnets,
 )
-from classroom.status import attempts, health
+from classroom.results import Result
+from classroom.status import State, as_json, as_table, health
 from stack import REPO
 
 PLAN = Plan("x")
@@ -162,19 +163,16 @@ def test_every_service_and_network_of_a_copy_has_its_limits() -> None:
     assert text.count("subnet: 10.213.0.") == 3
 
 
-def test_lessons_are_counted_from_what_the_checks_have_kept(tmp_path: Path) -> None:
-    first, second, third, fourth, fifth = (lesson.number for lesson in lessons()[:5])
-    kept = {"began": 5.0, "done": 9.0, "answers": 1}
-    for number, attempt in (
-        (first, json.dumps(kept)),
-        (second, json.dumps(kept | {"done": 0, "answers": 0})),
-        (third, json.dumps(kept | {"done": 4})),  # done before it began
-        (fourth, "{"),
-        (fifth, "[]"),
-    ):
-        (tmp_path / f"{number:02}.json").write_text(attempt)
-    assert attempts(tmp_path) == ([first], [second, third], [f"{fourth:02}.json", f"{fifth:02}.json"])
-    assert attempts(tmp_path / "none") == ([], [], [])
+def test_the_status_lists_what_is_done_and_what_is_begun() -> None:
+    lessons_of = [Result(1, "done"), Result(2, "done"), Result(3, "begun"), Result(4)]
+    state = State(7, "healthy", 145, 0.3, lessons_of, "02.json cannot be read")
+    copy, total = as_table([state, State(8, "down", 0, 0, [Result(1)])]).splitlines()[1::2]
+    number, shown = len(lessons()), "1,2 (3 begun)"
+    expected = f"   7    145 MiB   0.3 %    2/{number:<3}  {shown:24}  healthy; 02.json cannot be read"
+    assert copy == expected
+    assert total == "all     145 MiB   0.3 %"
+    [as_data] = json.loads(as_json([state]))
+    assert as_data["lessons"][2]["state"] == "begun"
 
 
 def test_the_sum_notices_a_changed_check_and_nothing_else(tmp_path: Path) -> None:
