@@ -1,4 +1,4 @@
-"""The commands for a class: `open N`, `status`, `reset WHO`, `down`. Run by bin/class.
+"""The commands for a class: `open N`, `status`, `page`, `reset WHO`, `down`. Run by bin/class.
 
 `check COMMAND ...` runs none: it only says what is wrong with the number and the settings.
 """
@@ -12,9 +12,10 @@ from classroom.class_state import ClassState
 from classroom.engine import Commands, EngineError, remove
 from classroom.interrupts import handle_interrupts
 from classroom.opening import open_class
-from classroom.plan import PlanError, parse_number
+from classroom.plan import PAGE_PORT, PlanError, parse_number, parse_page_port
 from classroom.starting import log_of, side_by_side, start
 from classroom.status import as_json, as_table, states
+from classroom.web import serve
 
 FOLDER = REPO / ".run" / "class"
 
@@ -32,6 +33,8 @@ def main(arguments: list[str]) -> int:
             opened.plan.copy(number)  # there are ports and addresses for the last one
             return 0 if check else open_class(opened, number)
         number = parse_number("WHO", value) if command == "reset" else 0
+        given = os.environ.get("CLASS_PAGE_PORT") or str(PAGE_PORT)
+        port = parse_page_port(given) if command == "page" else 0
         if check:
             return 0
         if opened is None:
@@ -41,6 +44,8 @@ def main(arguments: list[str]) -> int:
             found = states(opened)
             print(as_json(found) if os.environ.get("JSON") else as_table(found))
             return 0
+        if command == "page":
+            return serve(FOLDER, os.environ, port)
         return reset(opened, number) if command == "reset" else close(opened)
     except (PlanError, EngineError) as error:
         print(error, file=sys.stderr)

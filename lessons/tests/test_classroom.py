@@ -21,6 +21,7 @@ from classroom.plan import (
     overlapping,
     parse_cpus,
     parse_number,
+    parse_page_port,
     parse_ports,
     parse_routes,
     parse_subnets,
@@ -53,7 +54,7 @@ def test_a_port_ends_with_the_digits_of_its_default() -> None:
 
 def test_every_published_port_of_the_project_is_set() -> None:
     ports = set(re.findall(r"^(\w+_PORTS?)=", (REPO / ".env.example").read_text(), re.M))
-    assert PLAN.copy(1).port_settings.keys() == ports - {"CLASS_PORTS"}
+    assert PLAN.copy(1).port_settings.keys() == ports - {"CLASS_PORTS", "CLASS_PAGE_PORT"}
 
 
 def test_no_two_networks_overlap_and_all_are_in_the_range() -> None:
@@ -81,6 +82,9 @@ def test_a_wrong_number_of_copies_is_an_error(text: str) -> None:
 def test_wrong_settings_are_errors() -> None:
     with pytest.raises(PlanError, match="CLASS_PORTS"):
         parse_ports("20050")
+    for text in ("", "x", "0", "65536"):
+        with pytest.raises(PlanError, match="CLASS_PAGE_PORT"):
+            parse_page_port(text)
     with pytest.raises(PlanError, match="CLASS_SUBNETS"):
         parse_subnets("10.0.0.1/18")
     for text in ("nan", "0", "x", "1000"):
