@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from classroom.checkout import REPO, make_checkout
 from classroom.class_state import ClassState, Entry
 from classroom.engine import Commands, remove
+from classroom.handout import handout_table, write_handout
 from classroom.interrupts import ignore_interrupts
 from classroom.plan import Copy
 from classroom.room import check_room
@@ -44,8 +45,9 @@ def open_class(opened: ClassState, number: int) -> int:
             print("Everything that this command had opened is removed.", file=sys.stderr)
         raise
     if opened.entries:
+        write_handout(opened)
         took, started = time.monotonic() - began, len(new) - len(failed)
-        print(f"\n{opened.handout_markdown()}\n{started} copies opened in {took:.0f} s. {where(opened)}")
+        print(f"\n{handout_table(opened)}\n{started} copies opened in {took:.0f} s. {where(opened)}")
     if failed:
         print(summary(len(opened.entries), wanted, number, failed), file=sys.stderr)
     return 1 if failed else 0
