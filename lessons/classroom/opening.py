@@ -24,6 +24,7 @@ def open_class(opened: ClassState, number: int) -> int:
     """
     new = [opened.plan.copy(one) for one in range(1, number + 1) if one not in opened.entries]
     if not new:
+        write_handout(opened)
         print(f"{number} copies are open. {where(opened)}")
         return 0
     check_room(opened, new)
