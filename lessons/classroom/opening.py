@@ -106,7 +106,8 @@ def start_all(opened: ClassState, new: list[Copy], commands: Commands) -> dict[i
 def note(outcome: Outcome, failed: dict[int, str]) -> None:
     """Print how the start of a copy has ended; keep the reason if it failed."""
     copy, ended = outcome.copy, "did not start" if outcome.reason else "is running"
-    print(f"  copy {copy.name} {ended} ({outcome.seconds:.0f} s)", flush=True)
+    why = f": {outcome.reason}" if outcome.reason else ""
+    print(f"  copy {copy.name} {ended} ({outcome.seconds:.0f} s){why}", flush=True)
     if outcome.reason:
         failed[copy.number] = outcome.reason
     else:

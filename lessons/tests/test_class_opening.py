@@ -81,7 +81,7 @@ def test_a_copy_that_fails_once_is_started_again_after_its_stack_is_removed(
     assert room.removed == [2]
     assert sorted(room.opened.entries) == [1, 2, 3]
     printed, errors = capsys.readouterr()
-    assert "copy 02 did not start (0 s)\n" in printed
+    assert "copy 02 did not start (0 s): varnish did not become healthy. varnish: Error" in printed
     assert "copy 02 is running (0 s)\n" in printed
     assert errors == ""
 
