@@ -158,7 +158,13 @@ def test_an_error_that_concerns_all_copies_removes_the_new_ones(
     def make_checkout(opened: ClassState, copy: Copy) -> None:
         raise PlanError("no space left")
 
+    def remove(copy: Copy) -> None:
+        os.kill(os.getpid(), signal.SIGINT)  # Ctrl-C does not stop it
+        room.removed.append(copy.number)
+
     monkeypatch.setattr(opening, "make_checkout", make_checkout)
+    monkeypatch.setattr(opening, "remove", remove)
+    handle_interrupts()
     with pytest.raises(PlanError, match="no space left"):
         open_class(room.opened, 2)
     assert set(room.removed) == {1, 2}
