@@ -40,7 +40,9 @@ def _handout_csv(opened: ClassState) -> str:
 
 
 def _row(opened: ClassState, copy: Copy) -> dict[str, str]:
-    host, entry = _host(opened) or "localhost", opened.entries[copy.number]
+    entry, host = opened.entries[copy.number], "localhost"
+    if opened.settings.get("BIND_ADDR", "127.0.0.1") != "127.0.0.1":  # else a tunnel leads there
+        host = _name(opened) or host
     return {
         "number": copy.name,
         "folder": str(opened.folder_of(copy)),
@@ -93,8 +95,8 @@ def _ssh(opened: ClassState, copy: Copy) -> str:
 
 def _server(opened: ClassState) -> str:
     """The name of this machine: the first of SERVER_NAMES, or its own."""
-    return _host(opened) or socket.gethostname()
+    return _name(opened) or socket.gethostname()
 
 
-def _host(opened: ClassState) -> str:
+def _name(opened: ClassState) -> str:
     return next(iter(opened.settings.get("SERVER_NAMES", "").split()), "")

@@ -26,7 +26,7 @@ def slip(text: str, number: str) -> str:
 
 
 def test_the_table_has_a_row_for_each_copy(tmp_path: Path) -> None:
-    text, rows = write(tmp_path, SERVER_NAMES="class.example 192.0.2.7")
+    text, rows = write(tmp_path, BIND_ADDR="0.0.0.0", SERVER_NAMES="class.example 192.0.2.7")
     assert [row["number"] for row in rows] == ["01", "02"]
     assert rows[1]["stack"] == "http://class.example:20280/"
     assert rows[1]["admin password"] == "secret"
@@ -61,6 +61,12 @@ def test_a_tunnel_leads_to_an_address_on_which_the_copy_listens(
     _, rows = write(tmp_path, BIND_ADDR=address, SERVER_NAMES="class.example")
     assert rows[0]["ssh"].startswith(f"ssh -L 20180:{target}:20180 ")
     assert rows[0]["ssh"].endswith(" -L 20190:localhost:20190 class.example")
+
+
+def test_without_a_tunnel_a_copy_on_127_0_0_1_has_no_other_name(tmp_path: Path) -> None:
+    _, rows = write(tmp_path, SERVER_NAMES="192.0.2.7")
+    assert rows[0]["stack"] == "http://localhost:20180/"
+    assert rows[0]["ssh"].endswith(" 192.0.2.7")
 
 
 def test_only_its_owner_reads_the_passwords(tmp_path: Path) -> None:
