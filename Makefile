@@ -1,6 +1,6 @@
 # Every command of the stack. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help up down clean status logs doctor reload purge reset mirror watch trace lessons learn lesson check class class-status class-reset class-down bundle slides load compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
+.PHONY: help up down clean status logs doctor reload purge reset mirror watch trace lessons learn lesson check class class-status class-page class-reset class-down bundle slides load compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
 
 help: ## print this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ class: ## open stacks for a class on this machine: N=20 (docs/teaching-class.md)
 
 class-status: ## show each copy's health, memory, CPU and the lessons that are done (JSON=1: for grading)
 	@bin/class status
+
+class-page: ## serve a live page of who is at which lesson, for the instructor, until Ctrl-C
+	@bin/class page
 
 class-reset: ## restore the copy WHO=7 as shipped: files, data, lessons; its passwords stay
 	@bin/class reset $(WHO)

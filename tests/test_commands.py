@@ -248,7 +248,9 @@ def test_up_prints_the_addresses_of_the_names(bare: Path, redirect: str, address
     [
         (["open", "abc"], {}, "N is 'abc'"),
         (["open", "5"], {"CLASS_PORTS": "65000"}, "Copy 5 would need ports above 65535"),
+        (["open", "2"], {"VARNISH_STORAGE": "often"}, "VARNISH_STORAGE must be"),  # the copies inherit it
         (["reset", "abc"], {}, "WHO is 'abc'"),
+        (["page"], {"CLASS_PAGE_PORT": "abc"}, "CLASS_PAGE_PORT is 'abc'"),
     ],
 )
 def test_a_class_is_refused_before_the_engine_is_asked(

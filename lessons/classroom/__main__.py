@@ -1,38 +1,30 @@
-"""The commands for a class: `open N`, `status`, `reset WHO`, `down`. Run by bin/class.
+"""The commands for a class: `open N`, `status`, `page`, `reset WHO`, `down`. Run by bin/class.
 
 `check COMMAND ...` runs none: it only says what is wrong with the number and the settings.
 """
 
 import os
-import shutil
-import signal
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from types import FrameType
 
-from classroom.checkout import REPO, environment, make_checkout, put_aside
-from classroom.class_state import ClassState, Entry
+from classroom.checkout import REPO, make_checkout, put_aside
+from classroom.class_state import ClassState
 from classroom.engine import Commands, EngineError, remove
-from classroom.plan import PUBLISHED, Copy, PlanError, overlapping, parse_number, parse_routes
+from classroom.interrupts import handle_interrupts
+from classroom.opening import open_class
+from classroom.plan import PAGE_PORT, PlanError, parse_number, parse_page_port
+from classroom.starting import log_of, side_by_side, start
 from classroom.status import as_json, as_table, states
+from classroom.web import serve
 
 FOLDER = REPO / ".run" / "class"
-MEMORY = 230  # MiB that a copy and the engine's part for it take: docs/teaching-class.md
-INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SIDE_BY_SIDE = os.cpu_count() or 1
 
 
 def main(arguments: list[str]) -> int:
     """Run one command; return the exit code."""
     check = arguments[0] == "check"
     command, value, *_ = *arguments[check:], ""
-    for name in INTERRUPTS:
-        signal.signal(name, interrupt)
+    handle_interrupts()
     try:
         opened = ClassState.load(FOLDER, os.environ)
         if command == "open":
@@ -41,6 +33,8 @@ def main(arguments: list[str]) -> int:
             opened.plan.copy(number)  # there are ports and addresses for the last one
             return 0 if check else open_class(opened, number)
         number = parse_number("WHO", value) if command == "reset" else 0
+        given = os.environ.get("CLASS_PAGE_PORT") or str(PAGE_PORT)
+        port = parse_page_port(given) if command == "page" else 0
         if check:
             return 0
         if opened is None:
@@ -50,6 +44,8 @@ def main(arguments: list[str]) -> int:
             found = states(opened)
             print(as_json(found) if os.environ.get("JSON") else as_table(found))
             return 0
+        if command == "page":
+            return serve(FOLDER, os.environ, port)
         return reset(opened, number) if command == "reset" else close(opened)
     except (PlanError, EngineError) as error:
         print(error, file=sys.stderr)
@@ -59,152 +55,6 @@ def main(arguments: list[str]) -> int:
         return 130
 
 
-def interrupt(number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt, and ignore the next signals, so that nothing is left behind."""
-    ignore_interrupts()
-    raise KeyboardInterrupt
-
-
-def ignore_interrupts() -> None:
-    """From now on Ctrl-C has no effect."""
-    for name in INTERRUPTS:
-        signal.signal(name, signal.SIG_IGN)
-
-
-def open_class(opened: ClassState, number: int) -> int:
-    """Open the missing copies up to a number; if one fails, remove all new ones."""
-    new = [opened.plan.copy(one) for one in range(1, number + 1) if one not in opened.entries]
-    if not new:
-        print(f"{number} copies are open. {where(opened)}")
-        return 0
-    check_room(opened, new)
-    warn(opened)
-    began = time.monotonic()
-    commands = Commands()
-    opened.entries |= {copy.number: Entry() for copy in new}
-    try:
-        print(f"Copying the last commit into {len(new)} folders")
-        for copy in new:
-            make_checkout(opened, copy)
-        opened.save()
-        print(f"Starting {len(new)} stacks, {SIDE_BY_SIDE} at a time")
-        side_by_side(new, lambda copy: start(opened, copy, commands))
-    except BaseException as error:
-        give_up(opened, new, commands)
-        if isinstance(error, KeyboardInterrupt):
-            print("Everything that this command had opened is removed.", file=sys.stderr)
-        raise
-    took = time.monotonic() - began
-    print(f"\n{opened.handout_markdown()}\n{len(new)} copies opened in {took:.0f} s. {where(opened)}")
-    return 0
-
-
-def where(opened: ClassState) -> str:
-    """Where the handout is."""
-    folder = opened.folder.relative_to(REPO)
-    return f"The handout: {folder}/handout.md and handout.csv"
-
-
-def check_room(opened: ClassState, new: list[Copy]) -> None:
-    """Raise PlanError if folders, ports, subnets or memory for the new copies are not free."""
-    for copy in new:
-        if opened.folder_of(copy).exists():
-            raise PlanError(f"{opened.folder_of(copy)} exists, but belongs to no open copy. Remove it first.")
-    address = opened.settings.get("BIND_ADDR", "127.0.0.1")
-    for copy in new:
-        for name in PUBLISHED:
-            if taken(address, copy.port(name)):
-                raise PlanError(
-                    f"Port {copy.port(name)} of copy {copy.number} is taken by another program. "
-                    "Choose other ports, such as: CLASS_PORTS=30000"
-                )
-    routes = Path("/proc/net/route")
-    known = parse_routes(routes.read_text()) if routes.exists() else []
-    for subnet, route in overlapping(new, known):
-        raise PlanError(
-            f"{subnet} is in use: this machine has a route to {route}. Choose another range, such as: "
-            "CLASS_SUBNETS=10.99.0.0/18"
-        )
-    free = available_memory()
-    if free < MEMORY * len(new):
-        raise PlanError(
-            f"{len(new)} copies take about {MEMORY * len(new)} MiB, and {free} MiB are available: "
-            f"room for {free // MEMORY}"
-        )
-
-
-def taken(address: str, port: int) -> bool:
-    """Whether a program listens on that port."""
-    with socket.socket() as trial:
-        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            trial.bind((address, port))
-        except OSError:
-            return True
-    return False
-
-
-def available_memory() -> int:
-    """MiB that programs can take."""
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("MemAvailable"))
-
-
-def warn(opened: ClassState) -> None:
-    """Warn about settings with surprising effects."""
-    changed = subprocess.run(
-        ["git", "status", "--porcelain", "--untracked-files=no"],
-        cwd=REPO,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if changed.stdout:
-        print(
-            "This checkout has changes that are not committed: the copies get the last commit without them."
-        )
-    settings = opened.settings
-    if settings.get("BIND_ADDR", "127.0.0.1") != "127.0.0.1" and not settings.get("SERVER_NAMES"):
-        print("BIND_ADDR lets other machines in, but SERVER_NAMES is empty: nginx answers them with 421.")
-
-
-def start(opened: ClassState, copy: Copy, commands: Commands) -> None:
-    """Start a copy as its learner would, with its settings only."""
-    try:
-        commands.run("bin/up", folder=opened.folder_of(copy), environment=environment(os.environ))
-    except EngineError as error:
-        raise EngineError(f"{error}\nCopy {copy.number} does not start.") from None
-    print(f"  copy {copy.name} is running", flush=True)
-
-
-def side_by_side(copies: list[Copy], task: Callable[[Copy], None]) -> None:
-    """Run a task for each copy, some at a time; raise the first error immediately."""
-    pool = ThreadPoolExecutor(SIDE_BY_SIDE)
-    try:
-        for future in [pool.submit(task, copy) for copy in copies]:
-            future.result()
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
-
-
-def give_up(opened: ClassState, new: list[Copy], commands: Commands) -> None:
-    """Remove the copies that an interrupted or failed command has opened; Ctrl-C does not stop this."""
-    ignore_interrupts()
-    print("Removing what this command has opened ...", file=sys.stderr)
-    commands.end()
-    time.sleep(1)  # the engine may still be at work on the last request of a command that was ended
-    side_by_side(new, remove)
-    for copy in new:
-        shutil.rmtree(opened.folder_of(copy), ignore_errors=True)
-        opened.entries.pop(copy.number, None)
-    if opened.entries:
-        opened.save()
-    else:
-        shutil.rmtree(opened.folder, ignore_errors=True)
-
-
 def reset(opened: ClassState, number: int) -> int:
     """Restore a copy's files, data and lessons as shipped. Its passwords stay; its old files are set
     aside."""
@@ -212,6 +62,7 @@ def reset(opened: ClassState, number: int) -> int:
         raise PlanError(f"There is no copy {number}; make class-status lists them.")
     copy = opened.plan.copy(number)
     folder = opened.folder_of(copy)
+    print(f"Removing the stack of copy {copy.name} and starting it again", flush=True)
     remove(copy)
     before = put_aside(folder) if folder.exists() else None
     make_checkout(opened, copy)
@@ -219,7 +70,13 @@ def reset(opened: ClassState, number: int) -> int:
     if before:
         # The learner's account owns the folder, if the teacher has given it to one.
         subprocess.run(["chown", "-R", f"--reference={before}", str(folder)], check=False)
-    start(opened, copy, Commands())
+    try:
+        start(opened, copy, Commands())
+    except EngineError as error:
+        log = log_of(copy).relative_to(REPO)
+        raise EngineError(
+            f"Copy {number} did not start: {error}\n(All that `make up` printed: {log})"
+        ) from None
     print(f"Copy {copy.name} is as shipped again, with its old passwords.")
     if before:
         print(f"The old files: {before.relative_to(REPO)}, until the next reset")
@@ -229,7 +86,15 @@ def reset(opened: ClassState, number: int) -> int:
 def close(opened: ClassState) -> int:
     """Remove every copy's stack and data; keep the folders until the next class is closed."""
     results = as_json(states(opened))
-    side_by_side(opened.copies, remove)
+    left = []
+    for outcome in side_by_side(opened.copies, remove):
+        name = f"copy {outcome.copy.name}"
+        if outcome.reason:
+            left.append(f"{name}: {outcome.reason}")
+        else:
+            print(f"  {name} is removed ({outcome.seconds:.0f} s)", flush=True)
+    if left:
+        raise EngineError("\n".join([*left, "Some stacks are not removed. Try it again: make class-down"]))
     (opened.folder / "results.json").write_text(results + "\n")
     closed = put_aside(opened.folder)
     print(

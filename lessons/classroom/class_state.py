@@ -1,11 +1,8 @@
 """The class that this checkout has opened: what all copies share, and the passwords of each.
 
-It is stored in .run/class/class.json, from which the handout is made, so that later commands need no
-settings.
+It is stored in .run/class/class.json, so that later commands need no settings.
 """
 
-import csv
-import io
 import json
 import os
 import secrets
@@ -84,7 +81,7 @@ class ClassState:
         return cls(folder, plan, kept["settings"], entries)
 
     def save(self) -> None:
-        """Write the state and the handout, readable for this user only."""
+        """Write the state, readable for this user only."""
         kept = {
             "project": self.plan.project,
             "CLASS_PORTS": str(self.plan.ports),
@@ -95,8 +92,6 @@ class ClassState:
         }
         self.folder.mkdir(parents=True, exist_ok=True)
         write_private(self.folder / "class.json", json.dumps(kept, indent=1) + "\n")
-        write_private(self.folder / "handout.csv", self.handout_csv())
-        write_private(self.folder / "handout.md", self.handout_markdown())
 
     @property
     def copies(self) -> list[Copy]:
@@ -106,12 +101,6 @@ class ClassState:
     def folder_of(self, copy: Copy) -> Path:
         """Its checkout."""
         return self.folder / copy.name
-
-    @property
-    def host(self) -> str:
-        """The name under which learners reach the copies."""
-        names = self.settings.get("SERVER_NAMES", "").split()
-        return names[0] if names else "localhost"
 
     def environment_of(self, copy: Copy) -> dict[str, str]:
         """The settings in its .env."""
@@ -124,40 +113,6 @@ class ClassState:
             "LOCUST_WEB_PASSWORD": entry.locust,
             **self.settings,
         }
-
-    def row(self, copy: Copy) -> dict[str, str]:
-        """A copy's row of the handout."""
-        return {
-            "number": copy.name,
-            "folder": str(self.folder_of(copy)),
-            "stack": f"http://{self.host}:{copy.port('HTTP_PORT')}/",
-            "https": f"https://{self.host}:{copy.port('HTTPS_PORT')}/",
-            "admin password": self.entries[copy.number].admin,
-            "load test": f"http://{self.host}:{copy.port('LOCUST_PORT')}/",
-            "load test password": self.entries[copy.number].locust,
-            "chat port": str(copy.port("SWF_PORT")),
-        }
-
-    def rows(self) -> list[dict[str, str]]:
-        """The handout."""
-        return [self.row(copy) for copy in self.copies]
-
-    def handout_csv(self) -> str:
-        """The handout for a spreadsheet or a mail merge."""
-        text = io.StringIO()
-        rows = self.rows()
-        table = csv.DictWriter(text, rows[0], lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
-        return text.getvalue()
-
-    def handout_markdown(self) -> str:
-        """The handout to print."""
-        rows = self.rows()
-        lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
-        lines += ["| " + " | ".join(row.values()) + " |" for row in rows]
-        users = f"The names that belong to the passwords: `admin`, and for the load test `{LOCUST_USER}`."
-        return "\n".join([*lines, "", users, ""])
 
 
 def write_private(path: Path, text: str) -> None:

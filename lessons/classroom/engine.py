@@ -13,11 +13,12 @@ from pathlib import Path
 from classroom.plan import Copy
 
 PROJECT = "com.docker.compose.project"
+PATIENCE = 60  # seconds for the answer to a question; a busy engine needs some
 UNITS = {"B": 1, "kB": 1e3, "KiB": 2**10, "MB": 1e6, "MiB": 2**20, "GB": 1e9, "GiB": 2**30}
 
 
 class EngineError(Exception):
-    """A command failed; the text is the end of its output."""
+    """A command failed; the text is its output, or the reason in it."""
 
 
 class Commands:
@@ -50,7 +51,7 @@ class Commands:
             with self._lock:
                 self._running.discard(process)
         if process.returncode:
-            raise EngineError("\n".join(printed.splitlines()[-40:]))
+            raise EngineError(printed.strip())
         return printed
 
     def end(self) -> None:
@@ -67,11 +68,19 @@ class Commands:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def docker(*arguments: str) -> str:
-    """What a Docker command prints. Raise EngineError with its message."""
-    done = subprocess.run(
-        ["docker", *arguments], capture_output=True, text=True, check=False, start_new_session=True
-    )
+def docker(*arguments: str, within: float | None = None) -> str:
+    """What a Docker command prints. Raise EngineError with its message, or after so many seconds."""
+    try:
+        done = subprocess.run(
+            ["docker", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            start_new_session=True,
+            timeout=within,
+        )
+    except subprocess.TimeoutExpired:
+        raise EngineError(f"The container engine has not answered within {within:.0f} s.") from None
     if done.returncode:
         raise EngineError(done.stderr.strip())
     return done.stdout
@@ -136,7 +145,7 @@ def usage(copies: list[Copy]) -> dict[int, Usage]:
 
 
 def _lines(*arguments: str) -> Iterator[dict[str, str]]:
-    for line in docker(*arguments, "--format", "{{json .}}").splitlines():
+    for line in docker(*arguments, "--format", "{{json .}}", within=PATIENCE).splitlines():
         yield json.loads(line)
 
 

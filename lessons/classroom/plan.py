@@ -22,6 +22,7 @@ PORTS = {
 PUBLISHED = ("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT")  # without an extra
 FTP_PASSIVE_PORTS = (22, 29)
 NETWORKS = ("edge", "load", "back")
+PAGE_PORT = 20080  # of the class's page: copy 0 would have it
 SUBNETS = IPv4Network("10.213.0.0/18")  # in none of the ranges of Docker and of most routers
 # 30 addresses for each network: five services and, if the learner wants them, extras and theatres.
 NETWORK_PREFIX, COPY_PREFIX = 27, 25
@@ -44,6 +45,13 @@ def parse_ports(text: str) -> int:
         raise PlanError(
             f"CLASS_PORTS is '{text}'; expected a multiple of 100: with 20000, copy 7 has 20700 to 20799"
         )
+    return int(text)
+
+
+def parse_page_port(text: str) -> int:
+    """Parse CLASS_PAGE_PORT. Raise PlanError if it is not a port."""
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65535):
+        raise PlanError(f"CLASS_PAGE_PORT is '{text}'; expected a port from 1 to 65535")
     return int(text)
 
 

@@ -1,6 +1,5 @@
 """The plan of a class, its state and handout, and the state of its lessons: without containers."""
 
-import csv
 import json
 import re
 import stat
@@ -21,11 +20,13 @@ from classroom.plan import (
     overlapping,
     parse_cpus,
     parse_number,
+    parse_page_port,
     parse_ports,
     parse_routes,
     parse_subnets,
 )
-from classroom.status import attempts, health
+from classroom.results import Result
+from classroom.status import State, as_json, as_table, health
 from stack import REPO
 
 PLAN = Plan("x")
@@ -52,7 +53,7 @@ def test_a_port_ends_with_the_digits_of_its_default() -> None:
 
 def test_every_published_port_of_the_project_is_set() -> None:
     ports = set(re.findall(r"^(\w+_PORTS?)=", (REPO / ".env.example").read_text(), re.M))
-    assert PLAN.copy(1).port_settings.keys() == ports - {"CLASS_PORTS"}
+    assert PLAN.copy(1).port_settings.keys() == ports - {"CLASS_PORTS", "CLASS_PAGE_PORT"}
 
 
 def test_no_two_networks_overlap_and_all_are_in_the_range() -> None:
@@ -80,6 +81,9 @@ def test_a_wrong_number_of_copies_is_an_error(text: str) -> None:
 def test_wrong_settings_are_errors() -> None:
     with pytest.raises(PlanError, match="CLASS_PORTS"):
         parse_ports("20050")
+    for text in ("", "x", "0", "65536"):
+        with pytest.raises(PlanError, match="CLASS_PAGE_PORT"):
+            parse_page_port(text)
     with pytest.raises(PlanError, match="CLASS_SUBNETS"):
         parse_subnets("10.0.0.1/18")
     for text in ("nan", "0", "x", "1000"):
@@ -113,25 +117,13 @@ def test_the_state_of_a_class_is_kept_and_only_its_owner_reads_the_passwords(tmp
     opened.save()
     assert ClassState.load(tmp_path / "class", {"CLASS_PORTS": "30000"}) == opened
     assert ClassState.load(tmp_path / "none", {}) is None
-    for file in (tmp_path / "class").iterdir():
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+    assert stat.S_IMODE((tmp_path / "class" / "class.json").stat().st_mode) == 0o600
 
 
 def test_a_running_class_cannot_get_other_settings(tmp_path: Path) -> None:
     new_class(tmp_path).save()
     with pytest.raises(PlanError, match=r"opened with CLASS_SUBNETS=10\.213\.0\.0/18"):
         ClassState.load(tmp_path, {"CLASS_SUBNETS": "10.0.0.0/18"})
-
-
-def test_the_handout_has_a_row_for_each_copy(tmp_path: Path) -> None:
-    opened = new_class(tmp_path, SERVER_NAMES="class.example 192.0.2.7")
-    rows = list(csv.DictReader(opened.handout_csv().splitlines()))
-    assert [row["number"] for row in rows] == ["01", "02"]
-    assert rows[1]["stack"] == "http://class.example:20280/"
-    assert rows[1]["admin password"] == "secret"
-    table = opened.handout_markdown().splitlines()
-    urls = ["http://class.example:20280/", "https://class.example:20243/"]
-    assert table[3].split(" | ")[2:5] == [*urls, "secret"]
 
 
 def test_passwords_differ_and_can_be_read_off_paper() -> None:
@@ -162,19 +154,16 @@ def test_every_service_and_network_of_a_copy_has_its_limits() -> None:
     assert text.count("subnet: 10.213.0.") == 3
 
 
-def test_lessons_are_counted_from_what_the_checks_have_kept(tmp_path: Path) -> None:
-    first, second, third, fourth, fifth = (lesson.number for lesson in lessons()[:5])
-    kept = {"began": 5.0, "done": 9.0, "answers": 1}
-    for number, attempt in (
-        (first, json.dumps(kept)),
-        (second, json.dumps(kept | {"done": 0, "answers": 0})),
-        (third, json.dumps(kept | {"done": 4})),  # done before it began
-        (fourth, "{"),
-        (fifth, "[]"),
-    ):
-        (tmp_path / f"{number:02}.json").write_text(attempt)
-    assert attempts(tmp_path) == ([first], [second, third], [f"{fourth:02}.json", f"{fifth:02}.json"])
-    assert attempts(tmp_path / "none") == ([], [], [])
+def test_the_status_lists_what_is_done_and_what_is_begun() -> None:
+    lessons_of = [Result(1, "done"), Result(2, "done"), Result(3, "begun"), Result(4)]
+    state = State(7, "healthy", 145, 0.3, lessons_of, "02.json cannot be read")
+    copy, total = as_table([state, State(8, "down", 0, 0, [Result(1)])]).splitlines()[1::2]
+    number, shown = len(lessons()), "1,2 (3 begun)"
+    expected = f"   7    145 MiB   0.3 %    2/{number:<3}  {shown:24}  healthy; 02.json cannot be read"
+    assert copy == expected
+    assert total == "all     145 MiB   0.3 %"
+    [as_data] = json.loads(as_json([state]))
+    assert as_data["lessons"][2]["state"] == "begun"
 
 
 def test_the_sum_notices_a_changed_check_and_nothing_else(tmp_path: Path) -> None:

@@ -1,0 +1,168 @@
+"""`make class-page`: a page on this machine that says which copy is at which lesson, live and read-only.
+
+It is for the instructor's browser: it listens on 127.0.0.1 only, and answers only requests with a Host name
+of that address, so that no page of another site can read it under its own name (DNS rebinding).
+"""
+
+import json
+import re
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from checking.lesson import lessons
+from classroom.class_state import ClassState
+from classroom.engine import EngineError
+from classroom.plan import PlanError
+from classroom.results import Result
+from classroom.status import State, states
+
+EVERY = 5  # seconds between two questions to the engine, which take it one or two
+HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?", re.I)  # any port: a tunnel has its own
+FILES = {
+    "/": ("index.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+}
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+Answer = tuple[HTTPStatus, bytes]
+
+
+def serve(folder: Path, environment: Mapping[str, str], port: int) -> int:
+    """Serve the page of the class in a folder until Ctrl-C. Raise PlanError if the port is taken."""
+    try:
+        server = PageServer(port, lambda: answer(folder, environment))
+    except OSError as error:
+        raise PlanError(
+            f"Port {port}: {error.strerror}. Choose another, such as: CLASS_PAGE_PORT={port + 1}"
+        ) from None
+    print(f"The class: http://localhost:{port}/ (Ctrl-C ends it)")
+    print(f"From your own machine: ssh -L {port}:localhost:{port} {socket.gethostname()}", flush=True)
+    with server:
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+    return 0
+
+
+def answer(folder: Path, environment: Mapping[str, str]) -> Answer:
+    """The state of the class as JSON, or why there is none."""
+    try:
+        opened = ClassState.load(folder, environment)
+        found = states(opened) if opened else []
+    except (EngineError, PlanError, OSError, ValueError, KeyError) as error:
+        return HTTPStatus.SERVICE_UNAVAILABLE, json.dumps({"error": str(error)}).encode()
+    return HTTPStatus.OK, json.dumps(page_state(found, time.time())).encode()
+
+
+def page_state(found: list[State], now: float) -> dict[str, Any]:
+    """What the page shows: the lessons, and each copy with its lessons and the current one."""
+    return {
+        "at": now,
+        "lessons": [{"number": lesson.number, "title": lesson.title} for lesson in lessons()],
+        "copies": [asdict(state) | {"current": current(state.lessons)} for state in found],
+    }
+
+
+def current(found: list[Result]) -> dict[str, Any] | None:
+    """The lesson that was begun last; `working`, `again` (it was done before) or `done`, and since when."""
+    begun = [result for result in found if result.newest]
+    if not begun:
+        return None
+    last = max(begun, key=lambda result: result.newest)
+    doing = "working" if last.state == "begun" else "again" if last.again else "done"
+    return {
+        "lesson": last.lesson,
+        "doing": doing,
+        "since": last.done if doing == "done" else last.newest,
+        "said": "" if doing == "done" else last.said,
+    }
+
+
+class Recent:
+    """The answer to a question that is asked at most once in some seconds, however many want to know."""
+
+    def __init__(self, seconds: float, ask: Callable[[], Answer]) -> None:
+        self._seconds, self._ask = seconds, ask
+        self._lock = threading.Lock()
+        self._until = 0.0
+        self._answer: Answer
+
+    def get(self) -> Answer:
+        """The latest answer; ask again if it is older than that."""
+        with self._lock:
+            if time.monotonic() >= self._until:
+                self._answer = self._ask()
+                self._until = time.monotonic() + self._seconds
+            return self._answer
+
+
+class PageServer(ThreadingHTTPServer):
+    """The page's files, and the state of the class; `ask` finds that out."""
+
+    def __init__(self, port: int, ask: Callable[[], Answer]) -> None:
+        """Listen. Raise OSError if the port is taken."""
+        self.recent = Recent(EVERY, ask)
+        folder = Path(__file__).parent / "page"
+        self.files = {path: (kind, (folder / name).read_bytes()) for path, (name, kind) in FILES.items()}
+        super().__init__(("127.0.0.1", port), Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Be silent about a browser that has gone."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """GET and HEAD of these few paths."""
+
+    server: PageServer
+    timeout = 10  # seconds for a client to send its request
+
+    def do_GET(self) -> None:
+        """Send an answer."""
+        hosts = self.headers.get_all("Host", [])
+        path = self.path.partition("?")[0]
+        if len(hosts) != 1 or not HOST.fullmatch(hosts[0]):
+            self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"This page is for localhost.\n")
+        elif path == "/state.json":
+            status, body = self.server.recent.get()
+            self._send(status, "application/json", body)
+        elif path in self.server.files:
+            self._send(HTTPStatus.OK, *self.server.files[path])
+        else:
+            self._send(HTTPStatus.NOT_FOUND, "text/plain", b"Not found.\n")
+
+    do_HEAD = do_GET
+
+    def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def end_headers(self) -> None:
+        """Add the headers of every response."""
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        super().end_headers()
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Log nothing."""
