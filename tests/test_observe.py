@@ -197,8 +197,9 @@ FAULTS: dict[str, Callable[[Stack], AbstractContextManager[None]]] = {
 
 @pytest.fixture(scope="module")
 def played(observed: Stack) -> Iterator[Stack]:
-    """Ten users visit the stage meanwhile."""
+    """Ten users visit the stage meanwhile; the cache is no longer empty."""
     observed.swarm(10)
+    wait_until(lambda: values(observed, "min(varnish_main_uptime) > 60"), within=90, every=1)
     yield observed
     observed.swarm(0)
 
