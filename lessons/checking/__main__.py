@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
             return print_results(progress)
         if command == "learn":
             return learn(progress, find(number) if number else None)
-        return begin(progress, find(number)) if command == "begin" else check(progress, find(number))
+        return begin(progress, find(number)) if command == "begin" else check(find(number))
     except StartAgain as error:
         print(error, file=sys.stderr)
         return 2
@@ -69,18 +69,18 @@ def begin(progress: Progress, lesson: Lesson) -> int:
     return 0
 
 
-def check(progress: Progress, lesson: Lesson) -> int:
-    """Judge the attempt, then the answer in ANSWER. On a terminal, say meanwhile what is being done."""
-    live = sys.stderr.isatty()
-    if live:
-        progress.stack.report = lambda doing: print(
-            f"{ERASE}... {doing}", end="", file=sys.stderr, flush=True
-        )
+def check(lesson: Lesson) -> int:
+    """Judge the attempt, then the answer in ANSWER. On a terminal, say meanwhile what takes time."""
+
+    def report(doing: str) -> None:
+        print(f"{ERASE}{doing and '... '}{doing}", end="", file=sys.stderr, flush=True)
+
+    stack = Stack(report) if sys.stderr.isatty() else Stack()
     try:
-        finding = progress.check(lesson, os.environ.get("ANSWER", ""))
+        finding = Progress(stack).check(lesson, os.environ.get("ANSWER", ""))
     finally:
-        if live:
-            print(ERASE, end="", file=sys.stderr, flush=True)
+        if sys.stderr.isatty():
+            report("")
     print(finding.text)
     if finding.asked:
         print(f"\nType: make check LESSON={lesson.number} ANSWER=a, b, c or d")

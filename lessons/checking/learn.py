@@ -23,6 +23,7 @@ from .errors import StartAgain
 from .lesson import Lesson, as_typed, lessons
 from .progress import Finding, Progress
 from .question import LETTERS
+from .stack import Stack
 from .watching import Watch
 
 PAUSE = 0.2  # seconds between two looks
@@ -42,7 +43,7 @@ def learn(progress: Progress, lesson: Lesson | None) -> int:
         )
     with single_keys():
         while lesson := lesson or next((one for one in lessons() if progress.state(one) != "done"), None):
-            if not Window(progress, lesson).work():
+            if not Window(lesson).work():
                 return 0
             lesson = next((one for one in lessons() if one.number > lesson.number), None)
     print("All lessons are done.")
@@ -71,21 +72,19 @@ def pressed() -> str:
 class Window:
     """One lesson: its text, and below it a few lines that are written anew when something has changed."""
 
-    def __init__(self, progress: Progress, lesson: Lesson) -> None:
-        self._progress = progress
+    def __init__(self, lesson: Lesson) -> None:
         self._lesson = lesson
         self._doing = ""  # what the check that runs is doing
         self._finding = Finding(False, "")
         self._shown = ""  # the lower part
         self._lines = 0  # of it, as it is on the screen
-        progress.stack.report = self._report
 
     def work(self) -> bool:
         """Return when the learner goes on (True) or quits (False)."""
         again = False
         while True:
             attempt = self._begin(again)
-            with Watch(attempt.word, self._progress.stack.state) as watch:
+            with Watch(attempt.word, attempt.stack.state) as watch:
                 key = self._until_a_key(attempt, watch)
             if key != "b":
                 print()
@@ -94,7 +93,7 @@ class Window:
 
     def _begin(self, again: bool) -> Attempt:
         """Print the page."""
-        attempt, note = self._progress.begin(self._lesson, again)
+        attempt, note = Progress(Stack()).begin(self._lesson, again)
         lesson = self._lesson
         print(f"\n{BOLD}Lesson {lesson.number}: {lesson.title}{PLAIN}\n\n{lesson.goal}\n")
         for heading in ("Do", "Look"):
@@ -136,7 +135,7 @@ class Window:
 
     def _check(self, letter: str) -> None:
         try:
-            self._finding = self._progress.check(self._lesson, letter)
+            self._finding = Progress(Stack(self._report)).check(self._lesson, letter)
         except StartAgain as error:
             self._finding = Finding(False, str(error))
 

@@ -49,20 +49,23 @@ class Answer:
 
 
 class Stack:
-    """The stack of this checkout, in either mode; `bin/lesson` has set the environment."""
+    """The stack of this checkout, in either mode, at the time of one command; `bin/lesson` sets the environment.
 
-    def __init__(self) -> None:
+    `report` is told what takes time.
+    """
+
+    def __init__(self, report: Callable[[str], None] = lambda doing: None) -> None:
         self.http_port = int(os.environ["HTTP_PORT"])
         self.state = REPO / ".run" / os.environ["COMPOSE_PROJECT_NAME"]
         self.address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1")
-        self.report: Callable[[str], None] = lambda doing: None  # is told what takes time
+        self._report = report
         self.client = {"User-Agent": "curl/8.14.1", "Accept": "*/*"}  # that the checks' requests come from
         self._quiet_since = time.monotonic()
         self._logs: dict[tuple[str, ...], str] = {}  # what was read since then
 
     def tool(self, *arguments: str) -> str:
         """What `bin/inside` prints. Raise StartAgain with its message if it fails."""
-        self.report("reading " + " ".join(arguments[: 1 + (arguments[0] == "log")]))
+        self._report("reading " + " ".join(arguments[: 1 + (arguments[0] == "log")]))
         try:
             return inside(*arguments)
         except NotRunning as error:
@@ -162,7 +165,7 @@ class Stack:
 
     def ask(self, ask: Ask) -> Answer:
         """Make one request over a separate connection, with the headers of curl."""
-        self.report(f"requesting {ask.url} on {ask.host}")
+        self._report(f"requesting {ask.url} on {ask.host}")
         connection = http.client.HTTPConnection(self.address, self.http_port, timeout=20)
         try:
             headers = {"Host": f"{ask.host}:{self.http_port}", **self.client, **ask.headers}

@@ -3,8 +3,8 @@
 import json
 import socket
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import pytest
 
@@ -94,7 +94,7 @@ def test_lines_that_the_backend_has_not_written(pupil: Pupil) -> None:
     pupil.begin(14)
     cut = {"event": "cut off", "reason": "laggard", "stage": "rehearsal"}
     for sent in (180_000, 950_000):
-        line = json.dumps({"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **cut, "sent": sent})
+        line = json.dumps({"time": datetime.now(UTC).isoformat(), **cut, "sent": sent})
         pupil.stack.compose("exec", "-T", "backend", "sh", "-c", f"echo '{line}' >/proc/1/fd/1")
     pupil.refused("the backend has not written all of them")
 

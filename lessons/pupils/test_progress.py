@@ -14,6 +14,7 @@ def done(pupil: Pupil) -> int:
 
 
 def test_the_page_follows_the_pupil(pupil: Pupil) -> None:
+    (pupil.folder / f".run/{pupil.stack.project}/lessons/01.json").unlink(missing_ok=True)
     pupil.begin(1)
     wait_until(lambda: '<li data-state="begun">' in pupil.get("/lessons/").text)
     before = done(pupil)
