@@ -49,7 +49,7 @@ class Answer:
 
 
 class Stack:
-    """The stack of this checkout, in either mode, at the time of one command; `bin/lesson` sets the environment.
+    """The stack of this checkout, in either mode, during one command; `bin/lesson` sets the environment.
 
     `report` is told what takes time.
     """
