@@ -1,6 +1,6 @@
 # Every command of the stack. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help up down clean status logs doctor reload purge reset mirror watch trace lessons learn lesson check class class-status class-page class-reset class-down bundle slides load compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
+.PHONY: help up down clean status logs doctor reload purge reset mirror watch trace lessons learn lesson check faults break mend class class-status class-page class-reset class-down bundle slides load compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
 
 help: ## print this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,16 @@ lesson: ## begin a lesson, or go on with it: LESSON=3 (AGAIN=1: from the start; 
 
 check: ## say whether LESSON=3 is done, or what is missing; ANSWER=b answers its question (LESSON=all: results, JSON=1)
 	@bin/lesson check $(LESSON) || { [ $$? = 1 ] && [ "$(LESSON)" != all ]; } # not done yet is no error of make
+
+##@ Break
+faults: ## list what can be broken on purpose (faults/README.md)
+	@bin/fault list
+
+break: ## break the running stack: FAULT=backend-killed
+	@bin/fault break $(FAULT)
+
+mend: ## undo what make break has done
+	@bin/fault mend
 
 ##@ Teach
 class: ## open stacks for a class on this machine: N=20 (docs/teaching-class.md)

@@ -1,0 +1,50 @@
+# shellcheck shell=bash
+# What the commands in faults/*.toml may use: how to break a running stack in containers, and to mend it.
+
+. bin/lib/common.sh
+. bin/lib/containers.sh
+
+# One container, with the address of its service.
+id_of() { container_ids "$1" --all | head -n 1; }
+
+# kill_main SERVICE: kills the first process of a container, as the kernel does when memory is short. (`docker kill` would tell
+# the engine not to start it again. Inside the container the kernel protects this process.)
+kill_main() { host kill -KILL "$(docker inspect -f '{{.State.Pid}}' "$(id_of "$1")")"; }
+
+# host COMMAND...: as root among this machine's processes, whoever types it.
+host() {
+    if [ "$EUID" = 0 ]; then "$@"; else
+        docker run --rm --pid host --network none --user 0 --entrypoint "$1" "$(docker inspect -f '{{.Image}}' "$(id_of backend)")" "${@:2}"
+    fi
+}
+
+# signal_child SERVICE SIGNAL: to one process that the main one has started.
+signal_child() {
+    # shellcheck disable=SC2016 # the shell in the container expands it
+    container_exec "$1" sh -c 'for p in /proc/[0-9]*; do
+        if [ "$(sed -n "s/^PPid:\t//p" "$p/status")" = 1 ]; then kill -"$0" "${p#/proc/}"; exit; fi
+    done' "$2"
+}
+
+# unplug SERVICE NETWORK, plug SERVICE NETWORK: takes the container off a network, and puts it back under its names.
+unplug() { docker network disconnect "${COMPOSE_PROJECT_NAME}_$2" "$(id_of "$1")"; }
+plug() {
+    local names
+    names=$(docker compose config --format json | python3 -c '
+import json, sys
+service = json.load(sys.stdin)["services"][sys.argv[1]]
+print(*(service["networks"][sys.argv[2]] or {}).get("aliases", []))' "$1" "$2")
+    # shellcheck disable=SC2046,SC2086 # names, separated by spaces
+    docker network connect $(printf -- '--alias %s ' "$1" $names) "${COMPOSE_PROJECT_NAME}_$2" "$(id_of "$1")"
+}
+
+# in_data COMMAND...: a shell command in the backend's data folder, in a container of its own, whatever the backend is doing.
+in_data() {
+    docker run --rm -i --network none --user 1000 --entrypoint sh --workdir /var/lib/upstage \
+        --volumes-from "$(id_of backend)" "$(docker inspect -f '{{.Image}}' "$(id_of backend)")" -c "$1"
+}
+
+# later SECONDS COMMAND: runs a command in the background for so long, in the service's container.
+for_seconds() { # SECONDS SERVICE COMMAND
+    docker exec -d "$(id_of "$2")" timeout "$1" sh -c "$3"
+}

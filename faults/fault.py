@@ -1,0 +1,65 @@
+"""A fault: one file of this folder, faults/NAME.toml."""
+
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+KINDS = (  # of requests, as tests/test_faults.py sends them
+    *("picture", "front page", "new page", "large file", "classic", "nginx.localhost", "workshop"),
+    *("chat", "join", "policy"),
+)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What the file says."""
+
+    name: str
+    title: str
+    users: str  # what they see
+    promise: str  # of the stack
+    look: str  # where it can be seen
+    commands: tuple[str, str]  # bash, with the functions of commands.sh: what breaks, and what mends
+    lasts: float  # seconds from one to the other; 0: it mends itself
+    may_fail: frozenset[str]  # kinds of requests; all others must not
+    heals: float  # seconds from the mend, or the break, until no request fails
+    loses: str = ""  # what is lost in between
+
+    def run(self, mend: bool = False) -> None:
+        """Break the stack, or mend it. Raise FaultError with what the command printed if it fails."""
+        command = self.commands[mend]
+        done = subprocess.run(
+            ["bash", "-c", f". faults/commands.sh\n{command}"],
+            cwd=FOLDER.parent,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        if done.returncode:
+            raise FaultError(f"{done.stdout.strip()}\n{self.name}: this failed: {command.strip()}")
+
+
+class FaultError(Exception):
+    """A fault that there is not, or that could not be made or mended."""
+
+
+def faults() -> list[Fault]:
+    """All of them, by name. Raise FaultError if a file is not one."""
+    return [read(file) for file in sorted(FOLDER.glob("*.toml"))]
+
+
+def read(file: Path) -> Fault:
+    """The fault in a file. Raise FaultError."""
+    try:
+        told = tomllib.loads(file.read_text())
+        commands = told.pop("break"), told.pop("mend")
+        kinds = told.pop("may_fail")
+        may_fail = frozenset(KINDS if kinds == ["*"] else kinds)
+        if not may_fail <= set(KINDS):
+            raise ValueError(f"may_fail: {', '.join(sorted(may_fail - set(KINDS)))}")
+        return Fault(file.stem, commands=commands, may_fail=may_fail, **told)
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
+        raise FaultError(f"{file.name}: {error}") from None

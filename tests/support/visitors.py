@@ -1,0 +1,136 @@
+"""Visitors of every kind, a few requests a second each, and what went wrong for them."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import websocket
+
+from stack import Stack
+from support.http import connect
+from support.stage_client import WebStageClient
+
+EVERY = 0.25  # seconds between two requests of a kind
+PATIENCE = 10.0  # seconds: after that a visitor goes away
+STAGE = "rehearsal"
+ERRORS = (OSError, EOFError, AssertionError, websocket.WebSocketException)  # requests' errors are OSErrors
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request, or one line of chat. Times are those of the monotonic clock, in seconds."""
+
+    kind: str
+    began: float
+    ended: float
+    problem: str  # empty: none
+
+
+class Visitors:
+    """They come until this is closed."""
+
+    def __init__(self, stack: Stack) -> None:
+        self._stack = stack
+        self.visits: list[Visit] = []
+        self.said: list[tuple[float, str]] = []  # acknowledged lines of chat, and when
+        self._closed = threading.Event()
+        self._number = 0
+        self._picture = hashlib.sha256(stack.get("/media/fox.svg").content).digest()
+        kinds: dict[str, Callable[[], None]] = {
+            "picture": lambda: self._get("/media/fox.svg", picture=True),
+            "front page": lambda: self._get("/"),
+            "new page": lambda: self._get(f"/stages/demo?{time.monotonic_ns()}"),
+            "large file": lambda: self._get("/media/bench/big.swf"),
+            "classic": lambda: self._get("/stages/demo", "classic.localhost"),
+            "nginx.localhost": lambda: self._get("/", "nginx.localhost"),
+            "workshop": lambda: self._get("/admin/"),
+            "join": self._join,
+            "policy": self._policy,
+        }
+        self._threads = [
+            *(threading.Thread(target=self._repeat, args=item, daemon=True) for item in kinds.items()),
+            threading.Thread(target=self._chat, daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def __enter__(self) -> "Visitors":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closed.set()
+        for thread in self._threads:
+            thread.join(PATIENCE + 5)
+
+    def failed(self, since: float = 0) -> list[Visit]:
+        """The visits that went wrong, of those that ended after a time."""
+        return [visit for visit in list(self.visits) if visit.problem and visit.ended > since]
+
+    def _repeat(self, kind: str, visit: Callable[[], None]) -> None:
+        while not self._closed.wait(EVERY):
+            self._visit(kind, visit)
+
+    def _visit(self, kind: str, visit: Callable[[], None]) -> bool:
+        began, problem = time.monotonic(), ""
+        try:
+            visit()
+        except ERRORS as error:
+            problem = f"{type(error).__name__}: {error}"[:100]
+        ended = time.monotonic()
+        if ended - began > PATIENCE:
+            problem = problem or "slow"
+        self.visits.append(Visit(kind, began, ended, problem))
+        return not problem
+
+    def _get(self, path: str, host: str = "localhost", picture: bool = False) -> None:
+        answer = self._stack.get(path, host)
+        assert answer.status_code == 200, answer.status_code
+        assert not picture or hashlib.sha256(answer.content).digest() == self._picture, "another picture"
+
+    def _join(self) -> None:
+        client = self._stack.stage_client()
+        try:
+            client.join(stage=STAGE)
+        finally:
+            client.close()
+
+    def _policy(self) -> None:
+        with connect(("127.0.0.1", self._stack.ports["POLICY_FILE_PORT"]), PATIENCE) as client:
+            client.sendall(b"<policy-file-request/>\0")
+            assert b"cross-domain-policy" in client.recv(4096), "no policy"
+
+    def _chat(self) -> None:
+        """Talk over one WebSocket; open another when that has ended, as the stage's page does."""
+        while not self._closed.is_set():
+            with suppress(*ERRORS):
+                client = self._stack.web_stage_client()
+                try:
+                    client.join(stage=STAGE)
+                    while self._visit("chat", lambda: self._say(client)) and not self._closed.wait(EVERY):  # noqa: B023
+                        pass
+                finally:
+                    client.close()
+                continue
+            now = time.monotonic()
+            self.visits.append(Visit("chat", now, now, "no connection"))
+            self._closed.wait(EVERY)
+
+    def _say(self, client: WebStageClient) -> None:
+        self._number += 1
+        line = f"fault{time.monotonic_ns()}x{self._number}"
+        client.send("TEXT", msg=line)
+        while not any(line in text for text in client.receive().values()):
+            pass
+        self.said.append((time.monotonic(), line))
+
+
+def lines_kept(stack: Stack) -> str:
+    """What a newcomer is told was said on the stage."""
+    client = stack.stage_client()
+    try:
+        return str(client.join(stage=STAGE))
+    finally:
+        client.close()

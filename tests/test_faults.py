@@ -1,0 +1,77 @@
+"""Each fault of faults/ under a light load: what fails, until when, and whether a line of chat is lost."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from faults.fault import Fault, faults
+from stack import PROJECT, REPO, Stack
+from support.visitors import Visitors, lines_kept
+from support.wait import wait_until
+
+QUICK = {  # in `make test`: they mend themselves at once, or nothing fails
+    *("varnish-worker-killed", "nginx-worker-killed", "policyd-killed", "backend-off-back", "broken-vcl"),
+    *("broken-nginx", "varnish-memory-full", "nginx-disk-full"),
+}
+QUIET = 2.0  # seconds without a failure: it is over
+ROWS: dict[str, str] = {}
+
+
+@pytest.fixture(scope="module")
+def faulty() -> Iterator[Stack]:
+    stack = Stack("containers", f"{PROJECT}-faults", settings={"UPSTAGE_FESTIVAL": "off"})
+    stack.make("up")
+    yield stack
+    stack.make("clean")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(one, id=one.name, marks=() if one.name in QUICK else pytest.mark.slow) for one in faults()],
+)
+def test_a_fault_keeps_its_promise(faulty: Stack, fault: Fault) -> None:
+    with Visitors(faulty) as visitors:
+        time.sleep(QUIET)
+        assert not visitors.failed()
+        broken = time.monotonic()
+        faulty.make("break", f"FAULT={fault.name}")
+        if fault.lasts:
+            time.sleep(max(0, broken + fault.lasts - time.monotonic()))
+        mending = time.monotonic()
+        faulty.make("mend")
+        wait_until(
+            lambda: not visitors.failed(time.monotonic() - QUIET),
+            within=fault.heals + 15,
+            report=lambda: str(visitors.failed(time.monotonic() - QUIET)),
+        )
+    failed = visitors.failed()
+    since = mending if fault.lasts else broken
+    healed = max([visit.ended for visit in failed], default=since) - since
+    kinds = {visit.kind for visit in failed}
+    kept = lines_kept(faulty)
+    lost = [
+        line
+        for when, line in visitors.said
+        if line not in kept and not (fault.loses and broken < when < mending)
+    ]
+    numbers = ", ".join(f"{kind} {sum(v.kind == kind for v in failed)}" for kind in sorted(kinds))
+    cells = (
+        fault.title,
+        f"{numbers or 'none'} of {len(visitors.visits)}",
+        f"{max(0, healed):.1f} s",
+        f"{len(lost)} of {len(visitors.said)}",
+    )
+    ROWS[fault.name] = f"| {' | '.join(cells)} |"
+    assert kinds <= fault.may_fail, {visit for visit in failed if visit.kind not in fault.may_fail}
+    assert healed <= fault.heals
+    assert not lost
+
+
+def test_the_table(faulty: Stack) -> None:
+    """Of docs/reliability.md, in test-results."""
+    folder = REPO / "test-results"
+    folder.mkdir(exist_ok=True)
+    head = ["| fault | failed visits | healed after | lines of chat lost |", "|---|---|--:|--:|"]
+    (folder / "faults.md").write_text("\n".join([*head, *(ROWS[name] for name in sorted(ROWS))]) + "\n")
+    assert ROWS
