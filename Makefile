@@ -55,7 +55,7 @@ lesson: ## begin a lesson, or go on with it: LESSON=3 (AGAIN=1: from the start; 
 	@bin/lesson $(if $(RESET),reset,begin $(LESSON))
 
 check: ## say whether LESSON=3 is done, or what is missing; ANSWER=b answers its question (LESSON=all: results, JSON=1)
-	@bin/lesson check $(LESSON) || { [ $$? = 1 ] && [ "$(LESSON)" != all ]; } # not done yet is no error of make
+	@bin/lesson check $(LESSON) || { [ $$? = 1 ] && [ "$(LESSON)" != all ]; } # "not done yet" is no error
 
 ##@ Teach
 class: ## open stacks for a class on this machine: N=20 (docs/teaching-class.md)

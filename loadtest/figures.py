@@ -29,7 +29,7 @@ def register(environment: Environment) -> None:
 
 
 def forget() -> None:
-    """Forget the last run: the next one's target may be another one, or its caches empty."""
+    """Forget the last run: the next may have another target, or empty caches."""
     recorder.clear()  # the measurements of Compare and Capacity
     counters.forget()  # what the caches did
     backend_poll.clear()  # the backend's own reports

@@ -214,8 +214,8 @@ class Request:
 def requests(log: Iterable[str]) -> list[Request]:
     """The requests in the output of `varnishlog -g request`.
 
-    `Begin` names the transaction that caused this one. (The depth does not tell: the second attempt of a
-    request is printed at the depth of the first.)
+    `Begin` names the transaction that caused this one. (The depth alone is not enough: the second attempt of
+    a request is printed at the depth of the first.)
     """
     found: list[Request] = []
     caused: dict[int, Request] = {}  # the request to which a transaction belongs, by its number

@@ -63,7 +63,7 @@ class Prober:
             task.cancel()
 
     def _connections(self) -> Iterator[tuple[str, str, int, bytes]]:
-        """What is held at each address: a name, host and port, and what a client says first."""
+        """The connections to hold at each address: name, host, port, and the client's first bytes."""
         key = base64.b64encode(os.urandom(16)).decode()
         for address in self.addresses:
             host, port = address.rsplit(":", 1)

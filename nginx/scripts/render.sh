@@ -95,7 +95,7 @@ esac
 UPSTAGE_BACKEND=$(upstream backend "$BACKEND_ADDRESS")
 UPSTAGE_METRICS=$BACKEND_METRICS_ADDRESS
 UPSTAGE_MEDIA=$MEDIA_FOLDER
-# The site tells the backend that it can send large media itself, unless it has none.
+# The site tells the backend that it can send large media itself, unless it has no media folder.
 MEDIA_LOCATION=/.nginx/media
 [ "$MEDIA_FOLDER" != off ] || MEDIA_LOCATION=''
 

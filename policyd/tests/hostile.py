@@ -127,7 +127,7 @@ def silent_crowd(host: str, port: int, deadline: float) -> str:
 
 
 def too_many(*sources: str) -> Play:
-    """Silent connections from these loopback addresses in turn: those above the cap are closed at once."""
+    """Silent connections from these loopback addresses in turn: the surplus is closed immediately."""
 
     def play(host: str, port: int, deadline: float) -> str:
         with ExitStack() as stack:

@@ -94,7 +94,7 @@ def test_an_old_page_and_another_page_are_no_figures(nginx: Origin, monkeypatch:
     source.ask()
     nginx.close()
     source.ask()
-    assert scrape(source.read)["up"] == 1  # one lost answer is no gap
+    assert scrape(source.read)["up"] == 1  # one lost answer is not a gap
     monkeypatch.setattr(connections, "OLD", 0)
     assert scrape(source.read) == {"up": 0}
 

@@ -32,7 +32,8 @@ KEYS = (b"audience", b"player", b"stage", b"media")
 BYTES = 2000  # of a record
 WAITING = 8  # records at the start of a run
 ROUNDS = 10  # of a worker in a run
-# A process that hangs counts as crashed. Most hang in a loop, which the CPU time tells from a busy machine.
+# A process that hangs counts as crashed. Most of them loop: the CPU time distinguishes them from processes
+# that wait on a busy machine.
 WITHIN = 5.0  # seconds
 CPU_WITHIN = 1  # seconds of CPU time
 

@@ -72,7 +72,7 @@ class Replica:
         self._pair = pair
         self._data = data
         self._media = media
-        self._copied: Stamp = ()  # the state of the other database that has been copied
+        self._copied: Stamp = ()  # the version of the other database in the last copy
         self.report = Report()  # of the current pass
         media.mkdir(parents=True, exist_ok=True)
         for path in [data / ".copy.db", *media.rglob(".copy-*")]:  # of a killed process

@@ -126,7 +126,7 @@ class Cache(Service):
 
     def _repeat(self) -> None:
         purge, due = next(iter(self._due.items()))
-        if due > self._reactor.seconds():  # it has been purged again since then, which set a new time
+        if due > self._reactor.seconds():  # a purge since then has set a new time
             self._wait()
             return
 

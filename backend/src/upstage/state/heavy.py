@@ -20,7 +20,7 @@ def measuring_files() -> dict[str, bytes]:
 
 
 def filled(picture: bytes, size: int, name: str) -> bytes:
-    """Return a PNG picture of `size` bytes: the same pixels, and noise that is another for each name."""
+    """Return a PNG picture of `size` bytes: the same pixels, and noise that differs for each name."""
     room = size - len(picture) - 12  # a chunk's length, type and checksum
     chunk = NOISE + _noise(room, name)
     checksum = zlib.crc32(chunk).to_bytes(4, "big")

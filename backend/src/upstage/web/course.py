@@ -75,7 +75,7 @@ def read_lessons(folder: Path, published: Published) -> list[Lesson]:
 
 
 def read_lesson(name: str, text: str, published: Published, solution: str = "") -> Lesson:
-    """Make a lesson of its Markdown and that of its solution; its commands name the ports of this stack."""
+    """Make a lesson from its Markdown and its solution's; its commands name the ports of this stack."""
     heading, _, body = text.partition("\n")
     folder = f"lessons/{name}"
     return Lesson(
