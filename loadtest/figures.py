@@ -1,4 +1,4 @@
-"""The figures of a run: each is kept where it is counted, and here is when all of them begin and end.
+"""The figures of a run: each is kept where it is counted; this module says when all begin and end.
 
 Every process counts for itself. A worker sends what it has counted with each report, and the master adds it
 up. So the figures of the whole run are on the master, or in the only process.

@@ -116,7 +116,7 @@ class Request:
     def answered(self) -> float:
         """When the response was ready to be sent, in seconds since 1970.
 
-        The end of sending (Resp) will not do: Varnish may log it after the client's next request.
+        The end of sending (Resp) is not used: Varnish may log it after the client's next request.
         """
         ready = [value for value in self.last.all("Timestamp") if not value.startswith("Resp:")]
         return float(ready[-1].split()[1])

@@ -153,7 +153,7 @@ def test_a_stack_that_is_down_leaves_the_page_as_it_is(page: Page, complaints: l
     page.route("**" + LESSON, lambda route: route.fulfill(status=503, body="down"))
     with page.expect_response("**" + LESSON):
         come_back(page)
-    page.evaluate("0")  # whatever the answer causes has happened
+    page.evaluate("0")  # all effects of the answer have happened
     expect(page.locator("#where")).to_contain_text(WORDS[0])
     assert all("503" in complaint for complaint in complaints)
     complaints.clear()

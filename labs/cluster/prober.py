@@ -25,7 +25,7 @@ JOIN = b"stage_ID=demo&mode=JOIN"
 
 @dataclass
 class Second:
-    """What happened to the requests that began in one second."""
+    """The outcomes of the requests that began in one second."""
 
     counts: Counter[str] = field(default_factory=Counter)  # asked, hit, miss, repeated, failed
     times: list[float] = field(default_factory=list)  # seconds until the whole response was there

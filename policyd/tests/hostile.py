@@ -25,7 +25,7 @@ Play = Callable[[str, int, float], str]
 
 
 def connect(host: str, port: int, source: str | None = None) -> socket.socket:
-    """A connection that sends each packet at once, from its own loopback address if one is given."""
+    """A connection that sends each packet immediately, from the loopback address `source` if one is given."""
     sock = socket.create_connection((host, port), SLACK, (source, 0) if source else None)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock

@@ -29,7 +29,7 @@ PAGE = (
 
 
 def scrape(source: Callable[[], object]) -> dict[str, float]:
-    """All samples as Prometheus reads them in its text format; `up` is 0 if the source is down."""
+    """All samples, as Prometheus would read them from the text format; `up` is 0 if the source is down."""
     registry = CollectorRegistry()
     collector: Collector = Sources({"it": source})  # type: ignore[dict-item]
     registry.register(collector)

@@ -83,7 +83,7 @@ class Replica:
         return read_term(self._data)
 
     def is_behind(self) -> bool:
-        """Return whether the other server has newer data, or the original of these."""
+        """Return whether the other server has newer data, or the original of this server's copy."""
         here, there = self.term, read_term(self._pair.peer_data)
         return there.number > here.number or (there == here and there.role == self._pair.peer)
 

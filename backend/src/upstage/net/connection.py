@@ -86,7 +86,7 @@ class Connections:
         self._lines = 0
         self._others.clear()
         if self._checks:
-            return  # still busy with the last look
+            return  # the previous sweep has not finished
         now = self.shared.clock()
         for connection in self.all:
             self._checks.add(partial(connection.check_progress, now))

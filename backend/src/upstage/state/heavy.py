@@ -1,6 +1,7 @@
 """Heavy files for load tests, in the sizes of the two that the article measured.
 
-Their weight is noise, so that a test cannot measure compression by mistake. It is the same on every machine.
+Most of their bytes are noise, so that a test cannot measure compression by mistake. The noise is the same on
+every machine.
 """
 
 import base64

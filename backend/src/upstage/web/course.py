@@ -20,7 +20,7 @@ class Lesson:
     needs: str  # the lessons that it builds on, and the time that it takes: a sentence or two
     question: str  # at its end, without the hint
     body: str  # everything below the title
-    solution: str = ""  # the same of its solution; empty: there is none
+    solution: str = ""  # the body of its solution; empty: there is none
 
     @property
     def number(self) -> int:
@@ -29,7 +29,7 @@ class Lesson:
 
     @property
     def encore(self) -> bool:
-        """Whether it is one of those that are done if there is time left."""
+        """Whether it is optional: done if there is time left."""
         return self.title.startswith("Encore: ")
 
 
