@@ -55,7 +55,7 @@ lesson: ## begin a lesson, or go on with it: LESSON=3 (AGAIN=1: from the start; 
 	@bin/lesson $(if $(RESET),reset,begin $(LESSON))
 
 check: ## say whether LESSON=3 is done, or what is missing; ANSWER=b answers its question (LESSON=all: results, JSON=1)
-	@bin/lesson check $(LESSON) || { [ $$? = 1 ] && [ "$(LESSON)" != all ]; } # not done yet is no error of make
+	@bin/lesson check $(LESSON) || { [ $$? = 1 ] && [ "$(LESSON)" != all ]; } # "not done yet" is no error
 
 ##@ Break
 faults: ## list what can be broken on purpose (faults/README.md)

@@ -8,7 +8,7 @@
 # https://docs.docker.com/reference/compose-file/services/#healthcheck
 #
 # The mark of a success is in memory. It is absent while this script runs, so the first check after `docker
-# pause`, which the engine needs to call the service healthy again, is immediate.
+# pause` is immediate, and the engine soon calls the service healthy again.
 mark=/tmp/healthy
 check() { timeout 5 "$@"; }
 

@@ -1,4 +1,4 @@
-"""The figures of a run: each is kept where it is counted, and here is when all of them begin and end.
+"""The figures of a run: each is kept where it is counted; this module says when all begin and end.
 
 Every process counts for itself. A worker sends what it has counted with each report, and the master adds it
 up. So the figures of the whole run are on the master, or in the only process.
@@ -29,7 +29,7 @@ def register(environment: Environment) -> None:
 
 
 def forget() -> None:
-    """Forget the last run: the next one's target may be another one, or its caches empty."""
+    """Forget the last run: the next may have another target, or empty caches."""
     recorder.clear()  # the measurements of Compare and Capacity
     counters.forget()  # what the caches did
     backend_poll.clear()  # the backend's own reports

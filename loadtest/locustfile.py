@@ -95,7 +95,7 @@ class SlowReader(User):
 
     @task
     def stall(self) -> None:
-        """The stage must disconnect this client, which is not a failure; only the connection is reported."""
+        """The stage must disconnect this client: this is not a failure. Only the connection is reported."""
         stalled.visit(self)
 
 

@@ -65,7 +65,7 @@ def by_nginx(line: Line) -> tuple[str, str, str]:
 
 
 def by_varnish(line: Line, seen: Request) -> str:
-    """Why a request was not a hit; for a hit, what else is worth knowing."""
+    """Why a request was not a hit; for a hit, its parts and the use of the disk."""
     reasons = {
         "stale": expired,
         "miss": lambda seen: f"{absent(seen)}; {kept(seen.lifetime)}",

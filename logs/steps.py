@@ -32,8 +32,8 @@ SENTENCES: dict[str, str | Callable[[Request], str]] = {
 
 
 def steps(seen: Request) -> Iterator[tuple[str, str]]:
-    """Say what Varnish did, and why. A fetch that the request waited for, or a part of its page, stands where
-    it happened; a fetch in the background stands at the end.
+    """Say what Varnish did, and why. A fetch that the request waited for, or a part of its page, is listed
+    where it happened; a fetch in the background is listed at the end.
     """
     caused = {each.xid: each for each in (*seen.restarts, *seen.fetches)}
     parts = {part.client.xid: part for part in seen.parts}

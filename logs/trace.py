@@ -30,7 +30,7 @@ class Refused(Exception):
 
 
 def parse(url: str, http_port: int, web_port: int) -> tuple[str, int, str]:
-    """Host, port and path; the port is one of the two. Raise Refused if it is no URL of the stack."""
+    """Host, port and path; the port is one of the two. Raise Refused unless it is a URL of the stack."""
     found = URL.fullmatch(url)
     if not found:
         site = f"http://classic.localhost:{http_port}/media/fox.svg"

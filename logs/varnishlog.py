@@ -116,7 +116,7 @@ class Request:
     def answered(self) -> float:
         """When the response was ready to be sent, in seconds since 1970.
 
-        The end of sending (Resp) will not do: Varnish may log it after the client's next request.
+        The end of sending (Resp) is not used: Varnish may log it after the client's next request.
         """
         ready = [value for value in self.last.all("Timestamp") if not value.startswith("Resp:")]
         return float(ready[-1].split()[1])
@@ -214,8 +214,8 @@ class Request:
 def requests(log: Iterable[str]) -> list[Request]:
     """The requests in the output of `varnishlog -g request`.
 
-    `Begin` names the transaction that caused this one. (The depth does not tell: the second attempt of a
-    request is printed at the depth of the first.)
+    `Begin` names the transaction that caused this one. (The depth alone is not enough: the second attempt of
+    a request is printed at the depth of the first.)
     """
     found: list[Request] = []
     caused: dict[int, Request] = {}  # the request to which a transaction belongs, by its number

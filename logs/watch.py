@@ -87,7 +87,7 @@ class Joiner:
         self._held = waiting
 
     def _ended(self, held: tuple[float, Line]) -> float:
-        """When a request ended, as far as is known."""
+        """The time at which a request ended, or an estimate."""
         arrived, line = held
         seen = self._seen.get(line.id)
         return line.ended or (seen.ended if seen else arrived)

@@ -93,7 +93,7 @@ class Stack:
         return self._run("bin/inside", *command)
 
     def upstage(self, *arguments: str, password: str = "") -> str:
-        """Run the backend's own command where it runs; `password` is what is typed at it."""
+        """Run the backend's own command where it runs; `password` is typed at its prompt."""
         if self.mode == "containers":
             return self._run(
                 "docker", "compose", "exec", "-T", "backend", "upstage", *arguments, typed=password

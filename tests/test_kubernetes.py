@@ -33,7 +33,7 @@ SETTINGS = {  # where the settings of each service are, and how they are written
     "varnish": ("varnish/settings.sh", r"\$\{([A-Z_]+):-"),
     "backend": ("backend/src/upstage/settings.py", r'"(UPSTAGE_[A-Z_]+)"'),
 }
-# Not for a pod: what is for one machine, or a signal for `make`.
+# Files that no pod reads: they are for one machine, or for `make`.
 UNREAD = r".*/tests/.*|.*/README\.md|nginx/(site|theatres|observe)/.*|nginx/(loaded|reload)\.sh"
 
 
@@ -143,7 +143,7 @@ def test_a_missing_image_is_one_line() -> None:
 
 
 def kustomize(folder: Path) -> list[Json]:
-    """What it makes of that folder."""
+    """The objects that kustomize makes of that folder."""
     command = ["kustomize", "build"] if shutil.which("kustomize") else ["kubectl", "kustomize"]
     if not shutil.which(command[0]):
         pytest.skip("there is neither kustomize nor kubectl")

@@ -17,7 +17,7 @@ LESSONS = sorted(path.parent.name for path in REPO.glob("lessons/[0-9]*/README.m
 
 @pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
 def test_the_first_lesson_can_be_done(stack: Stack) -> None:
-    """One lesson stands for all; lessons/pupils tests each check, and what it refuses."""
+    """One lesson is enough here; lessons/pupils tests each check and its refusals."""
     pupil = Pupil(stack)
     pupil.begin(1)
     wait_until(lambda: '<li data-state="begun">' in stack.get("/lessons/").text)  # though it is in the cache

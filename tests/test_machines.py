@@ -30,7 +30,7 @@ PROBER = REPO / "labs" / "cluster" / "prober.py"
 
 @dataclass
 class Probe:
-    """What visitors saw meanwhile; filled in when they have left."""
+    """The visitors' report of this time; filled in when they have left."""
 
     report: dict[str, Any] = field(default_factory=dict)
 

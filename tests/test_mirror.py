@@ -72,7 +72,7 @@ def assert_cut_off(client: StageClient) -> None:
 
 
 def said(stack: Stack) -> str:
-    """What a client that joins now is sent."""
+    """The frames that a client gets that joins now."""
     client = stack.stage_client()
     try:
         return str(client.join())

@@ -88,7 +88,7 @@ def test_a_replaced_picture_is_served_nowhere_after_a_second(stack: Stack, playe
     assert answer.status_code == 200, answer.text
     page = answer.url.removeprefix(stack.url("")).split("?")[0]
     url = page.replace(MEDIA, "/media")
-    seen: list[tuple[str, str, float]] = []  # host, what it sent, and when it was requested
+    seen: list[tuple[str, str, float]] = []  # host, the content that it sent, and the time of the request
     done = threading.Event()
 
     def client(host: str) -> None:

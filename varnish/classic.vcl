@@ -32,7 +32,7 @@ include "stale.vcl";
 # "Allow purging of cache using shift + reload": the object is fetched again, for every client.
 # https://varnish-cache.org/docs/7.1/reference/vcl-var.html (req.hash_always_miss)
 sub vcl_recv {
-    # Not on the second attempt (stale.vcl), which wants the old copy.
+    # Not on the second attempt (stale.vcl), which needs the old copy.
     set req.hash_always_miss = (req.restarts == 0 && req.http.Cache-Control ~ "no-cache");
 }
 

@@ -1,4 +1,4 @@
-# What a client says about itself: later rules trust these headers, so they are checked, replaced or dropped here.
+# A client's claims about itself: later rules trust these headers, so they are checked, replaced or dropped here.
 
 sub vcl_recv {
     # A restarted request (stale.vcl) has been here already.

@@ -1,4 +1,4 @@
-# What our 503 page (pages.vcl) says about UpStage. site.vcl has other words.
+# The words about UpStage on our 503 page (pages.vcl). site.vcl has other words.
 
 sub unavailable {
     set req.http.X-Title = "The curtain is down for a moment";

@@ -5,8 +5,9 @@
 # and small enough for nginx's memory. (Only a copy, because nginx repeats its Cache-Status, "hit".) nginx connects to
 # the listeners "nginx" and "nginx-tcp", and stores nothing without this header.
 #
-# "@" and a time: valid until the end of that second. A plain "1" could last for almost two, and an object that the
-# backend has purged must be gone after one. https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_valid
+# "@" and a time: valid until the end of that second. A plain "1" could last for almost two seconds, and an object that
+# the backend has purged must be gone after one.
+# https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_valid
 
 # Check the length before compression: afterwards Varnish states none, but the object is no longer than before. A
 # response of unknown length counts as too long.

@@ -4,7 +4,7 @@
 #   PURGE /  and  X-Tag: demo     every object with this word among its X-Cache-Tags, which the backend sets
 #
 # Allowed on the listener "purge" only, which is open inside the back network (start.sh). An access list of
-# addresses would not do: behind nginx every client has nginx's address.
+# addresses would not protect it: behind nginx every client has nginx's address.
 # https://varnish-cache.org/docs/7.1/users-guide/purging.html
 
 sub vcl_recv {

@@ -2,8 +2,8 @@
 # response is stored if Cache-Control gives it a lifetime and neither Set-Cookie nor `private` forbids it;
 # Vary is obeyed.
 #
-# UpStage's rules for paths are not here: an address that ends in .png is a page like any other. What cannot be known from a
-# response is left alone: the query, and the Host header with its port, which the application may write into its links.
+# UpStage's rules for paths are not here: an address that ends in .png is a page like any other. The query, and the Host
+# header with its port, are left alone: no response shows whether the application uses them, for example in its links.
 
 vcl 4.1;
 
@@ -31,7 +31,7 @@ sub vcl_req_cookie {
     if (req.http.Cookie) {
         set req.http.X-Credentials = "yes";
     }
-    # One person's slow page is no reason for another to wait.
+    # A slow page for one person must not make another wait.
     if (req.http.X-Credentials) {
         set req.hash_ignore_busy = true;
     }
@@ -79,7 +79,7 @@ sub vcl_backend_response {
 }
 
 sub vcl_backend_error {
-    # It has answered, so asking again at once would get the same.
+    # It has answered, so asking again immediately would get the same.
     if (bereq.http.X-Answered && !bereq.is_bgfetch) {
         set beresp.ttl = 0s;
         set beresp.grace = 0s;

@@ -28,5 +28,5 @@ sub vcl_backend_response {
 # hit-for-miss object behind for a day. https://varnish-cache.org/docs/7.1/reference/vcl-step.html
 sub vcl_beresp_hitmiss {
     set beresp.grace = 0s;
-    set beresp.do_stream = true; # nobody else waits for it, whatever its size
+    set beresp.do_stream = true; # no other client waits for it, whatever its size
 }

@@ -1,4 +1,4 @@
-"""What a client shows after the frames that it received: the reference for the model test."""
+"""The screen of a client after the frames that it received: the reference for the model test."""
 
 from functools import lru_cache
 from typing import Any

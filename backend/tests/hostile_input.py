@@ -1,4 +1,4 @@
-"""What hostile stage clients send, by kind: the first bytes of a client, and those that it repeats."""
+"""The input of hostile stage clients, by kind: the first bytes of a client, and the bytes that it repeats."""
 
 import struct
 

@@ -31,7 +31,7 @@ SERVE = serve(RARELY)
 
 
 class Backend(Program):
-    """A backend process and its log; `command` is what comes after `python`.
+    """A backend process and its log; `command` is the command line after `python`.
 
     It is `forked`, or a new interpreter as an operator starts it.
     """

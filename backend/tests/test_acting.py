@@ -124,7 +124,7 @@ def test_all_members_are_sent_the_same_prepared_drawing(
 
 
 def test_four_full_layers_are_less_than_768_kib() -> None:
-    """The most that a client that joins and does not read can cost: a JOIN has no other limit."""
+    """The highest cost of a client that joins and does not read: a JOIN has no other limit."""
     layer = Layer(0)
     for _ in range(MAX_MARKS):
         layer.point("DRAW_LINE", "-1234.567", "-1234.567")

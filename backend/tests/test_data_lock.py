@@ -1,4 +1,4 @@
-"""Two servers that want the same data and sockets, as after `docker compose up --scale backend=2`."""
+"""Two servers with the same data and sockets, as after `docker compose up --scale backend=2`."""
 
 import re
 import signal

@@ -27,7 +27,7 @@ def test_a_redirect_without_a_host_gets_400(server: Backend) -> None:
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_large_body_is_rejected_without_being_kept(server: Backend, chunked: bool) -> None:
-    # Reset the peak to the present value: at the start, Argon2 has used as much as this body has.
+    # Reset the peak to the present value: at the start, Argon2 has used as much memory as this body takes.
     Path(f"/proc/{server.process.pid}/clear_refs").write_text("5")
     before = peak_memory(server)
     size = 16 << 20

@@ -1,4 +1,4 @@
-"""What two servers share: the lease and the operator's requests; the active server and its watchdog."""
+"""State that two servers share: the lease and the operator's requests; the active server, its watchdog."""
 
 import fcntl
 import os

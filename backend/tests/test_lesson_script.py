@@ -56,7 +56,7 @@ def address(server: Backend, path: str = LESSON) -> str:
 
 
 def report(server: Backend, **result: object) -> None:
-    """What `make check` reports about the first lesson."""
+    """Send the backend a result of the first lesson, as `make check` does."""
     assert server.upstage("lessons", stdin=json.dumps([{"lesson": 1, **result}])) == (0, "", "")
 
 
@@ -67,7 +67,7 @@ def come_back(page: Page, event: str = "dispatchEvent(new Event('focus'))") -> N
 
 
 def pasted(page: Page) -> str:
-    """What the clipboard has: it is pasted into a field."""
+    """The text on the clipboard, read by pasting it into a field."""
     page.evaluate("document.body.append(Object.assign(document.createElement('textarea'), {id: 'paste'}))")
     field = page.locator("#paste")
     field.press("Control+v")
@@ -153,7 +153,7 @@ def test_a_stack_that_is_down_leaves_the_page_as_it_is(page: Page, complaints: l
     page.route("**" + LESSON, lambda route: route.fulfill(status=503, body="down"))
     with page.expect_response("**" + LESSON):
         come_back(page)
-    page.evaluate("0")  # whatever the answer causes has happened
+    page.evaluate("0")  # all effects of the answer have happened
     expect(page.locator("#where")).to_contain_text(WORDS[0])
     assert all("503" in complaint for complaint in complaints)
     complaints.clear()

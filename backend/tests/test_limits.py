@@ -76,7 +76,7 @@ def test_a_newcomer_gets_the_newest_place_of_the_address_that_has_the_most() -> 
     assert come("192.0.2.2")[0]
     assert [one.gave_up for one in crowd] == [False] * 5 + [True] * 2
     assert not come("192.0.2.1")[0]  # its own are the most
-    assert not come("192.0.2.2")[0]  # then it would have as many as the crowd: it would go round in circles
+    assert not come("192.0.2.2")[0]  # then each would take from the other in turn
     assert not any(one.gave_up for one in few)
     assert len(places) == 10
 
@@ -98,7 +98,7 @@ def test_those_who_have_not_joined_lose_their_places_first() -> None:
     school = [come("192.0.2.1") for _ in range(10)]
     crowds = [[come(f"198.51.100.{number}", joined=False) for _ in range(5)] for number in range(2)]
     assert gone([come(f"198.51.100.{number % 2}", joined=False) for number in range(20)]) == 20
-    assert [gone(crowd) for crowd in crowds] == [0, 0]  # they would go round in circles
+    assert [gone(crowd) for crowd in crowds] == [0, 0]  # each would take from the other in turn
     school += [come("192.0.2.1") for _ in range(8)]
     assert [gone(crowd) for crowd in crowds] == [4, 4]
     assert not gone([come("203.0.113.1"), come("203.0.113.2")])

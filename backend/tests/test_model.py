@@ -1,7 +1,7 @@
 """A model test: the stage's invariants hold, whatever clients send and in whatever order.
 
 A `Screen` is a client's state after the frames that it received. The main invariant: a late joiner has the
-same screen as the clients that saw everything. The second: no client changes what another one holds.
+same screen as the clients that saw everything. The second: no client changes a thing that another one holds.
 """
 
 from copy import deepcopy

@@ -28,7 +28,7 @@ OK, NO = "", "503 No"
 
 
 class FakeCache(Cache):
-    """The purges of a fake cache: `answer` is the problem that it has, None if it does not answer."""
+    """The purges of a fake cache: `answer` is the problem that it reports, None if it does not answer."""
 
     def __init__(self) -> None:
         self.clock = Clock()

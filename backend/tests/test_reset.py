@@ -82,7 +82,7 @@ def test_no_change_outlives_a_reset(stages: Stages, stage: Stage, change: int) -
 
 
 def test_lines_that_came_after_the_reset_stay(stage: Stage) -> None:
-    """The database knows which: it has removed the others."""
+    """The database decides which lines came after the reset: it has removed the others."""
     stage.chat.extend([" before", " after"])
     reset(stage, RECORD, [" after"])
     assert list(stage.chat) == [" after"]

@@ -34,7 +34,7 @@ def test_a_client_that_does_not_read_is_not_read_from_and_then_cut(connections: 
 
 
 def test_the_reply_to_a_join_does_not_count(connections: Connections) -> None:
-    """No client reads a whole stage at once; what comes after it counts."""
+    """No client reads a whole stage at once, so only the frames after it count."""
     [talker] = joined(connections)
     for _ in range(20):
         talker.send(b"msg=" + b"x" * 100 + b"&mode=TEXT\0")  # the chat log is a part of the reply

@@ -67,7 +67,7 @@ def test_chat_survives_a_kill_and_a_stop(start: Start) -> None:
     assert [log.count(f"<li> line {number}</li>".encode()) for number in range(100)] == [1] * 100
     client = server.connect()
     assert any(b"line+99" in frame and b"mode=LOAD_CHAT" in frame for frame in join(client))
-    for number in range(100, 150):  # and then SIGTERM at once: sent lines are written first
+    for number in range(100, 150):  # and then SIGTERM immediately: sent lines are written first
         client.send_frames(f"msg=line%20{number}&mode=TEXT".encode())
     client.frames_until(b"text=line+149&mode=ANONTEXT")
     server.end()

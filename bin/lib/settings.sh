@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Checks the settings before anything is started or changed; the service that reads a
-# setting has the rules, if there are any. A wrong value costs one line; a running stack goes on as it is.
+# Checks the settings before anything is started or changed. The rules of a setting, if any, are in the service that
+# reads it. A wrong value causes one line of output; a running stack continues as it is.
 
 check_settings() {
     name_unknown_settings

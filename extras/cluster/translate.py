@@ -3,7 +3,7 @@
 Swarm reads an older dialect of Compose files: keys with another name there are renamed, unknown keys are
 dropped. Files travel as Swarm configs, so that no node needs a checkout; passwords and the certificate travel
 as Swarm secrets. Neither can be changed, so each name ends in a checksum of the content: a changed file is
-another config, which restarts the services that read it.
+another config, and the services that read it restart.
 
 https://docs.docker.com/reference/compose-file/legacy-versions/
 """
@@ -109,7 +109,7 @@ class Stack:
 
 
 def _files_below(path: Path) -> list[Path]:
-    """Return the files that a container reads there, without empty ones, which Swarm accepts as no config."""
+    """Return the files that a container reads there, except empty ones: Swarm rejects an empty config."""
     if path.is_file():
         return [path]
 

@@ -127,7 +127,7 @@ REMEDIES = {
     ),
     "private": (
         "its `Cache-Control` forbids it ({detail})",
-        "if it is the same for everybody, send `public, max-age=60` instead",
+        "if it is the same for all visitors, send `public, max-age=60` instead",
     ),
     "sets a cookie": (
         "the response sets the cookie {detail}",
@@ -135,7 +135,7 @@ REMEDIES = {
     ),
     "a cookie": (
         "the request has the cookie {detail}, and the response is not `public`",
-        "if it is the same for everybody, send `public`, or in `vcl_recv`: "
+        "if it is the same for all visitors, send `public`, or in `vcl_recv`: "
         "`if ({condition}) {{ unset req.http.Cookie; }}`",
     ),
     "a password": (

@@ -31,7 +31,7 @@ class Problem(Exception):
 
 @dataclass(frozen=True)
 class Usage:
-    """The use of a service: CPU seconds since its start, and what it has now.
+    """The resources of a service: CPU seconds since its start, and its present memory.
 
     `memory_bytes` is without the reclaimable page cache, as in `docker stats`; `process_bytes` is the part of
     it that the processes have allocated, the rest is mostly the kernel's. `tasks`: processes and threads.

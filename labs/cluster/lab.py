@@ -193,7 +193,7 @@ def total(report: dict[str, Any], outcome: str) -> int:
 
 
 def hit_ratio(host: str, varnishes: int) -> float:
-    """Hits of all requests once the caches are full."""
+    """The share of hits among all requests once the caches are full."""
     docker("service", "scale", "--detach", f"{STACK}_varnish={varnishes}")
     wait_for(lambda: services()["varnish"] == f"{varnishes}/{varnishes}", 60)
     for seconds in (5, 8):

@@ -35,7 +35,7 @@ start_engine() {
     local i=$1
     mkdir -p "$run/$i" "$data/$i"
     # nsenter, because `ip netns exec` mounts another /sys, which has no control groups. No name server: names that the engine does
-    # not know are asked of 127.0.0.1, which refuses at once.
+    # not know are asked of 127.0.0.1, which refuses immediately.
     # shellcheck disable=SC2016  # for the other shell
     setsid nsenter --net="/run/netns/$prefix-$i" unshare --uts sh -c 'hostname "$0" && exec "$@"' "machine-$i" \
         dockerd --data-root "$data/$i" --exec-root "$run/$i" --pidfile "$run/$i/docker.pid" --host "$(socket "$i")" \
@@ -85,7 +85,7 @@ up() {
     for ((i = 1; i <= n; i++)); do start_engine "$i"; done
 }
 
-# stop_engine I [SIGNAL]: the engine ends itself; with KILL it ends at once, and its containerd and containers too.
+# stop_engine I [SIGNAL]: the engine ends itself; with KILL it ends immediately, and its containerd and containers too.
 stop_engine() {
     local folder=$run/$1 pids
     if [ "${2:-}" = KILL ]; then

@@ -25,7 +25,7 @@ JOIN = b"stage_ID=demo&mode=JOIN"
 
 @dataclass
 class Second:
-    """What happened to the requests that began in one second."""
+    """The outcomes of the requests that began in one second."""
 
     counts: Counter[str] = field(default_factory=Counter)  # asked, hit, miss, repeated, failed
     times: list[float] = field(default_factory=list)  # seconds until the whole response was there
@@ -63,7 +63,7 @@ class Prober:
             task.cancel()
 
     def _connections(self) -> Iterator[tuple[str, str, int, bytes]]:
-        """What is held at each address: a name, host and port, and what a client says first."""
+        """The connections to hold at each address: name, host, port, and the client's first bytes."""
         key = base64.b64encode(os.urandom(16)).decode()
         for address in self.addresses:
             host, port = address.rsplit(":", 1)

@@ -17,7 +17,7 @@ QUESTION = Question(
 
 
 def check(attempt: Attempt) -> None:
-    """An old copy and an error page while the health check failed, and a backend that is back."""
+    """Require an old copy and an error page while the health check failed, and a backend that runs again."""
     need = attempt.need
 
     pages = [request for request in attempt.requests("/") if request.path == "/"]

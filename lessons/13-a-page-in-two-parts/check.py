@@ -44,7 +44,7 @@ def check(attempt: Attempt) -> None:
     need(first.seen and first.seen.parts, "A page fetched now is not assembled.")
     again = Ask(first.ask.url)
     attempt.wait(1.5)
-    attempt.ask(again)  # gets the expired number, and has it fetched
+    attempt.ask(again)  # gets the expired number, and triggers a fetch
     attempt.wait(1.5)
     (later,) = attempt.ask(again)
     need(

@@ -48,7 +48,7 @@ def by_tier(members: list[Member], from_disk: bool) -> dict[str, str]:
 def hit_ratio(responses: Mapping[str, int], failed: int = 0) -> float:
     """Share of responses that a cache had, 0 to 1. `responses`: outcome -> number at tier "client".
 
-    `failed` of them count as no hits, whichever cache sent them.
+    `failed` of them do not count as hits, whichever cache sent them.
     """
     hits = sum(number for outcome, number in responses.items() if outcome in HITS)
     return max(0, hits - failed) / (sum(responses.values()) or 1)

@@ -18,7 +18,7 @@ class Capacity(Series):
     """Doubles the users until a threshold fails, steps back, and says how many the topology carries."""
 
     def script(self) -> Iterator[Tick]:
-        """Climb to the first level that fails, then halve the distance to the last one that did not."""
+        """Climb to the first level that fails, then halve the distance to the last level that passed."""
         end = time.monotonic() + min(self.options.run_time or LONGEST, LONGEST)
         topology, most = self.options.topology, self.most
         carried, failing = 0, None

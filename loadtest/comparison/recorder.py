@@ -13,7 +13,7 @@ from comparison.gather import gather
 from comparison.measurement import Measurement
 from verdict import generator, this_run
 
-SHORTEST = 0.5  # seconds; what is shorter gives no rates
+SHORTEST = 0.5  # seconds; a shorter measurement gives no rates
 
 
 class Recorder:

@@ -1,1 +1,1 @@
-"""Locust wants a Python file in each folder of locustfiles; yours stand beside this one."""
+"""Locust needs a Python file in each folder of locustfiles; put yours beside this one."""

@@ -52,7 +52,7 @@ def svg(measurements: Sequence[Measurement]) -> str:
 
 
 def panel(key: str, measurements: Sequence[Measurement]) -> str:
-    """One figure: its name, and a bar for each measurement, the longest as long as there is room."""
+    """One figure: its name, and a bar for each measurement; the longest bar has the full width."""
     title, factor, decimals = next((t, f, d) for t, name, f, d in FIGURES if name == key)
     values = [measured.figures()[key] for measured in measurements]
     most = max((value for value in values if value), default=0) or 1

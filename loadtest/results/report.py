@@ -90,7 +90,7 @@ def figures(environment: Environment, lines: list[judge.Line]) -> dict[str, Any]
         "good": judge.good(lines),
         "verdict": [asdict(line) for line in lines],
         "host": environment.host,
-        "started": stats.start_time,  # seconds since 1970, as the next one
+        "started": stats.start_time,  # this and the next in seconds since 1970
         "last_sample": stats.last_request_timestamp,
         "generator_cpu_percent": round(load_of_locust.cpu, 1),
         "generator_late_milliseconds": round(load_of_locust.late, 1),

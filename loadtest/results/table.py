@@ -9,7 +9,7 @@ from typing import Any
 from caches import table
 from comparison.measurement import Measurement
 
-# Title in the tab and in the text; figure, what to multiply it by, and decimals.
+# Title in the tab and in the text; figure, factor, and decimals.
 FIGURES: tuple[tuple[str, str, float, int], ...] = (
     ("requests/s", "requests_per_second", 1, 1),
     ("MB/s", "bytes_per_second", 1e-6, 2),

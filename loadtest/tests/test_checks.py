@@ -17,7 +17,7 @@ FORWARDED = "varnish; fwd=uri-miss; ttl=7; stored"
         GOOD,
         replace(GOOD, status=304, length=0, conditional=True),
         replace(GOOD, cache_status=FORWARDED, warm=False),
-        # nginx has a copy of what Varnish had to fetch: a hit.
+        # nginx has a copy of a file that Varnish had to fetch: a hit.
         replace(GOOD, cache_status=f"{FORWARDED}, nginx; hit"),
         replace(GOOD, cache_status="varnish; hit; detail=stale, nginx; fwd=bypass"),
         replace(GOOD, path="/stages/demo", cache_status=FORWARDED),

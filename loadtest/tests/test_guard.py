@@ -11,7 +11,7 @@ from fake_site import FakeSite
 from locust_library import WebUI, until
 
 FORM = {"user_count": "1", "spawn_rate": "1", "user_classes": "Reader"}
-# Every path that changes something, and one that tells something.
+# Every path that changes something, and one that shows figures.
 PATHS = [
     *(("POST", path) for path in ("/swarm", "/stop", "/stats/reset", "/user", "/login")),
     *(("GET", path) for path in ("/stats/reset", "/stats/requests")),

@@ -24,7 +24,7 @@ def origin() -> Iterator[Origin]:
 
 
 def get(origin: Origin, answer: bytes, path: str = "/file") -> dict[str, Any]:
-    """Request a path; what Locust knows of the response."""
+    """Request a path; return Locust's sample of the response."""
     origin.answer = lambda _: answer
     user = type("Visitor", (FastHttpUser,), {"host": f"http://{origin.address}"})(Environment())
     client = http_client.session(user, patience=10)

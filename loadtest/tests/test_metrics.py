@@ -1,4 +1,4 @@
-"""What Prometheus reads of Locust's page."""
+"""The metrics that Locust's page has for Prometheus."""
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families

@@ -130,7 +130,7 @@ def test_the_tab_caches_adds_what_only_the_backend_reports(
 
 def test_the_tab_verdict_uses_the_numbers_of_the_form(site: FakeSite, ui: WebUI) -> None:
     assert {"title": "Verdict", "key": "verdict"} in ui.arguments()["extended_tabs"]
-    # Before a run there are no measurements, which is not a failure.
+    # Before a run there are no measurements; that is not a failure.
     assert ui.verdict()["the run"][0] == NOT_MEASURED
 
     ui.start(max_media_ms="9000")

@@ -130,7 +130,7 @@ class SocketConnection:
 class WebSocketConnection(SocketConnection):
     """The same over a WebSocket: a text message is a frame.
 
-    `name` stands in the Host and Origin headers, whatever the address.
+    `name` is sent in the Host and Origin headers, whatever the address.
     """
 
     def __init__(self, host: str, port: int, name: str, patience: float = 10) -> None:

@@ -59,8 +59,8 @@ def session(user: FastHttpUser, patience: float) -> FastHttpSession:
         max_retries=0,
         headers={"User-Agent": "Proscenium-Audience (Locust)"},
     )
-    # checks.py judges the status. To report a wrong one, the client would first decode the body as UTF-8,
-    # which raises an error if the body of a 404 is a picture.
+    # checks.py judges the status. To report a wrong one, the client would first decode the body as UTF-8, and
+    # raise an error if the body of a 404 is a picture.
     client.client.valid_response_codes = frozenset(range(1000))  # type: ignore[misc]
     client.client.redirect_response_codes = frozenset()  # type: ignore[misc]
     client.client.response_type = Response  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Users of a site that nobody here knows: they fetch its paths and keep its cookies."""
+"""Users of any site, known only by its paths: they fetch these and keep its cookies."""
 
 import random
 from argparse import Namespace

@@ -163,8 +163,8 @@ def conclusion(lines: list[Line]) -> Line:
 def percentile(row: Row, share: float) -> float:
     """Milliseconds within which that share of a row's samples succeeded; inf if fewer did.
 
-    Locust does not tell which times belong to failures. The fastest are taken for those: an error page comes
-    quickly and must not make a slow row fast.
+    Locust does not report which times belong to failures. The fastest are counted as failures: an error page
+    comes quickly and must not make a slow row fast.
     """
     rank = math.ceil(share * row.samples) + row.failures
     for milliseconds in sorted(row.times):

@@ -1,6 +1,6 @@
 """The rows of Locust's table that each class of users can fill; `poll`: a webcam's pictures.
 
-A threshold applies to a run only if a class in it takes such samples. Each row stands for its kind: the
+A threshold applies to a run only if a class in it takes such samples. Each row represents its kind: the
 thresholds' patterns must match one of them.
 """
 
@@ -21,7 +21,7 @@ SESSION = ("connect", "join", "chat", "heard")
 OTHERS = {
     "FlashClient": ("policy policy", *(f"stage {name}" for name in SESSION)),
     "SlowReader": ("stage connect",),
-    "Pages": (),  # whatever the site has
+    "Pages": (),  # any paths: the site decides
 }
 
 

@@ -24,8 +24,8 @@ def add(parser: LocustArgumentParser) -> None:
     """Declare the options. A mistake in the file ends Locust here, not after the run.
 
     The defaults of the fields are the numbers of the file that `--thresholds` names; a field without a line
-    in it has no effect. The file is known when argparse converts these defaults: it does so after the
-    arguments, because they are text. https://docs.python.org/3/library/argparse.html#default
+    in it has no effect. argparse converts these defaults after the arguments, because they are text; by then
+    the file is known. https://docs.python.org/3/library/argparse.html#default
     """
     shipped = judge.read(SHIPPED)
     file = dict(shipped)

@@ -1,6 +1,6 @@
-// Adds to Locust's page what it has no extension point for: descriptions of classes and shapes in the form,
-// and the picture in the tab Compare. Locust may redraw the page at any time, so the script looks again after
-// every change.
+// Adds to Locust's page the parts for which Locust has no extension point: descriptions of classes and
+// shapes in the form, and the picture in the tab Compare. Locust may redraw the page at any time, so the
+// script looks again after every change.
 const { descriptions } = window.templateArgs;
 const REFRESH = 2000; // milliseconds, as often as the page polls its figures
 

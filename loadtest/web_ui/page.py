@@ -1,4 +1,4 @@
-"""Adds to Locust's page, by a script (page.js), what has no extension point.
+"""Adds to Locust's page, by a script (page.js), the parts for which Locust has no extension point.
 
 It describes classes and shapes in the form, by their docstrings, and draws the picture of the tab Compare.
 """

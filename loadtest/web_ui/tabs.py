@@ -67,7 +67,7 @@ def add_download(
 def add_route(
     environment: Environment, web_ui: WebUI, path: str, answer: Callable[[], ResponseReturnValue]
 ) -> None:
-    """Add an address, below that of the web UI and behind its login, if there is one."""
+    """Add a URL below the web UI's own, behind its login if it has one."""
     assert environment.parsed_options
     assert web_ui.app
     base: str = environment.parsed_options.web_base_path

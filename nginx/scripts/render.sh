@@ -28,8 +28,8 @@ at_least() { [ "$(printf '%s\n' "$1" "$version" | sort -V | head -n 1)" = "$1" ]
 # and consistently, so that one more or one less moves only its own share.
 #
 # max_fails=0: nginx cannot tell a cache that is lost from one that waits for a slow page. If it left out each cache that
-# a few slow pages went through, every file would be a 503. So a request that meets a lost cache finds out by itself,
-# within CONNECT_TIMEOUT, and goes on to the next one.
+# a few slow pages went through, every file would be a 503. So each request to a lost cache waits for CONNECT_TIMEOUT at
+# most, then goes to the next cache.
 #
 # resolve: since 1.27.3 nginx follows a host name by itself, from before it exists. For an older nginx, which would not
 # start, an unused socket takes the place of an unknown name; and a comment has the address of a known one, so that
@@ -95,7 +95,7 @@ esac
 UPSTAGE_BACKEND=$(upstream backend "$BACKEND_ADDRESS")
 UPSTAGE_METRICS=$BACKEND_METRICS_ADDRESS
 UPSTAGE_MEDIA=$MEDIA_FOLDER
-# The site tells the backend that it can send large media itself, unless it has none.
+# The site tells the backend that it can send large media itself, unless it has no media folder.
 MEDIA_LOCATION=/.nginx/media
 [ "$MEDIA_FOLDER" != off ] || MEDIA_LOCATION=''
 
@@ -111,7 +111,7 @@ BACKEND_CONNECTIONS=6500
 # shellcheck disable=SC2086  # several, separated by spaces
 DIRECT_LISTENERS=$(printf 'listen %s; ' $LISTEN_DIRECT)
 
-# The name servers of this machine or container: Docker's is 127.0.0.11, Podman has one for each network. nginx wants an
+# The name servers of this machine or container: Docker's is 127.0.0.11, Podman has one for each network. nginx needs an
 # IPv6 address in brackets and without a zone (fe80::1%eth0).
 name_servers=$(awk '$1 == "nameserver" && $2 !~ /%/ { print ($2 ~ /:/ ? "[" $2 "]" : $2) }' \
     "${RESOLV_CONF:-/etc/resolv.conf}" 2>/dev/null | paste -s -d ' ' -)

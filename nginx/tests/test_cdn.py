@@ -20,7 +20,7 @@ MEDIUM = {"cache_control": "public, no-cache", "x_cache_tags": TAGS}
 
 
 def kept(answer: Response) -> tuple[str | None, str | None]:
-    """What the response says to caches: how long, and the tags."""
+    """The response's headers for caches: the lifetime and the tags."""
     return answer.headers.get("cdn-cache-control"), answer.headers.get("x-cache-tags")
 
 

@@ -24,7 +24,7 @@ def test_a_burst_goes_through_and_what_follows_is_rejected(server: NginxServer) 
     started = time.monotonic()
     answers = [server.request(f"/{number}", source="127.0.0.10") for number in range(100)]
     statuses = Counter(answer.status for answer in answers)
-    # Ten times the rate, the one that fills it, and what the rate has allowed since.
+    # The burst of ten times the rate, one more request, and those that the rate has allowed since.
     assert 51 <= statuses[200] <= 51 + 5 * (time.monotonic() - started)
     assert {answer.status for answer in answers[:51]} == {200}
     rejected = next(answer for answer in answers if answer.status == 429)

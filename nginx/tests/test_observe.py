@@ -38,7 +38,7 @@ class Observed(NginxServer):
             self._received.append(datagram)
 
     def lines(self) -> list[str]:
-        """What has arrived since the last call, without the syslog header."""
+        """The lines that have arrived since the last call, without the syslog header."""
         found = []
         while self._received:
             header, _, line = self._received.pop(0).decode().partition(": ")
@@ -73,7 +73,7 @@ def as_new(nginx: Observed) -> None:
     nginx.lines()
 
 
-# What Varnish says in Cache-Status (varnish/cache_status.vcl), and what a line makes of it.
+# Varnish's member of Cache-Status (varnish/cache_status.vcl), and the answer in nginx's line.
 VARNISH = {
     "varnish; hit; ttl=43190": "varnish:hit",
     "varnish-2; hit; ttl=43190": "varnish:hit",  # of a ring

@@ -45,7 +45,7 @@ def test_a_reload_brings_the_new_files(fresh: NginxServer) -> None:
     fresh.edit("sites/common.conf", "return 204;", "return 200 new;")
     assert fresh.request("/.nginx/health").status == 204
     assert fresh.run_script("reload.sh").returncode == 0
-    assert {fresh.request("/.nginx/health").text for _ in range(50)} == {"new"}  # at once, from every worker
+    assert {fresh.request("/.nginx/health").text for _ in range(50)} == {"new"}  # from every worker
 
 
 def test_a_reload_without_a_change_replaces_no_worker(fresh: NginxServer) -> None:

@@ -59,7 +59,7 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked"
         (b"GET /%00" + HEAD + b"\r\n", 400),
         (b"GET /" + HEAD + b"X-Long: " + b"x" * 9000 + b"\r\n\r\n", 400),
         (b"GET /" + b"x" * 9000 + HEAD + b"\r\n", 414),
-        # Two readings of where the body ends: the way to smuggle a second request past a proxy.
+        # The end of the body can be read in two ways, which could smuggle a second request past a proxy.
         (b"POST /" + CHUNKED + b"\r\nContent-Length: 5\r\n\r\n0\r\n\r\nGET /smuggled" + HEAD + b"\r\n", 400),
         (b"POST /" + HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400),
         (b"POST /" + HEAD + b"Content-Length: +1\r\n\r\na", 400),

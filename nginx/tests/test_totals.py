@@ -1,4 +1,4 @@
-"""Limits on what nginx uses, whatever all its clients do together."""
+"""Limits on nginx's resources for all clients together."""
 
 import http.client
 import os
@@ -18,7 +18,7 @@ from support.wait import wait_until
 
 @pytest.mark.slow  # thousands of requests
 def test_the_micro_cache_holds_a_bounded_number_of_copies(fresh: NginxServer) -> None:
-    """More URLs than there are keys: no request is rejected or cut off, and old copies make room."""
+    """With more URLs than keys, no request is rejected or cut off, and old copies are deleted."""
     fresh.start()
     fresh.varnish.answer = lambda _: response("y" * 1000, x_accel_expires=f"@{int(time.time())}")
 

@@ -63,7 +63,7 @@ class Log:
             self.unwritten[outcome] += 1
 
     def tick(self) -> None:
-        """Begin a new second; summarise the lines that the last one did not write."""
+        """Begin a new second; sum up in one line the connections that got no line in the last second."""
         if self.unwritten:
             self.event("summary", unwritten=self.unwritten.total(), outcomes=self.unwritten)
         self.unwritten, self.written = Counter(), 0
@@ -274,7 +274,7 @@ async def run(options: argparse.Namespace) -> None:
     answer = load(options.file, options.port, log)
     listeners = listen(options.host, options.port, options.unix)
     room = max(1, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - OWN_DESCRIPTORS)
-    if options.max_connections > room:  # better closed at once than kept waiting
+    if options.max_connections > room:  # better closed immediately than kept waiting
         log.event("warning", warning=f"only {room} connections fit into the limit of open files (ulimit -n)")
     caps = min(options.max_connections, room), options.max_per_address
     server = Server(answer, log, options.deadline, *caps)

@@ -25,7 +25,7 @@ Play = Callable[[str, int, float], str]
 
 
 def connect(host: str, port: int, source: str | None = None) -> socket.socket:
-    """A connection that sends each packet at once, from its own loopback address if one is given."""
+    """A connection that sends each packet immediately, from the loopback address `source` if one is given."""
     sock = socket.create_connection((host, port), SLACK, (source, 0) if source else None)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock
@@ -127,7 +127,7 @@ def silent_crowd(host: str, port: int, deadline: float) -> str:
 
 
 def too_many(*sources: str) -> Play:
-    """Silent connections from these loopback addresses in turn: those above the cap are closed at once."""
+    """Silent connections from these loopback addresses in turn: the surplus is closed immediately."""
 
     def play(host: str, port: int, deadline: float) -> str:
         with ExitStack() as stack:

@@ -101,7 +101,7 @@ def test_few_descriptors_lower_the_cap() -> None:
         assert "only 24 connections" in daemon.event("warning")["warning"]
         for _ in range(25):
             stack.enter_context(connect(LOCAL, daemon.port))
-        # Closed at once, instead of waiting in the backlog for want of descriptors.
+        # Closed immediately, instead of waiting in the backlog until descriptors are free.
         assert daemon.event("connection")["outcome"] == "refused-total"
 
 
@@ -221,7 +221,7 @@ def test_it_listens_on_hosts_and_on_a_unix_socket_that_was_left(tmp_path: Path) 
         wait_until(lambda: daemon.event("connection")["address"] == "unix")
         daemon.stop()
     with Daemon("--port", str(daemon.port), *options):
-        pass  # at once, although the kernel remembers the connections
+        pass  # starts immediately, although the kernel remembers the connections
 
 
 def test_what_prevents_a_start_is_named(tmp_path: Path) -> None:

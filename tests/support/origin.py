@@ -136,7 +136,7 @@ class Origin:
 
 
 class EchoServer(Origin):
-    """A server that speaks no HTTP: sends back in capitals what it receives, a PROXY header included."""
+    """A server that does not speak HTTP: it sends back all bytes in capitals, a PROXY header included."""
 
     def serve(self, connection: socket.socket, number: int) -> None:
         """Echo."""

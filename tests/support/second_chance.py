@@ -21,7 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class SecondChance:
-    """Notes the first error of each test; in the second run, compares with those that failed in the first."""
+    """Records each test's first error; in the second run, finds the first run's failures that now pass."""
 
     def __init__(self, cache: pytest.Cache, again: bool) -> None:
         self._cache = cache
@@ -61,7 +61,7 @@ class SecondChance:
 
 
 def first_line(report: pytest.TestReport) -> str:
-    """What went wrong, in a line."""
+    """The error, in one line."""
     crash = getattr(report.longrepr, "reprcrash", None)
     lines = str(crash.message if crash else report.longrepr).strip().splitlines()
     return lines[0] if lines else "no message"

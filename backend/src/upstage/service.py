@@ -218,7 +218,7 @@ def listeners(settings: Settings, parts: Parts, reactor: Any) -> Iterator[Servic
 def build(settings: Settings, reactor: Any, complete: bool) -> OrderedShutdown:
     """Return the server's service; raise StartError.
 
-    Unless the data of a server of a pair are `complete`, the cache may have newer media, which are purged.
+    Unless the data of a server of a pair are `complete`, all media are purged: the cache may have newer ones.
     """
     parts = Parts(settings, reactor)
     if not complete:

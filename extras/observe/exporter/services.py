@@ -30,7 +30,7 @@ class Services:
         self._searched = float("-inf")
 
     def read(self) -> Iterator[Metric]:
-        """What each running service has used. Raise OSError if there is no service at all."""
+        """The CPU time and memory of each running service. Raise OSError if no service runs."""
         yield from self._machine()
         text = "CPU time since the group was made"
         cpu = CounterMetricFamily("service_cpu_seconds", text, labels=["service"])

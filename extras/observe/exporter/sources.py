@@ -22,7 +22,7 @@ class Sources(Collector):
             reason = ""
             try:
                 yield from read()
-            except Exception as error:  # whatever a source sends
+            except Exception as error:  # a source may send anything
                 reason = f"{type(error).__name__}: {error}"
             up.add_metric([name], float(not reason))
             self._report(name, reason)

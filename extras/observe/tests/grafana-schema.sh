@@ -16,7 +16,7 @@ if ! [ -d node_modules/@grafana/schema ] || ! [ -d node_modules/typescript ]; th
     fi
 fi
 
-# JSON has no enums: an enum of strings is the strings that it stands for. Grafana's editor writes a panel's link with
+# JSON has no enums: an enum of strings becomes its strings. Grafana's editor writes a panel's link with
 # title and url, although its type asks for seven keys more.
 {
     cat <<'EOF'

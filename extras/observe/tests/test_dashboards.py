@@ -67,7 +67,7 @@ WITHOUT_LESSON = {
 
 
 def differences(value: object, shape: object, where: str = "") -> list[str]:
-    """What in `value` is not as in `shape`."""
+    """The parts of `value` that do not fit `shape`, in words."""
     if shape is ...:
         return []
     if isinstance(shape, dict) and isinstance(value, dict):

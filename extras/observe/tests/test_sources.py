@@ -29,7 +29,7 @@ PAGE = (
 
 
 def scrape(source: Callable[[], object]) -> dict[str, float]:
-    """All samples as Prometheus reads them in its text format; `up` is 0 if the source is down."""
+    """All samples, as Prometheus would read them from the text format; `up` is 0 if the source is down."""
     registry = CollectorRegistry()
     collector: Collector = Sources({"it": source})  # type: ignore[dict-item]
     registry.register(collector)
@@ -94,7 +94,7 @@ def test_an_old_page_and_another_page_are_no_figures(nginx: Origin, monkeypatch:
     source.ask()
     nginx.close()
     source.ask()
-    assert scrape(source.read)["up"] == 1  # one lost answer is no gap
+    assert scrape(source.read)["up"] == 1  # one lost answer is not a gap
     monkeypatch.setattr(connections, "OLD", 0)
     assert scrape(source.read) == {"up": 0}
 

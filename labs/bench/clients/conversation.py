@@ -3,7 +3,7 @@
     PYTHONPATH=labs .venv/bin/python -m bench.clients.conversation http://upstage.localhost:8080/stages/demo
 
 Chromium opens the page three times: near; through a link (link.py) with a round trip of 100 ms and 8 Mbit/s;
-and through the same link once more, with what it has kept of that visit. The figures are those of the page
+and through the same link once more, with the files that its cache has kept. The figures are those of the page
 and of its largest file, from Navigation Timing, Resource Timing and the server's Server-Timing.
 """
 

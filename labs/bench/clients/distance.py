@@ -4,7 +4,8 @@
         "command": ["curl", "https://localhost:8443/"]}'
 
 The command reaches the server as 127.0.0.1, at the same port, over TCP and UDP; everything arrives half a
-round trip (milliseconds) after it was sent. Over TCP, link.py adds what this machine's kernel leaves out.
+round trip (milliseconds) after it was sent. Over TCP, link.py adds the delays that loopback does not have:
+handshake and slow start.
 """
 
 import asyncio

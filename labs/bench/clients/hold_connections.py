@@ -6,8 +6,8 @@
 First, every client connects and sends one request: its response proves that the server has accepted the
 connection, which otherwise could be waiting in the kernel's queue. After `pause` seconds without a request,
 each client sends one request in `every` seconds, `rounds` times, evenly spread over time and independent of
-earlier responses (an open loop): the time of a response counts from when its request was due, which avoids
-coordinated omission.
+earlier responses (an open loop): the time of a response counts from the moment at which its request was due,
+to avoid coordinated omission.
 
 The requests name `host`, or "vhost" if that is given.
 
@@ -97,7 +97,7 @@ class Clients:
             while (left := due - time.monotonic()) > 0:
                 self._poll(left)
             connection = connections[number % len(connections)]
-            while connection.due is not None:  # its last response is late, which is measured
+            while connection.due is not None:  # its last response is late; the delay counts
                 self._poll(0.05)
             if connection.socket.fileno() in self.open_connections:
                 self.late.append((time.monotonic() - due) * 1000)

@@ -3,8 +3,7 @@
 A relay such as toxiproxy delays bytes, but the kernels on both of its sides shake hands and acknowledge
 immediately, and it limits each connection by itself. So this link adds what is missing: a new connection
 takes a round trip, a connection may have ten packets on the way at first and twice as many after each round
-trip, and all connections of a visitor share its bandwidth. Nothing is ever lost here, as it is on a real
-path.
+trip, and all connections of a visitor share its bandwidth. Unlike on a real path, nothing is ever lost here.
 """
 
 import asyncio

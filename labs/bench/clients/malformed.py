@@ -83,7 +83,7 @@ def copied(sql: sqlite3.Connection, file: Path, remedy: bool) -> Path:
 
 
 def closed(sql: sqlite3.Connection, file: Path, remedy: bool) -> Path:
-    """Open the file once more in the same process and close it, which drops all locks of the process.
+    """Open the file once more in the same process and close it: that drops all locks of the process.
 
     POSIX requires this: https://pubs.opengroup.org/onlinepubs/9799919799/functions/fcntl.html
     The remedy: never touch the file but through SQLite, which keeps such descriptors open.

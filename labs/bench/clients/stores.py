@@ -6,8 +6,8 @@
 A run is the job of the 2009 posts: tasks of two kilobytes wait for a short time, several under one key.
 Each worker adds a record and takes one, ROUNDS times; the remaining records are taken at the end. The run is
 complete if no record was lost, doubled or damaged, no operation failed, no process crashed, and the store's
-own check finds nothing. Each run has new files and new processes, because a broken store may take its process
-with it; so each worker notes in a file what it has done.
+own check finds nothing. Each run has new files and new processes, because a broken store may crash its
+process; so each worker notes its operations in a file.
 """
 
 import json
@@ -32,7 +32,8 @@ KEYS = (b"audience", b"player", b"stage", b"media")
 BYTES = 2000  # of a record
 WAITING = 8  # records at the start of a run
 ROUNDS = 10  # of a worker in a run
-# A process that hangs counts as crashed. Most hang in a loop, which the CPU time tells from a busy machine.
+# A process that hangs counts as crashed. Most of them loop: the CPU time distinguishes them from processes
+# that wait on a busy machine.
 WITHIN = 5.0  # seconds
 CPU_WITHIN = 1  # seconds of CPU time
 

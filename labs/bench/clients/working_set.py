@@ -3,9 +3,9 @@
     python3 -m bench.clients.working_set '{"address": "nginx", "port": 8000, "host": "upstage.localhost",
         "path": "/media/bench/small.swf?x-", "files": 410, "requests": 1000, "seed": 3}'
 
-Asks for `requests` of the files at random; with 0 for each of them once, in random order. It wants ten bytes
-of each, so that nginx's one-second copy does not answer in place of a cache. Reports the statuses and the
-hits.
+Asks for `requests` of the files at random; with 0 for each of them once, in random order. It requests ten
+bytes of each, so that nginx's one-second copy does not answer in place of a cache. Reports the statuses and
+the hits.
 """
 
 import http.client

@@ -5,7 +5,7 @@ carry the unit. Problem: the measurement is rejected. With the metric `seconds`,
 runner's CPU figures are exact; without it they are means over the whole call. `generator_cpu_percent` is the
 CPU time of the generator's one thread; a driver that cannot measure it leaves it out.
 
-Here is what several of them need.
+This file has the functions that several of them need.
 """
 
 import json

@@ -29,7 +29,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def metrics(visits: list[str], settings: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of what curl printed for each visit; raise Problem as `measure` does."""
+    """The figures from curl's output for each visit; raise Problem as `measure` does."""
     good = f"{settings['version']} 200 {settings['bytes']} "
     for visit in visits:
         if not visit.startswith(good):

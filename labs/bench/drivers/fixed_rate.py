@@ -31,7 +31,7 @@ from bench.percentile import percentile
 
 LATE = 100.0  # milliseconds behind schedule: no steady rate
 BURST = 256  # connections at once: a quarter of what httperf can hold
-ATTEMPTS = 5  # other programs make httperf late, which says nothing about the server
+ATTEMPTS = 5  # httperf is late because of other programs, not because of the server
 KEPT_UP = 0.95  # of the rate: a server that answers less is saturated
 
 # The processes run side by side; their reports are printed one after another.

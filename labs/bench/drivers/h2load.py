@@ -1,8 +1,8 @@
 """h2load: TLS, and HTTP/2 where the server speaks it.
 
 Each client has one request in progress. Settings: `tls`, the address of the server as HOST:PORT; `host` and
-`path`; `clients`, a connection each; `seconds`; `headers`, a list of lines; `bytes`, what a response has at
-least.
+`path`; `clients`, each with one connection; `seconds`; `headers`, a list of lines; `bytes`, the minimum
+length of a response.
 """
 
 import re

@@ -1,7 +1,7 @@
 """How many of a client's requests are hits, when the files together are larger than one cache?
 
-Each of `files` URLs (`path` with a query) is asked for twice in random order, which fills the caches, then
-`requests` times one of them at random. Settings: `url`, `host`, `path`, `files`, `requests`.
+Each of `files` URLs (`path` with a query) is requested twice in random order, to fill the caches; then each
+of `requests` requests is for one of them at random. Settings: `url`, `host`, `path`, `files`, `requests`.
 """
 
 import uuid

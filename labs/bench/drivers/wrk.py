@@ -3,9 +3,9 @@
 nginx does not compress for ab, which speaks HTTP/1.0.
 
 Settings: `url` and `path`; `host`, the Host header; `clients`; `keepalive`; `seconds`, rounded up to whole
-ones; `headers`, a list of lines; `bytes`, what a response has at least. For a page and its files: `elements`,
-their number, and `element`, their path, to which the driver adds a number; wrk requests all in turn, equally
-often.
+ones; `headers`, a list of lines; `bytes`, the minimum length of a response. For a page and its files:
+`elements`, their number, and `element`, their path, to which the driver adds a number; wrk requests all in
+turn, equally often.
 """
 
 import math

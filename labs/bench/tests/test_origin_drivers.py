@@ -70,7 +70,7 @@ class Stack:
 
     def __init__(self, status: Callable[["Stack", str], str], each: int = 1) -> None:
         self.containers = {"backend": self}
-        self.status, self.each = status, each  # each crowd reaches the origin so many times
+        self.status, self.each = status, each  # the number of requests of each crowd that reach the origin
         self.running, self.paused, self.origin = True, False, 7.0
         self.asked: list[tuple[str, int, bool]] = []  # path, clients, whether the origin could answer
 

@@ -65,7 +65,7 @@ def test_theatres_share_the_cache_but_no_object(fresh: VarnishServer, theatres: 
 def test_varnish_starts_and_runs_without_a_theatre(
     fresh: VarnishServer, theatres: dict[str, Backend]
 ) -> None:
-    """A theatre that is down costs the others nothing; it is asked again when it is back."""
+    """A theatre that is down does not affect the others; it is asked again when it is back."""
     theatres["second"].close()
     (fresh.folder / "second.sock").unlink(missing_ok=True)
     fresh.settings["THEATRES"] = "second third-hall"

@@ -40,8 +40,8 @@ class _Element:
 class Drawn:
     """Counts the elements that are drawn, up to `most`. Tell it when an element begins, and when it ends.
 
-    It draws as a browser does, and stops at `most`. When in doubt, it counts too many: inherited paint counts
-    even if an element has its own.
+    It draws as a browser does, and stops at `most`. When in doubt, it counts an element too many: inherited
+    paint counts even if an element has its own.
     """
 
     def __init__(self, most: int) -> None:

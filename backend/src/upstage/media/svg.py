@@ -96,7 +96,7 @@ def check(path: Path) -> None:
     if root is None:
         raise BadSvg("This SVG file is empty.")
     if drawn.count() >= MAX_DRAWN:
-        raise BadSvg("This drawing repeats its parts too often: it would hold up everybody's browser.")
+        raise BadSvg("This drawing repeats its parts too often: it would slow down every browser.")
 
 
 def _check_element(tag: str, attributes: dict[str, str], text: str) -> None:

@@ -45,7 +45,7 @@ class Control:
     """The shared folder of two servers."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the folder. The sockets' would not do: in one like /tmp Linux follows no other user's link."""
+        """Make the folder. In the sockets' folder, as in /tmp, Linux would follow no other user's link."""
         with suppress(FileExistsError):
             folder.mkdir()
             folder.chmod(0o755)  # nginx is another user, and the umask may be strict

@@ -72,7 +72,7 @@ class Replica:
         self._pair = pair
         self._data = data
         self._media = media
-        self._copied: Stamp = ()  # the state of the other database that has been copied
+        self._copied: Stamp = ()  # the version of the other database in the last copy
         self.report = Report()  # of the current pass
         media.mkdir(parents=True, exist_ok=True)
         for path in [data / ".copy.db", *media.rglob(".copy-*")]:  # of a killed process
@@ -83,7 +83,7 @@ class Replica:
         return read_term(self._data)
 
     def is_behind(self) -> bool:
-        """Return whether the other server has newer data, or the original of these."""
+        """Return whether the other server has newer data, or the original of this server's copy."""
         here, there = self.term, read_term(self._pair.peer_data)
         return there.number > here.number or (there == here and there.role == self._pair.peer)
 

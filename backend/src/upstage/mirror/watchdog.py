@@ -35,7 +35,7 @@ class Watchdog:
         try:
             os.write(self._pipe, b".")
         except BlockingIOError:
-            pass  # the watchdog itself hangs, for hours
+            pass  # the pipe is full: the watchdog itself has hung for hours
         except BrokenPipeError:
             self.stop()
             self._start()

@@ -25,7 +25,7 @@ HEARTBEAT = 45.0  # seconds: proxies close connections that were quiet for 60
 BEAT = encode("HEARTBEAT")  # clients ignore unknown modes
 SMALL = 8 * 1024  # bytes of the reply to a JOIN that are sent at once
 # Of the rest of all these replies that many pieces (stage/layers.py) go out in that many seconds, 200 MB/s at
-# most: what is in front has to copy them, too, and on few cores that delays the chat.
+# most: the proxies in front have to copy them, too, and on few cores that delays the chat.
 PIECES, REST = 12, 0.002
 PATIENCE = 20.0  # seconds that a client may take to join, and to complete a frame that it has begun
 SWEEP = 2.0  # seconds between two looks for those who take longer
@@ -86,7 +86,7 @@ class Connections:
         self._lines = 0
         self._others.clear()
         if self._checks:
-            return  # still busy with the last look
+            return  # the previous sweep has not finished
         now = self.shared.clock()
         for connection in self.all:
             self._checks.add(partial(connection.check_progress, now))
@@ -188,7 +188,7 @@ class Connection:
             self._outgoing.append(frames)
         else:
             self._put(frames)
-        if self._behind and not self._joining:  # not while it waits for its turn, which is not its fault
+        if self._behind and not self._joining:  # while it waits for its turn, the delay is the server's
             self._unread += len(frames)
             if self._unread > self._connections.max_unread:
                 self.cut("laggard")

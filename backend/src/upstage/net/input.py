@@ -80,7 +80,7 @@ class Input:
         self._unpaid = 0  # bytes
         self._expensive: Callable[[], None] | None = None  # work to be done before any other frame
         self._held = False  # frames or debts are left
-        self._queued = False  # in the queue of turns, or a timer will put it there
+        self._queued = False  # waiting in the queue of turns, or for the timer that puts it there
         self._timer: IDelayedCall | None = None
         self._behind = False
         self._paused = False

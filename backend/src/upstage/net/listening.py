@@ -33,8 +33,8 @@ class UnixListener(MultiService):
         self._path = path
         self._replace = replace
         kind = "haproxy:unix" if proxied else "unix"
-        # Without a lock file, Twisted's way to recognise a stale path: it trusts process IDs, and in a
-        # container those of the previous run repeat.
+        # It does not use Twisted's lock file to recognise a stale path: that file trusts process IDs, and in
+        # a container the IDs of the previous run repeat.
         where = f"{kind}:{quoteStringArgument(str(path))}:mode=666:lockfile=0:backlog=1024"
         self.addService(listener(where, factory, reactor))
 

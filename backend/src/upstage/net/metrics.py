@@ -1,7 +1,7 @@
 """/metrics for Prometheus, on a listener that only the back network reaches; `upstage purge` uses it too.
 
-Existing counters are read at each scrape. Only durations are measured as they happen: of a frame and its
-fan-out, of HTTP requests (from the log's events), and of the reactor's delay.
+Existing counters are read at each scrape. Only durations are measured as they happen: the time of a frame and
+its fan-out, of HTTP requests (from the log's events), and the reactor's delay.
 """
 
 import time

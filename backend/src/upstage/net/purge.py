@@ -126,7 +126,7 @@ class Cache(Service):
 
     def _repeat(self) -> None:
         purge, due = next(iter(self._due.items()))
-        if due > self._reactor.seconds():  # it has been purged again since then, which set a new time
+        if due > self._reactor.seconds():  # a purge since then has set a new time
             self._wait()
             return
 
@@ -154,7 +154,7 @@ class Cache(Service):
         problem, before = await self._ask(purge), self._problem
         self._problem = problem
         self._outcomes["failed" if problem else "purged"] += 1
-        if problem and problem != before:  # a cache that stays away is asked every second
+        if problem and problem != before:  # log a failure once: a retry follows each second
             log.warn("the cache did not purge", fields={**purge._asdict(), "problem": problem})
         if before and not problem:
             log.info("the cache purges again", fields={"cache": self._label})

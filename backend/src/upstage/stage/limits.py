@@ -67,10 +67,10 @@ class Holder(Protocol):
 class Places:
     """Places for `most` holders, at most `each` of one address.
 
-    When all are taken, a newcomer gets one of the address that has the most, unless its own has about as
-    many: a client that holds many places never shuts out one that needs a few. The newest holder of that
-    address goes: a class that has been there for an hour stays. While there are holders that have not joined
-    a stage, only these count: places that are not used are given away first.
+    When all are taken, a newcomer gets a place of the address that holds the most, unless its own address
+    holds about as many: a client with many places never shuts out one that needs a few. The newest holder of
+    that address goes: a class that has been there for an hour stays. While there are holders that have not
+    joined a stage, only these count: places that are not used are given away first.
     """
 
     def __init__(self, most: int, each: int) -> None:
@@ -95,7 +95,7 @@ class Places:
             crowd = self._unjoined or self._held
             own = len(crowd.get(address, ()))
             largest = max(crowd.values(), key=len)
-            # The first of an address gets even the only place of another, if that has not joined.
+            # An address without a place gets even another address's only place, if its holder has not joined.
             if len(largest) <= own + 1 and (own or not self._unjoined):
                 return False
             next(reversed(largest)).give_up()

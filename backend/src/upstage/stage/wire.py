@@ -52,7 +52,7 @@ class Message:
 
     def short(self, name: str, low: float, high: float) -> str:
         """Return a number as text with at most three decimals; `10` and `11.5` stay as they are."""
-        return f"{round(self.number(name, low, high), 3) + 0.0:.8g}"  # + 0.0 makes -0.0 a 0
+        return f"{round(self.number(name, low, high), 3) + 0.0:.8g}"  # adding 0.0 turns -0.0 into 0
 
 
 def decode(frame: bytes) -> Message:

@@ -1,6 +1,7 @@
 """Heavy files for load tests, in the sizes of the two that the article measured.
 
-Their weight is noise, so that a test cannot measure compression by mistake. It is the same on every machine.
+Most of their bytes are noise, so that a test cannot measure compression by mistake. The noise is the same on
+every machine.
 """
 
 import base64
@@ -20,7 +21,7 @@ def measuring_files() -> dict[str, bytes]:
 
 
 def filled(picture: bytes, size: int, name: str) -> bytes:
-    """Return a PNG picture of `size` bytes: the same pixels, and noise that is another for each name."""
+    """Return a PNG picture of `size` bytes: the same pixels, and noise that differs for each name."""
     room = size - len(picture) - 12  # a chunk's length, type and checksum
     chunk = NOISE + _noise(room, name)
     checksum = zlib.crc32(chunk).to_bytes(4, "big")

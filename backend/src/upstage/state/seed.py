@@ -88,9 +88,9 @@ def _thing(folder: Path, kind: str, number: int, file: str, **fields: Any) -> Th
 
 
 def _heavy(folder: Path, files: Files, copies: int) -> Iterator[tuple[Thing, Source]]:
-    """Yield the sounds, and that many copies of each picture, of which `folder` has a smaller one.
+    """Yield the sounds, and `copies` copies of each picture in `folder`, filled up to a larger size.
 
-    The first copy of an avatar stands where the original does, the others are off stage.
+    The first copy of an avatar has the place of the original, the others are off stage.
     """
     counts = Counter(thing.kind for thing, _ in files)
     for thing, source in files:

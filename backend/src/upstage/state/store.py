@@ -22,8 +22,8 @@ from upstage.state.records import NotWritten
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Chat lines that wait for the disk; further lines are sent and counted as lost, but not written. Of those
-# that were sent but not written, as many are kept at most, the newest: a line has at most 2 kB.
+# Chat lines that wait for the disk; further lines are sent and counted as lost, but not written. The same
+# number limits the lines that were sent but not yet written; the newest are kept. A line has at most 2 kB.
 MAX_QUEUE = 20_000
 CHAT_LOCK_TIME = 0.2  # seconds that a chat line waits for another program's lock, before it is sent unwritten
 RETRY = 1.0  # seconds between two attempts to write such lines

@@ -20,7 +20,7 @@ class Lesson:
     needs: str  # the lessons that it builds on, and the time that it takes: a sentence or two
     question: str  # at its end, without the hint
     body: str  # everything below the title
-    solution: str = ""  # the same of its solution; empty: there is none
+    solution: str = ""  # the body of its solution; empty: there is none
 
     @property
     def number(self) -> int:
@@ -29,7 +29,7 @@ class Lesson:
 
     @property
     def encore(self) -> bool:
-        """Whether it is one of those that are done if there is time left."""
+        """Whether it is optional: done if there is time left."""
         return self.title.startswith("Encore: ")
 
 
@@ -75,7 +75,7 @@ def read_lessons(folder: Path, published: Published) -> list[Lesson]:
 
 
 def read_lesson(name: str, text: str, published: Published, solution: str = "") -> Lesson:
-    """Make a lesson of its Markdown and that of its solution; its commands name the ports of this stack."""
+    """Make a lesson from its Markdown and its solution's; its commands name the ports of this stack."""
     heading, _, body = text.partition("\n")
     folder = f"lessons/{name}"
     return Lesson(

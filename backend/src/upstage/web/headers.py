@@ -17,7 +17,7 @@ _HOST = re.compile(r"(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[[0-9A-Fa-f:.]{
 def header(request: Request, name: bytes) -> str:
     """Return a request header as text, empty if it is missing.
 
-    Twisted's own conversion raises on invalid UTF-8, which a client must not be able to cause.
+    Twisted's own conversion raises on invalid UTF-8, and a client must not be able to raise an exception.
     """
     return (request.getHeader(name) or b"").decode("latin-1")
 

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 from upstage.web.visit import Published
 
-# What the site has of the repository: the path of a file, and that of its page.
+# The files of the repository that the site shows: the path of each file, and the path of its page.
 SERVED = (
     (re.compile(r"lessons/(\d\d-[a-z-]+)(?:/README\.md)?"), r"/lessons/\1"),
     (re.compile(r"docs/course\.md"), "/lessons/course"),
@@ -92,7 +92,7 @@ def _address(target: str, folder: str) -> str | None:
 
 
 def _block(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """A block of code, which the keyboard can scroll. Indented or `sh`, it is commands, to be copied."""
+    """A block of code that the keyboard can scroll; an indented or `sh` block is commands to be copied."""
     token = tokens[index]
     copied = ' data-copy=""' if token.info in ("", "sh") else ""
     return f'<pre tabindex="0"{copied}><code>{escapeHtml(token.content)}</code></pre>\n'

@@ -63,7 +63,7 @@ class StageWebSocket(Protocol):
         if isinstance(event, Ping):
             if self._socket.state is ConnectionState.OPEN:  # else our close frame has gone out already
                 self._write(event.response())
-        elif isinstance(event, CloseConnection):  # wsproto also makes one of what violates RFC 6455
+        elif isinstance(event, CloseConnection):  # wsproto also sends this event for a violation of RFC 6455
             if self._socket.state is not ConnectionState.CLOSED:
                 self._write(event.response())
             self._tcp.loseConnection()
