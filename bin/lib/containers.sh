@@ -44,14 +44,15 @@ containers_up() {
 # Prints the last lines of the services that have failed, not of those that wait for them or have no health check, and at
 # the end the reasons.
 say_why_unhealthy() {
-    local service failed log reasons=
+    local service failed log check reasons=
     mapfile -t failed < <(docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}' |
         awk '$2 != "created" && $3 != "healthy" && !($2 == "running" && NF == 2) { print $1 }')
     for service in "${failed[@]}"; do
         step "$service"
         log=$(docker compose logs --no-log-prefix --tail 20 "$service" 2>&1) || true
         say "$log"
-        reasons+=$'\n'"$service: $(reason_in "$log")"
+        check=$(docker inspect -f '{{with .State.Health}}{{range .Log}}{{.Output}}{{end}}{{end}}' "$(container_ids "$service" --all | head -n 1)" | tail -n 1) || true
+        reasons+=$'\n'"$service: $(reason_in "$log")${check:+; its health check: $check}"
     done
     [ -n "$reasons" ] || die "Compose could not start the services: $(tail -n 1 ".run/logs/up-$COMPOSE_PROJECT_NAME.log")"
     die "${failed[*]} did not become healthy.$reasons"

@@ -133,8 +133,13 @@ class Stack:
         return list(cuts(self._log("log", "backend", LINES).splitlines()))
 
     def laggards(self) -> int:
-        """How many stage clients the backend's own counter says it has disconnected for not reading."""
-        found = re.search(rf"^{re.escape(LAGGARDS)} (\S+)", self.tool("metrics"), re.M)
+        """How many stage clients the backend's own counter says it has disconnected for not reading; 0 if it is
+        stopped: its start is a new count.
+        """
+        try:
+            found = re.search(rf"^{re.escape(LAGGARDS)} (\S+)", self.tool("metrics"), re.M)
+        except StartAgain:
+            return 0
         return round(float(found[1])) if found else 0
 
     @cached_property

@@ -99,6 +99,13 @@ class Pupil:
         self.stack.make("lesson", "RESET=1")
         self.edited = False
 
+    def start_with(self, extras: str) -> None:
+        """`make up EXTRAS=extras`, on the shipped configuration."""
+        if self.edited:
+            self.restore()
+        self.stack.settings["EXTRAS"] = extras
+        self.stack.make("up")
+
     def restart(self, service: str) -> None:
         """Restart a service; wait until every site answers."""
         self.stack.control("restart", service)

@@ -9,11 +9,9 @@ from school import Pupil
 
 @pytest.fixture(scope="module", autouse=True)
 def three_caches(pupil: Pupil) -> Iterator[None]:
-    pupil.stack.settings["EXTRAS"] = "ring"
-    pupil.stack.make("up")
+    pupil.start_with("ring")
     yield
-    pupil.stack.settings["EXTRAS"] = ""
-    pupil.stack.make("up")
+    pupil.start_with("")
 
 
 def ring(pupil: Pupil, files: int = 12) -> list[str]:
@@ -70,10 +68,8 @@ def test_files_that_were_not_requested_meanwhile(pupil: Pupil) -> None:
 
 
 def test_one_cache(pupil: Pupil) -> None:
-    pupil.stack.settings["EXTRAS"] = ""
-    pupil.stack.make("up")
+    pupil.start_with("")
     pupil.begin(16)
     ring(pupil)
     pupil.refused("There was one cache when the lesson began")
-    pupil.stack.settings["EXTRAS"] = "ring"
-    pupil.stack.make("up")
+    pupil.start_with("ring")

@@ -21,11 +21,9 @@ FORGOTTEN = 30  # seconds, after which the rates that the check asks for are tho
 
 @pytest.fixture(scope="module", autouse=True)
 def live_metrics(pupil: Pupil) -> Iterator[None]:
-    pupil.stack.settings["EXTRAS"] = "observe"
-    pupil.stack.make("up")
+    pupil.start_with("observe")
     yield
-    pupil.stack.settings["EXTRAS"] = ""
-    pupil.stack.make("up")
+    pupil.start_with("")
 
 
 @pytest.fixture(autouse=True)
@@ -147,9 +145,7 @@ def test_an_alert_of_the_pupils_own(pupil: Pupil) -> None:
 
 
 def test_without_the_extra(pupil: Pupil) -> None:
-    pupil.stack.settings["EXTRAS"] = ""
-    pupil.stack.make("up")
+    pupil.start_with("")
     pupil.begin(17)
     pupil.refused(r"Type: make up EXTRAS=observe")
-    pupil.stack.settings["EXTRAS"] = "observe"
-    pupil.stack.make("up")
+    pupil.start_with("observe")
