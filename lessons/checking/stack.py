@@ -133,8 +133,9 @@ class Stack:
         return list(cuts(self._log("log", "backend", LINES).splitlines()))
 
     def laggards(self) -> int:
-        """How many stage clients the backend's own counter says it has disconnected for not reading; 0 if it is
-        stopped: its start is a new count.
+        """How many stage clients the backend has disconnected for not reading, by its own counter.
+
+        0 if it is stopped: its start is a new count.
         """
         try:
             found = re.search(rf"^{re.escape(LAGGARDS)} (\S+)", self.tool("metrics"), re.M)
