@@ -1,6 +1,6 @@
 # Every command of the stack. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help up down clean status logs doctor reload purge reset mirror watch trace lessons learn lesson check faults break mend class class-status class-page class-reset class-down bundle slides load compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
+.PHONY: help up down clean status logs doctor reload purge reset mirror backup restore watch trace lessons learn lesson check faults break mend class class-status class-page class-reset class-down bundle slides load compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
 
 help: ## print this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,12 @@ reset: ## bring every stage back to its start: chat, drawings, avatars; STAGE=de
 
 mirror: ## with EXTRAS=mirror: copy now and say which server is active; TO=mirror, TO=backend: switch
 	@bin/mirror
+
+backup: ## write all data of UpStage into one file below backups/, while it runs (FILE=: this file; THEATRE=second: that one's data)
+	@bin/backup
+
+restore: ## replace all data of UpStage by those of the newest backup, or of FILE=..., and keep what was there
+	@bin/restore
 
 ##@ Learn
 lessons: ## list the lessons and what is done

@@ -94,8 +94,7 @@ native_up() {
     published_ports | cut -d ' ' -f 2 >"$NATIVE_RUN/ports"
     .venv/bin/supervisord -c native/supervisord.conf
     for service in "${native_services[@]}"; do
-        supervisorctl start "$service" >/dev/null & # takes at least a second; the health check is quicker
-        wait_for_native_health "$service"
+        native_start "$service"
     done
     wait
 }
@@ -165,6 +164,13 @@ native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
 native_ports() { if native_running; then cat "$NATIVE_RUN/ports"; fi; }
 # native_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
 native_upstage() { sh native/run.sh "$@"; }
+native_aside() { native_upstage "$@"; }
+native_has_mirror() { supervisorctl status mirror 2>/dev/null | grep -q RUNNING; }
+native_stop() { supervisorctl stop "$1" || true; } # one that has failed does not run
+native_start() {
+    supervisorctl start "$1" >/dev/null & # takes at least a second; the health check is quicker
+    wait_for_native_health "$1"
+}
 native_active_role() { cat "$NATIVE_SOCKETS/backend.mirror/active" 2>/dev/null || true; }
 native_mirror() { sh native/run.sh backend mirror "$@"; }
 native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }

@@ -19,7 +19,7 @@ def bare_checkout(tmp_path: Path) -> Path:
     """A world-readable copy of the checkout, and a bin folder with nothing but the basics."""
     copy = tmp_path / "stack"
     left_out = (
-        *(".git", ".venv", ".env", "compose.override.yaml", ".run", "test-results", ".*_cache"),
+        *(".git", ".venv", ".env", "compose.override.yaml", ".run", "backups", "test-results", ".*_cache"),
         "__pycache__",
     )
     shutil.copytree(REPO, copy, ignore=shutil.ignore_patterns(*left_out))

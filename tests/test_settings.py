@@ -72,6 +72,7 @@ WRONG = [
     ("SITE_MAX_UPLOAD", "lots"),
     ("WITHOUT", "varnish"),
     ("VARNISHES", "7"),
+    ("BACKUP_KEEP", "0"),
     ("LOADTEST_PROCESSES", "many"),
     ("LOADTEST_WORKERS", "0"),
 ]

@@ -13,11 +13,11 @@ import requests
 from playwright.sync_api import expect
 
 from browsing import Visit, on_stage
+from editing import PASSWORD, Editor
 from stack import SITES, Stack
 from support.stage_client import StageClient
 from support.wait import wait_until
 
-PASSWORD = "a horse, a horse"
 MEDIA = "/admin/workshop/media"
 PICTURE = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9" fill="{}"/></svg>'
@@ -49,29 +49,6 @@ def player(stack: Stack) -> str:
         lambda: stack.get("/admin/login", method="POST", data=login).status_code == 302, within=5, every=0.3
     )
     return "yorick"
-
-
-class Editor:
-    """A signed-in player who sends forms as a browser does."""
-
-    def __init__(self, stack: Stack, name: str) -> None:
-        self.session = requests.Session()
-        self.stack = stack
-        self.post("/admin/", "/admin/login", username=name, password=PASSWORD)
-        assert "Sign out" in self.session.get(stack.url("/admin/")).text
-
-    def post(self, page: str, target: str, picture: bytes | None = None, **fields: str) -> requests.Response:
-        """Open a page, take its form's token and send the form; a picture goes into the field `file`."""
-        token = re.search(r'name="csrf" value="([^"]+)"', self.session.get(self.stack.url(page)).text)
-        assert token, page
-        files = {"file": ("picture.svg", io.BytesIO(picture), "image/svg+xml")} if picture else None
-        return self.session.post(
-            self.stack.url(target),
-            data={"csrf": token[1], **fields},
-            files=files,
-            headers={"Origin": self.stack.url("").rstrip("/")},
-            timeout=20,
-        )
 
 
 def player_client(stack: Stack, name: str) -> StageClient:

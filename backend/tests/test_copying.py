@@ -10,9 +10,10 @@ import pytest
 
 from running_backend import Backend
 from upstage.mirror.control import Report
-from upstage.mirror.copying import CopyError, Replica, Term, files, read_term, run_alone, write_term
+from upstage.mirror.copying import Replica, Term, read_term, run_alone, write_term
 from upstage.mirror.standby import STEADY, Standby
 from upstage.settings import Pair, from_environment
+from upstage.state.copies import CopyError, files
 from upstage.state.database import FILE, Database
 from upstage.state.records import Medium, new_stage
 
@@ -165,7 +166,7 @@ def test_what_is_damaged_here_or_left_by_a_killed_copy_is_replaced(folders: Fold
 
 
 def test_a_locked_database_is_given_up(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("upstage.mirror.copying.DATABASE_TIME", 0.5)
+    monkeypatch.setattr("upstage.state.copies.DATABASE_TIME", 0.5)
     folders.database.close()
     with sqlite3.connect(folders.their_data / FILE, isolation_level=None) as sql:
         sql.execute("PRAGMA locking_mode = EXCLUSIVE")

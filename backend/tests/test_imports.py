@@ -14,6 +14,7 @@ MAY_IMPORT = {
     "state": {"stage"},
     "media": {"stage", "state"},
     "mirror": {"state", "settings"},
+    "backup": {"state", "mirror", "settings"},
     "net": {"stage", "settings"},
     "web": {"stage", "state", "media", "net"},
 }

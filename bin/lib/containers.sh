@@ -74,6 +74,22 @@ containers_certificate_end() { container_exec nginx sh -c "$certificate_end" sh 
 containers_logs() { docker compose logs --follow --tail 50; }
 # containers_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
 containers_upstage() { container_exec "$1" upstage "${@:2}"; }
+# containers_aside SERVICE ARGUMENTS: the same on the data of one that may be stopped, in a container beside it.
+containers_aside() { docker compose --progress quiet run --rm --no-deps -T "$1" upstage "${@:2}"; }
+containers_has_mirror() { containers_services --all | grep -qx mirror; }
+containers_stop() { container_ids "$1" --all | xargs -r docker stop; }
+# containers_start SERVICE: starts its container as it was, and waits until it is healthy.
+containers_start() {
+    local id
+    id=$(container_ids "$1" --all | head -n 1)
+    [ -n "$id" ] || die "There is no container of $1. Type: make up"
+    docker start "$id" >/dev/null || return
+    for _ in {1..240}; do
+        if [ "$(docker inspect -f '{{.State.Health.Status}}' "$id")" = healthy ]; then return; fi
+        sleep 0.5
+    done
+    die "$1 did not become healthy."$'\n'"$1: $(reason_in "$(docker logs --tail 20 "$id" 2>&1)")"
+}
 containers_locust_account() { container_exec locust python web_password.py; }
 # The ports of this machine that the stack has.
 containers_ports() {

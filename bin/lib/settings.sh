@@ -23,6 +23,7 @@ check_settings() {
     must FTP_ADDRESS '([0-9]{1,3}\.){3}[0-9]{1,3}' 'an IPv4 address'
     must LOADTEST_PROCESSES '-1|[1-9][0-9]{0,2}' 'a number, or -1 for one for each core'
     must VARNISHES '[1-6]' 'a number from 1 to 6'
+    must BACKUP_KEEP '[1-9][0-9]{0,3}' 'a number from 1 to 9999'
     must LOADTEST_WORKERS '[1-9][0-9]{0,2}' 'a number'
 }
 

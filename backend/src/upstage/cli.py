@@ -46,11 +46,17 @@ def parser() -> argparse.ArgumentParser:
         ("metrics", metrics, "print the server's metrics"),
         ("lessons", lessons, "show the results of the lessons, read from standard input, on /lessons/"),
         ("set-aside", set_aside, "keep a damaged database under another name, and let the server start"),
+        ("backup", backup, "write a backup of all data to standard output; the server may run"),
+        ("restore", restore, "replace all data by a backup, read from standard input; no server may run"),
         ("mirror", mirror, "copy to the standby, and say which server is active"),
     ):
         commands.add_parser(name, help=text, description=text).set_defaults(task=task)
     commands.choices["mirror"].add_argument(
         "--to", choices=ROLES, help="prefer this server; it stays active while it is healthy"
+    )
+
+    commands.choices["restore"].add_argument(
+        "--check", action="store_true", help="only check the backup, and say what is in it"
     )
 
     purge = commands.add_parser("purge", help="drop a path, or everything with a tag, from every cache")
@@ -159,6 +165,50 @@ def set_aside(settings: Settings, options: argparse.Namespace) -> int:
     return 0
 
 
+def backup(settings: Settings, options: argparse.Namespace) -> int:
+    """Write the archive, slowly rather than in the way of the server."""
+    import sqlite3
+
+    from upstage.backup.write import write_backup
+    from upstage.state.copies import CopyError
+
+    if problem := standing_by(settings):
+        return fail(problem)
+    if sys.stdout.isatty():
+        return fail("a backup is an archive: send it to a file")
+    os.nice(10)
+    try:
+        write_backup(settings.data, settings.media, settings.load_account, sys.stdout.buffer)
+    except (CopyError, sqlite3.Error, OSError) as error:
+        return fail(f"no backup: {error}")
+    return 0
+
+
+def restore(settings: Settings, options: argparse.Namespace) -> int:
+    """Restore or check the archive; print what is in it, and where the replaced data are."""
+    import sqlite3
+
+    from upstage.backup import restore as restoring
+    from upstage.backup.archive import ArchiveError
+    from upstage.state.data_lock import InUseError
+
+    os.umask(0o022)  # nginx, another user, reads the media
+    archive, pair = sys.stdin.buffer, settings.pair
+    try:
+        if options.check:
+            print(restoring.check(settings.data, settings.media, archive))
+            return 0
+        if pair and (role := Control(pair.control).active_role):
+            return fail(f"nothing was restored: {role} is active; stop both servers first")
+        manifest, replaced = restoring.restore(settings.data, settings.media, pair, archive)
+    except (ArchiveError, InUseError, sqlite3.Error, OSError) as error:
+        return fail(error if options.check else f"nothing was restored: {error}")
+    print(f"restored: {manifest}")
+    if replaced:
+        print(f"replaced data: {', '.join(map(str, replaced))}")
+    return 0
+
+
 def send_purge(settings: Settings, path: str, tag: str | None) -> int:
     """Let the running server purge every cache: it repeats a purge that one of them has missed."""
     import http.client
@@ -202,6 +252,15 @@ def mirror(settings: Settings, options: argparse.Namespace) -> int:
     return 0
 
 
+def standing_by(settings: Settings) -> str:
+    """Say so if this server is the standby of two, whose data are a copy; else return an empty text."""
+    pair = settings.pair
+    active = Control(pair.control).active_role if pair else ""
+    if pair and active not in ("", pair.role):
+        return f"{pair.role} is the standby: run this command on {active}"
+    return ""
+
+
 def database_task(task: DatabaseTask) -> Task:
     """Return `task` as a command that opens the server's database and reports invalid requests."""
 
@@ -212,10 +271,8 @@ def database_task(task: DatabaseTask) -> Task:
         from upstage.state.passwords import PasswordError
         from upstage.state.records import RecordError
 
-        pair = settings.pair
-        active = Control(pair.control).active_role if pair else ""
-        if pair and active not in ("", pair.role):  # the next copy would undo the change
-            return fail(f"{pair.role} is the standby: run this command on {active}")
+        if problem := standing_by(settings):  # the next copy would undo the change
+            return fail(problem)
         file = settings.data / FILE
         if not file.exists():
             return fail(f"there is no {file} yet: it is created when the server starts")

@@ -110,8 +110,9 @@ def read_stored(settings: Settings, published: Published) -> Stored:
         sweep(media)
         if problem := find_damage(data):
             raise StartError(
-                f"{data / FILE} is damaged ({problem}). To keep it under another name and start "
-                "with an empty one, type: docker compose run --rm --no-deps backend upstage set-aside. "
+                f"{data / FILE} is damaged ({problem}). To bring back the newest backup, type: make restore. "
+                "Without one, to keep the file under another name and start with an empty one, type: "
+                "docker compose run --rm --no-deps backend upstage set-aside. "
                 "docs/operations.md says what can be saved."
             )
         has_vanished = not (data / FILE).exists() and any(media.glob("[!.]*.*"))

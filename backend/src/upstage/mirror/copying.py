@@ -1,7 +1,6 @@
 """Copies the other server's folders into this one's: the database, the media and three small files.
 
-    upstage.db       through SQLite's backup (https://www.sqlite.org/backup.html): a transaction here, and a
-                     reader there, which keeps no writer waiting (WAL)
+    upstage.db       through SQLite's backup: a transaction here, and a reader there (state.copies)
     media            new and changed files, each under a temporary name until it is complete; they keep their
                      dates, so the caches' copies stay valid
     admin-password   the generated password
@@ -15,28 +14,23 @@ there empties nothing here. Recordings of spoken lines are not copied: they live
 import os
 import shutil
 import sqlite3
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from upstage.mirror.control import Report
 from upstage.settings import ROLES, Pair
+from upstage.state import copies
 from upstage.state.admin_password import PASSWORD_FILE
+from upstage.state.copies import CopyError, copy_database, files, give_up_after
 from upstage.state.database import FILE
 from upstage.state.files import write_private
 
 SMALL_FILES = (PASSWORD_FILE, "speech/next-number")
 TERM_FILE = "term"
-# Seconds for each of two copies, which usually take milliseconds; together less than standby.HANG.
-DATABASE_TIME = 3.0
 
 Stamp = tuple[tuple[int, int, int], ...]
-
-
-class CopyError(Exception):
-    """The other server's data cannot be copied; the message says why."""
 
 
 class Term(NamedTuple):
@@ -57,6 +51,12 @@ def read_term(data: Path) -> Term:
 
 def write_term(data: Path, term: Term) -> None:
     write_private(data / TERM_FILE, f"{term.number} {term.role}\n")
+
+
+def new_term(data: Path, pair: Pair) -> None:
+    """From now on the data of this server are the newer ones."""
+    highest = max(read_term(data).number, read_term(pair.peer_data).number)
+    write_term(data, Term(highest + 1, pair.role))
 
 
 def run_alone(data: Path) -> None:
@@ -89,8 +89,7 @@ class Replica:
 
     def new_term(self) -> None:
         """From now on the data of this server are the newer ones."""
-        highest = max(self.term.number, read_term(self._pair.peer_data).number)
-        write_term(self._data, Term(highest + 1, self._pair.role))
+        new_term(self._data, self._pair)
 
     def copy(self) -> Iterator[None]:
         """Copy what has changed, one file for each step; raise CopyError.
@@ -120,19 +119,9 @@ class Replica:
         if now == self._copied:
             return
         staging = self._data / ".copy.db"
-        staging.unlink(missing_ok=True)
-        staging.touch(mode=0o600)  # it has the accounts
         try:
-            with (
-                closing(sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, timeout=1)) as source,
-                closing(sqlite3.connect(staging)) as copy,
-            ):
-                copy.execute("PRAGMA synchronous = OFF")
-                source.backup(copy, progress=give_up_after(DATABASE_TIME))
-                copy.execute("PRAGMA journal_mode = DELETE")
-                [verdict] = copy.execute("PRAGMA quick_check(1)").fetchone()
-                if verdict != "ok":
-                    raise CopyError(f"{self._pair.peer}'s database is damaged: {verdict}")
+            copy_database(file, staging)
+            with closing(sqlite3.connect(staging)) as copy:
                 self._install(copy)
             self.report.database = staging.stat().st_size
         finally:
@@ -145,7 +134,7 @@ class Replica:
         file.touch(mode=0o600)
         try:
             with closing(sqlite3.connect(file)) as target:
-                copy.backup(target, progress=give_up_after(DATABASE_TIME))
+                copy.backup(target, progress=give_up_after(copies.DATABASE_TIME))
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorcode not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                 raise
@@ -197,25 +186,6 @@ class Replica:
             return {file for [file] in sql.execute("SELECT file FROM media")}
 
 
-def files(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return the files below a folder with their size and date (ns), without those being written."""
-    found = {}
-    for parent, folders, names in os.walk(folder, onerror=fail):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            if not name.startswith("."):
-                path = Path(parent, name)
-                with suppress(FileNotFoundError):
-                    info = path.stat(follow_symlinks=False)
-                    found[str(path.relative_to(folder))] = info.st_size, info.st_mtime_ns
-    return found
-
-
-def fail(error: OSError) -> None:
-    """A folder that cannot be read is not an empty one."""
-    raise error
-
-
 def stamp(database: Path) -> Stamp:
     """Return what changes with each write to a database: its file's and its WAL's identity, date and size."""
     found = []
@@ -224,14 +194,3 @@ def stamp(database: Path) -> Stamp:
             info = path.stat()
             found.append((info.st_ino, info.st_mtime_ns, info.st_size))
     return tuple(found)
-
-
-def give_up_after(seconds: float) -> Callable[[int, int, int], None]:
-    """Return a `progress` that ends a backup: SQLite would wait for a locked database forever."""
-    deadline = time.monotonic() + seconds
-
-    def progress(status: int, remaining: int, total: int) -> None:
-        if status != sqlite3.SQLITE_DONE and time.monotonic() > deadline:
-            raise CopyError(f"a database was locked for {seconds:.0f} seconds")
-
-    return progress

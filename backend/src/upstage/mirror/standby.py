@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from twisted.logger import Logger
 
 from upstage.mirror.control import Control
-from upstage.mirror.copying import CopyError, Replica
+from upstage.mirror.copying import Replica
 from upstage.mirror.lease import TICK, Pulse
 from upstage.settings import Settings
+from upstage.state.copies import CopyError
 
 # In ticks:
 GRACE = 4

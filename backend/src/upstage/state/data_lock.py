@@ -8,12 +8,33 @@ from pathlib import Path
 
 from twisted.application.service import Service
 
+SERVING = ".serving"  # the lock on a data folder
+
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock `path`, waiting for other processes. The kernel releases a killed process's lock."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class InUseError(Exception):
+    """A server uses the data folder."""
+
+
+@contextmanager
+def unused(data: Path) -> Iterator[None]:
+    """Hold the lock on a data folder, so that a server that starts waits; make the folder if need be.
+
+    Raise InUseError.
+    """
+    data.mkdir(parents=True, exist_ok=True)
+    with (data / SERVING).open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InUseError(f"a server uses {data}: stop it first") from None
         yield
 
 
@@ -28,7 +49,7 @@ class DataLock(Service):
         one serves nothing.
         """
         data.mkdir(parents=True, exist_ok=True)
-        self._file = (data / ".serving").open("a")
+        self._file = (data / SERVING).open("a")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,6 +1,7 @@
 """The account of the load test's players and of the simulated camera: made by the server, never shipped."""
 
 import secrets
+import sqlite3
 from pathlib import Path
 
 from twisted.logger import Logger
@@ -37,6 +38,18 @@ def keep_load_account(database: Database, file: Path) -> None:
                 log.warn("the password of the account load was changed: load tests need another account")
     except OSError as error:
         log.warn("the account of the load test could not be written", fields={"reason": str(error)})
+
+
+def leave_out(database: sqlite3.Connection, file: Path) -> None:
+    """Remove the account from a copy of the database, unless its password was changed.
+
+    A server that starts on the copy adds it again, with the password that is known there.
+    """
+    row = database.execute("SELECT password FROM player WHERE name = ?", (NAME,)).fetchone()
+    kept = _read(file)
+    if row and kept and matches(row[0], kept):
+        with database:
+            database.execute("DELETE FROM player WHERE name = ?", (NAME,))
 
 
 def _read(file: Path) -> str | None:

@@ -1,0 +1,33 @@
+# shellcheck shell=bash
+# Sourced by backup and restore: which UpStage is meant, and where its backups are.
+. bin/lib/containers.sh
+. native/native.sh
+
+mode=$(started_mode)
+if [ -z "$mode" ] || ! "${mode}_exists"; then die "The stack '$COMPOSE_PROJECT_NAME' is not running. Type: make up"; fi
+THEATRES=$(started_theatres)
+# The stack may have been started with the mirror, by a command that named it.
+has_mirror=
+if "${mode}_has_mirror"; then
+    has_mirror=yes
+    chosen extras/mirror/compose.yaml || COMPOSE_FILE+=:extras/mirror/compose.yaml
+fi
+if [ "$mode" = native ]; then native_environment; fi
+if is_other_machine; then die "The data are on the first machine, $FIRST_MACHINE."; fi
+if without upstage; then die "UpStage has been left out (WITHOUT), and a backup is of its data."; fi
+
+# The service with the data: the backend, or a theatre.
+service=backend backups=backups/$COMPOSE_PROJECT_NAME
+if [ -n "${THEATRE:-}" ]; then
+    [[ " $THEATRES " == *" $THEATRE "* ]] || die "THEATRE is '$THEATRE'; the stack has these: ${THEATRES:-none}."
+    service=$THEATRE backups+=.$THEATRE has_mirror=
+fi
+
+# service_upstage ARGUMENT...: the command line where that service runs.
+service_upstage() { if [ "$service" = backend ]; then active_upstage "$@"; else "${mode}_upstage" "$service" "$@"; fi; }
+
+# Prints the backups in the folder, the newest last: their names have the time, in UTC.
+list_backups() {
+    local two='[0-9][0-9]'
+    { compgen -G "$backups-$two$two-$two-${two}_$two-$two-$two.tar.gz" || true; } | LC_ALL=C sort
+}

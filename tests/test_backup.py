@@ -1,0 +1,248 @@
+"""`make backup` and `make restore`: the files that they leave, and a stack that comes back from one of them.
+
+backend/tests/test_backup.py tests the archive itself.
+"""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bare import engine, functions
+from editing import PASSWORD, Editor
+from stack import PROJECT, Stack
+from support.wait import wait_until
+
+CHECKED = "'exec -i 1 upstage restore --check') cat >checked; echo the data"
+# An engine whose backend can be backed up.
+ANSWERS = ("'exec -i 1 upstage backup') printf archive", CHECKED)
+
+
+def command(bare: Path, script: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return functions(bare, f"bin/{script}", **settings)
+
+
+def kept(bare: Path) -> list[str]:
+    """The files in the folder of the backups, also hidden ones."""
+    return sorted(path.name for path in (bare / "backups").iterdir())
+
+
+def old_backups(bare: Path, *names: str) -> list[str]:
+    (bare / "backups").mkdir(exist_ok=True)
+    for name in names:
+        (bare / "backups" / name).write_text("old")
+    return list(names)
+
+
+def test_a_backup_is_private_complete_and_has_a_dated_name(bare: Path) -> None:
+    engine(bare, *ANSWERS)
+    done = command(bare, "backup")
+    assert (done.returncode, done.stderr) == (0, "")
+    [name] = kept(bare)
+    assert re.fullmatch(r"proscenium-\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d\.tar\.gz", name)
+    assert done.stdout == f"backups/{name}, 0 kB: the data\n"
+    assert (bare / "backups" / name).read_text() == "archive"
+    assert (bare / "checked").read_text() == "archive"  # what was written has been read back
+    assert (bare / "backups").stat().st_mode & 0o777 == 0o700
+    assert (bare / "backups" / name).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(("keep", "left"), [("", 6), ("2", 1), ("100", 8)])
+def test_the_oldest_backups_of_this_stack_go_beyond_the_limit(bare: Path, keep: str, left: int) -> None:
+    engine(bare, *ANSWERS)
+    old = old_backups(bare, *(f"proscenium-2020-01-0{day}_10-00-00.tar.gz" for day in range(1, 9)))
+    others = old_backups(
+        bare,
+        "proscenium-2-2020-01-01_10-00-00.tar.gz",
+        "proscenium.second-2020-01-01_10-00-00.tar.gz",
+        "proscenium-before-the-festival.tar.gz",
+    )
+    done = command(bare, "backup", BACKUP_KEEP=keep)
+    assert done.returncode == 0, done.stderr
+    now = kept(bare)
+    assert set(others) <= set(now)
+    assert [name for name in now if name in old] == old[len(old) - left :]
+    assert len(now) == left + len(others) + 1
+    assert done.stdout.count("Removed: ") == len(old) - left
+
+
+@pytest.mark.parametrize("failing", ["backup", "check"])
+def test_a_backup_that_fails_removes_nothing(bare: Path, failing: str) -> None:
+    broken = {
+        "backup": "'exec -i 1 upstage backup') printf half; exit 1",
+        "check": "'exec -i 1 upstage restore --check') cat >/dev/null; exit 1",
+    }
+    engine(bare, broken[failing], *ANSWERS)
+    old = old_backups(bare, *(f"proscenium-2020-01-0{day}_10-00-00.tar.gz" for day in range(1, 9)))
+    done = command(bare, "backup", BACKUP_KEEP="1")
+    assert done.returncode == 1
+    assert "earlier ones are kept" in done.stderr
+    assert kept(bare) == old
+
+
+def test_a_backup_goes_where_it_is_told_to(bare: Path, tmp_path: Path) -> None:
+    engine(bare, *ANSWERS)
+    old = old_backups(bare, *(f"proscenium-2020-01-0{day}_10-00-00.tar.gz" for day in range(1, 9)))
+    file = tmp_path / "before the festival.tar.gz"
+    assert command(bare, "backup", FILE=str(file), BACKUP_KEEP="1").returncode == 0
+    assert file.read_text() == "archive"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert kept(bare) == old
+    done = command(bare, "backup", FILE="nowhere/x.tar.gz")
+    assert (done.returncode, done.stderr) == (1, "FILE=nowhere/x.tar.gz: there is no such folder.\n")
+
+
+# The steps of a restore, in the log of the engine.
+STEPS = re.compile(
+    r"^(?:compose --progress quiet run --rm --no-deps -T|exec -i 1 upstage|stop|start) .*$", re.M
+)
+RESTORE = (
+    "*'upstage restore --check') cat >checked; echo the data",
+    "*'upstage restore') cat >restored; echo restored",
+    "stop*|start*|'exec -i 1 upstage purge'*)",
+    "inspect*Health*) echo healthy",
+)
+ASIDE = "compose --progress quiet run --rm --no-deps -T backend upstage restore"
+PURGES = [f"exec -i 1 upstage purge / --tag {tag}" for tag in ("media", "lessons")]
+
+
+def test_the_newest_backup_is_checked_before_the_backend_is_stopped(bare: Path) -> None:
+    log = engine(bare, *RESTORE)
+    for day in (3, 9, 5):
+        old_backups(bare, f"proscenium-2020-01-0{day}_10-00-00.tar.gz")
+    (bare / "backups" / "proscenium-2020-01-09_10-00-00.tar.gz").write_text("the newest")
+    done = command(bare, "restore")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (bare / "checked").read_text() == (bare / "restored").read_text() == "the newest"
+    assert "It has the data\n" in done.stdout
+    assert "\nrestored\n" in done.stdout
+    assert STEPS.findall(log.read_text()) == [f"{ASIDE} --check", "stop 1", ASIDE, "start 1", *PURGES]
+
+
+def test_with_a_mirror_the_standby_stops_first_and_starts_last(bare: Path) -> None:
+    services = "ps*--format*) printf '%s\\n' nginx backend mirror"
+    log = engine(
+        bare, services, "ps*service=mirror*) echo 2", "'exec -i 1 cat'*) echo mirror serving", *RESTORE
+    )
+    old_backups(bare, "proscenium-2020-01-01_10-00-00.tar.gz")
+    assert command(bare, "restore").returncode == 0
+    assert STEPS.findall(log.read_text()) == [
+        *(f"{ASIDE} --check", "stop 2", "stop 1", ASIDE, "start 1"),
+        *PURGES,
+        "start 2",
+    ]
+
+
+def test_a_backup_that_is_refused_stops_nothing(bare: Path) -> None:
+    log = engine(bare, "*'upstage restore --check') cat >/dev/null; exit 1", *RESTORE)
+    old_backups(bare, "proscenium-2020-01-01_10-00-00.tar.gz")
+    done = command(bare, "restore")
+    assert (done.returncode, done.stderr) == (1, "Nothing has been changed.\n")
+    assert "stop" not in log.read_text()
+
+
+def test_after_a_restore_that_fails_the_backend_starts_again(bare: Path) -> None:
+    log = engine(bare, "*'upstage restore') cat >/dev/null; exit 1", *RESTORE)
+    old_backups(bare, "proscenium-2020-01-01_10-00-00.tar.gz")
+    done = command(bare, "restore")
+    assert (done.returncode, done.stderr) == (1, "The data are those that were there before.\n")
+    assert STEPS.findall(log.read_text())[-1] == "start 1"
+
+
+def test_a_theatre_has_backups_of_its_own(bare: Path) -> None:
+    (bare / ".run" / "proscenium").mkdir(parents=True)
+    (bare / ".run" / "proscenium" / "theatres.yaml").write_text('# THEATRES="second": ...\n')
+    services = "ps*--format*) printf '%s\\n' nginx backend second"
+    backups = (answer.replace("-i 1", "-i 2") for answer in ANSWERS)
+    log = engine(bare, services, "ps*service=second*) echo 2", *backups, *ANSWERS, "start*)", *RESTORE)
+    done = command(bare, "backup")
+    assert done.stdout.endswith("Each theatre has a backup of its own: make backup THEATRE=second\n")
+    assert command(bare, "backup", THEATRE="second").returncode == 0
+    names = [name.partition("-20")[0] for name in kept(bare)]
+    assert names == ["proscenium", "proscenium.second"]
+    done = command(bare, "backup", THEATRE="third")
+    assert done.stderr == "THEATRE is 'third'; the stack has these: second.\n"
+    log.unlink()
+    engine(bare, services, "ps*service=second*) echo 2", "'exec -i 2 upstage purge'*)", *RESTORE)
+    assert command(bare, "restore", THEATRE="second").returncode == 0
+    assert {"stop 2", "start 2"} <= set(log.read_text().splitlines())
+    assert "stop 1" not in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("script", "settings", "complaint"),
+    [
+        ("backup", {"BACKUP_KEEP": "none"}, "BACKUP_KEEP must be a number from 1 to 9999, not 'none'"),
+        ("restore", {}, "There is no backups/proscenium-*.tar.gz. Say which backup: make restore FILE=..."),
+        ("restore", {"FILE": "x"}, "FILE=x: there is no such file that you can read."),
+    ],
+)
+def test_a_mistake_is_named(bare: Path, script: str, settings: dict[str, str], complaint: str) -> None:
+    engine(bare)
+    done = command(bare, script, **settings)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{complaint}\n")
+
+
+@pytest.mark.parametrize("script", ["backup", "restore"])
+def test_without_a_stack_there_is_nothing_to_back_up(bare: Path, script: str) -> None:
+    engine(bare, "ps*)")
+    done = command(bare, script)
+    assert (done.returncode, done.stderr) == (1, "The stack 'proscenium' is not running. Type: make up\n")
+
+
+@pytest.fixture(params=["containers", "native"])
+def own(request: pytest.FixtureRequest) -> Iterator[Stack]:
+    """A stack whose data the test removes."""
+    stack = Stack(request.param, f"{PROJECT}-backup-{request.param}")
+    try:
+        stack.printed = stack.make("up")
+        yield stack
+    finally:
+        stack.make("clean")
+
+
+@pytest.mark.slow
+def test_a_stack_that_has_lost_its_data_comes_back(own: Stack, tmp_path: Path) -> None:
+    """A chat line, an uploaded avatar on a stage, a player, and the generated password of the admin."""
+    stack, password = own, own.admin_password
+    stack.upstage("player", "add", "ann", "--rights", "act,admin", password=PASSWORD + "\n")
+    login = {"username": "ann", "password": PASSWORD}
+
+    def signs_in() -> bool:
+        return stack.get("/admin/login", method="POST", data=login).status_code == 302
+
+    wait_until(signs_in, within=5, every=0.3)
+    editor, media = Editor(stack, "ann"), "/admin/workshop/media"
+    picture = b'<svg xmlns="http://www.w3.org/2000/svg"><!-- saved --></svg>'
+    page = editor.post(media, media, picture, name="Ghost", kind="avatar").url
+    file = page.removeprefix(stack.url(media)).split("?")[0].lstrip("/")
+    stage = "/admin/workshop/stages/demo"
+    avatar = {"file": file, "name": "Ghost", "voice": "default", "x": "100", "y": "150"}
+    assert editor.post(stage, stage, None, action="put", **avatar).status_code == 200
+    client = stack.stage_client()
+    client.join()
+    client.send("TEXT", msg="remember me")
+    client.until("ANONTEXT")
+
+    backup = tmp_path / "backup.tar.gz"
+    assert str(backup) in stack.make("backup", f"FILE={backup}")
+    stack.make("clean")
+    stack.printed = stack.make("up")
+    assert stack.admin_password != password
+    assert not signs_in()
+    stack.write_medium("backend", file, "<svg/>")
+    assert stack.get(f"/media/{file}").text == "<svg/>"  # the caches have it now
+
+    said = stack.make("restore", f"FILE={backup}")
+    assert "restored: the data of 20" in said
+    assert "replaced data: " in said
+    stack.wait_until_ready()
+    assert signs_in()
+    assert stack.upstage("admin-password").strip() == password
+    wait_until(lambda: stack.get(f"/media/{file}").content == picture, within=10)
+    client = stack.stage_client()
+    seen = str(client.join())
+    assert "remember me" in seen
+    assert file in seen
