@@ -18,12 +18,11 @@ host() {
     fi
 }
 
-# signal_child SERVICE SIGNAL: to one process that the main one has started.
-signal_child() {
+# signal_worker SERVICE SIGNAL: to one process that the service's main process has started. (Process 1 is docker-init.)
+signal_worker() {
     # shellcheck disable=SC2016 # the shell in the container expands it
-    container_exec "$1" sh -c 'for p in /proc/[0-9]*; do
-        if [ "$(sed -n "s/^PPid:\t//p" "$p/status")" = 1 ]; then kill -"$0" "${p#/proc/}"; exit; fi
-    done' "$2"
+    container_exec "$1" sh -c 'child_of() { grep -l "^PPid:.$1$" /proc/[0-9]*/status | head -n 1 | cut -d / -f 3; }
+        kill -"$0" "$(child_of "$(child_of 1)")"' "$2"
 }
 
 # unplug SERVICE NETWORK, plug SERVICE NETWORK: takes the container off a network, and puts it back under its names.

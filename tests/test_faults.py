@@ -7,6 +7,7 @@ import pytest
 
 from faults.fault import Fault, faults
 from stack import PROJECT, REPO, Stack
+from support.checkout import copy_checkout
 from support.visitors import Visitors, lines_kept
 from support.wait import wait_until
 
@@ -19,8 +20,12 @@ ROWS: dict[str, str] = {}
 
 
 @pytest.fixture(scope="module")
-def faulty() -> Iterator[Stack]:
-    stack = Stack("containers", f"{PROJECT}-faults", settings={"UPSTAGE_FESTIVAL": "off"})
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack of its own checkout, whose files some faults change."""
+    folder = tmp_path_factory.mktemp("faults")
+    folder.chmod(0o755)  # nginx's and Varnish's users read it
+    copy_checkout(folder)
+    stack = Stack("containers", f"{PROJECT}-faults", settings={"UPSTAGE_FESTIVAL": "off"}, folder=folder)
     stack.make("up")
     yield stack
     stack.make("clean")
@@ -40,6 +45,7 @@ def test_a_fault_keeps_its_promise(faulty: Stack, fault: Fault) -> None:
             time.sleep(max(0, broken + fault.lasts - time.monotonic()))
         mending = time.monotonic()
         faulty.make("mend")
+        mended = time.monotonic()
         wait_until(
             lambda: not visitors.failed(time.monotonic() - QUIET),
             within=fault.heals + 15,
@@ -53,7 +59,7 @@ def test_a_fault_keeps_its_promise(faulty: Stack, fault: Fault) -> None:
     lost = [
         line
         for when, line in visitors.said
-        if line not in kept and not (fault.loses and broken < when < mending)
+        if line not in kept and not (fault.loses and broken < when < mended)
     ]
     numbers = ", ".join(f"{kind} {sum(v.kind == kind for v in failed)}" for kind in sorted(kinds))
     cells = (
