@@ -59,7 +59,7 @@ def list_lessons(progress: Progress) -> int:
 def begin(progress: Progress, lesson: Lesson) -> int:
     """Print the page up to the hint, with the attempt's word and this stack's ports."""
     attempt, note = progress.begin(lesson, bool(os.environ.get("AGAIN")))
-    print(f"Lesson {lesson.number}: {lesson.title}\n\n{lesson.goal}\n")
+    print(f"Lesson {lesson.number}: {lesson.title}\n\n{as_typed(lesson.goal, attempt)}\n")
     for heading in ("Do", "Look"):
         print(f"{heading.upper()}\n{as_typed(lesson.section(heading), attempt)}\n")
     if note:

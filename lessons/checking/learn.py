@@ -95,7 +95,7 @@ class Window:
         """Print the page."""
         attempt, note = Progress(Stack()).begin(self._lesson, again)
         lesson = self._lesson
-        print(f"\n{BOLD}Lesson {lesson.number}: {lesson.title}{PLAIN}\n\n{lesson.goal}\n")
+        print(f"\n{BOLD}Lesson {lesson.number}: {lesson.title}{PLAIN}\n\n{as_typed(lesson.goal, attempt)}\n")
         for heading in ("Do", "Look"):
             print(f"{BOLD}{heading}{PLAIN}\n\n{as_typed(lesson.section(heading), attempt)}\n")
         if note:

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -113,9 +114,29 @@ def lessons() -> list[Lesson]:
     return [Lesson(page.parent) for page in pages if FOLDER.fullmatch(page.parent.name)]
 
 
-def as_typed(text: str, attempt: Attempt) -> str:
-    """A part of a page with the attempt's word and the ports of this stack."""
+def as_typed(text: str, attempt: Attempt, width: int = 100) -> str:
+    """A part of a page for a terminal: with the attempt's word and this stack's ports, in lines of that width.
+
+    Commands and tables stay as they are, because they are copied or have columns.
+    """
     text = text.replace("WORD", attempt.word)
     for name, default in PORTS.items():
         text = re.sub(rf"(?<=localhost:){default}\b", os.environ[name], text)
-    return text
+    text = re.sub(r"\*\*(.+?)\*\*", r"\1", text)
+    blocks = []
+    for block in re.split(r"\n(?=\n|\d+\. |- )", text):
+        begin = block.lstrip("\n")
+        if not begin.startswith(("    ", "|")):
+            mark = re.match(r"\d+\. |- | *", begin)
+            first = mark[0] if mark else ""
+            words = " ".join(begin[len(first) :].split())
+            begin = textwrap.fill(
+                words,
+                width,
+                initial_indent=first,
+                subsequent_indent=" " * len(first),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        blocks.append("\n" * (len(block) - len(block.lstrip("\n"))) + begin)
+    return "\n".join(blocks)

@@ -119,7 +119,7 @@ class Progress:
             try:
                 judge(lesson, attempt)
                 finding = _answer(lesson, attempt, letter)
-                attempt.said = finding.text.partition("\n\n")[0]
+                attempt.said = finding.text.partition("\n\n")[0].replace("is left:", "is left.")
             except Missing as missing:
                 finding = Finding(False, f"Not done yet: {missing}")
                 attempt.said = str(missing)
