@@ -115,7 +115,7 @@ def lessons() -> list[Lesson]:
 
 
 def as_typed(text: str, attempt: Attempt, width: int = 100) -> str:
-    """A part of a page for a terminal: with the attempt's word and this stack's ports, in lines of that width.
+    """A part of a page for a terminal, with the attempt's word and this stack's ports, in lines of `width`.
 
     Commands and tables stay as they are, because they are copied or have columns.
     """
