@@ -23,6 +23,7 @@ from .errors import StartAgain
 from .lesson import Lesson, as_typed, lessons
 from .progress import Finding, Progress
 from .question import LETTERS
+from .shipped import CONFIGURATION, changed_files
 from .stack import Stack
 from .watching import Watch
 
@@ -83,7 +84,13 @@ class Window:
         """Return when the learner goes on (True) or quits (False)."""
         again = False
         while True:
-            attempt = self._begin(again)
+            try:
+                attempt = self._begin(again)
+            except StartAgain:
+                if not changed_files(CONFIGURATION):
+                    raise
+                print(f"\n{run('reset')}")  # a lesson begins with the shipped files
+                attempt = self._begin(again)
             with Watch(attempt.word, attempt.stack.state) as watch:
                 key = self._until_a_key(attempt, watch)
             if key != "b":
@@ -128,7 +135,8 @@ class Window:
                 self._print(run("reset"))
             elif key and key in LETTERS and self._finding.asked and not check:
                 letter, due = key, time.monotonic()
-            self._show(f"{DIM}checking: {self._doing}{PLAIN}" if check else self._found())
+            last = f"checking: {self._doing}" if check else self._keys()
+            self._show(f"{self._finding.text}\n\n{DIM}{last}{PLAIN}".lstrip())
 
     def _report(self, doing: str) -> None:
         self._doing = doing
@@ -139,14 +147,12 @@ class Window:
         except StartAgain as error:
             self._finding = Finding(False, str(error))
 
-    def _found(self) -> str:
-        """What the last check has found, and the keys."""
+    def _keys(self) -> str:
+        """What can be typed now."""
         if self._finding.done:
-            keys = "n next lesson   q quit"
-        else:
-            keys = "h hint   r restore the shipped files   b begin again   q quit"
+            return "n next lesson   q quit"
         answers = "a b c d answer   " if self._finding.asked else ""
-        return f"{self._finding.text}\n\n{DIM}{answers}{keys}{PLAIN}"
+        return f"{answers}h hint   r restore the shipped files   b begin again   q quit"
 
     def _show(self, text: str) -> None:
         """Replace the lower part."""

@@ -69,7 +69,8 @@ class Stack:
         try:
             return inside(*arguments)
         except NotRunning as error:
-            raise StartAgain(str(error)) from None
+            late = "CLI communication error" in str(error)  # varnishadm gives up after some seconds
+            raise StartAgain("Varnish did not answer in time: try again." if late else str(error)) from None
 
     def _log(self, *arguments: str) -> str:
         """What `tool` prints, read only once between two requests."""
