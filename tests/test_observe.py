@@ -82,7 +82,7 @@ def test_the_rules_pass_their_tests(observed: Stack) -> None:
 
 def test_every_query_has_data_under_load(observed: Stack) -> None:
     observed.swarm(30)
-    time.sleep(15)
+    time.sleep(12)
     asked_for: list[str] = []
     wrong: list[str] = []
     rows = ["| dashboard | panel | query | value |", "|---|---|---|---|"]
@@ -122,10 +122,10 @@ def test_each_request_is_counted_once(observed: Stack, limited: bool) -> None:
     time.sleep(SCRAPE)
     before = sum(values(observed, query))
     if limited:
-        prober = visit("python3", "-", f"127.0.0.1:{observed.ports['HTTP_PORT']}", rate=1000, seconds=6)
+        prober = visit("python3", "-", f"127.0.0.1:{observed.ports['HTTP_PORT']}", rate=1000, seconds=3)
     else:
         locust = observed.compose("ps", "-q", "locust").strip()
-        prober = visit("docker", "exec", "-i", locust, "python", "-", "nginx:8000", rate=1000, seconds=5)
+        prober = visit("docker", "exec", "-i", locust, "python", "-", "nginx:8000", rate=1000, seconds=3)
     sent = asked(prober)
     time.sleep(SCRAPE)
     assert sum(values(observed, query)) - before == sent

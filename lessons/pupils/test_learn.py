@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -16,6 +15,11 @@ from support.wait import wait_until
 from test_lesson_01 import RIGHT, do
 
 CODES = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
+
+
+def flat(text: str) -> str:
+    """Without colours, a line break as one space."""
+    return re.sub(r"\s+", " ", CODES.sub("", text))
 
 
 class Terminal:
@@ -34,6 +38,7 @@ class Terminal:
         )
         os.close(theirs)
         self._text = ""
+        self._mark = 0
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
@@ -46,18 +51,17 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """All that was printed, without colours, a line break as one space."""
-        return re.sub(r"\s+", " ", CODES.sub("", self._text))
+        """All that was printed."""
+        return flat(self._text)
 
-    def wait_for(self, sentence: str, within: float = 20) -> float:
-        """Wait until a sentence is printed after this call. Return the seconds."""
-        began, seen = time.monotonic(), len(self._text)
-        wait_until(
-            lambda: re.search(sentence, re.sub(r"\s+", " ", CODES.sub("", self._text[seen:]))), within=within
-        )
-        return time.monotonic() - began
+    def wait_for(self, sentence: str, within: float = 20) -> None:
+        """Wait until a sentence is printed, after the last key or the last sentence that was waited for."""
+        wait_until(lambda: re.search(sentence, flat(self._text[self._mark :])), within=within)
+        self._mark = len(self._text)
 
     def press(self, key: str) -> None:
+        """One key."""
+        self._mark = len(self._text)
         os.write(self._ours, key.encode())
 
     def close(self) -> None:
