@@ -122,7 +122,7 @@ def test_each_request_is_counted_once(observed: Stack, limited: bool) -> None:
     time.sleep(SCRAPE)
     before = sum(values(observed, query))
     if limited:
-        prober = visit("python3", "-", f"127.0.0.1:{observed.ports['HTTP_PORT']}", rate=1000, seconds=3)
+        prober = visit("python3", "-", f"127.0.0.1:{observed.ports['HTTP_PORT']}", rate=1000, seconds=6)
     else:
         locust = observed.compose("ps", "-q", "locust").strip()
         prober = visit("docker", "exec", "-i", locust, "python", "-", "nginx:8000", rate=1000, seconds=3)
