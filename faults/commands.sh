@@ -43,7 +43,7 @@ in_data() {
         --volumes-from "$(id_of backend)" "$(docker inspect -f '{{.Image}}' "$(id_of backend)")" -c "$1"
 }
 
-# later SECONDS COMMAND: runs a command in the background for so long, in the service's container.
-for_seconds() { # SECONDS SERVICE COMMAND
+# for_seconds SECONDS SERVICE COMMAND: runs a shell command in the background in the service's container, at most for so long.
+for_seconds() {
     docker exec -d "$(id_of "$2")" timeout "$1" sh -c "$3"
 }

@@ -25,9 +25,8 @@ class Watch:
         self._news = threading.Event()
         self._tools: dict[str, subprocess.Popen[str]] = {}
         self._open = True
-        sources: dict[
-            str, tuple[tuple[str, ...], tuple[str, ...]]
-        ] = {  # what to read, and the words to look for
+        # What to read, and the words to look for.
+        sources: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "nginx": (("follow", "nginx"), (word,)),
             "backend": (("follow", "backend"), ('"cut off"', '"ready"')),
         }
