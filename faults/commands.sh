@@ -11,7 +11,7 @@ id_of() { container_ids "$1" --all | head -n 1; }
 # the engine not to start it again. Inside the container the kernel protects this process.)
 kill_main() { host kill -KILL "$(docker inspect -f '{{.State.Pid}}' "$(id_of "$1")")"; }
 
-# host COMMAND...: as root among this machine's processes, whoever types it.
+# host COMMAND...: as root among this machine's processes, also for a user who is not root.
 host() {
     if [ "$EUID" = 0 ]; then "$@"; else
         docker run --rm --pid host --network none --user 0 --entrypoint "$1" "$(docker inspect -f '{{.Image}}' "$(id_of backend)")" "${@:2}"

@@ -26,6 +26,7 @@ class Fault:
     may_fail: frozenset[str]  # kinds of requests; all others must not
     heals: float  # seconds from the mend, or the break, until no request fails
     loses: str = ""  # what is lost in between
+    at_most: bool = False  # perhaps nothing fails, for example because a worker had nothing to do
 
     def run(self, mend: bool = False) -> None:
         """Break the stack, or mend it. Raise FaultError with what the command printed if it fails."""

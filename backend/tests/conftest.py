@@ -1,16 +1,21 @@
 """Fixtures, built from `running_backend` and `demo_stage`."""
 
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from twisted.internet.task import Clock
 
+from backup_folders import Folders
 from demo_stage import with_demo
 from running_backend import PASSWORD, Backend, Editor, PurgedCache
 from upstage.net.connection import Connections
 from upstage.stage.stage import Stage
 from upstage.stage.stages import Stages
+from upstage.state.database import Database
+from upstage.state.records import new_stage
 
 settings.register_profile("here", database=None)  # leave no folder behind
 settings.load_profile("here")
@@ -70,3 +75,29 @@ def editor(workshop: Backend, admin: Editor) -> Editor:
     )
     assert done.status == 302
     return Editor(workshop, "mia", "12345678")
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Folders:
+    """A stage with a chat line and two media, and all other files that a backup has."""
+    folders = Folders(tmp_path / "first")
+    with closing(Database(folders.data)) as database:
+        database.add_stage(new_stage("demo", "Demo"))
+        database.add_chat([("demo", "hello")])
+    folders.put("hat.svg", b"hat")
+    folders.put("audio/bell.mp3", b"bell")
+    (folders.data / "admin-password").write_text("secret\n")
+    (folders.data / "lessons.json").write_text("{}")
+    return folders
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Folders:
+    """Another machine, with data of its own."""
+    other = Folders(tmp_path / "second")
+    with closing(Database(other.data)) as database:
+        database.add_stage(new_stage("demo", "Demo"))
+        database.add_chat([("demo", "other")])
+    other.put("cup.svg", b"cup")
+    (other.data / "admin-password").write_text("other\n")
+    return other

@@ -1,25 +1,19 @@
-"""Backups: complete, of one moment, refused as a whole if anything is wrong with them."""
+"""Backups: complete, of one moment, and restored as a whole."""
 
 import gzip
-import io
-import json
 import os
 import sqlite3
-import tarfile
 import threading
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import astuple
-from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from backup_folders import Folders, content_of
 from forked import Forked
 from running_backend import DRAWING, PASSWORD, Backend, Editor, ask, join
 from upstage.backup import archive, restore, write
-from upstage.backup.archive import ArchiveError
 from upstage.mirror.control import Control
 from upstage.mirror.copying import Term, read_term, write_term
 from upstage.settings import Pair
@@ -29,71 +23,6 @@ from upstage.state.database import FILE, MIGRATIONS, Database
 from upstage.state.load_account import keep_load_account
 from upstage.state.passwords import choose, matches
 from upstage.state.records import Medium, new_stage
-
-
-class Folders:
-    """The folders of a server that does not run."""
-
-    def __init__(self, folder: Path) -> None:
-        self.data, self.media = folder / "data", folder / "media"
-        for path in (self.data, self.media):
-            path.mkdir(parents=True)
-
-    def put(self, file: str, content: bytes) -> None:
-        """Add a medium, as a server does: the file first."""
-        path = self.media / file
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(content)
-        with closing(Database(self.data)) as database:
-            database.put_medium(Medium(file, "prop", "Hat", "ann", "2026-01-01", len(content)))
-
-    def backup(self, account: Path | None = None) -> bytes:
-        out = io.BytesIO()
-        write.write_backup(self.data, self.media, account, out)
-        return out.getvalue()
-
-    def restore(self, backup: bytes, pair: Pair | None = None) -> list[Path]:
-        _, replaced = restore.restore(self.data, self.media, pair, io.BytesIO(backup))
-        return replaced
-
-    def chat(self) -> list[str]:
-        with closing(Database(self.data)) as database:
-            return database.chat("demo")
-
-
-@pytest.fixture
-def folders(tmp_path: Path) -> Folders:
-    """A stage with a chat line and two media, and all other files that a backup has."""
-    folders = Folders(tmp_path / "first")
-    with closing(Database(folders.data)) as database:
-        database.add_stage(new_stage("demo", "Demo"))
-        database.add_chat([("demo", "hello")])
-    folders.put("hat.svg", b"hat")
-    folders.put("audio/bell.mp3", b"bell")
-    (folders.data / "admin-password").write_text("secret\n")
-    (folders.data / "lessons.json").write_text("{}")
-    return folders
-
-
-@pytest.fixture
-def other(tmp_path: Path) -> Folders:
-    """Another machine, with data of its own."""
-    other = Folders(tmp_path / "second")
-    with closing(Database(other.data)) as database:
-        database.add_stage(new_stage("demo", "Demo"))
-        database.add_chat([("demo", "other")])
-    other.put("cup.svg", b"cup")
-    (other.data / "admin-password").write_text("other\n")
-    return other
-
-
-def content_of(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder, but the locks, which are empty."""
-    return {
-        str(path.relative_to(folder)): os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
-        for path in folder.rglob("*")
-        if (path.is_symlink() or path.is_file()) and path.name not in (".serving", ".backup.lock")
-    }
 
 
 def test_a_restored_server_has_everything_and_the_replaced_data_are_kept(
@@ -339,11 +268,11 @@ def test_a_restore_that_fails_moves_everything_back(
 
     def fail_at_the_database(self: Path, target: Path) -> Path:
         if target == other.data / FILE and self.parent.name == ".restore":
-            raise OSError("no more")
+            raise OSError("the disk is gone")
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", fail_at_the_database)
-    with pytest.raises(OSError, match="no more"):
+    with pytest.raises(OSError, match="the disk is gone"):
         other.restore(backup)
     assert (content_of(other.data), content_of(other.media)) == before
 
@@ -396,196 +325,3 @@ def test_two_servers_are_backed_up_on_the_active_one_and_restored_when_none_is(t
     control.active.release()
     assert command(backend, said, "restore", stdin=backup) == (0, "")
     assert read_term(backend.data) == Term(1, "backend")
-
-
-# Hostile and damaged archives. Each is made of a good one.
-
-
-class Parts:
-    """A good archive, taken apart: its manifest, and its other members with their content."""
-
-    def __init__(self, backup: bytes) -> None:
-        with tarfile.open(fileobj=io.BytesIO(backup)) as tar:
-            found = [(info, tar.extractfile(info)) for info in tar]
-            [(_, manifest), *rest] = [(info, file.read()) for info, file in found if file]
-        self.manifest: dict[str, Any] = json.loads(manifest)
-        self.members = rest
-
-    def find(self, name: str) -> tarfile.TarInfo:
-        return next(info for info, _ in self.members if info.name == name)
-
-    def add(self, name: str, content: bytes, listed: bool = True) -> tarfile.TarInfo:
-        info = tarfile.TarInfo(name)
-        info.size = len(content)
-        self.members.append((info, content))
-        if listed:
-            self.manifest["members"][name] = {
-                "size": len(content),
-                "sha256": sha256(content).hexdigest(),
-                "date": 0,
-            }
-        return info
-
-    def replace(self, name: str, content: bytes) -> None:
-        """Give a member another content, with the right size and sum."""
-        self.members = [(info, old) for info, old in self.members if info.name != name]
-        self.add(name, content)
-
-    def pack(self) -> bytes:
-        out = io.BytesIO()
-        with tarfile.open(fileobj=out, mode="w:gz", compresslevel=1) as tar:
-            text = json.dumps(self.manifest).encode()
-            info = tarfile.TarInfo("manifest.json")
-            info.size = len(text)
-            tar.addfile(info, io.BytesIO(text))
-            for member, content in self.members:
-                tar.addfile(member, io.BytesIO(content))
-        return out.getvalue()
-
-
-Change = Callable[[Parts], object]
-
-
-def listed(name: str) -> Change:
-    """A member with a name that the list has, too."""
-    return lambda parts: parts.add(name, b"x")
-
-
-def become(kind: bytes, link: str = "") -> Change:
-    """The picture becomes something else than a file, in the list an empty one."""
-
-    def change(parts: Parts) -> None:
-        parts.replace("media/hat.svg", b"")
-        info = parts.find("media/hat.svg")
-        info.type, info.linkname = kind, link
-
-    return change
-
-
-def put(key: str, value: object) -> Change:
-    return lambda parts: parts.manifest.update({key: value})
-
-
-def put_member(**fields: object) -> Change:
-    return lambda parts: parts.manifest["members"]["media/hat.svg"].update(fields)
-
-
-def damaged_database(parts: Parts) -> None:
-    content = bytearray(next(content for info, content in parts.members if info.name == f"data/{FILE}"))
-    content[4096:8192] = b"\xa5" * 4096
-    parts.replace(f"data/{FILE}", bytes(content))
-
-
-def without(name: str) -> Change:
-    def change(parts: Parts) -> None:
-        parts.members = [(info, content) for info, content in parts.members if info.name != name]
-
-    return change
-
-
-def long_header(parts: Parts) -> None:
-    """A header of tar that claims, and has, far more bytes than a name needs."""
-    info = parts.find("media/hat.svg")
-    info.pax_headers = {"comment": "x" * 5_000_000}
-
-
-HOSTILE: dict[str, tuple[Change, str]] = {
-    **{
-        f"the name {name}": (listed(name), "is no name of a member")
-        for name in (
-            *("../evil", "/tmp/evil", "media/../../evil", "media/..", "media/.hidden", "media/.restore/x"),
-            *(
-                "media//evil",
-                "media/",
-                "media",
-                "data/term",
-                "data/../evil",
-                "data/upstage.db-wal",
-                "evil",
-                "",
-            ),
-        )
-    },
-    "a name that is not listed": (lambda parts: parts.add("../evil", b"x", listed=False), "not in the list"),
-    "a member that comes twice": (lambda parts: parts.add("media/hat.svg", b"hat"), "twice"),
-    "a symbolic link": (become(tarfile.SYMTYPE, "/etc/passwd"), "not the plain file"),
-    "a hard link": (become(tarfile.LNKTYPE, "data/upstage.db"), "not the plain file"),
-    "a device": (become(tarfile.CHRTYPE), "not the plain file"),
-    "a pipe": (become(tarfile.FIFOTYPE), "not the plain file"),
-    "a folder": (become(tarfile.DIRTYPE), "not the plain file"),
-    "a larger member": (put_member(size=2), "not the plain file"),
-    "another content": (put_member(sha256="0" * 64), "its sum is not that of the list"),
-    "a missing medium": (without("media/hat.svg"), "'media/hat.svg' is missing"),
-    "a missing database": (lambda parts: parts.manifest["members"].pop(f"data/{FILE}"), "has no database"),
-    "a huge member": (put_member(size=10**15), "has no room"),
-    "a negative size": (put_member(size=-1), "invalid"),
-    "a date beyond time": (put_member(date=10**30), "invalid"),
-    "no number": (put_member(size="3"), "invalid"),
-    "an unknown field": (put_member(mode=0o4755), "invalid"),
-    "a list of nothing": (put("members", []), "invalid"),
-    "a version with control characters": (put("version", "\x1b[2J"), "invalid"),
-    "no time": (put("made", "yesterday"), "invalid"),
-    "a long header": (long_header, "more data than its members may have"),
-    "a damaged database": (damaged_database, "database in the backup is damaged"),
-    "no database": (
-        lambda parts: parts.replace(f"data/{FILE}", b"x" * 9000),
-        "database in the backup is damaged",
-    ),
-    "a schema that is not the database's": (put("schema", 1), "has schema 2, not 1"),
-    "a newer schema": (
-        put("schema", len(MIGRATIONS) + 1),
-        "made by a newer release, 1.0.0: .* Update this one",
-    ),
-    "a newer format": (put("format", 2), "format of another release: update this one first"),
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_archive_is_refused_and_changes_nothing(
-    folders: Folders, other: Folders, tmp_path: Path, name: str
-) -> None:
-    change, message = HOSTILE[name]
-    parts = Parts(folders.backup())
-    change(parts)
-    before = content_of(tmp_path)
-    with pytest.raises(ArchiveError, match=message):
-        other.restore(parts.pack())
-    assert content_of(tmp_path) == before
-
-
-def test_the_archive_that_the_hostile_ones_are_made_of_is_good(folders: Folders, other: Folders) -> None:
-    other.restore(Parts(folders.backup()).pack())
-    assert other.chat() == ["hello"]
-
-
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.6, 0.9, 0.97])
-def test_a_truncated_archive_changes_nothing(
-    folders: Folders, other: Folders, tmp_path: Path, share: float
-) -> None:
-    folders.put("noise.png", os.urandom(50_000))
-    backup, before = folders.backup(), content_of(tmp_path)
-    with pytest.raises(ArchiveError, match="this is no complete backup"):
-        other.restore(backup[: int(len(backup) * share)])
-    assert content_of(tmp_path) == before
-
-
-@pytest.mark.parametrize("place", [0.1, 0.5, 0.9])
-def test_a_flipped_bit_is_noticed(folders: Folders, other: Folders, tmp_path: Path, place: float) -> None:
-    folders.put("noise.png", os.urandom(50_000))
-    backup, before = bytearray(folders.backup()), content_of(tmp_path)
-    backup[int(len(backup) * place)] ^= 0x10
-    with pytest.raises(ArchiveError):
-        other.restore(bytes(backup))
-    assert content_of(tmp_path) == before
-
-
-@pytest.mark.parametrize(
-    "text",
-    [b"hello " * 1000, gzip.compress(b"hello " * 1000), b"\0" * 20_000],
-    ids=["text", "compressed text", "zeros"],
-)
-def test_another_file_is_no_backup(other: Folders, tmp_path: Path, text: bytes) -> None:
-    before = content_of(tmp_path)
-    with pytest.raises(ArchiveError, match="this is no"):
-        other.restore(text)
-    assert content_of(tmp_path) == before

@@ -1,17 +1,14 @@
-"""The lessons as pages, what `make check` reports, and the pages that the lessons are about."""
+"""The lessons as pages, and what `make check` reports."""
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from forked import SRC
-from running_backend import Backend, PurgedCache, ask, join
-from support.http import connect, message
+from running_backend import Backend, PurgedCache, ask
 from upstage.state.progress import (
     FILE,
     MAX_REPORT,
@@ -22,7 +19,6 @@ from upstage.state.progress import (
     read_progress,
 )
 from upstage.web.course import read_course, read_lesson
-from upstage.web.lesson_pages import preferred
 from upstage.web.visit import Published
 
 LESSONS = SRC.parent.parent / "lessons"
@@ -304,78 +300,3 @@ def test_a_damaged_file_counts_as_no_result(tmp_path: Path, damaged: str) -> Non
     assert read_progress(tmp_path) == {}
     assert keep_progress(tmp_path, json.dumps(RESULTS))
     assert read_progress(tmp_path) == KEPT
-
-
-def test_the_slow_page_takes_300_ms_and_delays_no_other_request(server: Backend) -> None:
-    began = time.monotonic()
-    with ThreadPoolExecutor(20) as pool:
-        slow = [pool.submit(ask, server, "/slow") for _ in range(20)]
-        assert ask(server, "/health").status == 200
-        assert not all(each.done() for each in slow)
-        answers = [each.result() for each in slow]
-    assert 0.3 <= time.monotonic() - began < 20 * 0.3  # not one after another
-    assert {answer.status for answer in answers} == {200}
-    assert answers[0].headers["cache-control"] == "max-age=0, s-maxage=60"
-    assert b"300 ms" in answers[0].body
-
-
-def test_a_client_that_leaves_the_slow_page_is_no_error(server: Backend) -> None:
-    with connect(("127.0.0.1", server.web_port)) as client:
-        client.sendall(message("/slow", "localhost"))  # the server's log is looked at when it ends
-    assert ask(server, "/slow", "HEAD").body == b""
-
-
-def test_the_playbill_has_instructions_for_a_cache_and_works_without_one(server: Backend) -> None:
-    page = ask(server, "/playbill")
-    assert page.headers["surrogate-control"] == 'content="ESI/1.0"'
-    assert page.headers["cache-control"] == "max-age=0, s-maxage=60"
-    [source] = re.findall(rb'<esi:include src="([^"]+)"/>', page.body)
-    part = ask(server, source.decode())
-    assert part.headers["cache-control"] == "max-age=0, s-maxage=1"
-    assert re.match(rb"\s*<strong[^>]*>\d+ in the audience</strong> at \d\d:\d\d:\d\d UTC", part.body)
-    [remove] = re.findall(rb"<esi:remove>(.*?)</esi:remove>", page.body, re.S)
-    assert b"in the audience" in remove
-
-
-def test_the_number_is_the_audience_of_all_listed_stages(server: Backend) -> None:
-    def audience() -> int:
-        found = re.search(rb">(\d+) in the audience", ask(server, "/playbill/audience").body)
-        assert found
-        return int(found[1])
-
-    before = audience()
-    clients = [server.connect() for _ in range(2)]
-    join(clients[0])
-    join(clients[1], stage=b"load")  # unlisted
-    assert audience() == before + 1
-
-
-@pytest.mark.parametrize(
-    ("header", "language"),
-    [
-        ("", "en"),
-        ("*", "en"),
-        ("de", "de"),
-        ("DE-at", "de"),
-        ("de-CH-1996, en;q=0.5", "de"),
-        ("en;q=0.5, de;q=0.8", "de"),
-        ("fr;q=0.1", "fr"),
-        ("ja, mi;q=0.3", "mi"),
-        ("de;q=0, fr;q=0.001", "fr"),
-        ("ja,zh", "en"),
-        ("de;q=2", "en"),  # no weight of RFC 9110
-        (", ,de", "de"),
-        ("x" * 5000, "en"),
-        (",".join(["ja"] * 20 + ["de"]), "en"),  # the first twenty are read
-    ],
-)
-def test_the_language_that_the_browser_prefers(header: str, language: str) -> None:
-    assert preferred(header) == language
-
-
-def test_the_greeting_says_what_it_depends_on(server: Backend) -> None:
-    german = ask(server, "/welcome", Accept_Language="de-AT,de;q=0.9")
-    assert (german.headers["vary"], german.headers["content-language"]) == ("Accept-Language", "de")
-    assert german.headers["cache-control"] == "max-age=0, s-maxage=60"
-    assert '<h1 lang="de">Willkommen im Theater.</h1>' in german.text
-    assert "Nau mai" in ask(server, "/welcome", Accept_Language="mi").text

@@ -23,11 +23,7 @@ from .shipped import CONFIGURATION, changed_files, shipped
 from .stack import LAGGARDS, Answer, Ask, Stack
 
 SECOND = 1.1  # nginx may answer with its own copy for a second
-ALIASES = {
-    "127.0.0.1": "localhost",
-    "[": "localhost",
-    "upstage.localhost": "localhost",
-}  # of the default host
+ALIASES = ("127.0.0.1", "[", "upstage.localhost")  # of localhost; `[` begins an IPv6 address
 
 
 def new_word() -> str:
@@ -183,15 +179,18 @@ class Attempt:
 
     # --- What the check does.
 
-    def ask(self, *asks: Ask, at_once: bool = False) -> "list[Probe]":
-        """Make requests, one after another or all at once, and find each in Varnish's log.
-
-        NEW in a URL becomes one secret word for all of them. They look like the learner's last request.
-        """
-        word = secret_word()
+    def look_like_the_learner(self) -> None:
+        """From now on, the check's requests have the headers of the learner's last one."""
         for request in self.stack.requests(self.word)[-1:]:
             client = {name: request.header(name) for name in ("User-Agent", "Accept")}
             self.stack.client = {name: value for name, value in client.items() if value}
+
+    def ask(self, *asks: Ask, at_once: bool = False) -> "list[Probe]":
+        """Make requests, one after another or all at once, and find each in Varnish's log.
+
+        NEW in a URL becomes one secret word for all of them.
+        """
+        word = secret_word()
         made = [Ask(ask.url.replace("NEW", word), ask.host, ask.method, ask.headers) for ask in asks]
         answers = self.stack.ask_at_once(made) if at_once else [self.stack.ask(ask) for ask in made]
         seen = self.stack.requests_by_id(answer.id for answer in answers if answer.id)
@@ -239,4 +238,4 @@ def outcomes(probes: Iterable[Probe]) -> list[str]:
 def site(host: str) -> str:
     """One name for a site that has several, whatever the port."""
     name = host.partition(":")[0]
-    return ALIASES.get(name, name)
+    return "localhost" if name in ALIASES else name

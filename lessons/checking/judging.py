@@ -20,6 +20,7 @@ def judge(lesson: Lesson, attempt: Attempt) -> None:
     same_stack(lesson, attempt)
     _configuration(lesson, attempt)
     _the_same_for_all(lesson, attempt)
+    attempt.look_like_the_learner()
     lesson.check(attempt)
     if lesson.changes:
         broken = broken_rules(attempt, lesson.changed_rules)

@@ -43,8 +43,7 @@ class Progress:
 
     def state(self, lesson: Lesson) -> str:
         """done, begun or an empty string."""
-        attempt = self.attempt(lesson)
-        return "" if attempt is None else "done" if attempt.result else "begun"
+        return state_of(self.attempt(lesson))
 
     def results(self) -> list[dict[str, Any]]:
         """For each lesson what docs/teaching.md describes: for grading, and for the pages of the lessons."""
@@ -56,7 +55,7 @@ class Progress:
                 {
                     "lesson": lesson.number,
                     "title": lesson.title,
-                    "state": self.state(lesson),
+                    "state": state_of(attempt),
                     "began": best.began if best else attempt.began if attempt else None,
                     "done": best.done if best else None,
                     "answers": best.answers if best else attempt.answers if attempt else 0,
@@ -150,6 +149,11 @@ def _answer(lesson: Lesson, attempt: Attempt, letter: str) -> Finding:
     text += f"What you did is right. One question is left:\n\n{lesson.question_text}\n\n"
     text += "".join(f"  {name}) {choice.text}\n" for name, choice in zip(LETTERS, choices, strict=True))
     return Finding(False, text.rstrip(), asked=True)
+
+
+def state_of(attempt: Attempt | None) -> str:
+    """done, begun or an empty string."""
+    return "" if attempt is None else "done" if attempt.result else "begun"
 
 
 def sentence(title: str) -> str:

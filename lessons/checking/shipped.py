@@ -36,6 +36,7 @@ def commit() -> str:
         return pinned.read_text().strip()
 
 
+@cache
 def shipped(path: str) -> str:
     """The shipped version of a file. Raise StartAgain if there is none."""
     return _git("show", f"{commit()}:{path}")

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 TOKEN = re.compile(
     r"""(?P<skip>   \s+ | \#[^\n]* | //[^\n]* | /\*.*?\*/ )
-      | (?P<text>   \{".*?"\} | \"{3}.*?\"{3} | "[^"\n]*" )
+      | (?P<text>   \{"(?P<long>.*?)"\} | \"{3}(?P<longer>.*?)\"{3} | "(?P<short>[^"\n]*)" )
       | (?P<number> (?P<amount> \d+(?:\.\d+)? ) (?P<unit> ms|[smhdwy] )? \b )
       | (?P<word>   [A-Za-z_][\w.-]* )
       | (?P<mark>   && | \|\| | [-+*/=!<>]= | !~ | . )
@@ -37,7 +37,7 @@ def statements(text: str) -> list[str]:
         if token["unit"]:
             word = f"{float(token['amount']) * SECONDS[token['unit']]:g}s"
         elif token["text"]:
-            word = '"' + word.strip('{}"') + '"'
+            word = f'"{token["long"] or token["longer"] or token["short"] or ""}"'
         tokens.append(word)
         if word in ";{}":
             found.append(" ".join(tokens).removesuffix(" ;") + (";" if word == ";" else ""))

@@ -26,6 +26,7 @@ def test_spelling_is_no_change(text: str) -> None:
 def test_a_comment_in_a_text_is_text() -> None:
     assert statements('set a = "x # y; // z";') == ['set a = "x # y; // z";']
     assert statements('synthetic({"a " b; c"});') == ['synthetic ( "a " b; c" );']
+    assert statements('set a = "x{2}" + {""};') == ['set a = "x{2}" + "";']
 
 
 def test_what_was_changed() -> None:

@@ -1,7 +1,6 @@
 """The command `upstage`. Settings come from the environment, see `settings`.
 
-`upstage player ...` and `upstage stage ...` write to the same database that a running server reads; it
-notices the change within a second. Tasks import their modules themselves: the health check runs every few
+Tasks import their modules themselves: the health check runs every few
 seconds and must load neither Twisted nor the database.
 """
 
@@ -9,18 +8,14 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from upstage import cli_records
 from upstage.mirror.control import Control, ControlError
 from upstage.net import health
 from upstage.settings import ROLES, Settings, SettingsError, from_environment, other_role
 from upstage.state.admin_password import read_password
 
-if TYPE_CHECKING:
-    from upstage.state.database import Database
-
 Task = Callable[[Settings, argparse.Namespace], int]
-DatabaseTask = Callable[["Database", argparse.Namespace], None]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -64,32 +59,7 @@ def parser() -> argparse.ArgumentParser:
     purge.add_argument("--tag", help="everything with this tag instead")
     purge.set_defaults(task=lambda settings, options: send_purge(settings, options.path, options.tag))
 
-    player = commands.add_parser("player", help="add, list, change and remove players")
-    players = player.add_subparsers(required=True, metavar="COMMAND")
-    for name, action, text in (
-        ("add", add_player, "add a player; the password is a line of standard input"),
-        ("passwd", set_password, "set a player's password, a line of standard input"),
-        ("remove", lambda database, options: database.remove_player(options.name), "remove a player"),
-    ):
-        command = players.add_parser(name, help=text, description=text)
-        command.add_argument("name", metavar="NAME")
-        command.set_defaults(task=database_task(action))
-    players.choices["add"].add_argument("--rights", default="act", help="some of act,admin,su; default: act")
-    players.add_parser("list", help="list players and rights").set_defaults(task=database_task(list_players))
-
-    stage = commands.add_parser("stage", help="add, list and remove stages")
-    stages = stage.add_subparsers(required=True, metavar="COMMAND")
-    for name, action, text in (
-        ("add", add_stage, "add an empty stage"),
-        ("remove", lambda database, options: database.remove_stage(options.id), "remove it and its chat log"),
-        ("reset", reset_stages, "reset a stage, or all of them: chat, drawings, positions"),
-    ):
-        command = stages.add_parser(name, help=text, description=text)
-        nargs = "?" if name == "reset" else None
-        command.add_argument("id", metavar="ID", nargs=nargs, help="the end of its address: /stages/ID")
-        command.set_defaults(task=database_task(action))
-    stages.choices["add"].add_argument("--name", default="", help="its display name; default: ID")
-    stages.add_parser("list", help="list stages").set_defaults(task=database_task(list_stages))
+    cli_records.add_parsers(commands, database_task)
     return top
 
 
@@ -127,15 +97,28 @@ def metrics(settings: Settings, options: argparse.Namespace) -> int:
     """Print the running server's counters, in Prometheus' text format."""
     import http.client
 
-    connection = http.client.HTTPConnection(*settings.metrics.reachable_at, timeout=10)
     try:
-        connection.request("GET", "/metrics")
-        print(connection.getresponse().read().decode(), end="")
+        status, text = ask_server(settings, "GET", "/metrics")
     except (OSError, http.client.HTTPException) as error:
         return fail(f"the server does not answer: {error}")
+    print(text, end="")
+    return 0 if status == 200 else 1
+
+
+def ask_server(settings: Settings, method: str, path: str, tag: str | None = None) -> tuple[int, str]:
+    """Ask the running server by way of its metrics port; return the status and the text of its answer.
+
+    Raise OSError, ValueError, http.client.HTTPException.
+    """
+    import http.client
+
+    connection = http.client.HTTPConnection(*settings.metrics.reachable_at, timeout=10)
+    try:
+        connection.request(method, path, headers={"X-Tag": tag} if tag else {})
+        response = connection.getresponse()
+        return response.status, response.read().decode()
     finally:
         connection.close()
-    return 0
 
 
 def lessons(settings: Settings, options: argparse.Namespace) -> int:
@@ -215,18 +198,13 @@ def send_purge(settings: Settings, path: str, tag: str | None) -> int:
 
     if not settings.caches:
         return fail("there is no cache to purge: UPSTAGE_PURGE is empty")
-    connection = http.client.HTTPConnection(*settings.metrics.reachable_at, timeout=10)
     try:
-        connection.request("PURGE", path, headers={"X-Tag": tag} if tag else {})
-        response = connection.getresponse()
-        problem = response.read().decode()
+        status, problem = ask_server(settings, "PURGE", path, tag)
     except (OSError, ValueError, http.client.HTTPException) as error:
         return fail(f"the server did not purge: {error}")
-    finally:
-        connection.close()
-    if response.status == 503:
+    if status == 503:
         return fail(f"not purged yet, repeated until it is: {problem}")
-    return 0 if response.status == 200 else fail(problem)
+    return 0 if status == 200 else fail(problem)
 
 
 def mirror(settings: Settings, options: argparse.Namespace) -> int:
@@ -261,7 +239,7 @@ def standing_by(settings: Settings) -> str:
     return ""
 
 
-def database_task(task: DatabaseTask) -> Task:
+def database_task(task: cli_records.DatabaseTask) -> Task:
     """Return `task` as a command that opens the server's database and reports invalid requests."""
 
     def run(settings: Settings, options: argparse.Namespace) -> int:
@@ -289,60 +267,6 @@ def database_task(task: DatabaseTask) -> Task:
         return 0
 
     return run
-
-
-def add_player(database: "Database", options: argparse.Namespace) -> None:
-    """Add a player whose password is the first line of standard input."""
-    from upstage.state.accounts import check_name
-    from upstage.state.passwords import choose
-    from upstage.state.records import Account
-
-    check_name(options.name)
-    rights = frozenset(filter(None, (right.strip() for right in options.rights.split(","))))
-    Account(options.name, "", rights)  # checks both before asking for the password
-    database.add_player(Account(options.name, choose(password_line()), rights))
-
-
-def set_password(database: "Database", options: argparse.Namespace) -> None:
-    """Replace a player's password by the first line of standard input."""
-    from upstage.state.accounts import check_name
-    from upstage.state.passwords import choose
-
-    check_name(options.name)
-    database.set_password(options.name, choose(password_line()))
-
-
-def list_players(database: "Database", options: argparse.Namespace) -> None:
-    """Print one line for each player: name and rights."""
-    from upstage.state.records import RIGHTS
-
-    for account in database.snapshot().accounts.values():
-        print(account.name, ",".join(right for right in RIGHTS if right in account.rights), sep="\t")
-
-
-def add_stage(database: "Database", options: argparse.Namespace) -> None:
-    from upstage.state.records import new_stage
-
-    database.add_stage(new_stage(options.id, options.name or options.id))
-
-
-def reset_stages(database: "Database", options: argparse.Namespace) -> None:
-    """Reset one stage, or all, also for connected clients; accounts, media and the stage's things stay."""
-    for id in [options.id] if options.id else database.snapshot().stages:
-        database.reset_stage(id)
-
-
-def list_stages(database: "Database", options: argparse.Namespace) -> None:
-    """Print one line for each stage: ID and name."""
-    for stage in database.snapshot().stages.values():
-        print(stage.id, stage.name, sep="\t")
-
-
-def password_line() -> str:
-    """Return a line of standard input: every user of the machine can see command-line arguments."""
-    if sys.stdin.isatty():
-        print("Password: ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().rstrip("\r\n")
 
 
 def fail(problem: object) -> int:

@@ -2,7 +2,7 @@
 // learners' files, so it becomes text nodes, never HTML.
 "use strict";
 
-const PERIOD = 5000; // milliseconds from an answer to the next question; the server asks the engine no more often
+const PERIOD = 5000; // milliseconds from an answer to the next question; the server asks the engine as seldom
 const PATIENCE = 90_000; // milliseconds for an answer: a busy engine takes its time
 const LONG = 15; // minutes: most lessons are planned for 10 to 15 (docs/course.md)
 const DOING = ["working", "again", "done"]; // those who may need help first

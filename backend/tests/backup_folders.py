@@ -1,0 +1,50 @@
+"""The folders of servers that do not run, to back up and to restore into."""
+
+import io
+import os
+from contextlib import closing
+from pathlib import Path
+
+from upstage.backup import restore, write
+from upstage.settings import Pair
+from upstage.state.database import Database
+from upstage.state.records import Medium
+
+
+class Folders:
+    """The folders of a server that does not run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data, self.media = folder / "data", folder / "media"
+        for path in (self.data, self.media):
+            path.mkdir(parents=True)
+
+    def put(self, file: str, content: bytes) -> None:
+        """Add a medium, as a server does: the file first."""
+        path = self.media / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        with closing(Database(self.data)) as database:
+            database.put_medium(Medium(file, "prop", "Hat", "ann", "2026-01-01", len(content)))
+
+    def backup(self, account: Path | None = None) -> bytes:
+        out = io.BytesIO()
+        write.write_backup(self.data, self.media, account, out)
+        return out.getvalue()
+
+    def restore(self, backup: bytes, pair: Pair | None = None) -> list[Path]:
+        _, replaced = restore.restore(self.data, self.media, pair, io.BytesIO(backup))
+        return replaced
+
+    def chat(self) -> list[str]:
+        with closing(Database(self.data)) as database:
+            return database.chat("demo")
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, but the locks, which are empty."""
+    return {
+        str(path.relative_to(folder)): os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+        for path in folder.rglob("*")
+        if (path.is_symlink() or path.is_file()) and path.name not in (".serving", ".backup.lock")
+    }
