@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -205,7 +206,7 @@ def own(request: pytest.FixtureRequest) -> Iterator[Stack]:
 
 @pytest.mark.slow
 def test_a_stack_that_has_lost_its_data_comes_back(own: Stack, tmp_path: Path) -> None:
-    """A chat line, an uploaded avatar on a stage, a player, and the generated password of the admin."""
+    """A chat line, a drawing, an uploaded avatar on a stage, a player who is signed in, the admin's password."""
     stack, password = own, own.admin_password
     stack.upstage("player", "add", "ann", "--rights", "act,admin", password=PASSWORD + "\n")
     login = {"username": "ann", "password": PASSWORD}
@@ -225,6 +226,12 @@ def test_a_stack_that_has_lost_its_data_comes_back(own: Stack, tmp_path: Path) -
     client.join()
     client.send("TEXT", msg="remember me")
     client.until("ANONTEXT")
+    key = dict(parse_qsl(editor.session.get(stack.url("/admin/id")).text))["key"]
+    player = stack.stage_client()
+    player.join(key)
+    player.send("DRAW_LAYER", layer="0")
+    player.send("DRAW_LINE", x="123", y="45")
+    player.until("DRAW_LINE")
 
     backup = tmp_path / "backup.tar.gz"
     assert str(backup) in stack.make("backup", f"FILE={backup}")
@@ -245,4 +252,6 @@ def test_a_stack_that_has_lost_its_data_comes_back(own: Stack, tmp_path: Path) -
     client = stack.stage_client()
     seen = str(client.join())
     assert "remember me" in seen
+    assert "'x': '123', 'y': '45'" in seen
+    assert "Sign out" in editor.session.get(stack.url("/admin/")).text
     assert file in seen

@@ -1,4 +1,4 @@
-"""Each fault of faults/ under a light load: what fails, until when, and whether a line of chat is lost."""
+"""Each fault of faults/ under a light load: what fails, until when, and what players lose."""
 
 import time
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 from faults.fault import Fault, faults
 from stack import PROJECT, REPO, Stack
 from support.checkout import copy_checkout
-from support.visitors import Visitors, lines_kept
+from support.visitors import Visitors, seen_by_a_newcomer
 from support.wait import wait_until
 
 QUICK = {  # in `make test`: they take the shortest time
@@ -55,7 +55,7 @@ def test_a_fault_keeps_its_promise(faulty: Stack, fault: Fault) -> None:
     since = mending if fault.lasts else broken
     healed = max([visit.ended for visit in failed], default=since) - since
     kinds = {visit.kind for visit in failed}
-    kept = lines_kept(faulty)
+    kept, place = seen_by_a_newcomer(faulty)
     lost = [
         line
         for when, line in visitors.said
@@ -67,20 +67,22 @@ def test_a_fault_keeps_its_promise(faulty: Stack, fault: Fault) -> None:
         fault.users,
         f"{numbers or 'none'} of {len(visitors.visits)}",
         f"{max(0, healed):.1f} s",
-        f"{len(lost)} of {len(visitors.said)}",
+        f"{len(lost)} of {len(visitors.said)}{', signed out' * visitors.signed_out}",
     )
     ROWS[fault.name] = f"| {' | '.join(cells)} |"
     assert kinds <= fault.may_fail, {visit for visit in failed if visit.kind not in fault.may_fail}
     assert failed or not fault.may_fail or fault.at_most, "nothing was broken"
     assert healed <= fault.heals
     assert not lost
+    assert place in visitors.places
+    assert not visitors.signed_out or fault.loses
 
 
 def test_the_table_of_measurements(faulty: Stack) -> None:
     """test-results/faults.md is the table of docs/reliability.md after a run of all of them."""
     folder = REPO / "test-results"
     folder.mkdir(exist_ok=True)
-    head = ["| fault | users see | failed visits | healed after | lines lost |", "|---|---|---|--:|--:|"]
+    head = ["| fault | users see | failed visits | healed after | lost |", "|---|---|---|--:|--:|"]
     (folder / "faults.md").write_text("\n".join([*head, *(ROWS[name] for name in sorted(ROWS))]) + "\n")
     page = (REPO / "docs" / "reliability.md").read_text()
     assert [fault.name for fault in faults() if f"| {fault.title} | {fault.users} | " not in page] == []

@@ -38,7 +38,7 @@ class Folders:
 
     def chat(self) -> list[str]:
         with closing(Database(self.data)) as database:
-            return database.chat("demo")
+            return list(database.kept("demo").chat)
 
 
 def content_of(folder: Path) -> dict[str, bytes]:

@@ -12,6 +12,7 @@ from backup_folders import Folders
 from demo_stage import with_demo
 from running_backend import PASSWORD, Backend, Editor, PurgedCache
 from upstage.net.connection import Connections
+from upstage.stage.kept import Line
 from upstage.stage.stage import Stage
 from upstage.stage.stages import Stages
 from upstage.state.database import Database
@@ -83,7 +84,7 @@ def folders(tmp_path: Path) -> Folders:
     folders = Folders(tmp_path / "first")
     with closing(Database(folders.data)) as database:
         database.add_stage(new_stage("demo", "Demo"))
-        database.add_chat([("demo", "hello")])
+        database.keep([("demo", Line("hello"))])
     folders.put("hat.svg", b"hat")
     folders.put("audio/bell.mp3", b"bell")
     (folders.data / "admin-password").write_text("secret\n")
@@ -97,7 +98,7 @@ def other(tmp_path: Path) -> Folders:
     other = Folders(tmp_path / "second")
     with closing(Database(other.data)) as database:
         database.add_stage(new_stage("demo", "Demo"))
-        database.add_chat([("demo", "other")])
+        database.keep([("demo", Line("other"))])
     other.put("cup.svg", b"cup")
     (other.data / "admin-password").write_text("other\n")
     return other

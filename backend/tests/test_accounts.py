@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 
 from fake_reactor import begin
 from running_backend import FORM, FTP, PASSWORD, Backend, ask
-from upstage.stage.keys import Keys
+from upstage.stage.keys import Keys, digest_of
 from upstage.stage.players import AUDIENCE
 from upstage.state import login_limits
 from upstage.state.accounts import ADMIN, Accounts
@@ -27,9 +27,10 @@ from upstage.state.login_limits import (
     TooManyFailures,
     TooManyWaiting,
 )
-from upstage.state.passwords import PasswordError, choose
+from upstage.state.passwords import HASHER, PasswordError, choose
 from upstage.state.passwords import matches as matches_hash
-from upstage.state.records import Account
+from upstage.state.records import RIGHTS, Account, Session
+from upstage.state.sessions import admin_hash
 
 SCHOOL, GUESSER, HOME = "192.0.2.1", "198.51.100.1", "203.0.113.1"
 CLASS = [f"pupil{number}" for number in range(30)]
@@ -40,7 +41,8 @@ class Login:
 
     def __init__(self) -> None:
         self.clock = Clock()
-        self.accounts = Accounts("admin", self._matches, self.clock.seconds)
+        self.written: dict[str, Account] = {}
+        self.accounts = Accounts("admin", self._matches, self, self.clock.seconds)
         self.accounts.replace_players({name: Account(name, name, frozenset()) for name in CLASS})
         self.slow = False
         self.checked = 0
@@ -52,6 +54,15 @@ class Login:
             self.pending.append((Deferred(), hash == password))
             return await self.pending[-1][0]
         return hash == password
+
+    def end(self, digest: str) -> None:
+        self.written.pop(digest)
+
+    async def add(self, digest: str, account: Account) -> None:
+        self.written[digest] = account
+
+    async def write(self) -> None:
+        """Nothing waits."""
 
     def begin(self, name: str, password: str, address: str) -> "list[str | Failure | None]":
         return begin(self.accounts.sign_in(name, password, address))
@@ -96,8 +107,38 @@ def test_a_session_lasts_from_sign_in_to_sign_out(login: Login) -> None:
     assert token
     assert login.accounts.player(token) == ADMIN
     assert login.accounts.player("") is AUDIENCE
-    login.accounts.sign_out(token)
+    begin(login.accounts.sign_out(token))
     assert login.accounts.player(token) is AUDIENCE
+    assert login.written == {}
+
+
+def test_sessions_are_restored_unless_they_have_expired_or_their_account_has_changed(login: Login) -> None:
+    tokens = [login.token(name, name) or "" for name in ("admin", "pupil1", "pupil2")]
+    noon = 43200.0
+    kept = [Session(digest, account, noon + 60) for digest, account in login.written.items()]
+    kept.append(Session("old", login.written[digest_of(tokens[0])], noon - 1))
+    again = Login()
+    again.written = {session.digest: session.account for session in kept}
+    changed = Account("pupil2", "a new password", frozenset())
+    again.accounts.replace_players({"pupil1": Account("pupil1", "pupil1", frozenset()), "pupil2": changed})
+    again.accounts.restore(kept, noon)
+    assert [again.accounts.player(token).name for token in tokens] == ["admin", "pupil1", AUDIENCE.name]
+    assert again.written.keys() == {digest_of(token) for token in tokens[:2]}
+    again.clock.advance(60)
+    assert [again.accounts.player(token) for token in tokens] == [AUDIENCE] * 3
+
+
+def test_the_administrators_hash_stays_while_the_password_does() -> None:
+    """Only then are the sessions of the process before still those of this administrator."""
+    hash = HASHER.hash("open sesame")
+    others = ["no hash", HASHER.hash("another one"), hash.replace("m=19456", "m=4000000")]
+    kept = [
+        Session(str(n), Account("admin", known, frozenset(RIGHTS)), 0.0)
+        for n, known in enumerate([*others, hash])
+    ]
+    assert admin_hash("open sesame", kept) == hash
+    assert matches_hash(admin_hash("open sesame", kept[:-1]), "open sesame")
+    assert admin_hash("open sesame", kept[:-1]) not in others
 
 
 def test_a_changed_or_removed_player_is_signed_out(login: Login) -> None:

@@ -3,10 +3,13 @@
 import pytest
 
 from fake_clients import FakeClient, acting_player
+from upstage.stage.drawing import redraw
+from upstage.stage.kept import Drawing, Mark
 from upstage.stage.layers import MAX_MARKS, Layer
 from upstage.stage.players import AUDIENCE, Pen
 from upstage.stage.stage import Stage
 from upstage.stage.stages import Stages
+from upstage.stage.wire import decode
 
 
 @pytest.fixture
@@ -101,6 +104,24 @@ def test_a_full_layer_drops_its_oldest_marks_and_continues_where_they_ended() ->
         b"layer=0&x=0&y=7&mode=DRAW_MOVE\0",
         b"layer=0&x=1&y=7&mode=DRAW_LINE\0",
     ]
+
+
+def test_the_disk_has_at_most_twice_as_many_frames_as_a_full_layer() -> None:
+    layer, disk, most = Layer(0), [], 0
+    for number in range(5 * MAX_MARKS):
+        frame = layer.point("DRAW_LINE", str(number % 1000), str(number // 1000))
+        match layer.change(frame):
+            case Mark(_, mark):
+                disk.append(mark)
+            case Drawing(_, frames):
+                disk = list(frames)
+        most = max(most, len(disk))
+    assert 2 * MAX_MARKS - 10 < most <= 2 * MAX_MARKS
+    again = Layer(0)
+    for frame in disk:
+        redraw(again, decode(frame[:-1]))
+    assert list(again.replay()) == list(layer.replay())
+    assert again.written == len(disk)
 
 
 def test_all_members_are_sent_the_same_prepared_drawing(

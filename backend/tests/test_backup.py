@@ -17,6 +17,7 @@ from upstage.backup import archive, restore, write
 from upstage.mirror.control import Control
 from upstage.mirror.copying import Term, read_term, write_term
 from upstage.settings import Pair
+from upstage.stage.kept import Line
 from upstage.state.copies import CopyError
 from upstage.state.data_lock import InUseError, unused
 from upstage.state.database import FILE, MIGRATIONS, Database
@@ -79,7 +80,7 @@ def test_a_backup_is_of_one_moment_while_a_writer_writes(folders: Folders, tmp_p
                 path = folders.media / f"{number}.svg"
                 path.write_bytes(b"x")
                 database.put_medium(Medium(path.name, "prop", "Hat", "ann", "2026-01-01", 1))
-                database.add_chat([("demo", str(number))])
+                database.keep([("demo", Line(str(number)))])
                 if number >= 20:
                     database.remove_medium(f"{number - 20}.svg")
                     (folders.media / f"{number - 20}.svg").unlink()
@@ -185,10 +186,10 @@ def test_a_backup_of_an_older_schema_is_upgraded_by_the_server(
     with closing(Database(old.data)) as database:
         stage = new_stage("old", "Old")
         database._sql.execute(
-            "INSERT INTO stage VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO stage VALUES (?, ?, ?, ?, ?, ?, ?, 1, 0)",
             (stage.id, stage.name, stage.splash, *astuple(stage.colours)),
         )
-        database.add_chat([("old", "a line of the older release")])
+        database.keep([("old", Line("a line of the older release"))])
     monkeypatch.setattr("upstage.state.database.MIGRATIONS", MIGRATIONS)
     backup = old.backup()
     folders.restore(backup)

@@ -23,6 +23,7 @@ from upstage.state.accounts import Accounts
 from upstage.state.database import Database
 from upstage.state.in_memory import LiveState
 from upstage.state.records import new_stage
+from upstage.state.sessions import Sessions
 
 
 def test_the_picture_moves_with_the_clock() -> None:
@@ -141,7 +142,8 @@ class SlowDisk:
 def test_the_first_picture_adds_an_avatar_which_stays_off_when_it_was_taken_off(tmp_path: Path) -> None:
     database, disk, stages = Database(tmp_path), SlowDisk(), Stages()
     database.add_stage(new_stage("demo", "Demo"))
-    accounts = Accounts("", lambda hash, password: succeed(False))
+    sessions = Sessions(database, disk)  # type: ignore[arg-type]
+    accounts = Accounts("", lambda hash, password: succeed(False), sessions)
     state = LiveState(database, disk, disk, stages, accounts, Clock())  # type: ignore[arg-type]
     for _ in range(3):  # they arrive while the first is added
         state.add_webcam("load.jpg", "load", 100)

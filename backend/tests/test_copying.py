@@ -13,6 +13,7 @@ from upstage.mirror.control import Report
 from upstage.mirror.copying import Replica, Term, read_term, run_alone, write_term
 from upstage.mirror.standby import STEADY, Standby
 from upstage.settings import Pair, from_environment
+from upstage.stage.kept import Line
 from upstage.state.copies import CopyError, files
 from upstage.state.database import FILE, Database
 from upstage.state.records import Medium, new_stage
@@ -47,7 +48,7 @@ class Folders:
     def chat(self) -> list[str]:
         database = Database(self.data)
         try:
-            return database.chat("demo")
+            return list(database.kept("demo").chat)
         finally:
             database.close()
 
@@ -60,7 +61,7 @@ def folders(tmp_path: Path) -> Folders:
 def test_a_copy_has_everything_and_keeps_dates(folders: Folders) -> None:
     folders.put("hat.svg", b"hat")
     folders.put("audio/bell.mp3", b"bell")
-    folders.database.add_chat([("demo", "hello")])
+    folders.database.keep([("demo", Line("hello"))])
     (folders.their_data / "admin-password").write_text("secret\n")
     (folders.their_data / "speech").mkdir()
     (folders.their_data / "speech" / "next-number").write_text("77\n")
@@ -97,7 +98,7 @@ def test_the_next_copy_has_only_what_has_changed(folders: Folders) -> None:
     assert report.database > 0
     assert files(folders.media) == files(folders.their_media)
     assert (folders.media / "cup.svg").stat().st_ino == untouched.st_ino
-    folders.database.add_chat([("demo", "one line")])
+    folders.database.keep([("demo", Line("one line"))])
     assert folders.copy().database > 0
     assert folders.chat() == ["one line"]
 
@@ -133,9 +134,9 @@ def test_an_empty_media_folder_empties_nothing(folders: Folders) -> None:
 
 @pytest.mark.parametrize("damage", ["garbage", "page", "missing"])
 def test_a_damaged_database_is_not_copied(folders: Folders, damage: str) -> None:
-    folders.database.add_chat([("demo", f"line {number} {'x' * 400}") for number in range(200)])
+    folders.database.keep([("demo", Line(f"line {number} {'x' * 400}")) for number in range(200)])
     folders.copy()
-    folders.database.add_chat([("demo", "more")])
+    folders.database.keep([("demo", Line("more"))])
     folders.database.close()
     file = folders.their_data / FILE
     if damage == "missing":
@@ -152,7 +153,7 @@ def test_a_damaged_database_is_not_copied(folders: Folders, damage: str) -> None
 
 
 def test_what_is_damaged_here_or_left_by_a_killed_copy_is_replaced(folders: Folders) -> None:
-    folders.database.add_chat([("demo", "hello")])
+    folders.database.keep([("demo", Line("hello"))])
     (folders.their_data / "admin-password").write_text("secret\n")
     (folders.media / "audio").mkdir()
     left = [folders.data / ".copy.db", folders.media / "audio" / ".copy-bell.mp3"]

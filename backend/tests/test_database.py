@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from upstage.stage.stage import Colours
-from upstage.state.database import CHAT_KEPT, FILE, MIGRATIONS, Database, statements
+from upstage.stage.kept import Line
+from upstage.stage.stage import CHAT_KEPT, Colours
+from upstage.state.database import FILE, MIGRATIONS, Database, statements
 from upstage.state.records import Account, Locked, Medium, RecordError, StageRecord, Thing
 
 COLOURS = Colours("0x112233", "0x445566", "0x778899", "0xAABBCC")
@@ -34,13 +35,13 @@ def test_data_persist_when_the_file_is_reopened(database: Database, tmp_path: Pa
     for medium in (bell, fox):
         database.put_medium(medium)
     database.add_stage(replace(STAGE, things=things))
-    database.add_chat([("demo", " one"), ("nowhere", "lost"), ("demo", "<Ann> two")])
+    database.keep([("demo", Line(" one")), ("nowhere", Line("lost")), ("demo", Line("<Ann> two"))])
     again = Database(tmp_path)
     snapshot = again.snapshot()
     assert snapshot.accounts == {"Ann": ann}
     assert snapshot.media == {"audio/bell.mp3": bell, "fox.svg": fox}
     assert snapshot.stages == {"demo": replace(STAGE, things=things)}
-    assert again.chat("demo") == [" one", "<Ann> two"]
+    assert again.kept("demo").chat == [" one", "<Ann> two"]
 
 
 def test_thing_ids_are_counted_for_each_kind_and_not_reused(database: Database) -> None:
@@ -96,15 +97,15 @@ def test_invalid_changes_are_reported_and_change_nothing(database: Database) -> 
 def test_chat_is_bounded_for_each_stage(database: Database) -> None:
     database.add_stage(STAGE)
     database.add_stage(replace(STAGE, id="quiet"))
-    database.add_chat([("quiet", "first")])
+    database.keep([("quiet", Line("first"))])
     for start in range(0, 3000, 500):
-        database.add_chat([("demo", str(number)) for number in range(start, start + 500)])
-    assert database.chat("demo") == [str(number) for number in range(3000 - CHAT_KEPT, 3000)]
-    assert database.chat("quiet") == ["first"]
+        database.keep([("demo", Line(str(number))) for number in range(start, start + 500)])
+    assert database.kept("demo").chat == [str(number) for number in range(3000 - CHAT_KEPT, 3000)]
+    assert database.kept("quiet").chat == ["first"]
     [count] = database._sql.execute("SELECT count(*) FROM chat").fetchone()
     assert count == CHAT_KEPT + 1
     database.remove_stage("demo")
-    assert database.chat("demo") == []
+    assert database.kept("demo").chat == []
 
 
 def test_only_changes_by_other_processes_are_noticed(database: Database, tmp_path: Path) -> None:
@@ -119,12 +120,12 @@ def test_only_changes_by_other_processes_are_noticed(database: Database, tmp_pat
 def test_a_reset_removes_the_chat_of_its_stage_and_is_counted(database: Database) -> None:
     for id in ("demo", "Other"):
         database.add_stage(replace(STAGE, id=id, listed=False))
-    database.add_chat([("demo", " one"), ("Other", " two")])
+    database.keep([("demo", Line(" one")), ("Other", Line(" two"))])
     database.reset_stage("DEMO")
     stages = database.snapshot().stages
     assert (stages["demo"].resets, stages["Other"].resets) == (1, 0)
     assert not stages["demo"].listed
-    assert (database.chat("demo"), database.chat("Other")) == ([], [" two"])
+    assert (database.kept("demo").chat, database.kept("Other").chat) == ([], [" two"])
     with pytest.raises(RecordError, match=r"There is no stage nowhere\."):
         database.reset_stage("nowhere")
 
@@ -174,12 +175,12 @@ def test_a_change_while_another_program_has_the_lock_changes_nothing(
     for wait in (0.1, 0):
         began = time.monotonic()
         with pytest.raises(Locked, match=f"locked for {wait} s"):
-            database.add_chat([("demo", "one")], wait)
+            database.keep([("demo", Line("one"))], wait)
         assert wait <= time.monotonic() - began < 1
     other.execute("ROLLBACK")
-    assert database.chat("demo") == []
-    database.add_chat([("demo", "one")], 0)
-    assert database.chat("demo") == ["one"]
+    assert database.kept("demo").chat == []
+    database.keep([("demo", Line("one"))], 0)
+    assert database.kept("demo").chat == ["one"]
 
 
 def test_every_kind_of_busy_is_a_lock(database: Database) -> None:

@@ -147,7 +147,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
         lambda parts: parts.replace(f"data/{FILE}", b"x" * 9000),
         "database in the backup is damaged",
     ),
-    "a schema that is not the database's": (put("schema", 1), "has schema 2, not 1"),
+    "a schema that is not the database's": (put("schema", 1), f"has schema {len(MIGRATIONS)}, not 1"),
     "a newer schema": (
         put("schema", len(MIGRATIONS) + 1),
         "made by a newer release, 1.0.0: .* Update this one",

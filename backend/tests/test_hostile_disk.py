@@ -78,7 +78,7 @@ def test_chat_on_a_full_disk_is_sent_and_written_later(disk: Disk, tmp_path: Pat
     for number in range(20):
         client.send_frames(b"msg=line-%d-&mode=TEXT" % number)
         client.frames_until(b"line-%d-&mode=ANONTEXT" % number)
-    assert disk.server.logged("chat is kept in memory until it can be written")
+    assert disk.server.logged("changes of stages are kept in memory until they can be written")
     disk.full.unlink()
     client.close()
     assert disk.server.stop() == 0

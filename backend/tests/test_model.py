@@ -2,8 +2,11 @@
 
 A `Screen` is a client's state after the frames that it received. The main invariant: a late joiner has the
 same screen as the clients that saw everything. The second: no client changes a thing that another one holds.
+The third: a stage that is restored from the database is the same.
 """
 
+import sqlite3
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from urllib.parse import urlencode
 
@@ -13,10 +16,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from client_screen import Screen
 from fake_clients import FakeClient, acting_player
+from upstage.stage.kept import Change
 from upstage.stage.layers import MAX_MARKS, Layer
 from upstage.stage.stage import Colours, Member, Stage
 from upstage.stage.stages import Stages
 from upstage.stage.things import Audio, Avatar, Backdrop, Prop
+from upstage.state import scene
+from upstage.state.database import MIGRATIONS
 
 Thing = Avatar | Backdrop | Layer
 
@@ -91,27 +97,43 @@ def state(thing: Thing) -> object:
     return {name: value for name, value in vars(thing).items() if name not in ("layer", "show_name")}
 
 
+def opening(stages: Stages) -> Stage:
+    """The stage at its start."""
+    return Stage(
+        stages,
+        "demo",
+        "Demo",
+        "Hi",
+        Colours("0x0", "0x0", "0x0", "0x0"),
+        avatars=[Avatar(n, f"A{n}", f"/media/a{n}.svg") for n in (1, 2, 3)],
+        backdrops=[Backdrop(n, f"B{n}", f"/media/b{n}.svg") for n in (1, 2)],
+        props=[Prop(n, f"P{n}", f"/media/p{n}.svg") for n in (1, 2)],
+        audios=[Audio(1, "Bell", "bell.mp3", "sfx")],
+        backdrop_shown=1,
+    )
+
+
 class StagesMachine(RuleBasedStateMachine):
     """Three players and an audience connect, leave, and use every mode."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.stages = Stages()
-        self.stage = Stage(
-            self.stages,
-            "demo",
-            "Demo",
-            "Hi",
-            Colours("0x0", "0x0", "0x0", "0x0"),
-            avatars=[Avatar(n, f"A{n}", f"/media/a{n}.svg") for n in (1, 2, 3)],
-            backdrops=[Backdrop(n, f"B{n}", f"/media/b{n}.svg") for n in (1, 2)],
-            props=[Prop(n, f"P{n}", f"/media/p{n}.svg") for n in (1, 2)],
-            audios=[Audio(1, "Bell", "bell.mp3", "sfx")],
-            backdrop_shown=1,
-        )
+        self.sql = sqlite3.connect(":memory:")
+        for script in MIGRATIONS:
+            self.sql.executescript(script)
+        self.sql.execute("INSERT INTO stage VALUES ('demo', '', '', '', '', '', '', 1, 0)")
+        self.stages = Stages(keep=self.keep)
+        self.stage = opening(self.stages)
         self.stages.add(self.stage)
         self.here: dict[str, Viewer] = {}
         self.visitors: list[Viewer] = []
+
+    def keep(self, stage: str, changes: Sequence[Change], kept: Callable[[], None]) -> None:
+        scene.write(self.sql, [(stage, change) for change in changes])
+        kept()
+
+    def teardown(self) -> None:
+        self.sql.close()
 
     @initialize()
     def open(self) -> None:
@@ -220,6 +242,21 @@ class StagesMachine(RuleBasedStateMachine):
         late.leave()
         for screen in theirs:
             assert screen == mine
+
+    @invariant()
+    def a_restart_brings_the_same_stage_back(self) -> None:
+        stages = Stages()
+        restored = opening(stages)
+        scene.restore(restored, scene.read(self.sql, "demo"))
+        stages.add(restored)
+        with_no_hands = [avatar.holder for avatar in self.stage.avatars]
+        for avatar in self.stage.avatars:
+            avatar.holder = None
+        before, after = Viewer(self.stages, ""), Viewer(stages, "")
+        for avatar, holder in zip(self.stage.avatars, with_no_hands, strict=True):
+            avatar.holder = holder
+        assert before.look().everything() | {"counts": ()} == after.look().everything() | {"counts": ()}
+        before.leave()
 
 
 StagesMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)

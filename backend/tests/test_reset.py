@@ -7,6 +7,7 @@ import pytest
 from fake_clients import FakeClient, acting_player
 from running_backend import PASSWORD, Backend, Editor, ask, join
 from support.stage_client import StageClient
+from upstage.stage.kept import Kept
 from upstage.stage.stage import Colours, Stage
 from upstage.stage.stages import Stages
 from upstage.stage.wire import encode
@@ -59,7 +60,7 @@ def stages() -> Stages:
 
 @pytest.fixture
 def stage(stages: Stages) -> Stage:
-    stage = make_stage(stages, RECORD, [])
+    stage = make_stage(stages, RECORD, Kept())
     stages.add(stage)
     return stage
 
@@ -73,7 +74,7 @@ def test_no_change_outlives_a_reset(stages: Stages, stage: Stage, change: int) -
         before = seen_by_a_newcomer(stages)
         player.send(encode(mode, **fields)[:-1].decode())
     assert mode == "DRAW_LAYER" or seen_by_a_newcomer(stages) != before
-    reset(stage, RECORD, [])
+    reset(stage, RECORD, Kept())
     assert seen_by_a_newcomer(stages) == seeded
     assert stage.held_by(player.member) is None
     assert stage.drawn_by(player.member) is None
@@ -84,7 +85,7 @@ def test_no_change_outlives_a_reset(stages: Stages, stage: Stage, change: int) -
 def test_lines_that_came_after_the_reset_stay(stage: Stage) -> None:
     """The database decides which lines came after the reset: it has removed the others."""
     stage.chat.extend([" before", " after"])
-    reset(stage, RECORD, [" after"])
+    reset(stage, RECORD, Kept([" after"]))
     assert list(stage.chat) == [" after"]
 
 

@@ -13,9 +13,10 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
 from running_backend import PASSWORD, Backend, Editor, ask, join
+from upstage.stage.kept import Change, Line
 from upstage.state.database import FILE, LOCK_TIME
 from upstage.state.records import Locked, NoRoom
-from upstage.state.store import CHAT_LOCK_TIME, MAX_QUEUE, RETRY, Store
+from upstage.state.store import MAX_QUEUE, RETRY, SHORT_WAIT, Store
 
 
 @pytest.fixture
@@ -171,7 +172,7 @@ class Disk:
     """A database whose disk works when the test says so, or slowly."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.written: list[tuple[str, str]] = []
+        self.written: list[tuple[str, Change]] = []
         self.said: list[str] = []
         self.waits: list[float] = []
         self.waiting: deque[tuple[Deferred[None], Callable[[], None]]] = deque()
@@ -185,11 +186,11 @@ class Disk:
         self.waiting.append((Deferred(), partial(work, *arguments)))
         return self.waiting[-1][0]
 
-    def add_chat(self, lines: Iterable[tuple[str, str]], wait: float) -> None:
+    def keep(self, changes: Iterable[tuple[str, Change]], wait: float) -> None:
         self.waits.append(wait)
         if self.problem:
             raise self.problem
-        self.written += lines
+        self.written += changes
 
     def close(self) -> None:
         """The database's end."""
@@ -198,7 +199,7 @@ class Disk:
         """The thread's end."""
 
     def hear(self, line: str) -> None:
-        self.store.keep("demo", line, partial(self.said.append, line))
+        self.store.keep("demo", [Line(line)], partial(self.said.append, line))
 
     def turn(self) -> None:
         """Do one piece of work."""
@@ -227,7 +228,7 @@ def test_a_line_is_sent_in_order_when_it_is_on_the_disk(disk: Disk) -> None:
     assert disk.said == ["one", "two", "three"]
     disk.turn()
     assert disk.said == ["one", "two", "three", "four"]
-    assert [line for _, line in disk.written] == disk.said
+    assert disk.written == [("demo", Line(line)) for line in disk.said]
     assert not disk.waiting
 
 
@@ -262,9 +263,9 @@ def test_lines_that_could_not_be_written_are_sent_at_once_and_written_later(
     disk.turn()
     disk.turn()
     assert disk.said == ["one", "two", "three", "four", "five"]
-    assert disk.written == [("demo", line) for line in disk.said]
+    assert disk.written == [("demo", Line(line)) for line in disk.said]
     assert disk.store.outcomes == {"kept": 5, "lost": 0}
-    assert disk.waits == [CHAT_LOCK_TIME, 0, 0, 0]
+    assert disk.waits == [SHORT_WAIT, 0, 0, 0]
     assert disk.clock.getDelayedCalls() == []
     disk.hear("six")
     assert disk.said[-1] == "five"  # again not before it is on the disk
@@ -283,8 +284,8 @@ def test_a_stop_writes_what_could_not_be_written_before(disk: Disk) -> None:
     while disk.waiting:
         disk.turn()
     assert stopped.called
-    assert disk.written == [("demo", "one")]
-    assert disk.waits == [CHAT_LOCK_TIME, 0, LOCK_TIME]
+    assert disk.written == [("demo", Line("one"))]
+    assert disk.waits == [SHORT_WAIT, 0, LOCK_TIME]
     assert disk.clock.getDelayedCalls() == []
 
 
@@ -294,7 +295,7 @@ def test_an_error_of_the_program_does_not_stop_the_chat(disk: Disk) -> None:
     with capturedLogs() as logged:
         disk.turn()
     assert disk.said == ["lost"]
-    assert [event["log_format"] for event in logged] == ["chat could not be written"]
+    assert [event["log_format"] for event in logged] == ["changes of stages could not be written"]
     disk.problem = None
     disk.hear("kept")
     disk.turn()

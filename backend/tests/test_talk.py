@@ -1,11 +1,12 @@
 """talk: the log's line forms, the written and the spoken lines, and whispers across stages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from demo_stage import with_demo
 from fake_clients import FakeClient, acting_player
+from upstage.stage.kept import Change, Line
 from upstage.stage.stage import Colours, Stage
 from upstage.stage.stages import Stages
 
@@ -21,8 +22,8 @@ def test_each_kind_of_line_has_its_form_in_the_log() -> None:
     written: list[tuple[str, str]] = []
     spoken: list[tuple[str, str]] = []
 
-    def keep(id: str, line: str, kept: Callable[[], None]) -> None:
-        written.append((id, line))
+    def keep(id: str, changes: Sequence[Change], kept: Callable[[], None]) -> None:
+        written.extend((id, change.text) for change in changes if isinstance(change, Line))
         kept()
 
     stages = with_demo(Stages(keep=keep, speak=lambda voice, text: spoken.append((voice, text))))

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from urllib.parse import parse_qsl
 
 import websocket
 
@@ -15,7 +16,7 @@ from support.stage_client import WebStageClient
 
 EVERY = 0.25  # seconds between two requests of a kind
 PATIENCE = 10.0  # seconds: after that a visitor goes away
-STAGE = "rehearsal"
+STAGE = "demo"
 ERRORS = (OSError, EOFError, AssertionError, websocket.WebSocketException)  # requests' errors are OSErrors
 
 
@@ -30,12 +31,19 @@ class Visit:
 
 
 class Visitors:
-    """They come until this is closed."""
+    """They come until this is closed. One of them is a player, who talks, draws and moves an avatar."""
 
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
         self.visits: list[Visit] = []
-        self.said: list[tuple[float, str]] = []  # acknowledged lines of chat, and when
+        self.said: list[
+            tuple[float, str]
+        ] = []  # what all have seen of the player's words and lines, and when
+        self.places: list[
+            str
+        ] = []  # the last that all have seen of the avatar, and one that perhaps they have
+        self.signed_out = False  # whether the player had to sign in again
+        self._cookie = self._sign_in()
         self._closed = threading.Event()
         self._number = 0
         self._picture = hashlib.sha256(stack.get("/media/fox.svg").content).digest()
@@ -103,12 +111,14 @@ class Visitors:
             assert b"cross-domain-policy" in client.recv(4096), "no policy"
 
     def _chat(self) -> None:
-        """Talk over one WebSocket; open another when that has ended, as the stage's page does."""
+        """Play over one WebSocket; open another when that has ended, as the stage's page does."""
         while not self._closed.is_set():
             with suppress(*ERRORS):
                 client = self._stack.web_stage_client()
                 try:
-                    client.join(stage=STAGE)
+                    client.join(self._key(), STAGE)
+                    client.send("AV", ID="1")
+                    client.send("DRAW_LAYER", layer="1")
                     while self._visit("chat", lambda: self._say(client)) and not self._closed.wait(EVERY):  # noqa: B023
                         pass
                 finally:
@@ -120,17 +130,52 @@ class Visitors:
 
     def _say(self, client: WebStageClient) -> None:
         self._number += 1
-        line = f"fault{time.monotonic_ns()}x{self._number}"
-        client.send("TEXT", msg=line)
-        while not any(line in text for text in client.receive().values()):
-            pass
-        self.said.append((time.monotonic(), line))
+        words = f"fault{time.monotonic_ns()}x{self._number}"
+        x, y = str(time.monotonic_ns() // 10**6 % 10_000), str(self._number)
+        place = place_in({"X": f"{1 + self._number % 300}.0", "Y": "50.0"})
+        self.places = [*self.places[:1], place]
+        client.send("TEXT", msg=words)
+        client.send("DRAW_LINE", x=x, y=y)
+        client.send("MOVE", X=str(1 + self._number % 300), Y="50")
+        frames = client.until("AV_POS")  # it comes last
+        assert place_in(frames[-1]) == place, "another place"
+        drawn = line_in({"x": x, "y": y})
+        assert words in str(frames), "not said"
+        assert drawn in map(line_in, frames), "not drawn"
+        self.said += [(time.monotonic(), words), (time.monotonic(), drawn)]
+        self.places = [place]
+
+    def _sign_in(self) -> dict[str, str]:
+        login = {"username": "admin", "password": self._stack.admin_password}
+        answer = self._stack.get("/admin/login", method="POST", data=login)
+        return {"Cookie": answer.headers["Set-Cookie"].split(";")[0]}
+
+    def _key(self) -> str:
+        """A key for the player's socket, for which the player must still be signed in."""
+        told = dict(parse_qsl(self._stack.get("/admin/id", headers=self._cookie).text))
+        if told["player"] == "admin":
+            return told["key"]
+        self.signed_out = True
+        self._cookie = self._sign_in()
+        return self._key()
 
 
-def lines_kept(stack: Stack) -> str:
-    """What a newcomer is told was said on the stage."""
+def place_in(frame: dict[str, str]) -> str:
+    """Where an AV_POS puts an avatar."""
+    return f"{frame['X']}, {frame['Y']}"
+
+
+def line_in(frame: dict[str, str]) -> str:
+    """Where a DRAW_LINE goes."""
+    return f"to {frame.get('x')}, {frame.get('y')}"
+
+
+def seen_by_a_newcomer(stack: Stack) -> tuple[str, str]:
+    """What was said and drawn on the stage, in one text, and where the avatar is."""
     client = stack.stage_client()
     try:
-        return str(client.join(stage=STAGE))
+        frames = client.join(stage=STAGE)
     finally:
         client.close()
+    [place] = [place_in(frame) for frame in frames if frame["mode"] == "AV_POS" and frame["ID"] == "1"]
+    return "\n".join([str(frames), *map(line_in, frames)]), place

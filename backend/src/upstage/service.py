@@ -3,6 +3,7 @@
 import resource
 import sqlite3
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -40,10 +41,11 @@ from upstage.state.database import FILE, Database
 from upstage.state.in_memory import LiveState
 from upstage.state.load_account import keep_load_account
 from upstage.state.login_limits import TooManyFailures, TooManyWaiting
-from upstage.state.passwords import HASHER, Busy, Passwords
+from upstage.state.passwords import Busy, Passwords
 from upstage.state.progress import read_progress
 from upstage.state.records import RecordError
 from upstage.state.seed import ContentError, seed
+from upstage.state.sessions import Sessions, admin_hash
 from upstage.state.store import Store
 from upstage.web.admin import SiteContext
 from upstage.web.course import Course, read_course
@@ -148,10 +150,13 @@ class Parts:
         self.store, self.passwords = Store(stored.database, reactor), Passwords(reactor)
         later = partial(reactor.callLater, COUNTS_PAUSE)
         self.stages = MeasuredStages(keep=self.store.keep, speak=self.speaker.speak, later=later)
-        self.accounts = Accounts(HASHER.hash(stored.admin_password), self.passwords.matches)
+        sessions = stored.database.sessions()
+        admin = admin_hash(stored.admin_password, sessions)
+        self.accounts = Accounts(admin, self.passwords.matches, Sessions(stored.database, self.store))
         self.state = LiveState(
             stored.database, self.store, self.passwords, self.stages, self.accounts, reactor
         )
+        self.accounts.restore(sessions, time.time())
         self.purger = Purger(reactor, settings.caches)
         self.connections = Connections(
             self.stages, reactor, settings.max_unread, settings.connections_per_address
@@ -181,14 +186,14 @@ class Parts:
             self.connections,
             queues={
                 "speech": lambda: self.speaker.queued,
-                "chat": lambda: self.store.queued,
+                "changes": lambda: self.store.queued,
                 "passwords": lambda: self.passwords.queued,
                 "purges": lambda: self.purger.queued,
                 "turns": lambda: len(self.connections.shared.slices),
             },
             long_polls={"speech": lambda: self.speaker.waiting, "webcam": lambda: self.frames.waiting},
             outcomes={
-                "chat_lines": self.store.outcomes,
+                "stage_changes": self.store.outcomes,
                 "utterances": self.speaker.outcomes,
                 "webcam_pictures": self.pictures.outcomes,
                 "purges": self.purger.outcomes,

@@ -5,8 +5,7 @@
     data/...            SMALL_FILES, as far as there are such files
     media/...           the media
 
-Recordings of spoken lines are left out, because they live for 90 seconds; so are sessions, drawings and the
-places of avatars, which are only in the server's memory.
+Recordings of spoken lines are left out, because they live for 90 seconds.
 
 An archive may come from anywhere, so reading trusts nothing in it: a member must be listed, have the listed
 size and sum, be a plain file, and have a name that stays inside its folder.

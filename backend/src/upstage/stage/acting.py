@@ -3,14 +3,12 @@
 Unknown IDs, and avatars that the player does not hold, change nothing.
 """
 
-from upstage.stage.stage import Member, Stage, escape, find, one_line
-from upstage.stage.things import HEIGHT, WIDTH
+from upstage.stage.stage import Member, Stage, find
+from upstage.stage.text import avatar_name, escape, one_line
+from upstage.stage.things import HEIGHT, MAX_DEPTH, MAX_FRAMES, WIDTH
 from upstage.stage.wire import Message, encode
 
 EDGE = 1.0  # the smallest coordinate: for late joiners an avatar at 0 is off stage
-MAX_NAME = 200  # bytes; a name must be shorter
-MAX_DEPTH = 1_000_000
-MAX_FRAMES = 10_000
 
 
 def hold(stage: Stage, member: Member, message: Message) -> None:
@@ -36,10 +34,10 @@ def put_away(stage: Stage, member: Member, message: Message) -> None:
         avatar.holder = None
         stage.to_players(encode("AV_DISCONNECT", client=member.id, ID=avatar.id))
     avatar.x = avatar.y = avatar.z = 0.0
-    for prop in stage.props:
-        if prop.holder == avatar.id:
-            prop.holder = 0  # clients release it at PUT_AWAY
-    stage.broadcast(encode("PUT_AWAY", ID=avatar.id))
+    props = [prop for prop in stage.props if prop.holder == avatar.id]
+    for prop in props:
+        prop.holder = 0  # clients release it at PUT_AWAY
+    stage.show(encode("PUT_AWAY", ID=avatar.id), avatar, *props)
 
 
 def move(stage: Stage, member: Member, message: Message) -> None:
@@ -48,7 +46,7 @@ def move(stage: Stage, member: Member, message: Message) -> None:
     z = message.number("Z", 0, MAX_DEPTH) if "Z" in message.fields else 0
     if avatar := stage.held_by(member):
         avatar.x, avatar.y, avatar.z = x, y, z
-        stage.broadcast(avatar.position())
+        stage.show(avatar.position(), avatar)
 
 
 def walk(stage: Stage, member: Member, message: Message) -> None:
@@ -56,7 +54,7 @@ def walk(stage: Stage, member: Member, message: Message) -> None:
     x, y = _place(message)
     if avatar := stage.held_by(member):
         avatar.x, avatar.y = x, y
-        stage.broadcast(encode("AV_MOVETOWARD", ID=avatar.id, X=x, Y=y))
+        stage.show(encode("AV_MOVETOWARD", ID=avatar.id, X=x, Y=y), avatar)
 
 
 def _place(message: Message) -> tuple[float, float]:
@@ -64,12 +62,12 @@ def _place(message: Message) -> tuple[float, float]:
 
 
 def rename(stage: Stage, member: Member, message: Message) -> None:
-    """RENAME: rename the held avatar. `<` and `>`, which would forge lines in the chat log, are removed."""
-    name = one_line(message.need("name")).replace("<", "").replace(">", "").strip()
+    """RENAME: rename the held avatar."""
+    name = avatar_name(message.need("name"))
     avatar = stage.held_by(member)
-    if avatar and name and len(name.encode("utf-8", "replace")) < MAX_NAME:
+    if avatar and name:
         avatar.name = name
-        stage.broadcast(encode("RENAME", ID=avatar.id, name=name))
+        stage.show(encode("RENAME", ID=avatar.id, name=name), avatar)
 
 
 def properties(stage: Stage, member: Member, message: Message) -> None:
@@ -78,7 +76,7 @@ def properties(stage: Stage, member: Member, message: Message) -> None:
     wish = message.need("show_name")
     if avatar and wish in ("show", "hide"):
         avatar.show_name = wish == "show"
-        stage.broadcast(avatar.properties())
+        stage.show(avatar.properties(), avatar)
 
 
 def layer(stage: Stage, member: Member, message: Message) -> None:
@@ -86,11 +84,11 @@ def layer(stage: Stage, member: Member, message: Message) -> None:
     avatar = find(stage.avatars, message.need("ID"))
     depth = message.whole("newlayer", 0, MAX_DEPTH)
     if avatar and stage.held_by(member):
-        for other in stage.avatars:
-            if other.layer == depth:
-                other.layer = avatar.layer
+        others = [other for other in stage.avatars if other.layer == depth]
+        for other in others:
+            other.layer = avatar.layer
         avatar.layer = depth
-        stage.broadcast(avatar.depth())
+        stage.show(avatar.depth(), avatar, *others)
 
 
 def frame(stage: Stage, member: Member, message: Message) -> None:
@@ -98,7 +96,7 @@ def frame(stage: Stage, member: Member, message: Message) -> None:
     number = message.whole("frameNumber", 0, MAX_FRAMES)
     if avatar := stage.held_by(member):
         avatar.frame = number
-        stage.broadcast(encode("FRAME", avID=avatar.id, frameNumber=number))
+        stage.show(encode("FRAME", avID=avatar.id, frameNumber=number), avatar)
 
 
 def prop(stage: Stage, member: Member, message: Message) -> None:
@@ -112,13 +110,13 @@ def prop(stage: Stage, member: Member, message: Message) -> None:
         member.send(encode("ERR", error=f"No such prop ({escape(one_line(id))})"))
     elif wanted.holder == avatar.id:
         wanted.holder = 0
-        stage.broadcast(encode("BINDPROP", ID=avatar.id, prop=0))
+        stage.show(encode("BINDPROP", ID=avatar.id, prop=0), wanted)
     else:
-        for other in stage.props:
-            if other.holder == avatar.id:
-                other.holder = 0  # an avatar holds one prop
+        others = [other for other in stage.props if other.holder == avatar.id]
+        for other in others:
+            other.holder = 0  # an avatar holds one prop
         wanted.holder = avatar.id
-        stage.broadcast(wanted.bind())
+        stage.show(wanted.bind(), wanted, *others)
 
 
 def backdrop(stage: Stage, member: Member, message: Message) -> None:
@@ -126,7 +124,7 @@ def backdrop(stage: Stage, member: Member, message: Message) -> None:
     wanted = find(stage.backdrops, message.need("ID"))
     stage.backdrop_shown = wanted.id if wanted else 0
     stage.backdrop_by = member
-    stage.broadcast(encode("SHOW_BACKDROP", ID=stage.backdrop_shown))
+    stage.show(encode("SHOW_BACKDROP", ID=stage.backdrop_shown), stage)
 
 
 def backdrop_frame(stage: Stage, member: Member, message: Message) -> None:
@@ -135,4 +133,4 @@ def backdrop_frame(stage: Stage, member: Member, message: Message) -> None:
     for drop in stage.backdrops:
         if drop.id == stage.backdrop_shown and stage.backdrop_by is member:
             drop.frame = number
-            stage.broadcast(encode("BACKDROP_FRAME", frameNumber=number))
+            stage.show(encode("BACKDROP_FRAME", frameNumber=number), drop)

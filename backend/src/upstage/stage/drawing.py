@@ -26,35 +26,62 @@ def take_layer(stage: Stage, member: Member, message: Message) -> None:
         old.user = None
     layer.user = member
     if member.pen:
-        stage.broadcast(layer.style(member.pen))
+        stage.draw(layer, layer.style(member.pen))
     stage.to_players(stage.layer_state())
 
 
 def style(stage: Stage, member: Member, message: Message) -> None:
     """DRAW_STYLE: change the pen; the member keeps it when it changes layers."""
-    member.pen = Pen(
-        colour=message.whole("colour", 0, 0xFFFFFF),
-        thickness=message.short("thickness", 0, 100),
-        alpha=message.short("alpha", 0, 100),
-    )
+    member.pen = _pen(message)
     if layer := stage.drawn_by(member):
-        stage.broadcast(layer.style(member.pen))
+        stage.draw(layer, layer.style(member.pen))
 
 
 def point(stage: Stage, member: Member, message: Message) -> None:
     """DRAW_MOVE, pen up, and DRAW_LINE, pen down: to a place."""
-    x, y = message.short("x", -FAR, FAR), message.short("y", -FAR, FAR)
+    x, y = _point(message)
     if layer := stage.drawn_by(member):
-        stage.broadcast(layer.point(message.mode, x, y))
+        stage.draw(layer, layer.point(message.mode, x, y))
 
 
 def visibility(stage: Stage, member: Member, message: Message) -> None:
     """DRAW_VIS: set a layer's visibility and opacity."""
     layer = _layer(stage, message)
-    alpha = message.short("alpha", 0, 100)
-    stage.broadcast(layer.show(message.need("visible") in ("true", "1"), alpha))
+    stage.draw(layer, layer.show(*_visibility(message)))
 
 
 def clear(stage: Stage, member: Member, message: Message) -> None:
     """DRAW_CLEAR: clear a layer."""
-    stage.broadcast(_layer(stage, message).clear())
+    layer = _layer(stage, message)
+    stage.draw(layer, layer.clear())
+
+
+def redraw(layer: Layer, message: Message) -> None:
+    """Draw a frame that the layer has made earlier; raise BadFrame."""
+    match message.mode:
+        case "DRAW_STYLE":
+            layer.style(_pen(message))
+        case "DRAW_MOVE" | "DRAW_LINE":
+            layer.point(message.mode, *_point(message))
+        case "DRAW_VIS":
+            layer.show(*_visibility(message))
+        case _:
+            raise BadFrame(f"{message.mode} draws nothing")
+    layer.written += 1
+
+
+def _pen(message: Message) -> Pen:
+    return Pen(
+        colour=message.whole("colour", 0, 0xFFFFFF),
+        thickness=message.short("thickness", 0, 100),
+        alpha=message.short("alpha", 0, 100),
+    )
+
+
+def _point(message: Message) -> tuple[str, str]:
+    return message.short("x", -FAR, FAR), message.short("y", -FAR, FAR)
+
+
+def _visibility(message: Message) -> tuple[bool, str]:
+    """Whether a layer is visible, and its opacity; servers write `True` where clients write `true` or `1`."""
+    return message.need("visible") in ("true", "1", "True"), message.short("alpha", 0, 100)

@@ -4,14 +4,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from upstage.stage.kept import Drawing, Mark
 from upstage.stage.players import Holder, Pen
 from upstage.stage.wire import decode, encode
 
 DRAWING_LAYERS = 4  # the client's number
 PIECE = 32 * 1024  # bytes that are sent to a joining member before others have their turn
 MAX_MARKS = 2500  # frames of one layer: a client that does not read its JOIN costs at most 768 KiB of memory
-
-Mark = tuple[str, bytes]  # mode and encoded frame
 
 
 @dataclass(eq=False)
@@ -26,9 +25,10 @@ class Layer:
     user: Holder | None = None
     visible: bool = True
     alpha: str = "100"
+    written: int = 0  # frames on the disk
     _pen: bytes | None = None  # DRAW_STYLE before the oldest mark
     _start: bytes | None = None  # DRAW_MOVE to where the oldest mark continues
-    _marks: deque[Mark] = field(default_factory=deque)
+    _marks: deque[tuple[str, bytes]] = field(default_factory=deque)  # mode and encoded frame
     _prepared: tuple[bytes, ...] = ()  # the whole replay, until something changes
 
     def show(self, visible: bool, alpha: str) -> bytes:
@@ -63,6 +63,18 @@ class Layer:
         self._start = None
         self._prepared = ()
         return encode("DRAW_CLEAR", layer=self.number)
+
+    def change(self, frame: bytes) -> Mark | Drawing:
+        """What the disk must be told of a frame: mostly the frame, at times the whole drawing instead.
+
+        So the disk has at most twice as many frames as the drawing.
+        """
+        if self._marks and self.written < 2 * MAX_MARKS:
+            self.written += 1
+            return Mark(self.number, frame)
+        frames = tuple(self.replay())
+        self.written = len(frames)
+        return Drawing(self.number, frames)
 
     def replay(self) -> Iterator[bytes]:
         """The frames that draw this layer for a late joiner."""

@@ -5,15 +5,16 @@ joining, leaving and sending; the modes are in `acting`, `drawing`, `sound` and 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
-from unicodedata import category
+from typing import ClassVar, Protocol, TypeVar
 
+from upstage.stage.kept import Change, Line, Standing
 from upstage.stage.layers import DRAWING_LAYERS, Layer
 from upstage.stage.players import AUDIENCE, Pen, Player
-from upstage.stage.things import Audio, Avatar, Backdrop, Picture, Prop
-from upstage.stage.wire import encode
+from upstage.stage.text import escape
+from upstage.stage.things import MAX_ID, Audio, Avatar, Backdrop, Picture, Prop
+from upstage.stage.wire import Message, encode
 
 CHAT_KEPT = 2000  # lines of a stage in memory and in the database; UpStage's figure for its log page
 CHAT_REPLAY = 50  # lines a late joiner gets, as on UpStage
@@ -55,8 +56,8 @@ class Host(Protocol):
     def clock(self) -> float:
         """Seconds, monotonic."""
 
-    def keep(self, stage_id: str, line: str, kept: Callable[[], None]) -> None:
-        """Write a line of the chat log to disk, then call `kept`."""
+    def keep(self, stage_id: str, changes: Sequence[Change], kept: Callable[[], None]) -> None:
+        """Write changes to disk, then call `kept`: in the order of the calls."""
 
     def speak(self, voice: str, text: str) -> str | None:
         """Return the URL of the spoken line immediately, or None if there is no speech."""
@@ -71,6 +72,8 @@ class Host(Protocol):
 @dataclass(eq=False)
 class Stage:
     """A stage and everything on it."""
+
+    kind: ClassVar = "stage"
 
     host: Host
     id: str
@@ -164,6 +167,14 @@ class Stage:
         """Tell all clients to reload, because things have changed. Chat, drawing and places stay."""
         self.broadcast(encode("RELOAD"))
 
+    def check_holders(self) -> None:
+        """Release what belongs to a thing that the stage does not have."""
+        for prop in self.props:
+            if prop.holder not in {avatar.id for avatar in self.avatars}:
+                prop.holder = 0
+        if self.backdrop_shown not in {backdrop.id for backdrop in self.backdrops}:
+            self.backdrop_shown = 0
+
     def close(self) -> None:
         """Tell all members that the stage is closed, and remove them."""
         for member in list(self.members):
@@ -190,7 +201,25 @@ class Stage:
             for frame in frames:
                 self.broadcast(frame)
 
-        self.host.keep(self.id, line, kept)
+        self.host.keep(self.id, [Line(line)], kept)
+
+    def show(self, frame: bytes, *changed: "Picture | Stage") -> None:
+        """Write how things stand now, then send the frame to all: what was shown is never lost."""
+        self.host.keep(self.id, [thing.standing() for thing in changed], lambda: self.broadcast(frame))
+
+    def draw(self, layer: Layer, frame: bytes) -> None:
+        """Write a frame that a layer has made, then send it to all."""
+        self.host.keep(self.id, [layer.change(frame)], lambda: self.broadcast(frame))
+
+    def standing(self) -> Standing:
+        """What is kept of its buttons, and of which backdrop is up."""
+        buttons = {"applause": self.applause, "volunteer": self.volunteer}
+        return Standing.of(self.kind, 0, {"backdrop": self.backdrop_shown, **buttons})
+
+    def stand(self, state: Message) -> None:
+        """Take what was kept; raise BadFrame."""
+        self.backdrop_shown = state.whole("backdrop", 0, MAX_ID)
+        self.applause, self.volunteer = (state.need(name) == "True" for name in ("applause", "volunteer"))
 
     def held_by(self, member: Member) -> Avatar | None:
         """Return the avatar a member holds: at most one."""
@@ -262,13 +291,3 @@ class Stage:
 def find(things: Iterable[Thing], id: str) -> Thing | None:
     """Return the thing with this ID; IDs are texts on the wire, and `01` is not `1`."""
     return next((thing for thing in things if str(thing.id) == id), None)
-
-
-def one_line(text: str) -> str:
-    """Replace line breaks and control characters, which would forge lines in LOAD_CHAT, by spaces."""
-    return "".join(" " if category(char) in ("Cc", "Zl", "Zp") else char for char in text)
-
-
-def escape(text: str) -> str:
-    """Escape text for a Flash HTML field as LOAD_CHAT does; `&` stays, as clients expect."""
-    return text.replace("<", "&lt;").replace(">", "&gt;")

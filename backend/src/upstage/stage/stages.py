@@ -5,12 +5,13 @@ A connection calls `connect` once, `receive` for each frame, and `disconnect` at
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import count
 
 from upstage import __version__
 from upstage.stage import acting, drawing, sound, talk
+from upstage.stage.kept import Change
 from upstage.stage.keys import Keys, new_key
 from upstage.stage.players import AUDIENCE, Player
 from upstage.stage.stage import Member, Stage
@@ -30,7 +31,7 @@ The avatars, backdrops, props and sounds of the demo stage are our own."""
 class Stages:
     """All stages by ID, the keys from /admin/id, and counters under fixed names.
 
-    It is the host of every stage. `keep(stage_id, line, kept)` writes a line of a chat log to disk, then
+    It is the host of every stage. `keep(stage_id, changes, kept)` writes changes of a stage to disk, then
     calls `kept`; `speak(voice, text)` returns the URL of the spoken line immediately, or None without speech;
     `later(act)` calls `act` soon.
     """
@@ -38,7 +39,7 @@ class Stages:
     def __init__(
         self,
         clock: Callable[[], float] = time.monotonic,
-        keep: Callable[[str, str, Callable[[], None]], None] = lambda stage_id, line, kept: kept(),
+        keep: Callable[[str, Sequence[Change], Callable[[], None]], None] = lambda id, changes, kept: kept(),
         speak: Callable[[str, str], str | None] = lambda voice, text: None,
         later: Callable[[Callable[[], None]], object] = lambda act: act(),
     ) -> None:

@@ -5,7 +5,8 @@ Live text is escaped like the replayed text; the log keeps it as it came.
 
 import re
 
-from upstage.stage.stage import Member, Stage, escape, one_line
+from upstage.stage.stage import Member, Stage
+from upstage.stage.text import escape, one_line
 from upstage.stage.things import Avatar
 from upstage.stage.wire import Message, encode
 
@@ -117,10 +118,10 @@ def details(stage: Stage, member: Member, message: Message) -> None:
 def applause(stage: Stage, member: Member, message: Message) -> None:
     """APPLAUSE and NOAPPLAUSE: show or hide the audience's applause button."""
     stage.applause = message.mode == "APPLAUSE"
-    stage.broadcast(stage.applause_button())
+    stage.show(stage.applause_button(), stage)
 
 
 def volunteer(stage: Stage, member: Member, message: Message) -> None:
     """VOLUNTEER and NOVOLUNTEER: the same for the volunteer button."""
     stage.volunteer = message.mode == "VOLUNTEER"
-    stage.broadcast(stage.volunteer_button())
+    stage.show(stage.volunteer_button(), stage)

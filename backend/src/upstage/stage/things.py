@@ -6,11 +6,17 @@ each kind and stage, so avatar 1 and prop 1 are two things.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
+from upstage.stage.kept import Standing
 from upstage.stage.players import Holder
-from upstage.stage.wire import encode
+from upstage.stage.text import avatar_name
+from upstage.stage.wire import Message, encode
 
 WIDTH, HEIGHT = 320.0, 200.0  # the client's coordinates
+MAX_DEPTH = 1_000_000
+MAX_FRAMES = 10_000
+MAX_ID = 2**53  # greater ones are not exact as numbers
 
 
 @dataclass(eq=False)
@@ -19,6 +25,8 @@ class Avatar:
 
     `layer` is its depth: avatars with a greater one are drawn in front.
     """
+
+    kind: ClassVar = "avatar"
 
     id: int
     name: str
@@ -63,6 +71,22 @@ class Avatar:
         yield self.properties()
         yield self.depth()
 
+    def standing(self) -> Standing:
+        """What is kept of it."""
+        state = {"x": self.x, "y": self.y, "z": self.z, "frame": self.frame, "layer": self.layer}
+        return Standing.of(
+            self.kind, self.id, {"url": self.url, "name": self.name, "show_name": self.show_name, **state}
+        )
+
+    def stand(self, state: Message) -> None:
+        """Take what was kept; raise BadFrame."""
+        self.x, self.y = state.number("x", 0, WIDTH), state.number("y", 0, HEIGHT)
+        self.z = state.number("z", 0, MAX_DEPTH) or 0
+        self.frame = state.whole("frame", 0, MAX_FRAMES)
+        self.layer = state.whole("layer", 0, MAX_DEPTH)
+        self.show_name = state.need("show_name") == "True"
+        self.name = avatar_name(state.fields.get("name", "")) or self.name
+
     def position(self) -> bytes:
         return encode("AV_POS", ID=self.id, X=self.x, Y=self.y, Z=self.z)
 
@@ -76,6 +100,8 @@ class Avatar:
 @dataclass(eq=False)
 class Backdrop:
     """A picture behind everything else; a stage shows at most one of its backdrops."""
+
+    kind: ClassVar = "backdrop"
 
     id: int
     name: str
@@ -94,10 +120,20 @@ class Backdrop:
             frame=self.frame,
         )
 
+    def standing(self) -> Standing:
+        """What is kept of it."""
+        return Standing.of(self.kind, self.id, {"url": self.url, "frame": self.frame})
+
+    def stand(self, state: Message) -> None:
+        """Take what was kept; raise BadFrame."""
+        self.frame = state.whole("frame", 0, MAX_FRAMES)
+
 
 @dataclass(eq=False)
 class Prop:
     """A thing that an avatar can hold; `holder` is the avatar's ID, 0 = none."""
+
+    kind: ClassVar = "prop"
 
     id: int
     name: str
@@ -118,6 +154,14 @@ class Prop:
     def bind(self) -> bytes:
         """The BINDPROP frame that attaches it to its holder."""
         return encode("BINDPROP", ID=self.holder, prop=self.id)
+
+    def standing(self) -> Standing:
+        """What is kept of it."""
+        return Standing.of(self.kind, self.id, {"url": self.url, "holder": self.holder})
+
+    def stand(self, state: Message) -> None:
+        """Take what was kept; raise BadFrame."""
+        self.holder = state.whole("holder", 0, MAX_ID)
 
 
 Picture = Avatar | Backdrop | Prop

@@ -2,13 +2,14 @@
 
 import time
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Protocol
 
-from upstage.stage.keys import Keys
+from upstage.stage.keys import LIFETIME, Keys, digest_of
 from upstage.stage.limits import client_of
 from upstage.stage.players import AUDIENCE, Player
 from upstage.state.login_limits import LoginLimits
-from upstage.state.records import RIGHTS, Account, RecordError
+from upstage.state.records import RIGHTS, Account, RecordError, Session
 
 ADMIN = Player("admin", can_act=True, can_admin=True, can_su=True)
 MAX_SIGN_UPS = 5  # new accounts from one address ...
@@ -36,6 +37,19 @@ class AddressLimit:
         return True
 
 
+class SessionStore(Protocol):
+    """Where the sessions survive the end of the process; `sessions.Sessions` implements it."""
+
+    def end(self, digest: str) -> None:
+        """Note that a session has ended, for the next write."""
+
+    async def add(self, digest: str, account: Account) -> None:
+        """Write a new session; never raise because of the disk."""
+
+    async def write(self) -> None:
+        """Write the end of sessions; raise NotWritten."""
+
+
 class Accounts:
     """The administrator, the players of the database, and the sessions of all who have signed in.
 
@@ -47,12 +61,14 @@ class Accounts:
         self,
         admin: str,
         matches: Callable[[str, str], Awaitable[bool]],
+        store: SessionStore,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._admin = Account(ADMIN.name, admin, frozenset(RIGHTS))
         self._matches = matches
         self._limits = LoginLimits(clock)
-        self._sessions: Keys[Account] = Keys(clock)
+        self._store = store
+        self._sessions: Keys[Account] = Keys(clock, ended=store.end)
         self._players: dict[str, Account] = {}
         self.sign_ups = AddressLimit(MAX_SIGN_UPS, SIGN_UP_WINDOW, clock)
 
@@ -69,13 +85,31 @@ class Accounts:
         account = self._sessions.get(session)
         return account.player if account else AUDIENCE
 
-    def sign_out(self, session: str) -> None:
+    def restore(self, sessions: Iterable[Session], now: float) -> None:
+        """Take the sessions of an earlier process, unless they have expired or the account has changed.
+
+        `now` is in seconds since 1970.
+        """
+        for session in sessions:
+            left = min(session.expires - now, LIFETIME)
+            if left > 0 and self._find(session.account.name) == session.account:
+                self._sessions.restore(session.digest, session.account, left)
+            else:
+                self._store.end(session.digest)
+
+    async def sign_out(self, session: str) -> None:
+        """End a session; raise NotWritten if it would be valid again after a restart."""
         self._sessions.revoke(session)
+        await self._store.write()
 
     async def sign_in(self, name: str, password: str, address: str) -> str | None:
         """Return a new session's token, or None if the name or password is wrong; raise as `check` does."""
         account = await self.check(name, password, address)
-        return self._sessions.issue(account) if account else None
+        if account is None:
+            return None
+        token = self._sessions.issue(account)
+        await self._store.add(digest_of(token), account)
+        return token
 
     async def check(self, name: str, password: str, address: str) -> Account | None:
         """Return the account of a name and password, or None if they are wrong.

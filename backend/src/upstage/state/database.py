@@ -11,8 +11,20 @@ from contextlib import contextmanager
 from dataclasses import astuple, replace
 from pathlib import Path
 
-from upstage.stage.stage import CHAT_KEPT, Colours
-from upstage.state.records import Account, Locked, Medium, NoRoom, RecordError, Snapshot, StageRecord, Thing
+from upstage.stage.kept import Change, Kept
+from upstage.stage.stage import Colours
+from upstage.state import scene
+from upstage.state.records import (
+    Account,
+    Locked,
+    Medium,
+    NoRoom,
+    RecordError,
+    Session,
+    Snapshot,
+    StageRecord,
+    Thing,
+)
 
 FILE = "upstage.db"
 LOCK_TIME = 5.0  # seconds to wait for another writer
@@ -68,6 +80,29 @@ MIGRATIONS = (
     """
     ALTER TABLE stage ADD COLUMN listed INTEGER NOT NULL DEFAULT 1;  -- 0: it is in no list of stages
     ALTER TABLE stage ADD COLUMN resets INTEGER NOT NULL DEFAULT 0;
+    """,
+    """
+    CREATE TABLE standing (                    -- how a thing, or the stage's own buttons, stand
+        stage  TEXT NOT NULL REFERENCES stage ON DELETE CASCADE,
+        kind   TEXT NOT NULL,                  -- avatar, backdrop, prop; stage
+        id     INTEGER NOT NULL,
+        state  TEXT NOT NULL,                  -- JSON
+        PRIMARY KEY (stage, kind, id)
+    ) STRICT;
+    CREATE TABLE mark (                        -- the drawing
+        number  INTEGER PRIMARY KEY,
+        stage   TEXT NOT NULL REFERENCES stage ON DELETE CASCADE,
+        layer   INTEGER NOT NULL,
+        frame   BLOB NOT NULL                  -- as it went to the clients
+    ) STRICT;
+    CREATE INDEX mark_layer ON mark (stage, layer, number);
+    CREATE TABLE session (
+        digest    TEXT PRIMARY KEY,            -- SHA-256 of the token, never the token
+        player    TEXT NOT NULL,               -- the account at the sign-in: it ends when this changes
+        password  TEXT NOT NULL,
+        rights    TEXT NOT NULL,
+        expires   REAL NOT NULL                -- seconds since 1970
+    ) STRICT;
     """,
 )
 
@@ -143,7 +178,7 @@ class Database:
         self._sql.execute("BEGIN")
         try:
             accounts = [
-                Account(name, password, frozenset(filter(None, rights.split(","))))
+                _account(name, password, rights)
                 for name, password, rights in self._sql.execute(
                     "SELECT name, password, rights FROM player ORDER BY name"
                 )
@@ -174,22 +209,23 @@ class Database:
             {stage.id: stage for stage in stages},
         )
 
-    def chat(self, stage: str) -> list[str]:
-        """Return a stage's lines, oldest first, at most CHAT_KEPT."""
+    def kept(self, stage: str) -> Kept:
+        """Return what a stage has kept."""
+        return scene.read(self._sql, stage)
+
+    def sessions(self) -> list[Session]:
+        """Return all sessions, the oldest first."""
         rows = self._sql.execute(
-            "SELECT line FROM chat WHERE stage = ? ORDER BY number DESC LIMIT ?", (stage, CHAT_KEPT)
+            "SELECT digest, player, password, rights, expires FROM session ORDER BY expires"
         )
-        return [line for [line] in rows][::-1]
+        return [Session(digest, _account(*account), expires) for digest, *account, expires in rows]
 
     # Writing. The message of a RecordError is for the person who asked for the change.
 
     def add_player(self, account: Account) -> None:
         with self._writing() as sql:
             try:
-                sql.execute(
-                    "INSERT INTO player VALUES (?, ?, ?)",
-                    (account.name, account.password, ",".join(sorted(account.rights))),
-                )
+                sql.execute("INSERT INTO player VALUES (?, ?, ?)", _columns(account))
             except sqlite3.IntegrityError:
                 raise RecordError(f"There is already a player {account.name}.") from None
 
@@ -218,11 +254,11 @@ class Database:
         )
 
     def reset_stage(self, id: str) -> None:
-        """Remove a stage's chat, and tell every server to bring the stage back to its record."""
+        """Remove what a stage has kept, and tell every server to bring the stage back to its record."""
         with self._writing() as sql:
             if sql.execute("UPDATE stage SET resets = resets + 1 WHERE id = ?", (id,)).rowcount == 0:
                 raise RecordError(f"There is no stage {id}.")
-            sql.execute("DELETE FROM chat WHERE stage IN (SELECT id FROM stage WHERE id = ?)", (id,))
+            scene.clear(sql, id)
 
     def remove_stage(self, id: str) -> None:
         """Remove a stage with its things and its chat. Media stay."""
@@ -232,6 +268,11 @@ class Database:
         """Put a medium on a stage (ID 0: the next free ID), or change a thing that is there."""
         with self._writing() as sql:
             _insert_thing(sql, stage, thing)
+            sql.execute(  # an avatar that was renamed on the stage has the new name now
+                "UPDATE standing SET state = json_remove(state, '$.name') "
+                "WHERE stage = ? AND kind = ? AND id = ?",
+                (stage, thing.kind, thing.id),
+            )
 
     def take_thing(self, stage: str, kind: str, id: int) -> None:
         self._change(
@@ -249,22 +290,23 @@ class Database:
         """Remove a medium, from all stages too."""
         self._change("DELETE FROM media WHERE file = ?", (file,), f"file {file}")
 
-    def add_chat(self, lines: Iterable[tuple[str, str]], wait: float = LOCK_TIME) -> None:
-        """Add lines, each with its stage's ID; of each stage only the newest CHAT_KEPT stay.
+    def keep(self, changes: Iterable[tuple[str, Change]], wait: float = LOCK_TIME) -> None:
+        """Write changes of stages, each with its stage's ID.
 
         `wait` is in seconds: the longest that another program's lock is waited for.
         """
-        lines = list(lines)
         with self._writing(wait) as sql:
-            sql.executemany(  # the stage may just have been removed
-                "INSERT INTO chat (stage, line) SELECT id, ?2 FROM stage WHERE id = ?1", lines
-            )
-            for stage in {stage for stage, _ in lines}:
-                sql.execute(
-                    "DELETE FROM chat WHERE stage = ?1 AND number <= ("
-                    "SELECT number FROM chat WHERE stage = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)",
-                    (stage, CHAT_KEPT),
-                )
+            scene.write(sql, changes)
+
+    def change_sessions(
+        self, added: Iterable[Session], ended: Iterable[str], wait: float = LOCK_TIME
+    ) -> None:
+        """Add sessions, and remove those with the digests `ended`; `wait` as for `keep`."""
+        with self._writing(wait) as sql:
+            for session in added:
+                columns = session.digest, *_columns(session.account), session.expires
+                sql.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?)", columns)
+            sql.executemany("DELETE FROM session WHERE digest = ?", [(digest,) for digest in ended])
 
     def was_seeded(self, stage: str) -> bool:
         return self._sql.execute("SELECT 1 FROM seeded WHERE stage = ?", (stage,)).fetchone() is not None
@@ -285,6 +327,14 @@ class Database:
         with self._writing() as sql:
             if sql.execute(statement, values).rowcount == 0:
                 raise RecordError(f"There is no {what}.")
+
+
+def _account(name: str, password: str, rights: str) -> Account:
+    return Account(name, password, frozenset(filter(None, rights.split(","))))
+
+
+def _columns(account: Account) -> tuple[str, str, str]:
+    return account.name, account.password, ",".join(sorted(account.rights))
 
 
 def _insert_stage(sql: sqlite3.Connection, stage: StageRecord) -> None:

@@ -14,12 +14,13 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from upstage.stage.kept import Kept
 from upstage.stage.players import AUDIENCE
 from upstage.stage.stage import Host, Stage
 from upstage.stage.stages import Stages
 from upstage.stage.things import Audio, Avatar, Backdrop, Prop
 from upstage.stage.wire import encode
-from upstage.state import load_account
+from upstage.state import load_account, scene
 from upstage.state.accounts import Accounts
 from upstage.state.database import Database
 from upstage.state.passwords import Passwords
@@ -27,7 +28,7 @@ from upstage.state.records import EMPTY, Medium, Snapshot, StageRecord, Thing
 from upstage.state.store import Store
 
 P = ParamSpec("P")
-Chats = dict[str, list[str]]  # lines of stages, by ID
+AllKept = dict[str, Kept]  # by the stage's ID
 Live = TypeVar("Live", Avatar, Backdrop, Prop, Audio)
 
 CAMERAS = "video/"  # prefix of the file of a webcam's picture
@@ -116,17 +117,17 @@ class LiveState(Service):
         async with self._one_at_a_time:
             self._sync(*await self.store.run(self._read, self.now))
 
-    def _read(self, known: Snapshot) -> tuple[Snapshot, Chats]:
-        """Runs in the store's thread. The chat of stages that are new, or were reset, is read as a whole."""
+    def _read(self, known: Snapshot) -> tuple[Snapshot, AllKept]:
+        """Runs in the store's thread. What stages have kept is read of those that are new, or were reset."""
         snapshot = self.database.snapshot()
         resets = {id: stage.resets for id, stage in known.stages.items()}
         fresh = [id for id, stage in snapshot.stages.items() if resets.get(id) != stage.resets]
-        return snapshot, {id: self.database.chat(id) for id in fresh}
+        return snapshot, {id: self.database.kept(id) for id in fresh}
 
-    def _sync(self, snapshot: Snapshot, chats: Chats) -> None:
+    def _sync(self, snapshot: Snapshot, kept: AllKept) -> None:
         """Bring the stages and the accounts in line with `snapshot`.
 
-        `chats` has the lines of stages that are new or were reset.
+        `kept` has what the stages that are new or were reset have kept.
         """
         before, self.now = self.now, snapshot
         self._accounts.replace_players(snapshot.accounts)
@@ -142,11 +143,11 @@ class LiveState(Service):
             self._stages.remove(id)
         for id, record in snapshot.stages.items():
             if id not in before.stages:
-                self._stages.add(make_stage(self._stages, record, chats.get(id, [])))
+                self._stages.add(make_stage(self._stages, record, kept[id]))
             elif self._differs(before, record):
                 stage = self._stages.by_id[id]
-                if id in chats:
-                    reset(stage, record, chats[id])
+                if id in kept:
+                    reset(stage, record, kept[id])
                 else:
                     rebuild(stage, record)
                 stage.reload()
@@ -158,24 +159,23 @@ class LiveState(Service):
         )
 
 
-def make_stage(host: Host, record: StageRecord, chat: list[str]) -> Stage:
-    """Return a new stage as recorded, with its first backdrop shown."""
+def make_stage(host: Host, record: StageRecord, kept: Kept) -> Stage:
+    """Return a new stage as it was left; where it has kept nothing, as recorded, with its first backdrop."""
     stage = Stage(host, record.id, record.name, record.splash, record.colours)
-    stage.chat.extend(chat)
     rebuild(stage, record)
     stage.backdrop_shown = stage.backdrops[0].id if stage.backdrops else 0
+    scene.restore(stage, kept)
     return stage
 
 
-def reset(stage: Stage, record: StageRecord, chat: list[str]) -> None:
+def reset(stage: Stage, record: StageRecord, kept: Kept) -> None:
     """Bring a live stage back to its record: nothing drawn, held or played. Its members stay."""
-    new = make_stage(stage.host, record, chat)
-    stage.chat.clear()
-    stage.chat.extend(chat)
+    new = make_stage(stage.host, record, kept)
+    stage.chat = new.chat
     stage.avatars, stage.props, stage.audios = new.avatars, new.props, new.audios
     stage.backdrops, stage.backdrop_shown, stage.backdrop_by = new.backdrops, new.backdrop_shown, None
     stage.layers = new.layers
-    stage.applause = stage.volunteer = False
+    stage.applause, stage.volunteer = new.applause, new.volunteer
     rebuild(stage, record)
 
 
@@ -193,11 +193,7 @@ def rebuild(stage: Stage, record: StageRecord) -> None:
     stage.audios = _merged(stage.audios, [_audio(thing) for thing in record.of_kind("audio")])
     for avatar, thing in zip(stage.avatars, record.of_kind("avatar"), strict=True):
         avatar.voice = thing.voice
-    for prop in stage.props:
-        if prop.holder not in {avatar.id for avatar in stage.avatars}:
-            prop.holder = 0
-    if stage.backdrop_shown not in {backdrop.id for backdrop in stage.backdrops}:
-        stage.backdrop_shown = 0
+    stage.check_holders()
 
 
 def _avatar(thing: Thing) -> Avatar:

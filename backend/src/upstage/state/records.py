@@ -61,6 +61,15 @@ class Account:
 
 
 @dataclass(frozen=True)
+class Session:
+    """A sign-in: the SHA-256 of its token, the account as it was then, and its end in seconds since 1970."""
+
+    digest: str
+    account: Account
+    expires: float
+
+
+@dataclass(frozen=True)
 class Medium:
     """An uploaded file. `file` is its path below /media, `date` the time of its last upload."""
 

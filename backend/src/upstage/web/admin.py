@@ -148,11 +148,12 @@ class Login(PrivateNode):
 class Logout(PrivateNode):
     """`POST /admin/logout`."""
 
-    def render_POST(self, request: SiteRequest) -> bytes:
+    async def render_POST(self, request: SiteRequest) -> bytes:
+        """End the session."""
         form = self.form(request)
         if isinstance(form, int):
             return self.pages.error(request, form)
-        self.context.accounts.sign_out(session_of(request))
+        await self.context.accounts.sign_out(session_of(request))
         set_cookie(request, SESSION, "", more=b"; Max-Age=0")
         return redirect(request, "/admin/")
 

@@ -1,0 +1,100 @@
+"""What stages keep, in the database and back: the chat, the drawing, and how things stand.
+
+What is read is checked like a client's frames: it may come from a backup that is not ours.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable
+
+from upstage.stage.drawing import redraw
+from upstage.stage.kept import Change, Drawing, Kept, Line, Mark, Standing
+from upstage.stage.stage import CHAT_KEPT, Stage
+from upstage.stage.wire import BadFrame, Message, decode
+
+
+def write(sql: sqlite3.Connection, changes: Iterable[tuple[str, Change]]) -> None:
+    """Write changes, each with its stage's ID; of each chat only the newest CHAT_KEPT lines stay.
+
+    A stage may just have been removed: then its changes are not written.
+    """
+    spoken = set()
+    for stage, change in changes:
+        match change:
+            case Line(text):
+                sql.execute(
+                    "INSERT INTO chat (stage, line) SELECT id, ?2 FROM stage WHERE id = ?1", (stage, text)
+                )
+                spoken.add(stage)
+            case Standing(kind, id, state):
+                sql.execute(
+                    "INSERT OR REPLACE INTO standing SELECT id, ?2, ?3, ?4 FROM stage WHERE id = ?1",
+                    (stage, kind, id, state),
+                )
+            case Mark(layer, frame):
+                _add_mark(sql, stage, layer, frame)
+            case Drawing(layer, frames):
+                sql.execute("DELETE FROM mark WHERE stage = ? AND layer = ?", (stage, layer))
+                for frame in frames:
+                    _add_mark(sql, stage, layer, frame)
+    for stage in spoken:
+        sql.execute(
+            "DELETE FROM chat WHERE stage = ?1 AND number <= ("
+            "SELECT number FROM chat WHERE stage = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)",
+            (stage, CHAT_KEPT),
+        )
+
+
+def _add_mark(sql: sqlite3.Connection, stage: str, layer: int, frame: bytes) -> None:
+    sql.execute(
+        "INSERT INTO mark (stage, layer, frame) SELECT id, ?2, ?3 FROM stage WHERE id = ?1",
+        (stage, layer, frame),
+    )
+
+
+def read(sql: sqlite3.Connection, stage: str) -> Kept:
+    """Return what a stage has kept."""
+    chat = sql.execute(
+        "SELECT line FROM chat WHERE stage = ? ORDER BY number DESC LIMIT ?", (stage, CHAT_KEPT)
+    )
+    standings = sql.execute("SELECT kind, id, state FROM standing WHERE stage = ?", (stage,))
+    marks = sql.execute("SELECT layer, frame FROM mark WHERE stage = ? ORDER BY number", (stage,))
+    return Kept(
+        [line for [line] in chat][::-1],
+        [Standing(*row) for row in standings],
+        [Mark(*row) for row in marks],
+    )
+
+
+def clear(sql: sqlite3.Connection, stage: str) -> None:
+    """Remove what a stage has kept."""
+    for table in ("chat", "standing", "mark"):
+        sql.execute(f"DELETE FROM {table} WHERE stage IN (SELECT id FROM stage WHERE id = ?)", (stage,))
+
+
+def restore(stage: Stage, kept: Kept) -> None:
+    """Bring a new stage to where it was. What does not fit it any more, or is no state at all, is ignored."""
+    stage.chat.extend(kept.chat)
+    things = {(thing.kind, thing.id): thing for thing in stage.pictures}
+    for standing in kept.standings:
+        try:
+            state = _decoded(standing)
+            if standing.kind == stage.kind:
+                stage.stand(state)
+            elif (thing := things.get((standing.kind, standing.id))) and thing.url == state.need("url"):
+                thing.stand(state)
+        except (BadFrame, ValueError, RecursionError):
+            continue
+    stage.check_holders()
+    for mark in kept.marks:
+        try:
+            redraw(stage.layers[mark.layer], decode(mark.frame.removesuffix(b"\0")))
+        except (BadFrame, IndexError):
+            continue
+
+
+def _decoded(standing: Standing) -> Message:
+    state = json.loads(standing.state)
+    if not isinstance(state, dict):
+        raise BadFrame("the state is no object")
+    return Message(standing.kind, {name: str(value) for name, value in state.items()})
