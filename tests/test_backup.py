@@ -206,7 +206,7 @@ def own(request: pytest.FixtureRequest) -> Iterator[Stack]:
 
 @pytest.mark.slow
 def test_a_stack_that_has_lost_its_data_comes_back(own: Stack, tmp_path: Path) -> None:
-    """A chat line, a drawing, an uploaded avatar on a stage, a player who is signed in, the admin's password."""
+    """A chat line, a drawing, an uploaded avatar, a player who is signed in, the password of the admin."""
     stack, password = own, own.admin_password
     stack.upstage("player", "add", "ann", "--rights", "act,admin", password=PASSWORD + "\n")
     login = {"username": "ann", "password": PASSWORD}

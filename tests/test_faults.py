@@ -26,7 +26,7 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     folder.chmod(0o755)  # nginx's and Varnish's users read it
     copy_checkout(folder)
     stack = Stack("containers", f"{PROJECT}-faults", settings={"UPSTAGE_FESTIVAL": "off"}, folder=folder)
-    stack.make("up")
+    stack.printed = stack.make("up")
     yield stack
     stack.make("clean")
 

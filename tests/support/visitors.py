@@ -152,7 +152,9 @@ class Visitors:
 
     def _key(self) -> str:
         """A key for the player's socket, for which the player must still be signed in."""
-        told = dict(parse_qsl(self._stack.get("/admin/id", headers=self._cookie).text))
+        answer = self._stack.get("/admin/id", headers=self._cookie)
+        assert answer.status_code == 200, answer.status_code
+        told = dict(parse_qsl(answer.text))
         if told["player"] == "admin":
             return told["key"]
         self.signed_out = True
