@@ -1,6 +1,6 @@
 # Every command of the stack. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help up down clean status logs doctor reload purge reset mirror backup restore watch trace lessons learn lesson check faults break mend class class-status class-page class-reset class-down bundle slides load compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
+.PHONY: help up down clean status logs doctor reload purge reset mirror backup restore watch trace lessons learn lesson check faults break mend class class-status class-page class-reset class-down bundle slides load soak compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
 
 help: ## print this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -111,6 +111,9 @@ cluster-demo: ## open three machines in network namespaces of this one, with the
 ##@ Measure
 load: ## load the running stack for 30 seconds and judge the run by loadtest/verdict/thresholds.toml (CLASSES=Reader: these users)
 	@bin/stack load
+
+soak: ## load the running stack for MINUTES=30 with USERS=30, and judge whether memory, descriptors, latency or output grows
+	@bin/stack soak
 
 compare: ## compare topologies under the same load: TOPOLOGIES=classic,nginx,default USERS=50 SECONDS=30 STAGE=demo; PATHS=file: your own site
 	@LENGTH=$(SECONDS) bin/stack compare # bash counts in its own variable SECONDS

@@ -25,7 +25,7 @@ def test_ruff() -> None:
     "part",
     [
         *("policyd/src", "backend/src", "loadtest", "varnish/tests", "nginx/tests", "tests", "native"),
-        *("labs", "logs", "extras/site", "extras/cluster", "extras/observe"),
+        *("labs", "logs", "soak", "extras/site", "extras/cluster", "extras/observe"),
         *("lessons/checking", "lessons/classroom", "lessons/tests", "lessons/pupils"),
     ],
 )

@@ -53,7 +53,7 @@ class LabStack:
         if (lab / "compose.yaml").exists():
             self.files.append(lab / "compose.yaml")
         self.services = services
-        self.engine = docker.DockerClient(base_url=_endpoint(), version="auto", timeout=3600)
+        self.engine = docker.DockerClient(base_url=endpoint(), version="auto", timeout=3600)
         self.containers: dict[str, Container] = {}
         self.description = ""  # the merged configuration, in JSON
 
@@ -111,23 +111,7 @@ class LabStack:
             return dict(zip(services, pool.map(self._usage, services), strict=True))
 
     def _usage(self, service: str) -> Usage:
-        container = self.containers[service]
-        # one_shot: without it the engine waits for a second sample.
-        stats: Mapping[str, Any] = self.engine.api.stats(str(container.id), stream=False, one_shot=True)
-        memory = stats["memory_stats"]
-        if "usage" not in memory:
-            raise RuntimeError(f"{service} has stopped. The end of its log:\n{end_of_log(container)}")
-        # The first name is of cgroups version 1, the second of version 2.
-        details = memory["stats"]
-        reclaimable: int = details.get("total_inactive_file", details.get("inactive_file", 0))
-        allocated: int = details.get("total_rss", details.get("anon", 0))
-        return Usage(
-            cpu_seconds=stats["cpu_stats"]["cpu_usage"]["total_usage"] / 1e9,
-            memory_bytes=memory["usage"] - reclaimable,
-            memory_limit=memory["limit"],
-            process_bytes=allocated,
-            tasks=stats.get("pids_stats", {}).get("current", 0),
-        )
+        return usage_of(self.engine, self.containers[service])
 
     def _wait(self, name: str, test: Sequence[str]) -> None:
         """Repeat a health check until it succeeds; raise RuntimeError with the log if it never does."""
@@ -160,12 +144,32 @@ class LabStack:
         return done.stdout
 
 
+def usage_of(engine: docker.DockerClient, container: Container) -> Usage:
+    """The present use of a container. Raise RuntimeError with the end of its log if it has stopped."""
+    # one_shot: without it the engine waits for a second sample.
+    stats: Mapping[str, Any] = engine.api.stats(str(container.id), stream=False, one_shot=True)
+    memory = stats["memory_stats"]
+    if "usage" not in memory:
+        raise RuntimeError(f"{container.name} has stopped. The end of its log:\n{end_of_log(container)}")
+    # The first name is of cgroups version 1, the second of version 2.
+    details = memory["stats"]
+    reclaimable: int = details.get("total_inactive_file", details.get("inactive_file", 0))
+    allocated: int = details.get("total_rss", details.get("anon", 0))
+    return Usage(
+        cpu_seconds=stats["cpu_stats"]["cpu_usage"]["total_usage"] / 1e9,
+        memory_bytes=memory["usage"] - reclaimable,
+        memory_limit=memory["limit"],
+        process_bytes=allocated,
+        tasks=stats.get("pids_stats", {}).get("current", 0),
+    )
+
+
 def end_of_log(container: Container) -> str:
     """The last lines of a container's log."""
     return bytes(container.logs(tail=20)).decode(errors="replace")
 
 
-def _endpoint() -> str:
+def endpoint() -> str:
     """The engine's address: the SDK knows DOCKER_HOST, but not the contexts of the command line."""
     command = ["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"]
     return os.environ.get("DOCKER_HOST") or subprocess.check_output(command, text=True).strip()
