@@ -2,27 +2,31 @@
 
 import os
 import sys
+import time
 
 from .fault import FOLDER, FaultError, faults
+from .note import Note, read_note, write_note
 
-STATE = FOLDER.parent / ".run" / os.environ["COMPOSE_PROJECT_NAME"] / "fault"
+FILE = FOLDER.parent / ".run" / os.environ["COMPOSE_PROJECT_NAME"] / "fault.json"
 
 
 def main(command: str, name: str = "") -> int:
     """Run one command; return the exit code."""
     known = {fault.name: fault for fault in faults()}
-    now = STATE.read_text() if STATE.exists() else ""
+    note = read_note(FILE)
+    now = known.get(note.name) if note and not note.mended else None
     if command == "list":
         for fault in known.values():
-            print(f"{'*' if fault.name == now else ' '} {fault.name:24} {fault.title}")
+            print(f"{'*' if fault is now else ' '} {fault.name:24} {fault.title}")
         print("\nmake break FAULT=name makes one; make mend undoes it.")
     elif command == "break":
         if name not in known:
             raise FaultError(f"FAULT is '{name}'; make faults lists them.")
         if now:
-            raise FaultError(f"The stack is broken already: {now}. Type: make mend")
+            raise FaultError(f"The stack is broken already: {now.name}. Type: make mend")
         fault = known[name]
-        STATE.write_text(name)  # first: a command that fails half-way can be undone
+        note = Note(name, fault.title, fault.users, time.time())
+        write_note(FILE, note)  # first: a command that fails half-way can be undone
         fault.run()
         print(
             f"{fault.title}.\n\nUsers see: {fault.users}\nPromised:  {fault.promise}\nLook at:   {fault.look}"
@@ -30,12 +34,12 @@ def main(command: str, name: str = "") -> int:
         if fault.commands[1]:
             print("\nmake mend undoes it.")
         else:
-            STATE.unlink()
+            write_note(FILE, note.ended())
             print("\nIt mends itself.")
-    elif now:
-        known[now].run(mend=True)
-        STATE.unlink()
-        print(f"Mended: {known[now].title.lower()}.")
+    elif note and now:
+        now.run(mend=True)
+        write_note(FILE, note.ended())
+        print(f"Mended: {now.title.lower()}.")
     else:
         print("The stack is not broken.")
     return 0

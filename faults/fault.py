@@ -31,20 +31,25 @@ class Fault:
     def run(self, mend: bool = False) -> None:
         """Break the stack, or mend it. Raise FaultError with what the command printed if it fails."""
         command = self.commands[mend]
-        done = subprocess.run(
-            ["bash", "-c", f". faults/commands.sh\n{command}"],
-            cwd=FOLDER.parent,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        done = bash(command)
         if done.returncode:
             raise FaultError(f"{done.stdout.strip()}\n{self.name}: this failed: {command.strip()}")
 
 
 class FaultError(Exception):
     """A fault that there is not, or that could not be made or mended."""
+
+
+def bash(command: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command with the functions of commands.sh; its errors are in its output."""
+    return subprocess.run(
+        ["bash", "-c", f". faults/commands.sh\n{command}"],
+        cwd=FOLDER.parent,
+        input=given,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
 
 
 def faults() -> list[Fault]:

@@ -13,7 +13,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
+
+from faults.note import read_note
 
 from .explaining import Explained, explain, of_varnish
 from .inside import NotRunning, follow, inside
@@ -107,7 +110,31 @@ def milliseconds(seconds: float | None) -> str:
     return "" if seconds is None else f"{seconds * 1000:.0f} ms"
 
 
-def watch(wanted: Wanted) -> int:
+class Faults:
+    """Says when `make break` has broken something, and when that is mended."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._told = read_note(file)
+
+    def news(self) -> Iterator[str]:
+        """Lines about what has changed since the last call."""
+        told, note = self._told, read_note(self._file)
+        if note is None or note == told:
+            return
+        self._told = note
+        if told is None or note.broken != told.broken:
+            yield f"{clock(note.broken)}  BROKEN on purpose: {note.title}. Users see: {note.users}"
+        if note.mended:
+            yield f"{clock(note.mended)}  MENDED: {note.title}."
+
+
+def clock(seconds: float) -> str:
+    """The time of day, of seconds since 1970."""
+    return time.strftime("%H:%M:%S", time.localtime(seconds))
+
+
+def watch(wanted: Wanted, faults: Faults) -> int:
     """Print until Ctrl-C, or until nginx's log or every Varnish's has ended; return the exit code."""
     lines: queue.Queue[tuple[str, str | None]] = queue.Queue(maxsize=10_000)
     joiner, varnishes = Joiner(wanted), inside("varnishes").split()
@@ -146,7 +173,7 @@ def watch(wanted: Wanted) -> int:
                         print(HEADS, flush=True)
                 else:
                     joiner.varnish(name, text)
-            for row in () if silent else joiner.due(time.time()):
+            for row in () if silent else (*faults.news(), *joiner.due(time.time())):
                 print(row, flush=True)
     finally:
         for tool in tools.values():
@@ -156,7 +183,8 @@ def watch(wanted: Wanted) -> int:
 
 if __name__ == "__main__":
     try:
-        sys.exit(watch(Wanted(os.environ.get("HOST", ""), os.environ.get("WORD", ""))))
+        note = Path(".run", os.environ["COMPOSE_PROJECT_NAME"], "fault.json")
+        sys.exit(watch(Wanted(os.environ.get("HOST", ""), os.environ.get("WORD", "")), Faults(note)))
     except NotRunning as error:
         sys.exit(str(error))
     except KeyboardInterrupt:

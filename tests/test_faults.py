@@ -78,6 +78,14 @@ def test_a_fault_keeps_its_promise(faulty: Stack, fault: Fault) -> None:
     assert not visitors.signed_out or fault.loses
 
 
+def test_pages_are_told_what_is_broken(faulty: Stack) -> None:
+    faulty.make("break", "FAULT=policyd-frozen")
+    told = faulty.get("/.nginx/fault").json()
+    assert (told["title"], told["mended"]) == ("The policy daemon hangs", 0)
+    faulty.make("mend")
+    assert faulty.get("/.nginx/fault").json()["mended"] > told["broken"]
+
+
 def test_the_table_of_measurements(faulty: Stack) -> None:
     """test-results/faults.md is the table of docs/reliability.md after a run of all of them."""
     folder = REPO / "test-results"

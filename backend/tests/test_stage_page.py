@@ -42,6 +42,21 @@ def act(page: Page, address: str, avatar: str) -> None:
     expect(page.locator(".avatar.mine")).to_be_visible()
 
 
+def test_house_lights_name_what_was_broken_on_purpose(page: Page, address: str) -> None:
+    """nginx, which is not here, has the note."""
+    note = {"title": "Varnish hangs", "users": "Pages wait.", "broken": 1e9, "mended": 0}
+    page.route("**/.nginx/fault", lambda route: route.fulfill(json=note))
+    page.goto(f"{address}/stages/demo")
+    page.locator("#served-switch").click()
+    line = page.locator("#served-fault")
+    expect(line).to_have_text(re.compile(r"^Broken on purpose since \S+: Varnish hangs\. Pages wait\.$"))
+    note["mended"] = page.evaluate("Date.now() / 1000")
+    expect(line).to_have_text(re.compile(r"^Broken on purpose at \S+, and mended: Varnish hangs\.$"))
+    expect(page.locator("#served-rows")).not_to_contain_text("/.nginx/fault")
+    note["mended"] = 2e9 / 2
+    expect(line).to_be_hidden()
+
+
 def test_a_lost_script_is_requested_again(page: Page, address: str) -> None:
     loads: list[str] = []
     page.on("framenavigated", lambda frame: loads.append(frame.url))

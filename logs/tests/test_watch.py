@@ -1,10 +1,13 @@
-"""The lines of `make watch` for recorded requests."""
+"""The lines of `make watch` for recorded requests, and for faults."""
 
+import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
+from faults.note import Note
 from logs.explaining import passed_folders
-from logs.watch import HELD, KEPT, PATIENCE, Joiner, Wanted
+from logs.watch import HELD, KEPT, PATIENCE, Faults, Joiner, Wanted
 
 # Recorded with Varnish 7.7, without the records of varnishlog that nothing here reads.
 CAPTURED = Path(__file__).parent / "captured"
@@ -124,3 +127,18 @@ def test_requests_that_nginx_never_logs_do_not_pile_up() -> None:
 
 def test_the_folders_are_those_of_the_rules() -> None:
     assert passed_folders() == ["/admin/", "/swf/", "/ws/", "/media/video/"]
+
+
+def test_a_fault_is_told_when_it_begins_and_when_it_ends(tmp_path: Path) -> None:
+    file = tmp_path / "fault.json"
+    faults = Faults(file)
+    assert list(faults.news()) == []
+    note = Note("varnish-frozen", "Varnish hangs", "Pages wait.", broken=1.0)
+    file.write_text(json.dumps(asdict(note)))
+    [told] = faults.news()
+    assert told.endswith("BROKEN on purpose: Varnish hangs. Users see: Pages wait.")
+    assert list(faults.news()) == []
+    file.write_text(json.dumps(asdict(note.ended())))
+    [told] = faults.news()
+    assert told.endswith("MENDED: Varnish hangs.")
+    assert list(Faults(file).news()) == []  # it was over before

@@ -125,6 +125,14 @@ def test_a_response_cannot_control_nginx(server: NginxServer) -> None:
 
 
 @pytest.mark.parametrize("host", SITES)
+def test_without_a_fault_there_is_no_note(server: NginxServer, host: str) -> None:
+    """A page that asks for it every two seconds must not fill the logs."""
+    answer = server.request("/.nginx/fault", host)
+    assert (answer.status, answer.text) == (204, "")
+    assert not server.log_lines(r"/\.nginx/fault")
+
+
+@pytest.mark.parametrize("host", SITES)
 def test_no_response_shows_a_version(server: NginxServer, host: str) -> None:
     for path in ("/", "/.nginx/nothing", "/.nginx/page"):
         answer = server.request(path, host)

@@ -184,7 +184,7 @@ class Chart extends Panel {
       padding: [text, text * 2.5, 0, 0], // on the right, room for half of the last time of day
       legend: { show: false },
       cursor: { sync: { key: "time" }, y: false, points: { show: false }, drag: { x: false } }, // one pointer for all charts
-      hooks: { setCursor: [plot => this.label(plot.cursor.idx)] },
+      hooks: { setCursor: [plot => this.label(plot.cursor.idx)], drawClear: [shade] },
       scales: { y: { range: (_, low, high) => [min, max ?? (high > min ? high * 1.1 : min + 1)] } },
       axes: [
         { ...axis, values: (_, ticks) => ticks.map(clock), space: text * 4.5, size: text * 2 },
@@ -212,6 +212,16 @@ class Chart extends Panel {
   }
 }
 
+// Shades the time of a fault, behind the lines.
+function shade(plot) {
+  if (!shownFault) return;
+  const { left, top, width, height } = plot.bbox;
+  const at = time => Math.min(Math.max(plot.valToPos(time, "x", true), left), left + width);
+  const from = at(shownFault.broken), to = at(shownFault.mended || Date.now() / 1000);
+  plot.ctx.fillStyle = `${colour("--bad")}33`;
+  plot.ctx.fillRect(from, top, Math.max(to - from, 2 * devicePixelRatio), height);
+}
+
 function stack([times, ...values]) {
   const sum = new Array(times.length).fill(0);
   return [times, ...values.map(line => line.map((value, at) => sum[at] += value ?? 0))];
@@ -227,7 +237,21 @@ function say(...lines) {
   if (made.innerHTML !== alerts.innerHTML) alerts.replaceChildren(...made.children);
 }
 
-function showAlerts(list) {
+// What `make break` has broken: nginx has the note (nginx/sites/fault.conf). One that was mended is named for as long
+// as the charts go back.
+async function fault({ start }) {
+  const response = await fetch("/.nginx/fault", { signal: AbortSignal.timeout(PATIENCE), cache: "no-store" });
+  if (response.status !== 200) return null;
+  const note = await response.json();
+  return note.mended && note.mended < start ? null : note;
+}
+
+function broken({ title, broken, mended }) {
+  const when = mended ? `at ${clock(broken)}, and mended` : `since ${clock(broken)}`;
+  return element("p", { className: mended ? "mended" : "broken" }, element("b", {}, "Broken"), ` on purpose ${when}: ${title}`);
+}
+
+function showAlerts(list, note) {
   const firingFirst = list.toSorted((one, other) => one.state.localeCompare(other.state));
   const made = firingFirst.map(({ state, labels, annotations }) => {
     const word = state === "firing" ? "Firing" : "Pending";
@@ -235,20 +259,24 @@ function showAlerts(list) {
     if (annotations.lesson) line.append(link(`Lesson ${+annotations.lesson.match(/\d+/)}`, annotations.lesson));
     return line;
   });
+  if (note) made.unshift(broken(note));
   say(...made.length ? made : [element("p", {}, "All is well.")]);
 }
 
 // --- Rounds: one after the other, so that requests do not pile up, and none while the page is hidden.
 
 let answered = null; // seconds since 1970
+let shownFault = null; // what every chart shades
 
 async function round(panels) {
   const step = Math.max(PERIOD / 1000, chosen.minutes * 60 / POINTS);
   const now = Date.now() / 1000;
   const end = Math.floor(now / step) * step;
   try {
-    showAlerts((await ask("alerts")).alerts);
-    const drawn = await Promise.allSettled(panels.map(panel => panel.draw({ start: end - chosen.minutes * 60, end, step })));
+    const range = { start: end - chosen.minutes * 60, end, step };
+    shownFault = await fault(range);
+    showAlerts((await ask("alerts")).alerts, shownFault);
+    const drawn = await Promise.allSettled(panels.map(panel => panel.draw(range)));
     const failed = drawn.find(({ status }) => status === "rejected");
     if (failed) throw failed.reason;
     answered = now;

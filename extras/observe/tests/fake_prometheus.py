@@ -27,6 +27,7 @@ class FakePrometheus:
         self.other: Series = [({}, 1)]  # the series of any other expression
         self.alerts: list[dict[str, Any]] = []
         self.exemplars: Series = []
+        self.note: dict[str, Any] = {}  # of a fault; nginx has it
         self.up = True
         self.answering = Event()  # cleared: requests wait
         self.answering.set()
@@ -84,6 +85,9 @@ def fake_prometheus() -> Iterator[FakePrometheus]:
                 return self.send(
                     200, "application/json", json.dumps({"status": "success", "data": data}).encode()
                 )
+            if url.path == "/.nginx/fault":
+                note = json.dumps(fake.note).encode() if fake.note else b""
+                return self.send(200 if note else 204, "application/json", note)
             file = PAGE / (url.path.removeprefix("/user/") or "index.html")
             if not file.is_file():
                 return self.send(404, "text/plain", b"404")

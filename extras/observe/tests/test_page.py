@@ -130,6 +130,22 @@ def test_every_dashboard_is_drawn_on_screens_of_all_sizes(
     assert [text for text in complaints if "ERR_NETWORK_CHANGED" not in text] == []
 
 
+def test_what_was_broken_on_purpose_is_named_until_the_charts_no_longer_have_it(
+    page: Page, prometheus: FakePrometheus, complaints: list[str]
+) -> None:
+    now = page.evaluate("Date.now() / 1000")
+    prometheus.note = {"title": "Varnish hangs", "broken": now - 30, "mended": 0}
+    page.goto(prometheus.url)
+    alerts = page.locator("#alerts")
+    expect(alerts).to_have_text(re.compile(r"^Broken on purpose since \d\d:\d\d:\d\d: Varnish hangs"))
+    prometheus.note["mended"] = now
+    let_pass(page)
+    expect(alerts).to_have_text(re.compile(r"^Broken on purpose at \S+, and mended: Varnish hangs"))
+    let_pass(page, rounds=151)  # five minutes
+    expect(alerts).to_have_text("All is well.")
+    assert complaints == []
+
+
 def test_alerts_are_at_the_top_in_words(page: Page, prometheus: FakePrometheus) -> None:
     page.goto(prometheus.url)
     status = page.get_by_role("status")

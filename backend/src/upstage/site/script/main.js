@@ -134,7 +134,13 @@ element("come-back").addEventListener("click", () => location.reload());
 offerServedPanel({
   dialog: element("served-panel"),
   opener: element("served-switch"),
-  parts: elements({ summary: "served-summary", stations: "served-stations", cold: "served-cold", rows: "served-rows" }),
+  parts: elements({
+    summary: "served-summary",
+    stations: "served-stations",
+    fault: "served-fault",
+    cold: "served-cold",
+    rows: "served-rows",
+  }),
 });
 
 const STATES = {

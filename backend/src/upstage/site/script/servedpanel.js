@@ -1,18 +1,19 @@
 // The panel of responses: which server sent each file of this page, and how long it took.
 
 import { offerTrial } from "./coldwarm.js";
+import { NOTE, offerFault } from "./fault.js";
 import { STATIONS, served } from "./served.js";
 
 const MOST = 400; // files: speech keeps adding some
 const COLUMNS = { file: "text", station: "text", server: "number", milliseconds: "number", bytes: "number" };
 
-// parts: {summary, stations, cold, rows}, inside the dialog; its column heads are buttons with data-sort.
+// parts: {summary, stations, fault, cold, rows}, inside the dialog; its column heads are buttons with data-sort.
 export function offerServedPanel({ dialog, opener, parts }) {
   const entries = new Map(); // URL -> entry, the last one counts
   let sorting = { column: "milliseconds", descending: true };
 
   function take(arrived) {
-    for (const entry of arrived) {
+    for (const entry of arrived.filter(({ name }) => !name.endsWith(NOTE))) {
       entries.delete(entry.name); // a later response moves to the end of the list
       entries.set(entry.name, entry);
       if (entries.size > MOST) entries.delete(entries.keys().next().value);
@@ -56,9 +57,11 @@ export function offerServedPanel({ dialog, opener, parts }) {
       means(files);
   }
 
+  const lookForFault = offerFault(dialog, parts.fault);
   opener.addEventListener("click", () => {
     dialog.showModal();
     show();
+    lookForFault();
   });
   dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
   // The dialog fills its own box, so a click on the dialog itself is one beside the panel.

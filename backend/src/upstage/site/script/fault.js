@@ -1,0 +1,32 @@
+// Says in the panel of responses what `make break` has broken in this stack; nginx has the note (nginx/sites/fault.conf).
+
+export const NOTE = "/.nginx/fault";
+const PERIOD = 2000; // milliseconds between two looks, while the panel is open
+const RECENT = 60; // seconds for which a mended fault is still named
+
+export function offerFault(dialog, line) {
+  async function look() {
+    if (!dialog.open) return;
+    try {
+      const response = await fetch(NOTE, { cache: "no-store" });
+      write(response.status === 200 ? words(await response.json(), Date.now() / 1000) : "");
+    } catch {
+      // nginx may be what is broken: what it said last stays
+    }
+    setTimeout(look, PERIOD);
+  }
+
+  function write(text) {
+    if (line.textContent !== text) line.textContent = text; // a screen reader would read it again
+    line.hidden = !text;
+  }
+
+  return look;
+}
+
+// words(note, now) -> a sentence, "" if there is nothing to say; times in seconds since 1970.
+export function words({ title, users, broken, mended }, now) {
+  if (mended && now - mended > RECENT) return "";
+  const since = new Date(broken * 1000).toLocaleTimeString("en-GB");
+  return mended ? `Broken on purpose at ${since}, and mended: ${title}.` : `Broken on purpose since ${since}: ${title}. ${users}`;
+}
