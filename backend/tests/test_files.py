@@ -53,7 +53,7 @@ def test_assets_refer_to_assets_of_their_own_release(path: str) -> None:
     text = (SITE / path).read_text()
     assert not LITERAL.search(text)
     if path.endswith(".js"):
-        imports = re.findall(r"""^(?:import|export)\b[^;]*?["']([^"']+)["'];""", text, re.MULTILINE)
+        imports = re.findall(r"""^(?:import|export)\b[^;=]*?["']([^"']+)["'];""", text, re.MULTILINE)
         assert len(imports) == len(re.findall(r"^import\b", text, re.MULTILINE))
         assert all((SITE / path).parent.joinpath(name).is_file() for name in imports)
         assert all(name.startswith("./") for name in imports)
