@@ -76,8 +76,8 @@ listener() {
 
 set -a
 case $VARNISH_ADDRESS in
-*' '*) VARNISH_SERVERS=$(ring "$VARNISH_ADDRESS") ;;
-*) VARNISH_SERVERS="server $(server "$VARNISH_ADDRESS");" ;;
+*' '*) VARNISH_SERVERS=$(ring "$VARNISH_ADDRESS") VARNISH_UPSTREAM=varnish ;;
+*) VARNISH_SERVERS="server $(server "$VARNISH_ADDRESS");" VARNISH_UPSTREAM=$(upstream varnish "$VARNISH_ADDRESS") ;;
 esac
 BACKEND_SERVER=$(server "$BACKEND_ADDRESS")
 BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")
@@ -85,7 +85,11 @@ BACKEND_DIRECT_SERVER=$(server "$BACKEND_DIRECT_ADDRESS")
 
 # sites/default.conf.template, for the stack's own UpStage.
 # Locust's own HttpUser names the site as it reaches the load port.
-case $LISTEN_LOAD in *:*) load_name=${LISTEN_LOAD%:*} ;; *) load_name=nginx ;; esac
+# shellcheck disable=SC2016  # nginx's variables: what LISTEN_LOAD is compared with
+case $LISTEN_LOAD in
+*:*) load_name=${LISTEN_LOAD%:*} LOAD_LISTENER='$server_addr:$server_port' ;;
+*) load_name=nginx LOAD_LISTENER='$server_port' ;;
+esac
 default_names="localhost 127.0.0.1 [::1] $load_name $(other_names | paste -s -d ' ' -)"
 UPSTAGE_NAMES=upstage.localhost SITE_SERVER_NAMES="site.localhost $SITE_NAMES"
 case $SITE_DEFAULT in
