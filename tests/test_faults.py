@@ -13,7 +13,14 @@ from support.wait import wait_until
 
 QUICK = {  # in `make test`: they take the shortest time
     *("varnish-worker-killed", "nginx-worker-killed", "policyd-killed", "backend-killed"),
-    *("broken-vcl", "broken-nginx"),
+    *(
+        "broken-vcl",
+        "broken-nginx",
+        "nginx-killed",
+        "varnish-killed",
+        "nginx-disk-full",
+        "varnish-memory-full",
+    ),
 }
 QUIET = 2.0  # seconds without a failure: it is over
 ROWS: dict[str, str] = {}

@@ -157,10 +157,11 @@ class Drawing:
 
     def _tables(self) -> list[Table]:
         if self.wanted.kind == "steps":
-            return [
+            found = [
                 tables.steps(caption, {self.series(cell): cell for cell in cells}, self.lab.primary)
                 for caption, cells in self.groups()
             ]
+            return [*found, *self._saved()] if self.wanted.helped else found
         others = {name for cell in self.cells for name in cell.key}
         if not others - {*self.wanted.series, *self.wanted.fixed} and len(self.metrics) > 1:
             return [tables.plain(self.wanted.title, self.cells, self.metrics)]
@@ -172,6 +173,15 @@ class Drawing:
             if uses := {self.series(cell): it for cell in cells if (it := use(self.lab, cell))}:
                 found.append(tables.limits(caption, name, uses))
         return found
+
+    def _saved(self) -> list[Table]:
+        """What the steps save, with the application's help and without it, if the run has CPU times."""
+        ladders = {}
+        for caption, cells in self.groups():
+            uses = {self.series(cell): it for cell in cells if (it := use(self.lab, cell)) and it.rate}
+            if len(uses) > 1:
+                ladders[caption] = uses
+        return [tables.saved(ladders, self.wanted.helped)] if ladders else []
 
     def _published(self, cell: Measured, metric: str) -> float | None:
         article = self.lab.article(cell.key)

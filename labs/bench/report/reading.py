@@ -44,6 +44,7 @@ class Wanted:
     at: Mapping[str, Any] = field(default_factory=dict)  # a part of the key -> its value, or a list of them
     over: str = ""  # plots are lines along this key; bars if it is empty
     kind: str = "plots"
+    helped: Sequence[str] = ()  # of a ladder: the steps that need changes of the application
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

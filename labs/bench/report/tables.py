@@ -1,7 +1,8 @@
 """Tables of words. The page and results.md show the same ones."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from bench import words
 from bench.report.limits import RATE, Use
@@ -92,6 +93,21 @@ def steps(caption: str, steps: Mapping[str, Measured], metric: str) -> Table:
         first, before = first or value, value or before
     head = ["step", words.metric(metric), "lowest to highest", "against the step before", "against the first"]
     return Table(caption, head, rows)
+
+
+def saved(ladders: Mapping[str, Mapping[str, Use]], helped: Collection[str]) -> Table:
+    """The CPU time of a request that a ladder saves: by the steps in `helped`, and by the others."""
+    rows = []
+    for caption, uses in ladders.items():
+        times = [it.total for it in uses.values()]
+        steps = dict(zip(list(uses)[1:], (before - after for before, after in pairwise(times)), strict=True))
+        all, by_helped = times[0] - times[-1], sum(gain for name, gain in steps.items() if name in helped)
+        figures = [times[0], all - by_helped, by_helped, times[-1]]
+        share = f"{(all - by_helped) / all * 100:.0f} %" if all > 0 else words.NOTHING
+        rows.append([caption, *(words.number(round(figure)) for figure in figures), share])
+    head = ["", "at first", "saved without it", "saved with its help", "at last", "without it"]
+    names = ", ".join(helped)
+    return Table(f"CPU of a request in µs, and the application's help ({names})", head, rows)
 
 
 def gain(before: float | None, value: float | None) -> str:

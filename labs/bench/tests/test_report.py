@@ -71,6 +71,18 @@ def plain(text: str) -> str:
     return text.replace(words.TIMES, "x")
 
 
+def test_a_ladder_says_what_comes_without_the_application() -> None:
+    uses = {
+        name: Use("", 1.0, 1.0, 1.0, {"nginx": cpu})
+        for name, cpu in {"a": 90.0, "b": 40.0, "c": 30.0}.items()
+    }
+    table = tables.saved({"small": uses, "big": dict(list(uses.items())[:2])}, ["c"])
+    assert table.rows == [
+        ["small", "90", "50", "10", "30", "83 %"],
+        ["big", "90", "50", "0", "40", "100 %"],
+    ]
+
+
 def results(*clients: int) -> dict[str, Any]:
     """Two topologies, two files: fast is three times as fast as slow; one cell is rejected."""
     cells = [

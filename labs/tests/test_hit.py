@@ -1,0 +1,49 @@
+"""labs/hit: the variant `default` is the default host, and each other one differs from it in one thing."""
+
+import re
+
+import pytest
+
+from stack import REPO
+
+LAB = REPO / "labs" / "hit"
+SITES = {path.stem: path.read_text() for path in (LAB / "sites").iterdir()}
+# The directives in which a variant differs from the default.
+CHANGES = {
+    "no-limits": {"limit_conn classic 65535"},
+    "no-log": {"access_log off"},
+    "common-log": {"access_log /dev/stdout combined buffer=4k flush=1s"},
+    "no-headers": {'add_header X-None ""', "include ../hit/response_headers.conf"},
+    "any-spelling": {"rewrite ^ $uri break"},
+    "open-files": {"open_file_cache max=1000"},
+}
+BARE = ["no-limits", "no-log", "no-headers", "any-spelling", "open-files"]
+
+
+def directives(text: str) -> list[str]:
+    """The directives, each in one line, without comments and braces."""
+    text = re.sub(r"^\s*#.*$| #.*$", "", text, flags=re.M)
+    return [" ".join(one.split()) for one in re.split(r"[;{}]", text) if one.strip()]
+
+
+def test_the_variant_default_is_the_default_host() -> None:
+    """If this fails, the default host has changed: change host.conf or location.conf, too."""
+    host = (REPO / "nginx" / "sites" / "default.conf.template").read_text()
+    host = re.sub(r"location (= /ws|/admin|/signup|/speech) \{[^}]*}", "", host)
+    host = re.sub(r'"?\$\{(\w+)}"?', r"\1", host).replace("MEDIA_LOCATION", "/.nginx/media")
+    lab = SITES["default"]
+    for part in ("host", "location"):
+        lab = lab.replace(f"include ../hit/{part}.conf;", (LAB / f"{part}.conf").read_text())
+    unmeasured = re.compile(r"server_name .*|set .*|include (proxying/\w+|\.\./\w+/\w*headers)\.conf")
+    theirs, ours = (
+        {one for one in directives(each) if not unmeasured.fullmatch(one)} for each in (host, lab)
+    )
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("variant", SITES.keys() - {"default", "own-disk"})
+def test_a_variant_takes_out_one_thing(variant: str) -> None:
+    ours, default = (set(directives(SITES[name])) for name in (variant, "default"))
+    names = {f"server_name {name}.hit.localhost" for name in (variant, "default")}
+    expected = set().union(*(CHANGES[name] for name in (BARE if variant == "bare" else [variant])))
+    assert (ours ^ default) - names == expected
