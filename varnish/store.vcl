@@ -6,6 +6,12 @@ sub vcl_backend_response {
     if (beresp.status != 200) {
         call vcl_beresp_hitmiss;
     }
+    # A * among the names in Vary means that no header tells which request a copy would fit. (The built-in VCL knows the *
+    # alone, on the first line.) https://www.rfc-editor.org/rfc/rfc9110#section-12.5.5
+    std.collect(beresp.http.Vary);
+    if (beresp.http.Vary ~ "\*") {
+        call vcl_beresp_hitmiss;
+    }
     # A header may promise a year, but an object that was never purged should not outlive the day.
     if (beresp.ttl > 24h) {
         set beresp.ttl = 24h;

@@ -2,7 +2,8 @@
 
 Valid frames, nearly valid frames and plain noise, cut anywhere, over TCP and WebSocket; and one well-behaved
 client that chats. At the end: no unhandled error in the log, the client still served, and no more memory than
-at half time, when the chat log and the drawing are full. (Uploads: test_upload.py, test_media.py.)
+at half time, when the chat log and the drawing are full. (Uploads: test_upload.py, test_media.py. What comes
+before a proxied stream, FTP, drawings: the other test_fuzz_*.py.)
 """
 
 import random

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from many_examples import EXAMPLES, holds
 from upstage.media import svg
 from upstage.media.files import (
     GIF,
@@ -295,11 +296,15 @@ BEGINNINGS = [
 ]
 
 
-@given(st.sampled_from(BEGINNINGS), st.binary(max_size=300))
-def test_any_bytes_have_a_format_or_are_rejected(beginning: bytes, rest: bytes) -> None:
-    with NamedTemporaryFile() as file, suppress(BadMedia):
-        Path(file.name).write_bytes(beginning + rest)
-        format_of(Path(file.name))
+@EXAMPLES
+def test_any_bytes_have_a_format_or_are_rejected(examples: int) -> None:
+    @given(st.sampled_from(BEGINNINGS), st.binary(max_size=300))
+    def prove(beginning: bytes, rest: bytes) -> None:
+        with NamedTemporaryFile() as file, suppress(BadMedia):
+            Path(file.name).write_bytes(beginning + rest)
+            format_of(Path(file.name))
+
+    holds(prove, examples)
 
 
 def test_publishing_gives_a_new_name_with_the_right_suffix(path: Path, tmp_path: Path) -> None:

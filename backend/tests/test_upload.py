@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from many_examples import EXAMPLES, holds
 from running_backend import DRAWING, FORM, MULTIPART, Backend, Editor, ask, multipart
 from upstage.web.upload import Upload
 
@@ -115,21 +116,25 @@ PIECES = st.sampled_from(
 )
 
 
-@given(st.lists(PIECES | st.binary(max_size=20), max_size=60), st.integers(0, 200))
-def test_any_bytes_in_any_pieces_do_no_harm(pieces: list[bytes], limit: int) -> None:
-    ended: list[bool] = []
-    with tempfile.TemporaryDirectory() as folder:
-        upload = Upload(b"the-seam", Path(folder), limit, lambda token: True, lambda: ended.append(True))
-        for piece in pieces:
-            upload.write(piece)
-            assert sum(path.stat().st_size for path in Path(folder).iterdir()) <= limit
-        if path := upload.take():
-            assert 0 < path.stat().st_size <= limit
-            path.unlink()
-        upload.discard()
-        upload.discard()
-        assert list(Path(folder).iterdir()) == []
-    assert ended == [True]
+@EXAMPLES
+def test_any_bytes_in_any_pieces_do_no_harm(examples: int) -> None:
+    @given(st.lists(PIECES | st.binary(max_size=20), max_size=60), st.integers(0, 200))
+    def prove(pieces: list[bytes], limit: int) -> None:
+        ended: list[bool] = []
+        with tempfile.TemporaryDirectory() as folder:
+            upload = Upload(b"the-seam", Path(folder), limit, lambda token: True, lambda: ended.append(True))
+            for piece in pieces:
+                upload.write(piece)
+                assert sum(path.stat().st_size for path in Path(folder).iterdir()) <= limit
+            if path := upload.take():
+                assert 0 < path.stat().st_size <= limit
+                path.unlink()
+            upload.discard()
+            upload.discard()
+            assert list(Path(folder).iterdir()) == []
+        assert ended == [True]
+
+    holds(prove, examples)
 
 
 def test_a_file_cut_anywhere_arrives_whole(tmp_path: Path) -> None:

@@ -115,6 +115,7 @@ def test_all_other_ftp_commands_are_rejected(cameras: Cameras, ann: str) -> None
         "RETR ann.jpg", "LIST", "NLST", "DELE ann.jpg", "MKD x", "RMD x", "RNFR ann.jpg", "RNTO b.jpg",
         "SIZE ann.jpg", "MDTM ann.jpg", "PORT 127,0,0,1,4,1", "EPRT |1|127.0.0.1|1025|", "APPE ann.jpg",
         "SITE CHMOD 777 ann.jpg", "STOU", "CWD ..x", "CWD /etc", "STOR ann.jpg", "CDUP",
+        "NOOP x", "FEAT x", "PASV x", "STOR", "TYPE",
     ):  # fmt: skip
         with pytest.raises(ftplib.error_perm):
             client.sendcmd(command)

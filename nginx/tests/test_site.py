@@ -50,6 +50,14 @@ def test_the_request_reaches_varnish_as_the_browser_sent_it(site: Site) -> None:
     assert answer.headers["cache-status"] == "nginx; fwd=uri-miss"
 
 
+def test_the_host_that_chose_the_site_is_the_one_that_goes_on(site: Site) -> None:
+    """If the request line has a whole URL, its host counts: https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2"""
+    site.exchange(b"GET http://site.localhost/ HTTP/1.1\r\nHost: forged:8080\r\nConnection: close\r\n\r\n")
+    [request] = site.varnish.requests
+    assert request.headers["host"] == HOST
+    assert "forged" not in str(request.headers)
+
+
 def test_only_nginx_says_what_is_the_site(site: Site) -> None:
     assert site.request("/", "localhost", x_site="yes").text == "varnish"
     assert "x-site" not in site.varnish.requests[0].headers

@@ -116,6 +116,14 @@ def test_a_redirect_never_shows_the_backends_port(server: NginxServer, host: str
     assert answer.headers["location"] == "/admin/"
 
 
+@pytest.mark.parametrize("host", SITES)
+def test_the_date_is_that_of_the_origin(server: NginxServer, host: str) -> None:
+    """A cache's copy keeps its date: https://www.rfc-editor.org/rfc/rfc9110#section-6.6.1"""
+    date = "Fri, 25 Nov 2011 20:00:00 GMT"
+    server.answer_all(lambda _: response("copy", date=date))
+    assert server.request("/stages/dated", host).headers["date"] == date
+
+
 def test_a_response_cannot_control_nginx(server: NginxServer) -> None:
     server.answer_all(lambda _: response("meant", x_accel_redirect="/.nginx/page", x_accel_limit_rate="1"))
     for host in SITES[1:]:

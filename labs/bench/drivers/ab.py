@@ -11,11 +11,13 @@ from typing import Any
 from bench.drivers import TIME, generator_cpu_percent, number
 from bench.lab_stack import LabStack, Problem
 
+BODY = "/tmp/ab.body"  # noqa: S108  # in a container of its own
+
 # One request comes first, to learn the length of a response.
 SCRIPT = rf"""
 exec 2>&1
 set -e
-echo -n "$4" >/tmp/ab.body
+echo -n "$4" >{BODY}
 ab -q -n 1 "${{@:5}}"
 echo "=== measured"
 {TIME} ab -q -t "$2" -n "$1" -c "$3" -e /tmp/ab.csv "${{@:5}}"
@@ -39,7 +41,7 @@ def options(settings: Mapping[str, Any]) -> list[str]:
     return [
         *(["-k"] if settings["keepalive"] else []),
         *(word for line in headers for word in ("-H", line)),
-        *(["-p", "/tmp/ab.body", "-T", "application/x-www-form-urlencoded"] if "post" in settings else []),
+        *(["-p", BODY, "-T", "application/x-www-form-urlencoded"] if "post" in settings else []),
         settings["url"] + settings.get("path", ""),
     ]
 

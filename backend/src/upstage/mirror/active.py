@@ -76,4 +76,4 @@ class Active(Service):
 
 def start_again() -> NoReturn:
     """Replace this process with a new one of the same program, which stands by."""
-    os.execv(sys.executable, sys.orig_argv)
+    os.execv(sys.executable, sys.orig_argv)  # noqa: S606  # the words that started it

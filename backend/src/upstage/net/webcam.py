@@ -6,6 +6,7 @@ A player signs in and stores PLAYER.jpg; the page shows it as the avatar whose m
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
+from inspect import signature
 from typing import Any
 
 from twisted.internet.defer import Deferred, TimeoutError
@@ -166,9 +167,13 @@ class Session(ftp.FTP):
             super().sendLine(line)
 
     def processCommand(self, cmd: str, *params: str) -> Any:
-        """Run one of COMMANDS and no other."""
+        """Run one of COMMANDS and no other, with an argument if it takes one; raise FTPCmdError."""
         if cmd.upper() not in self.COMMANDS:
             raise ftp.CmdNotImplementedError(cmd)
+        try:
+            signature(getattr(self, f"ftp_{cmd.upper()}")).bind(*params)
+        except TypeError:  # it would be an error of ours in the log
+            raise ftp.CmdArgSyntaxError(cmd) from None
         return super().processCommand(cmd, *params)
 
     def ftp_PASS(self, password: str) -> Deferred[tuple[str, ...] | str]:

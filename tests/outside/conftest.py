@@ -1,0 +1,29 @@
+"""The stack that the tests of this folder share: as it is, with the tests' own server as its site."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from stack import PROJECT, Stack
+from support.ports import free_ports
+
+
+@pytest.fixture(scope="session")
+def origin_port() -> int:
+    """The port of the stack's site, on 127.0.0.1."""
+    return free_ports(1)[0]
+
+
+@pytest.fixture(scope="session")
+def fronting(origin_port: int) -> Iterator[Stack]:
+    """A running stack in containers, removed after the last test."""
+    if os.environ.get("ENGINE") == "no":
+        pytest.skip("no container engine can run here (make test said why)")
+    stack = Stack("containers", PROJECT + "-outside")
+    stack.settings |= {"EXTRAS": "site", "SITE": f"http://127.0.0.1:{origin_port}"}
+    try:
+        stack.make("up")
+        yield stack
+    finally:
+        stack.make("clean")

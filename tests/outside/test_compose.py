@@ -1,0 +1,35 @@
+"""compose-lint, a linter of Compose files after the OWASP and CIS rules, on the stack with all extras."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from outside.allowed import compare
+from outside.installed import python_tools
+from outside.report import record
+from support.compose import EXTRAS, THEATRES, merged
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="Compose comes with the engine"),
+]
+
+
+def test_compose_files(tmp_path: Path) -> None:
+    names = {"COMPOSE_PROJECT_NAME": "x", "BACKEND_IMAGE": "", "POLICYD_IMAGE": ""}
+    stack = merged({**os.environ, **names}, "compose.yaml", *EXTRAS, THEATRES)
+    file = tmp_path / "compose.yaml"
+    file.write_text(json.dumps(stack))  # JSON is YAML
+    command: list[str | Path] = [python_tools() / "compose-lint", "check", "--format", "json", file]
+    printed = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout)
+    assert printed["errors"] == printed["warnings"] == []
+
+    findings = {
+        f"{each['rule_id']} {each['service']}: {each['message'].split('. ')[0]}": each["severity"]
+        for each in printed["findings"]
+    }
+    compare("compose-lint", findings)
+    record("compose-lint", "-", len(findings))
