@@ -68,8 +68,13 @@ def read(sql: sqlite3.Connection, stage: str) -> Kept:
 
 def clear(sql: sqlite3.Connection, stage: str) -> None:
     """Remove what a stage has kept."""
-    for table in ("chat", "standing", "mark"):
-        sql.execute(f"DELETE FROM {table} WHERE stage IN (SELECT id FROM stage WHERE id = ?)", (stage,))
+    own = sql.execute("SELECT id FROM stage WHERE id = ?", (stage,)).fetchone()  # as it is spelled there
+    for statement in (
+        "DELETE FROM chat WHERE stage = ?",
+        "DELETE FROM standing WHERE stage = ?",
+        "DELETE FROM mark WHERE stage = ?",
+    ):
+        sql.execute(statement, own)
 
 
 def restore(stage: Stage, kept: Kept) -> None:
