@@ -99,7 +99,7 @@ class Thing:
     name: str
     file: str
     voice: str = "default"
-    x: float = 0.0  # its place when the server starts; 0, 0 is off stage
+    x: float = 0.0  # its place at first, and after a reset; 0, 0 is off stage
     y: float = 0.0
     type: str = ""  # of an audio: one of SOUND_TYPES
 
@@ -119,7 +119,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class StageRecord:
-    """A stage in its state at the start of the server, and after a reset."""
+    """A stage before anything has been done on it, and after a reset."""
 
     id: str
     name: str
