@@ -175,6 +175,8 @@ class StageSockets:
             size = client.socket.recv_into(self._buffer)
         except BlockingIOError:
             return 0
+        except ConnectionError:
+            size = 0
         if not size:
             raise ConnectionError(f"the server has closed one of {len(self)} connections")
         client.opened = True
