@@ -172,8 +172,9 @@ def test_closing_waits_for_clients_that_read_and_cuts_the_others(connections: Co
     assert connections.stages.counts["cut_stop"] == 1
 
 
-def test_silent_connections_count_too(stages: Stages) -> None:
-    connections = Connections(stages, Clock(), max_per_address=2)
+@pytest.mark.parametrize("limit", ["max_per_address", "max_together"])
+def test_silent_connections_count_too(stages: Stages, limit: str) -> None:
+    connections = Connections(stages, Clock(), **{limit: 2})
     clients = [SocketClient(connections) for _ in range(3)]
     connections.sweep()
     turn(connections)

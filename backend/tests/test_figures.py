@@ -21,7 +21,7 @@ def test_the_protocol_page_has_the_limits_of_the_code() -> None:
     modules = (connection, layers, limits, stage, wire)
     known = {name: value for module in modules for name, value in vars(module).items()}
     assert rows == {name: f"{known[name]:,.0f}" for name in rows}
-    assert len(rows) == 17
+    assert len(rows) == 18
 
 
 def test_the_scripts_use_the_stages_size() -> None:

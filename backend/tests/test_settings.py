@@ -35,6 +35,7 @@ def test_settings_are_read() -> None:
     pair = settings(**PAIR).pair
     assert pair
     assert (pair.role, pair.peer, str(pair.control)) == ("mirror", "backend", "/run/upstage.mirror")
+    assert settings(CONNECTIONS="30").connections == 30
     assert settings(CONNECTIONS_PER_ADDRESS="30").connections_per_address == 30
     assert settings(MAX_UNREAD="30").max_unread == 30
 
@@ -91,6 +92,7 @@ def test_endpoints_are_parsed(text: str, proxied: bool, reachable_at: tuple[str,
         ({"FESTIVAL": "no"}, "UPSTAGE_FESTIVAL=no: expected on or off"),
         ({"ADMIN_PASSWORD": "a\nb"}, "UPSTAGE_ADMIN_PASSWORD: must be one line"),
         *(({"MAX_UNREAD": text}, f"UPSTAGE_MAX_UNREAD={text}: ") for text in ("0", "-1", "many", "٣")),
+        ({"CONNECTIONS": "0"}, "UPSTAGE_CONNECTIONS=0: "),
         ({"CONNECTIONS_PER_ADDRESS": "0"}, "UPSTAGE_CONNECTIONS_PER_ADDRESS=0: "),
         ({"SOCKETS": "run/backend"}, "UPSTAGE_SOCKETS=.*: expected the beginning of absolute"),
         ({"SOCKETS": "/" + "x" * 95}, "UPSTAGE_SOCKETS=.*: expected the beginning of absolute"),

@@ -56,6 +56,7 @@ class LabStack:
         self.engine = docker.DockerClient(base_url=endpoint(), version="auto", timeout=3600)
         self.containers: dict[str, Container] = {}
         self.description = ""  # the merged configuration, in JSON
+        self._checks: dict[str, Sequence[str]] = {}  # the health check of each service
 
     def __enter__(self) -> Self:
         try:
@@ -88,8 +89,14 @@ class LabStack:
         )
         for name in order.static_order():
             if name in self.containers:  # an optional dependency may be missing
+                self._checks[name] = described[name].get("healthcheck", {}).get("test", ["CMD", "true"])
                 self.containers[name].start()
-                self._wait(name, described[name].get("healthcheck", {}).get("test", ["CMD", "true"]))
+                self._wait(name)
+
+    def restart(self, service: str) -> None:
+        """Restart a service, so that its memory is that of new processes; wait until it is healthy."""
+        self.containers[service].restart(timeout=10)
+        self._wait(service)
 
     def remove(self) -> None:
         """Remove everything: containers, networks, volumes."""
@@ -113,8 +120,9 @@ class LabStack:
     def _usage(self, service: str) -> Usage:
         return usage_of(self.engine, self.containers[service])
 
-    def _wait(self, name: str, test: Sequence[str]) -> None:
+    def _wait(self, name: str) -> None:
         """Repeat a health check until it succeeds; raise RuntimeError with the log if it never does."""
+        test = self._checks[name]
         command = ["/bin/sh", "-c", test[1]] if test[0] == "CMD-SHELL" else list(test[1:])
         container, deadline = self.containers[name], time.monotonic() + HEALTHY_WITHIN
         while True:

@@ -14,6 +14,8 @@ _KEYS = {
     "connections": "{} connections",
     "rate": "{}/s",
     "load": "{} % load",
+    "joins": "{} joins",
+    "kilobytes_per_second": "{} kB/s",
     "megabits": "{} Mbit/s link",
     "round_trip": "{} ms round trip",
 }

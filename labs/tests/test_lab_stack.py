@@ -47,6 +47,9 @@ def test_a_stack_runs_commands_reports_its_use_and_is_removed_even_when_interrup
             assert 0 < after.memory_bytes < after.memory_limit
             published = [container.ports for container in stack.containers.values()]
             assert not any(port for ports in published for port in ports.values())
+            stack.restart("generator")
+            assert stack.usage(["generator"])["generator"].cpu_seconds < spent
+            assert stack.run("generator", "echo", "again") == "again\n"
             stack.containers["generator"].kill()
             stack.containers["generator"].wait()
             with pytest.raises(RuntimeError, match="generator has stopped"):

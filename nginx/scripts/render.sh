@@ -109,9 +109,6 @@ SITE_UPSTREAM=$(upstream site "$SITE_ADDRESS")
 SITE_ORIGIN=${SITE:-http://localhost}
 
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
-# The limit of stage sockets, and of WebSockets, to one backend: more than the backend takes
-# (backend/src/upstage/stage/limits.py), which shares its places out fairly.
-BACKEND_CONNECTIONS=6500
 # shellcheck disable=SC2086  # several, separated by spaces
 DIRECT_LISTENERS=$(printf 'listen %s; ' $LISTEN_DIRECT)
 

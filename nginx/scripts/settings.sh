@@ -65,6 +65,9 @@ CLIENT_CONNECTIONS=${CLIENT_CONNECTIONS:-400}
 CLIENT_REQUESTS=${CLIENT_REQUESTS:-300}
 LOGIN_REQUESTS=${LOGIN_REQUESTS:-30}
 CLIENT_STAGE_CONNECTIONS=${CLIENT_STAGE_CONNECTIONS:-1000}
+# Of stage sockets, and of WebSockets, to one backend: more than the backend takes (UPSTAGE_CONNECTIONS), which shares its
+# places out fairly. The sums in nginx.conf and nginx's memory limit in compose.yaml assume the default.
+BACKEND_CONNECTIONS=${BACKEND_CONNECTIONS:-6500}
 HTTP_PORT=${HTTP_PORT:-8080}
 HTTPS_PORT=${HTTPS_PORT:-8443}
 HTTPS_REDIRECT=${HTTPS_REDIRECT:-off}
@@ -109,7 +112,7 @@ check MEDIA_FOLDER '/[^"$;{}\\]*|off' 'an absolute path, or off'
 check 'CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX' '/[^"$;{}\\]*' 'an absolute path'
 check 'CLIENT_REQUESTS LOGIN_REQUESTS' '[1-9][0-9]{0,5}' 'a whole number from 1 to 999999'
 to_65535='[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]' # limit_conn's maximum, too
-check 'CLIENT_CONNECTIONS CLIENT_STAGE_CONNECTIONS HTTP_PORT HTTPS_PORT' "$to_65535" 'a whole number from 1 to 65535'
+check 'CLIENT_CONNECTIONS CLIENT_STAGE_CONNECTIONS BACKEND_CONNECTIONS HTTP_PORT HTTPS_PORT' "$to_65535" 'a whole number from 1 to 65535'
 check 'HTTPS_REDIRECT SITE_DEFAULT CDN' 'on|off' 'on or off'
 check THEATRES '.*' 'names separated by spaces'
 host='[0-9A-Za-z_-]+([.][0-9A-Za-z_-]+)*'

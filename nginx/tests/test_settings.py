@@ -13,6 +13,7 @@ WRONG = {
     "CLIENT_REQUESTS": ("-1", "1.5"),
     "LOGIN_REQUESTS": ("1000000", "5; error_log /x"),
     "CLIENT_STAGE_CONNECTIONS": (" 5", "70000"),
+    "BACKEND_CONNECTIONS": ("0", "65536"),
     "HTTP_PORT": ("80/x",),
     "HTTPS_PORT": ("443/x",),
     "HTTPS_REDIRECT": ("yes",),

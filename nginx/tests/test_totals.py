@@ -104,7 +104,7 @@ def test_a_websockets_request_has_no_body(fresh: NginxServer) -> None:
 
 
 def test_each_backend_has_a_total_of_websockets(fresh: NginxServer) -> None:
-    fresh.edit("scripts/render.sh", "BACKEND_CONNECTIONS=6500", "BACKEND_CONNECTIONS=2")
+    fresh.settings["BACKEND_CONNECTIONS"] = "2"
     fresh.settings["THEATRES"] = "second"
     fresh.start()
     go = threading.Event()

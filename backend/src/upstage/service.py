@@ -159,7 +159,11 @@ class Parts:
         self.accounts.restore(sessions, time.time())
         self.purger = Purger(reactor, settings.caches)
         self.connections = Connections(
-            self.stages, reactor, settings.max_unread, settings.connections_per_address
+            self.stages,
+            reactor,
+            settings.max_unread,
+            max_per_address=settings.connections_per_address,
+            max_together=settings.connections,
         )
         self.frames = Frames(settings.media / "video", reactor)
         self.pictures = Pictures(settings.media / "video", arrived=self.state.add_webcam)

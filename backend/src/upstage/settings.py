@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from upstage.stage.limits import MAX_PER_ADDRESS, MAX_UNREAD
+from upstage.stage.limits import MAX_PER_ADDRESS, MAX_TOGETHER, MAX_UNREAD
 
 PACKAGE = Path(__file__).parent
 MAX_SOCKET_PATH = 107  # bytes: Linux's limit
@@ -190,7 +190,8 @@ class Settings:
     admin_password: str  # empty: generated at the first start
     caches: tuple[tuple[str, int], ...] = ()  # hosts and ports where the caches in front listen for PURGE
     signup: bool = False  # whether any visitor may create a player account
-    connections_per_address: int = MAX_PER_ADDRESS  # of stage clients, over TCP and WebSocket together
+    connections: int = MAX_TOGETHER  # of stage clients, over TCP and WebSocket together
+    connections_per_address: int = MAX_PER_ADDRESS  # of them
     max_unread: int = MAX_UNREAD  # bytes that a stage may send to a client that does not read them
     load_account: Path | None = None  # where load tests find the account made for them; None: no such account
     festival: bool = True  # whether to seed the stage festival, 21 MB of media
@@ -269,6 +270,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         ftp=endpoint("UPSTAGE_FTP_ENDPOINT", "") if value("UPSTAGE_FTP_ENDPOINT", "") else None,
         ftp_ports=parse_ports("UPSTAGE_FTP_PASSIVE", value("UPSTAGE_FTP_PASSIVE", "2122-2131")),
         ftp_address=parse_ipv4("UPSTAGE_FTP_ADDRESS", value("UPSTAGE_FTP_ADDRESS", "")),
+        connections=parse_count("UPSTAGE_CONNECTIONS", value("UPSTAGE_CONNECTIONS", str(MAX_TOGETHER))),
         connections_per_address=parse_count(
             "UPSTAGE_CONNECTIONS_PER_ADDRESS", value("UPSTAGE_CONNECTIONS_PER_ADDRESS", str(MAX_PER_ADDRESS))
         ),

@@ -17,7 +17,7 @@ from twisted.logger import Logger
 
 from upstage.net.input import Incoming, Input, Shared
 from upstage.net.slices import Slices
-from upstage.stage.limits import MAX_PER_ADDRESS, MAX_UNREAD, Addresses, client_of
+from upstage.stage.limits import MAX_PER_ADDRESS, MAX_TOGETHER, MAX_UNREAD, Addresses, client_of
 from upstage.stage.stages import Stages
 from upstage.stage.wire import encode
 
@@ -51,7 +51,7 @@ class Transport(Protocol):
 class Connections:
     """All connections, over TCP and WebSocket; the server closes them when it stops.
 
-    `max_per_address` is a number of connections.
+    `max_per_address` and `max_together` are numbers of connections.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class Connections:
         reactor: IReactorTime,
         max_unread: int = MAX_UNREAD,
         max_per_address: int = MAX_PER_ADDRESS,
+        max_together: int = MAX_TOGETHER,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.stages = stages
@@ -69,7 +70,7 @@ class Connections:
         )
         self._checks = Slices(reactor)  # thousands of pieces, which must not wait for clients' turns
         self.max_unread = max_unread
-        self.addresses = Addresses(clock, max_per_address)
+        self.addresses = Addresses(clock, max_per_address, together=max_together)
         self.all: set[Connection] = set()
         self._lines = 0  # of the log about clients that were cut off, since the last sweep
         self._others: Counter[str] = Counter()  # clients that were cut off without a line, by reason

@@ -17,7 +17,8 @@ BURST = 300.0
 GRACE = 20.0  # seconds within which a connection in debt must have paid everything back
 ADDRESS_RATE = 6000.0  # tokens a second of one address: a hundred constantly busy connections
 MAX_PER_ADDRESS = 6000  # connections: a school behind one address, or a load test with 5,000 clients
-# Connections of all addresses; nginx has room for more (nginx/limits/requests.conf.template).
+# Connections of all addresses; nginx has room for more (nginx/scripts/settings.sh), and the memory limits in
+# compose.yaml have room for these.
 MAX_TOGETHER = 6000
 # Bytes that a stage may send to a client that is behind, before it is cut off: twelve seconds of a stage on
 # which four players draw at once (5 kB/s). A healthy client that needs four seconds for a JOIN of 700 kB, at

@@ -1,0 +1,90 @@
+"""A client that joins a stage and never reads: how long until the stage disconnects it?
+
+    python3 -m bench.clients.non_reader '{"stage": {"address": "nginx", "port": 17230, "proxied": true,
+        "stage": "rehearsal"}, "kilobytes_per_second": 5, "within": 120}'
+
+Another client reads, and says so much that the stage sends that many kilobytes a second to each. The time
+counts from when the stage has told it of the new member, and ends when the stage tells it of one member less:
+the other client sees nothing of its end, because it does not read. `cut_seconds` is null if that takes longer
+than `within`. `bytes` is what the stage has sent to each of the two in that time.
+"""
+
+import json
+import re
+import socket
+import sys
+import time
+from typing import Any
+
+from bench.clients.speakers import PROXY
+
+LINES = 20  # a second
+ESCAPED = 8  # bytes that the stage sends for a "<": %26lt%3B
+RECEIVE_BUFFER = 2048  # bytes that the kernel keeps for the client that never reads
+COUNTS = re.compile(rb"aCount=(\d+)&mode=JOINED\0")
+TIMEOUT = 10.0  # seconds until the stage tells of a new member
+
+
+class Member:
+    """One connection that joins a stage."""
+
+    def __init__(
+        self, address: str, port: int, proxied: bool, stage: str, receive_buffer: int | None = None
+    ) -> None:
+        self.socket = socket.socket()
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.settimeout(TIMEOUT)
+        self.socket.connect((address, port))
+        self.socket.sendall((b"" if proxied else PROXY) + f"stage_ID={stage}&mode=JOIN\0".encode())
+        self.audience = 0  # as the stage has told it
+        self.bytes = 0
+        self._rest = b""
+
+    def read(self, seconds: float) -> None:
+        """Read what arrives for that long. Raise ConnectionError if the server closes the connection."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.socket.settimeout(left)
+            try:
+                data = self.socket.recv(1 << 18)
+            except TimeoutError:
+                return
+            if not data:
+                raise ConnectionError("the server has closed the connection of the client that reads")
+            self.bytes += len(data)
+            frames = self._rest + data
+            if found := COUNTS.findall(frames):
+                self.audience = int(found[-1])
+            self._rest = frames[frames.rfind(b"\0") + 1 :]
+
+    def wait_for(self, audience: int) -> None:
+        """Read until the stage tells of so many; raise TimeoutError."""
+        deadline = time.monotonic() + TIMEOUT
+        while self.audience < audience:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"an audience of {audience} is not announced within {TIMEOUT:g} s")
+            self.read(0.05)
+
+
+def main(settings: dict[str, Any]) -> dict[str, float | None]:
+    """Run with the settings; returns the report."""
+    reader = Member(**settings["stage"])
+    reader.wait_for(1)
+    before = reader.audience
+    silent = Member(**settings["stage"], receive_buffer=RECEIVE_BUFFER)
+    reader.wait_for(before + 1)
+    line = b"<" * round(settings["kilobytes_per_second"] * 1000 / LINES / ESCAPED)
+    begin, received, number = time.monotonic(), reader.bytes, 0
+    while (seconds := time.monotonic() - begin) < settings["within"] and reader.audience > before:
+        reader.socket.sendall(b"msg=%s&mode=TEXT\0" % line)
+        number += 1
+        reader.read(begin + number / LINES - time.monotonic())
+    cut = reader.audience <= before
+    for member in (reader, silent):
+        member.socket.close()
+    return {"cut_seconds": seconds if cut else None, "bytes": float(reader.bytes - received)}
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(json.loads(sys.argv[1]))))

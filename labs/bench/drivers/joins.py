@@ -1,0 +1,55 @@
+"""Many clients join a stage at once, while others talk on it.
+
+clients/joins.py is the client; its first lines explain the settings `stage`, `joins`, `speakers`,
+`lines_per_second` and `seconds`. The backend is restarted first: it forgets the earlier joins, and has the
+drawing that the lab has put into its database.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bench.drivers import report
+from bench.lab_stack import LabStack, Problem
+from bench.memory import Memory
+from bench.percentile import percentile
+
+BUSY = 90.0  # per cent of one core: above it, the generator itself is measured
+
+
+def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
+    """One measurement. Raise Problem if a line or a join is lost, or the generator is the bottleneck."""
+    stack.restart("backend")
+    before = stack.usage(["nginx", "backend"])
+    with Memory(stack, "nginx") as nginx, Memory(stack, "backend") as backend:
+        found = report(stack, settings, "joins")
+    after = stack.usage(["nginx", "backend"])
+    figures = metrics(found)
+    for name, memory in (("nginx", nginx), ("backend", backend)):
+        figures[f"{name}_memory_bytes"] = memory.highest()
+        # Of the talk, too, which is little beside the joins.
+        figures[f"{name}_cpu_milliseconds"] = (after[name].cpu_seconds - before[name].cpu_seconds) * 1000
+    return figures
+
+
+def metrics(found: Mapping[str, Any]) -> dict[str, float]:
+    """The figures of a report of clients/joins.py; raise Problem as `measure` does."""
+    lines, joins, used = found["milliseconds"], found["joins"], found["cpu_percent"]
+    figures = {
+        "p50_milliseconds": percentile(lines, 50),
+        "p95_milliseconds": percentile(lines, 95),
+        "p99_milliseconds": percentile(lines, 99),
+        "lines": float(len(lines)),
+        # The speakers' own delay, which this machine adds to every figure here.
+        "speakers_late_p99_milliseconds": percentile(found["late_milliseconds"], 99),
+    }
+    if joins:
+        used += joins["cpu_percent"]
+        if used > BUSY:
+            raise Problem(f"the generator was the bottleneck: it used {used:.0f} % of a core")
+        figures |= {
+            "all_joined_milliseconds": joins["seconds"] * 1000,
+            "join_p50_milliseconds": percentile(joins["milliseconds"], 50),
+            "join_p99_milliseconds": percentile(joins["milliseconds"], 99),
+            "bytes_per_second": joins["bytes"] / joins["seconds"],
+        }
+    return {**figures, "generator_cpu_percent": used}

@@ -1,0 +1,37 @@
+"""Draws the stage `rehearsal` full, in the database: the backend has the drawing once it has been restarted.
+
+    python draw.py
+
+Each of the four layers gets as many marks as the backend keeps: 400 kB together, which each client that joins
+is sent. Players would need a minute for it.
+"""
+
+import os
+from pathlib import Path
+
+from upstage.stage.kept import Drawing
+from upstage.stage.layers import DRAWING_LAYERS, MAX_MARKS
+from upstage.stage.wire import encode
+from upstage.state.database import Database
+
+STAGE = "rehearsal"
+
+
+def line(layer: int, number: int) -> bytes:
+    """A frame of a zigzag over the whole stage, as long as those of a mouse that draws."""
+    x, y = number * 8 % 800, 100 + number * 37 % 400
+    return encode("DRAW_LINE", layer=layer, x=f"{x}.5", y=f"{y}.25")
+
+
+def drawing() -> list[tuple[str, Drawing]]:
+    """The change of each layer."""
+    return [
+        (STAGE, Drawing(layer, tuple(line(layer, number) for number in range(MAX_MARKS))))
+        for layer in range(DRAWING_LAYERS)
+    ]
+
+
+if __name__ == "__main__":
+    database = Database(Path(os.environ.get("UPSTAGE_DATA", "/var/lib/upstage")))
+    database.keep(drawing())
+    database.close()
