@@ -11,6 +11,7 @@ from comparison import capacity
 from comparison.capacity import Capacity, next_level
 from comparison.measurement import Measurement
 from comparison.recorder import recorder
+from results.table import as_json
 from verdict.judge import FAILED, INCONCLUSIVE, NOT_MEASURED, OK, Line, Row, Run
 
 LIMIT = "p95 of GET /media/*"
@@ -81,10 +82,28 @@ def test_every_climb_ends(monkeypatch: pytest.MonkeyPatch, most: int, limit: int
 def test_a_level_that_lost_workers_is_not_carried_and_no_answer() -> None:
     fine = measurement(5, NOT_MEASURED)
     lost = replace(fine, run=replace(fine.run, lost=1))
-    assert not capacity.holds(lost)
+    assert not lost.carried
     assert capacity.outcome("default", 3, lost).startswith("default carries at least 3 visitors. At 5: ")
 
 
+def test_a_failure_beside_a_busy_locust_is_no_answer() -> None:
+    """Locust may have caused it."""
+    failed = measurement(5, FAILED)
+    busy = replace(failed, lines=[*failed.lines, Line("CPU of Locust", "at most 90%", "97%", INCONCLUSIVE)])
+    assert not busy.carried
+    assert capacity.outcome("default", 3, busy).startswith(
+        f"default carries at least 3 visitors. At 5: {LIMIT}"
+    )
+
+
+def test_programs_read_which_levels_were_carried_and_whether_locust_was_the_limit() -> None:
+    carried, limited = (
+        as_json(measurement(users, verdict)) for users, verdict in ((5, OK), (6, INCONCLUSIVE))
+    )
+    assert (carried["carried"], carried["limited"]) == (True, False)
+    assert (limited["carried"], limited["limited"]) == (False, True)
+
+
 def test_too_few_samples_are_no_failure_but_none_at_all_are() -> None:
-    assert capacity.holds(measurement(5, NOT_MEASURED))
-    assert not capacity.holds(measurement(5, NOT_MEASURED, samples=0))
+    assert measurement(5, NOT_MEASURED).carried
+    assert not measurement(5, NOT_MEASURED, samples=0).carried
