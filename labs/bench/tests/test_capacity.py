@@ -6,11 +6,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from bench import cpu as cpu_module
+from bench import machine
 from bench.cpu import MACHINE, Cpu, interpolated
 from bench.drivers import capacity
 from bench.experiment import load
@@ -151,6 +153,14 @@ def test_the_listener_of_direct_is_the_stacks_but_for_the_number_of_connections(
     assert all(
         0.75 * 9 * cell.settings["most"] <= 12_000 for cell in load(REPO / "labs" / "capacity", "full").cells
     )
+
+
+def test_a_change_of_locusts_files_is_another_configuration_of_this_lab_alone() -> None:
+    stack = cast(LabStack, SimpleNamespace(description=""))
+    labs = {name: load(REPO / "labs" / name, "quick") for name in ("capacity", "fan-out")}
+    found = {name: machine.configuration(stack, lab).keys() for name, lab in labs.items()}
+    assert found["capacity"] - found["fan-out"] == {"locust"}
+    assert all((REPO / path).exists() for path in machine.LOCUST)
 
 
 # Any machine can hold these.
