@@ -7,6 +7,7 @@ import topologies
 from comparison.measurement import Measurement
 from comparison.recorder import recorder
 from comparison.shape import Series, Tick
+from users.session import PATIENCE
 
 FIRST = 16  # the first level is a sixteenth of the number of users in the form, the last one all of them
 CLOSE = 0.1  # the answer is exact to a tenth
@@ -21,13 +22,15 @@ class Capacity(Series):
         end = time.monotonic() + min(self.options.run_time or LONGEST, LONGEST)
         topology, most = self.options.topology, self.most
         carried, failing = 0, None
+        warm_up = 0.0
         users = max(1, most // FIRST)
         while users and time.monotonic() < end:
-            yield from self.measure(topology, users)
+            yield from self.measure(topology, users, warm_up)
             if self.latest.carried:
-                carried = users
+                carried, warm_up = users, 0.0
             else:
-                failing = self.latest
+                # What began at this level may fail as late as that, and is not the next level's fault.
+                failing, warm_up = self.latest, PATIENCE
             recorder.outcome = outcome(topologies.name(topology), carried, failing)
             recorder.answered = carried > 0 and not (failing and failing.limited)
             users = next_level(carried, failing.users if failing else None, most)
