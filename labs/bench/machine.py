@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 from bench.experiment import Experiment
@@ -23,6 +22,11 @@ CONFIGURATION = {
     "backend": ["backend/src", "backend/requirements.lock"],
     "runner": ["labs/bench/runner.py", "labs/bench/lab_stack.py", "labs/bench/drivers", "labs/bench/clients"],
 }
+
+# The same of labs whose load comes from Locust.
+LOCUST = [
+    f"loadtest/{part}" for part in ("locustfile.py", "users", "comparison", "verdict", "requirements.lock")
+]
 
 
 def describe(stack: LabStack) -> dict[str, object]:
@@ -53,7 +57,9 @@ def versions(stack: LabStack, experiment: Experiment) -> dict[str, str]:
 
 def configuration(stack: LabStack, experiment: Experiment) -> dict[str, str]:
     """Name -> SHA-256 of everything that affects the figures; `compose` includes the user's settings."""
-    parts: Mapping[str, list[str]] = {**CONFIGURATION, "lab": [f"labs/{experiment.name}"]}
+    parts: dict[str, list[str]] = {**CONFIGURATION, "lab": [f"labs/{experiment.name}"]}
+    if "locust" in experiment.services:
+        parts["locust"] = LOCUST
     return {
         "compose": hashlib.sha256(stack.description.replace(str(REPO), "").encode()).hexdigest(),
         **{name: digest([REPO / path for path in paths]) for name, paths in parts.items()},

@@ -7,7 +7,7 @@ import topologies
 from comparison.measurement import Measurement
 from comparison.recorder import recorder
 from comparison.shape import Series, Tick
-from verdict.judge import FAILED, INCONCLUSIVE
+from users.session import PATIENCE
 
 FIRST = 16  # the first level is a sixteenth of the number of users in the form, the last one all of them
 CLOSE = 0.1  # the answer is exact to a tenth
@@ -22,27 +22,18 @@ class Capacity(Series):
         end = time.monotonic() + min(self.options.run_time or LONGEST, LONGEST)
         topology, most = self.options.topology, self.most
         carried, failing = 0, None
+        warm_up = 0.0
         users = max(1, most // FIRST)
         while users and time.monotonic() < end:
-            yield from self.measure(topology, users)
-            if holds(self.latest):
-                carried = users
+            yield from self.measure(topology, users, warm_up)
+            if self.latest.carried:
+                carried, warm_up = users, 0.0
             else:
-                failing = self.latest
+                # What began at this level may fail as late as that, and is not the next level's fault.
+                failing, warm_up = self.latest, PATIENCE
             recorder.outcome = outcome(topologies.name(topology), carried, failing)
-            recorder.answered = carried > 0 and not (failing and limited(failing))
+            recorder.answered = carried > 0 and not (failing and failing.limited)
             users = next_level(carried, failing.users if failing else None, most)
-
-
-def holds(measured: Measurement) -> bool:
-    """Whether the topology carried these users. Too few samples of a row are not a failure; none at all
-    are."""
-    return measured.answered and not limited(measured) and measured.conclusion.verdict != FAILED
-
-
-def limited(measured: Measurement) -> bool:
-    """Whether Locust was the limit: it was too busy, or had lost workers and their users."""
-    return measured.run.lost > 0 or measured.conclusion.verdict == INCONCLUSIVE
 
 
 def next_level(carried: int, failing: int | None, most: int) -> int:
@@ -57,6 +48,6 @@ def outcome(name: str, carried: int, failing: Measurement | None) -> str:
     if failing is None:
         return f"{name} carries at least {carried} visitors."
     number = f"{carried}" if carried else f"fewer than {failing.users}"
-    if limited(failing):
+    if failing.limited:
         number = f"at least {carried}"
     return f"{name} carries {number} visitors. At {failing.users}: {failing.reason}"

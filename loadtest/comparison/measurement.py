@@ -46,6 +46,20 @@ class Measurement:
         return any(row.good for row in self.run.rows)
 
     @property
+    def limited(self) -> bool:
+        """Whether Locust was the limit: it was too busy, or had lost workers and their users.
+
+        A failed line changes nothing: at such a level Locust itself may have caused it.
+        """
+        return self.run.lost > 0 or any(line.verdict == judge.INCONCLUSIVE for line in self.lines)
+
+    @property
+    def carried(self) -> bool:
+        """Whether the topology carried these users. Too few samples of a row are not a failure; none at all
+        are."""
+        return self.answered and not self.limited and self.conclusion.verdict != judge.FAILED
+
+    @property
     def caches(self) -> table.Counts:
         return table.complete(self.run.caches, self.asked)
 

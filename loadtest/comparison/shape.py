@@ -43,14 +43,14 @@ class Series(Shape):
             self._script = self.script()
         return next(self._script, None)
 
-    def measure(self, topology: str, users: int) -> Iterator[Tick]:
-        """Let that many users arrive, warm up, and measure them."""
+    def measure(self, topology: str, users: int, warm_up: float = 0.0) -> Iterator[Tick]:
+        """Let that many users arrive, warm up for at least `warm_up` seconds, and measure them."""
         assert self.runner
         self.options.topology = topology
         rate = max(1.0, self.options.spawn_rate or self.rate)
         yield users, rate
         self._wait(users, within=users / rate + LATE)
-        gevent.sleep(self.options.warm_up)
+        gevent.sleep(max(warm_up, self.options.warm_up))
         recorder.begin(self.environment, topology, users)
         seconds = self.options.seconds
         # A reset on the page starts over, even one that comes during the last look.

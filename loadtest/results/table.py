@@ -99,6 +99,10 @@ def as_json(measured: Measurement) -> dict[str, Any]:
         **summary(measured),
         "host": measured.topology,
         "began": measured.began,
+        "carried": measured.carried,
+        "limited": measured.limited,
+        "generator_cpu_percent": round(measured.run.generator_cpu, 1),
+        "generator_late_milliseconds": round(measured.run.generator_late, 1),
         "lines": [asdict(line) for line in measured.lines],
         "rows": [
             {"method": row.kind, "name": row.name, "num_requests": row.samples, "num_failures": row.failures}

@@ -11,6 +11,8 @@ from comparison import capacity
 from comparison.capacity import Capacity, next_level
 from comparison.measurement import Measurement
 from comparison.recorder import recorder
+from results.table import as_json
+from users.session import PATIENCE
 from verdict.judge import FAILED, INCONCLUSIVE, NOT_MEASURED, OK, Line, Row, Run
 
 LIMIT = "p95 of GET /media/*"
@@ -24,10 +26,17 @@ def measurement(users: int, verdict: str, samples: int = 1) -> Measurement:
 
 def climb(monkeypatch: pytest.MonkeyPatch, most: int, holds_up_to: int, verdict: str = FAILED) -> list[int]:
     """The levels that are tried on a topology that carries that many users."""
-    tried: list[int] = []
+    return [users for users, _ in climb_with_pauses(monkeypatch, most, holds_up_to, verdict)]
 
-    def measure(_: Capacity, topology: str, users: int) -> Iterator[Any]:
-        tried.append(users)
+
+def climb_with_pauses(
+    monkeypatch: pytest.MonkeyPatch, most: int, holds_up_to: int, verdict: str = FAILED
+) -> list[tuple[int, float]]:
+    """The same, each with the seconds that it warms up at least."""
+    tried: list[tuple[int, float]] = []
+
+    def measure(_: Capacity, topology: str, users: int, warm_up: float) -> Iterator[Any]:
+        tried.append((users, warm_up))
         recorder.measurements.append(measurement(users, OK if users <= holds_up_to else verdict))
         yield users, 1.0
 
@@ -35,7 +44,7 @@ def climb(monkeypatch: pytest.MonkeyPatch, most: int, holds_up_to: int, verdict:
     shape = Capacity()
     options = SimpleNamespace(topology="upstage.localhost", num_users=most, run_time=None)
     shape.runner = SimpleNamespace(environment=SimpleNamespace(parsed_options=options))  # type: ignore[assignment]
-    assert [users for users, _ in shape.script()] == tried
+    assert [users for users, _ in shape.script()] == [users for users, _ in tried]
     return tried
 
 
@@ -45,6 +54,29 @@ def test_it_doubles_until_a_level_fails_and_steps_back(monkeypatch: pytest.Monke
         f"default carries 162 visitors. At 175: {LIMIT} 300 ms, at most 250 ms: too slow"
     )
     assert recorder.answered
+
+
+def test_after_a_level_that_failed_it_waits_until_the_last_sample_of_that_level_has_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried = climb_with_pauses(monkeypatch, most=400, holds_up_to=120)
+    assert tried[:4] == [(25, 0), (50, 0), (100, 0), (200, 0)]
+    assert tried[4:] == [(150, PATIENCE), (125, PATIENCE), (112, PATIENCE), (118, 0)]
+
+
+@pytest.mark.parametrize(("least", "lasted"), [(0.0, 4.0), (10.0, 10.0)])
+def test_a_warm_up_lasts_as_long_as_the_form_says_or_longer_if_necessary(
+    monkeypatch: pytest.MonkeyPatch, least: float, lasted: float
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("gevent.sleep", slept.append)
+    monkeypatch.setattr(recorder, "begin", lambda *_: None)
+    options = SimpleNamespace(topology="", spawn_rate=20, warm_up=4.0, seconds=0.0)
+    shape = Capacity()
+    environment = SimpleNamespace(parsed_options=options)
+    shape.runner = SimpleNamespace(user_count=3, environment=environment)  # type: ignore[assignment]
+    assert list(shape.measure("upstage.localhost", 3, least)) == [(3, 20)]
+    assert slept == [lasted]
 
 
 def test_it_tries_no_more_than_the_number_of_users(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,10 +113,28 @@ def test_every_climb_ends(monkeypatch: pytest.MonkeyPatch, most: int, limit: int
 def test_a_level_that_lost_workers_is_not_carried_and_no_answer() -> None:
     fine = measurement(5, NOT_MEASURED)
     lost = replace(fine, run=replace(fine.run, lost=1))
-    assert not capacity.holds(lost)
+    assert not lost.carried
     assert capacity.outcome("default", 3, lost).startswith("default carries at least 3 visitors. At 5: ")
 
 
+def test_a_failure_beside_a_busy_locust_is_no_answer() -> None:
+    """Locust may have caused it."""
+    failed = measurement(5, FAILED)
+    busy = replace(failed, lines=[*failed.lines, Line("CPU of Locust", "at most 90%", "97%", INCONCLUSIVE)])
+    assert not busy.carried
+    assert capacity.outcome("default", 3, busy).startswith(
+        f"default carries at least 3 visitors. At 5: {LIMIT}"
+    )
+
+
+def test_programs_read_which_levels_were_carried_and_whether_locust_was_the_limit() -> None:
+    carried, limited = (
+        as_json(measurement(users, verdict)) for users, verdict in ((5, OK), (6, INCONCLUSIVE))
+    )
+    assert (carried["carried"], carried["limited"]) == (True, False)
+    assert (limited["carried"], limited["limited"]) == (False, True)
+
+
 def test_too_few_samples_are_no_failure_but_none_at_all_are() -> None:
-    assert capacity.holds(measurement(5, NOT_MEASURED))
-    assert not capacity.holds(measurement(5, NOT_MEASURED, samples=0))
+    assert measurement(5, NOT_MEASURED).carried
+    assert not measurement(5, NOT_MEASURED, samples=0).carried

@@ -114,7 +114,9 @@ def test_csv_and_json_have_the_figures_in_full() -> None:
     first, second = csv.DictReader(table.as_csv([DIRECT, MEASURED]).splitlines())
     assert (first["topology"], first["verdict"], first["backend_cpu_percent"]) == ("direct", "FAILED", "")
     assert {name: float(second[name]) for name in MEASURED.figures()} == MEASURED.figures()
-    record: dict[str, Any] = json.loads(json.dumps(table.as_json(MEASURED)))
+    busy = replace(MEASURED, run=replace(RUN, generator_cpu=41.26, generator_late=3.0))
+    record: dict[str, Any] = json.loads(json.dumps(table.as_json(busy)))
+    assert (record["generator_cpu_percent"], record["generator_late_milliseconds"]) == (41.3, 3.0)
     assert record["host"] == "upstage.localhost"
     assert {"row": "/media/*.svg", "tier": "backend", "outcome": "refresh", "answers": 3} in record["caches"]
     assert record["lines"][0]["what"] == "p95 of GET /media/*"

@@ -2,8 +2,9 @@
 
 Each has `measure(stack, settings) -> metrics`: one measurement of one cell. Metrics are numbers whose names
 carry the unit. Problem: the measurement is rejected. With the metric `seconds`, the duration of the load, the
-runner's CPU figures are exact; without it they are means over the whole call. `generator_cpu_percent` is the
-CPU time of the generator's one thread; a driver that cannot measure it leaves it out.
+runner's CPU figures are exact; without it they are means over the whole call, but for those that the driver
+returns itself. `generator_cpu_percent` is the CPU time of the generator's one thread; a driver that cannot
+measure it leaves it out. `generator_was_the_limit`: 1 if the primary metric is "at least" for that reason.
 
 This file has the functions that several of them need.
 """

@@ -112,6 +112,20 @@ def test_cpu_and_memory_of_each_service_are_noted(tmp_path: Path, monkeypatch: p
     assert results.cells[0].median["system_without_generator_cpu_percent"] == 80 - 12.5 / 4
 
 
+def test_a_driver_may_determine_these_figures_itself(tmp_path: Path) -> None:
+    class Longer(Driver):
+        """Its call is longer than what it measures."""
+
+        def measure(self, stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
+            return {**super().measure(stack, settings), "cpu_percent.nginx": 70.0}
+
+    lab = experiment(1)
+    results = empty(lab)
+    run(lab, results, tmp_path / "x.json", Longer())
+    assert results.cells[0].median["cpu_percent.nginx"] == 70
+    assert results.cells[0].median["cpu_percent.generator"] == 12.5
+
+
 def test_the_cpu_and_memory_of_a_cells_own_servers_are_added_up(tmp_path: Path) -> None:
     lab = experiment(1)
     object.__setattr__(lab.cells[0], "settings", {**lab.cells[0].settings, "servers": ["nginx", "generator"]})
@@ -223,3 +237,8 @@ def test_notes_say_how_quiet_the_machine_was() -> None:
     assert "busy: 4 of 6" in noisy([{"rps": 100}], [10, 12, 15, 15, 15, 15])[0]
     assert "over 25 % apart in 1 of 1 cells: number 0." in noisy([{"rps": 100}, {"rps": 60}], [10])[0]
     assert "generator used over 90 %" in noisy([{"rps": 100, "generator_cpu_percent": 97}], [10])[0]
+    limited = [{"rps": 100.0, "generator_was_the_limit": one} for one in (0.0, 1.0, 0.0)]
+    assert noisy(limited, [10]) == [
+        'The generator itself was the limit in 1 of 1 cells: read "at least" before their figures: number 0.'
+    ]
+    assert noisy(limited[:1], [10]) == []

@@ -1,0 +1,57 @@
+"""The CPU that the services and the whole machine used during a part of a measurement."""
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import psutil
+
+from bench.lab_stack import LabStack
+from bench.sampler import Sampler
+
+PAUSE = 1.0  # seconds between two readings: the engine spends CPU time on each
+MACHINE = ""  # the name of the machine among those of the services
+
+
+class Cpu(Sampler[Mapping[str, float]]):
+    """A context in which CPU times are read every second or two; then it knows those of any span of time."""
+
+    def __init__(self, stack: LabStack) -> None:
+        super().__init__(lambda: cpu_seconds(stack), PAUSE)
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        self.take()  # so that the readings enclose the load
+
+    def percent(self, begin: float, end: float) -> dict[str, float]:
+        """`cpu_percent.SERVICE`, of one core, and `system_cpu_percent`, of all cores.
+
+        `begin` and `end` in seconds since 1970.
+        """
+        spent = {
+            name: (self._at(end, name) - self._at(begin, name)) / (end - begin) * 100
+            for name in self.samples[0][1]
+        }
+        system = spent.pop(MACHINE) / (os.cpu_count() or 1)
+        return {f"cpu_percent.{name}": used for name, used in spent.items()} | {"system_cpu_percent": system}
+
+    def _at(self, moment: float, name: str) -> float:
+        """CPU seconds until a moment; between two readings in proportion."""
+        return interpolated([(when, reading[name]) for when, reading in self.samples], moment)
+
+
+def cpu_seconds(stack: LabStack) -> dict[str, float]:
+    """CPU seconds so far, of each service and, as MACHINE, of this machine."""
+    seconds = {name: usage.cpu_seconds for name, usage in stack.usage(stack.services).items()}
+    times = psutil.cpu_times()
+    # `user` and `nice` include the guests' time.
+    busy = times.user + times.nice + times.system + times.irq + times.softirq + times.steal
+    return seconds | {MACHINE: busy}
+
+
+def interpolated(points: Sequence[tuple[float, float]], x: float) -> float:
+    """The value at `x` of the line through the points, which are in order; outside, the nearest point's."""
+    for (left, low), (right, high) in pairwise(points):
+        if x <= right:
+            return low + (high - low) * max(0.0, x - left) / (right - left)
+    return points[-1][1]
