@@ -50,6 +50,10 @@ class Expected:
 # Service -> the growth of its memory that is no fault.
 EXPECTED = {
     "nginx": Expected("the micro-cache fills, up to 3,000 copies of 80 kB", up_to=0.3),
+    "backend": Expected(
+        "2,000 lines and 10,000 marks of each stage, and 1,000 sign-ins and keys, fill", up_to=0.15
+    ),
+    "locust": Expected("it keeps the points of its charts until its statistics are reset", up_to=0.5),
     "varnish": Expected(
         "VARNISH_STORAGE fills, mostly with spoken lines; overhead of each object", up_to=0.75
     ),

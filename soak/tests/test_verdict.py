@@ -33,30 +33,30 @@ def wobble(hours: float) -> float:
 
 
 def test_a_level_with_noise_is_zero() -> None:
-    row = judged("memory", "backend", lambda hours: 80 + wobble(hours))
+    row = judged("memory", "policyd", lambda hours: 80 + wobble(hours))
     assert (row.verdict, row.fault) == ("zero", False)
 
 
 def test_what_grows_only_in_the_first_half_is_zero() -> None:
-    row = judged("memory", "backend", lambda hours: 80 + min(hours, 0.25) * 400 + wobble(hours))
+    row = judged("memory", "policyd", lambda hours: 80 + min(hours, 0.25) * 400 + wobble(hours))
     assert (row.verdict, row.fault) == ("zero", False)
     assert row.end - row.start > 90
 
 
 def test_memory_that_would_take_a_twentieth_of_its_limit_in_a_day_grows() -> None:
-    row = judged("memory", "backend", lambda hours: 80 + 1.2 * hours)
+    row = judged("memory", "policyd", lambda hours: 80 + 1.2 * hours)
     assert (row.verdict, row.fault) == ("GROWS", True)
     assert row.trend
     assert row.trend.slope == pytest.approx(1.2)
 
 
 def test_memory_that_would_take_less_is_small() -> None:
-    row = judged("memory", "backend", lambda hours: 80 + 0.9 * hours)
+    row = judged("memory", "policyd", lambda hours: 80 + 0.9 * hours)
     assert (row.verdict, row.fault) == ("small", False)
 
 
 def test_what_shrinks_is_no_fault() -> None:
-    row = judged("memory", "backend", lambda hours: 80 - 20 * hours)
+    row = judged("memory", "policyd", lambda hours: 80 - 20 * hours)
     assert (row.verdict, row.fault) == ("falls", False)
 
 
@@ -93,8 +93,8 @@ def test_requests_are_drawn_and_not_judged() -> None:
 
 
 def test_the_table_has_a_line_for_each_row() -> None:
-    text = table([judged("memory", "backend", lambda hours: 1234 + 4 * hours)])
+    text = table([judged("memory", "policyd", lambda hours: 1234 + 4 * hours)])
     head, rule, line = text.splitlines()
     assert len(head) == len(rule) == len(line)
     cells = [cell.strip() for cell in line.strip("|").split("|")]
-    assert cells == ["memory, MB", "backend", "1,234", "1,236", "+4.00", "+4.00 to +4.00", "GROWS"]
+    assert cells == ["memory, MB", "policyd", "1,234", "1,236", "+4.00", "+4.00 to +4.00", "GROWS"]
