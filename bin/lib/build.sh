@@ -11,6 +11,8 @@ build_images() {
         name=${part^^}_IMAGE
         image=${!name:-$COMPOSE_PROJECT_NAME-$part}
         content=$(built_from "$part" "$base")
+        # Two builds side by side make two such images; with the other one, Compose would re-create the service.
+        if [ "$(label_of "$image" "proscenium.$part")" = "$content" ]; then continue; fi
         found=$(docker images -q --no-trunc --filter "label=proscenium.$part=$content" | sed -n 1p)
         if [ -n "$found" ]; then docker tag "$found" "$image"; else
             step "Building the image for $part"
@@ -21,6 +23,8 @@ build_images() {
     mapfile -t added < <(added_builds)
     [ ${#added[@]} = 0 ] || quietly "build-$COMPOSE_PROJECT_NAME" docker compose build "${added[@]}"
 }
+
+label_of() { docker image inspect -f "{{index .Config.Labels \"$2\"}}" "$1" 2>/dev/null || true; }
 
 here() { docker image inspect "$1" >/dev/null 2>&1; }
 
