@@ -81,6 +81,7 @@ CONCERNS = [
     r"(access|error)_log .*",
     r"proxy_cache .*|proxy_ignore_headers .*",
     r"sendfile on|tcp_nopush on",
+    r"open_file_cache .*",
     r"include caching/large_media\.conf|proxy_set_header X-Accel-Media .*|proxy_ignore_headers .*",
 ]
 

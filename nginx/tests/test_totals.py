@@ -42,6 +42,18 @@ def test_the_micro_cache_holds_a_bounded_number_of_copies(fresh: NginxServer) ->
     assert len(fresh.log_lines("could not allocate")) < 50
 
 
+def test_a_worker_keeps_few_copies_open(fresh: NginxServer) -> None:
+    fresh.start()
+    fresh.varnish.answer = lambda _: response("y", x_accel_expires=f"@{int(time.time()) + 60}")
+    for number in range(2 * 4 * 60):
+        assert fresh.request(f"/media/a.svg?{number % 240}").status == 200
+    kept = [
+        sum("/micro_cache/" in os.path.realpath(fd) for fd in Path(f"/proc/{worker}/fd").iterdir())
+        for worker in fresh.workers()
+    ]
+    assert 0 < max(kept) <= 60
+
+
 def test_requests_in_progress_are_limited(fresh: NginxServer) -> None:
     """The limit holds for all addresses together, on the load port, too."""
     fresh.edit("limits/requests.conf.template", "in_progress 2400", "in_progress 20")
