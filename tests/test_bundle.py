@@ -17,6 +17,7 @@ DOCKER = """#!/bin/sh
 mkdir -p "$ENGINE" && for last; do :; done
 case "$*" in
 *" config") printf 'services:\\n  nginx:\\n    image: nginx:1\\n    PYTHON_IMAGE: python:3\\n' ;;
+"image inspect -f {{index"*) sed -n 's/^proscenium[^=]*=//p' "$ENGINE/$last" ;;
 "image inspect -f"*) echo layers ;;
 "images -q"*) grep -lx "${last#label=}" "$ENGINE"/* 2>/dev/null || true ;;
 "tag "*) [ "$2" = "$ENGINE/$3" ] || cp "$2" "$ENGINE/$3" ;;
@@ -70,6 +71,17 @@ def unpacked(machine: Path) -> Path:
     [name] = re.findall(r"^ +tar -xf (\S+)\.tar$", done.stdout, re.M)
     subprocess.run(["tar", "-xf", machine / ".run" / f"{name}.tar"], cwd=machine.parent, check=True)
     return machine.parent / str(name)
+
+
+def test_an_image_that_is_current_stays_when_there_is_another_of_the_same_files(machine: Path) -> None:
+    """Two builds side by side make two; with the other one, Compose would start the service anew."""
+    unpacked(machine)
+    engine = machine.parent / "engine"
+    [image] = engine.glob("*backend")
+    (engine / "another").write_text(image.read_text())
+    image.write_text(f"{image.read_text()}the service's own\n")
+    assert not run(["bin/bundle"], machine).returncode
+    assert image.read_text().endswith("the service's own\n")
 
 
 def test_a_bundle_has_the_images_the_repository_and_the_python_packages(machine: Path) -> None:
