@@ -277,7 +277,7 @@ def test_stage_and_chat_survive_a_restart_of_the_backend(stack: Stack, enter: En
         expect(page.locator("#chat-log")).to_contain_text("We will be back in a minute.")
         expect(page.locator(".avatar[data-id]")).to_have_count(AVATARS)
         expect(page.locator("canvas.layer")).to_have_count(4)
-    expect(amy.locator("#sign-in-link")).to_have_text("Sign in again")
+    expect(amy.locator("#sign-in-link")).to_have_text("amy")  # she is still signed in
     say(amy, "Here we are again.")
     expect(visitor.locator("#chat-log")).to_contain_text("Here we are again.")
     visitor.screenshot(path=PICTURES / f"restarted-{stack.mode}.png")

@@ -78,16 +78,23 @@ def editor(workshop: Backend, admin: Editor) -> Editor:
     return Editor(workshop, "mia", "12345678")
 
 
+def made(folder: Path, line: str, password: str, **media: bytes) -> Folders:
+    """The data of a stage with a chat line; `media` by name, without its ending."""
+    folders = Folders(folder)
+    with closing(Database(folders.data)) as database:
+        database.add_stage(new_stage("demo", "Demo"))
+        database.keep([("demo", Line(line))])
+    for name, content in media.items():
+        folders.put(f"{name}.svg", content)
+    (folders.data / "admin-password").write_text(f"{password}\n")
+    return folders
+
+
 @pytest.fixture
 def folders(tmp_path: Path) -> Folders:
     """A stage with a chat line and two media, and all other files that a backup has."""
-    folders = Folders(tmp_path / "first")
-    with closing(Database(folders.data)) as database:
-        database.add_stage(new_stage("demo", "Demo"))
-        database.keep([("demo", Line("hello"))])
-    folders.put("hat.svg", b"hat")
+    folders = made(tmp_path / "first", "hello", "secret", hat=b"hat")
     folders.put("audio/bell.mp3", b"bell")
-    (folders.data / "admin-password").write_text("secret\n")
     (folders.data / "lessons.json").write_text("{}")
     return folders
 
@@ -95,10 +102,4 @@ def folders(tmp_path: Path) -> Folders:
 @pytest.fixture
 def other(tmp_path: Path) -> Folders:
     """Another machine, with data of its own."""
-    other = Folders(tmp_path / "second")
-    with closing(Database(other.data)) as database:
-        database.add_stage(new_stage("demo", "Demo"))
-        database.keep([("demo", Line("other"))])
-    other.put("cup.svg", b"cup")
-    (other.data / "admin-password").write_text("other\n")
-    return other
+    return made(tmp_path / "second", "other", "other", cup=b"cup")

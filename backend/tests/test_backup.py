@@ -20,10 +20,11 @@ from upstage.settings import Pair
 from upstage.stage.kept import Line
 from upstage.state.copies import CopyError
 from upstage.state.data_lock import InUseError, unused
-from upstage.state.database import FILE, MIGRATIONS, Database
+from upstage.state.database import FILE, Database
 from upstage.state.load_account import keep_load_account
 from upstage.state.passwords import choose, matches
 from upstage.state.records import Medium, new_stage
+from upstage.state.schema import MIGRATIONS
 
 
 def test_a_restored_server_has_everything_and_the_replaced_data_are_kept(

@@ -9,8 +9,9 @@ import pytest
 
 from upstage.stage.kept import Line
 from upstage.stage.stage import CHAT_KEPT, Colours
-from upstage.state.database import FILE, MIGRATIONS, Database, statements
+from upstage.state.database import FILE, Database
 from upstage.state.records import Account, Locked, Medium, RecordError, StageRecord, Thing
+from upstage.state.schema import MIGRATIONS, statements
 
 COLOURS = Colours("0x112233", "0x445566", "0x778899", "0xAABBCC")
 STAGE = StageRecord("demo", "Demo", "Hello", COLOURS)

@@ -14,7 +14,8 @@ import pytest
 
 from backup_folders import Folders, content_of
 from upstage.backup.archive import ArchiveError
-from upstage.state.database import FILE, MIGRATIONS
+from upstage.state.database import FILE
+from upstage.state.schema import MIGRATIONS
 
 
 class Parts:

@@ -22,7 +22,7 @@ from upstage.stage.stage import Colours, Member, Stage
 from upstage.stage.stages import Stages
 from upstage.stage.things import Audio, Avatar, Backdrop, Prop
 from upstage.state import scene
-from upstage.state.database import MIGRATIONS
+from upstage.state.schema import MIGRATIONS
 
 Thing = Avatar | Backdrop | Layer
 

@@ -41,6 +41,14 @@ def test_the_variant_default_is_the_default_host() -> None:
     assert ours == theirs
 
 
+def test_the_headers_are_those_of_the_stack() -> None:
+    ours, theirs = (
+        directives(file.read_text())
+        for file in (LAB / "response_headers.conf", REPO / "nginx" / "logging" / "response_headers.conf")
+    )
+    assert [one.replace("$hit_report", "$cache_report") for one in ours] == theirs
+
+
 @pytest.mark.parametrize("variant", [*CHANGES, "bare"])
 def test_a_variant_takes_out_one_thing(variant: str) -> None:
     ours, default = (set(directives(SITES[name])) for name in (variant, "default"))

@@ -168,8 +168,8 @@ def place_in(frame: dict[str, str]) -> str:
 
 
 def line_in(frame: dict[str, str]) -> str:
-    """Where a DRAW_LINE goes."""
-    return f"to {frame.get('x')}, {frame.get('y')}"
+    """Where a DRAW_LINE goes; with an end, so that it is no part of another one."""
+    return f"to {frame.get('x')}, {frame.get('y')};"
 
 
 def seen_by_a_newcomer(stack: Stack) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from bench.lab_stack import LabStack, Problem
+from bench.percentile import percentile
 
 Result = TypeVar("Result")
 
@@ -61,6 +62,19 @@ def number(pattern: str, printed: str, default: float | None = None) -> float:
     if default is not None and not re.search(pattern, printed, re.M):
         return default
     return numbers(pattern, printed)[0]
+
+
+def talk(run: Mapping[str, Any]) -> dict[str, float]:
+    """The figures of the lines of clients/speakers.py, from a program's report."""
+    lines = run["milliseconds"]
+    return {
+        "p50_milliseconds": percentile(lines, 50),
+        "p95_milliseconds": percentile(lines, 95),
+        "p99_milliseconds": percentile(lines, 99),
+        "lines": float(len(lines)),
+        # The speakers' own delay, which this machine adds to every figure here.
+        "speakers_late_p99_milliseconds": percentile(run["late_milliseconds"], 99),
+    }
 
 
 # For the script that starts a load generator: the CPU seconds that it has used, for generator_cpu_percent.

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from bench.drivers import report
+from bench.drivers import report, talk
 from bench.lab_stack import LabStack, Problem
-from bench.percentile import percentile
 
 BUSY = 90.0  # per cent of one core: above it, the generator itself is measured
 LATE = 250.0  # milliseconds behind schedule: if half of the page loads start later, the generator is too slow
@@ -49,16 +48,8 @@ def capacity(stack: LabStack, web: str) -> float:
 
 def metrics(run: Mapping[str, Any]) -> dict[str, float]:
     """The figures of a report of clients/chat.py; raise Problem as `measure` does."""
-    lines, loads, used = run["milliseconds"], run["page_loads"], run["cpu_percent"]
-    figures = {
-        "p50_milliseconds": percentile(lines, 50),
-        "p95_milliseconds": percentile(lines, 95),
-        "p99_milliseconds": percentile(lines, 99),
-        "lines": float(len(lines)),
-        # The speakers' own delay, which this machine adds to every figure here.
-        "speakers_late_p99_milliseconds": percentile(run["late_milliseconds"], 99),
-        "page_loads_per_second": 0.0,
-    }
+    loads, used = run["page_loads"], run["cpu_percent"]
+    figures = {**talk(run), "page_loads_per_second": 0.0}
     if loads:
         used += loads["cpu_percent"]
         check(loads, used)

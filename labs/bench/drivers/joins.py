@@ -8,7 +8,7 @@ drawing that the lab has put into its database.
 from collections.abc import Mapping
 from typing import Any
 
-from bench.drivers import report
+from bench.drivers import report, talk
 from bench.lab_stack import LabStack, Problem
 from bench.memory import Memory
 from bench.percentile import percentile
@@ -33,15 +33,8 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 def metrics(found: Mapping[str, Any]) -> dict[str, float]:
     """The figures of a report of clients/joins.py; raise Problem as `measure` does."""
-    lines, joins, used = found["milliseconds"], found["joins"], found["cpu_percent"]
-    figures = {
-        "p50_milliseconds": percentile(lines, 50),
-        "p95_milliseconds": percentile(lines, 95),
-        "p99_milliseconds": percentile(lines, 99),
-        "lines": float(len(lines)),
-        # The speakers' own delay, which this machine adds to every figure here.
-        "speakers_late_p99_milliseconds": percentile(found["late_milliseconds"], 99),
-    }
+    joins, used = found["joins"], found["cpu_percent"]
+    figures = talk(found)
     if joins:
         used += joins["cpu_percent"]
         if used > BUSY:

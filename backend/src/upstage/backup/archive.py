@@ -25,7 +25,8 @@ from typing import IO, Any, BinaryIO, NamedTuple
 
 from upstage.state import progress
 from upstage.state.admin_password import PASSWORD_FILE
-from upstage.state.database import FILE, MIGRATIONS
+from upstage.state.database import FILE
+from upstage.state.schema import MIGRATIONS
 
 FORMAT = 1
 MANIFEST = "manifest.json"

@@ -25,7 +25,7 @@ class Keys(Generic[T]):
 
     When there are that many, a new one pushes out the oldest of the value that has the most: a player who
     signs in again and again ends the player's own sessions, and no other player's. `ended` is called with
-    the digest of each token that has been valid and is so no more.
+    the digest of each token whose validity ends.
     """
 
     def __init__(

@@ -5,7 +5,10 @@ const PERIOD = 2000; // milliseconds between two looks, while the panel is open
 const RECENT = 60; // seconds for which a mended fault is still named
 
 export function offerFault(dialog, line) {
+  let next; // the timer of the next look
+
   async function look() {
+    clearTimeout(next); // the panel may have been closed and opened meanwhile
     if (!dialog.open) return;
     try {
       const response = await fetch(NOTE, { cache: "no-store" });
@@ -13,7 +16,7 @@ export function offerFault(dialog, line) {
     } catch {
       // nginx may be what is broken: what it said last stays
     }
-    setTimeout(look, PERIOD);
+    next = setTimeout(look, PERIOD);
   }
 
   function write(text) {
@@ -25,7 +28,7 @@ export function offerFault(dialog, line) {
 }
 
 // words(note, now) -> a sentence, "" if there is nothing to say; times in seconds since 1970.
-export function words({ title, users, broken, mended }, now) {
+function words({ title, users, broken, mended }, now) {
   if (mended && now - mended > RECENT) return "";
   const since = new Date(broken * 1000).toLocaleTimeString("en-GB");
   return mended ? `Broken on purpose at ${since}, and mended: ${title}.` : `Broken on purpose since ${since}: ${title}. ${users}`;
