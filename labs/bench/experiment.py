@@ -12,7 +12,7 @@ Table = Mapping[str, Any]
 
 MODES = ("quick", "full")
 REPORT = {"order", "one_core", "meanings", "headlines", "exhibits", "limits"}  # read by report/reading.py
-NO_KEYS = {"quick", "driver", "primary"}  # in a block of cells
+NO_KEYS = {"quick", "driver", "primary", "settings"}  # in a block of cells
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def expand(lab: str, document: Table, mode: str) -> Experiment:
             block.get("driver", document["driver"]),
             block.get("primary", document["primary"]),
             key,
-            settings(document, key),
+            {**settings(document, key), **block.get("settings", {})},
         )
         for block in blocks
         for key in product(block, mode)

@@ -55,6 +55,13 @@ def bare(block: dict[str, Any]) -> dict[str, Any]:
     return lab
 
 
+def test_a_block_has_settings_of_its_own() -> None:
+    block = {**WHOLE["cells"][0], "settings": {"requests": {"quick": 7, "full": 8}}}
+    for mode, requests in (("quick", 7), ("full", 8)):
+        cells = expand("x", document(cells=[block]), mode).cells
+        assert {cell.settings["requests"] for cell in cells} == {requests}
+
+
 def test_the_example() -> None:
     quick, full = (expand("x", WHOLE, mode) for mode in MODES)
     assert [dict(cell.key) for cell in quick.cells] == [
