@@ -116,7 +116,13 @@ def test_every_query_has_data_under_load(observed: Stack) -> None:
     assert "Alerts: none" in observed.make("status")
 
 
-@pytest.mark.parametrize("limited", [False, True], ids=["1,000 a second", "a flood that nginx rejects"])
+@pytest.mark.parametrize(
+    "limited",
+    [
+        pytest.param(False, id="1,000 a second"),
+        pytest.param(True, id="a flood that nginx rejects", marks=pytest.mark.slow),
+    ],
+)
 def test_each_request_is_counted_once(observed: Stack, limited: bool) -> None:
     query = 'sum(nginx_requests_total{kind="media"})'
     time.sleep(SCRAPE)

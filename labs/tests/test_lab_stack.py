@@ -52,7 +52,7 @@ def test_a_stack_runs_commands_reports_its_use_and_is_removed_even_when_interrup
             assert stack.run("generator", "echo", "again") == "again\n"
             stack.containers["generator"].kill()
             stack.containers["generator"].wait()
-            with pytest.raises(RuntimeError, match="generator has stopped"):
+            with pytest.raises(RuntimeError, match="generator-1 has stopped"):
                 stack.usage(["generator"])
             assert remains()
             raise KeyboardInterrupt

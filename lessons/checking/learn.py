@@ -115,7 +115,8 @@ class Window:
         """Check whenever there is news. Return b (again), n (next) or q (quit)."""
         check: threading.Thread | None = None
         due: float | None = time.monotonic()  # when to check; None: not until there is news
-        letter = ""
+        letter = ""  # the answer for the next check
+        answering = False  # the check that runs has one: after a wrong one the choices have another order
         while True:
             key = pressed()
             if watch.news() and not self._finding.done:
@@ -126,14 +127,14 @@ class Window:
             if not check and due and time.monotonic() >= due:
                 check = threading.Thread(target=self._check, args=(letter,), daemon=True)
                 check.start()
-                due, letter = None, ""
+                answering, due, letter = bool(letter), None, ""
             if key in ("b", "q") or (key == "n" and self._finding.done):
                 return key
             if key == "h":
                 self._print(as_typed(self._lesson.hint, attempt))
             elif key == "r":
                 self._print(run("reset"))
-            elif key and key in LETTERS and self._finding.asked and not check:
+            elif key and key in LETTERS and self._finding.asked and not (check and answering):
                 letter, due = key, time.monotonic()
             last = f"checking: {self._doing}" if check else self._keys()
             self._show(f"{self._finding.text}\n\n{DIM}{last}{PLAIN}".lstrip())
