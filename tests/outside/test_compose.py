@@ -10,6 +10,7 @@ import pytest
 from outside.allowed import compare
 from outside.installed import python_tools
 from outside.report import record
+from stack import REPO
 from support.compose import EXTRAS, THEATRES, merged
 
 pytestmark = [
@@ -22,7 +23,8 @@ def test_compose_files(tmp_path: Path) -> None:
     names = {"COMPOSE_PROJECT_NAME": "x", "BACKEND_IMAGE": "", "POLICYD_IMAGE": ""}
     stack = merged({**os.environ, **names}, "compose.yaml", *EXTRAS, THEATRES)
     file = tmp_path / "compose.yaml"
-    file.write_text(json.dumps(stack))  # JSON is YAML
+    # JSON is YAML. The linter would report every file of a repository below /root.
+    file.write_text(json.dumps(stack).replace(str(REPO), "/srv/proscenium"))
     command: list[str | Path] = [python_tools() / "compose-lint", "check", "--format", "json", file]
     printed = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout)
     assert printed["errors"] == printed["warnings"] == []
