@@ -34,7 +34,8 @@ class Usage:
     """The resources of a service: CPU seconds since its start, and its present memory.
 
     `memory_bytes` is without the reclaimable page cache, as in `docker stats`; `process_bytes` is the part of
-    it that the processes have allocated, the rest is mostly the kernel's. `tasks`: processes and threads.
+    it that the processes have allocated, the rest is mostly the kernel's. `page_cache_bytes`: the files that
+    the kernel keeps for the service. `tasks`: processes and threads.
     """
 
     cpu_seconds: float
@@ -42,6 +43,7 @@ class Usage:
     memory_limit: int
     process_bytes: int = 0
     tasks: int = 0
+    page_cache_bytes: int = 0
 
 
 class LabStack:
@@ -163,12 +165,15 @@ def usage_of(engine: docker.DockerClient, container: Container) -> Usage:
     details = memory["stats"]
     reclaimable: int = details.get("total_inactive_file", details.get("inactive_file", 0))
     allocated: int = details.get("total_rss", details.get("anon", 0))
+    files: int = details.get("total_cache", details.get("file", 0))
+    shared: int = details.get("total_shmem", details.get("shmem", 0))  # memory, counted as a file's
     return Usage(
         cpu_seconds=stats["cpu_stats"]["cpu_usage"]["total_usage"] / 1e9,
         memory_bytes=memory["usage"] - reclaimable,
         memory_limit=memory["limit"],
         process_bytes=allocated,
         tasks=stats.get("pids_stats", {}).get("current", 0),
+        page_cache_bytes=files - shared,
     )
 
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from bench.drivers import open_connections, wrk
+from bench.drivers import production, wrk
 from bench.experiment import load
 from bench.lab_stack import LabStack
 from bench.tests.running_lab import Received, ask, check_cells, needs_engine
@@ -24,19 +24,25 @@ class TestServers:
     def test_every_cell_can_be_measured(self, lab: LabStack) -> None:
         check_cells(lab, LAB)
 
-    @pytest.mark.parametrize("server", [*SERVERS, "production", "front"])
-    def test_each_server_has_the_page_and_its_elements(self, lab: LabStack, server: str) -> None:
+    @pytest.mark.parametrize(
+        ("server", "port"),
+        [
+            *((server, 8080) for server in (*SERVERS, "production-apache", "production-nginx")),
+            ("production-front", 8000),
+        ],
+    )
+    def test_each_server_has_the_page_and_its_elements(self, lab: LabStack, server: str, port: int) -> None:
         """A browser would request what the lab requests in turn."""
         [settings] = [
             cell.settings
             for cell in load(REPO / "labs" / LAB, "full").cells
             if cell.key.get("file") == "site" and cell.key["server"] == "nginx"
         ]
-        page = ask(lab, f"bakeoff-{server}", settings["path"], Host="www.example.com")
+        page = ask(lab, f"bakeoff-{server}", settings["path"], port=port, Host="www.example.com")
         elements = re.findall(r'src="(.*?)"', page.text)
         assert elements == [f"{settings['element']}{number}" for number in range(1, settings["elements"] + 1)]
         for element in (elements[0], elements[-1]):
-            received = ask(lab, f"bakeoff-{server}", element, Host="www.example.com")
+            received = ask(lab, f"bakeoff-{server}", element, port=port, Host="www.example.com")
             assert received.headers["content-type"] == "image/svg+xml"
             assert received.sha256 == sha256((SITE / "thumbnail.svg").read_bytes()).hexdigest()
 
@@ -72,17 +78,19 @@ class TestServers:
             )
             assert re.search(r"Opcode Caching </td><td class=\"v\">(.*?) </td>", page)[1] == state  # type: ignore[index]
 
-    @pytest.mark.parametrize(("server", "processes"), [("production", True), ("front", False)])
-    def test_idle_clients_hold_processes_of_apache_but_not_behind_nginx(
-        self, lab: LabStack, server: str, processes: bool
-    ) -> None:
-        [cell] = [
-            cell
+    def test_clients_of_apache_take_processes_and_so_the_memory_that_films_need(self, lab: LabStack) -> None:
+        found = {
+            cell.key["machine"]: production.measure(lab, {**cell.settings, "connections": 100, "rounds": 1})
             for cell in load(REPO / "labs" / LAB, "quick").cells
-            if cell.settings.get("host") == f"bakeoff-{server}"
-        ]
-        found = open_connections.measure(lab, {**cell.settings, "connections": 40})
-        assert (found["tasks"] > 40) == processes
+            if cell.driver == "production"
+        }
+        apache, nginx, front = (
+            found[name] for name in ("Apache", "nginx and PHP-FPM", "nginx in front of Apache")
+        )
+        assert apache["tasks"] > 100 > 4 * max(nginx["tasks"], front["tasks"])
+        for other in (nginx, front):
+            assert apache["page_cache_bytes"] < other["page_cache_bytes"] <= 512 * 1024**2
+            assert apache["disk_percent"] > other["disk_percent"]
 
     @pytest.mark.parametrize("server", SERVERS)
     def test_each_server_knows_its_names(self, lab: LabStack, server: str) -> None:

@@ -9,7 +9,9 @@ each client sends one request in `every` seconds, `rounds` times, evenly spread 
 earlier responses (an open loop): the time of a response counts from the moment at which its request was due,
 to avoid coordinated omission.
 
-The requests name `host`, or "vhost" if that is given.
+The requests name `host`, or "vhost" if that is given. With `film_in` one in so many of the scheduled requests
+is for a film instead: `film` has the `vhost`, the `path` with {} for a number from 1 to `of`, drawn at
+random, and the `bytes`. The times of films are apart from those of the page.
 
 A connection fails if it is refused, if the server closes it, or if the response is not a 200 of `bytes` bytes
 within `response_timeout` seconds. The first failure ends the opening: the server holds only that many
@@ -19,6 +21,7 @@ connections.
 import errno
 import json
 import os
+import random
 import re
 import resource
 import select
@@ -27,6 +30,7 @@ import statistics
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +38,15 @@ from bench.percentile import percentile
 
 OPENING = 200  # connections being opened at a time: fewer than any server's listen queue holds (nginx: 511)
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client sends, the bytes of the body that it expects, and the list for the response's time."""
+
+    text: bytes
+    length: int
+    milliseconds: list[float]
 
 
 class Failed(Exception):
@@ -46,6 +59,7 @@ class Connection:
 
     socket: socket.socket
     due: float | None
+    request: Request
     requested: bool = False
     head: bytes = b""
     missing: int | None = None  # bytes of the body; None until the head is complete
@@ -61,16 +75,19 @@ class Clients:
     length: int
     response_timeout: float
     vhost: str  # the Host header
+    film_in: int = 0
+    film: Mapping[str, Any] = field(default_factory=dict)
     open_connections: dict[int, Connection] = field(default_factory=dict)
     waiting: dict[int, Connection] = field(default_factory=dict)  # in the order in which they became due
     milliseconds: list[float] = field(default_factory=list)
+    film_milliseconds: list[float] = field(default_factory=list)
     late: list[float] = field(default_factory=list)  # milliseconds, of each scheduled request
     failures: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.poll = select.epoll()
         self.address = socket.getaddrinfo(self.host, self.port, socket.AF_INET, socket.SOCK_STREAM)[0][4]
-        self.request = f"GET {self.path} HTTP/1.1\r\nHost: {self.vhost}\r\n\r\n".encode()
+        self.page = Request(get(self.path, self.vhost), self.length, self.milliseconds)
 
     def open(self, connections: int) -> None:
         """Connect and request once, as fast as the server accepts; the first failure ends it."""
@@ -101,7 +118,7 @@ class Clients:
                 self._poll(0.05)
             if connection.socket.fileno() in self.open_connections:
                 self.late.append((time.monotonic() - due) * 1000)
-                connection.due = due
+                connection.due, connection.request = due, self._next(number)
                 self._send(connection)
             if number % 100 == 0:  # read responses even if the schedule is late
                 self._poll(0)
@@ -114,8 +131,15 @@ class Clients:
             connection.socket.close()
         self.poll.close()
 
+    def _next(self, number: int) -> Request:
+        """What the scheduled request of this number is for."""
+        if not self.film_in or number % self.film_in:
+            return self.page
+        path = self.film["path"].format(random.randint(1, self.film["of"]))
+        return Request(get(path, self.film["vhost"]), self.film["bytes"], self.film_milliseconds)
+
     def _connect(self) -> None:
-        connection = Connection(socket.socket(), due=time.monotonic())
+        connection = Connection(socket.socket(), time.monotonic(), self.page)
         connection.socket.setblocking(False)
         number = connection.socket.fileno()
         self.open_connections[number] = self.waiting[number] = connection
@@ -128,7 +152,7 @@ class Clients:
         self.waiting[connection.socket.fileno()] = connection
         connection.head, connection.missing = b"", None
         try:
-            connection.socket.sendall(self.request)
+            connection.socket.sendall(connection.request.text)
         except OSError as error:
             self._fail(connection, str(error.strerror).lower())
 
@@ -171,23 +195,14 @@ class Clients:
             head, separator, data = connection.head.partition(b"\r\n\r\n")
             if not separator:
                 return
-            connection.missing = self._body_length(head)
+            connection.missing = body_length(head, connection.request.length)
         connection.missing -= len(data)
         if connection.missing < 0:
             raise Failed("data without a request")
         if connection.missing == 0:
-            self.milliseconds.append((time.monotonic() - connection.due) * 1000)
+            connection.request.milliseconds.append((time.monotonic() - connection.due) * 1000)
             connection.due = None
             del self.waiting[connection.socket.fileno()]
-
-    def _body_length(self, head: bytes) -> int:
-        status = head.split(b" ", 2)[1:2]
-        if status != [b"200"]:
-            raise Failed(f"status {b''.join(status).decode(errors='replace')}")
-        length = LENGTH.search(head)
-        if length is None or int(length[1]) != self.length:
-            raise Failed(f"{length[1].decode() if length else 'unknown'} bytes instead of {self.length}")
-        return self.length
 
     def _fail(self, connection: Connection, why: str) -> None:
         number = connection.socket.fileno()
@@ -199,6 +214,22 @@ class Clients:
         connection.due = None
 
 
+def get(path: str, host: str) -> bytes:
+    """A request."""
+    return f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+
+
+def body_length(head: bytes, wanted: int) -> int:
+    """The bytes of the body that follows this head. Raise Failed unless it is a 200 of the wanted length."""
+    status = head.split(b" ", 2)[1:2]
+    if status != [b"200"]:
+        raise Failed(f"status {b''.join(status).decode(errors='replace')}")
+    length = LENGTH.search(head)
+    if length is None or int(length[1]) != wanted:
+        raise Failed(f"{length[1].decode() if length else 'unknown'} bytes instead of {wanted}")
+    return wanted
+
+
 def hold(settings: dict[str, Any]) -> dict[str, Any]:
     """Open, rest, request in turn; returns the report. Times are seconds, or what their names say."""
     clients = Clients(
@@ -208,6 +239,8 @@ def hold(settings: dict[str, Any]) -> dict[str, Any]:
         settings["bytes"],
         settings["response_timeout"],
         settings.get("vhost", settings["host"]),
+        settings.get("film_in", 0),
+        settings.get("film", {}),
     )
     begin = time.monotonic()
     clients.open(settings["connections"])
@@ -225,7 +258,7 @@ def hold(settings: dict[str, Any]) -> dict[str, Any]:
         seconds = time.monotonic() - requesting
         times = clients.milliseconds
         report |= {
-            "replies": len(times),
+            "replies": len(times) + len(clients.film_milliseconds),
             "requesting_seconds": seconds,
             "generator_cpu_percent": (time.process_time() - computed) / seconds * 100,
         }
@@ -238,6 +271,8 @@ def hold(settings: dict[str, Any]) -> dict[str, Any]:
                 "p99_milliseconds": percentile(times, 99),
                 "late_milliseconds": statistics.mean(clients.late),
             }
+            if films := clients.film_milliseconds:
+                report |= {"films": len(films), "film_p95_milliseconds": percentile(films, 95)}
     held_until = time.time()
     clients.close()
     return {

@@ -28,12 +28,17 @@ PASSED_ON = [
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     """Hold that many connections. Raise Problem if one is refused or lost, or a response is wrong or late."""
-    stack.containers[settings["service"]].kill("HUP")  # nginx and Apache start new processes
-    before = settled(stack, settings["service"])
+    before = fresh(stack, settings["service"])
     with Memory(stack, settings["service"]) as memory:
         found = report(stack, settings, "hold_connections")
     held = memory.between(found["held_from"], found["held_until"])
     return metrics(found, settings["connections"], before, held)
+
+
+def fresh(stack: LabStack, service: str) -> Usage:
+    """Give the server new processes; returns its use before the first connection."""
+    stack.containers[service].kill("HUP")  # nginx and Apache start new processes
+    return settled(stack, service)
 
 
 def settled(stack: LabStack, service: str) -> Usage:

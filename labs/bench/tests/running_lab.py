@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -14,6 +15,7 @@ from stack import REPO
 
 NETWORK = "198.19.14"  # of labs/opendata; a run beside the tests uses the default one
 PROJECT = os.environ.get("COMPOSE_PROJECT_NAME", "proscenium") + "-test-lab"
+HOLDING = ("open_connections", "production")  # drivers whose setting `host` is an address
 needs_engine = pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here")
 
 # A film is too long to be passed on; its beginning and its hash are not.
@@ -60,12 +62,14 @@ def ask_often(
     return [Received(**json.loads(line)) for line in printed.splitlines()]
 
 
-def ask(stack: LabStack, server: str, path: str, post: str | None = None, **headers: str) -> Received:
+def ask(
+    stack: LabStack, server: str, path: str, post: str | None = None, port: int = 8080, **headers: str
+) -> Received:
     """One request. `_` in a header's name stands for `-`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     if post is not None:
         named["Content-Type"] = "application/x-www-form-urlencoded"
-    [received] = ask_often(stack, server, 8080, [(path, named)], 22_000, post)
+    [received] = ask_often(stack, server, port, [(path, named)], 22_000, post)
     return received
 
 
@@ -79,11 +83,18 @@ def check_cells(stack: LabStack, lab: str) -> None:
     for cell in cells:
         settings: Mapping[str, Any] = cell.settings
         url = settings.get("url") or f"http://{settings['host']}:{settings['port']}"
-        server = url.removeprefix("http://").removesuffix(":8080")
+        server = urlsplit(url)
         headers = dict(line.split(": ", 1) for line in settings.get("headers", []))
-        if name := settings.get("vhost" if cell.driver == "open_connections" else "host"):
+        if name := settings.get("vhost" if cell.driver in HOLDING else "host"):
             headers["Host"] = name
-        received = ask(stack, server, settings["path"], settings.get("post"), **headers)
+        received = ask(
+            stack,
+            str(server.hostname),
+            settings["path"],
+            settings.get("post"),
+            server.port or 8080,
+            **headers,
+        )
         if "If-None-Match" in headers:
             assert received.status == 304, cell
             continue

@@ -1,5 +1,6 @@
 """Held connections: the program against a server on loopback, and the driver's figures."""
 
+import re
 import socket
 import threading
 import time
@@ -17,6 +18,7 @@ from support.origin import Origin, response
 from support.wait import wait_until
 
 GOOD = response(b"x" * 5000)
+FILM = response(b"x" * 9000)
 
 
 class Server(Origin):
@@ -25,7 +27,7 @@ class Server(Origin):
     def __init__(self) -> None:
         self.responses: list[list[bytes]] = []  # of the next requests; further ones get GOOD
         self.lock = threading.Lock()
-        self.requested = 0
+        self.requested = self.films = 0
         self.thinking = 0.0  # seconds for each response after the twentieth request, one at a time
         self.idle_timeout: float | None = None
         super().__init__("held")
@@ -33,9 +35,14 @@ class Server(Origin):
     def serve(self, connection: socket.socket, number: int) -> None:
         connection.settimeout(self.idle_timeout)
         while request := connection.recv(4096):
-            assert request == b"GET /file HTTP/1.1\r\nHost: www.example.com\r\n\r\n"
+            film = re.fullmatch(rb"GET /([1-3]).flv HTTP/1.1\r\nHost: video.example.com\r\n\r\n", request)
+            assert film or request == b"GET /file HTTP/1.1\r\nHost: www.example.com\r\n\r\n"
             with self.lock:
                 self.requested += 1
+                if film:
+                    self.films += 1
+                    connection.sendall(FILM)
+                    continue
                 parts = self.responses.pop(0) if self.responses else [GOOD]
                 time.sleep(self.thinking if self.requested > 20 else 0)
             for part in parts:
@@ -81,6 +88,17 @@ def test_every_connection_is_held_and_carries_its_requests_on_schedule(
     assert report["requesting_seconds"] >= 2 * 0.2 - 0.02, "on schedule, the last one at its end"
     assert 0 < report["milliseconds"] < report["p99_milliseconds"] + report["deviation_milliseconds"]
     assert 0 < report["lowest_milliseconds"] < report["milliseconds"] < report["highest_milliseconds"]
+
+
+def test_one_in_so_many_requests_is_for_a_film(server: Server) -> None:
+    film = {"vhost": "video.example.com", "path": "/{}.flv", "bytes": 9000, "of": 3}
+    report = hold(settings(server, film_in=4, film=film))
+    assert report["failures"] == {}
+    assert (report["replies"], report["films"], server.films) == (40, 10, 10)
+    assert report["film_p95_milliseconds"] > 0
+    assert hold(settings(server, film_in=4, film={**film, "bytes": 9001}))["failures"] == {
+        "9000 bytes instead of 9001": 5
+    }
 
 
 def test_the_time_of_a_response_counts_from_when_its_request_was_due(server: Server) -> None:
