@@ -135,6 +135,7 @@ def report(console: Console) -> None:
 
 def publish(name: str, wanted: bool, console: Console) -> int:
     """Replace a lab's results.md with the tables of the report, if requested and if the machine was not busy.
+    The first picture of the report replaces results.svg, if the lab has one.
 
     Returns the exit code.
     """
@@ -145,6 +146,8 @@ def publish(name: str, wanted: bool, console: Console) -> int:
     here, there = (path.relative_to(REPO) for path in (tables, page))
     if wanted and not results.busy:
         shutil.copyfile(tables, page)
+        if (picture := page.with_suffix(".svg")).exists():
+            shutil.copyfile(tables.with_suffix(".svg"), picture)
         console.print(f"Published: {there}", soft_wrap=True)
         return 0
     reason = results.busy if wanted else "PUBLISH=1 replaces it."

@@ -11,7 +11,8 @@ verdict, is in test-results/bench/capacity/TOPOLOGY.json, which the next run of 
 
 Settings: `topology`, its host name; `most`, the visitors at the highest level; `rate`, how many of them
 arrive in a second; `warm_up` and `seconds`, the time before the measurement of a level, and its length;
-`processes` of Locust, -1: one for each core.
+`processes` of Locust, -1: one for each core; `cores`, what the backend may use, of which
+`backend_share_percent` is a part.
 """
 
 import json
@@ -50,7 +51,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     report = json.loads(printed)
     LEVELS.mkdir(parents=True, exist_ok=True)
     (LEVELS / f"{settings['topology']}.json").write_text(printed)
-    return metrics(report, cpu)
+    return metrics(report, cpu, settings["cores"])
 
 
 def options(settings: Mapping[str, Any]) -> list[str]:
@@ -65,7 +66,7 @@ def options(settings: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def metrics(report: Mapping[str, Any], cpu: Cpu) -> dict[str, float]:
+def metrics(report: Mapping[str, Any], cpu: Cpu, cores: float) -> dict[str, float]:
     """The figures of Locust's report; raise Problem as `measure` does."""
     levels = report["measurements"]
     carried = [level for level in levels if level["carried"]]
@@ -82,5 +83,6 @@ def metrics(report: Mapping[str, Any], cpu: Cpu) -> dict[str, float]:
         "generator_was_the_limit": float(bool(failing and failing["limited"])),
         **{name: knee[figure] for name, figure in FIGURES.items() if knee[figure] is not None},
         **used,
+        "backend_share_percent": used["cpu_percent.backend"] / cores,
         "system_without_generator_cpu_percent": max(0.0, rest),
     }

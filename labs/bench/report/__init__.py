@@ -1,4 +1,5 @@
-"""The report: one page about all labs, and the tables of each, which may be published as its results.md.
+"""The report: one page about all labs; the tables and the first picture of each, which may be published as
+its results.md and results.svg.
 
 Everything about a lab that appears here comes from its results and its lab.toml; this package does not know
 any lab by name. A lab that is missing, half measured or rejected in part is shown as such.
@@ -18,7 +19,7 @@ HERE = Path(__file__).parent
 
 
 def write(results_folder: Path, labs_folder: Path) -> Path:
-    """Write report.html and, for each measured lab, NAME.md into the folder of the results.
+    """Write report.html and, for each measured lab, NAME.md and NAME.svg into the folder of the results.
 
     `results_folder` holds NAME.json as the runner writes it, `labs_folder` a folder for each lab.
     Returns the page. Raise OSError if it cannot be written.
@@ -29,6 +30,8 @@ def write(results_folder: Path, labs_folder: Path) -> Path:
     for chapter in found:
         if chapter.lab.results:
             (results_folder / f"{chapter.lab.name}.md").write_text(markdown.results(chapter), "utf-8")
+            for plot in [plot for exhibit in chapter.exhibits for plot in exhibit.plots][:1]:
+                (results_folder / f"{chapter.lab.name}.svg").write_bytes(plot.svg)
     page = results_folder / "report.html"
     page.write_text(_page(labs, found), "utf-8")
     return page

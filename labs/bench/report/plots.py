@@ -44,10 +44,15 @@ STYLE: dict[Any, Any] = {  # matplotlib's own type lists every key there is
 
 @dataclass(frozen=True)
 class Plot:
-    """A picture as the address of an image, with its caption."""
+    """A picture in SVG, with its caption."""
 
     caption: str
-    picture: str
+    svg: bytes
+
+    @property
+    def picture(self) -> str:
+        """The address of an image, which contains it."""
+        return f"data:image/svg+xml;base64,{base64.b64encode(self.svg).decode()}"
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,7 @@ def _draw(caption: str, height: float, paint: Callable[[Axes], None]) -> Plot:
         paint(figure.add_subplot())
         file = io.BytesIO()
         figure.savefig(file, format="svg", metadata={"Date": None})
-    return Plot(caption, f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode()}")
+    return Plot(caption, file.getvalue())
 
 
 def _tick(value: float, _: int) -> str:

@@ -23,7 +23,7 @@ from support.origin import response
 from support.ports import free_ports
 from support.wait import wait_until
 
-SETTINGS = {"topology": "x", "most": 2, "rate": 20, "seconds": 1, "warm_up": 0, "processes": 2}
+SETTINGS = {"topology": "x", "most": 2, "rate": 20, "seconds": 1, "warm_up": 0, "processes": 2, "cores": 1}
 
 
 class Stack:
@@ -121,12 +121,13 @@ def test_the_cpu_is_that_of_the_knee(monkeypatch: pytest.MonkeyPatch) -> None:
         (moment, {"backend": min(max(0.0, moment - 10), 10.0), "locust": 0.4 * moment, MACHINE: 2 * moment})
         for moment in (0.0, 10.0, 20.0, 31.0)
     ]
-    found = capacity.metrics(report(level(5, True, began=12.0, seconds=6.0)), cpu)
+    found = capacity.metrics(report(level(5, True, began=12.0, seconds=6.0)), cpu, 0.25)
     assert found["cpu_percent.backend"] == pytest.approx(100)
+    assert found["backend_share_percent"] == pytest.approx(400), "of the quarter of a core that it may use"
     assert found["cpu_percent.locust"] == pytest.approx(40)
     assert found["system_cpu_percent"] == pytest.approx(50)
     assert found["system_without_generator_cpu_percent"] == pytest.approx(40)
-    before = capacity.metrics(report(level(5, True, began=3.0, seconds=6.0)), cpu)
+    before = capacity.metrics(report(level(5, True, began=3.0, seconds=6.0)), cpu, 0.25)
     assert before["cpu_percent.backend"] == 0
 
 

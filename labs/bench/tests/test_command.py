@@ -26,6 +26,10 @@ prepare_in = "nginx"
 
 [[cells]]
 topology = ["slow", "fast"]
+
+[[exhibits]]
+title = "Side by side"
+series = ["topology"]
 """
 Bench = Callable[..., tuple[int, str]]
 
@@ -122,15 +126,18 @@ def test_results_md_is_replaced_only_if_told_so_and_not_by_a_busy_run(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: bool, busy: bool
 ) -> None:
     page, times = tmp_path / "labs" / "mine" / "results.md", iter([10, 20, 20, 20] if busy else [10] * 4)
+    picture = page.with_suffix(".svg")
     page.write_text("of another day")
+    picture.write_text("of another day")
     monkeypatch.setattr(runner, "calibrate", lambda: next(times))
     code, printed = bench("mine", *(["--publish"] if told else []))
     first = page.read_text().splitlines()[0]
     if told and not busy:
         assert (code, first) == (0, "# Results: A lab")
+        assert picture.read_bytes() == (tmp_path / "results" / "mine.svg").read_bytes()
         assert "Published: labs/mine/results.md" in printed
     else:
-        assert (code, first) == (2 if told else 0, "of another day")
+        assert (code, first, picture.read_text()) == (2 if told else 0, "of another day", "of another day")
         why = "This machine was busy: 3 of 4" if told else "PUBLISH=1 replaces it."
         assert f"as published. {why}" in printed
     # The tables of the run are in the other place, whatever happens.

@@ -188,6 +188,7 @@ def test_the_page_and_results_md_have_every_table(tmp_path: Path) -> None:
     assert text.endswith("\n- Half measured, still to come: repetitions.\n")
     assert "3 &lt;b&gt; failed" in page
     assert page.count("data:image/svg+xml;base64,") == 4
+    assert "</svg>" in (found / "sample.svg").read_text()
     assert write(found, labs).read_text() == page, "the same results make the same page"
 
 
@@ -221,7 +222,7 @@ def test_labs_come_in_their_order_and_a_broken_one_hides_no_other(tmp_path: Path
 def test_every_declared_exhibit_and_headline_of_our_labs_has_figures(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plots, "_draw", lambda caption, *_: plots.Plot(caption, ""))  # drawing is slow
+    monkeypatch.setattr(plots, "_draw", lambda caption, *_: plots.Plot(caption, b""))  # drawing is slow
     toml = (REPO / "labs" / name / "lab.toml").read_text()
     found = samples.lab(tmp_path, samples.real(name), toml)
     assert not found.problem
