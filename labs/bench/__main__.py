@@ -1,6 +1,6 @@
 """Measures labs and writes the report; `make lab` runs it.
 
-python -m bench [NAME...] [--full] [--fresh] [--publish]
+python -m bench [NAME...] [--full] [--fresh] [--publish quiet|busy]
 """
 
 import argparse
@@ -38,8 +38,9 @@ def main() -> int:
     parser.add_argument("--fresh", action="store_true", help="start over, even if a run was interrupted")
     parser.add_argument(
         "--publish",
-        action="store_true",
-        help="replace results.md of these labs, or of all that were measured",
+        choices=["quiet", "busy"],
+        default="",
+        help="replace results.md of these labs, or of all that were measured; busy: even if the machine was",
     )
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the containers are removed
@@ -58,7 +59,7 @@ def main() -> int:
             report(console)
             if options.publish:
                 for path in sorted(LABS.glob("*/lab.toml")):
-                    code = max(code, publish(path.parent.name, True, console))
+                    code = max(code, publish(path.parent.name, options.publish, console))
         for name in options.labs:
             try:
                 rejected = measure(LABS / name, MODES[options.full], options.fresh, console)
@@ -133,8 +134,10 @@ def report(console: Console) -> None:
     console.print(f"The report: {write(RESULTS, LABS).relative_to(REPO)}")
 
 
-def publish(name: str, wanted: bool, console: Console) -> int:
-    """Replace a lab's results.md with the tables of the report, if requested and if the machine was not busy.
+def publish(name: str, wanted: str, console: Console) -> int:
+    """Replace a lab's results.md with the tables of the report: never (""), if the machine was not busy
+    ("quiet"), or in any case ("busy"); a note in it says that the machine was busy.
+
     The first picture of the report replaces results.svg, if the lab has one.
 
     Returns the exit code.
@@ -144,7 +147,7 @@ def publish(name: str, wanted: bool, console: Console) -> int:
         return 0
     tables, page = RESULTS / f"{name}.md", LABS / name / "results.md"
     here, there = (path.relative_to(REPO) for path in (tables, page))
-    if wanted and not results.busy:
+    if wanted == "busy" or (wanted and not results.busy):
         shutil.copyfile(tables, page)
         if (picture := page.with_suffix(".svg")).exists():
             shutil.copyfile(tables.with_suffix(".svg"), picture)

@@ -120,19 +120,19 @@ def test_a_run_prints_its_figures_and_writes_its_results(bench: Bench, tmp_path:
     assert "The report: results/report.html" in printed
 
 
-@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("told", ["", "quiet", "busy"])
 @pytest.mark.parametrize("busy", [False, True])
-def test_results_md_is_replaced_only_if_told_so_and_not_by_a_busy_run(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: bool, busy: bool
+def test_results_md_is_replaced_only_if_told_so_and_by_a_busy_run_only_if_told_that(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, busy: bool
 ) -> None:
     page, times = tmp_path / "labs" / "mine" / "results.md", iter([10, 20, 20, 20] if busy else [10] * 4)
     picture = page.with_suffix(".svg")
     page.write_text("of another day")
     picture.write_text("of another day")
     monkeypatch.setattr(runner, "calibrate", lambda: next(times))
-    code, printed = bench("mine", *(["--publish"] if told else []))
+    code, printed = bench("mine", *(["--publish", told] if told else []))
     first = page.read_text().splitlines()[0]
-    if told and not busy:
+    if told == "busy" or (told and not busy):
         assert (code, first) == (0, "# Results: A lab")
         assert picture.read_bytes() == (tmp_path / "results" / "mine.svg").read_bytes()
         assert "Published: labs/mine/results.md" in printed
@@ -149,7 +149,7 @@ def test_what_was_measured_before_is_published_without_measuring(bench: Bench, t
     (tmp_path / "labs" / "other" / "lab.toml").write_text(LAB)
     bench("mine")
     Fake.measured.clear()
-    assert bench("--publish")[0] == 0
+    assert bench("--publish", "quiet")[0] == 0
     assert Fake.measured == []
     assert [page.parent.name for page in tmp_path.glob("labs/*/results.md")] == ["mine"]
 
