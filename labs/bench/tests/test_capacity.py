@@ -222,12 +222,8 @@ def test_a_climb_of_a_real_locust_with_workers(native: Native, levels: Path) -> 
     [cell] = [
         cell for cell in load(REPO / "labs/capacity", "quick").cells if cell.key["topology"] == "default"
     ]
-    wanted = {
-        **cell.settings,
-        **SETTINGS,
-        "topology": "upstage.localhost",
-        "seconds": 3,
-    }  # in which a page is loaded
+    seconds = 3  # in which a page is loaded
+    wanted = {**cell.settings, **SETTINGS, "topology": "upstage.localhost", "seconds": seconds}
     found = capacity.measure(native.stack, wanted)
     assert (found["visitors_carried"], found["generator_was_the_limit"]) == (2, 0)
     assert found["requests_per_second"] > 0
