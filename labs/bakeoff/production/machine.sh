@@ -10,7 +10,10 @@ set -eu
 # Written here, so that the films in the page cache count as this machine's memory.
 for number in $(seq 600); do
     film=/srv/video/$number.flv
-    [ -e "$film" ] || head -c 1000000 /dev/urandom >"$film"
+    if [ ! -e "$film" ]; then
+        head -c 1000000 /dev/urandom >"$film.part" # a restart must not find half a film
+        mv "$film.part" "$film"
+    fi
 done
 
 apache() { exec apache2 -D FOREGROUND -f /lab/production/apache.conf; }

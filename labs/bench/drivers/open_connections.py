@@ -72,6 +72,7 @@ def metrics(found: Mapping[str, Any], wanted: int, before: Usage, held: Sequence
         "requests_per_second": found["replies"] / found["requesting_seconds"],
         **{name: found[name] for name in PASSED_ON},
         "memory_bytes": memory,
+        "process_bytes": allocated,
         "bytes_per_connection": (memory - before.memory_bytes) / wanted,
         "process_bytes_per_connection": (allocated - before.process_bytes) / wanted,
         "tasks": statistics.median(usage.tasks for usage in held),

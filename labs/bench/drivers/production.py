@@ -26,7 +26,6 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     metrics = open_connections.metrics(found, settings["connections"], before, held)
     return {
         **metrics,
-        "process_bytes": statistics.median(usage.process_bytes for usage in held),
         "page_cache_bytes": statistics.median(usage.page_cache_bytes for usage in held),
         "film_p95_milliseconds": found["film_p95_milliseconds"],
         "disk_percent": read / (found["films"] * settings["film"]["bytes"]) * 100,

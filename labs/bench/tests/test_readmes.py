@@ -65,6 +65,14 @@ def test_the_time_of_a_page_is_that_of_the_results(folder: str, words: str) -> N
     assert words.format(f"{1000 / number(*PORTAL):.2g}") in page(folder)
 
 
+def test_the_front_page_has_the_visitors_of_the_lab() -> None:
+    few, many = (
+        number("capacity", "At the knee", topology, "visitors carried") for topology in ("direct", "default")
+    )
+    said = f"UpStage alone carries {few:.0f} visitors at once, and at least {many:.0f} with nginx and Varnish"
+    assert said in page("")
+
+
 def test_pages_count_the_lessons() -> None:
     count = len(list(REPO.glob("lessons/[0-9][0-9]-*/")))
     shown = re.findall(r"% +\d+/(\d+) ", (REPO / "docs" / "teaching-class.md").read_text())
