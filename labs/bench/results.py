@@ -14,7 +14,8 @@ Metrics = dict[str, float]
 NOISY = 25.0  # per cent of the median between the lowest and the highest sample
 SLOW = 1.1  # times the median: a calibration beside another program
 LOADED = 1.25  # times the fastest: one on a machine that had more to do all the time
-BUSY = 0.25  # of the calibrations
+BUSY = 0.25  # of the samples
+CALIBRATION = "calibration_milliseconds"  # in a sample: how long the calculation after it took
 
 
 @dataclass
@@ -30,6 +31,15 @@ class Measured:
     def add(self, sample: Metrics) -> None:
         """Add a sample."""
         self.samples.append(sample)
+        self._summarize()
+
+    def keep_faster(self, number: int, sample: Metrics) -> None:
+        """Replace a sample, unless this one was taken while other programs used the machine even more."""
+        if sample[CALIBRATION] < self.samples[number][CALIBRATION]:
+            self.samples[number] = sample
+            self._summarize()
+
+    def _summarize(self) -> None:
         # A driver leaves out a metric it could not read; the median is then of the other samples.
         names = dict.fromkeys(name for one in self.samples for name in one)
         values = {name: [one[name] for one in self.samples if name in one] for name in names}
@@ -69,7 +79,7 @@ class Results:
             baseline=dict(experiment.baseline),
             started=started,
             finished=None,
-            noise={"calibration_milliseconds": [], "calibration_spread_percent": 0.0, "notes": []},
+            noise={"repeated_samples": 0, "calibration_spread_percent": 0.0, "notes": []},
             cells=[Measured(dict(cell.key)) for cell in experiment.cells],
             **conditions,
         )
@@ -98,20 +108,36 @@ class Results:
         return changed if same_cells else [*changed, "cells"]
 
     @property
+    def calibrations(self) -> list[float]:
+        """The milliseconds of the calculation after each sample (see the runner)."""
+        return [one[CALIBRATION] for cell in self.cells for one in cell.samples if CALIBRATION in one]
+
+    @property
+    def slow(self) -> list[tuple[int, int]]:
+        """The samples taken while other programs used the machine: a cell's index, and a sample's.
+
+        A constant load slows the median calibration as well, so each is also compared with the fastest. That
+        limit is wider: a processor that was faster in its first seconds is not busy.
+        """
+        found = self.calibrations
+        limit = min(SLOW * statistics.median(found), LOADED * min(found)) if found else 0.0
+        return [
+            (index, number)
+            for index, cell in enumerate(self.cells)
+            for number, one in enumerate(cell.samples)
+            if one.get(CALIBRATION, 0.0) > limit
+        ]
+
+    @property
     def busy(self) -> str:
         """Why these figures are not fit to be published; empty if the machine was quiet enough.
 
-        Every long run has a few slow calibrations, which the medians of the samples tolerate. A constant
-        load slows the median calibration as well, so each is also compared with the fastest. That limit is
-        wider: a processor that was faster in its first seconds is not busy.
+        Every long run has a few slow samples, which the medians tolerate.
         """
-        found = self.noise.get("calibration_milliseconds", [])
-        if not found:
-            return ""
-        usual, fastest = statistics.median(found), min(found)
-        slow = sum(value > min(SLOW * usual, LOADED * fastest) for value in found)
+        found, slow = self.calibrations, len(self.slow)
         if slow <= BUSY * len(found):
             return ""
+        usual, fastest = statistics.median(found), min(found)
         return (
             f"This machine was busy: {slow} of {len(found)} calibrations took over 10 % longer than the "
             f"median, {usual:.0f} ms, or 25 % longer than the fastest, {fastest:.0f} ms."

@@ -2,15 +2,15 @@
 
 Each round measures every cell once, so a slow minute of the machine affects all cells instead of all samples
 of one. After each sample the same small calculation is timed, with the servers at rest: if it takes longer
-than usual, other programs are using the machine.
+than usual, other programs are using the machine. At the end these samples are taken once more.
 """
 
 import hashlib
 import os
-import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,7 +21,7 @@ from rich.progress import Progress
 from bench import words
 from bench.experiment import Cell, Experiment
 from bench.lab_stack import LabStack, Problem, Usage
-from bench.results import NOISY, SLOW, Measured, Metrics, Results, spread_percent
+from bench.results import CALIBRATION, NOISY, Measured, Metrics, Results, spread_percent
 
 BUSY = 90.0  # per cent of one core: a generator of one thread that uses more is the bottleneck
 NAMED = 5  # cells in one note
@@ -50,7 +50,7 @@ def run(
     drivers: Mapping[str, Driver],
     console: Console,
 ) -> None:
-    """Take the samples that the results lack; the file at `path` is rewritten after each."""
+    """Take the samples that the results lack, then the slow ones again; `path` is rewritten after each."""
     total = experiment.repetitions * len(results.cells)
     left = sum(experiment.repetitions - len(cell.samples) for cell in results.cells if not cell.problem)
     with Progress(console=console) as progress:
@@ -70,18 +70,28 @@ def run(
                     reject(measured, problem)
 
         meter = Meter(stack, experiment.services)
-        for index, measured in plan(results, experiment.repetitions):
-            cell = experiment.cells[index]
+
+        def take(index: int, keep: Callable[[Metrics], None]) -> None:
+            cell, measured = experiment.cells[index], results.cells[index]
             progress.update(bar, description=str(cell))
             try:
-                measured.add(sample(experiment, stack, drivers[cell.driver], cell, meter))
+                taken = sample(experiment, stack, drivers[cell.driver], cell, meter)
+                keep({**taken, CALIBRATION: calibrate()})
                 progress.advance(bar)
             except Problem as problem:
                 reject(measured, problem)
                 meter.read()
-            results.noise["calibration_milliseconds"].append(calibrate())
             results.noise |= noise(results)
             results.write(path)
+
+        for index, measured in plan(results, experiment.repetitions):
+            take(index, measured.add)
+        again = results.slow
+        progress.update(bar, total=total + len(again))
+        for index, number in again:
+            if not results.cells[index].problem:
+                results.noise["repeated_samples"] += 1
+                take(index, partial(results.cells[index].keep_faster, number))
 
 
 class Meter:
@@ -148,14 +158,15 @@ def calibrate() -> float:
 
 def noise(results: Results) -> dict[str, Any]:
     """The noise of the machine, as a figure and as sentences."""
-    calibrations, cells = results.noise["calibration_milliseconds"], len(results.cells)
+    calibrations, cells = results.calibrations, len(results.cells)
     notes = [results.busy] if results.busy else []
-    usual = statistics.median(calibrations)
-    if not notes and (slow := sum(value > SLOW * usual for value in calibrations)):
+    if not notes and (slow := len(results.slow)):
         notes.append(
-            f"{slow} of {len(calibrations)} calibrations took over 10 % longer than the median, "
-            f"{usual:.0f} ms: other programs used this machine."
+            f"{slow} of {len(calibrations)} samples were taken while other programs used this machine: "
+            f"the calculation after them took over 10 % longer than usual."
         )
+    if repeated := results.noise["repeated_samples"]:
+        notes.append(f"{repeated} samples were taken twice for this reason, and the faster machine's kept.")
     wide = [
         cell
         for cell in results.cells
@@ -179,7 +190,8 @@ def noise(results: Results) -> dict[str, Any]:
             f"The generator itself was the limit in {len(at_least)} of {cells} cells: "
             f'read "at least" before their figures: {names(at_least)}.'
         )
-    return {"calibration_spread_percent": round(spread_percent(calibrations), 1), "notes": notes}
+    spread = round(spread_percent(calibrations), 1) if calibrations else 0.0
+    return {"calibration_spread_percent": spread, "notes": notes}
 
 
 def names(cells: list[Measured]) -> str:

@@ -40,6 +40,7 @@ def directives(site: Path) -> list[str]:
         r"log_format [^;]*;|proxy_redirect [^;]*;|location (= /ws|/admin|/signup|/speech) \{[^}]*}", "", text
     )
     text = text.replace('"${MEDIA_LOCATION}"', "/.nginx/media")  # unless a machine has no media
+    text = text.replace("${VARNISH_PASS}", "varnish")  # unless Varnish is on another machine
     text = re.sub(r"\$\{(\w+)}", r"\1", text)  # settings, no blocks
     words = re.sub(r"[{}]", ";", text)
     return [" ".join(one.split()) for one in words.split(";") if one.strip()]

@@ -79,6 +79,12 @@ case $VARNISH_ADDRESS in
 *' '*) VARNISH_SERVERS=$(ring "$VARNISH_ADDRESS") VARNISH_UPSTREAM=varnish ;;
 *) VARNISH_SERVERS="server $(server "$VARNISH_ADDRESS");" VARNISH_UPSTREAM=$(upstream varnish "$VARNISH_ADDRESS") ;;
 esac
+# Where a hit passes, `proxy_pass` names the block itself, if it can: nginx reads a variable's value again for each request.
+# shellcheck disable=SC2016  # nginx's variable
+case $VARNISH_UPSTREAM in
+varnish) VARNISH_PASS=varnish ;;
+*) VARNISH_PASS='$varnish' ;;
+esac
 BACKEND_SERVER=$(server "$BACKEND_ADDRESS")
 BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")
 BACKEND_DIRECT_SERVER=$(server "$BACKEND_DIRECT_ADDRESS")
@@ -131,16 +137,22 @@ set +a
 command -v envsubst >/dev/null || die "envsubst is missing: apt-get install gettext-base"
 # nginx's own variables are in lower case, so envsubst leaves them alone.
 fill() { envsubst "$(env | sed -n 's/^\([A-Z][0-9A-Z_]*\)=.*/${\1}/p')"; }
-rm -rf "$GENERATED_FOLDER/theatres" "$GENERATED_FOLDER/site" "$GENERATED_FOLDER/observe"
-cp -f --parents -- nginx.conf */*.conf "$GENERATED_FOLDER"
-for file in */*.template; do
-    case $file in
-    theatres/*) continue ;;
-    site/*) [ "$SITE_ADDRESS" ] || continue ;;
+for folder in cdn https_only observe site theatres; do rm -rf "${GENERATED_FOLDER:?}/$folder"; done
+for file in nginx.conf */*.conf */*.template; do
+    case $file in # folders of one setting
+    cdn/*) [ "$CDN" = on ] || continue ;;
+    https_only/*) [ "$HTTPS_REDIRECT" = on ] || continue ;;
     observe/*) [ "$OBSERVE_LOG" ] || continue ;;
+    site/*) [ "$SITE_ADDRESS" ] || continue ;;
+    theatres/*) continue ;; # below
     esac
-    mkdir -p "$GENERATED_FOLDER/${file%/*}"
-    fill <"$file" >"$GENERATED_FOLDER/${file%.template}"
+    case $file in
+    *.template)
+        mkdir -p "$GENERATED_FOLDER/${file%/*}"
+        fill <"$file" >"$GENERATED_FOLDER/${file%.template}"
+        ;;
+    *) cp -f --parents -- "$file" "$GENERATED_FOLDER" ;;
+    esac
 done
 
 number=0

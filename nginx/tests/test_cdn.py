@@ -60,9 +60,12 @@ def test_they_may_keep_nothing_else(server: NginxServer, path: str, status: str,
 
 def test_they_may_not_keep_nginx_s_copy_of_this_second(server: NginxServer) -> None:
     """A purge does not reach it."""
-    all_answer(server, response(x_accel_expires="@9999999999", **MEDIUM))
+    all_answer(server, response(x_accel_expires="@9999999999", cache_status="varnish; hit", **MEDIUM))
     answers = [server.request("/media/copy.png") for _ in "12"]
-    assert [answer.headers["cache-status"] for answer in answers] == ["nginx; fwd=uri-miss", "nginx; hit"]
+    assert [answer.headers["cache-status"] for answer in answers] == [
+        "varnish; hit, nginx; fwd=uri-miss",
+        "varnish; hit, nginx; hit",
+    ]
     assert [kept(answer)[0] for answer in answers] == ["max-age=43200", None]
 
 

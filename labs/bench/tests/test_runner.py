@@ -215,11 +215,41 @@ def test_a_measurement_without_the_primary_metric_is_rejected(tmp_path: Path) ->
     assert "latency" in (results.cells[0].problem or "")
 
 
+@pytest.mark.parametrize(
+    ("second", "kept", "notes"),
+    [
+        (10.0, 100, ["1 samples were taken twice"]),
+        (30.0, 50, ["1 of 6 samples were taken while other", "1 samples were taken twice"]),
+    ],
+)
+def test_a_sample_taken_beside_another_program_is_taken_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: float, kept: float, notes: list[str]
+) -> None:
+    class Slow(Driver):
+        """Half as fast in the second measurement that counts."""
+
+        def measure(self, stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
+            measured = super().measure(stack, settings)
+            return {**measured, "rps": 50.0 if len(self.counted) == 2 and not settings["warm"] else 100.0}
+
+    times = iter([10.0, 20.0, 10.0, 10.0, 10.0, 10.0, second])
+    monkeypatch.setattr(runner, "calibrate", lambda: next(times))
+    lab, driver = experiment(), Slow()
+    object.__setattr__(lab, "repetitions", 2)
+    results = empty(lab)
+    run(lab, results, tmp_path / "x.json", driver)
+    assert driver.counted == [0, 1, 2, 0, 1, 2, 1]
+    assert [one["rps"] for one in results.cells[1].samples] == [kept, 100]
+    found = [note for note in results.noise["notes"] if "samples were taken" in note]
+    assert [note.startswith(text) for note, text in zip(found, notes, strict=True)] == [True] * len(notes)
+
+
 def noisy(samples: Sequence[dict[str, float]], calibrations: list[float]) -> list[str]:
     results = empty(experiment(1))
-    for sample in samples:
-        results.cells[0].add(sample)
-    results.noise["calibration_milliseconds"] = calibrations
+    for number in range(max(len(samples), len(calibrations))):
+        calibration = calibrations[min(number, len(calibrations) - 1)]
+        sample = samples[min(number, len(samples) - 1)]
+        results.cells[0].add({**sample, "calibration_milliseconds": calibration})
     notes: list[str] = runner.noise(results)["notes"]
     return notes
 
@@ -227,7 +257,8 @@ def noisy(samples: Sequence[dict[str, float]], calibrations: list[float]) -> lis
 def test_notes_say_how_quiet_the_machine_was() -> None:
     assert noisy([{"rps": 100}, {"rps": 105}], [10.0, 10.5]) == []
     assert noisy([{"rps": 100}], [10, 10, 10, 12]) == [
-        "1 of 4 calibrations took over 10 % longer than the median, 10 ms: other programs used this machine."
+        "1 of 4 samples were taken while other programs used this machine: the calculation after them took "
+        "over 10 % longer than usual."
     ]
     assert noisy([{"rps": 100}], [10, 10, 10, 12, 30]) == [
         "This machine was busy: 2 of 5 calibrations took over 10 % longer than the median, 10 ms, "

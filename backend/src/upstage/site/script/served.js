@@ -14,6 +14,7 @@ export const STATIONS = {
 // With any other outcome nginx has sent the request to an upstream.
 const NGINX = {
   hit: ["nginx", "hit: a copy less than a second old"],
+  stale: ["nginx", "stale: an older copy, because Varnish does not answer"],
   self: ["nginx", "its own file, or its own page"],
 };
 
@@ -59,7 +60,7 @@ function serverTime(serverTiming) {
 function outcome({ transferSize, decodedBodySize, serverTiming, responseStatus }) {
   if (transferSize === 0 && decodedBodySize > 0) return ["browser", "its own cache, no request"];
   const said = Object.fromEntries(serverTiming.map(({ name, description }) => [name, description]));
-  if (said.nginx in NGINX) return NGINX[said.nginx]; // nginx's copy still has Varnish's earlier outcome
+  if (said.nginx in NGINX) return NGINX[said.nginx];
   if (said.varnish in VARNISH) {
     const [station, how] = VARNISH[said.varnish];
     return [station, responseStatus === 304 ? `${how} (304: not changed)` : how];
