@@ -1,8 +1,9 @@
 """Runs an experiment: warm-up, then interleaved repetitions; every sample is written immediately.
 
 Each round measures every cell once, so a slow minute of the machine affects all cells instead of all samples
-of one. After each sample the same small calculation is timed, with the servers at rest: if it takes longer
-than usual, other programs are using the machine. At the end these samples are taken once more.
+of one; and in the other direction than the round before, so that none always comes after the same one. After
+each sample the same small calculation is timed, with the servers at rest: if it takes longer than usual,
+other programs are using the machine. At the end these samples are taken once more.
 """
 
 import hashlib
@@ -35,9 +36,9 @@ class Driver(Protocol):
 
 
 def plan(results: Results, repetitions: int) -> Iterator[tuple[int, Measured]]:
-    """The remaining measurements, round by round: a cell's index, and the cell."""
+    """The remaining measurements, round by round, there and back: a cell's index, and the cell."""
     for number in range(1, repetitions + 1):
-        for index, cell in enumerate(results.cells):
+        for index, cell in list(enumerate(results.cells))[:: 1 if number % 2 else -1]:
             if len(cell.samples) < number and cell.problem is None:
                 yield index, cell
 

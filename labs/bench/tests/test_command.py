@@ -168,7 +168,7 @@ def test_an_interrupted_run_continues(bench: Bench) -> None:
     Fake.measured.clear()
     code, printed = bench("mine")
     assert code == 0
-    assert Fake.measured == ["slow", "fast", "fast", "slow", "fast"]
+    assert Fake.measured == ["slow", "fast", "fast", "fast", "slow"]
     assert "Continuing an interrupted run" in printed
     # A finished run does not continue: the next one starts over.
     Fake.measured.clear()

@@ -83,6 +83,11 @@ def run(lab: Experiment, results: Results, path: Path, driver: Driver) -> str:
     return printed.getvalue()
 
 
+def there_and_back(*cells: int, rounds: int = 3) -> list[int]:
+    """The cells once in each round, in every second one in the reverse order."""
+    return [cell for number in range(rounds) for cell in cells[:: -1 if number % 2 else 1]]
+
+
 @pytest.fixture(autouse=True)
 def calibrations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "calibrate", lambda: 10.0)
@@ -93,7 +98,7 @@ def test_warm_up_then_round_by_round(tmp_path: Path) -> None:
     results = empty(lab)
     run(lab, results, tmp_path / "x.json", driver)
     assert driver.asked[:3] == [(0, True), (1, True), (2, True)]
-    assert driver.counted == [0, 1, 2] * 3
+    assert driver.counted == there_and_back(0, 1, 2)
     assert Results.read(tmp_path / "x.json") == results
     assert [cell.median["rps"] for cell in results.cells] == [0, 1, 2]
 
@@ -171,7 +176,7 @@ def test_interrupted_anywhere_any_number_of_times(
             warm = {cell for cell, warm in driver.asked if warm}
             assert set(driver.counted) <= warm
     assert Counter(taken) == dict.fromkeys(range(cells), repetitions)
-    assert taken == [*range(cells)] * repetitions
+    assert taken == there_and_back(*range(cells), rounds=repetitions)
     final = Results.read(path)
     assert final is not None
     assert [len(cell.samples) for cell in final.cells] == [repetitions] * cells
@@ -185,7 +190,7 @@ def test_a_rejected_cell_is_not_measured_again(tmp_path: Path) -> None:
     lab, driver, path = experiment(), Driver(act=act), tmp_path / "x.json"
     results = empty(lab)
     assert "37 of 2000" in run(lab, results, path, driver)
-    assert driver.counted == [0, 2] * 3
+    assert driver.counted == there_and_back(0, 2)
     assert results.cells[1].problem == "37 of 2000 requests failed"
     assert results.cells[1].median == {}
     # The CPU of the rejected measurement is not charged to the next one.
@@ -204,7 +209,7 @@ def test_a_failure_in_the_warm_up_rejects_the_cell(tmp_path: Path) -> None:
     results = empty(lab)
     run(lab, results, tmp_path / "x.json", driver)
     assert results.cells[0].problem == "502"
-    assert driver.counted == [1, 2] * 3
+    assert driver.counted == there_and_back(1, 2)
 
 
 def test_a_measurement_without_the_primary_metric_is_rejected(tmp_path: Path) -> None:
@@ -238,7 +243,7 @@ def test_a_sample_taken_beside_another_program_is_taken_once_more(
     object.__setattr__(lab, "repetitions", 2)
     results = empty(lab)
     run(lab, results, tmp_path / "x.json", driver)
-    assert driver.counted == [0, 1, 2, 0, 1, 2, 1]
+    assert driver.counted == [*there_and_back(0, 1, 2, rounds=2), 1]
     assert [one["rps"] for one in results.cells[1].samples] == [kept, 100]
     found = [note for note in results.noise["notes"] if "samples were taken" in note]
     assert [note.startswith(text) for note, text in zip(found, notes, strict=True)] == [True] * len(notes)
