@@ -35,7 +35,7 @@ sub vcl_backend_response {
 
 sub vcl_deliver {
     unset resp.http.X-Path;
-    # nginx passes them on to a cache in front of it, if there is one (nginx/caching/cdn.conf.template).
+    # nginx passes them on to a cache in front of it, if there is one (nginx/cdn/http.conf).
     if (local.socket !~ "^nginx") {
         unset resp.http.X-Cache-Tags;
     }

@@ -137,11 +137,11 @@ set +a
 command -v envsubst >/dev/null || die "envsubst is missing: apt-get install gettext-base"
 # nginx's own variables are in lower case, so envsubst leaves them alone.
 fill() { envsubst "$(env | sed -n 's/^\([A-Z][0-9A-Z_]*\)=.*/${\1}/p')"; }
-for folder in cdn https_only observe site theatres; do rm -rf "${GENERATED_FOLDER:?}/$folder"; done
+for folder in cdn redirect observe site theatres; do rm -rf "${GENERATED_FOLDER:?}/$folder"; done
 for file in nginx.conf */*.conf */*.template; do
     case $file in # folders of one setting
     cdn/*) [ "$CDN" = on ] || continue ;;
-    https_only/*) [ "$HTTPS_REDIRECT" = on ] || continue ;;
+    redirect/*) [ "$HTTPS_REDIRECT" = on ] || continue ;;
     observe/*) [ "$OBSERVE_LOG" ] || continue ;;
     site/*) [ "$SITE_ADDRESS" ] || continue ;;
     theatres/*) continue ;; # below
