@@ -50,6 +50,7 @@ def test_a_theatre_has_the_default_site_with_its_own_backend(
     assert server.request("/%41?b=%41", host).text == "varnish"
     [request] = server.varnish.requests
     assert (request.target, request.headers["host"]) == ("/A?b=%41", host)
+    assert server.request("/silent", host).headers["cache-status"] == "nginx; fwd=uri-miss"
     assert server.request("/ws", host).text == name
     assert server.request("/media/video/a.jpg", host).text == name
     assert server.backend.requests == []
