@@ -167,7 +167,10 @@ def noise(results: Results) -> dict[str, Any]:
             f"the calculation after them took over 10 % longer than usual."
         )
     if repeated := results.noise["repeated_samples"]:
-        notes.append(f"{repeated} samples were taken twice for this reason, and the faster machine's kept.")
+        notes.append(
+            f"{repeated} of {len(calibrations)} samples were taken twice, because other programs used this "
+            f"machine the first time."
+        )
     wide = [
         cell
         for cell in results.cells

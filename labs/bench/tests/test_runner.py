@@ -223,8 +223,8 @@ def test_a_measurement_without_the_primary_metric_is_rejected(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("second", "kept", "notes"),
     [
-        (10.0, 100, ["1 samples were taken twice"]),
-        (30.0, 50, ["1 of 6 samples were taken while other", "1 samples were taken twice"]),
+        (10.0, 100, ["1 of 6 samples were taken twice"]),
+        (30.0, 50, ["1 of 6 samples were taken while other", "1 of 6 samples were taken twice"]),
     ],
 )
 def test_a_sample_taken_beside_another_program_is_taken_once_more(
