@@ -108,6 +108,13 @@ def test_forged_headers_are_replaced(server: NginxServer, host: str) -> None:
     assert "forged" not in answer.headers.get("cache-status", "")
 
 
+@pytest.mark.parametrize("host", SITES)
+def test_only_a_host_with_a_cache_adds_to_cache_status(server: NginxServer, host: str) -> None:
+    server.answer_all(lambda _: response(cache_status="varnish; fwd=bypass"))
+    own = ", nginx; fwd=uri-miss" if host == "localhost" else ""
+    assert server.request("/reported", host).headers["cache-status"] == f"varnish; fwd=bypass{own}"
+
+
 @pytest.mark.parametrize("host", [*SITES, "[::1]"])
 def test_a_redirect_never_shows_the_backends_port(server: NginxServer, host: str) -> None:
     server.answer_all(moved)
