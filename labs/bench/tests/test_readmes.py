@@ -14,9 +14,10 @@ from stack import REPO
 
 NUMBER_WORDS = {14: "fourteen", 15: "fifteen", 16: "sixteen", 17: "seventeen"}
 FIGURES = [
-    pytest.param(lab, figure[:4], *figure[4:] or [1], id=f"{lab}: {figure[0]}")
-    for lab, page in tomllib.loads(Path(__file__).with_name("figures.toml").read_text()).items()
-    for figure in page["figures"]
+    pytest.param(lab, words, (heading, row, column), *times or [1], id=f"{lab}: {words}")
+    for lab, tables in tomllib.loads(Path(__file__).with_name("figures.toml").read_text()).items()
+    for heading, figures in tables.items()
+    for words, row, column, *times in figures
 ]
 PORTAL = ("opendata", "requests/s", "home · no keep-alive · 5 clients", "direct")
 
@@ -49,10 +50,11 @@ def rounded(value: float, shown: str) -> bool:
     return abs(float(digits) - value) <= unit * 0.501
 
 
-@pytest.mark.parametrize(("lab", "place", "times"), FIGURES)
-def test_a_figure_is_that_of_the_results(lab: str, place: list[str], times: float) -> None:
-    words, *where = place
-    value = number(lab, *where) * times
+@pytest.mark.parametrize(("lab", "words", "place", "times"), FIGURES)
+def test_a_figure_is_that_of_the_results(
+    lab: str, words: str, place: tuple[str, str, str], times: float
+) -> None:
+    value = number(lab, *place) * times
     before, after = words.split("{}")
     [shown] = re.findall(re.escape(before) + r"([\d,.]*\d)" + re.escape(after), page(f"labs/{lab}"))
     assert rounded(value, shown), f"{value:,.9g} in results.md"
