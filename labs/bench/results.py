@@ -79,7 +79,7 @@ class Results:
             baseline=dict(experiment.baseline),
             started=started,
             finished=None,
-            noise={"repeated_samples": 0, "calibration_spread_percent": 0.0, "notes": []},
+            noise={"repeated": [], "calibration_spread_percent": 0.0, "notes": []},
             cells=[Measured(dict(cell.key)) for cell in experiment.cells],
             **conditions,
         )
@@ -113,20 +113,21 @@ class Results:
         return [one[CALIBRATION] for cell in self.cells for one in cell.samples if CALIBRATION in one]
 
     @property
-    def slow(self) -> list[tuple[int, int]]:
-        """The samples taken while other programs used the machine: a cell's index, and a sample's.
+    def slow(self) -> list[list[int]]:
+        """The samples taken beside other programs, the slowest first: a cell's index, and a sample's.
 
         A constant load slows the median calibration as well, so each is also compared with the fastest. That
         limit is wider: a processor that was faster in its first seconds is not busy.
         """
         found = self.calibrations
         limit = min(SLOW * statistics.median(found), LOADED * min(found)) if found else 0.0
-        return [
-            (index, number)
+        slow = [
+            (one[CALIBRATION], [index, number])
             for index, cell in enumerate(self.cells)
             for number, one in enumerate(cell.samples)
             if one.get(CALIBRATION, 0.0) > limit
         ]
+        return [place for _, place in sorted(slow, reverse=True)]
 
     @property
     def busy(self) -> str:

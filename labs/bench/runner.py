@@ -3,7 +3,8 @@
 Each round measures every cell once, so a slow minute of the machine affects all cells instead of all samples
 of one; and in the other direction than the round before, so that none always comes after the same one. After
 each sample the same small calculation is timed, with the servers at rest: if it takes longer than usual,
-other programs are using the machine. At the end these samples are taken once more.
+other programs are using the machine. At the end these samples are taken once more, the slowest first, but at
+most a quarter of all: on a machine that is always busy it would not help.
 """
 
 import hashlib
@@ -22,9 +23,9 @@ from rich.progress import Progress
 from bench import words
 from bench.experiment import Cell, Experiment
 from bench.lab_stack import LabStack, Problem, Usage
-from bench.results import CALIBRATION, NOISY, Measured, Metrics, Results, spread_percent
+from bench.results import BUSY, CALIBRATION, NOISY, Measured, Metrics, Results, spread_percent
 
-BUSY = 90.0  # per cent of one core: a generator of one thread that uses more is the bottleneck
+FULL = 90.0  # per cent of one core: a generator of one thread that uses more is the bottleneck
 NAMED = 5  # cells in one note
 
 
@@ -87,11 +88,13 @@ def run(
 
         for index, measured in plan(results, experiment.repetitions):
             take(index, measured.add)
-        again = results.slow
+        repeated = results.noise["repeated"]
+        most = int(BUSY * total) - len(repeated)
+        again = [place for place in results.slow if place not in repeated][:most]
         progress.update(bar, total=total + len(again))
         for index, number in again:
             if not results.cells[index].problem:
-                results.noise["repeated_samples"] += 1
+                repeated.append([index, number])
                 take(index, partial(results.cells[index].keep_faster, number))
 
 
@@ -166,10 +169,10 @@ def noise(results: Results) -> dict[str, Any]:
             f"{slow} of {len(calibrations)} samples were taken while other programs used this machine: "
             f"the calculation after them took over 10 % longer than usual."
         )
-    if repeated := results.noise["repeated_samples"]:
+    if repeated := results.noise["repeated"]:
         notes.append(
-            f"{repeated} of {len(calibrations)} samples were taken twice, because other programs used this "
-            f"machine the first time."
+            f"{len(repeated)} of {len(calibrations)} samples were taken twice, because other programs used "
+            f"this machine the first time."
         )
     wide = [
         cell
@@ -180,10 +183,10 @@ def noise(results: Results) -> dict[str, Any]:
     ]
     if wide:
         notes.append(f"Samples lie over {NOISY:.0f} % apart in {len(wide)} of {cells} cells: {names(wide)}.")
-    busy = [cell for cell in results.cells if cell.median.get("generator_cpu_percent", 0) > BUSY]
+    busy = [cell for cell in results.cells if cell.median.get("generator_cpu_percent", 0) > FULL]
     if busy:
         notes.append(
-            f"The generator used over {BUSY:.0f} % of a core in {len(busy)} of {cells} cells, "
+            f"The generator used over {FULL:.0f} % of a core in {len(busy)} of {cells} cells, "
             f"whose servers can serve more than the figure says: {names(busy)}."
         )
     at_least = [

@@ -50,7 +50,7 @@ def run(cells: list[dict[str, Any]], lab: str = "sample", **others: Any) -> dict
         "configuration": {"nginx": "a1" * 32},
         "started": "2026-11-21T10:20:00Z",
         "finished": "2026-11-21T10:29:00Z",
-        "noise": {"repeated_samples": 0, "calibration_spread_percent": 4.1, "notes": []},
+        "noise": {"repeated": [], "calibration_spread_percent": 4.1, "notes": []},
         "cells": cells,
     } | others
 

@@ -247,6 +247,22 @@ def test_a_sample_taken_beside_another_program_is_taken_once_more(
     assert [one["rps"] for one in results.cells[1].samples] == [kept, 100]
     found = [note for note in results.noise["notes"] if "samples were taken" in note]
     assert [note.startswith(text) for note, text in zip(found, notes, strict=True)] == [True] * len(notes)
+    again = Driver()
+    run(lab, results, tmp_path / "x.json", again)
+    assert again.asked == []
+
+
+def test_on_a_busy_machine_only_the_slowest_samples_are_taken_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter([20.0, 10.0, 30.0, 50.0, 20.0, 40.0, 10.0, 20.0, 10.0, 10.0])
+    monkeypatch.setattr(runner, "calibrate", lambda: next(times))
+    lab, driver = experiment(4), Driver()
+    object.__setattr__(lab, "repetitions", 2)
+    results = empty(lab)
+    run(lab, results, tmp_path / "x.json", driver)
+    assert driver.counted == [*there_and_back(0, 1, 2, 3, rounds=2), 3, 2]
+    assert results.noise["repeated"] == [[3, 0], [2, 1]]
 
 
 def noisy(samples: Sequence[dict[str, float]], calibrations: list[float]) -> list[str]:
