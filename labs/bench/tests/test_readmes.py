@@ -23,7 +23,11 @@ PORTAL = ("opendata", "requests/s", "home · no keep-alive · 5 clients", "direc
 
 
 def number(lab: str, heading: str, row: str, column: str) -> float:
-    """A figure in results.md, from the one table below this heading that has the row and the column."""
+    """A figure in results.md, from the tables below this heading that have the row and the column.
+
+    The column "factor of default" has the factor that stands behind the figure.
+    """
+    column, place = column.removeprefix("factor of "), int(column.startswith("factor of "))
     found = []
     for section in (REPO / "labs" / lab / "results.md").read_text().split("\n## ")[1:]:
         title, *lines = section.splitlines()
@@ -34,8 +38,8 @@ def number(lab: str, heading: str, row: str, column: str) -> float:
                 for cells in table
                 if row in (" · ".join(cells[:keys]) for keys in (1, 2, 3))
             ]
-    [text] = found
-    return float(text.split()[0].replace(",", ""))
+    [text] = set(found)
+    return float(re.findall(r"[\d.]+", text.replace(",", ""))[place])
 
 
 def page(folder: str) -> str:
