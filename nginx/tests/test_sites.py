@@ -6,6 +6,7 @@ import pytest
 
 from nginx_server import NGINX, SITES, UPGRADED, NginxServer
 from support.origin import Origin, Request, response
+from support.wait import wait_until
 
 SETTINGS = {"SERVER_NAMES": "stage.example.org 192.0.2.7"}
 MAIN_CSS = NGINX.parent / "backend/src/upstage/site/style/main.css"
@@ -144,6 +145,8 @@ def test_without_a_fault_there_is_no_note(server: NginxServer, host: str) -> Non
     """A page that asks for it every two seconds must not fill the logs."""
     answer = server.request("/.nginx/fault", host)
     assert (answer.status, answer.text) == (204, "")
+    server.request(f"/later-at-{host}", host)  # lines wait for a second
+    wait_until(lambda: server.log_lines(f"/later-at-{host}"))
     assert not server.log_lines(r"/\.nginx/fault")
 
 
