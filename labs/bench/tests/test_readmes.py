@@ -27,7 +27,7 @@ def number(lab: str, heading: str, row: str, column: str) -> float:
 
     The column "factor of default" has the factor that stands behind the figure.
     """
-    column, place = column.removeprefix("factor of "), int(column.startswith("factor of "))
+    factor, column = column.startswith("factor of "), column.removeprefix("factor of ")
     found = []
     for section in (REPO / "labs" / lab / "results.md").read_text().split("\n## ")[1:]:
         title, *lines = section.splitlines()
@@ -39,7 +39,8 @@ def number(lab: str, heading: str, row: str, column: str) -> float:
                 if row in (" · ".join(cells[:keys]) for keys in (1, 2, 3))
             ]
     [text] = set(found)
-    return float(re.findall(r"[\d.]+", text.replace(",", ""))[place])
+    [figures] = re.findall(r"^([\d,.]+)(?:| \(([\d.]+).\)| %| [kM]B)$", text)
+    return float(figures[factor].replace(",", ""))
 
 
 def page(folder: str) -> str:
