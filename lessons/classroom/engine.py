@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,12 +61,17 @@ class Commands:
             self._ended = True
             running = list(self._running)
         for process in running:
-            os.killpg(process.pid, signal.SIGTERM)
+            _signal_group(process, signal.SIGTERM)
         for process in running:
             try:
                 process.wait(10)
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
+                _signal_group(process, signal.SIGKILL)
+
+
+def _signal_group(process: subprocess.Popen[str], number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):  # it has ended by itself meanwhile
+        os.killpg(process.pid, number)
 
 
 def docker(*arguments: str, within: float | None = None) -> str:

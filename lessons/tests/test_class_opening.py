@@ -3,7 +3,7 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -143,13 +143,28 @@ def test_a_stack_that_cannot_be_removed_is_named_and_costs_no_other_copy(
     assert "Copy 1 did not start: it does not answer." in second
 
 
-def test_an_interrupt_ends_and_removes_all_new_copies(room: Room) -> None:
+def is_interrupted_and_leaves_nothing(room: Room) -> None:
     handle_interrupts()
     room.up = f"#!/bin/sh\nkill -INT {os.getpid()}\nexec sleep 60\n"
     with pytest.raises(KeyboardInterrupt):
         open_class(room.opened, 2)
     assert set(room.removed) == {1, 2}
     assert not (room.folder / "class").exists()
+
+
+def test_an_interrupt_ends_and_removes_all_new_copies(room: Room) -> None:
+    is_interrupted_and_leaves_nothing(room)
+
+
+def test_a_start_that_ends_by_itself_during_an_interrupt_costs_no_other_copy(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killpg(group: int, number: int, real: Callable[[int, int], None] = os.killpg) -> None:
+        real(group, number)
+        raise ProcessLookupError  # as if it had ended just before
+
+    monkeypatch.setattr(os, "killpg", killpg)
+    is_interrupted_and_leaves_nothing(room)
 
 
 def test_an_error_that_concerns_all_copies_removes_the_new_ones(
