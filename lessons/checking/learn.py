@@ -93,7 +93,7 @@ class Window:
                 attempt = self._begin(again)
             with Watch(attempt.word, attempt.stack.state) as watch:
                 key = self._until_a_key(attempt, watch)
-            if key != "b":
+            if key != "g":
                 print()
                 return key == "n"
             again = True
@@ -112,7 +112,7 @@ class Window:
         return attempt
 
     def _until_a_key(self, attempt: Attempt, watch: Watch) -> str:
-        """Check whenever there is news. Return b (again), n (next) or q (quit)."""
+        """Check whenever there is news. Return g (again), n (next) or q (quit)."""
         check: threading.Thread | None = None
         due: float | None = time.monotonic()  # when to check; None: not until there is news
         letter = ""  # the answer for the next check
@@ -128,7 +128,7 @@ class Window:
                 check = threading.Thread(target=self._check, args=(letter,), daemon=True)
                 check.start()
                 answering, due, letter = bool(letter), None, ""
-            if key in ("b", "q") or (key == "n" and self._finding.done):
+            if key in ("g", "q") or (key == "n" and self._finding.done):
                 return key
             if key == "h":
                 self._print(as_typed(self._lesson.hint, attempt))
@@ -153,7 +153,7 @@ class Window:
         if self._finding.done:
             return "n next lesson   q quit"
         answers = "a b c d answer   " if self._finding.asked else ""
-        return f"{answers}h hint   r restore the shipped files   b begin again   q quit"
+        return f"{answers}h hint   r restore the shipped files   g begin again   q quit"
 
     def _show(self, text: str) -> None:
         """Replace the lower part."""
