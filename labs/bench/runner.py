@@ -27,6 +27,7 @@ from bench.results import BUSY, CALIBRATION, NOISY, Measured, Metrics, Results, 
 
 FULL = 90.0  # per cent of one core: a generator of one thread that uses more is the bottleneck
 NAMED = 5  # cells in one note
+EVERY = 60.0  # seconds between two lines of progress where the output is no terminal
 
 
 class Driver(Protocol):
@@ -73,6 +74,14 @@ def run(
 
         meter = Meter(stack, experiment.services)
 
+        told = time.monotonic()
+
+        def tell() -> None:
+            nonlocal told
+            if not console.is_terminal and time.monotonic() >= told + EVERY:  # a file shows no bar
+                told, task = time.monotonic(), progress.tasks[bar]
+                console.print(f"{task.completed:.0f} of {task.total:.0f} samples")
+
         def take(index: int, keep: Callable[[Metrics], None]) -> None:
             cell, measured = experiment.cells[index], results.cells[index]
             progress.update(bar, description=str(cell))
@@ -85,6 +94,7 @@ def run(
                 meter.read()
             results.noise |= noise(results)
             results.write(path)
+            tell()
 
         for index, measured in plan(results, experiment.repetitions):
             take(index, measured.add)

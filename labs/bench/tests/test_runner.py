@@ -1,6 +1,7 @@
 """The runner with a fake stack and driver: order, warm-up, rejection, interruption."""
 
 import io
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -101,6 +102,13 @@ def test_warm_up_then_round_by_round(tmp_path: Path) -> None:
     assert driver.counted == there_and_back(0, 1, 2)
     assert Results.read(tmp_path / "x.json") == results
     assert [cell.median["rps"] for cell in results.cells] == [0, 1, 2]
+
+
+def test_a_file_has_the_progress_as_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "EVERY", 0)
+    lab = experiment(cells=2, repetitions=2)
+    printed = run(lab, empty(lab), tmp_path / "x.json", Driver())
+    assert re.findall(r"\d of \d samples", printed) == [f"{done} of 4 samples" for done in (1, 2, 3, 4)]
 
 
 def test_cpu_and_memory_of_each_service_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
