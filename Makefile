@@ -2,6 +2,17 @@
 .DEFAULT_GOAL := help
 .PHONY: help up down clean status logs doctor reload purge reset mirror backup restore watch trace lessons learn lesson check faults break mend class class-status class-page class-reset class-down bundle slides load soak compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
 
+# A command takes the variables that its line below names, and the settings of .env.example; another one is refused, because a
+# misspelt name would be ignored silently. Those of the commands, such as HOST or TAG, count only where they are typed: many a
+# shell exports one for itself.
+typed := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
+ifneq ($(typed),)
+refusal := $(shell bash bin/lib/typed.sh $(or $(MAKECMDGOALS),help) -- $(typed))
+$(if $(refusal),$(error $(refusal)))
+endif
+arguments := $(filter-out EXTRAS THEATRES,$(shell grep -E '^[a-z-]+:.*\#\#' Makefile | grep -oE '\<[A-Z_]+=' | tr -d =))
+$(foreach name,$(arguments),$(if $(filter environment,$(origin $(name))),$(eval unexport $(name))$(eval $(name) :=)))
+
 help: ## print this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -47,7 +58,7 @@ mirror: ## with EXTRAS=mirror: copy now and say which server is active; TO=mirro
 backup: ## write all data of UpStage into one file below backups/, while it runs (FILE=: this file; THEATRE=second: that one's data)
 	@bin/backup
 
-restore: ## replace all data of UpStage by those of the newest backup, or of FILE=..., and keep what was there
+restore: ## replace all data of UpStage by those of the newest backup, or of FILE=..., and keep what was there (THEATRE=second; REMOVE=replaced: only remove what was kept)
 	@bin/restore
 
 ##@ Learn
@@ -109,7 +120,7 @@ cluster-demo: ## open three machines in network namespaces of this one, with the
 	@KEEP=1 bin/lab cluster
 
 ##@ Measure
-load: ## load the running stack for 30 seconds and judge the run by loadtest/verdict/thresholds.toml (CLASSES=Reader: these users)
+load: ## load the running stack for 30 seconds and judge the run by loadtest/verdict/thresholds.toml (USERS=20, CLASSES=Reader: these users)
 	@bin/stack load
 
 soak: ## load the running stack for MINUTES=30 with USERS=30, and judge whether memory, descriptors, latency or output grows
@@ -118,17 +129,17 @@ soak: ## load the running stack for MINUTES=30 with USERS=30, and judge whether 
 compare: ## compare topologies under the same load: TOPOLOGIES=classic,nginx,default USERS=50 SECONDS=30 STAGE=demo; PATHS=file: your own site
 	@LENGTH=$(SECONDS) bin/stack compare # bash counts in its own variable SECONDS
 
-lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them); PUBLISH=1 replaces its results.md
+lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them; FULL=1, FRESH=1); PUBLISH=1 replaces its results.md
 	@bin/lab $(LAB)
 
-bench: ## run every lab and write a report (FULL=1: as long as in the articles, hours)
+bench: ## run every lab and write a report (FULL=1: as long as in the articles, hours; FRESH=1, PUBLISH=1: labs/README.md)
 	@bin/bench
 
 ##@ Develop
-test: ## run the tests that a change can break, on their own stack (ONLY=static,unit: these parts; tests/README.md)
+test: ## run the tests that a change can break, on their own stack (ONLY=static,unit: these parts; SECOND_CHANCE=yes; tests/README.md)
 	@bin/test
 
-test-all: ## run the rest, before a change is finished: ONLY=labs,lessons: these parts; CONTINUE=1: those that have not passed
+test-all: ## run the rest, before a change is finished: ONLY=labs,lessons: these parts; CONTINUE=1: those that have not passed; SECOND_CHANCE=yes
 	@bin/test slow
 
 lock: ## update the Python lock files

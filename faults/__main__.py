@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from .fault import FOLDER, FaultError, faults
+from .fault import FOLDER, FaultError, bash, faults
 from .note import Note, read_note, write_note
 
 FILE = FOLDER.parent / ".run" / os.environ["COMPOSE_PROJECT_NAME"] / "fault.json"
@@ -34,8 +34,12 @@ def main(command: str, name: str = "") -> int:
         if fault.commands[1]:
             print("\nmake mend undoes it.")
         else:
+            print("\nIt mends itself; this takes a moment.", flush=True)
+            time.sleep(fault.lasts)
+            if bash("wait_until_well").returncode:
+                raise FaultError("It has not mended itself within a minute. Type: make status")
             write_note(FILE, note.ended())
-            print("\nIt mends itself.")
+            print(f"Mended: {fault.title.lower()}.")
     elif note and now:
         now.run(mend=True)
         write_note(FILE, note.ended())

@@ -21,13 +21,14 @@ def inside(*arguments: str) -> str:
     return done.stdout.decode(errors="replace")
 
 
-def follow(*arguments: str) -> "subprocess.Popen[str]":
+def follow(*arguments: str, errors: int | None = None) -> "subprocess.Popen[str]":
     """Start a tool. It ends when its standard input closes, even if this process is killed."""
     return subprocess.Popen(
         ["bin/inside", *arguments],
         cwd=REPO,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=errors,
         text=True,
         errors="replace",
         start_new_session=True,  # Ctrl-C must reach only this process, which ends the tool and its children

@@ -7,14 +7,15 @@ its part of the log once a second, so a line is held back until the other worker
 import os
 import queue
 import signal
+import subprocess
 import sys
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from faults.note import read_note
 
@@ -134,25 +135,62 @@ def clock(seconds: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(seconds))
 
 
+Lines = queue.Queue[tuple[str, str | None]]
+# What varnishlog says when Varnish has started another worker, and the line that stands for it.
+SAID = {"Log abandone": None, "Failed to ac": None, "Log reacquir": ""}
+
+
+class Reader(threading.Thread):
+    """Puts what a tool prints into a queue, as (name, line), and None when the log has ended.
+
+    If `again`, it then waits until the service is back. varnishlog itself notices another worker of Varnish.
+    """
+
+    def __init__(self, name: str, tool: tuple[str, ...], lines: Lines, again: bool) -> None:
+        super().__init__(daemon=True)
+        self._name, self._tool, self._lines, self._again = name, tool, lines, again
+        self._process = follow(*tool)
+        self.start()
+
+    def run(self) -> None:
+        """Read until the log has ended for good."""
+        while True:
+            assert self._process.stdout
+            for text in self._process.stdout:
+                self._lines.put((self._name, SAID.get(text[:12], text.rstrip("\n"))))
+            self._lines.put((self._name, None))
+            if not self._again:
+                return
+            self._process.wait()
+            while not self._is_back():
+                time.sleep(PAUSE)
+            self._process = follow(*self._tool, errors=subprocess.DEVNULL)  # it may end again at once
+
+    def _is_back(self) -> bool:
+        try:
+            return self._name in inside("varnishes").split()
+        except NotRunning:
+            return False
+
+    def end(self) -> None:
+        """End the tool, unless it has ended."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGTERM)
+        self._process.wait()
+
+
 def watch(wanted: Wanted, faults: Faults) -> int:
-    """Print until Ctrl-C, or until nginx's log or every Varnish's has ended; return the exit code."""
-    lines: queue.Queue[tuple[str, str | None]] = queue.Queue(maxsize=10_000)
-    joiner, varnishes = Joiner(wanted), inside("varnishes").split()
-    silent = set(varnishes)  # those whose log does not run yet
-
-    def read(name: str, output: IO[str]) -> None:
-        for text in output:
-            lines.put((name, text.rstrip("\n")))
-        lines.put((name, None))
-
-    tools = {name: follow("follow-varnishlog", name, "-g", "request", "-i", TAGS) for name in varnishes}
-    tools["nginx"] = follow("follow", "nginx")
+    """Print until Ctrl-C, or until nginx's log has ended; return the exit code."""
+    lines: Lines = queue.Queue(maxsize=10_000)
+    joiner, begun = Joiner(wanted), False
+    away = set(inside("varnishes").split())  # those whose log does not run
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
+    readers = [
+        Reader(name, ("follow-varnishlog", name, "-g", "request", "-i", TAGS), lines, True) for name in away
+    ]
+    readers.append(Reader("nginx", ("follow", "nginx"), lines, False))
     try:
-        for name, tool in tools.items():
-            assert tool.stdout
-            threading.Thread(target=read, args=(name, tool.stdout), daemon=True).start()
         while True:
             looked = time.time()
             while (left := looked + PAUSE - time.time()) > 0:
@@ -160,25 +198,29 @@ def watch(wanted: Wanted, faults: Faults) -> int:
                     name, text = lines.get(timeout=left)
                 except queue.Empty:
                     break
-                if text is None:
-                    print(f"The log of {name} has ended: has the service been stopped?", file=sys.stderr)
-                    varnishes = [varnish for varnish in varnishes if varnish != name]
-                    if name == "nginx" or not varnishes:
+                if name == "nginx":
+                    if text is None:
+                        print("The log of nginx has ended: has the service been stopped?", file=sys.stderr)
                         return 1
-                elif name == "nginx":
                     joiner.nginx(text, time.time())
-                elif name in silent:
-                    silent.remove(name)
-                    if not silent:
+                elif text is None:
+                    if name not in away:
+                        print(f"{clock(time.time())}  {name} has stopped.", flush=True)
+                    away.add(name)
+                elif name in away:
+                    away.remove(name)
+                    if begun:
+                        print(f"{clock(time.time())}  {name} is back.", flush=True)
+                    elif not away:
                         print(HEADS, flush=True)
+                        begun = True
                 else:
                     joiner.varnish(name, text)
-            for row in () if silent else (*faults.news(), *joiner.due(time.time())):
+            for row in (*faults.news(), *joiner.due(time.time())) if begun else ():
                 print(row, flush=True)
     finally:
-        for tool in tools.values():
-            os.killpg(tool.pid, signal.SIGTERM)
-            tool.wait()
+        for reader in readers:
+            reader.end()
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ native_environment() {
 
 supervisorctl() { .venv/bin/supervisorctl -c native/supervisord.conf "$@"; }
 
+native_runs() { supervisorctl status "$1" 2>/dev/null | grep -q RUNNING; }
 native_exists() { native_running; }
 native_running() { [ -S "$NATIVE_RUN/supervisor.sock" ] && supervisorctl pid >/dev/null 2>&1; }
 
@@ -88,11 +89,11 @@ native_up() {
     ensure_venv native/requirements.lock
     step "Starting nginx, Varnish, the backend, policyd and Locust as processes"
     if native_running; then native_down; fi
-    rm -rf "$GENERATED_FOLDER" "$NATIVE_SOCKETS"
     prepare_native_folders
     theatre_programs >"$NATIVE_RUN/theatres.conf"
     published_ports | cut -d ' ' -f 2 >"$NATIVE_RUN/ports"
-    .venv/bin/supervisord -c native/supervisord.conf
+    .venv/bin/supervisord -c native/supervisord.conf # fails if another `make up` was quicker
+    find "$GENERATED_FOLDER" "$NATIVE_SOCKETS" -mindepth 1 -delete # of the last run
     for service in "${native_services[@]}"; do
         native_start "$service"
     done
@@ -121,13 +122,13 @@ native_health() {
     case $1 in
     camera) PYTHONPATH=backend/src .venv/bin/python -m upstage.camera check ;;
     policyd) PYTHONPATH=policyd/src .venv/bin/python -m policyd check "$NATIVE_NET.4" 3000 ;;
-    varnish) answers "http://$VARNISH_LISTEN/.varnish/health" ;;
+    varnish) answers "http://$VARNISH_LISTEN/.varnish/health" "$VARNISH_LISTEN_SOCKET" ;;
     nginx) answers "http://$LISTEN_LOAD/.nginx/health" ;;
     locust) answers "http://$LOCUST_ADDRESS/" ;;
     *) sh native/run.sh "$1" healthcheck ;; # a backend
     esac >/dev/null 2>&1
 }
-answers() { .venv/bin/python native/health.py "$1"; }
+answers() { .venv/bin/python native/health.py "$@"; }
 
 wait_for_native_health() {
     local log
@@ -153,11 +154,12 @@ native_down() {
 native_clean() { native_down && rm -rf "$NATIVE_DATA" "$NATIVE_RUN"; }
 native_certificate_end() { sh -c "$certificate_end" sh "$BIND_ADDR:$HTTPS_PORT"; }
 native_status() {
-    local service
+    local service code=0
     supervisorctl status || true # it fails if a program has stopped, which the table shows too
     for service in "${native_services[@]}"; do
-        if native_health "$service"; then say "$service healthy"; else say "$service NOT healthy"; fi
+        if native_health "$service"; then say "$service healthy"; else say "$service NOT healthy. Type: make up" && code=1; fi
     done
+    return $code
 }
 native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
 # The ports of this machine that the stack has.
@@ -165,7 +167,7 @@ native_ports() { if native_running; then cat "$NATIVE_RUN/ports"; fi; }
 # native_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
 native_upstage() { sh native/run.sh "$@"; }
 native_aside() { native_upstage "$@"; }
-native_has_mirror() { supervisorctl status mirror 2>/dev/null | grep -q RUNNING; }
+native_has_mirror() { native_runs mirror; }
 native_stop() { supervisorctl stop "$1" || true; } # one that has failed does not run
 native_start() {
     supervisorctl start "$1" >/dev/null & # takes at least a second; the health check is quicker
@@ -175,7 +177,7 @@ native_active_role() { cat "$NATIVE_SOCKETS/backend.mirror/active" 2>/dev/null |
 native_mirror() { sh native/run.sh backend mirror "$@"; }
 native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
 native_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && ../.venv/bin/locust "${@:2}"); }
-native_purge() { curl -fsS -o /dev/null -X PURGE ${3:+-H "X-Tag: $3"} "http://$VARNISH_LISTEN_PURGE$1"; }
+native_purge() { curl --noproxy '*' -fsS -o /dev/null -X PURGE ${3:+-H "X-Tag: $3"} "http://$VARNISH_LISTEN_PURGE$1"; }
 native_paths() { realpath "$1"; }
 native_log() { tail -n "${2:-1000}" "$NATIVE_RUN/log/$1.log"; }
 native_follow() { tail -n 0 -F "$NATIVE_RUN/log/$1.log"; }
@@ -183,7 +185,7 @@ native_varnish() { "$1" -n "$VARNISH_WORKDIR" "${@:2}"; }
 native_varnishes() { echo varnish; }
 native_follow_varnishlog() {
     echo
-    varnishlog -n "$VARNISH_WORKDIR" "${@:2}" &
+    varnishlog -n "$VARNISH_WORKDIR" "${@:2}" 2>&1 &
     cat >/dev/null
     kill $!
 }

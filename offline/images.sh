@@ -15,11 +15,11 @@ choose_images() {
         set -a
         . offline/images.env
         set +a
-        link_override
+        write_override
         return
     done
     # Images named in the environment or .env say nothing about the official ones.
-    if [ -z "${NGINX_IMAGE:-}${VARNISH_IMAGE:-}${PYTHON_IMAGE:-}${LOCUST_IMAGE:-}${PROMETHEUS_IMAGE:-}" ]; then unlink_override; fi
+    if [ -z "${NGINX_IMAGE:-}${VARNISH_IMAGE:-}${PYTHON_IMAGE:-}${LOCUST_IMAGE:-}${PROMETHEUS_IMAGE:-}" ]; then remove_override; fi
 }
 
 # The images that Compose would have to pull: all but the two that it builds. COMPOSE_FILE leaves our override out.
@@ -59,18 +59,16 @@ ensure_base() {
     quietly debootstrap offline/base.sh proscenium/base:trixie
 }
 
-# --- Plain Compose commands. Compose reads compose.override.yaml automatically, so a link to
-# offline/compose.yaml gives it the names of the offline images. A file of the user's under that name stays.
+# --- Plain Compose commands. Compose reads compose.override.yaml automatically, so a copy of offline/compose.yaml gives it
+# the names of the offline images. A file of the user's under that name stays. No link: an editor would write through it.
 
-override=compose.override.yaml
-override_is_ours() { [ "$(readlink $override)" = offline/compose.yaml ]; }
-
-link_override() {
-    if [ ! -e $override ]; then
-        ln -s offline/compose.yaml $override
-    elif ! override_is_ours; then
+write_override() {
+    if [ ! -e $override ] || override_is_ours; then
+        rm -f $override
+        { echo "# Written by make up; make it yours by changing it ($(cksum <offline/compose.yaml))" && cat offline/compose.yaml; } >$override
+    else
         say "$override is yours, so plain Compose commands need this first: set -a; . offline/images.env; set +a"
     fi
 }
 
-unlink_override() { if override_is_ours; then rm $override; fi; }
+remove_override() { if override_is_ours; then rm $override; fi; }

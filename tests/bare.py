@@ -10,7 +10,7 @@ from stack import REPO
 
 BASICS = shlex.split("""
     bash sh env id dirname readlink cat grep sed awk find mkdir timeout sleep rm df printf tail date uname
-    cksum tr xargs
+    cksum tr xargs sort
 """)
 LIBRARIES = ("bin/lib/common.sh", "bin/lib/containers.sh", "native/native.sh", "bin/lib/settings.sh")
 
@@ -81,9 +81,9 @@ def engine(bare: Path, *answers: str) -> Path:
     docker.write_text(
         f"#!/bin/sh\necho \"$*\" >>'{log}'\n"
         'case "$*" in ' + "\n".join(f"{answer} ;;" for answer in answers) + "\n"
-        "info | 'compose version') ;;\n"
-        f'*working_dir=*) case "$*" in *working_dir={bare}*) echo 1 ;; esac ;; ps*) echo 1 ;;\n'
-        "'compose ps'*) ;; *) exit 1 ;; esac\n"
+        "info | 'compose version --short') ;;\n"
+        f"*working_dir*) echo '{bare}' ;; ps*status=*|ps*health=*) ;; ps*) echo 1 ;;\n"
+        "'compose ps'*|'compose config'*) ;; *) exit 1 ;; esac\n"
     )
     docker.chmod(0o755)
     return log

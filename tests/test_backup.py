@@ -123,7 +123,7 @@ def test_the_newest_backup_is_checked_before_the_backend_is_stopped(bare: Path) 
 
 
 def test_with_a_mirror_the_standby_stops_first_and_starts_last(bare: Path) -> None:
-    services = "ps*--format*) printf '%s\\n' nginx backend mirror"
+    services = "ps*.service?}}*) printf '%s\\n' nginx backend mirror"
     log = engine(
         bare, services, "ps*service=mirror*) echo 2", "'exec -i 1 cat'*) echo mirror serving", *RESTORE
     )
@@ -155,7 +155,7 @@ def test_after_a_restore_that_fails_the_backend_starts_again(bare: Path) -> None
 def test_a_theatre_has_backups_of_its_own(bare: Path) -> None:
     (bare / ".run" / "proscenium").mkdir(parents=True)
     (bare / ".run" / "proscenium" / "theatres.yaml").write_text('# THEATRES="second": ...\n')
-    services = "ps*--format*) printf '%s\\n' nginx backend second"
+    services = "ps*.service?}}*) printf '%s\\n' nginx backend second"
     backups = (answer.replace("-i 1", "-i 2") for answer in ANSWERS)
     log = engine(bare, services, "ps*service=second*) echo 2", *backups, *ANSWERS, "start*)", *RESTORE)
     done = command(bare, "backup")
@@ -172,12 +172,20 @@ def test_a_theatre_has_backups_of_its_own(bare: Path) -> None:
     assert "stop 1" not in log.read_text()
 
 
+def test_what_restores_have_replaced_is_removed_while_the_stack_runs(bare: Path) -> None:
+    log = engine(bare, "*'upstage restore --remove-replaced') echo removed: both")
+    done = command(bare, "restore", REMOVE="replaced")
+    assert (done.returncode, done.stdout) == (0, "removed: both\n")
+    assert STEPS.findall(log.read_text()) == [f"{ASIDE} --remove-replaced"]
+
+
 @pytest.mark.parametrize(
     ("script", "settings", "complaint"),
     [
         ("backup", {"BACKUP_KEEP": "none"}, "BACKUP_KEEP must be a number from 1 to 9999, not 'none'"),
         ("restore", {}, "There is no backups/proscenium-*.tar.gz. Say which backup: make restore FILE=..."),
         ("restore", {"FILE": "x"}, "FILE=x: there is no such file that you can read."),
+        ("restore", {"REMOVE": "all"}, "REMOVE is 'all'; it can be: replaced."),
     ],
 )
 def test_a_mistake_is_named(bare: Path, script: str, settings: dict[str, str], complaint: str) -> None:
@@ -206,7 +214,7 @@ def own(request: pytest.FixtureRequest) -> Iterator[Stack]:
 
 @pytest.mark.slow
 def test_a_stack_that_has_lost_its_data_comes_back(own: Stack, tmp_path: Path) -> None:
-    """A chat line, a drawing, an uploaded avatar, a player who is signed in, the password of the admin."""
+    """A chat line, a drawing, an uploaded avatar, a player who must sign in again, the admin's password."""
     stack, password = own, own.admin_password
     stack.upstage("player", "add", "ann", "--rights", "act,admin", password=PASSWORD + "\n")
     login = {"username": "ann", "password": PASSWORD}
@@ -253,5 +261,5 @@ def test_a_stack_that_has_lost_its_data_comes_back(own: Stack, tmp_path: Path) -
     seen = str(client.join())
     assert "remember me" in seen
     assert "'x': '123', 'y': '45'" in seen
-    assert "Sign out" in editor.session.get(stack.url("/admin/")).text
+    assert "Sign out" not in editor.session.get(stack.url("/admin/")).text
     assert file in seen

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bare import compose_file, engine, functions, run
-from stack import draw_ports
+from stack import REPO, draw_ports
 from support.ports import free_port_range, free_ports
 
 NOBODY = 65534 if os.getuid() == 0 else None  # the user: nothing is installed for it
@@ -95,7 +95,8 @@ def test_a_command_for_a_running_stack_fails_without_one(bare: Path, mode: str) 
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == "The stack 'proscenium' is not running. Type: make up\n"
     (bare.parent / "bin" / "python3").symlink_to(sys.executable)
-    assert run(bare, "watch").stderr == "The stack is not running. Type: make up\n"
+    for command in ("watch", "trace", "mirror", "backup"):
+        assert run(bare, command).stderr == "The stack 'proscenium' is not running. Type: make up\n"
 
 
 def test_there_is_nothing_to_stop_on_a_stack_that_was_never_started(bare: Path) -> None:
@@ -109,7 +110,7 @@ def test_clean_after_down_removes_the_data_of_a_stack_that_compose_has_started(b
     log = engine(
         bare,
         "'compose down'*) rm -f container",
-        "*working_dir=*) cat container",
+        f"*working_dir*) [ ! -e container ] || echo '{bare}'",
         "'volume rm'*)",
         "'volume ls'*) echo data",
     )
@@ -121,7 +122,7 @@ def test_clean_after_down_removes_the_data_of_a_stack_that_compose_has_started(b
 
 
 def test_clean_leaves_data_that_may_be_another_checkouts(bare: Path) -> None:
-    log = engine(bare, "*working_dir=*)", "'volume ls'*) echo data")
+    log = engine(bare, "*working_dir*)", "'volume ls'*) echo data")
     done = run(bare, "stack", "clean")
     assert done.returncode == 1
     assert "docker compose down --volumes" in done.stderr
@@ -144,10 +145,175 @@ def test_a_stack_that_compose_has_started_is_known(bare: Path, before: str) -> N
     assert "compose ps" in log.read_text()
 
 
+def test_the_status_names_every_service_that_is_not_well_and_fails(bare: Path) -> None:
+    note(
+        bare,
+        "fault.json",
+        '{"name": "x", "title": "Varnish hangs", "users": "", "broken": 5.0, "mended": 0.0}',
+    )
+    states = (
+        "nginx running healthy",
+        "varnish exited",
+        "backend paused",
+        "own running",
+        "policyd running unhealthy",
+    )
+    engine(
+        bare,
+        *("'compose ps'*Health*) printf '%s\\n' " + " ".join(f"'{state}'" for state in states),),
+        "'compose config --services') printf '%s\\n' nginx varnish backend own policyd locust",
+    )
+    done = run(bare, "stack", "status")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.splitlines() == [
+        "varnish is stopped. Type: make up",
+        "backend is paused. Type: make up",
+        "policyd is unhealthy. Type: make up",
+        "locust is missing. Type: make up",
+        "Broken on purpose: Varnish hangs. Type: make mend",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "settings", "complaint"),
+    [
+        ("reload", {}, "varnish is not running. Type: make up"),
+        ("load", {"USERS": "abc"}, "USERS must be a number from 1 to 99999, not 'abc'"),
+    ],
+)
+def test_a_command_that_would_do_nothing_fails(
+    bare: Path, command: str, settings: dict[str, str], complaint: str
+) -> None:
+    log = engine(bare, "'ps --all'*.service?}}*) echo varnish", "ps*service=varnish*)")
+    done = run(bare, "stack", command, user=None, **settings)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{complaint}\n")
+    assert "exec" not in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("typed", "refused"),
+    [
+        (("load", "USERS=3", "CLASSES=Reader", "HTTP_PORT=1"), ""),
+        (
+            ("load", "USRES=3"),
+            "make load knows no USRES; it takes USERS, CLASSES and the settings of .env.example",
+        ),
+        (("status", "URL=/"), "make status knows no URL; it takes the settings of .env.example"),
+        (("clean", "up", "EXTRAS=ring", "no_proxy=x"), ""),
+    ],
+)
+def test_a_variable_that_a_command_does_not_read_is_refused(typed: tuple[str, ...], refused: str) -> None:
+    done = subprocess.run(["make", "-n", *typed], cwd=REPO, capture_output=True, text=True)
+    assert bool(done.returncode) == bool(refused), done
+    assert refused in done.stderr
+
+
+def test_what_a_shell_exports_for_itself_is_no_variable_of_a_command(bare: Path) -> None:
+    """HOST, TAG and URL are in the environment of many; settings come from there as Compose takes them."""
+    with (bare / "Makefile").open("a") as makefile:
+        makefile.write("\nwatch: print\nprint:\n\t@env\n")
+    ours = {"HOST": "pc", "LESSON": "2", "EXTRAS": "ring", "HTTP_PORT": "1"}
+    environment = {"PATH": os.environ["PATH"], **ours}
+    seen = subprocess.run(
+        ["make", "print"], cwd=bare, env=environment, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert {line.partition("=")[0] for line in seen} & {*ours} == {"EXTRAS", "HTTP_PORT"}
+
+
+def test_a_stack_of_another_checkout_is_left_alone(bare: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    log = engine(bare, f"*working_dir*) echo {other}", "'image inspect'*)")
+    (bare.parent / "bin" / "python3").symlink_to(sys.executable)
+    for script in (
+        ("up",),
+        ("stack", "down"),
+        ("stack", "clean"),
+        ("stack", "reload"),
+        ("watch",),
+        ("backup",),
+    ):
+        done = run(bare, *script)
+        assert done.returncode == 1
+        assert f"belongs to the checkout {other}; this one is {bare}." in done.stderr
+    assert not re.search("^(stop|rm|restart|exec|compose (up|down))", log.read_text(), re.M)
+    other.rmdir()  # that checkout has been moved here
+    assert "belongs" not in run(bare, "stack", "status").stderr
+
+
+VOLUMES = """volumes:
+  data:
+    name: x_data
+  sockets:
+    name: x_sockets
+    driver_opts:
+      o: uid=1000,size=1m
+      type: tmpfs
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("o=uid=1000,size=1m type=tmpfs ", ""),
+        ("o=size=2m type=tmpfs ", "Making x_sockets anew"),
+        (
+            "device=/srv o=bind type=none ",
+            "The volume x_sockets has data, and was made as 'device=/srv o=bind",
+        ),
+    ],
+)
+def test_a_volume_of_another_version_is_made_anew_if_it_holds_nothing(
+    bare: Path, options: str, said: str
+) -> None:
+    log = engine(
+        bare,
+        f"'compose config') printf '%s' '{VOLUMES}'",
+        f"'volume inspect'*x_sockets) echo '{options}'",
+        "'volume inspect'*) echo",
+        "'volume rm'*|'compose down'*)",
+    )
+    done = functions(bare, "renew_volumes")
+    assert said in done.stdout + done.stderr
+    assert ("volume rm x_sockets" in log.read_text()) == ("anew" in said)
+    assert done.returncode == (1 if "has data" in said else 0)
+
+
+def test_compose_is_asked_nothing_where_nobody_reads_the_question(bare: Path) -> None:
+    engine(bare, "'compose up'*) if read -r answer; then echo asked; exit 1; fi", "*)")
+    done = subprocess.run(
+        ["bash", "-c", ". bin/lib/common.sh; . bin/lib/containers.sh; build_images() { :; }; containers_up"],
+        cwd=bare,
+        env={"PATH": f"{bare.parent / 'bin'}:{os.environ['PATH']}"},
+        input="y\n",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done
+
+
+def test_a_user_outside_the_group_docker_is_told_just_that(bare: Path) -> None:
+    engine(bare, "info) echo 'permission denied while trying to connect' >&2; exit 1")
+    done = run(bare, "up", user=NOBODY)
+    [line] = done.stderr.splitlines()
+    assert "is not in the group docker. Type: sudo usermod -aG docker " in line
+
+
+@pytest.mark.parametrize(
+    ("version", "outdated"),
+    [("2.24.3", True), ("v1.29.2", True), ("2.24.4-desktop.1", False), ("v5.6.1", False)],
+)
+def test_a_compose_that_is_too_old_is_refused(bare: Path, version: str, outdated: bool) -> None:
+    engine(bare, f"'compose version'*) echo {version}")
+    done = functions(bare, ". bin/lib/engine.sh; ensure_engine")
+    assert bool(done.returncode) == outdated
+    assert (f"Compose {version} is too old: 2.24.4 or newer is needed" in done.stderr) == outdated
+
+
 def test_the_status_has_the_alerts_of_prometheus(bare: Path) -> None:
     alerts = "'exec -i 1 python -m exporter.alerts') echo Alerts: none"
     for services, printed in (("nginx", ""), ("nginx exporter prometheus", "Alerts: none\n")):
-        engine(bare, f"ps*--format*) printf '%s\\n' {services}", alerts)
+        engine(bare, f"ps*.service?}}}}*) printf '%s\\n' {services}", alerts)
         assert functions(bare, "containers_status").stdout == printed
 
 
@@ -159,7 +325,7 @@ def test_the_running_stacks_theatres_are_those_that_have_containers(bare: Path) 
         ("nginx backend second third", "second third"),
         ("", "second third"),  # stopped: the theatres of the last start
     ):
-        engine(bare, f"ps*--format*) printf '%s\\n' {services}")
+        engine(bare, f"ps*.service?}}}}*) printf '%s\\n' {services}")
         assert functions(bare, "mode=containers; started_theatres").stdout == f"{theatres}\n"
         assert functions(bare, "mode=native; started_theatres").stdout == "second third\n"
 
@@ -315,10 +481,9 @@ def test_extras_become_compose_files(bare: Path) -> None:
     assert compose_file(bare, COMPOSE_FILE="mine.yaml") == "mine.yaml"
 
     override = bare / "compose.override.yaml"
-    override.symlink_to("offline/compose.yaml")  # as `make up` links it for plain Compose commands
+    functions(bare, ". offline/images.sh; write_override")  # for plain Compose commands
     assert compose_file(bare) == chosen
-    override.unlink()
-    override.touch()
+    override.write_text(f"{override.read_text()}# mine\n")
     assert compose_file(bare) == f"{chosen}:compose.override.yaml"
 
 

@@ -10,7 +10,7 @@ import pytest
 from bare import bare_checkout, engine, functions, run
 
 # The engine's commands that change nothing.
-QUESTIONS = {"info", "compose version"}
+QUESTIONS = {"info", "compose version --short"}
 CHECK = "check_settings; check_container_settings"  # what `make up` does first
 
 

@@ -33,8 +33,9 @@ class Folders:
         return out.getvalue()
 
     def restore(self, backup: bytes, pair: Pair | None = None) -> list[Path]:
-        _, replaced = restore.restore(self.data, self.media, pair, io.BytesIO(backup))
-        return replaced
+        before = restore.replaced(self.data, self.media)
+        restore.restore(self.data, self.media, pair, io.BytesIO(backup))
+        return [path for path in restore.replaced(self.data, self.media) if path not in before]
 
     def chat(self) -> list[str]:
         with closing(Database(self.data)) as database:

@@ -1,12 +1,16 @@
 """Backups: complete, of one moment, and restored as a whole."""
 
 import gzip
+import io
 import os
+import shutil
 import sqlite3
+import tempfile
 import threading
 from contextlib import closing
 from dataclasses import astuple
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +19,7 @@ from forked import Forked
 from running_backend import DRAWING, PASSWORD, Backend, Editor, ask, join
 from upstage.backup import archive, restore, write
 from upstage.mirror.control import Control
-from upstage.mirror.copying import Term, read_term, write_term
+from upstage.mirror.copying import Replica, Term, read_term, write_term
 from upstage.settings import Pair
 from upstage.stage.kept import Line
 from upstage.state.copies import CopyError
@@ -23,7 +27,7 @@ from upstage.state.data_lock import InUseError, unused
 from upstage.state.database import FILE, Database
 from upstage.state.load_account import keep_load_account
 from upstage.state.passwords import choose, matches
-from upstage.state.records import Medium, new_stage
+from upstage.state.records import Account, Medium, Session, new_stage
 from upstage.state.schema import MIGRATIONS
 
 
@@ -51,6 +55,16 @@ def test_a_restored_server_has_everything_and_the_replaced_data_are_kept(
     assert media.parent == other.media
     assert media.name.startswith(".replaced-")  # a name that is never served
     assert (content_of(data), content_of(media)) == before
+
+
+def test_after_a_restore_nobody_is_signed_in(folders: Folders, other: Folders) -> None:
+    """A session that has ended since the backup must not be valid again."""
+    session = Session("0" * 64, Account("ann", "hash", frozenset()), 1e12)
+    with closing(Database(folders.data)) as database:
+        database.change_sessions([session], [])
+    other.restore(folders.backup())
+    with closing(Database(other.data)) as database:
+        assert database.sessions() == []
 
 
 def test_what_a_backup_does_not_have_stays(folders: Folders, other: Folders) -> None:
@@ -227,7 +241,8 @@ def test_a_server_is_backed_up_while_it_runs_and_restored_when_it_does_not(tmp_p
     assert said.read_text().endswith("kB), admin-password\n")
     status, errors = command(backend, said, "restore", stdin=backup)
     assert (status, said.read_text()) == (1, "")
-    assert errors == f"upstage: nothing was restored: a server uses {backend.data}: stop it first\n"
+    problem = f"a server uses {backend.data}: stop it first, as make restore does"
+    assert errors == f"upstage: nothing was restored: {problem}\n"
     backend.end()
 
     second = Backend(tmp_path / "second")
@@ -242,6 +257,8 @@ def test_a_server_is_backed_up_while_it_runs_and_restored_when_it_does_not(tmp_p
     assert b"ahoy" in log
     assert b"later" not in log
     assert ask(second, f"/media/{picture}").body == DRAWING % b"Hat"
+    editor.backend = second
+    assert b"Sign out" not in editor.get("/admin/").body
     Editor(second, "mia", PASSWORD)
     Editor(second, password=password)
     second.end()
@@ -292,23 +309,193 @@ def test_two_restores_within_a_second_overwrite_nothing(
     assert (content_of(other.data), content_of(other.media)) == before
 
 
+# Kills the process at the step with this number: before a file is moved, or before or after all are.
+KILLED = """
+import os, sys
+from pathlib import Path
+from unittest import mock
+from upstage import cli
+left = [{step}]
+def step(work):
+    def work_or_die(*arguments):
+        left[0] -= 1
+        if left[0] < 0:
+            os.kill(os.getpid(), 9)
+        return work(*arguments)
+    return work_or_die
+with mock.patch.object(os, "sync", step(os.sync)), mock.patch.object(Path, "rename", step(Path.rename)):
+    sys.exit(cli.main(["restore"]))
+"""
+
+
+def kill_a_restore(folders: Folders, backup: Path, step: int) -> int:
+    """Restore, killed at that step; return the exit status."""
+    env = os.environ | {"UPSTAGE_DATA": str(folders.data), "UPSTAGE_MEDIA": str(folders.media)}
+    command = ["-c", KILLED.format(step=step)]
+    return Forked(command, env, backup.with_name("out"), stdin=backup).wait(30)
+
+
+def test_a_restore_that_is_killed_loses_nothing(folders: Folders, other: Folders, tmp_path: Path) -> None:
+    """What there was, is there again: with the next restore at the latest."""
+    (other.data / f"{FILE}-wal").write_bytes(b"what the database does not have yet")
+    backup = tmp_path / "backup"
+    backup.write_bytes(folders.backup())
+    before = content_of(other.data), content_of(other.media)
+    step = 0
+    while (status := kill_a_restore(other, backup, step)) != 0:
+        assert status == -9
+        restore.check(other.data, other.media, io.BytesIO(backup.read_bytes()))
+        assert (content_of(other.data), content_of(other.media)) == before
+        assert not restore.replaced(other.data, other.media)
+        step += 1
+    assert step > 8
+    assert other.chat() == ["hello"]
+    [data, media] = restore.replaced(other.data, other.media)
+    assert (data / FILE).read_bytes() == before[0][FILE]
+    assert content_of(media) == before[1]
+
+
+def test_a_server_starts_on_what_there_was_before_a_killed_restore(folders: Folders, tmp_path: Path) -> None:
+    backup = tmp_path / "backup"
+    backup.write_bytes(folders.backup())
+    with closing(Database(folders.data)) as database:
+        database.keep([("demo", Line("later"))])
+    (folders.media / "hat.svg").write_bytes(b"a new hat")
+    assert kill_a_restore(folders, backup, 3) == -9
+    assert not (folders.media / "hat.svg").exists()
+    backend = Backend(folders.data.parent)
+    assert b"later" in ask(backend, "/stages/demo/log").body
+    assert ask(backend, "/media/hat.svg").body == b"a new hat"
+    assert backend.logged("a restore was interrupted: the data are those that were there before")
+    backend.end()
+
+
+def test_a_mirror_does_not_copy_a_half_restored_folder(
+    folders: Folders, other: Folders, tmp_path: Path
+) -> None:
+    """It starts before the backend, takes over, and has what there was."""
+    backup = tmp_path / "backup"
+    backup.write_bytes(other.backup())
+    assert kill_a_restore(folders, backup, 8) == -9
+    assert folders.chat() == ["other"]  # all files have been moved
+    mirror = Folders(tmp_path / "mirror")
+    write_term(folders.data, Term(5, "backend"))
+    write_term(mirror.data, Term(4, "backend"))
+    with tempfile.TemporaryDirectory() as short:  # a socket's path has to be
+        server = Backend(
+            tmp_path / "mirror",
+            UPSTAGE_ROLE="mirror",
+            UPSTAGE_PEER_DATA=str(folders.data),
+            UPSTAGE_PEER_MEDIA=str(folders.media),
+            UPSTAGE_SOCKETS=f"{short}/upstage",
+        )
+        assert b"hello" in ask(server, "/stages/demo/log").body
+        server.end()
+    assert folders.chat() == ["hello"]
+
+
+def test_what_restores_have_replaced_is_named_where_the_disk_is_full(
+    folders: Folders, other: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup = folders.backup()
+    [data, _] = other.restore(backup)
+    (data / "large").write_bytes(bytes(3_000_000))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1))
+    with pytest.raises(
+        archive.ArchiveError, match="has no room for 0 MB; make restore REMOVE=replaced frees 3 MB"
+    ):
+        other.restore(backup)
+
+
+def test_all_that_restores_have_replaced_is_listed_and_removed(
+    folders: Folders, other: Folders, tmp_path: Path
+) -> None:
+    backup, out = tmp_path / "backup", tmp_path / "out"
+    backup.write_bytes(folders.backup())
+    earlier = [other.data / "replaced-20200101-100000", other.media / ".replaced-20200101-100000"]
+    for folder in earlier:
+        folder.mkdir()
+        (folder / "file").write_bytes(b"x" * 20_000)
+    env = os.environ | {"UPSTAGE_DATA": str(other.data), "UPSTAGE_MEDIA": str(other.media)}
+
+    def upstage(*words: str) -> tuple[int, str]:
+        status = Forked(["-m", "upstage", *words], env, out, stdin=backup).wait(30)
+        return status, out.read_text()
+
+    status, said = upstage("restore")
+    assert status == 0
+    folders_now = restore.replaced(other.data, other.media)
+    assert len(folders_now) == 4
+    assert f"{earlier[0]} (20 kB), " in said
+    assert all(f"{folder} ({size / 1000:.0f} kB)" in said for folder, size in folders_now.items())
+    with unused(other.data):  # a server may run
+        status, said = upstage("restore", "--remove-replaced")
+    assert status == 0
+    assert all(str(folder) in said and not folder.exists() for folder in folders_now)
+    assert other.chat() == ["hello"]
+    assert upstage("restore", "--remove-replaced") == (
+        1,
+        "upstage: there is nothing that a restore has replaced\n",
+    )
+
+
+def pair_of(peer: Folders) -> Pair:
+    return Pair("backend", peer.data, peer.media, peer.data.parent / "control")
+
+
 def test_of_two_servers_the_restored_one_has_the_newer_data(
     folders: Folders, other: Folders, tmp_path: Path
 ) -> None:
-    peer = tmp_path / "peer"
-    peer.mkdir()
-    write_term(peer, Term(7, "mirror"))
+    """The mirror was active: what only it has is kept too, and it serves nothing before it has copied."""
+    backup = folders.backup()
+    mirror = Folders(tmp_path / "mirror")
+    with closing(Database(mirror.data)) as database:
+        database.add_stage(new_stage("demo", "Demo"))
+        database.keep([("demo", Line("only on the mirror"))])
+    mirror.put("cap.svg", b"cap")
+    write_term(mirror.data, Term(7, "mirror"))
     write_term(other.data, Term(6, "backend"))
-    other.restore(folders.backup(), Pair("backend", peer, peer, tmp_path / "control"))
-    assert read_term(other.data) == Term(8, "backend")
+    data, media = other.restore(backup, pair_of(mirror))
+    with closing(Database(data)) as database:
+        assert list(database.kept("demo").chat) == ["only on the mirror"]
+    assert (media / "cap.svg").read_bytes() == b"cap"
+    assert (read_term(other.data), read_term(mirror.data)) == (Term(8, "backend"), Term(0, ""))
+    replica = Replica(Pair("mirror", other.data, other.media, tmp_path), mirror.data, mirror.media)
+    assert replica.is_behind()
+    for _ in replica.copy():
+        pass
+    assert mirror.chat() == ["hello"]
+    assert not (mirror.media / "cap.svg").exists()
 
 
-def test_two_servers_are_backed_up_on_the_active_one_and_restored_when_none_is(tmp_path: Path) -> None:
+def test_newer_data_that_cannot_be_copied_are_not_replaced(
+    folders: Folders, other: Folders, tmp_path: Path
+) -> None:
+    mirror = Folders(tmp_path / "mirror")
+    write_term(mirror.data, Term(7, "mirror"))
+    (mirror.data / FILE).write_bytes(b"damaged" * 1000)
+    backup, before = folders.backup(), content_of(other.data)
+    with pytest.raises(CopyError, match="mirror's data cannot be copied"):
+        other.restore(backup, pair_of(mirror))
+    assert content_of(other.data) == before
+    assert read_term(mirror.data) == Term(7, "mirror")
+
+
+def test_nothing_is_restored_while_one_of_two_servers_runs(
+    folders: Folders, other: Folders, tmp_path: Path
+) -> None:
+    """The mirror would take over meanwhile, and go on with its own data."""
+    backup, before = folders.backup(), content_of(other.data)
+    mirror = Folders(tmp_path / "mirror")
+    with unused(mirror.data), pytest.raises(InUseError, match=f"a server uses {mirror.data}: stop it first"):
+        other.restore(backup, pair_of(mirror))
+    assert content_of(other.data) == before
+
+
+def test_of_two_servers_the_active_one_is_backed_up(tmp_path: Path) -> None:
     backend = Backend(tmp_path)
     backend.end()
-    backup, said = tmp_path / "backup", tmp_path / "said"
-    assert command(backend, backup, "backup") == (0, "")
-    control = Control(tmp_path / "s.mirror")
+    said, control = tmp_path / "said", Control(tmp_path / "s.mirror")
     assert control.active.take("mirror serving")
     backend.env |= {
         "UPSTAGE_ROLE": "backend",
@@ -319,11 +506,4 @@ def test_two_servers_are_backed_up_on_the_active_one_and_restored_when_none_is(t
     status, errors = command(backend, said, "backup")
     assert (status, errors) == (1, "upstage: backend is the standby: run this command on mirror\n")
     assert said.read_bytes() == b""
-    status, errors = command(backend, said, "restore", stdin=backup)
-    assert (status, errors) == (
-        1,
-        "upstage: nothing was restored: mirror is active; stop both servers first\n",
-    )
     control.active.release()
-    assert command(backend, said, "restore", stdin=backup) == (0, "")
-    assert read_term(backend.data) == Term(1, "backend")

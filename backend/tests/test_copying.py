@@ -63,6 +63,7 @@ def test_a_copy_has_everything_and_keeps_dates(folders: Folders) -> None:
     folders.put("audio/bell.mp3", b"bell")
     folders.database.keep([("demo", Line("hello"))])
     (folders.their_data / "admin-password").write_text("secret\n")
+    (folders.their_data / "lessons.json").write_text("{}")
     (folders.their_data / "speech").mkdir()
     (folders.their_data / "speech" / "next-number").write_text("77\n")
     (folders.their_data / "speech" / "utter-3.mp3").write_bytes(b"hello")
@@ -76,12 +77,13 @@ def test_a_copy_has_everything_and_keeps_dates(folders: Folders) -> None:
     assert (folders.media / "hat.svg").stat().st_mode & 0o777 == 0o644  # nginx is another user
     assert folders.chat() == ["hello"]
     assert (folders.data / "admin-password").read_text() == "secret\n"
+    assert (folders.data / "lessons.json").read_text() == "{}"
     assert (folders.data / "admin-password").stat().st_mode & 0o077 == 0
     assert (folders.data / FILE).stat().st_mode & 0o077 == 0
     assert (folders.data / "speech" / "next-number").read_text() == "77\n"
     assert read_term(folders.data) == Term(1, "backend")
     copied = {str(path.relative_to(folders.data)) for path in folders.data.rglob("*") if path.is_file()}
-    assert copied == {"admin-password", FILE, "speech/next-number", "term"}
+    assert copied == {"admin-password", FILE, "lessons.json", "speech/next-number", "term"}
 
 
 def test_the_next_copy_has_only_what_has_changed(folders: Folders) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import websocket
+from twisted.logger import capturedLogs
 
 from forked import run_upstage
 from running_backend import FORM, PASSWORD, Backend
@@ -17,6 +18,7 @@ from support.http import Address, Response, connect, message, receive, request
 from support.ports import free_ports
 from support.stage_client import StageClient
 from support.wait import wait_until
+from upstage import service
 
 CLAIMS = {
     "X_Real_IP": "192.0.2.66",
@@ -219,6 +221,19 @@ def test_the_health_check_covers_unix_sockets_and_a_start_replaces_those_of_a_ki
         assert (status, str(folder / name) in errors) == (1, True)
     assert server.stop() == 0  # without them, too
     assert not list(folder.glob("h*"))
+
+
+def test_a_limit_of_open_files_below_the_connections_is_logged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits = [(1024, 4096)]
+    monkeypatch.setattr("resource.getrlimit", lambda _: limits[-1])
+    monkeypatch.setattr("resource.setrlimit", lambda _, both: limits.append(both))
+    with capturedLogs() as events:
+        service.raise_file_limit(6000)
+        service.raise_file_limit(4000)
+    assert limits[1:] == [(4096, 4096)] * 2
+    assert [event["fields"] for event in events] == [{"files": 4096, "connections": 6000}]
 
 
 def start_error(tmp_path: Path, sockets: str) -> str:

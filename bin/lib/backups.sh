@@ -4,7 +4,7 @@
 . native/native.sh
 
 mode=$(started_mode)
-if [ -z "$mode" ] || ! "${mode}_exists"; then die "The stack '$COMPOSE_PROJECT_NAME' is not running. Type: make up"; fi
+require_stack
 THEATRES=$(started_theatres)
 # The stack may have been started with the mirror, by a command that named it.
 has_mirror=

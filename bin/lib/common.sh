@@ -3,8 +3,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-# Colours on a terminal only.
-if [ -t 1 ]; then bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' off=$'\e[0m'; else bold='' dim='' red='' off=''; fi
+# Colours on a terminal only, and not where the user wants none (https://no-color.org).
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' off=$'\e[0m'; else bold='' dim='' red='' off=''; fi
 say() { printf '%s\n' "$*"; }
 step() { printf '%s==> %s%s %s(%d s)%s\n' "$bold" "$*" "$off" "$dim" "$SECONDS" "$off"; }
 die() {
@@ -23,19 +23,11 @@ quietly() {
     fi
 }
 
-# Reads .env as Compose does: the environment takes precedence.
-load_env() {
-    local line name
-    [ -f .env ] || return 0
-    while IFS= read -r line || [ -n "$line" ]; do
-        line=${line%$'\r'} # edited on Windows
-        [[ $line =~ ^[[:space:]]*([A-Za-z_][A-Za-z0-9_]*)=(.*)$ ]] || continue
-        name=${BASH_REMATCH[1]} line=${BASH_REMATCH[2]}
-        if [[ $line =~ ^\"(.*)\"$ || $line =~ ^\'(.*)\'$ ]]; then line=${BASH_REMATCH[1]}; fi
-        [ -n "${!name+set}" ] || export "$name=$line"
-    done <.env
-}
+. bin/lib/environment.sh
 load_env
+# Compose's own setting for another separator of COMPOSE_FILE.
+if [ -n "${COMPOSE_PATH_SEPARATOR:-}" ]; then COMPOSE_FILE=${COMPOSE_FILE:+${COMPOSE_FILE//"$COMPOSE_PATH_SEPARATOR"/:}}; fi
+export COMPOSE_PATH_SEPARATOR=:
 
 export COMPOSE_PROJECT_NAME=${COMPOSE_PROJECT_NAME:-proscenium}
 export BIND_ADDR=${BIND_ADDR:-127.0.0.1}
@@ -46,16 +38,42 @@ while read -r name default; do export "$name=${!name:-$default}"; done < <(ports
 
 # The state of this copy of the stack between commands.
 state=.run/$COMPOSE_PROJECT_NAME
+# stack_folder: the checkout from which this engine's stack of our name was started: this one's, if it was here.
+stack_folder() {
+    local folder other=
+    while read -r folder; do
+        if [ "$folder" -ef . ]; then
+            echo "$PWD"
+            return
+        fi
+        [ ! -d "$folder" ] || other=$folder # else this checkout may have been moved
+    done < <(docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
+        --format '{{.Label "com.docker.compose.project.working_dir"}}' 2>/dev/null || true)
+    [ -z "$other" ] || echo "$other"
+}
 # Prints the mode of the stack: containers, native or nothing. The note may be missing, or left by a native stack that was
-# stopped before: `docker compose up` in this folder writes none.
+# stopped before: `docker compose up` in this folder writes none. A stack of another checkout is left alone.
 started_mode() {
-    local note=
+    local note='' folder
     if [ -e "$state/mode" ]; then note=$(<"$state/mode"); fi
-    if [ "$note" != containers ] && [ -n "$(docker ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
-        --filter "label=com.docker.compose.project.working_dir=$PWD" 2>/dev/null || true)" ]; then
-        if [ -z "$note" ] || ! native_running; then note=containers; fi
+    if [ "$note" != native ] || ! native_running; then
+        folder=$(stack_folder)
+        case $folder in
+        "$PWD") note=containers ;;
+        ?*) die "The stack '$COMPOSE_PROJECT_NAME' belongs to the checkout $folder; this one is $PWD." \
+            "Give this one a COMPOSE_PROJECT_NAME and ports of its own in .env (docs/operations.md, A second copy), or type there: make down" ;;
+        esac
     fi
     [ -z "$note" ] || echo "$note"
+}
+# require_stack: exits with a message unless there is one, in `mode`; require_running SERVICE...: unless these of its services run.
+require_stack() { [ -n "$mode" ] && "${mode}_exists" || die "The stack '$COMPOSE_PROJECT_NAME' is not running. Type: make up"; }
+require_running() {
+    local service
+    require_stack
+    for service in "$@"; do
+        "${mode}_runs" "$service" || die "$service is not running. Type: make up"
+    done
 }
 remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 
@@ -74,8 +92,16 @@ active_upstage() {
 export SITE=${SITE:-} WITHOUT=${WITHOUT:-}
 . bin/lib/site.sh
 
-# EXTRAS chooses Compose files, unless the user has set COMPOSE_FILE. The user's override comes last, so it wins. A
-# link to offline/compose.yaml is left out: only plain Compose commands need it, because `make` exports the image names.
+override=compose.override.yaml
+# override_is_ours: succeeds if the file is as `make up` has written it (offline/images.sh): the rest has the checksum in its first
+# line. An earlier version made a link.
+override_is_ours() {
+    [ "$(readlink $override)" = offline/compose.yaml ] ||
+        { [ -e $override ] && [ "$(sed -n '1s/^# Written by make up.*(\(.*\))$/\1/p' $override)" = "$(tail -n +2 $override | cksum)" ]; }
+}
+
+# EXTRAS chooses Compose files, unless the user has set COMPOSE_FILE. The user's override comes last, so it wins. Ours is left
+# out: only plain Compose commands need it, because `make` exports the image names.
 users_files=${COMPOSE_FILE:-}
 choose_files() {
     [ -z "$users_files" ] || return 0
@@ -96,9 +122,7 @@ choose_files() {
     if chosen extras/observe/compose.yaml && chosen extras/ring/compose.yaml; then COMPOSE_FILE+=:extras/observe/ring.yaml; fi
     if chosen extras/edge/compose.yaml && [ "${MACHINE:-}" != "${FIRST_MACHINE:-}" ]; then COMPOSE_FILE+=:extras/edge/other.yaml; fi
     if [ -e "$theatres_file" ]; then COMPOSE_FILE+=:$theatres_file; fi
-    if [ -e compose.override.yaml ] && [ "$(readlink compose.override.yaml)" != offline/compose.yaml ]; then
-        COMPOSE_FILE+=:compose.override.yaml
-    fi
+    if [ -e $override ] && ! override_is_ours; then COMPOSE_FILE+=:$override; fi
     export COMPOSE_FILE
 }
 # chosen FILE: succeeds if FILE is one of the Compose files in use.
@@ -125,7 +149,7 @@ refuse_locust() {
 
 # Locust's options for `make load` and `make compare`, in either mode.
 # shellcheck disable=SC2034  # used by bin/stack
-load_run=(--headless --users 20 --spawn-rate 10 --run-time 30s --only-summary --chat-rate 20)
+load_run=(--headless --run-time 30s --only-summary --chat-rate 20)
 # shellcheck disable=SC2034  # used by bin/stack
 compare_run=(--headless --shape Compare --only-summary --chat-rate 20)
 
@@ -133,7 +157,19 @@ compare_run=(--headless --shape Compare --only-summary --chat-rate 20)
 # shellcheck disable=SC2034,SC2016  # used in either mode; the other shell expands it
 certificate_end='openssl s_client -connect "$1" </dev/null 2>/dev/null | openssl x509 -noout -enddate'
 
-port_taken() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
+# port_taken PORT: prints the address on which a program answers at that port: BIND_ADDR, or the one that browsers
+# try first for localhost. Fails if none does.
+port_taken() {
+    local address addresses=("$BIND_ADDR")
+    case $BIND_ADDR in 127.* | 0.0.0.0 | *::*) addresses+=('[::1]') ;; esac
+    for address in "${addresses[@]}"; do
+        if (exec 3<>"/dev/tcp/$(tr -d '[]' <<<"$address")/$1") 2>/dev/null; then
+            echo "$address"
+            return
+        fi
+    done
+    return 1
+}
 
 # Prints the ports of the Compose files in use and of the theatres, as lines of "variable number"; a range becomes a line
 # for each port.

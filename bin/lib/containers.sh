@@ -13,8 +13,8 @@ containers_services() {
     docker ps ${1:-} --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
         --format '{{.Label "com.docker.compose.service"}}' 2>/dev/null || true
 }
-# The Varnishes that run, one per line: one service, or several (extras/ring).
-containers_varnishes() { containers_services | grep -xE 'varnish(-[0-9]+)?' | sort; }
+# containers_varnishes [OPTION]: the Varnishes that run, one per line: one service, or several (extras/ring); --all: that have a container.
+containers_varnishes() { containers_services "${1:---filter=status=running}" | grep -xE 'varnish(-[0-9]+)?' | sort; }
 # container_exec SERVICE COMMAND...: in half the time of `docker compose exec`, which reads all its files first.
 container_exec() {
     local id
@@ -27,18 +27,51 @@ container_exec() {
 }
 
 containers_up() {
-    local running=
+    local running='' broken of_project
     if containers_running; then running=yes; fi
     build_images
     mkdir -p .run/logs
+    renew_volumes
+    # Compose leaves a container that runs as it is.
+    of_project=(--filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME")
+    broken=$(docker ps -q "${of_project[@]}" --filter status=running --filter health=unhealthy)
+    docker ps -q "${of_project[@]}" --filter status=paused | xargs -r docker unpause >/dev/null
+    if [ -n "$broken" ]; then
+        step "Restarting $(docker inspect -f '{{index .Config.Labels "com.docker.compose.service"}}' $broken | xargs), which does not work"
+        xargs docker restart -t 5 <<<"$broken" >/dev/null
+    fi
     step "Starting the services in the order of their health; missing images are pulled first"
     # --remove-orphans: also removes the containers of extras that are no longer chosen.
-    if ! docker compose up -d --remove-orphans --wait --wait-timeout $((120 + 10 * ${#theatres[@]})) >".run/logs/up-$COMPOSE_PROJECT_NAME.log" 2>&1; then
+    if ! docker compose up -d --remove-orphans --wait --wait-timeout $((120 + 10 * ${#theatres[@]})) </dev/null >".run/logs/up-$COMPOSE_PROJECT_NAME.log" 2>&1; then
         tail -n 5 ".run/logs/up-$COMPOSE_PROJECT_NAME.log"
         say_why_unhealthy
     fi
     # Compose re-creates a service when its settings change, not when a mounted file does.
     if [ -n "$running" ]; then quietly "reload-$COMPOSE_PROJECT_NAME" containers_reload; fi
+}
+
+# renew_volumes: Compose asks whether it may make a volume again whose options another version of this checkout has set. One
+# in memory holds nothing; one that has data is left to the user.
+renew_volumes() {
+    local name wanted options outdated=()
+    while read -r name wanted; do
+        options=$(docker volume inspect -f '{{range $key, $value := .Options}}{{$key}}={{$value}} {{end}}' "$name" 2>/dev/null) || continue
+        if [ "${options% }" = "$wanted" ]; then continue; fi
+        [[ $options == *type=tmpfs* ]] || die "The volume $name has data, and was made as '${options% }', not as '$wanted'." \
+            "To keep its data, set it back; or type: make backup, make clean, make up, make restore"
+        outdated+=("$name")
+    done < <(docker compose config | awk '
+        function ended() { if (name != "") print name options; name = options = "" }
+        /^[^ ]/ { ended(); volumes = /^volumes:/ }
+        volumes && /^  [^ ]/ { ended() }
+        volumes && /^    name: / { name = $2 }
+        volumes && /^    external: true/ { name = "" }
+        volumes && /^      [^ ]+: / { key = $1; sub(/:$/, "", key); sub(/^ *[^ ]+: /, ""); gsub(/^"|"$/, ""); options = options " " key "=" $0 }
+        END { ended() }')
+    [ ${#outdated[@]} -gt 0 ] || return 0
+    step "Making ${outdated[*]} anew: another version made them otherwise, and they are in memory, without data"
+    containers_down
+    docker volume rm "${outdated[@]}" >/dev/null
 }
 
 # Prints the last lines of the services that have failed, not of those that wait for them or have no health check, and at
@@ -51,7 +84,7 @@ say_why_unhealthy() {
         step "$service"
         log=$(docker compose logs --no-log-prefix --tail 20 "$service" 2>&1) || true
         say "$log"
-        check=$(docker inspect -f '{{with .State.Health}}{{range .Log}}{{.Output}}{{end}}{{end}}' "$(container_ids "$service" --all | head -n 1)" | tail -n 1) || true
+        check=$(docker inspect -f '{{with .State.Health}}{{range .Log}}{{println .Output}}{{end}}{{end}}' "$(container_ids "$service" --all | head -n 1)" | grep . | tail -n 1) || true
         reasons+=$'\n'"$service: $(reason_in "$log")${check:+; its health check: $check}"
     done
     [ -n "$reasons" ] || die "Compose could not start the services: $(tail -n 1 ".run/logs/up-$COMPOSE_PROJECT_NAME.log")"
@@ -65,10 +98,22 @@ containers_clean() {
     containers_volumes | xargs -r docker volume rm >/dev/null
 }
 containers_volumes() { docker volume ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" 2>/dev/null || true; }
+# Also the services that have ended, and those that are missing.
 containers_status() {
-    docker compose ps --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'
+    local wrong
+    docker compose ps -a --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'
     # The alerts that are on (extras/observe). The exporter has the Python to read Prometheus' answer.
     if containers_services | grep -qx prometheus; then container_exec exporter python -m exporter.alerts || true; fi
+    wrong=$({
+        docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}'
+        docker compose config --services | sed 's/$/ expected/'
+    } | awk '
+        $2 == "expected" { if (!($1 in seen)) print $1 " is missing. Type: make up"; next }
+        { seen[$1]; state = $2 == "running" && $3 ? $3 : $2 }
+        state ~ /^(running|healthy)$/ { next }
+        state == "exited" { state = "stopped" }
+        { print $1 " is " state "." (state == "starting" ? "" : state == "restarting" ? " Type: docker compose logs " $1 : " Type: make up") }')
+    [ -z "$wrong" ] || { say "$wrong" && return 1; }
 }
 containers_certificate_end() { container_exec nginx sh -c "$certificate_end" sh 127.0.0.1:8443; }
 containers_logs() { docker compose logs --follow --tail 50; }
@@ -109,7 +154,8 @@ containers_mirror() {
     die "Neither backend nor mirror is running."
 }
 containers_exists() { [ -n "$(container_ids '' --all 2>/dev/null)" ]; }
-containers_running() { [ -n "$(container_ids nginx 2>/dev/null)" ]; }
+containers_runs() { [ -n "$(container_ids "$1" 2>/dev/null)" ]; }
+containers_running() { containers_runs nginx; }
 # containers_locust FOLDER OPTION...: a second Locust in the container of the first. A pipe brings its report out:
 # `docker cp` cannot read a tmpfs. On a terminal Ctrl-C ends Locust, and its report still comes.
 containers_locust() {
@@ -152,7 +198,7 @@ containers_varnish() {
 # The empty line says that the log has begun. When its client ends, an engine does not end what `exec` has
 # started, but closes its standard input.
 containers_follow_varnishlog() {
-    container_exec "$1" sh -c 'echo; varnishlog -n /var/lib/varnish/varnishd "$@" & cat >/dev/null; kill $!' varnishlog "${@:2}"
+    container_exec "$1" sh -c 'echo; varnishlog -n /var/lib/varnish/varnishd "$@" 2>&1 & cat >/dev/null; kill $!' varnishlog "${@:2}"
 }
 # Each service and the time of its last start.
 containers_started() {

@@ -1,10 +1,15 @@
 # shellcheck shell=bash
 # The container engine and Compose: uses them if they answer; otherwise installs and
-# starts them, if this user may. A function that fails sets $engine_reason.
-engine_reason=
+# starts them, if this user may. A function that fails sets $engine_reason; engine_denied: an engine answers, but not this user.
+engine_reason='' engine_denied=''
 
 engine_answers() { has docker && timeout 20 docker info >/dev/null 2>&1; }
-compose_answers() { docker compose version >/dev/null 2>&1; }
+
+compose_needed=2.24.4 # and newer: labs and extras use !reset and !override
+compose_outdated() {
+    [[ $compose_version =~ ^v?([0-9]+)\.([0-9]+)\.([0-9]+) ]] &&
+        ((BASH_REMATCH[1] * 1000000 + BASH_REMATCH[2] * 1000 + BASH_REMATCH[3] < 2024004))
+}
 
 start_engine() {
     local log=/var/log/proscenium-dockerd.log pid=
@@ -42,7 +47,11 @@ install_compose() {
 # Succeeds when containers can be used; installs and starts what is missing if this user may.
 ensure_engine() {
     if ! engine_answers; then
-        if [ -n "${DOCKER_HOST:-}" ]; then
+        if [[ $(docker info 2>&1) == *"permission denied"* ]]; then
+            engine_denied=yes
+            engine_reason="This user may not use the container engine: it is not in the group docker. Type: sudo usermod -aG docker $(id -un), and sign in again"
+            return 1
+        elif [ -n "${DOCKER_HOST:-}" ]; then
             engine_reason="no engine answers at DOCKER_HOST=$DOCKER_HOST"
             return 1
         elif ! is_root; then
@@ -59,4 +68,5 @@ ensure_engine() {
         start_engine || return 1
     fi
     compose_answers || install_compose
+    if compose_outdated; then die "Compose $compose_version is too old: $compose_needed or newer is needed (docs/operations.md, Engines and versions)."; fi
 }

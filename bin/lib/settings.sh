@@ -2,8 +2,11 @@
 # Checks the settings before anything is started or changed. The rules of a setting, if any, are in the service that
 # reads it. A wrong value causes one line of output; a running stack continues as it is.
 
+. bin/lib/known.sh
+
 check_settings() {
     name_unknown_settings
+    must COMPOSE_PROJECT_NAME '[a-z0-9][a-z0-9_-]*' 'lower-case letters, digits, - and _'
     check_addresses
     ask_nginx 'cd nginx && . scripts/settings.sh' \
         SERVER_NAMES HTTPS_PORT HTTPS_REDIRECT CLIENT_CONNECTIONS CLIENT_REQUESTS LOGIN_REQUESTS CLIENT_STAGE_CONNECTIONS \
@@ -62,19 +65,8 @@ ask_backend() {
 
 # A misspelt name would be ignored silently.
 name_unknown_settings() {
-    local files known name unknown=''
-    [ -f .env ] || return 0
-    IFS=: read -ra files <<<"$COMPOSE_FILE" # the user's, too
-    known=" $({
-        sed -n 's/^#\{0,1\}\([A-Z_]*\)=.*/\1/p' .env.example
-        grep -ohsE '\$\{?[A-Za-z_][A-Za-z0-9_]*' compose.yaml extras/*/compose.yaml labs/*.yaml labs/*/compose.yaml "${files[@]}"
-    } | tr -d '${' | tr '\n' ' ')"
-    while read -r name; do
-        case $name in
-        MODE | COMPOSE_* | DOCKER_* | PIP_* | *_PROXY | *_proxy) ;; # all but the first are for programs that we call
-        *) [[ $known == *" $name "* ]] || unknown+=", $name" ;;
-        esac
-    done < <(sed -n 's/^[[:space:]]*\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p' .env)
+    local name unknown=''
+    for name in "${in_env_file[@]}"; do [ "$name" = MODE ] || is_known "$name" || unknown+=", $name"; done
     [ -z "$unknown" ] || say "Nothing reads these settings in .env: ${unknown#, }. (.env.example has the list.)"
 }
 

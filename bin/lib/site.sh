@@ -35,11 +35,11 @@ compare_site() {
     paths=$("${mode}_paths" "$PATHS")
     rm -rf "$report" && mkdir -p "$report"
     step "The application alone, behind nginx, and behind nginx and Varnish: ${LENGTH:-30} seconds each, and some seconds between"
-    PYTHONDONTWRITEBYTECODE=1 python3 extras/site/cpu.py "$SITE" >"$report/cpu" &
+    "${python[@]}" extras/site/cpu.py "$SITE" >"$report/cpu" &
     measuring=$!
     "${mode}_locust" "$report" "${compare_run[@]}" --topologies alone.site,nginx.site,site --paths "$paths" Pages || code=$?
     kill $measuring 2>/dev/null || true
     [ -e "$report/report.json" ] || exit "$code"
-    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=. python3 extras/site/answer.py "$report"
+    PYTHONPATH=. "${python[@]}" extras/site/answer.py "$report"
     say "The report: $report"
 }

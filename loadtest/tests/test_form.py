@@ -58,6 +58,17 @@ def test_an_empty_run_time_is_not_that_of_the_last_run(ui: WebUI, monkeypatch: p
     assert options.run_time is None
 
 
+def test_a_run_in_which_no_user_can_take_part_is_refused(ui: WebUI) -> None:
+    for shape in ("Default", "LongRun"):
+        reply = ui.start(user_classes="Pages", shape_class=shape)
+        assert reply == {
+            "success": False,
+            "message": "No user can take part in this run. Pages: there are no --paths.",
+        }
+    assert ui.environment.runner
+    assert ui.environment.runner.state == "ready"
+
+
 @pytest.mark.parametrize(
     ("field", "text", "message"),
     [

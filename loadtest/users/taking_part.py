@@ -4,12 +4,14 @@ Such a class has a class method `lack(options)`, which says what is missing, or 
 """
 
 import logging
+import sys
 from argparse import Namespace
+from collections.abc import Iterable
 
 from locust import User
 from locust.dispatch import UsersDispatcher
 from locust.env import Environment
-from locust.runners import WorkerNode
+from locust.runners import WorkerNode, WorkerRunner
 
 log = logging.getLogger(__name__)
 
@@ -18,6 +20,14 @@ def lack(user: type[User], options: Namespace) -> str | None:
     """Return what this class lacks, or None."""
     asked = getattr(user, "lack", None)
     return asked(options) if asked else None
+
+
+def refusal(users: Iterable[type[User]], options: Namespace) -> str | None:
+    """Return why a run of these classes would have no user, or None."""
+    lacks = {user.__name__: lack(user, options) for user in users}
+    if not all(lacks.values()):
+        return None
+    return "No user can take part in this run. " + " ".join(f"{name}: {why}." for name, why in lacks.items())
 
 
 def register(environment: Environment) -> None:
@@ -35,4 +45,9 @@ def register(environment: Environment) -> None:
         complete = [user for user in user_classes if not lacks[user]]
         return UsersDispatcher(worker_nodes, complete or user_classes)
 
+    # The form says it where there is one, and a worker knows no options yet.
+    if not environment.web_ui and not isinstance(environment.runner, WorkerRunner):
+        assert environment.parsed_options
+        if why := refusal(environment.user_classes, environment.parsed_options):
+            sys.exit(why)
     environment.dispatcher_class = dispatcher  # type: ignore[assignment]

@@ -4,7 +4,8 @@ Without this, Locust answers an empty or mistyped number with an error page, and
 it uses that of the last run.
 """
 
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, Namespace
+from typing import Any
 
 from flask import Response, request
 from locust.argument_parser import get_parser, ui_extra_args_dict
@@ -13,6 +14,7 @@ from locust.web import WebUI
 from werkzeug.datastructures import MultiDict
 
 from shapes import Shape
+from users import taking_part
 from web_ui.guard import reject
 
 
@@ -29,10 +31,18 @@ def install(environment: Environment, web_ui: WebUI) -> None:
             complete(form)
         except ValueError as error:
             return reject(str(error))
+        assert environment.parsed_options
+        if "shape_class" in form:
+            known = environment.available_user_classes or {}
+            chosen: list[Any] = [
+                known[name] for name in form.getlist("user_classes") or known if name in known
+            ]
+            options = Namespace(**{**vars(environment.parsed_options), **form.to_dict()})
+            if chosen and (why := taking_part.refusal(chosen, options)):
+                return reject(why)
         request.form = form  # type: ignore[assignment]  # Locust only reads it
         # The form that edits a run has neither field.
         if "shape_class" in form and not form.get("run_time"):
-            assert environment.parsed_options
             environment.parsed_options.run_time = None
         return None
 

@@ -8,6 +8,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from upstage import cli_records
 from upstage.mirror.control import Control, ControlError
@@ -50,8 +51,10 @@ def parser() -> argparse.ArgumentParser:
         "--to", choices=ROLES, help="prefer this server; it stays active while it is healthy"
     )
 
-    commands.choices["restore"].add_argument(
-        "--check", action="store_true", help="only check the backup, and say what is in it"
+    instead = commands.choices["restore"].add_mutually_exclusive_group()
+    instead.add_argument("--check", action="store_true", help="only check the backup, and say what is in it")
+    instead.add_argument(
+        "--remove-replaced", action="store_true", help="only remove what restores have replaced"
     )
 
     purge = commands.add_parser("purge", help="drop a path, or everything with a tag, from every cache")
@@ -168,27 +171,34 @@ def backup(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def restore(settings: Settings, options: argparse.Namespace) -> int:
-    """Restore or check the archive; print what is in it, and where the replaced data are."""
+    """Restore or check the archive; print what is in it, and where all replaced data are, or remove these."""
     import sqlite3
 
     from upstage.backup import restore as restoring
     from upstage.backup.archive import ArchiveError
+    from upstage.state.copies import CopyError
     from upstage.state.data_lock import InUseError
 
+    def listed(folders: dict[Path, int]) -> str:
+        return ", ".join(f"{folder} ({size / 1000:.0f} kB)" for folder, size in folders.items())
+
     os.umask(0o022)  # nginx, another user, reads the media
-    archive, pair = sys.stdin.buffer, settings.pair
+    data, media, archive = settings.data, settings.media, sys.stdin.buffer
     try:
         if options.check:
-            print(restoring.check(settings.data, settings.media, archive))
-            return 0
-        if pair and (role := Control(pair.control).active_role):
-            return fail(f"nothing was restored: {role} is active; stop both servers first")
-        manifest, replaced = restoring.restore(settings.data, settings.media, pair, archive)
-    except (ArchiveError, InUseError, sqlite3.Error, OSError) as error:
-        return fail(error if options.check else f"nothing was restored: {error}")
-    print(f"restored: {manifest}")
-    if replaced:
-        print(f"replaced data: {', '.join(map(str, replaced))}")
+            print(restoring.check(data, media, archive))
+        elif options.remove_replaced:
+            removed = restoring.remove_replaced(data, media)
+            if not removed:
+                return fail("there is nothing that a restore has replaced")
+            print(f"removed: {listed(removed)}")
+        else:
+            print(f"restored: {restoring.restore(data, media, settings.pair, archive)}")
+            if kept := restoring.replaced(data, media):
+                print(f"replaced data: {listed(kept)}")
+    except (ArchiveError, InUseError, CopyError, sqlite3.Error, OSError) as error:
+        only = options.check or options.remove_replaced
+        return fail(error if only else f"nothing was restored: {error}")
     return 0
 
 

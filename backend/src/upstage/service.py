@@ -18,6 +18,7 @@ from twisted.internet.error import CannotListenError
 from twisted.logger import Logger
 
 from upstage import __version__
+from upstage.backup.moves import settle
 from upstage.log import start_logging
 from upstage.media.files import sweep
 from upstage.media.speech import Speaker
@@ -36,7 +37,7 @@ from upstage.stage.players import Player
 from upstage.state.accounts import Accounts
 from upstage.state.admin_password import keep_password
 from upstage.state.damage import find_damage
-from upstage.state.data_lock import DataLock
+from upstage.state.data_lock import DataLock, InUseError
 from upstage.state.database import FILE, Database
 from upstage.state.in_memory import LiveState
 from upstage.state.load_account import keep_load_account
@@ -275,14 +276,16 @@ def serve(settings: Settings) -> int:
     """Run until SIGTERM or SIGINT; return the exit status. A server of a pair stands by until its turn."""
     from twisted.internet import reactor  # importing it installs it
 
-    raise_file_limit()
     sys.setswitchinterval(SWITCH_INTERVAL)
     start_logging()
+    raise_file_limit(settings.connections)
     active: Active | None = None
     try:
         data_lock = DataLock(settings.data)
+        settle(settings.data)
         complete = True
         if settings.pair:
+            settle(settings.pair.peer_data)  # before they are copied
             standby = Standby(settings)
             complete = standby.wait()
             active = Active(standby.control, settings.pair.role, reactor)
@@ -293,7 +296,7 @@ def serve(settings: Settings) -> int:
         if active:
             services.addService(active)
         services.startService()
-    except (StartError, CannotListenError, OSError) as error:  # such as a folder in use
+    except (StartError, InUseError, CannotListenError, OSError) as error:  # such as a folder in use
         print(f"upstage: {error}", file=sys.stderr)
         return 1
     fields = {
@@ -310,7 +313,12 @@ def serve(settings: Settings) -> int:
     return 0
 
 
-def raise_file_limit() -> None:
+def raise_file_limit(connections: int) -> None:
     """Raise the limit of open files to the hard limit: each client takes one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if hard < connections:
+        log.warn(
+            "fewer files can be open (ulimit -n) than UPSTAGE_CONNECTIONS allows",
+            fields={"files": hard, "connections": connections},
+        )

@@ -1,28 +1,29 @@
 """Restores a backup into the folders of a server that does not run.
 
 The whole archive is unpacked and checked beside the data before anything of them is moved. What was there is
-kept under a dated name.
+kept under a dated name, until `remove_replaced`.
 """
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
 from upstage.backup.archive import SMALL_FILES, ArchiveError, Manifest, Reader
+from upstage.backup.moves import is_half_moved, move_all, settled
 from upstage.backup.write import schema_of
-from upstage.mirror.copying import new_term
+from upstage.mirror.copying import TERM_FILE, Replica
 from upstage.settings import Pair
+from upstage.state.copies import files
 from upstage.state.damage import find_damage
-from upstage.state.data_lock import locked, unused
+from upstage.state.data_lock import unused
 from upstage.state.database import FILE
 
 STAGING = ".restore"  # in the data folder and in that of the media: these are never served
-
-Moves = list[tuple[Path, Path]]
 
 
 def check(data: Path, media: Path, archive: BinaryIO) -> Manifest:
@@ -34,18 +35,24 @@ def check(data: Path, media: Path, archive: BinaryIO) -> Manifest:
         return manifest
 
 
-def restore(data: Path, media: Path, pair: Pair | None, archive: BinaryIO) -> tuple[Manifest, list[Path]]:
-    """Replace the data by those of a backup; return its manifest, and the folders that keep what was there.
+def restore(data: Path, media: Path, pair: Pair | None, archive: BinaryIO) -> Manifest:
+    """Replace the data by those of a backup, in which nobody is signed in; return its manifest.
 
-    Of two servers, this one has the newer data from then on. Raise ArchiveError, InUseError, sqlite3.Error,
-    OSError: then nothing has changed.
+    Of two servers, this one has the newer data from then on. Raise ArchiveError, InUseError, CopyError,
+    sqlite3.Error, OSError: then nothing has changed.
     """
-    with unused(data), unpacked(data, media, archive) as (manifest, (new_data, new_media)):
+    with (
+        unused(data),
+        unused(pair.peer_data) if pair else nullcontext(),
+        unpacked(data, media, archive) as (manifest, (new_data, new_media)),
+    ):
         name = dated_name()
         old_data, old_media = data / name, media / f".{name}"
         if old_data.exists() or old_media.exists():
             raise FileExistsError(f"{name} is the name of an earlier restore: try again")
-        # The database comes last: a restore that is interrupted has not replaced it.
+        sign_out_all(new_data / FILE)
+        if pair:
+            take_over(Replica(pair, data, media))
         moves = [(path, old_media / path.name) for path in media.glob("[!.]*")]
         moves += [(path, media / path.name) for path in new_media.iterdir()]
         for file in SMALL_FILES:
@@ -53,11 +60,41 @@ def restore(data: Path, media: Path, pair: Pair | None, archive: BinaryIO) -> tu
                 moves += [(data / file, old_data / file), (new_data / file, data / file)]
         moves += [(data / file, old_data / file) for file in (f"{FILE}-wal", f"{FILE}-shm", FILE)]
         moves.append((new_data / FILE, data / FILE))
-        os.sync()  # what is moved into place is on the disk
-        move_all(moves)
+        move_all(data, moves)
         if pair:
-            new_term(data, pair)
-        return manifest, [folder for folder in (old_data, old_media) if folder.exists()]
+            with suppress(OSError):  # without a term the mirror serves nothing before it has copied
+                (pair.peer_data / TERM_FILE).unlink()
+        return manifest
+
+
+def sign_out_all(database: Path) -> None:
+    """Remove the sessions: one that has ended since the backup must not be valid again."""
+    with closing(sqlite3.connect(database)) as sql, sql:
+        if sql.execute("SELECT 1 FROM sqlite_master WHERE name = 'session'").fetchone():  # schema 3
+            sql.execute("DELETE FROM session")
+
+
+def take_over(replica: Replica) -> None:
+    """Make this server's data the newest of both, so that no copy is newer than what will be restored."""
+    if replica.is_behind():
+        for _ in replica.copy():
+            pass
+    replica.new_term()
+
+
+def replaced(data: Path, media: Path) -> dict[Path, int]:
+    """Return the folders with what restores have replaced, and the bytes in each."""
+    folders = [*sorted(data.glob("replaced-*")), *sorted(media.glob(".replaced-*"))]
+    return {folder: sum(size for size, _ in files(folder).values()) for folder in folders}
+
+
+def remove_replaced(data: Path, media: Path) -> dict[Path, int]:
+    """Remove these folders, and return them; the server may run. Raise OSError."""
+    with settled(data):
+        found = replaced(data, media)
+        for folder in found:
+            shutil.rmtree(folder)
+        return found
 
 
 def dated_name() -> str:
@@ -71,7 +108,7 @@ def unpacked(data: Path, media: Path, archive: BinaryIO) -> Iterator[tuple[Manif
     folders = new_data, new_media = data / STAGING, media / STAGING
     for folder in (data, media):
         folder.mkdir(parents=True, exist_ok=True)
-    with locked(data / ".backup.lock"):
+    with settled(data):
         try:
             for folder in folders:
                 shutil.rmtree(folder, ignore_errors=True)  # of a killed process
@@ -79,7 +116,11 @@ def unpacked(data: Path, media: Path, archive: BinaryIO) -> Iterator[tuple[Manif
             reader = Reader(archive)
             for folder in folders:
                 if reader.manifest.size > shutil.disk_usage(folder).free:
-                    raise ArchiveError(f"{folder.parent} has no room for {reader.manifest.size / 1e6:.0f} MB")
+                    kept = sum(replaced(data, media).values()) / 1e6
+                    raise ArchiveError(
+                        f"{folder.parent} has no room for {reader.manifest.size / 1e6:.0f} MB; "
+                        f"make restore REMOVE=replaced frees {kept:.0f} MB"
+                    )
             for name, content in reader:
                 kind, _, rest = name.partition("/")
                 path = (new_data if kind == "data" else new_media) / rest
@@ -89,8 +130,9 @@ def unpacked(data: Path, media: Path, archive: BinaryIO) -> Iterator[tuple[Manif
             check_database(new_data, reader.manifest)
             yield reader.manifest, folders
         finally:
-            for folder in folders:
-                shutil.rmtree(folder, ignore_errors=True)
+            if not is_half_moved(data):  # moving back needs to see what has not been moved
+                for folder in folders:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def unpack(path: Path, content: Iterator[bytes], mode: int) -> None:
@@ -107,18 +149,3 @@ def check_database(folder: Path, manifest: Manifest) -> None:
         raise ArchiveError(f"the database in the backup is damaged: {problem}")
     if (schema := schema_of(folder / FILE)) != manifest.schema:
         raise ArchiveError(f"the database in the backup has schema {schema}, not {manifest.schema}")
-
-
-def move_all(moves: Moves) -> None:
-    """Rename files and folders, those that exist; move all of them back if one cannot be moved."""
-    done: Moves = []
-    try:
-        for source, target in moves:
-            if source.exists():
-                target.parent.mkdir(mode=0o700, exist_ok=True)
-                source.rename(target)
-                done.append((source, target))
-    except OSError:
-        for source, target in reversed(done):
-            target.rename(source)
-        raise

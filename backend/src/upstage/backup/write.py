@@ -16,9 +16,9 @@ from typing import BinaryIO
 
 from upstage import __version__
 from upstage.backup.archive import MANIFEST, SMALL_FILES, Manifest, Member, encode_manifest
+from upstage.backup.moves import settled
 from upstage.state import load_account
 from upstage.state.copies import copy_database, files
-from upstage.state.data_lock import locked
 from upstage.state.database import FILE
 
 STAGING = ".backup"  # in the data folder and in that of the media: these are never served
@@ -56,7 +56,7 @@ def snapshot(data: Path, media: Path, account: Path | None) -> Iterator[tuple[Pa
     the database is copied, so that a medium that it names is there, even if it was just added or removed.
     """
     folders = copied_data, linked_media = data / STAGING, media / STAGING
-    with locked(data / ".backup.lock"):
+    with settled(data):
         try:
             for folder in folders:
                 shutil.rmtree(folder, ignore_errors=True)  # of a killed process

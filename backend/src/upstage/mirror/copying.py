@@ -1,9 +1,10 @@
-"""Copies the other server's folders into this one's: the database, the media and three small files.
+"""Copies the other server's folders into this one's: the database, the media and four small files.
 
     upstage.db       through SQLite's backup: a transaction here, and a reader there (state.copies)
     media            new and changed files, each under a temporary name until it is complete; they keep their
                      dates, so the caches' copies stay valid
     admin-password   the generated password
+    lessons.json     the results of the lessons
     next-number      the numbers of spoken lines: a cache would serve a number's old line
     term             how many takeovers there have been, and where the last one was: which data are newer
 
@@ -21,13 +22,13 @@ from typing import NamedTuple
 
 from upstage.mirror.control import Report
 from upstage.settings import ROLES, Pair
-from upstage.state import copies
+from upstage.state import copies, progress
 from upstage.state.admin_password import PASSWORD_FILE
 from upstage.state.copies import CopyError, copy_database, files, give_up_after
 from upstage.state.database import FILE
 from upstage.state.files import write_private
 
-SMALL_FILES = (PASSWORD_FILE, "speech/next-number")
+SMALL_FILES = (PASSWORD_FILE, progress.FILE, "speech/next-number")
 TERM_FILE = "term"
 
 Stamp = tuple[tuple[int, int, int], ...]

@@ -1,7 +1,7 @@
-"""Locks between processes: one server at a time uses a data folder; a second one waits for its end."""
+"""Locks between processes: one server at a time uses a data folder; a second one ends."""
 
 import fcntl
-import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from twisted.application.service import Service
 
 SERVING = ".serving"  # the lock on a data folder
+PATIENCE = 2.0  # seconds for a server that is ending
 
 
 @contextmanager
@@ -25,7 +26,7 @@ class InUseError(Exception):
 
 @contextmanager
 def unused(data: Path) -> Iterator[None]:
-    """Hold the lock on a data folder, so that a server that starts waits; make the folder if need be.
+    """Hold the lock on a data folder, so that no server starts; make the folder if need be.
 
     Raise InUseError.
     """
@@ -34,7 +35,7 @@ def unused(data: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise InUseError(f"a server uses {data}: stop it first") from None
+            raise InUseError(f"a server uses {data}: stop it first, as make restore does") from None
         yield
 
 
@@ -42,25 +43,22 @@ class DataLock(Service):
     """Holds the lock on a data folder until the server stops; the kernel releases a killed server's lock."""
 
     def __init__(self, data: Path) -> None:
-        """Take the lock; raise OSError if the folder cannot be written.
-
-        If another server has it, say so in one line on standard error, and wait: the engine would restart a
-        process that ends, again and again. Meanwhile no port is open, so the health check reports that this
-        one serves nothing.
-        """
+        """Take the lock; raise OSError if the folder cannot be written, InUseError if it is in use."""
         data.mkdir(parents=True, exist_ok=True)
         self._file = (data / SERVING).open("a")
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print(
-                f"upstage: another server serves {data}; this one waits until that one has ended. "
-                "Two processes cannot share a stage. For another UpStage: make up THEATRES=second. "
-                "For a standby: make up EXTRAS=mirror",
-                file=sys.stderr,
-                flush=True,
-            )
-            fcntl.flock(self._file, fcntl.LOCK_EX)
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise InUseError(
+                        f"another server of this stack, or a restore, is running: it holds {data / SERVING}. This one has "
+                        "changed nothing, and ends. For another UpStage: make up THEATRES=second. "
+                        "For a standby: make up EXTRAS=mirror"
+                    ) from None
+                time.sleep(0.05)
 
     def stopService(self) -> None:
         super().stopService()

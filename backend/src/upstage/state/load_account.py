@@ -50,7 +50,6 @@ def leave_out(database: sqlite3.Connection, file: Path) -> None:
     if row and kept and matches(row[0], kept):
         with database:
             database.execute("DELETE FROM player WHERE name = ?", (NAME,))
-            database.execute("DELETE FROM session WHERE player = ?", (NAME,))
 
 
 def _read(file: Path) -> str | None:

@@ -1,0 +1,71 @@
+"""Moves files and folders, all or none: what a killed process has begun, the next one moves back."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from twisted.logger import Logger
+
+from upstage.state.data_lock import locked
+from upstage.state.files import write_private
+
+JOURNAL = "moving.json"  # in the data folder, while files are moved: from where to where
+
+Moves = Sequence[tuple[Path, Path]]
+
+log = Logger()
+
+
+@contextmanager
+def settled(data: Path) -> Iterator[None]:
+    """Hold the lock of backups and restores, on data that are not half replaced."""
+    with locked(data / ".backup.lock"):
+        _move_back(data)
+        yield
+
+
+def settle(data: Path) -> None:
+    """Move back what a killed process has begun, when a server starts; wait for no backup."""
+    if is_half_moved(data):
+        with settled(data):
+            pass
+
+
+def is_half_moved(data: Path) -> bool:
+    """Return whether there are moves that have neither been finished nor moved back."""
+    return (data / JOURNAL).exists()
+
+
+def move_all(data: Path, moves: Moves) -> None:
+    """Rename files and folders, those that exist; move all of them back if one cannot be moved.
+
+    The caller holds the lock. Raise OSError.
+    """
+    moves = [(source, target) for source, target in moves if source.exists()]
+    write_private(data / JOURNAL, json.dumps([(str(source), str(target)) for source, target in moves]))
+    os.sync()  # what is moved into place is on the disk
+    try:
+        for source, target in moves:
+            target.parent.mkdir(mode=0o700, exist_ok=True)
+            source.rename(target)
+        os.sync()
+        (data / JOURNAL).unlink()
+    except BaseException:
+        _move_back(data)
+        raise
+
+
+def _move_back(data: Path) -> None:
+    if not is_half_moved(data):
+        return
+    for names in reversed(json.loads((data / JOURNAL).read_text("utf-8"))):
+        source, target = map(Path, names)
+        if target.exists() and not source.exists():
+            target.rename(source)
+        with suppress(OSError):  # it is not empty, or not there yet
+            target.parent.rmdir()
+    os.sync()
+    (data / JOURNAL).unlink()
+    log.warn("a restore was interrupted: the data are those that were there before")
