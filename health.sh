@@ -10,7 +10,11 @@
 # The mark of a success is in memory. It is absent while this script runs, so the first check after `docker
 # pause` is immediate, and the engine soon calls the service healthy again.
 mark=/tmp/healthy
-check() { timeout 5 "$@"; }
+check() {
+    timeout 5 "$@" && return
+    [ $? != 124 ] || echo "no answer within 5 s: $*"
+    return 1
+}
 
 if ! rm $mark 2>/dev/null; then
     check "$@" || exit 1

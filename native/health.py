@@ -1,11 +1,22 @@
-"""Exit 0 if the given URL answers 2xx within 3 seconds, otherwise 1."""
+"""health.py URL [SOCKET]: exit 0 if the URL answers 2xx or 3xx within 3 seconds, and over the socket, too."""
 
+import http.client
+import socket
 import sys
-import urllib.error
-import urllib.request
+from urllib.parse import urlsplit
 
-try:
-    with urllib.request.urlopen(sys.argv[1], timeout=3):  # noqa: S310  # a setting
-        pass
-except (urllib.error.URLError, OSError) as error:
-    sys.exit(f"{sys.argv[1]}: {error}")
+url = urlsplit(sys.argv[1])
+for path in [None, *sys.argv[2:]]:
+    # http.client instead of urllib.request, which would use a proxy if the environment names one.
+    connection = http.client.HTTPConnection(url.netloc, timeout=3)
+    try:
+        if path:
+            connection.sock = socket.socket(socket.AF_UNIX)
+            connection.sock.settimeout(3)
+            connection.sock.connect(path)
+        connection.request("GET", url.path)
+        status = connection.getresponse().status
+    except (OSError, http.client.HTTPException) as error:
+        sys.exit(f"{path or sys.argv[1]}: {error!r}")
+    if not 200 <= status < 400:
+        sys.exit(f"{path or sys.argv[1]}: {status}")

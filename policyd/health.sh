@@ -2,7 +2,10 @@
 # Health check of the policy daemon: asks as Flash does; exit code 0 if the answer is a policy that ends with a NUL.
 # Bash, because starting Python was most of a check's CPU time, and checks never stop. (`policyd check` validates every
 # line of the policy.) $1: its only listener is this port; without it, compose.yaml's two.
-[ "${1:-}" ] || [ -S /run/policyd/policyd.sock ] || exit 1
+#
+# A container of an older version may have no such folder. Bash cannot connect to a Unix socket. The kernel lists those of this container; 00010000 means "listening".
+unix=/run/policyd/policyd.sock
+[ "${1:-}" ] || [ ! -d ${unix%/*} ] || { [ -S $unix ] && grep -q " 00010000 .* $unix\$" /proc/net/unix; } || exit 1
 exec 3<>"/dev/tcp/127.0.0.1/${1:-3000}" || exit 1
 printf '<policy-file-request/>\0' >&3
 IFS='' read -r -d '' -t 3 answer <&3 && [[ $answer == *'</cross-domain-policy>'* ]]

@@ -113,6 +113,24 @@ def test_a_bundle_holds_what_is_committed(machine: Path) -> None:
     assert not (machine / ".run").exists()
 
 
+@pytest.mark.parametrize(
+    ("prepare", "complaint"),
+    [
+        (
+            "printf '#!/bin/sh\\nexit 128\\n' >../bin/git; chmod +x ../bin/git",
+            "git cannot tell what is committed here",
+        ),
+        ("git rev-parse HEAD >.git/shallow", "Type: git fetch --unshallow"),
+    ],
+)
+def test_a_checkout_that_makes_no_bundle_is_refused(machine: Path, prepare: str, complaint: str) -> None:
+    subprocess.run(prepare, shell=True, cwd=machine, check=True)
+    done = run(["bin/bundle"], machine)
+    assert done.returncode
+    assert complaint in done.stderr
+    assert not (machine / ".run").exists()
+
+
 def test_a_bundle_that_does_not_fit_says_why_and_changes_nothing(machine: Path) -> None:
     bundle = unpacked(machine)
     cases = {

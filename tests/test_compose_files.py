@@ -51,6 +51,7 @@ def test_every_service_is_hardened(composed: dict) -> None:  # type: ignore[type
         assert service["logging"]["options"].keys() == {"max-size", "max-file"}, name
         assert service["healthcheck"]["test"], name
         assert service["healthcheck"]["start_period"], name
+        assert service["environment"]["no_proxy"] == service["environment"]["NO_PROXY"] == "*", name
         assert not service.get("privileged"), name
         assert "cap_add" not in service, name
         for port in service.get("ports", []):
@@ -104,6 +105,14 @@ def test_no_argument_of_a_health_check_has_white_space(composed: dict) -> None: 
         kind, *arguments = service["healthcheck"]["test"]
         assert kind == "CMD", name
         assert not [argument for argument in arguments if re.search(r"\s", argument)], name
+
+
+def test_a_container_keeps_the_health_check_that_it_was_made_with(composed: dict) -> None:  # type: ignore[type-arg]
+    """Between `git pull` and `make up`: a mounted file stays as it was, one in a mounted folder does not."""
+    for name, service in composed["services"].items():
+        mounts = {mount["target"]: mount for mount in service["volumes"]}
+        for script in (part for part in service["healthcheck"]["test"] if part.endswith(".sh")):
+            assert (REPO / mounts[script]["source"]).is_file(), (name, script)
 
 
 def test_theatres_have_data_of_their_own_and_the_proxies_know_them(composed: dict) -> None:  # type: ignore[type-arg]

@@ -34,7 +34,7 @@ SETTINGS = {  # where the settings of each service are, and how they are written
     "backend": ("backend/src/upstage/settings.py", r'"(UPSTAGE_[A-Z_]+)"'),
 }
 # Files that no pod reads: they are for one machine, or for `make`.
-UNREAD = r".*/tests/.*|.*/README\.md|nginx/(site|theatres|observe)/.*|nginx/(loaded|reload)\.sh"
+UNREAD = r".*/tests/.*|.*/README\.md|nginx/(site|theatres|observe)/.*|nginx/(loaded|command|reload)\.sh"
 
 
 def kustomization(**environment: str) -> str:

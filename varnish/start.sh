@@ -4,6 +4,19 @@
 set -eu
 . "$(dirname "$0")/settings.sh"
 
+# One varnishd for each folder: a second one, such as that of `docker compose run varnish`, would replace the first one's
+# Unix socket. The kernel keeps the lock until varnishd has ended, even by a SIGKILL. varnishd closes all files that it
+# inherits, except standard output, which it does not use with -F: that one becomes the lock.
+exec 9>>"$workdir.lock"
+flock -w 2 9 || die "Another Varnish of this stack is running: it holds $workdir.lock. This one has changed nothing, and ends."
+
+# Each connection is an open file, and nginx may have 2,600. Docker 29 lets a process open 1,024, and raise that itself.
+# shellcheck disable=SC3045  # dash has these options
+{
+    ulimit -Sn 20000 2>/dev/null || ulimit -Sn "$(ulimit -Hn)"
+    [ "$(ulimit -n)" -ge 4000 ] || echo "Varnish may open only $(ulimit -n) files: too few for 2,600 connections of nginx." >&2
+}
+
 write_vcl
 (umask 077 && head -c 32 /dev/urandom | base64 >"$secret")
 
@@ -42,4 +55,4 @@ exec varnishd -F -n "$workdir" -f "" -I "$generated/first.cli" -p "vcl_path=$gen
     -s "$storage" -s Transient=malloc,64m -p nuke_limit=1000000 -p vsl_space=32M \
     ${transit_buffer:+-p transit_buffer=128k} -p default_ttl=0 -p default_keep=3600 -p http_max_hdr=256 -p critbit_cooloff=60 \
     -p thread_pools=2 -p thread_pool_min=50 -p thread_pool_max=200 \
-    -p listen_depth=1024 -p timeout_idle=65 -p syslog_cli_traffic=off "$@"
+    -p listen_depth=1024 -p timeout_idle=65 -p syslog_cli_traffic=off "$@" >&9

@@ -21,7 +21,7 @@ step "Comparing checksums"
 step "Loading the images"
 docker load -i "$bundle/images.tar.gz"
 step "Cloning the repository into $folder"
-git clone -q "$bundle/repository.bundle" "$folder"
+git clone -q -o origin "$bundle/repository.bundle" "$folder"
 git -C "$folder" remote remove origin
 mkdir "$folder/.run"
 cp -r "$bundle/wheels" "$folder/.run/wheels"

@@ -18,5 +18,8 @@ RESOLVERS=${RESOLVERS:-127.0.0.1}
 export SITE_ADDRESS SITE_PORT RESOLVERS
 # shellcheck disable=SC2016  # envsubst expands these names
 envsubst '$SITE_ADDRESS $SITE_PORT $RESOLVERS' </etc/site/nginx.conf.template >/tmp/nginx.conf
+# nginx inherits the lock, which the kernel keeps until nginx has ended.
+exec 9>>/run/proscenium/site/lock
+flock -w 2 9 || { echo "Another relay of this stack is running: it holds /run/proscenium/site/lock." >&2 && exit 1; }
 rm -f /run/proscenium/site/site.sock # left by a killed nginx
 exec nginx -e stderr -p /tmp -c /tmp/nginx.conf

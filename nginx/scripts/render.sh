@@ -5,6 +5,13 @@
 set -eu
 cd "$(dirname "$0")"
 . scripts/settings.sh
+# One nginx for each folder: a second one, such as that of `docker compose run nginx`, would write its own settings into
+# the first one's files. nginx has the lock as its standard input, and the kernel keeps it until nginx has ended, even by a
+# SIGKILL.
+if [ "${starting:-}" ]; then
+    exec <>"$GENERATED_FOLDER/lock"
+    flock -w 2 0 || die "Another nginx of this stack is running: it holds $GENERATED_FOLDER/lock. This one has changed nothing, and ends."
+fi
 . scripts/certificate.sh
 configuration=$GENERATED_FOLDER/nginx.conf
 

@@ -6,6 +6,7 @@ what each client gets; `tests/test_table.py` plays it.
 
 import argparse
 import asyncio
+import fcntl
 import json
 import os
 import re
@@ -149,6 +150,16 @@ class Server:
                     left -= len(packet)
 
 
+def lock(unix: Path) -> None:
+    """Keep others from this path until this process ends, even by a SIGKILL. Raises `Problem`, OSError."""
+    file = os.open(f"{unix}.lock", os.O_RDWR | os.O_CREAT, 0o600)  # never closed
+    for _ in range(20):  # 2 s, for one that is ending
+        with suppress(BlockingIOError):
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        time.sleep(0.1)
+    raise Problem(f"another policyd is running: it holds {unix}.lock; this one has changed nothing, and ends")
+
+
 def listen(hosts: list[str], port: int, unix: Path | None) -> list[socket.socket]:
     """Listen on each address of `hosts` (if it is empty, of the machine) and on the path `unix`.
 
@@ -163,6 +174,7 @@ def listen(hosts: list[str], port: int, unix: Path | None) -> list[socket.socket
             port = listeners[0].getsockname()[1]
         if unix:
             place = str(unix)
+            lock(unix)
             if unix.is_socket():  # a killed daemon has left it
                 unix.unlink()
             listeners.append(socket.socket(socket.AF_UNIX))
@@ -273,7 +285,10 @@ async def run(options: argparse.Namespace) -> None:
     log, loop, stop = Log(options.log_lines), asyncio.get_running_loop(), asyncio.Event()
     answer = load(options.file, options.port, log)
     listeners = listen(options.host, options.port, options.unix)
-    room = max(1, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - OWN_DESCRIPTORS)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # Docker 29: 1024, 524288
+    files = max(soft, min(options.max_connections + OWN_DESCRIPTORS, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    room = max(1, files - OWN_DESCRIPTORS)
     if options.max_connections > room:  # better closed immediately than kept waiting
         log.event("warning", warning=f"only {room} connections fit into the limit of open files (ulimit -n)")
     caps = min(options.max_connections, room), options.max_per_address

@@ -105,6 +105,13 @@ def test_few_descriptors_lower_the_cap() -> None:
         assert daemon.event("connection")["outcome"] == "refused-total"
 
 
+def test_the_limit_of_descriptors_is_raised_as_far_as_needed() -> None:
+    limit = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (40, 300))
+    with Daemon("--max-connections", "200", before=limit) as daemon:
+        assert resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE) == (216, 300)
+        assert not daemon.events("warning")
+
+
 @pytest.mark.parametrize("data", [REQUEST, b"\xffx", b"x" * 99], ids=["served", "wrong", "long"])
 def test_a_connection_is_logged(data: bytes) -> None:
     with Daemon() as daemon, connect(LOCAL, daemon.port) as sock:
@@ -222,6 +229,18 @@ def test_it_listens_on_hosts_and_on_a_unix_socket_that_was_left(tmp_path: Path) 
         daemon.stop()
     with Daemon("--port", str(daemon.port), *options):
         pass  # starts immediately, although the kernel remembers the connections
+
+
+def test_a_second_daemon_ends_and_leaves_the_socket_to_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "policyd.sock"
+    options = ("--host", LOCAL, "--unix", str(path))
+    with Daemon(*options), socket.socket(socket.AF_UNIX) as sock:
+        second = run("--port", "0", "--file", str(SHIPPED), *options)
+        assert (second.returncode, second.stderr.count("\n")) == (1, 1)
+        assert second.stderr.startswith("policyd: another policyd is running")
+        sock.connect(str(path))
+        sock.sendall(REQUEST)
+        assert fate(sock) == POLICY
 
 
 def test_what_prevents_a_start_is_named(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@
 spaces.
 """
 
+import fcntl
 import os
+import sys
 from pathlib import Path
 from threading import Thread
 
@@ -21,6 +23,11 @@ PORT = 9100
 
 def main() -> None:
     """Serve all metrics until the process is ended."""
+    lock = os.open("/run/observe/lock", os.O_CREAT | os.O_WRONLY)  # never closed: nginx's log has one reader
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit("Another exporter of this stack is running: it holds /run/observe/lock")
     registry = CollectorRegistry()
     requests = Requests(registry, Path("/run/observe/nginx.sock"))
     connections = Connections("http://nginx:9091/")

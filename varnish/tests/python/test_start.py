@@ -4,7 +4,11 @@ import re
 import stat
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import pytest
+
+from support.program import PATH
 from support.wait import wait_until
 from varnish_server import VarnishServer
 
@@ -85,3 +89,42 @@ def test_a_crowd_is_one_request_to_the_backend(server: VarnishServer) -> None:
     assert max(seconds for _, _, seconds in first) < 5
     assert {status.split("; ")[-1] for _, status, _ in second} == {"detail=stale"}
     assert max(seconds for _, _, seconds in second) < 1.5
+
+
+def test_a_second_start_ends_and_changes_nothing(server: VarnishServer) -> None:
+    """As in a second container: with the first one's volumes, and ports of its own."""
+    ports = dict.fromkeys(("VARNISH_LISTEN", "VARNISH_LISTEN_PURGE", "VARNISH_LISTEN_CLI"), "127.0.0.1:0")
+
+    def files() -> dict[Path, tuple[int, int]]:
+        places = [server.socket, *server.generated.iterdir()]
+        return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in places}
+
+    before = files()
+    second = server.run_script("start.sh", **ports)
+    assert (second.returncode, second.stdout.count("\n")) == (1, 1)
+    assert second.stdout.startswith("Another Varnish of this stack is running")
+    assert files() == before
+    assert server.request("/", address=server.socket).status == 200
+
+
+def test_a_start_replaces_what_a_killed_varnishd_has_left(fresh: VarnishServer) -> None:
+    fresh.start()
+    assert fresh.program
+    fresh.program.kill()
+    wait_until(lambda: not fresh.answers())  # its child ends by itself
+    assert fresh.socket.exists()
+    fresh.start()
+    assert fresh.request("/", address=fresh.socket).status == 200
+
+
+@pytest.mark.parametrize(("most", "warns"), [(2000, True), (6000, False)])
+def test_the_limit_of_open_files_is_raised(
+    fresh: VarnishServer, tmp_path: Path, most: int, warns: bool
+) -> None:
+    program = tmp_path / "varnishd"
+    program.write_text("#!/bin/sh\nulimit -Sn >&2\n")
+    program.chmod(0o755)
+    limits = f'ulimit -Sn 1024; ulimit -Hn {most}; exec sh "$0"'
+    start = fresh.run("sh", "-c", limits, fresh.scripts / "start.sh", PATH=f"{tmp_path}:{PATH}")
+    assert start.stdout.splitlines()[-1] == str(most)
+    assert ("Varnish may open only 2000 files" in start.stdout) == warns

@@ -1,5 +1,6 @@
 """varnishd with the deployed start.sh and VCL: its environment names loopback ports and a test's backend."""
 
+import socket
 import subprocess
 from pathlib import Path
 
@@ -62,6 +63,11 @@ class VarnishServer(Service):
         """Run start.sh; wait until varnishd answers."""
         # No jail: in one, the compiler would run as a user who cannot read these folders.
         self.run_start(lambda: self.request("/.varnish/health").status == 200, "-j", "none", "-p", QUICK)
+
+    def answers(self) -> bool:
+        """Whether a process listens on the port."""
+        with socket.socket() as client:
+            return client.connect_ex(("127.0.0.1", self.port)) == 0
 
     def request(
         self,

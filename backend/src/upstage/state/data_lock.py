@@ -54,9 +54,9 @@ class DataLock(Service):
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise InUseError(
-                        f"another server of this stack, or a restore, is running: it holds {data / SERVING}. This one has "
-                        "changed nothing, and ends. For another UpStage: make up THEATRES=second. "
-                        "For a standby: make up EXTRAS=mirror"
+                        f"another server of this stack, or a restore, is running: it holds {data / SERVING}. "
+                        "This one has changed nothing, and ends. "
+                        "For another UpStage: make up THEATRES=second. For a standby: make up EXTRAS=mirror"
                     ) from None
                 time.sleep(0.05)
 
