@@ -92,7 +92,7 @@ native_up() {
     prepare_native_folders
     theatre_programs >"$NATIVE_RUN/theatres.conf"
     published_ports | cut -d ' ' -f 2 >"$NATIVE_RUN/ports"
-    .venv/bin/supervisord -c native/supervisord.conf # fails if another `make up` was quicker
+    "${unproxied[@]}" .venv/bin/supervisord -c native/supervisord.conf # fails if another `make up` was quicker
     find "$GENERATED_FOLDER" "$NATIVE_SOCKETS" -mindepth 1 -delete # of the last run
     for service in "${native_services[@]}"; do
         native_start "$service"
@@ -176,7 +176,7 @@ native_start() {
 native_active_role() { cat "$NATIVE_SOCKETS/backend.mirror/active" 2>/dev/null || true; }
 native_mirror() { sh native/run.sh backend mirror "$@"; }
 native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
-native_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && ../.venv/bin/locust "${@:2}"); }
+native_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && "${unproxied[@]}" ../.venv/bin/locust "${@:2}"); }
 native_purge() { curl --noproxy '*' -fsS -o /dev/null -X PURGE ${3:+-H "X-Tag: $3"} "http://$VARNISH_LISTEN_PURGE$1"; }
 native_paths() { realpath "$1"; }
 native_log() { tail -n "${2:-1000}" "$NATIVE_RUN/log/$1.log"; }

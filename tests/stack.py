@@ -81,7 +81,10 @@ class Stack:
     def make(self, target: str, *settings: str) -> str:
         """Run `make TARGET [NAME=value]`; return what it printed. Raise AssertionError with that on
         failure."""
-        return self._run("make", target, *settings)
+        typed = {"SITE": self.settings.get("SITE", ""), "MODE": self.mode if target == "up" else ""}
+        return self._run(
+            "make", target, *(f"{name}={value}" for name, value in typed.items() if value), *settings
+        )
 
     def compose(self, *arguments: str, typed: str = "") -> str:
         """Run a Compose command on this project and its extras (containers only); return its output."""

@@ -4,7 +4,8 @@
 
 # build_images: the backend's and the policy daemon's image, and those of services that the user has added.
 build_images() {
-    local base part name image content found added
+    local base part name image content found added hint=
+    if [ -n "$(client_proxy)" ]; then hint="The build goes by way of $(client_proxy), which is in Docker's client configuration."; fi
     base=$(docker compose config | sed -n 's/^ *PYTHON_IMAGE: //p' | sort -u)
     here "$base" || quietly pull docker pull "$base"
     for part in backend policyd; do
@@ -23,6 +24,9 @@ build_images() {
     mapfile -t added < <(added_builds)
     [ ${#added[@]} = 0 ] || quietly "build-$COMPOSE_PROJECT_NAME" docker compose build "${added[@]}"
 }
+
+# client_proxy: the proxy that the client gives to builds and containers.
+client_proxy() { grep -ohE '"https?Proxy": *"[^"]*"' "${DOCKER_CONFIG:-${HOME:-/root}/.docker}/config.json" 2>/dev/null | cut -d '"' -f 4 | sed 's#//[^/@]*@#//#;q'; }
 
 label_of() { docker image inspect -f "{{index .Config.Labels \"$2\"}}" "$1" 2>/dev/null || true; }
 

@@ -12,14 +12,14 @@ die() {
     exit 1
 }
 
-# quietly NAME COMMAND...: sends the command's output to a log file; shows the end of it if the command fails.
+# quietly NAME COMMAND...: sends the command's output to a log file; shows the end of it, and $hint, if the command fails.
 quietly() {
     local log=".run/logs/$1.log"
     shift
     mkdir -p .run/logs
     if ! "$@" >"$log" 2>&1 </dev/null; then
         tail -n 30 "$log" >&2
-        die "Failed: $* (full output: $log)"
+        die "Failed: $* (full output: $log)${hint:+$'\n'$hint}"
     fi
 }
 
