@@ -97,7 +97,7 @@ def make() -> Line | None:
     web_port = int(given["WEB_PORT"])
     host, port, path = parse(given.get("URL", ""), int(given["HTTP_PORT"]), web_port)
     try:
-        status, headers = ask(given["BIND_ADDR"], host, port, path, given.get("HEADER", ""))
+        status, headers = ask(given["BIND_ADDR"].strip("[]"), host, port, path, given.get("HEADER", ""))
     except ConnectionRefusedError:
         closed = "direct.localhost has a port of its own, {}, which is closed. Type: make up EXTRAS=direct"
         raise Refused((closed if port == web_port else "Port {} is closed.").format(port)) from None
@@ -144,6 +144,6 @@ if __name__ == "__main__":
     try:
         main()
     except (Refused, NotRunning) as error:
-        sys.exit(f"\x1b[31m{error}\x1b[0m" if sys.stderr.isatty() else str(error))
+        sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -51,7 +51,7 @@ def test_a_setting_that_cannot_be_used_is_refused(
     assert complaint in line
 
 
-@pytest.mark.parametrize("closed", ["nginx/sites", "varnish/start.sh"])
+@pytest.mark.parametrize("closed", ["nginx/sites", "varnish/start.sh", "health.sh"])
 def test_a_checkout_with_a_strict_umask_is_rejected_with_the_remedy(bare: Path, closed: str) -> None:
     """Containers read the files as other users. A private key beside them keeps its mode."""
     engine(bare, "*)")  # it accepts every command
@@ -67,17 +67,20 @@ def test_a_checkout_with_a_strict_umask_is_rejected_with_the_remedy(bare: Path, 
     assert "cannot read" not in run(bare, "doctor").stdout
 
 
-def test_doctor_names_what_is_missing_and_what_to_type(bare: Path) -> None:
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_doctor_names_what_is_missing_and_what_to_type(bare: Path, family: socket.AddressFamily) -> None:
+    """A program on [::1] takes a port, too: browsers try that address first for localhost."""
     before = files(bare)
     taken, free = free_ports(2)
-    with socket.create_server(("127.0.0.1", taken)):
+    address = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}[family]
+    with socket.create_server((address, taken), family=family):
         done = run(bare, "doctor", HTTP_PORT=str(taken), SWF_PORT=str(free), user=NOBODY)
     report = done.stdout.splitlines()
     assert any("container engine" in line and "sudo make up" in line for line in report), done
     assert any("varnish" in line and "apt-get install" in line for line in report)
     assert any("chromium" in line and "make test" in line for line in report)
     assert any(
-        f"HTTP_PORT {taken}" in line and "taken" in line and "Type: make up HTTP_PORT=" in line
+        f"HTTP_PORT {taken}" in line and f"{address}" in line and "Type: make up HTTP_PORT=" in line
         for line in report
     )
     assert any(f"SWF_PORT {free}" in line and "free" in line for line in report)
@@ -188,6 +191,46 @@ def test_a_command_that_would_do_nothing_fails(
     done = run(bare, "stack", command, user=None, **settings)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{complaint}\n")
     assert "exec" not in log.read_text()
+
+
+def test_what_a_shell_exports_for_other_programs_changes_nothing(bare: Path, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", bare], check=True)
+    (tmp_path / "bin" / "lib").mkdir(parents=True, exist_ok=True)
+    hostile = {
+        **{"CDPATH": str(tmp_path), "GIT_DIR": "/nonexistent", "GIT_EXTERNAL_DIFF": "/nonexistent"},
+        **{
+            "LC_ALL": "tr_TR.UTF-8",
+            "LANGUAGE": "de",
+            "PYTHONPATH": "/nonexistent",
+            "PYTHONHOME": "/nonexistent",
+        },
+        **{"PIP_USER": "1", "PIP_TARGET": "/nonexistent", "PIP_REQUIRE_VIRTUALENV": "1", "MAKEFLAGS": "n"},
+        **{
+            "COMPOSE_FILE": "compose.yaml;mine.yaml",
+            "COMPOSE_PATH_SEPARATOR": ";",
+            "http_proxy": "http://x:1",
+        },
+    }
+    ask = "pwd; git rev-parse --show-toplevel; i=title; echo ${i^^} $PIP_USER $COMPOSE_FILE;"
+    ask += """ "${python[@]}" -c 'import urllib.request as u; print(u.proxy_bypass("192.0.2.1"))'; env"""
+    done = functions(bare, ask, **hostile)
+    top, git_top, word, bypassed, *environment = done.stdout.splitlines()
+    assert (top, git_top, word, bool(bypassed)) == (
+        str(bare),
+        str(bare),
+        "TITLE 0 compose.yaml:mine.yaml",
+        True,
+    )
+    left = dict(line.split("=", 1) for line in environment if "=" in line)
+    assert not left.keys() & {
+        "CDPATH",
+        "GIT_DIR",
+        "LANGUAGE",
+        "PYTHONPATH",
+        "PYTHONHOME",
+        "PIP_TARGET",
+        "MAKEFLAGS",
+    }
 
 
 @pytest.mark.parametrize(
@@ -504,8 +547,8 @@ def test_the_ports_of_chosen_extras_and_theatres_are_checked(bare: Path) -> None
         without = run(bare, "doctor", user=None, **settings).stdout
         chosen = {"EXTRAS": "webcam", "THEATRES": "second third"}
         report = run(bare, "doctor", user=None, **chosen, **settings).stdout.splitlines()
-    assert "THEATRES_SWF_PORT" not in without
-    assert "FTP" not in without
+    assert f"{stage} " not in without
+    assert f"FTP_PORT {ftp}" not in without
     moved = f"make up FTP_PASSIVE_PORTS={passive + 1000}-{passive + 1001}"
     for port, remedy in ((stage, f"make up THEATRES_SWF_PORT={stage + 999}"), (passive, moved)):
         [line] = [line for line in report if f" {port} " in line]

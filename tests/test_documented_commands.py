@@ -34,7 +34,9 @@ PORTS = {"8080": "HTTP_PORT", "8081": "WEB_PORT", "8089": "LOCUST_PORT", "8443":
 PORTS |= {"7230": "SWF_PORT", "7231": "THEATRES_SWF_PORT"}
 
 # Blocks that run this test or need preparation: other tests run their commands.
-PREPARED = re.compile(r'make test|make class|docker compose run .* set-aside|echo "a password"|COMPOSE_\w+=')
+PREPARED = re.compile(
+    r'make test|make class|git (pull|checkout)|docker compose run .* set-aside|echo "a password"|COMPOSE_\w+='
+)
 CORE = ("nginx", "varnish", "backend", "policyd", "locust")
 # Commands that start a stack.
 START = re.compile(r"(make up|docker compose (-f \S+ )*up)\b[^\n]*")

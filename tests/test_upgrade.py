@@ -1,4 +1,4 @@
-"""An upgrade as docs/operations.md describes it: `git pull` and `make up` on a stack of an older commit, with data."""
+"""An upgrade by docs/operations.md: `git pull` and `make up` on a stack of an older commit, with data."""
 
 import os
 import pty

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Sourced first by every command: the project folder, the user's settings, and output.
 set -euo pipefail
+unset CDPATH
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 # Colours on a terminal only, and not where the user wants none (https://no-color.org).

@@ -3,7 +3,7 @@
 
 # Settings of other programs that a shell may export, and that would change what ours do. A name server, an index of packages and a
 # proxy stay, because downloads need them.
-unset CDPATH BASH_ENV ENV GREP_OPTIONS TAR_OPTIONS GZIP POSIXLY_CORRECT
+unset ENV GREP_OPTIONS TAR_OPTIONS GZIP
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_EXTERNAL_DIFF # a git hook exports some
 unset PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONINSPECT PYTHONWARNINGS PYTHONOPTIMIZE
 unset PIP_TARGET PIP_PREFIX PIP_ROOT PIP_CONSTRAINT PIP_NO_DEPS
