@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help up down clean status logs doctor reload purge reset mirror backup restore watch trace lessons learn lesson check faults break mend class class-status class-page class-reset class-down bundle slides load soak compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
 
+export LC_ALL := C.UTF-8
 unexport CDPATH BASH_ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT # they would change what our shells do
 
 # A command takes the variables that its line below names, and the settings of .env.example; another one is refused, because a

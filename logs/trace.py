@@ -147,3 +147,5 @@ if __name__ == "__main__":
         sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:  # `make trace | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -116,6 +116,15 @@ def test_both_read_the_same_values(seed: int, tmp_path: Path) -> None:
             assert "\\n" in text, text
 
 
+def test_the_name_of_the_stack_is_read_too(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("COMPOSE_PROJECT_NAME=two # the second copy\nA=$COMPOSE_PROJECT_NAME\n")
+    ask = f"{READ}echo $COMPOSE_PROJECT_NAME"
+    done = subprocess.run(
+        ["bash", "-c", ask, "read", tmp_path], cwd=REPO, env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert (done.stdout.split("\0")[0], done.stdout.split("\0")[-1]) == ("two", "two\n"), done
+
+
 def test_of_two_lines_the_last_counts_without_compose_too(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("# a comment\n\nA=first\nB='two words'\nC=\nA=last\n")
     hidden = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}

@@ -48,7 +48,12 @@ load_env() {
     done <.env
     if [ "$odd" ]; then
         compose_answers || die ".env, line $odd: only Compose can read it, and it is not installed: write NAME=value or NAME='value'."
-        value=$(docker compose -f - config --environment <<<'services: {}' 2>&1) || die ".env: $(tail -n 1 <<<"$value")"
+        # A file whose images are "NAME=value": Compose prints them as they are.
+        value=$({
+            printf 'name: env\nservices:\n'
+            number=0
+            for name in "${!read[@]}"; do echo "  s$((number += 1)): { image: \"\${$name+$name=\$$name}\" }"; done
+        } | docker compose -f - config --images 2>&1) || die ".env: $(tail -n 1 <<<"$value")"
         for name in "${!read[@]}"; do
             line=$(grep "^$name=" <<<"$value") || line=
             if [ -n "$line" ]; then read[$name]=${line#*=}; else unset "read[$name]"; fi
