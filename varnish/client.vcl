@@ -36,6 +36,7 @@ sub normalise_client {
 sub drop_private_notes {
     unset req.http.X-Media;         # media.vcl
     unset req.http.X-Credentials;   # site.vcl
+    unset req.http.X-Error-Page;    # site.vcl
     unset req.http.X-Outcome;       # cache_status.vcl
     unset req.http.Cache-Status;    # cache_status.vcl
 }

@@ -41,6 +41,7 @@ sub vcl_req_cookie {
 # The built-in VCL adds URL and host.
 sub vcl_hash {
     hash_data(req.http.X-Credentials);
+    hash_data(req.http.X-Error-Page);
     hash_data(req.http.X-Forwarded-Proto); # links may begin with it
 }
 
@@ -70,9 +71,18 @@ sub vcl_backend_response {
 }
 
 # An error of the application: an old copy is better, so the request is attempted again (stale.vcl). If there is none, the
-# application is asked once more, and the client gets its error page.
+# application is asked once more, and the client gets its error page, with all who wait for it.
 sub vcl_backend_response {
     if (beresp.status >= 500 && !bereq.uncacheable) {
+        if (bereq.http.X-Error-Page) {
+            set beresp.ttl = 1s;
+            set beresp.grace = 0s;
+            set beresp.keep = 0s;
+            if (beresp.http.Set-Cookie || beresp.http.Cache-Control ~ "(?i)(^|[, ])(private|no-store|no-cache)") {
+                set beresp.uncacheable = true;
+            }
+            return (deliver);
+        }
         set bereq.http.X-Answered = "yes";
         return (error(503));
     }
@@ -81,21 +91,28 @@ sub vcl_backend_response {
 sub vcl_backend_error {
     # It has answered, so asking again immediately would get the same.
     if (bereq.http.X-Answered && !bereq.is_bgfetch) {
-        set beresp.ttl = 0s;
-        set beresp.grace = 0s;
-        set beresp.keep = 0s;
-        set beresp.http.X-Fetch-Failed = "yes";
+        call share_failure;
         return (deliver);
     }
 }
 
+# The third attempt asks for the error page, under a key of its own, so that it replaces no page. It waits for another
+# client's, as a first attempt does.
 sub vcl_miss {
-    if (req.restarts > 0) {
-        return (pass);
+    if (req.restarts == 1) {
+        set req.http.X-Error-Page = "yes";
+        return (restart);
     }
 }
 
 include "stale.vcl";
+
+sub vcl_recv {
+    if (req.http.X-Error-Page) {
+        unset req.http.X-Attempt;
+        set req.hash_ignore_busy = false;
+    }
+}
 include "store.vcl";
 include "gzip.vcl";
 

@@ -10,9 +10,17 @@
 # 5xx page, because a player is at work there and needs to read it.
 # https://varnish-cache.org/docs/7.1/users-guide/vcl-grace.html
 
+#
+# Clients that have waited for a fetch share its failure, or each would wait for its own fetch, one after another: for a
+# second, and only if somebody waits, the failure is an object. It has to leave the old copy in place and reachable: Varnish
+# does the first if clients wait, Vary the second. Only a first attempt is without this header.
+# https://github.com/varnishcache/varnish-cache/pull/2951
+
 sub vcl_recv {
+    unset req.http.X-Attempt;
     if (req.restarts > 0) {
         # The second attempt: any copy will do, and it does not wait for another request's fetch.
+        set req.http.X-Attempt = req.restarts;
         set req.grace = 24h;
         set req.hash_ignore_busy = true;
     } elsif (std.healthy(req.backend_hint)) {
@@ -22,7 +30,7 @@ sub vcl_recv {
 
 sub vcl_miss {
     # The backend has failed, and there is no copy.
-    if (req.restarts > 0) {
+    if (req.restarts == 1) {
         return (synth(503));
     }
 }
@@ -43,12 +51,16 @@ sub vcl_backend_error {
     if (bereq.retries == 0 && (bereq.method == "GET" || bereq.method == "HEAD")) {
         return (retry);
     }
-    # An error with a lifetime would replace the old copy.
-    set beresp.ttl = 0s;
+    call share_failure;
+    return (deliver);
+}
+
+# Varnish has set a lifetime of one second if clients wait, else none.
+sub share_failure {
     set beresp.grace = 0s;
     set beresp.keep = 0s;
+    set beresp.http.Vary = "X-Attempt";
     set beresp.http.X-Fetch-Failed = "yes";
-    return (deliver);
 }
 
 sub vcl_deliver {
