@@ -13,7 +13,7 @@ ifneq ($(typed),)
 refusal := $(shell bash bin/lib/typed.sh $(or $(MAKECMDGOALS),help) -- $(typed))
 $(if $(refusal),$(error $(refusal)))
 endif
-arguments := SITE $(filter-out EXTRAS THEATRES,$(shell grep -E '^[a-z-]+:.*\#\#' Makefile | grep -oE '\<[A-Z_]+=' | tr -d =))
+arguments := SITE KEEP $(filter-out EXTRAS THEATRES,$(shell grep -E '^[a-z-]+:.*\#\#' Makefile | grep -oE '\<[A-Z_]+=' | tr -d =))
 $(foreach name,$(arguments),$(if $(filter environment,$(origin $(name))),$(eval unexport $(name))$(eval $(name) :=)))
 
 help: ## print this list
@@ -75,7 +75,7 @@ lesson: ## begin a lesson, or go on with it: LESSON=3 (AGAIN=1: from the start; 
 	@bin/lesson $(if $(RESET),reset,begin $(LESSON))
 
 check: ## say whether LESSON=3 is done, or what is missing; ANSWER=b answers its question (LESSON=all: results, JSON=1)
-	@bin/lesson check $(LESSON) || { [ $$? = 1 ] && [ "$(LESSON)" != all ]; } # "not done yet" is no error
+	@die_status=2 bin/lesson check $(LESSON) || { [ $$? = 1 ] && [ "$(LESSON)" != all ]; } # "not done yet" is no error
 
 ##@ Break
 faults: ## list what can be broken on purpose (faults/README.md)

@@ -41,7 +41,11 @@ def main(command: str, name: str = "") -> int:
             write_note(FILE, note.ended())
             print(f"Mended: {fault.title.lower()}.")
     elif note and now:
-        now.run(mend=True)
+        try:
+            now.run(mend=True)
+        except FaultError:
+            if bash("wait_until_well").returncode:
+                raise  # else make up has mended it
         write_note(FILE, note.ended())
         print(f"Mended: {now.title.lower()}.")
     else:
@@ -54,3 +58,5 @@ if __name__ == "__main__":
         sys.exit(main(*sys.argv[1:]))
     except FaultError as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)

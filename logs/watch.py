@@ -183,7 +183,7 @@ def watch(wanted: Wanted, faults: Faults) -> int:
     """Print until Ctrl-C, or until nginx's log has ended; return the exit code."""
     lines: Lines = queue.Queue(maxsize=10_000)
     joiner, begun = Joiner(wanted), False
-    away = set(inside("varnishes").split())  # those whose log does not run
+    away = set(inside("varnishes", "--all").split())  # those whose log does not run
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     readers = [

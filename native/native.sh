@@ -177,7 +177,7 @@ native_active_role() { cat "$NATIVE_SOCKETS/backend.mirror/active" 2>/dev/null |
 native_mirror() { sh native/run.sh backend mirror "$@"; }
 native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
 native_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && "${unproxied[@]}" ../.venv/bin/locust "${@:2}"); }
-native_purge() { curl --noproxy '*' -fsS -o /dev/null -X PURGE ${3:+-H "X-Tag: $3"} "http://$VARNISH_LISTEN_PURGE$1"; }
+native_purge() { curl -q --noproxy '*' -fsS -o /dev/null -X PURGE ${3:+-H "X-Tag: $3"} "http://$VARNISH_LISTEN_PURGE$1"; }
 native_paths() { realpath "$1"; }
 native_log() { tail -n "${2:-1000}" "$NATIVE_RUN/log/$1.log"; }
 native_follow() { tail -n 0 -F "$NATIVE_RUN/log/$1.log"; }

@@ -6,7 +6,7 @@ PATH=${PATH#/usr/local/sbin:}
 here=/etc/nginx/proscenium
 case $* in
 '-s reload') exec sh $here/reload.sh ;;
--t | -T | -s\ *)
+-t* | -T* | -q* | -s\ *)
     # shellcheck disable=SC2016  # $0 and the others are that shell's
     exec sh -c '. "${0%/*}/scripts/render.sh" && exec nginx -e stderr -p "$PREFIX" -c "$configuration" "$@"' $here/start.sh "$@"
     ;;

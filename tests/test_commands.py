@@ -175,6 +175,8 @@ def test_the_status_names_every_service_that_is_not_well_and_fails(bare: Path) -
         "locust is missing. Type: make up",
         "Broken on purpose: Varnish hangs. Type: make mend",
     ]
+    engine(bare, "'compose ps'*Health*) exit 1")  # Compose does not accept the files
+    assert run(bare, "stack", "status").returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -239,7 +241,7 @@ def test_what_a_shell_exports_for_other_programs_changes_nothing(bare: Path, tmp
         (("load", "USERS=3", "CLASSES=Reader", "HTTP_PORT=1"), ""),
         (
             ("load", "USRES=3"),
-            "make load knows no USRES; it takes USERS, CLASSES and the settings of .env.example",
+            "make load knows no USRES; it takes CLASSES, USERS and the settings of .env.example",
         ),
         (("status", "URL=/"), "make status knows no URL; it takes the settings of .env.example"),
         (("clean", "up", "EXTRAS=ring", "no_proxy=x"), ""),
@@ -280,6 +282,10 @@ def test_a_stack_of_another_checkout_is_left_alone(bare: Path, tmp_path: Path) -
         assert done.returncode == 1
         assert f"belongs to the checkout {other}; this one is {bare}." in done.stderr
     assert not re.search("^(stop|rm|restart|exec|compose (up|down))", log.read_text(), re.M)
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    assert functions(bare, f"is_gone {closed}").returncode == 1
+    assert "belongs" in run(bare, "fault", "mend").stderr
     other.rmdir()  # that checkout has been moved here
     assert "belongs" not in run(bare, "stack", "status").stderr
 
@@ -336,10 +342,13 @@ def test_compose_is_asked_nothing_where_nobody_reads_the_question(bare: Path) ->
 
 
 def test_a_user_outside_the_group_docker_is_told_just_that(bare: Path) -> None:
-    engine(bare, "info) echo 'permission denied while trying to connect' >&2; exit 1")
-    done = run(bare, "up", user=NOBODY)
-    [line] = done.stderr.splitlines()
-    assert "is not in the group docker. Type: sudo usermod -aG docker " in line
+    engine(bare, "info|ps*) echo 'permission denied while trying to connect' >&2; exit 1")
+    for command in (("up",), ("stack", "status"), ("stack", "down"), ("backup",)):
+        done = run(bare, *command, user=NOBODY)
+        [line] = done.stderr.splitlines()
+        assert "is not in the group docker. Type: sudo usermod -aG docker " in line
+        assert done.returncode == 1
+    assert "is not in the group docker" in run(bare, "doctor", user=NOBODY).stdout
 
 
 @pytest.mark.parametrize(
@@ -442,7 +451,7 @@ def test_the_reason_stands_last_in_native_mode(bare: Path) -> None:
 
 @pytest.mark.parametrize(("redirect", "address"), [("off", "http://{}:{}/"), ("on", "https://{}:{}/")])
 def test_up_prints_the_addresses_of_the_names(bare: Path, redirect: str, address: str) -> None:
-    engine(bare, "ps*) echo 1", "exec*admin-password) echo secret", "*)")
+    engine(bare, f"*working_dir*) echo {bare}", "ps*) echo 1", "exec*admin-password) echo secret", "*)")
     ports = draw_ports()
     settings = {name: str(port) for name, port in ports.items()} | {"HTTPS_REDIRECT": redirect}
     done = functions(bare, "bin/up", SERVER_NAMES="stage.example *.example 192.0.2.7", **settings)

@@ -116,6 +116,15 @@ def test_both_read_the_same_values(seed: int, tmp_path: Path) -> None:
             assert "\\n" in text, text
 
 
+@pytest.mark.parametrize(
+    "line", ['A="C:\\\\new"', 'A="x" # of \\n', "export EDITOR", "A='\\'", 'A="\\""', "A", "\tA=1"]
+)
+def test_both_read_a_line_that_looks_odd(line: str, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(f"{line}\nB=2\n")
+    read = ours(tmp_path)
+    assert read == theirs(tmp_path) or (isinstance(read, str) and not theirs(tmp_path))
+
+
 def test_the_name_of_the_stack_is_read_too(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("COMPOSE_PROJECT_NAME=two # the second copy\nA=$COMPOSE_PROJECT_NAME\n")
     ask = f"{READ}echo $COMPOSE_PROJECT_NAME"

@@ -2,15 +2,17 @@
 # Sourced first by every command: the project folder, the user's settings, and output.
 set -euo pipefail
 unset CDPATH
+# shellcheck disable=SC2046  # names
+unset -f $(compgen -A function) # a shell can export functions, and one may have the name of a program
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 # Colours on a terminal only, and not where the user wants none (https://no-color.org).
-if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' off=$'\e[0m'; else bold='' dim='' red='' off=''; fi
+if [ -t 1 ] && [ -t 2 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' off=$'\e[0m'; else bold='' dim='' red='' off=''; fi
 say() { printf '%s\n' "$*"; }
 step() { printf '%s==> %s%s %s(%d s)%s\n' "$bold" "$*" "$off" "$dim" "$SECONDS" "$off"; }
 die() {
     printf '%s%s%s\n' "$red" "$*" "$off" >&2
-    exit 1
+    exit "${die_status:-1}"
 }
 
 # quietly NAME COMMAND...: sends the command's output to a log file; shows the end of it, and $hint, if the command fails.
@@ -39,6 +41,12 @@ while read -r name default; do export "$name=${!name:-$default}"; done < <(ports
 
 # The state of this copy of the stack between commands.
 state=.run/$COMPOSE_PROJECT_NAME
+# is_gone FOLDER: succeeds if there is none; it may be below one that this user cannot enter.
+is_gone() {
+    local at=$1
+    while [[ $at == /* ]] && [ ! -e "$at" ]; do at=${at%/*}; done
+    [ "$at" != "$1" ] && [ -x "${at:-/}" ]
+}
 # stack_folder: the checkout from which this engine's stack of our name was started: this one's, if it was here.
 stack_folder() {
     local folder other=
@@ -47,7 +55,7 @@ stack_folder() {
             echo "$PWD"
             return
         fi
-        [ ! -d "$folder" ] || other=$folder # else this checkout may have been moved
+        is_gone "$folder" || other=$folder # else this checkout may have been moved
     done < <(docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
         --format '{{.Label "com.docker.compose.project.working_dir"}}' 2>/dev/null || true)
     [ -z "$other" ] || echo "$other"
@@ -67,8 +75,14 @@ started_mode() {
     fi
     [ -z "$note" ] || echo "$note"
 }
-# require_stack: exits with a message unless there is one, in `mode`; require_running SERVICE...: unless these of its services run.
-require_stack() { [ -n "$mode" ] && "${mode}_exists" || die "The stack '$COMPOSE_PROJECT_NAME' is not running. Type: make up"; }
+# Each exits with a message unless: this user may ask the engine; there is a stack, in `mode`; these services of it run.
+require_engine() { [[ $(docker ps 2>&1 >/dev/null) != *"permission denied"* ]] || die "$engine_denied"; }
+engine_denied="This user may not use the container engine: it is not in the group docker. Type: sudo usermod -aG docker $(id -un), and sign in again"
+require_stack() {
+    if [ -n "$mode" ] && "${mode}_exists"; then return; fi
+    require_engine
+    die "The stack '$COMPOSE_PROJECT_NAME' is not running. Type: make up"
+}
 require_running() {
     local service
     require_stack
@@ -162,7 +176,7 @@ certificate_end='openssl s_client -connect "$1" </dev/null 2>/dev/null | openssl
 # try first for localhost. Fails if none does.
 port_taken() {
     local address addresses=("$BIND_ADDR")
-    case $BIND_ADDR in 127.* | 0.0.0.0 | *::*) addresses+=('[::1]') ;; esac
+    case $BIND_ADDR in 127.* | 0.0.0.0 | *'[::]'* | ::) addresses+=('[::1]') ;; esac
     for address in "${addresses[@]}"; do
         if (exec 3<>"/dev/tcp/$(tr -d '[]' <<<"$address")/$1") 2>/dev/null; then
             echo "$address"

@@ -27,19 +27,12 @@ container_exec() {
 }
 
 containers_up() {
-    local running='' broken of_project
-    if containers_running; then running=yes; fi
+    local running=
     build_images
     mkdir -p .run/logs
     renew_volumes
-    # Compose leaves a container that runs as it is.
-    of_project=(--filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME")
-    broken=$(docker ps -q "${of_project[@]}" --filter status=running --filter health=unhealthy)
-    docker ps -q "${of_project[@]}" --filter status=paused | xargs -r docker unpause >/dev/null
-    if [ -n "$broken" ]; then
-        step "Restarting $(docker inspect -f '{{index .Config.Labels "com.docker.compose.service"}}' $broken | xargs), which does not work"
-        xargs docker restart -t 5 <<<"$broken" >/dev/null
-    fi
+    heal
+    if containers_running; then running=yes; fi
     step "Starting the services in the order of their health; missing images are pulled first"
     # --remove-orphans: also removes the containers of extras that are no longer chosen.
     if ! docker compose up -d --remove-orphans --wait --wait-timeout $((120 + 10 * ${#theatres[@]})) </dev/null >".run/logs/up-$COMPOSE_PROJECT_NAME.log" 2>&1; then
@@ -66,12 +59,29 @@ renew_volumes() {
         volumes && /^  [^ ]/ { ended() }
         volumes && /^    name: / { name = $2 }
         volumes && /^    external: true/ { name = "" }
-        volumes && /^      [^ ]+: / { key = $1; sub(/:$/, "", key); sub(/^ *[^ ]+: /, ""); gsub(/^"|"$/, ""); options = options " " key "=" $0 }
+        volumes && /^    [^ ]/ { part = $1 }
+        volumes && part == "driver_opts:" && /^      [^ ]+: / { key = $1; sub(/:$/, "", key); sub(/^ *[^ ]+: /, ""); gsub(/^"|"$/, ""); options = options " " key "=" $0 }
         END { ended() }')
     [ ${#outdated[@]} -gt 0 ] || return 0
     step "Making ${outdated[*]} anew: another version made them otherwise, and they are in memory, without data"
     containers_down
     docker volume rm "${outdated[@]}" >/dev/null
+}
+
+# heal: continues services that are paused and restarts those that do not work. Compose leaves a container that runs as it is.
+heal() {
+    local ours=(docker ps -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME") paused broken
+    paused=$("${ours[@]}" --filter status=paused)
+    [ -z "$paused" ] || xargs docker unpause <<<"$paused" >/dev/null
+    for _ in {1..20}; do # a health check after a pause takes a moment
+        broken=$("${ours[@]}" --filter health=unhealthy)
+        if [ -z "$paused" ] || [ -z "$broken" ]; then break; fi
+        sleep 0.5
+    done
+    [ -n "$broken" ] || return 0
+    # shellcheck disable=SC2086  # their numbers
+    step "Restarting $(docker inspect -f '{{index .Config.Labels "com.docker.compose.service"}}' $broken | xargs), which does not work"
+    xargs docker restart -t 5 <<<"$broken" >/dev/null
 }
 
 # Prints the last lines of the services that have failed, not of those that wait for them or have no health check, and at
@@ -105,14 +115,13 @@ containers_status() {
     # The alerts that are on (extras/observe). The exporter has the Python to read Prometheus' answer.
     if containers_services | grep -qx prometheus; then container_exec exporter python -m exporter.alerts || true; fi
     wrong=$({
-        docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}'
-        docker compose config --services | sed 's/$/ expected/'
+        docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}' && docker compose config --services | sed 's/$/ expected/'
     } | awk '
         $2 == "expected" { if (!($1 in seen)) print $1 " is missing. Type: make up"; next }
         { seen[$1]; state = $2 == "running" && $3 ? $3 : $2 }
         state ~ /^(running|healthy)$/ { next }
         state == "exited" { state = "stopped" }
-        { print $1 " is " state "." (state == "starting" ? "" : state == "restarting" ? " Type: docker compose logs " $1 : " Type: make up") }')
+        { print $1 " is " state "." (state == "starting" ? "" : state == "restarting" ? " Type: docker compose logs " $1 : " Type: make up") }') || return
     [ -z "$wrong" ] || { say "$wrong" && return 1; }
 }
 containers_certificate_end() { container_exec nginx sh -c "$certificate_end" sh 127.0.0.1:8443; }
@@ -154,7 +163,7 @@ containers_mirror() {
     die "Neither backend nor mirror is running."
 }
 containers_exists() { [ -n "$(container_ids '' --all 2>/dev/null)" ]; }
-containers_runs() { [ -n "$(container_ids "$1" 2>/dev/null)" ]; }
+containers_runs() { [ -n "$(container_ids "$1" --filter=status=running 2>/dev/null)" ]; }
 containers_running() { containers_runs nginx; }
 # containers_locust FOLDER OPTION...: a second Locust in the container of the first. A pipe brings its report out:
 # `docker cp` cannot read a tmpfs. On a terminal Ctrl-C ends Locust, and its report still comes.

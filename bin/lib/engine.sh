@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The container engine and Compose: uses them if they answer; otherwise installs and
-# starts them, if this user may. A function that fails sets $engine_reason; engine_denied: an engine answers, but not this user.
-engine_reason='' engine_denied=''
+# starts them, if this user may. A function that fails sets $engine_reason.
+engine_reason=
 
 engine_answers() { has docker && timeout 20 docker info >/dev/null 2>&1; }
 
@@ -47,11 +47,8 @@ install_compose() {
 # Succeeds when containers can be used; installs and starts what is missing if this user may.
 ensure_engine() {
     if ! engine_answers; then
-        if [[ $(docker info 2>&1) == *"permission denied"* ]]; then
-            engine_denied=yes
-            engine_reason="This user may not use the container engine: it is not in the group docker. Type: sudo usermod -aG docker $(id -un), and sign in again"
-            return 1
-        elif [ -n "${DOCKER_HOST:-}" ]; then
+        require_engine
+        if [ -n "${DOCKER_HOST:-}" ]; then
             engine_reason="no engine answers at DOCKER_HOST=$DOCKER_HOST"
             return 1
         elif ! is_root; then

@@ -4,10 +4,10 @@
 # Settings of other programs that a shell may export, and that would change what ours do. A name server, an index of packages and a
 # proxy stay, because downloads need them.
 unset ENV GREP_OPTIONS TAR_OPTIONS GZIP
-unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_EXTERNAL_DIFF # a git hook exports some
-unset PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONINSPECT PYTHONWARNINGS PYTHONOPTIMIZE
+for name in "${!PYTHON@}" "${!GIT_@}"; do [ "$name" = PYTHON_IMAGE ] || unset "$name"; done # a git hook exports some
 unset PIP_TARGET PIP_PREFIX PIP_ROOT PIP_CONSTRAINT PIP_NO_DEPS
 unset COMPOSE_ENV_FILES COMPOSE_DISABLE_ENV_FILE # of the settings, only .env is read
+unset COMPOSE_IGNORE_ORPHANS COMPOSE_REMOVE_ORPHANS COMPOSE_COMPATIBILITY COMPOSE_DRY_RUN BUILDX_BUILDER DOCKER_CONTENT_TRUST
 unset MAKELEVEL MAKEFLAGS MFLAGS # a make that one of our programs calls takes no variable of this one
 # Messages that we read, sorted lists and upper case as in English; text in UTF-8.
 unset LANGUAGE
@@ -41,7 +41,7 @@ load_env() {
         [[ ${line#$'\xef\xbb\xbf'} =~ $key ]] || continue # Compose says what is wrong with it
         name=${BASH_REMATCH[2]} value=${BASH_REMATCH[3]}
         case $value in
-        \"*) [[ $value =~ ^\"(.*[^\\])?\" && $value != *\\[nr]* ]] ;;
+        \"*) [[ $value =~ ^\"([^\"\\]|\\[^nr])*\" ]] ;;
         \'*) [[ $value =~ ^\'(.*[^\\])?\' ]] ;;
         esac || die ".env, line $number: the value of $name has several lines. Write it in one, without \\n."
         read[$name]=
@@ -50,7 +50,7 @@ load_env() {
         compose_answers || die ".env, line $odd: only Compose can read it, and it is not installed: write NAME=value or NAME='value'."
         # A file whose images are "NAME=value": Compose prints them as they are.
         value=$({
-            printf 'name: env\nservices:\n'
+            printf 'name: env\nservices:\n  s0: { image: x }\n'
             number=0
             for name in "${!read[@]}"; do echo "  s$((number += 1)): { image: \"\${$name+$name=\$$name}\" }"; done
         } | docker compose -f - config --images 2>&1) || die ".env: $(tail -n 1 <<<"$value")"

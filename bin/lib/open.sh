@@ -2,7 +2,7 @@
 # open [FOLDER]: puts Proscenium on a machine without internet, from the bundle that this file is part of (make bundle):
 # loads the images and clones the repository into FOLDER, ./proscenium by default.
 set -euo pipefail
-bundle=$(cd "$(dirname "$0")" && pwd)
+bundle=$(cd "$(dirname "$0")" >/dev/null && pwd)
 folder=${1:-proscenium}
 say() { printf '%s\n' "$*"; }
 step() { printf '==> %s (%d s)\n' "$*" "$SECONDS"; }

@@ -13,5 +13,7 @@ ensure_venv() {
     step "Installing the Python packages of $lock into .venv"
     [ -x .venv/bin/python ] || python3 -m venv .venv
     quietly "pip-$(basename "$(dirname "$lock")")" .venv/bin/pip install -q --disable-pip-version-check --require-hashes -r "$lock"
+    # A `target` in the user's pip.conf leads elsewhere.
+    .venv/bin/pip show -q "$(sed -n '1s/==.*//p' "$lock")" 2>/dev/null || die "pip has not installed $lock into .venv. Its settings: pip config list"
     touch "$stamp"
 }

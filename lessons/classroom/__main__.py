@@ -38,7 +38,10 @@ def main(arguments: list[str]) -> int:
         if check:
             return 0
         if opened is None:
-            print("No class is open. Type: make class N=20")
+            said = "No class is open. Type: make class N=20"
+            if command != "down":
+                raise PlanError(said)
+            print(said)
             return 0
         if command == "status":
             found = states(opened)

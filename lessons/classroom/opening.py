@@ -69,7 +69,7 @@ def warn(opened: ClassState) -> None:
         text=True,
         check=False,
     )
-    if changed.stdout:
+    if changed.returncode or changed.stdout:
         print(
             "This checkout has changes that are not committed: the copies get the last commit without them."
         )
