@@ -13,6 +13,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers by the first word of the path; the second is a number."""
 
     protocol_version = "HTTP/1.1"
+    failing = most = 0  # requests for /broken in progress
 
     def do_GET(self) -> None:
         _, what, *rest = self.path.partition("?")[0].split("/")
@@ -25,8 +26,8 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Nothing."""
 
-    def reply(self, body: bytes, *fields: tuple[str, str]) -> None:
-        self.send_response(200)
+    def reply(self, body: bytes, *fields: tuple[str, str], status: int = 200) -> None:
+        self.send_response(status)
         for name, value in (("Content-Length", str(len(body))), ("Content-Type", "text/html"), *fields):
             self.send_header(name, value)
         self.end_headers()
@@ -38,6 +39,26 @@ class Handler(BaseHTTPRequestHandler):
     def send_slow(self, seconds: int) -> None:
         time.sleep(seconds)
         self.reply(b"at last")
+
+    def send_broken(self, number: int) -> None:
+        """Fail after half a second; with a number, the most that have failed at the same time."""
+        if not number:
+            Handler.failing += 1
+            Handler.most = max(Handler.most, Handler.failing)
+            time.sleep(0.5)
+            Handler.failing -= 1
+        self.reply(str(Handler.most).encode(), status=200 if number else 500)
+
+    def send_parts(self, number: int) -> None:
+        """A page without a lifetime, part by part."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for part in range(number):
+            self.wfile.write(b"8\r\npart %02d\n\r\n" % part)
+            time.sleep(0.5)
+        self.wfile.write(b"0\r\n\r\n")
 
     def send_large(self, megabytes: int) -> None:
         self.send_response(200)

@@ -266,6 +266,24 @@ def test_what_takes_long_or_is_large_arrives_whole(foreign: Site) -> None:
     assert arrived[-1] - arrived[0] > 55  # one by one, not all at the end
 
 
+def test_clients_that_wait_for_a_failure_do_not_wait_in_line(foreign: Site) -> None:
+    """Each of eight would take a second."""
+    address = foreign.at("/broken")
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: foreign.session().get(address, timeout=20), range(8)))
+    assert {answer.status_code for answer in answers} == {500}
+    assert int(foreign.session().get(foreign.at("/broken/1")).text) <= 3
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "identity"])
+def test_a_page_without_a_lifetime_arrives_part_by_part(foreign: Site, encoding: str) -> None:
+    headers = {"Accept-Encoding": encoding}
+    answer = foreign.session().get(foreign.at("/parts/5"), headers=headers, stream=True, timeout=10)
+    arrived = [time.monotonic() for _ in answer.iter_lines(chunk_size=1)]
+    assert len(arrived) == 5
+    assert arrived[-1] - arrived[0] > 1.5  # not all at the end
+
+
 def test_a_load_test_of_ones_own(foreign: Site) -> None:
     mine = REPO / "loadtest" / "mine"
     readme = (mine / "README.md").read_text()

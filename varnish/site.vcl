@@ -125,9 +125,10 @@ include "pages.vcl";
 include "cache_status.vcl";
 include "microcache.vcl";
 
-# nginx would hold events back until a buffer is full.
+# nginx would hold events back until a buffer is full, and a page that the application writes part by part.
 sub vcl_deliver {
-    if (resp.http.Content-Type ~ "^text/event-stream") {
+    if (resp.http.Content-Type ~ "^text/event-stream" ||
+        (obj.uncacheable && !resp.http.Content-Length && resp.http.Content-Type ~ "^text/")) {
         set resp.http.X-Accel-Buffering = "no";
     }
 }

@@ -35,4 +35,5 @@ sub vcl_backend_response {
 sub vcl_beresp_hitmiss {
     set beresp.grace = 0s;
     set beresp.do_stream = true; # no other client waits for it, whatever its size
+    set beresp.do_gzip = false;  # a compressor would hold back the parts of a response that comes slowly
 }

@@ -282,9 +282,9 @@ def test_a_probe_does_not_wait_for_pages_and_many_in_a_row_delay_nothing() -> No
         protocol.dataReceived(requests)
 
     for number in range(200):
-        connect(b"GET /page HTTP/1.1\r\nX-Real-IP: 192.0.2.%d\r\n\r\n" % number)
-    connect(b"GET /health HTTP/1.1\r\n\r\n")
-    connect(b"GET /health HTTP/1.1\r\n\r\n" * 50)
+        connect(b"GET /page HTTP/1.1\r\nHost: x\r\nX-Real-IP: 192.0.2.%d\r\n\r\n" % number)
+    connect(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+    connect(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
     reactor.turn()
     assert served.count(b"health") == 2
     assert 0 < served.count(b"page") < 10

@@ -9,7 +9,7 @@ import pytest
 import websocket
 
 from forked import run_upstage
-from running_backend import Backend, ask, join, serve
+from running_backend import Backend, join, serve
 
 JOIN = "stage_ID=demo&mode=JOIN"
 SMALL_WINDOW = (socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # so that the kernel buffers little
@@ -71,24 +71,6 @@ def test_an_endless_message_is_cut_off(server: Backend) -> None:
     assert server.logged("cut off")[-1]["reason"] == "overlong"
     with pytest.raises((OSError, websocket.WebSocketException)):
         client.recv()
-
-
-@pytest.mark.parametrize(
-    ("origin", "status"),
-    [("http://stage.example.org:8080", 101), ("http://evil.example", 403), ("null", 403)],
-)
-def test_websockets_from_other_sites_are_rejected(server: Backend, origin: str, status: int) -> None:
-    try:
-        open_websocket(server, host="stage.example.org", origin=origin, suppress_origin=False).close()
-        got = 101
-    except websocket.WebSocketBadStatusException as error:
-        got = error.status_code
-    assert got == status
-
-
-def test_requests_without_a_websocket_handshake_are_rejected(server: Backend) -> None:
-    assert ask(server, "/ws", "POST").status == 426
-    assert ask(server, "/ws", Upgrade="websocket").status == 400
 
 
 @pytest.mark.parametrize("transport", ["tcp", "websocket"])

@@ -165,7 +165,7 @@ def test_nginxs_own_answers(nginx: Observed) -> None:
         client.sendall(b"nonsense\r\n\r\n")
         client.recv(4096)
     [line] = wait_until(nginx.lines)
-    assert re.match(r"\S+ other 400 nginx:self ", line)
+    assert re.match(r"\S+ other 400 nginx:synth ", line)
 
 
 def test_a_client_over_its_limit_still_sees_the_page_that_shows_it(nginx: Observed) -> None:

@@ -115,7 +115,6 @@ def serve(
     modified = http.datetimeToString(int(info.st_mtime))
     request.setHeader(b"etag", etag.encode())
     request.setHeader(b"last-modified", modified)
-    request.setHeader(b"accept-ranges", b"bytes")
     request.setHeader(b"content-type", TYPES.get(path.suffix, "application/octet-stream").encode())
     large = redirect is not None and info.st_size > LARGE
     if large:
@@ -127,7 +126,8 @@ def serve(
     if redirect and large:
         file.close()
         request.setHeader(b"x-accel-redirect", redirect.encode())
-        return b""
+        return b""  # without Accept-Ranges: the proxy would send it twice
+    request.setHeader(b"accept-ranges", b"bytes")
     span = _span(request, info.st_size, etag, modified)
     if span is not None and not span:
         file.close()

@@ -11,15 +11,22 @@ PAGE_CSP = (
     b"form-action 'self'; frame-ancestors 'none'"
 )
 # A name or address, IPv6 in brackets, and an optional port: safe in a Location header.
-_HOST = re.compile(r"(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{0,5})?")
+_HOST = re.compile(
+    r"(?P<name>(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{0,5})?"
+)
 
 
 def header(request: Request, name: bytes) -> str:
-    """Return a request header as text, empty if it is missing.
+    """Return a request header as text, several of them as one list (RFC 9110, 5.3), empty if it is missing.
 
     Twisted's own conversion raises on invalid UTF-8, and a client must not be able to raise an exception.
     """
-    return (request.getHeader(name) or b"").decode("latin-1")
+    return b", ".join(request.requestHeaders.getRawHeaders(name, [])).decode("latin-1")
+
+
+def listed(request: Request, name: bytes) -> set[str]:
+    """Return the members of a header that is a list of tokens, in lower case."""
+    return {member.strip(" \t").lower() for member in header(request, name).split(",")}
 
 
 def host_name(request: Request) -> str | None:

@@ -21,6 +21,7 @@ from twisted.web.resource import IResource, Resource
 from upstage.net.slices import Slices
 from upstage.stage.limits import client_of
 from upstage.state.records import NotWritten
+from upstage.web.channel import Channel
 from upstage.web.headers import PAGE_CSP, header, host_name
 from upstage.web.templates import Pages
 
@@ -73,6 +74,7 @@ class SiteRequest(server.Request):
     body_size = 0
     body: Body | None = None
     gone = False  # the client has disconnected
+    refusal = 0  # the status of a request that is no valid HTTP
 
     def gotLength(self, length: int | None) -> None:
         """Called after the header; `length` is the body's, None if unknown."""
@@ -82,8 +84,17 @@ class SiteRequest(server.Request):
         site: Site = self.channel.site  # type: ignore[attr-defined]
         if site.direct:
             self._forget_claims()
-        if site.bodies:
+        if site.bodies and not self.refusal:
             self.body = site.bodies.begin(self, self.channel._path.partition(b"?")[0], length)
+
+    def refuse(self, status: int, method: bytes, target: bytes) -> None:
+        """Answer an error page, whatever has arrived of the request."""
+        self.refusal = status
+        self.responseHeaders.setRawHeaders(b"connection", [b"close"])
+        if not self.began:
+            self.gotLength(0)
+        self.method, self.uri, self.path, self.clientproto = method, target, target, b"HTTP/1.1"
+        self.process()
 
     def _forget_claims(self) -> None:
         """Drop the headers of proxies, and name the request as nginx would have done."""
@@ -110,11 +121,11 @@ class SiteRequest(server.Request):
         """Serve the complete request when it is its client's turn: pages must not delay chat, nor each other.
 
         A probe is served immediately: a server that is busy with many clients is not sick. `OPTIONS *` is
-        treated like any other path.
+        answered by the front page.
         """
         site: Site = self.channel.site  # type: ignore[attr-defined]
         if self.path == b"*":
-            self.path = b"/*"
+            self.path = b"/"
         if self.path == HEALTH:
             # Not within this call, which would serve all of a client's requests in a row.
             site.reactor.callLater(0, self._process)
@@ -228,6 +239,8 @@ class Site(server.Site):
     `direct`: clients reach it without a proxy that speaks HTTP, so no header of a request is trusted.
     """
 
+    protocol = Channel  # type: ignore[assignment] # Twisted's own is a wrapper that can change to HTTP/2
+
     def __init__(
         self,
         root: Resource,
@@ -254,6 +267,8 @@ class Site(server.Site):
         """Find the resource for a request; called first for each request."""
         for name, value in HEADERS.items():
             request.responseHeaders.setRawHeaders(name, [value])
+        if request.refusal:
+            return ErrorPage(self.pages, request.refusal)
         if request.body_size > MAX_FORM:
             return ErrorPage(self.pages, 413)
         found: IResource = super().getResourceFor(request)
@@ -287,6 +302,8 @@ class Node(Resource):
             if not allowed:  # an inner node without a page of its own
                 return self.pages.error(request, 404)
             request.setHeader(b"allow", ", ".join(allowed).encode())
+            if verb == "OPTIONS":
+                return b""
             return self.pages.error(request, 405)
         answer: bytes | int | Later = method(request)
         if inspect.iscoroutine(answer):
@@ -323,14 +340,14 @@ async def held(request: SiteRequest, ready: Deferred[T]) -> T:
 def redirect(request: Request, path: str) -> bytes:
     """Answer 302 to `path` on our own bound port, as UpStage does; nginx rewrites the Location.
 
-    The body contains no URL, because nginx would not rewrite that. An invalid Host gets 400.
+    The body contains no URL, because nginx would not rewrite that. HTTP/1.0 without Host gets 400.
     """
     name = host_name(request)
     request.setHeader(b"content-type", b"text/plain; charset=utf-8")
     if name is None:
         request.setResponseCode(400)
         request.setHeader(b"cache-control", b"no-store")
-        return b"The Host header is missing or not valid.\n"
+        return b"The Host header is missing.\n"
     port = cast(SiteRequest, request).port
     request.setResponseCode(302)
     request.setHeader(b"location", f"http://{name}:{port}{path}".encode())

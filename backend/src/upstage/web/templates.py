@@ -22,10 +22,15 @@ MESSAGES = {
     405: "This address does not support that method.",
     413: "This request is too large. A player who may edit stages can upload files of 1 MB, an administrator "
     "of 2 MB, after signing in. Any other form may have 20 fields and 64 kB.",
+    414: "This address is too long.",
     415: "This form's encoding is not supported.",
+    421: "This address is not encrypted: it begins with http.",
     429: "Too many requests. Please wait a moment.",
+    431: "The header of this request is too large.",
     500: "Something went wrong on our side. The error has been logged.",
+    501: "This server does not support that method or transfer coding.",
     503: "The server is too busy at the moment. Please try again in a minute.",
+    505: "This server speaks HTTP/1.1.",
     507: "The server's disk is full. Your change was not saved. Please tell the operator.",
 }
 

@@ -1,5 +1,6 @@
 """`/ws`: stage clients over WebSocket. `net.websocket` has the framing, `net.connection` the rest."""
 
+import re
 from typing import cast
 
 from twisted.internet.protocol import Protocol
@@ -8,16 +9,21 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET
 from wsproto.connection import Connection as WebSocket
 from wsproto.connection import ConnectionState, ConnectionType
-from wsproto.events import AcceptConnection, CloseConnection, Event, Ping
-from wsproto.handshake import H11Handshake
-from wsproto.utilities import RemoteProtocolError
+from wsproto.events import CloseConnection, Event, Ping
+from wsproto.handshake import WEBSOCKET_VERSION as VERSION
+from wsproto.utilities import generate_accept_token
 
 from upstage.net.connection import Connection, Connections, Transport
 from upstage.net.sockets import limit_reads
 from upstage.net.websocket import Messages, messages
-from upstage.web.headers import header, same_origin
+from upstage.web.headers import header, listed, same_origin
 from upstage.web.request import SiteRequest
 
+KEY = re.compile(r"[A-Za-z0-9+/]{22}==")
+SWITCHING = (
+    b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Accept: %s\r\n\r\n"
+)
 GOING_AWAY = 1001  # WebSocket close code of a server that stops
 
 
@@ -92,27 +98,53 @@ class WebSocketEndpoint(Resource):
 
     def render(self, request: SiteRequest) -> bytes | int:
         """Complete the handshake, or give the reason in plain text."""
-        request.setHeader(b"content-type", b"text/plain; charset=utf-8")
-        request.setHeader(b"cache-control", b"no-store")
-        if request.method != b"GET" or header(request, b"upgrade").lower() != "websocket":
-            request.setResponseCode(426)
-            request.setHeader(b"upgrade", b"websocket")
-            request.setHeader(b"connection", b"upgrade")
-            return b"This address speaks WebSocket.\n"
-        if not same_origin(request):
-            request.setResponseCode(403)
-            return b"Pages of other hosts may not open this socket.\n"
-        handshake = H11Handshake(ConnectionType.SERVER)
-        headers = [(name, one) for name, all in request.requestHeaders.getAllRawHeaders() for one in all]
-        try:
-            handshake.initiate_upgrade_connection(headers, request.path)
-            answer = handshake.send(AcceptConnection())
-        except RemoteProtocolError:
-            request.setResponseCode(400)
-            return b"This is not a WebSocket handshake.\n"
-        assert handshake.connection is not None
+        if problem := broken_rule(request):
+            status, reason = problem
+            request.setResponseCode(status)
+            request.setHeader(b"content-type", b"text/plain; charset=utf-8")
+            request.setHeader(b"cache-control", b"no-store")
+            request.setHeader(b"sec-websocket-version", VERSION)
+            if status == 426:
+                request.setHeader(b"upgrade", b"websocket")
+                request.setHeader(
+                    b"connection", b"upgrade" if request.channel.persistent else b"upgrade, close"
+                )
+            else:  # what follows may be frames
+                request.channel.persistent = False
+                request.setHeader(b"connection", b"close")
+            if status == 405:
+                request.setHeader(b"allow", b"GET")
+            return f"{reason}\n".encode()
         request.log_line(101)  # it never finishes as a request
-        socket = StageWebSocket(self._connections, handshake.connection, answer, request.client_address)
+        answer = SWITCHING % generate_accept_token(header(request, b"sec-websocket-key").encode())
+        socket = StageWebSocket(
+            self._connections, WebSocket(ConnectionType.SERVER), answer, request.client_address
+        )
         # Private in Twisted, but made for this: from now on the channel's bytes go to the socket.
         request.channel._protocolUpgradeForWebsockets(socket)
         return NOT_DONE_YET
+
+
+def broken_rule(request: SiteRequest) -> tuple[int, str] | None:
+    """Return the status and the reason if a request is no handshake (RFC 6455, 4.2.1).
+
+    Not wsproto's own check: it accepts any key, takes one of several fields, and raises at odd bytes.
+    """
+    version = header(request, b"sec-websocket-version")
+    # HTTP/1.0 knows no Upgrade (RFC 9110, 7.8).
+    asked = "websocket" in listed(request, b"upgrade") and request.clientproto == b"HTTP/1.1"
+    if request.method not in (b"GET", b"HEAD") or (asked and request.method == b"HEAD"):
+        return 405, "A WebSocket begins with GET."
+    if not asked:
+        return 426, "This address speaks WebSocket."
+    if "upgrade" not in listed(request, b"connection"):
+        return 400, "The Connection header does not list upgrade."
+    if version != VERSION.decode():
+        return 426 if version else 400, "This address speaks version 13 of WebSocket."
+    if not KEY.fullmatch(header(request, b"sec-websocket-key")):
+        return 400, "Sec-WebSocket-Key must be 16 bytes in base64, once."
+    if request.body_size:
+        return 413, "A handshake has no body."
+    if not same_origin(request):
+        return 403, "Pages of other hosts may not open this socket."
+    return None

@@ -1,0 +1,123 @@
+"""HTTP/1.1 (RFC 9112) where Twisted is too lenient or too strict, and an answer for every broken request."""
+
+import re
+from typing import Any
+
+from twisted.internet.interfaces import ITCPTransport
+from twisted.web.http import HTTPChannel, Request
+
+from upstage.web.headers import host_name, listed
+
+# Seconds to read on after a refusal: closing a connection with unread bytes could destroy the answer.
+LINGER = 5
+_VERSION = re.compile(rb"HTTP/(\d)(\.\d)?")
+_ABSOLUTE = re.compile(rb"(https?)://([^/?#]*)(.*)", re.IGNORECASE)  # RFC 9112, 3.2.2
+
+
+class Refused(Exception):
+    """The rest of the connection cannot be understood; `status` is the answer."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+class Channel(HTTPChannel):
+    """Answers every broken request with an error page of the site, then closes the connection."""
+
+    transport: ITCPTransport
+    delimiter = b"\n"  # a CR before it is optional, as in nginx (RFC 9112, 2.2)
+    refused = False
+
+    def dataReceived(self, data: bytes) -> None:
+        if self.refused:  # dropped
+            return
+        try:
+            super().dataReceived(data)
+        except Refused as problem:
+            self._refuse(problem.status)
+
+    def lineReceived(self, line: bytes) -> None:
+        """Take a line of the header."""
+        line = line.removesuffix(b"\r")
+        if not self._receivedHeaderSize:
+            line = _known_version(line)
+        elif line[:1] in (b" ", b"\t"):  # a folded line (RFC 9112, 5.2)
+            raise Refused(400)
+        super().lineReceived(line)
+
+    def headerReceived(self, line: bytes) -> bool:
+        """Take a complete field."""
+        name, _, value = line.partition(b":")
+        value = value.strip(b" \t")
+        if name.lower() == b"transfer-encoding":
+            if value.lower() != b"chunked":
+                raise Refused(501)
+            if self._version != b"HTTP/1.1":  # RFC 9112, 6.1
+                raise Refused(400)
+        if len(value) > 18 and name.lower() == b"content-length":  # Twisted fails at thousands of digits
+            raise Refused(400)
+        return bool(super().headerReceived(line))
+
+    def allHeadersReceived(self) -> None:
+        """Check Host and target. The authority of an absolute target replaces the Host (RFC 9112, 3.2)."""
+        request = self.requests[-1]
+        fields = request.requestHeaders
+        # Several Hosts make a list, which is no valid name; HTTP/1.0 needs none.
+        if not host_name(request) and (fields.hasHeader(b"host") or self._version == b"HTTP/1.1"):
+            raise Refused(400)
+        if self._command == b"CONNECT":
+            raise Refused(501)
+        if absolute := _ABSOLUTE.fullmatch(self._path):
+            scheme, authority, rest = absolute.groups()
+            fields.setRawHeaders(b"host", [authority])
+            if not host_name(request):
+                raise Refused(400)
+            if len(scheme) > 4:  # https: not on this connection (RFC 9110, 7.4)
+                raise Refused(421)
+            self._path = rest if rest[:1] == b"/" else b"/" + rest
+        if self._path[:1] != b"/" and (self._command, self._path) != (b"OPTIONS", b"*"):
+            raise Refused(400)
+        super().allHeadersReceived()
+
+    def checkPersistence(self, request: Request, version: bytes) -> bool:
+        """Return whether the connection stays open; Twisted overlooks `close` in a list."""
+        if version == b"HTTP/1.1" and "close" not in listed(request, b"connection"):
+            return True
+        request.responseHeaders.setRawHeaders(b"connection", [b"close"])
+        return False
+
+    def lineLengthExceeded(self, line: bytes) -> None:
+        """Called for a line over MAX_LENGTH."""
+        raise Refused(431 if self._receivedHeaderSize else 414)
+
+    def _respondToBadRequestAndDisconnect(self) -> None:
+        """Called by Twisted, whose own answer has neither a body nor a type."""
+        many = self._receivedHeaderCount > self.maxHeaders
+        raise Refused(431 if many or self._receivedHeaderSize > self.totalHeadersSize else 400)
+
+    def _refuse(self, status: int) -> None:
+        self.refused = True
+        if not self.requests:  # its first line was broken
+            self.requests.append(self.requestFactory(self, 0))
+        self.requests[-1].refuse(status, getattr(self, "_command", b"-"), getattr(self, "_path", b"-"))
+
+    def requestDone(self, request: Any) -> None:
+        """Called after the response."""
+        if not self.refused:
+            super().requestDone(request)
+            return
+        self.requests.clear()
+        self._networkProducer.unregisterProducer()  # type: ignore[attr-defined]
+        self.transport.loseWriteConnection()
+        self.setTimeout(LINGER)
+
+
+def _known_version(line: bytes) -> bytes:
+    """Return the request line with a version that Twisted knows: 1.2 is read as 1.1 (RFC 9110, 2.5)."""
+    start, _, version = line.rpartition(b" ")
+    if match := _VERSION.fullmatch(version):
+        if match[1] > b"1":
+            raise Refused(505)
+        if version > b"HTTP/1.1":
+            return start + b" HTTP/1.1"
+    return line
