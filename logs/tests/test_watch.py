@@ -1,12 +1,19 @@
 """The lines of `make watch` for recorded requests, and for faults."""
 
 import json
+import queue
 import re
+import subprocess
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+import pytest
+
 from faults.note import Note
+from logs import watch
 from logs.explaining import passed_folders
+from logs.inside import NotRunning
 from logs.watch import HELD, KEPT, PATIENCE, Faults, Joiner, Wanted
 
 # Recorded with Varnish 7.7, without the records of varnishlog that nothing here reads.
@@ -142,3 +149,38 @@ def test_a_fault_is_told_when_it_begins_and_when_it_ends(tmp_path: Path) -> None
     [told] = faults.news()
     assert told.endswith("MENDED: Varnish hangs.")
     assert list(Faults(file).news()) == []  # it was over before
+
+
+def test_the_log_of_a_varnish_that_ends_is_followed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that is replaced is the same to the reader of the lines."""
+    answers: Iterator[str | NotRunning] = iter([NotRunning("restarting"), "", "varnish-2\n", "varnish\n"])
+    runs = iter(["Log abandoned (vsl)\nFailed to acquire log: x\nLog reacquired\n- one\n", "\n- two\n"])
+
+    def inside(*_: str) -> str:
+        answer = next(answers, "varnish\n")
+        if isinstance(answer, NotRunning):
+            raise answer
+        return answer
+
+    def follow(*_: str, errors: int | None = None) -> "subprocess.Popen[str]":
+        command = ["printf", "%s", next(runs, "")]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+
+    monkeypatch.setattr(watch, "inside", inside)
+    monkeypatch.setattr(watch, "follow", follow)
+    monkeypatch.setattr(watch, "PAUSE", 0)
+    lines: watch.Lines = queue.Queue(maxsize=8)
+    watch.Reader("varnish", ("follow-varnishlog", "varnish"), lines, again=True)
+    read = [lines.get(timeout=20)[1] for _ in range(8)]
+    assert read == [None, None, "", "- one", None, "", "- two", None]
+
+
+def test_the_end_of_nginxs_log_is_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = subprocess.Popen(["true"], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    monkeypatch.setattr(watch, "follow", lambda *_: ended)
+    lines: watch.Lines = queue.Queue()
+    reader = watch.Reader("nginx", ("follow", "nginx"), lines, again=False)
+    assert lines.get(timeout=20) == ("nginx", None)
+    reader.join(20)
+    reader.end()
+    reader.end()  # it has ended already
