@@ -94,7 +94,7 @@ say_why_unhealthy() {
         step "$service"
         log=$(docker compose logs --no-log-prefix --tail 20 "$service" 2>&1) || true
         say "$log"
-        check=$(docker inspect -f '{{with .State.Health}}{{range .Log}}{{println .Output}}{{end}}{{end}}' "$(container_ids "$service" --all | head -n 1)" | grep . | tail -n 1) || true
+        check=$(docker inspect -f '{{with .State.Health}}{{range .Log}}{{if .ExitCode}}{{println .Output}}{{end}}{{end}}{{end}}' "$(container_ids "$service" --all | head -n 1)" | grep . | tail -n 1) || true
         reasons+=$'\n'"$service: $(reason_in "$log")${check:+; its health check: $check}"
     done
     [ -n "$reasons" ] || die "Compose could not start the services: $(tail -n 1 ".run/logs/up-$COMPOSE_PROJECT_NAME.log")"
