@@ -60,7 +60,8 @@ sub vcl_backend_response {
 
 # URL and host are the key, "we do not want to always set the cookie": the built-in vcl_hash.
 
-# Not in the article: our own 503 page, and Cache-Status.
+# Not in the article: our own 503 page, Cache-Status, and conditional requests by RFC 9110.
 include "curtain.vcl";
 include "pages.vcl";
 include "cache_status.vcl";
+include "conditional.vcl";

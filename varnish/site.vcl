@@ -123,6 +123,7 @@ sub unavailable {
 
 include "pages.vcl";
 include "cache_status.vcl";
+include "conditional.vcl";
 include "microcache.vcl";
 
 # nginx would hold events back until a buffer is full, and a page that the application writes part by part.
