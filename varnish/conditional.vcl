@@ -1,10 +1,11 @@
 # Conditional requests, in the order of RFC 9110, 13.2.2: as nginx and the backend answer them. Varnish itself knows one tag in
 # If-None-Match, and neither If-Match nor If-Unmodified-Since; it evaluates the rest after this.
 #
-# Only for copies: the backend judges a passed request, whose fields it gets.
+# Only for copies: the backend judges a passed request, whose fields it gets, and nginx a file that it sends from the disk, under a
+# tag of its own.
 
 sub vcl_deliver {
-    if (resp.status == 200 && req.http.X-Outcome != "pass") {
+    if (resp.status == 200 && req.http.X-Outcome != "pass" && !resp.http.X-Accel-Redirect) {
         call check_preconditions;
         call match_tags;
     }

@@ -43,6 +43,22 @@ def varnish_allows_it(server: NginxServer, forget: None) -> None:
     server.varnish.answer = kept_for(60)
 
 
+def test_a_conditional_request_without_a_copy_is_varnishs_to_answer(server: NginxServer) -> None:
+    server.varnish.answer = lambda _: response(status="304 Not Modified")
+    fields = {
+        "if_none_match": '"x", "tag"',
+        "if_modified_since": "Wed, 25 Nov 2026 10:00:00 GMT",
+        "if_match": '"y"',
+        "if_unmodified_since": "Wed, 25 Nov 2026 11:00:00 GMT",
+    }
+    assert server.request("/conditional", **fields).status == 304
+    [received] = server.varnish.requests
+    for name, value in fields.items():
+        assert received.headers[name.replace("_", "-")] == value
+    server.varnish.answer = kept_for(60)
+    assert server.request("/conditional").status == 200  # nginx has not kept the 304
+
+
 def begin_a_second() -> None:
     """Wait until the next second begins: nginx counts in whole seconds."""
     time.sleep(1.02 - time.time() % 1)
