@@ -15,6 +15,13 @@ BASICS = shlex.split("""
 LIBRARIES = ("bin/lib/common.sh", "bin/lib/containers.sh", "native/native.sh", "bin/lib/settings.sh")
 
 
+NOBODY = 65534 if os.getuid() == 0 else None  # the user: nothing is installed for it
+
+
+def files(folder: Path) -> set[Path]:
+    return {path.relative_to(folder) for path in folder.rglob("*")}
+
+
 def bare_checkout(tmp_path: Path) -> Path:
     """A world-readable copy of the checkout, and a bin folder with nothing but the basics."""
     copy = tmp_path / "stack"

@@ -12,7 +12,7 @@
 
 #
 # Clients that have waited for a fetch share its failure, or each would wait for its own fetch, one after another: for a
-# second, and only if somebody waits, the failure is an object. It has to leave the old copy in place and reachable: Varnish
+# second, and only if clients wait, the failure is an object. It has to leave the old copy in place and reachable: Varnish
 # does the first if clients wait, Vary the second. Only a first attempt is without this header.
 # https://github.com/varnishcache/varnish-cache/pull/2951
 

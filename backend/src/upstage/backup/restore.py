@@ -36,7 +36,7 @@ def check(data: Path, media: Path, archive: BinaryIO) -> Manifest:
 
 
 def restore(data: Path, media: Path, pair: Pair | None, archive: BinaryIO) -> Manifest:
-    """Replace the data by those of a backup, in which nobody is signed in; return its manifest.
+    """Replace the data by those of a backup, in which no user is signed in; return its manifest.
 
     Of two servers, this one has the newer data from then on. Raise ArchiveError, InUseError, CopyError,
     sqlite3.Error, OSError: then nothing has changed.
