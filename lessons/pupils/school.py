@@ -135,7 +135,7 @@ def school(folder: Path, mode: str) -> Iterator[Pupil]:
     folder.chmod(0o755)  # nginx's and Varnish's users read it
     copy_checkout(folder)
     settings = {"UPSTAGE_FESTIVAL": "off"}
-    pupil = Pupil(Stack(mode, f"{PROJECT}-lessons", settings=settings, folder=folder))
+    pupil = Pupil(Stack(mode, f"{PROJECT}-lessons-{mode}", settings=settings, folder=folder))
     if mode == "native":
         (folder / ".venv").symlink_to(REPO / ".venv")
     else:
