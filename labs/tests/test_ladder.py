@@ -24,7 +24,8 @@ LEFT_OUT = [
     r"limit_conn .*|client_max_body_size 16m",
     r"proxy_read_timeout \ds|proxy_next_upstream_timeout 3s",
     r"proxy_cache_use_stale error timeout|error_page .*",
-    r"include (proxying/(webcam|headers)|observe/log\*)\.conf|rewrite \^ \$uri break",
+    r"include (proxying/(webcam|headers|conditional)|sites/refusals|observe/log\*)\.conf",
+    r"rewrite \^ \$uri break",
 ]
 
 # Directives that only the steps have. sendfile, which distributions ship, does nothing for data from Varnish.
