@@ -41,11 +41,7 @@ def main(command: str, name: str = "") -> int:
             write_note(FILE, note.ended())
             print(f"Mended: {fault.title.lower()}.")
     elif note and now:
-        try:
-            now.run(mend=True)
-        except FaultError:
-            if bash("wait_until_well").returncode:
-                raise  # else make up has mended it
+        now.run(mend=True)
         write_note(FILE, note.ended())
         print(f"Mended: {now.title.lower()}.")
     else:

@@ -28,10 +28,15 @@ signal_worker() {
         kill -"$0" "$(child_of "$(child_of 1)")"' "$2"
 }
 
+# unpause SERVICE: `make up` may have continued it already.
+unpause() { [ "$(docker inspect -f '{{.State.Paused}}' "$(id_of "$1")")" = false ] || docker compose unpause "$1"; }
+
 # unplug SERVICE NETWORK, plug SERVICE NETWORK: takes the container off a network, and puts it back under its names.
 unplug() { docker network disconnect "${COMPOSE_PROJECT_NAME}_$2" "$(id_of "$1")"; }
 plug() {
     local names
+    # `make up` may have made another container.
+    if docker inspect -f '{{json .NetworkSettings.Networks}}' "$(id_of "$1")" | grep -q "\"${COMPOSE_PROJECT_NAME}_$2\""; then return; fi
     names=$(docker compose config --format json | python3 -c '
 import json, sys
 service = json.load(sys.stdin)["services"][sys.argv[1]]
