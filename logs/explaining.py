@@ -1,13 +1,19 @@
 """Says in a few words which server answered a request, and why it did not come from the cache."""
 
-import re
 from dataclasses import dataclass
 
-from .inside import REPO
 from .serverlogs import Line
 from .varnishlog import Request, Transaction
 
-WITHOUT_CACHE = ("nginx.localhost", "static.localhost", "direct.localhost", "nginx.site.localhost")
+# What nginx logs as `answered` (nginx/logging/outcome.conf), where Varnish has nothing to say about it.
+BY_NGINX = {
+    "nginx:hit": "nginx has a copy of this second",
+    "nginx:stale": "Varnish does not answer",
+    "nginx:disk": "nginx reads the file",
+    "nginx:error": "nginx's upstream does not answer",
+    "nginx:synth": "nginx answers by itself",
+    "backend:none": "this way has no cache",
+}
 
 
 @dataclass(frozen=True)
@@ -15,7 +21,7 @@ class Explained:
     """A request in a few words; the times are in seconds, None if there was none or it is not known."""
 
     server: str  # nginx, varnish or backend
-    outcome: str  # of docs/caching-rules.md, or what nginx did without them
+    outcome: str  # in the last cache on the way
     why: str = ""
     total: float | None = None
     backend: float | None = None
@@ -23,62 +29,44 @@ class Explained:
 
 def explain(line: Line, seen: Request | None) -> Explained:
     """A request, from nginx's line and from Varnish's records of it."""
+    server, _, outcome = line.answered.partition(":")
+    reasons = [BY_NGINX.get(line.answered, "")]
     if seen is None:
-        server, outcome, why = by_nginx(line)
-        return Explained(server, outcome, why, line.seconds)
-    outcome = seen.outcome
-    server = "varnish" if outcome in ("hit", "stale", "synth", "error") else "backend"
+        return Explained(server, outcome, reasons[0] or unseen(line), line.seconds)
     total = line.seconds if line.seconds is not None else seen.last.until("Resp")
     waited = [fetch.until("Beresp") for fetch in _fetches(seen) if fetch.reason != "bgfetch"]
     known = [seconds for seconds in waited if seconds is not None]
-    return Explained(server, outcome, by_varnish(line, seen), total, sum(known) if known else None)
+    why = "; ".join(filter(None, [*by_varnish(seen), *reasons]))
+    return Explained(server, outcome, why, total, sum(known) if known else None)
 
 
 def of_varnish(line: Line) -> bool:
     """Whether Varnish must have logged the request too."""
-    return line.host == "classic.localhost" or (
-        line.cache.startswith("varnish") and not line.cache.endswith("nginx; hit")
-    )
+    return line.answered not in BY_NGINX or (line.answered == "nginx:disk" and "varnish" in line.cache)
 
 
-def by_nginx(line: Line) -> tuple[str, str, str]:
-    """Server, outcome and reason of a request that Varnish has not seen, or not finished."""
-    *before, last = line.cache.split(", ")
-    if last.startswith("nginx; hit"):
-        if "detail=stale" in last:
-            return "nginx", "stale", "Varnish does not answer"
-        return "nginx", "hit", "nginx has a copy of this second"
-    if last.startswith("nginx; detail=") or line.status in (308, 421):
-        why = "nginx's upstream does not answer" if "detail=error" in last else "nginx answers by itself"
-        return "nginx", "own page", why
-    if before:  # such as a stale copy whose background fetch is still running
-        detail = re.search(r"detail=([\w-]+)", before[0])
-        outcome = detail[1] if detail else "hit" if "; hit" in before[0] else "miss"
-        return "varnish" if "; hit" in before[0] else "backend", outcome, ""
-    if line.host == "static.localhost" and line.path.startswith("/media/"):
-        return "nginx", "file", "nginx reads the file"
-    if line.host in WITHOUT_CACHE:
-        return "backend", "no cache", "this site has no cache"
-    if line.status == 101:
-        return "backend", "pass", "a WebSocket, from start to end"
-    return "backend", "pass", "nginx bypasses Varnish"
+def unseen(line: Line) -> str:
+    """Why Varnish has no record of a request that it answered."""
+    reported = "varnish" in line.cache or line.host == "classic.localhost"
+    return "" if reported or line.answered != "varnish:synth" else "not a message that Varnish reads"
 
 
-def by_varnish(line: Line, seen: Request) -> str:
-    """Why a request was not a hit; for a hit, its parts and the use of the disk."""
+def by_varnish(seen: Request) -> list[str]:
+    """Why a request was not a hit; for a hit, its parts."""
     reasons = {
-        "stale": expired,
-        "miss": lambda seen: f"{absent(seen)}; {kept(seen.lifetime)}",
-        "hit-for-miss": absent,
-        "pass": passed,
-        "error": _failed,
+        "stale": lambda: [expired(seen)],
+        "miss": lambda: [absent(seen), kept(seen)],
+        "hit-for-miss": lambda: [absent(seen)],
+        "pass": lambda: [passed(seen)],
+        "synth": lambda: seen.client.rules,
+        "error": lambda: list(
+            dict.fromkeys(why for fetch in seen.fetches for why in fetch.all("FetchError"))
+        ),
     }
-    found = [reasons[seen.outcome](seen)] if seen.outcome in reasons else []
+    found = reasons.get(seen.outcome, list)()
     if seen.parts:
         found.append("assembled from parts: " + ", ".join(part.outcome for part in seen.parts))
-    if line.cache.endswith("detail=disk"):
-        found.append("nginx reads the file")
-    return "; ".join(found)
+    return found
 
 
 def expired(seen: Request) -> str:
@@ -96,40 +84,22 @@ def absent(seen: Request) -> str:
         return "the last response could not be stored"
     if seen.client.all("ExpBan"):
         return "it was purged"
-    if "no-cache" in seen.header("Cache-Control") and seen.host == "classic.localhost":
-        return "shift-reload"
-    return "no usable copy"
+    return "; ".join(seen.client.rules) or "no usable copy"
 
 
-def kept(seconds: int) -> str:
-    """For how long a response is stored; 0 means that it is not."""
-    return f"kept for {seconds} s" if seconds else "not stored"
+def kept(seen: Request) -> str:
+    """For how long the response is stored, or why it is not."""
+    if seen.lifetime:
+        return f"kept for {seen.lifetime} s"
+    rules = seen.fetches[-1].rules if seen.fetches else []
+    return ": ".join(["not stored", *rules])
 
 
 def passed(seen: Request) -> str:
     """Why a request was not looked up, or why the object found was not used."""
-    if seen.method not in ("GET", "HEAD"):
-        return f"the method {seen.method}"
     if seen.client.all("HitPass"):
         return "the last response was too large to keep, or a stream"
-    if not seen.header("X-Site") and any(
-        seen.path == folder[:-1] or seen.path.startswith(folder) for folder in passed_folders()
-    ):
-        return "this path is never cached"
-    if seen.header("Cookie"):
-        return "a cookie"
-    return "a password" if seen.header("Authorization") else "a rule of the VCL"
-
-
-def _failed(seen: Request) -> str:
-    return "; ".join(dict.fromkeys(error for fetch in seen.fetches for error in fetch.all("FetchError")))
-
-
-def passed_folders() -> list[str]:
-    """The folders that no cache may answer for, from docs/caching-rules.md."""
-    rules = (REPO / "docs" / "caching-rules.md").read_text()
-    row = re.search(r"^\| passed: [^|]*\|([^|]*)\|", rules, re.M)
-    return re.findall(r"`([^`]+)`", row[1]) if row else []
+    return "; ".join(seen.client.rules) or "a rule of the VCL"
 
 
 def _fetches(seen: Request) -> list[Transaction]:

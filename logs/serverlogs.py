@@ -11,11 +11,13 @@ from typing import Any
 # nginx/logging/access.conf has the format, nginx/sites/classic.conf that of 2011.
 NGINX = re.compile(
     r'^\S+ "(?P<method>\S+) (?P<url>\S+) (?P<protocol>\S+)" (?P<host>\S+) (?P<status>\d+) '
-    r'(?P<bytes>\d+) (?P<seconds>[\d.]+)s cache="(?P<cache>[^"]*)" at=(?P<ended>[\d.]+) id=(?P<id>\w+)$'
+    r'(?P<bytes>\d+) (?P<seconds>[\d.]+)s answered=(?P<answered>\S+) cache="(?P<cache>[^"]*)" '
+    r"at=(?P<ended>[\d.]+) id=(?P<id>\w+)$"
 )
 CLASSIC = re.compile(
     r'^(?P<host>classic\.localhost) \S+ - \S+ \[[^]]*\] "(?P<method>\S+) (?P<url>\S+) '
-    r'(?P<protocol>\S+)" (?P<status>\d+) (?P<bytes>\d+) "[^"]*" "[^"]*" id=(?P<id>\w+)$'
+    r'(?P<protocol>\S+)" (?P<status>\d+) (?P<bytes>\d+) "[^"]*" "[^"]*" answered=(?P<answered>\S+) '
+    r"id=(?P<id>\w+)$"
 )
 
 
@@ -30,7 +32,8 @@ class Line:
     id: str  # X-Request-Id
     protocol: str = ""  # nginx only: HTTP/1.1 or HTTP/2.0
     host: str = ""  # nginx only
-    cache: str = ""  # nginx only: the Cache-Status that was sent
+    answered: str = ""  # nginx only: server:outcome (nginx/logging/outcome.conf)
+    cache: str = ""  # nginx only: the Cache-Status that was sent; the log of classic.localhost does not say
     seconds: float | None = None  # nginx only: how long it took
     ended: float | None = None  # seconds since 1970; the log of classic.localhost does not say
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator
 
-from .explaining import absent, expired, passed
+from .explaining import absent, expired
 from .varnishlog import Request, Transaction
 
 # The keys are the return values of the VCL's subroutines.
 SENTENCES: dict[str, str | Callable[[Request], str]] = {
     "recv -> hash": "may be in the cache",
-    "recv -> pass": lambda seen: f"not looked up: {passed(seen)}",
+    "recv -> pass": "not looked up",
     "recv -> pipe": "a WebSocket: bytes are copied from here on",
     "recv -> synth": "answered by Varnish itself",
     "recv -> vcl": "handed over to another VCL (handover.vcl)",
@@ -58,6 +58,8 @@ def steps(seen: Request) -> Iterator[tuple[str, str]]:
                 case "BackendOpen", [_, backend, *_, last]:
                     connection = "a connection that was open" if last == "reuse" else "a new connection"
                     yield "", f"over {connection} to {backend}"
+                case "VCL_Log", ["rule:", *_]:
+                    yield "rule", value.removeprefix("rule: ")
                 case "FetchError", _:
                     yield "", f"failed: {value}"
                 case "Timestamp", ["Resp:", _, total, _]:

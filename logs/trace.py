@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from email.message import Message
 from http.client import parse_headers
 
-from .explaining import explain, of_varnish
+from .explaining import BY_NGINX, of_varnish, unseen
 from .inside import LINES, NotRunning, inside
 from .serverlogs import Line, classic_lines, nginx_lines
 from .steps import steps
@@ -57,8 +57,9 @@ def in_varnish(line: Line, found: list[Request]) -> list[str]:
         found.sort(key=lambda seen: seen.began)
         return [f"{left:<28} {right}".rstrip() for seen in found for left, right in steps(seen)]
     if of_varnish(line):
-        return ["its log no longer has the request"]
-    return [f"was not asked: {explain(line, None).why}"]
+        why = unseen(line)
+        return [f"refused it: {why}" if why else "its log no longer has the request"]
+    return [f"was not asked: {BY_NGINX[line.answered]}"]
 
 
 def show(title: str, lines: Iterable[str]) -> None:
@@ -73,18 +74,20 @@ def logged(service: str, word: str) -> list[str]:
 
 def main() -> None:
     """Print what each server did. Raise Refused or NotRunning."""
-    identity = os.environ.get("ID", "")
-    if line := earlier(identity) if identity else make():
+    if identity := os.environ.get("ID", ""):
+        line = earlier(identity)
+        show(f"{line.method} http://{line.host}{line.url}", [str(line.status)])
         follow(line)
+    elif made := make():
+        follow(made)
 
 
 def earlier(identity: str) -> Line:
-    """Find a request of before in nginx's log, and print it. Raise Refused without one."""
+    """Find a request in nginx's log. Raise Refused without one."""
     if not re.fullmatch("[0-9a-f]{32}", identity):
         raise Refused("ID is the X-Request-Id of a response: 32 digits from 0 to f")
     log = logged("nginx", f"id={identity}")
     for line in (*nginx_lines(log), *classic_lines(log)):
-        show(f"{line.method} http://{line.host}{line.url}", [str(line.status)])
         return line
     raise Refused(f"nginx's log no longer has the request {identity}")
 
@@ -106,10 +109,10 @@ def make() -> Line | None:
     show(f"GET http://{host}:{port}{path}", [status, *said])
     if not (identity := answer["X-Request-Id"]):
         return None
+    if port == web_port:
+        return Line("GET", path, 0, 0, identity, host="direct.localhost", answered="backend:none")
     time.sleep(FLUSHED)
-    site = "direct.localhost" if port == web_port else host
-    code = int(status.split()[1])
-    return Line("GET", path, code, 0, identity, host=site, cache=answer["Cache-Status"])
+    return earlier(identity)
 
 
 def follow(line: Line) -> None:
@@ -128,7 +131,7 @@ def follow(line: Line) -> None:
         show("\nnginx", logged("nginx", f"id={line.id}") or ["has nothing in its log"])
     show("\nvarnish", in_varnish(line, found))
     if own_site:
-        fetches = sum(len(seen.fetches) for seen in found) if found else int(not line.cache.endswith("hit"))
+        fetches = sum(len(seen.fetches) for seen in found) if found else int(line.answered == "backend:none")
         show(
             "\nyour application",
             [f"was asked {fetches} times" if fetches > 1 else "was asked" if fetches else "was not asked"],

@@ -47,6 +47,11 @@ class Transaction:
         return self.all("VCL_call")
 
     @property
+    def rules(self) -> list[str]:
+        """The rules of the VCL that decided, in their own words: std.log("rule: ...")."""
+        return [value[6:] for value in self.all("VCL_Log") if value.startswith("rule: ")]
+
+    @property
     def began(self) -> float:
         """Seconds since 1970."""
         return float(self.first("Timestamp").split()[1])

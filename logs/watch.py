@@ -29,7 +29,8 @@ PATIENCE = 4.0  # seconds, if Varnish has not yet said how it ended: it logs a r
 PAUSE = 0.2  # seconds between two looks at what is due
 KEPT = 2000  # Varnish's requests that nginx has not logged yet; some never are
 TAGS = (
-    "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,Hit,HitMiss,HitPass,ExpBan,TTL,FetchError,RespStatus"
+    "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,VCL_Log,Hit,HitMiss,HitPass,ExpBan,TTL,FetchError,"
+    "RespStatus"
 )
 COLUMNS = "{:<8} {:<13} {:>9} {:>9}  {}"
 HEADS = COLUMNS.format(

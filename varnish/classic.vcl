@@ -34,6 +34,9 @@ include "stale.vcl";
 sub vcl_recv {
     # Not on the second attempt (stale.vcl), which needs the old copy.
     set req.hash_always_miss = (req.restarts == 0 && req.http.Cache-Control ~ "no-cache");
+    if (req.hash_always_miss) {
+        std.log("rule: shift-reload");
+    }
 }
 
 # "Do not cache /admin/ or /swf/". Nor webcam pictures, which the rule for media would keep for 12 hours.

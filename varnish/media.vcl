@@ -9,16 +9,20 @@ sub vcl_recv {
 }
 
 # Without a cookie the backend cannot tailor a response to one user. So even a page whose URL pretends to be a picture
-# (/private.html/x.png) is safe to cache: it was fetched without credentials.
+# (/private.html/x.png) is safe to cache: it was fetched without credentials. The built-in code passes what still has them.
 sub vcl_req_cookie {
     if (req.http.X-Media) {
         unset req.http.Cookie;
+    } elsif (req.http.Cookie) {
+        std.log("rule: a cookie");
     }
 }
 
 sub vcl_req_authorization {
     if (req.http.X-Media) {
         unset req.http.Authorization;
+    } elsif (req.http.Authorization) {
+        std.log("rule: a password");
     }
 }
 

@@ -62,9 +62,11 @@ sub vcl_backend_response {
         if (beresp.status == 200 && (std.integer(beresp.http.Content-Length, 0) > 8388608 ||
             (!beresp.http.Content-Length &&
              beresp.http.Content-Type !~ "^(text/(html|css|javascript|xml)|image/svg|application/(javascript|json|xml))"))) {
+            std.log("rule: above 8 MB, or a stream that is not text");
             return (pass(120s));
         }
         if ((bereq.http.Cookie || bereq.http.Authorization) && beresp.http.Cache-Control !~ "(?i)(^|[, ])public") {
+            std.log("rule: for one person");
             call vcl_beresp_hitmiss;
         }
     }

@@ -4,12 +4,14 @@ sub vcl_backend_response {
     # Only complete, successful responses. (stale.vcl has dealt with a 5xx. A 304 has become the 200 that it
     # confirms. A 206 answers a range, but Varnish requests whole objects and cuts ranges itself.)
     if (beresp.status != 200) {
+        std.log("rule: not a 200");
         call vcl_beresp_hitmiss;
     }
     # A * among the names in Vary means that no header tells which request a copy would fit. (The built-in VCL knows the *
     # alone, on the first line.) https://www.rfc-editor.org/rfc/rfc9110#section-12.5.5
     std.collect(beresp.http.Vary);
     if (beresp.http.Vary ~ "\*") {
+        std.log("rule: Vary: *");
         call vcl_beresp_hitmiss;
     }
     # A header may promise a year, but an object that was never purged should not outlive the day.
@@ -26,6 +28,25 @@ sub vcl_backend_response {
     # client gets a 503 instead of half a file. https://varnish-cache.org/docs/7.1/reference/vcl-var.html (do_stream)
     if (!bereq.uncacheable) {
         set beresp.do_stream = false;
+    }
+}
+
+# The built-in code stores none of these.
+sub vcl_beresp_stale {
+    if (beresp.ttl <= 0s) {
+        std.log("rule: no lifetime");
+    }
+}
+
+sub vcl_beresp_cookie {
+    if (beresp.http.Set-Cookie) {
+        std.log("rule: Set-Cookie");
+    }
+}
+
+sub vcl_beresp_control {
+    if (beresp.http.Cache-Control ~ "(?i:no-cache|no-store|private)") {
+        std.log("rule: Cache-Control: " + beresp.http.Cache-Control);
     }
 }
 

@@ -35,9 +35,10 @@ def page() -> Iterator[Page]:
     [
         ({"nginx": "hit"}, "nginx"),
         ({"nginx": "stale"}, "nginx"),
-        ({"nginx": "self"}, "nginx"),
+        ({"nginx": "disk", "varnish": "hit"}, "nginx"),
+        ({"nginx": "synth"}, "nginx"),
+        ({"nginx": "error"}, "nginx"),
         ({"varnish": "hit", "nginx": "miss"}, "varnish"),
-        ({"varnish": "hit", "nginx": "expired"}, "varnish"),
         ({"varnish": "stale", "nginx": "pass"}, "varnish"),
         ({"varnish": "synth", "nginx": "pass"}, "varnish"),
         ({"varnish": "error", "nginx": "miss"}, "varnish"),

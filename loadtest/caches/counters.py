@@ -20,8 +20,8 @@ rows: set[str] = set()
 def count(row: str, cache_status_field: str, server_timing: str = "") -> None:
     """Count one response."""
     members = cache_status.parse(cache_status_field)
-    # static.localhost has no cache, but nginx reports in Server-Timing that it served the file itself.
-    from_disk = not members and 'nginx;desc="self"' in server_timing
+    # static.localhost has no cache, but nginx reports in Server-Timing that it read the file itself.
+    from_disk = not members and 'nginx;desc="disk"' in server_timing
     row = _limited(row)
     for tier, outcome in outcomes.by_tier(members, from_disk).items():
         counts[row, tier, outcome] += 1

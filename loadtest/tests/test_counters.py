@@ -16,9 +16,9 @@ def test_one_response_counts_at_every_tier_it_reached() -> None:
 
 
 def test_a_file_from_the_disk_of_nginx_is_recognised_by_server_timing() -> None:
-    count("/media/*.svg", "", 'nginx;desc="self";dur=1')
+    count("/media/*.svg", "", 'nginx;desc="disk";dur=1')
     count("/stages/demo", "", 'nginx;desc="pass";dur=1')
-    count("/media/*.gif", "varnish; fwd=miss", 'nginx;desc="self";dur=1')
+    count("/media/*.gif", "varnish; fwd=miss", 'nginx;desc="disk";dur=1')
     assert {row: tier for row, tier, _ in counts if tier in ("nginx", "backend")} == {
         "/media/*.svg": "nginx",
         "/stages/demo": "backend",

@@ -13,7 +13,9 @@ from logs.varnishlog import requests
 from support.http import connect, message
 from support.origin import Request, response
 from support.wait import wait_until
-from varnish_server import VarnishServer
+from varnish_server import VARNISH, VarnishServer
+
+DEPLOYED = [file for file in VARNISH.glob("*.vcl") if file.name != "site.vcl"]
 
 
 @pytest.fixture
@@ -82,7 +84,7 @@ def test_every_step_has_its_sentence(server: VarnishServer) -> None:
         ("/page", "POST", {}, "the method POST"),
     ):
         passed = ask(path, method=method, **headers)
-        assert f"recv -> pass not looked up: {why}\npass -> fetch" in passed
+        assert f"rule {why}\nrecv -> pass not looked up\npass -> fetch" in passed
         assert "over a connection that was open to upstage\n" in passed
         assert "not stored: it is a pass" in passed
         assert "kept" not in passed
@@ -92,9 +94,19 @@ def test_every_step_has_its_sentence(server: VarnishServer) -> None:
         assert browser.recv(100)
     told.append(explained(server, "ws"))
     assert told[-1].splitlines()[-1] == "pipe -> pipe connected to the backend"
-    assert ask("/brew", method="BREW").startswith(
-        "recv -> synth answered by Varnish itself\nsynth -> deliver"
-    )
+    brewed = "rule an unknown method\nrecv -> synth answered by Varnish itself\nsynth -> deliver"
+    assert ask("/brew", method="BREW").startswith(brewed)
+    for path, host, method in (("/", "localhost", "PURGE"), ("/" + "a" * 4096, "localhost", "GET")):
+        ask(path, host, method)
+    ask("/", "a*b")
+    ask("/again", "classic.localhost", cache_control="no-cache")
+    for number, fields in enumerate(
+        ({}, {"set_cookie": "a=b"}, {"vary": "*"}, {"cache_control": "private, max-age=9"})
+    ):
+        backend.answer = but_to_the_probe(response("x", **{"cache_control": "max-age=9", **fields}))
+        ask(f"/not-stored-{number}")
+    backend.answer = but_to_the_probe(response("x"))
+    ask("/not-stored")
 
     backend.answer = answer("nothing", "404 Not Found", "no-store")
     server.request("/missing")
@@ -126,5 +138,8 @@ def test_every_step_has_its_sentence(server: VarnishServer) -> None:
     assert "deliver -> synth the fetch has failed, and a pass has no copy" in garbled
 
     everything = "\n".join(told)
+    rules = re.findall(r'std\.log\("rule: ([^"]+)"', "".join(file.read_text() for file in DEPLOYED))
+    assert len(rules) > 10
+    assert [rule for rule in rules if f"rule {rule}" not in everything] == []
     assert [step for step in SENTENCES if f"{step} " not in everything] == []
     assert re.findall(r"^[a-z_]+ -> \w+$", everything, re.M) == [], "steps without a sentence"

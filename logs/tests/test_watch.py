@@ -12,7 +12,6 @@ import pytest
 
 from faults.note import Note
 from logs import watch
-from logs.explaining import passed_folders
 from logs.inside import NotRunning
 from logs.watch import HELD, KEPT, PATIENCE, Faults, Joiner, Wanted
 
@@ -45,23 +44,24 @@ def test_each_request_says_which_server_answered_and_why() -> None:
             "backend miss 200 localhost GET /slow?pine (no usable copy; kept for 60 s)",
             "varnish hit 200 localhost GET /slow?pine",
             "backend pass 200 localhost GET /admin/id?pine (this path is never cached)",
-            "backend miss 404 localhost GET /media/pine.svg (no usable copy; not stored)",
+            "backend miss 404 localhost GET /media/pine.svg (no usable copy; not stored: not a 200)",
             "backend hit-for-miss 404 localhost GET /media/pine.svg (the last response could not be stored)",
             "backend miss 200 classic.localhost GET /media/fox.svg?pine (shift-reload; kept for 43200 s)",
-            "backend no cache 200 nginx.localhost GET /media/fox.svg?pine (this site has no cache)",
-            "nginx file 200 static.localhost GET /media/fox.svg?pine (nginx reads the file)",
-            "backend no cache 200 static.localhost GET /stages/?pine (this site has no cache)",
-            "nginx own page 421 nobody.example GET /?pine (nginx answers by itself)",
-            "varnish hit 200 localhost GET /media/bench/big.swf?pine (nginx reads the file)",
-            "backend pass 404 localhost GET /media/video/u.jpg?pine (nginx bypasses Varnish)",
-            "varnish synth 405 localhost PURGE /media/fox.svg?pine",
+            "backend none 200 nginx.localhost GET /media/fox.svg?pine (this way has no cache)",
+            "nginx disk 200 static.localhost GET /media/fox.svg?pine (nginx reads the file)",
+            "backend none 200 static.localhost GET /stages/?pine (this way has no cache)",
+            "nginx synth 421 nobody.example GET /?pine (nginx answers by itself)",
+            "nginx disk 200 localhost GET /media/bench/big.swf?pine (nginx reads the file)",
+            "backend none 404 localhost GET /media/video/u.jpg?pine (this way has no cache)",
+            "varnish synth 405 localhost PURGE /media/fox.svg?pine (clients may not purge)",
             "varnish stale 200 localhost GET /stages/demo?pine (expired 1 s ago; fetched in the background)",
             "backend miss 200 localhost GET /media/fox.svg?pine (it was purged; kept for 43200 s)",
-            "backend pass 101 localhost GET /ws?pine (a WebSocket, from start to end)",
+            "backend none 101 localhost GET /ws?pine (this way has no cache)",
             "varnish stale 200 localhost GET /stages/demo?pine (expired 3 s ago; the backend fails)",
             "varnish error 503 localhost GET /stages/?pine-2"
             " (backend upstage: fail errno 2 (No such file or directory))",
-            "nginx own page 503 nginx.localhost GET /stages/?pine-2 (nginx's upstream does not answer)",
+            "varnish synth 400 localhost GET /?pine-3 (not a message that Varnish reads)",
+            "nginx error 503 nginx.localhost GET /stages/?pine-2 (nginx's upstream does not answer)",
         ]
     )
 
@@ -130,10 +130,6 @@ def test_requests_that_nginx_never_logs_do_not_pile_up() -> None:
         for line in group:
             joiner.varnish("varnish", re.sub(r"X-Request-Id: \w+", f"X-Request-Id: {number:032x}", line))
     assert len(joiner._seen) == KEPT
-
-
-def test_the_folders_are_those_of_the_rules() -> None:
-    assert passed_folders() == ["/admin/", "/swf/", "/ws/", "/media/video/"]
 
 
 def test_a_fault_is_told_when_it_begins_and_when_it_ends(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from nginx_server import NGINX, SITES, UPGRADED, NginxServer
+from support.http import receive
 from support.origin import Origin, Request, response
 from support.wait import wait_until
 
@@ -170,8 +171,22 @@ def test_a_websocket_goes_to_the_backend_on_every_site(server: NginxServer, host
 
 
 def test_nothing_is_upgraded_anywhere_else(server: NginxServer) -> None:
-    server.request("/else", upgrade="websocket", connection="Upgrade")
+    server.answer_all(lambda _: response("x", upgrade="h2c"))
+    assert "upgrade" not in server.request("/else", upgrade="websocket", connection="Upgrade").headers
     assert not {"upgrade", "connection"} & server.varnish.requests[0].headers.keys()
+
+
+def test_the_backend_judges_a_handshake_and_only_http_1_1_has_one(server: NginxServer) -> None:
+    refusal = response("x", "426 Upgrade Required", upgrade="websocket", connection="close")
+    server.backend.answer = lambda _: refusal
+    asked = b"GET /ws HTTP/%s\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+    for version, forwarded, back in ((b"1.1", "websocket", "websocket"), (b"1.0", None, None)):
+        with server.connect() as client:
+            client.sendall(asked % version)
+            answer = receive(client)
+        assert server.backend.requests[-1].headers.get("upgrade") == forwarded
+        assert answer.headers.get("upgrade") == back
+        assert ("upgrade" in answer.headers["connection"]) == (back is not None)
 
 
 def test_connections_are_kept_except_on_classic(server: NginxServer) -> None:

@@ -61,7 +61,7 @@ def test_media_come_from_the_disk_with_the_backends_headers(
     assert "sandbox" in answer.headers["content-security-policy"]
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["x-request-id"]
-    assert 'nginx;desc="self"' in answer.headers["server-timing"]
+    assert 'nginx;desc="disk"' in answer.headers["server-timing"]
     assert server.backend.requests == []
 
 

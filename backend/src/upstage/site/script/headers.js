@@ -34,7 +34,7 @@ async function ask(url) {
 }
 
 function outcome(headers) {
-  const read = headers.get("Server-Timing")?.includes('nginx;desc="self"');
+  const read = headers.get("Server-Timing")?.includes('nginx;desc="disk"');
   return headers.get("Cache-Status") ?? `no cache on the way: ${read ? "nginx read the file" : "UpStage itself"}`;
 }
 

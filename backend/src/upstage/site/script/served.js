@@ -15,7 +15,9 @@ export const STATIONS = {
 const NGINX = {
   hit: ["nginx", "hit: a copy less than a second old"],
   stale: ["nginx", "stale: an older copy, because Varnish does not answer"],
-  self: ["nginx", "its own file, or its own page"],
+  disk: ["nginx", "the file, from the disk"],
+  synth: ["nginx", "its own page"],
+  error: ["nginx", "its own page: no answer from behind it"],
 };
 
 const VARNISH = {
