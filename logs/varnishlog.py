@@ -196,7 +196,7 @@ class Request:
         """hit, stale, miss, hit-for-miss, pass, pipe, error or synth, from the steps of the VCL that ran."""
         last = self.last
         if "SYNTH" in last.calls:
-            return "error" if self.fetches else "synth"
+            return "error" if self.status == 503 else "synth"
         if "HIT" in last.calls:
             return "stale" if self.remaining < 0 else "hit"
         if "MISS" in last.calls:

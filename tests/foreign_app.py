@@ -28,13 +28,20 @@ class Handler(BaseHTTPRequestHandler):
 
     def reply(self, body: bytes, *fields: tuple[str, str], status: int = 200) -> None:
         self.send_response(status)
-        for name, value in (("Content-Length", str(len(body))), ("Content-Type", "text/html"), *fields):
+        given = {"Content-Length": str(len(body)), "Content-Type": "text/html"} | dict(fields)
+        for name, value in given.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 
     def send_page(self, _: int) -> None:
         self.reply(f"from {socket.gethostname()}".encode(), ("Cache-Control", "max-age=60"))
+
+    def send_file(self, size: int) -> None:
+        """A file for all; the cache answers what is conditional."""
+        date = ("Last-Modified", "Thu, 26 Nov 2026 10:00:00 GMT")
+        picture = ("Content-Type", "image/png"), ("Cache-Control", "public, max-age=60")
+        self.reply(b"x" * size, ("ETag", '"tag"'), date, *picture)
 
     def send_slow(self, seconds: int) -> None:
         time.sleep(seconds)

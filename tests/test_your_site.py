@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from conditions import differences
 from stack import PROJECT, REPO, Stack
 from support.http import connect
 from support.ports import free_ports
@@ -273,6 +274,15 @@ def test_clients_that_wait_for_a_failure_do_not_wait_in_line(foreign: Site) -> N
         answers = list(pool.map(lambda _: foreign.session().get(address, timeout=20), range(8)))
     assert {answer.status_code for answer in answers} == {500}
     assert int(foreign.session().get(foreign.at("/broken/1")).text) <= 3
+
+
+@pytest.mark.parametrize("cookie", [{}, {"Cookie": "who=me"}], ids=["visitor", "cookie"])
+def test_conditional_requests_and_ranges_have_the_answers_of_the_table(
+    foreign: Site, cookie: dict[str, str]
+) -> None:
+    url = foreign.at("/file/2000")
+    asked = foreign.session().request
+    assert list(differences(lambda method, fields: asked(method, url, headers=fields | cookie))) == []
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "identity"])

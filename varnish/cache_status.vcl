@@ -10,7 +10,7 @@
 #   hit-for-miss   fwd=miss; detail=hit-for-miss        fetched, because the last response was not storable
 #   pass           fwd=bypass; detail=pass              private, by a rule or by a cookie; other methods: fwd=method
 #   error          fwd=...; detail=error                the backend failed: our 503 page
-#   synth          detail=synth                         Varnish's own page; the backend was not asked
+#   synth          detail=synth                         Varnish's own page, because of the request itself
 #
 # ttl is rounded down: an object that was stored for 43,200 seconds says 43199 from the first response on.
 #
@@ -62,11 +62,12 @@ sub vcl_deliver {
 }
 
 sub vcl_synth {
-    if (req.http.X-Outcome) {
-        set req.http.X-Outcome = "error";
-    } else {
-        set req.http.X-Outcome = "synth";
+    if (!req.http.X-Outcome) {
         set req.http.Cache-Status = server.identity;
+    }
+    set req.http.X-Outcome = "synth";
+    if (resp.status == 503) {
+        set req.http.X-Outcome = "error";
     }
     set req.http.Cache-Status = req.http.Cache-Status + "; detail=" + req.http.X-Outcome;
     call write_report;

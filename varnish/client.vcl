@@ -18,14 +18,22 @@ sub normalise_client {
         set req.http.X-Request-Id = req.xid;
     }
 
+    # Only a GET can ask for a range (RFC 9110, 14.2).
+    if (req.method != "GET") {
+        unset req.http.Range;
+    }
     # A malformed range, or several, mean the whole file, as RFC 9110 allows: Varnish would reject both with 416, and
     # many overlapping ranges would make a large response out of a small request. A range may end beyond the end of the
     # file, but not in a number that Varnish cannot read.
-    set req.http.Range = regsub(req.http.Range, "-[0-9]{19,}$", "-");
+    set req.http.Range = regsub(regsub(req.http.Range, "(?i)^bytes", "bytes"), "-[0-9]{19,}$", "-");
     if (req.http.Range !~ "^bytes=([0-9]+-[0-9]*|-[0-9]+)$" ||
         (req.http.Range ~ "[0-9]-[0-9]" && std.integer(regsub(req.http.Range, "^bytes=([0-9]+)-.*", "\1"), 0) >
                                            std.integer(regsub(req.http.Range, ".*-", ""), 0))) {
         unset req.http.Range;
+    }
+    # Of a compressed text a part would be bytes that no client can unpack, and other than those of the other sites.
+    if (req.http.Range) {
+        unset req.http.Accept-Encoding;
     }
 
     # CGI programs would read this as the variable HTTP_PROXY (https://httpoxy.org).

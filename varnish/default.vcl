@@ -26,6 +26,6 @@ include "gzip.vcl";         # text is compressed once, when it is stored
 include "curtain.vcl";      # what our 503 page says
 include "pages.vcl";        # the pages that Varnish writes itself
 include "cache_status.vcl"; # Cache-Status and Server-Timing: every response says what happened
-include "conditional.vcl";  # If-None-Match and its kin, for copies
-include "large_media.vcl";  # files that nginx sends from the disk
 include "microcache.vcl";   # responses that nginx may cache until the end of the second
+include "large_media.vcl";  # files that nginx sends from the disk
+include "conditional.vcl";  # If-None-Match and its kin, for copies

@@ -1,8 +1,6 @@
 # Responses that nginx may cache until the end of the second, so that a crowd causes one request to Varnish for each
 # file and second.
 #
-# Not for a conditional request, whose response may be a 304 or a 412.
-#
 # Varnish decides, because only Varnish knows how it got a response. It must be a fresh copy, the same for every client,
 # and small enough for nginx's memory. (Only a copy, because nginx repeats its Cache-Status, "hit".) nginx connects to
 # the listeners "nginx" and "nginx-tcp", and stores nothing without this header.
@@ -23,7 +21,6 @@ sub vcl_backend_response {
 sub vcl_deliver {
     unset resp.http.X-Accel-Expires;
     if (local.socket ~ "^nginx" && req.method == "GET" && !req.http.Range && req.http.X-Outcome == "hit" &&
-        !(req.http.If-None-Match || req.http.If-Modified-Since || req.http.If-Match || req.http.If-Unmodified-Since) &&
         resp.http.X-Small && (!resp.http.Vary || resp.http.Vary ~ "(?i)^accept-encoding$")) {
         set resp.http.X-Accel-Expires = "@" + std.integer(time=now);
     }

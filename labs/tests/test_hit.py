@@ -37,7 +37,7 @@ def test_the_variant_default_is_the_default_host() -> None:
     host = (REPO / "nginx" / "sites" / "default.conf.template").read_text()
     host = re.sub(r"location (= /ws|/admin|/signup|/speech) \{[^}]*}", "", host)
     host = re.sub(r'"?\$\{(\w+)}"?', r"\1", host)
-    host = host.replace("MEDIA_LOCATION", "/.nginx/media").replace("VARNISH_PASS", "varnish")
+    host = host.replace("$on_disk", "/.nginx/media").replace("VARNISH_PASS", "varnish")
     lab = SITES["default"]
     for part in ("host", "location"):
         lab = lab.replace(f"include ../hit/{part}.conf;", (LAB / f"{part}.conf").read_text())

@@ -20,11 +20,11 @@ TEXT = "/media/fox.svg"
 
 # Directives that the ladder leaves out, because they change nothing on the load port; README.md says why.
 LEFT_OUT = [
-    r"include listeners/http\.conf|server_name .*|set \$(backend|backend_metrics|media) .*",
+    r"include listeners/http\.conf|server_name .*|set \$(backend|backend_metrics|media|media_location) .*",
     r"limit_conn .*|client_max_body_size 16m",
     r"proxy_read_timeout \ds|proxy_next_upstream_timeout 3s",
     r"proxy_cache_use_stale error timeout|error_page .*",
-    r"include (proxying/(webcam|headers|conditional)|sites/refusals|observe/log\*)\.conf",
+    r"include (proxying/(webcam|headers)|sites/refusals|observe/log\*)\.conf",
     r"rewrite \^ \$uri break",
 ]
 
@@ -40,7 +40,7 @@ def directives(site: Path) -> list[str]:
     text = re.sub(
         r"log_format [^;]*;|proxy_redirect [^;]*;|location (= /ws|/admin|/signup|/speech) \{[^}]*}", "", text
     )
-    text = text.replace('"${MEDIA_LOCATION}"', "/.nginx/media")  # unless a machine has no media
+    text = text.replace("Media $on_disk", "Media /.nginx/media")  # for a GET without conditions
     text = text.replace("${VARNISH_PASS}", "varnish")  # unless Varnish is on another machine
     text = re.sub(r"\$\{(\w+)}", r"\1", text)  # settings, no blocks
     words = re.sub(r"[{}]", ";", text)

@@ -100,6 +100,7 @@ def test_every_step_has_its_sentence(server: VarnishServer) -> None:
         ask(path, host, method)
     ask("/", "a*b")
     ask("/again", "classic.localhost", cache_control="no-cache")
+    ask("/media/a.svg", if_match='"x"')
     for number, fields in enumerate(
         ({}, {"set_cookie": "a=b"}, {"vary": "*"}, {"cache_control": "private, max-age=9"})
     ):

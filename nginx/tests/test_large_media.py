@@ -1,5 +1,7 @@
 """Large media: Varnish names the file, nginx sends it from the disk."""
 
+from typing import Any
+
 import pytest
 
 from nginx_server import NginxServer
@@ -43,16 +45,31 @@ def test_the_file_comes_from_the_disk_with_the_backends_headers(server: NginxSer
             assert answer.headers[name.replace("_", "-")] == value
 
 
-def test_ranges_and_validators_are_nginx_s_own(server: NginxServer) -> None:
+def test_nginx_answers_what_it_judges_by_the_standard(server: NginxServer) -> None:
     whole = server.request("/media/large/a.swf")
-    part = server.request("/media/large/a.swf", range="bytes=256-300")
-    assert (part.status, part.body) == (206, BODY[256:301])
-    assert server.request("/media/large/a.swf", range="bytes=900000-").status == 416
+    for asked, span in (("bytes=0-300", BODY[:301]), ("bytes=0-", BODY), ("bytes=-9", BODY[-9:])):
+        part = server.request("/media/large/a.swf", range=asked)
+        assert (part.status, part.body) == (206, span)
     assert server.request("/media/large/a.swf", if_none_match=whole.headers["etag"]).status == 304
     date = whole.headers["last-modified"]
     assert server.request("/media/large/a.swf", if_modified_since=date).status == 304
     head = server.request("/media/large/a.swf", method="HEAD")
     assert (head.status, head.headers["content-length"]) == (200, str(len(BODY)))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        *({"range": asked} for asked in ("bytes=256-300", "bytes=900000-", "bytes=9-5", "bytes=-0", "bytes")),
+        {"if_match": '"x"'},
+        {"if_unmodified_since": "yesterday"},
+    ],
+    ids=str,
+)
+def test_what_it_would_judge_otherwise_is_for_varnish(server: NginxServer, fields: dict[str, Any]) -> None:
+    assert server.request("/media/large/a.swf", **fields).text == "from Varnish"
+    (received,) = server.varnish.requests
+    assert received.headers.items() >= {(name.replace("_", "-"), value) for name, value in fields.items()}
 
 
 def test_a_replaced_file_is_new_at_once(server: NginxServer) -> None:

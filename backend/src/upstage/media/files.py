@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from upstage.media import svg
+from upstage.state.files import replace_medium
 from upstage.state.records import Medium
 
 TEMPORARY = ".upload-"  # prefix of a file that is still arriving; names with a leading dot are never served
@@ -117,9 +118,8 @@ def publish(
     medium = Medium(file, kind, name, uploader, now, arrived.stat().st_size)
     with arrived.open("rb") as written:
         os.fsync(written.fileno())
-    arrived.chmod(0o644)  # nginx reads the media folder too, as another user
     (media / file).parent.mkdir(exist_ok=True)
-    arrived.replace(media / file)
+    replace_medium(media / file, arrived)
     return medium
 
 

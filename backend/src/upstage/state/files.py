@@ -26,5 +26,14 @@ def write_medium(path: Path, data: bytes) -> None:
         return
     temporary = path.with_name(f".{path.name}.new")  # names with a leading dot are never served
     temporary.write_bytes(data)
-    temporary.chmod(0o644)  # nginx reads the media folder too, as another user
-    temporary.replace(path)
+    replace_medium(path, temporary)
+
+
+def replace_medium(path: Path, new: Path) -> None:
+    """Put a file in the place of another, or in a free one, with a later date: tags and dates of HTTP count
+    in seconds.
+    """
+    new.chmod(0o644)  # nginx reads the media folder too, as another user
+    if path.exists() and (date := int(path.stat().st_mtime) + 1) > new.stat().st_mtime:
+        os.utime(new, (date, date))
+    new.replace(path)

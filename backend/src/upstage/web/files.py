@@ -3,14 +3,13 @@
 import re
 import stat
 from collections.abc import Sequence
-from os import stat_result
 from pathlib import Path
 
-from twisted.web import http
 from twisted.web.server import NOT_DONE_YET, Request
 from twisted.web.static import NoRangeStaticProducer, SingleRangeStaticProducer
 
 from upstage.net.purge import ALL_MEDIA, tag_of
+from upstage.web.conditions import Validators, precondition, span
 from upstage.web.headers import header
 from upstage.web.request import Node
 from upstage.web.templates import Pages
@@ -44,7 +43,6 @@ SEGMENT = re.compile(rb"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
 # (varnish/microcache.vcl) and into the buffers of one connection (nginx/sites/default.conf.template).
 LARGE = 81_920  # bytes
 _LOCATION = re.compile(r"(/[A-Za-z0-9._-]+)+")
-_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 class MediaFolder(Node):
@@ -67,8 +65,10 @@ class MediaFolder(Node):
         file = (self._folder + b"/".join(path)).decode("latin-1")
         tags = f"{ALL_MEDIA} {tag_of(file)}"
         request.setHeader(b"x-cache-tags", tags.encode())  # for the cache in front, which removes them
-        location = header(request, b"x-accel-media")
-        redirect = f"{location}/{file}" if _LOCATION.fullmatch(location) else ""
+        redirect = None
+        if request.requestHeaders.hasHeader(b"x-accel-media"):
+            location = header(request, b"x-accel-media")
+            redirect = f"{location}/{file}" if _LOCATION.fullmatch(location) else ""
         return serve(request, self.pages, self._root, path, redirect)
 
 
@@ -96,10 +96,11 @@ class AssetFolder(Node):
 def serve(
     request: Request, pages: Pages, root: Path, segments: Sequence[bytes] | None, redirect: str | None = None
 ) -> bytes | int:
-    """Serve the file `root/segments...`: 200, 206, 304, 404 or 416.
+    """Serve the file `root/segments...`: 200, 206, 304, 404, 412 or 416.
 
-    `redirect` is the location of the same file in the proxy in front, empty if it has none. With it, a large
-    file is left to the proxy: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_ignore_headers
+    `redirect` is the location of the same file in the proxy in front, empty if it has none, None if no cache
+    in front knows the difference. With it, a large file is left to the proxy:
+    https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_ignore_headers
     """
     if not segments or not all(map(SEGMENT.fullmatch, segments)):
         return pages.error(request, 404)
@@ -111,73 +112,41 @@ def serve(
         file = path.open("rb")
     except OSError:
         return pages.error(request, 404)
-    etag = f'"{info.st_mtime_ns:x}-{info.st_size:x}"'
-    modified = http.datetimeToString(int(info.st_mtime))
-    request.setHeader(b"etag", etag.encode())
-    request.setHeader(b"last-modified", modified)
-    request.setHeader(b"content-type", TYPES.get(path.suffix, "application/octet-stream").encode())
+    validators = Validators(int(info.st_mtime), info.st_size)
     large = redirect is not None and info.st_size > LARGE
     if large:
         request.setHeader(b"vary", b"X-Accel-Media")
-    if _unchanged(request, etag, info):
+    status = precondition(request, validators)
+    page = pages.error(request, status) if status == 412 else b""
+    request.setHeader(b"etag", validators.tag.encode())
+    request.setHeader(b"last-modified", validators.date.encode())
+    if status != 200:
         file.close()
-        request.setResponseCode(304)
-        return b""
+        request.setResponseCode(status)
+        return page
+    request.setHeader(b"content-type", TYPES.get(path.suffix, "application/octet-stream").encode())
     if redirect and large:
         file.close()
         request.setHeader(b"x-accel-redirect", redirect.encode())
         return b""  # without Accept-Ranges: the proxy would send it twice
     request.setHeader(b"accept-ranges", b"bytes")
-    span = _span(request, info.st_size, etag, modified)
-    if span is not None and not span:
+    part = span(request, validators)
+    if part is not None and not part:
         file.close()
         request.setResponseCode(416)
         request.setHeader(b"content-range", f"bytes */{info.st_size}".encode())
         return b""
-    if span is not None:
+    if part is not None:
         request.setResponseCode(206)
-        request.setHeader(b"content-range", f"bytes {span[0]}-{span[-1]}/{info.st_size}".encode())
-    size = info.st_size if span is None else len(span)
+        request.setHeader(b"content-range", f"bytes {part[0]}-{part[-1]}/{info.st_size}".encode())
+    size = info.st_size if part is None else len(part)
     request.setHeader(b"content-length", str(size).encode())
     if request.method == b"HEAD":
         file.close()
         return b""
     # Both read the next piece when the client has read the last one, and close the file at the end.
-    if span is None:
+    if part is None:
         NoRangeStaticProducer(request, file).start()
     else:
-        SingleRangeStaticProducer(request, file, span[0], size).start()
+        SingleRangeStaticProducer(request, file, part[0], size).start()
     return NOT_DONE_YET
-
-
-def _unchanged(request: Request, etag: str, info: stat_result) -> bool:
-    """Return whether the client's copy is current (RFC 9110, 13.1: a tag outranks a date)."""
-    tags = header(request, b"if-none-match")
-    if tags:
-        known = {tag.strip().removeprefix("W/") for tag in tags.split(",")}
-        return etag in known or "*" in known
-    since = header(request, b"if-modified-since")
-    try:
-        return bool(since) and int(info.st_mtime) <= http.stringToDatetime(since.encode("latin-1"))
-    except ValueError:
-        return False
-
-
-def _span(request: Request, size: int, etag: str, modified: bytes) -> range | None:
-    """Return the requested bytes, an empty range if the file has none of them, None for the whole file.
-
-    One range is supported. Several, or one in an unknown form, mean the whole file, as RFC 9110 allows: many
-    overlapping ranges would make a small request cause a large response.
-    """
-    match = _RANGE.fullmatch(header(request, b"range"))
-    condition = header(request, b"if-range")
-    if match is None or request.method != b"GET":
-        return None
-    if condition and condition not in (etag, modified.decode("ascii")):
-        return None
-    first, last = match.groups()
-    if not first:  # a suffix: the last N bytes
-        return range(max(size - int(last), 0), size) if last else None
-    if last and int(last) < int(first):
-        return None
-    return range(int(first), min(int(last) + 1, size) if last else size)

@@ -20,6 +20,7 @@ MESSAGES = {
     403: "You are not allowed to do this, or the form has expired or was sent from another site.",
     404: "There is no page at this address.",
     405: "This address does not support that method.",
+    412: "This file is another version than the one that the request is meant for.",
     413: "This request is too large. A player who may edit stages can upload files of 1 MB, an administrator "
     "of 2 MB, after signing in. Any other form may have 20 fields and 64 kB.",
     414: "This address is too long.",

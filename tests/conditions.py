@@ -1,0 +1,56 @@
+"""The table of conditional requests and ranges of docs/caching-rules.md, asked of one path."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import requests
+
+from stack import REPO
+
+OLD, NEW = "Sat, 01 Jan 2000 00:00:00 GMT", "Sat, 01 Jan 2050 00:00:00 GMT"
+CARRIED = ("ETag", "Last-Modified", "Vary", "Cache-Control", "Content-Location", "Expires")
+
+Ask = Callable[[str, dict[str, str]], requests.Response]  # method, header fields
+
+
+def rows() -> list[tuple[dict[str, str], int]]:
+    """Header fields, and the status."""
+    page = (REPO / "docs" / "caching-rules.md").read_text()
+    table = page.split("## Conditional requests and ranges")[1].split("\n## ")[0]
+    return [
+        (dict(field.split(": ", 1) for field in re.findall("`([^`]+)`", fields)), int(status))
+        for fields, status in re.findall(r"^\| (`.*`) \| (\d+) \|", table, re.M)
+    ]
+
+
+def differences(ask: Ask) -> Iterator[str]:
+    """The lines of the table that this path does not keep."""
+    ask("GET", {})
+    whole = ask("GET", {})
+    tag, date = whole.headers["ETag"], whole.headers["Last-Modified"]
+    names = {"W/TAG": f"W/{tag.removeprefix('W/')}", "TAG": tag, "DATE": date, "OLD": OLD, "NEW": NEW}
+    for fields, status in rows():
+        sent = {
+            name: re.sub("W/TAG|TAG|DATE|OLD|NEW", lambda found: names[found[0]], value)
+            for name, value in fields.items()
+        }
+        if tag.startswith("W/") and "TAG" in fields.get("If-Match", "") + fields.get("If-Range", ""):
+            status = 412 if "If-Match" in fields else 200
+        for method in ("GET", "HEAD"):
+            wanted = 200 if method == "HEAD" and status in (206, 416) else status
+            answer = ask(method, sent)
+            told = f"{method} {sent}: {answer.status_code} instead of {wanted}"
+            if answer.status_code != wanted:
+                yield told
+            other = [
+                name
+                for name in CARRIED
+                if answer.headers.get(name, "").removeprefix("W/")
+                != whole.headers.get(name, "").removeprefix("W/")
+                and (name, wanted) != ("Cache-Control", 412)
+            ]
+            if other:
+                yield f"{told}, other than in a 200: {other}"
+            found = [name.lower() for name, _ in answer.raw.headers.iteritems()]
+            if len(found) != len(set(found)):
+                yield f"{told}, a field twice: {found}"
