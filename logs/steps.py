@@ -19,6 +19,7 @@ SENTENCES: dict[str, str | Callable[[Request], str]] = {
     "pass -> fetch": "the response will be for this client alone",
     "pipe -> pipe": "connected to the backend",
     "backend_fetch -> fetch": "the backend is asked",
+    "backend_fetch -> abandon": "not asked: it has just failed",
     "backend_response -> deliver": "its response is accepted",
     "backend_response -> error": "its response is an error",
     "backend_error -> retry": "the request is repeated once",

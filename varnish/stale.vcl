@@ -35,6 +35,13 @@ sub vcl_miss {
     }
 }
 
+# It has just failed, so the old copy is not fetched again in the background, once for each of the clients.
+sub vcl_backend_fetch {
+    if (bereq.is_bgfetch && bereq.http.X-Attempt) {
+        return (abandon);
+    }
+}
+
 sub vcl_backend_response {
     unset beresp.http.X-Fetch-Failed;
     if (beresp.status >= 500 && !bereq.uncacheable) {

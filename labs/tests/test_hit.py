@@ -17,6 +17,7 @@ CHANGES = {
     "no-id": {
         "add_header Cache-Status $cache_report always",
         "add_header Server-Timing $timing_report always",
+        "add_header Age $age always",
         "access_log /dev/stdout no-id buffer=4k flush=1s",
     },
     "variable": {"proxy_pass http://varnish", "proxy_pass http://$varnish"},
