@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from .serverlogs import Line
 from .varnishlog import Request, Transaction
 
-# What nginx logs as `answered` (nginx/logging/outcome.conf), where Varnish has nothing to say about it.
+# What nginx logs as `answered` (nginx/logging/outcome.conf) of requests that Varnish's log does not have.
 BY_NGINX = {
     "nginx:hit": "nginx has a copy of this second",
     "nginx:stale": "Varnish does not answer",
@@ -13,6 +13,7 @@ BY_NGINX = {
     "nginx:error": "nginx's upstream does not answer",
     "nginx:synth": "nginx answers by itself",
     "backend:none": "this way has no cache",
+    "varnish:refused": "it refuses such a message before any rule",
 }
 
 
@@ -30,25 +31,19 @@ class Explained:
 def explain(line: Line, seen: Request | None) -> Explained:
     """A request, from nginx's line and from Varnish's records of it."""
     server, _, outcome = line.answered.partition(":")
-    reasons = [BY_NGINX.get(line.answered, "")]
+    by_nginx = BY_NGINX.get(line.answered, "")
     if seen is None:
-        return Explained(server, outcome, reasons[0] or unseen(line), line.seconds)
+        return Explained(server, outcome, by_nginx, line.seconds)
     total = line.seconds if line.seconds is not None else seen.last.until("Resp")
     waited = [fetch.until("Beresp") for fetch in _fetches(seen) if fetch.reason != "bgfetch"]
     known = [seconds for seconds in waited if seconds is not None]
-    why = "; ".join(filter(None, [*by_varnish(seen), *reasons]))
+    why = "; ".join(filter(None, [*by_varnish(seen), by_nginx]))
     return Explained(server, outcome, why, total, sum(known) if known else None)
 
 
 def of_varnish(line: Line) -> bool:
     """Whether Varnish must have logged the request too."""
     return line.answered not in BY_NGINX or (line.answered == "nginx:disk" and "varnish" in line.cache)
-
-
-def unseen(line: Line) -> str:
-    """Why Varnish has no record of a request that it answered."""
-    reported = "varnish" in line.cache or line.host == "classic.localhost"
-    return "" if reported or line.answered != "varnish:synth" else "not a message that Varnish reads"
 
 
 def by_varnish(seen: Request) -> list[str]:

@@ -54,19 +54,13 @@ class Cut:
 
 
 def nginx_lines(log: Iterable[str]) -> Iterator[Line]:
-    """The requests in nginx's log; other lines, also those of classic.localhost, are left out."""
-    return _matched(NGINX, log)
-
-
-def classic_lines(log: Iterable[str]) -> Iterator[Line]:
-    """The requests to classic.localhost in nginx's log, without times: their format has only seconds."""
-    return _matched(CLASSIC, log)
-
-
-def _matched(form: re.Pattern[str], log: Iterable[str]) -> Iterator[Line]:
+    """The requests in nginx's log; those to classic.localhost have no times, because the format of 2011 has
+    only seconds. Other lines are left out.
+    """
     kinds = {"status": int, "bytes": int, "seconds": float, "ended": float}
-    for found in filter(None, map(form.match, log)):
-        yield Line(**{name: kinds.get(name, str)(text) for name, text in found.groupdict().items()})
+    for line in log:
+        if found := NGINX.match(line) or CLASSIC.match(line):
+            yield Line(**{name: kinds.get(name, str)(text) for name, text in found.groupdict().items()})
 
 
 def backend_lines(log: Iterable[str]) -> Iterator[Line]:

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from email.message import Message
 from http.client import parse_headers
 
-from .explaining import BY_NGINX, of_varnish, unseen
+from .explaining import BY_NGINX, of_varnish
 from .inside import LINES, NotRunning, inside
-from .serverlogs import Line, classic_lines, nginx_lines
+from .serverlogs import Line, nginx_lines
 from .steps import steps
 from .varnishlog import Request, requests
 
@@ -57,9 +57,8 @@ def in_varnish(line: Line, found: list[Request]) -> list[str]:
         found.sort(key=lambda seen: seen.began)
         return [f"{left:<28} {right}".rstrip() for seen in found for left, right in steps(seen)]
     if of_varnish(line):
-        why = unseen(line)
-        return [f"refused it: {why}" if why else "its log no longer has the request"]
-    return [f"was not asked: {BY_NGINX[line.answered]}"]
+        return ["its log no longer has the request"]
+    return [f"has no record: {BY_NGINX[line.answered]}"]
 
 
 def show(title: str, lines: Iterable[str]) -> None:
@@ -87,7 +86,7 @@ def earlier(identity: str) -> Line:
     if not re.fullmatch("[0-9a-f]{32}", identity):
         raise Refused("ID is the X-Request-Id of a response: 32 digits from 0 to f")
     log = logged("nginx", f"id={identity}")
-    for line in (*nginx_lines(log), *classic_lines(log)):
+    if line := next(nginx_lines(log), None):
         return line
     raise Refused(f"nginx's log no longer has the request {identity}")
 
@@ -132,10 +131,7 @@ def follow(line: Line) -> None:
     show("\nvarnish", in_varnish(line, found))
     if own_site:
         fetches = sum(len(seen.fetches) for seen in found) if found else int(line.answered == "backend:none")
-        show(
-            "\nyour application",
-            [f"was asked {fetches} times" if fetches > 1 else "was asked" if fetches else "was not asked"],
-        )
+        show("\nyour application", [f"was asked {fetches} times" if fetches else "was not asked"])
         return
     if not backends:
         show("\nbackend", ["runs on the first machine, whose log has it"])

@@ -21,21 +21,17 @@ from faults.note import read_note
 
 from .explaining import Explained, explain, of_varnish
 from .inside import NotRunning, follow, inside
-from .serverlogs import Line, classic_lines, nginx_lines
+from .serverlogs import Line, nginx_lines
 from .varnishlog import Request, requests
 
 HELD = 1.4  # seconds from the end of a request until its line is printed
 PATIENCE = 4.0  # seconds, if Varnish has not yet said how it ended: it logs a request after its fetches
 PAUSE = 0.2  # seconds between two looks at what is due
 KEPT = 2000  # Varnish's requests that nginx has not logged yet; some never are
-TAGS = (
-    "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,VCL_Log,Hit,HitMiss,HitPass,ExpBan,TTL,FetchError,"
-    "RespStatus"
-)
+TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,VCL_Log,Hit,HitMiss,HitPass,ExpBan,TTL,"
+TAGS += "FetchError,RespStatus"
 COLUMNS = "{:<8} {:<13} {:>9} {:>9}  {}"
-HEADS = COLUMNS.format(
-    "SERVER", "HOW", "TOTAL", "BACKEND", "REQUEST"
-)  # printed when Varnish's log is being read
+HEADS = COLUMNS.format("SERVER", "HOW", "TOTAL", "BACKEND", "REQUEST")  # once Varnish's log is being read
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ class Joiner:
 
     def nginx(self, text: str, now: float) -> None:
         """Take a line of nginx's log."""
-        for line in (*nginx_lines([text]), *classic_lines([text])):
+        for line in nginx_lines([text]):
             if self._wanted.has(line):
                 self._held.append((now, line))
 
@@ -103,13 +99,8 @@ def shown(line: Line, explained: Explained) -> str:
     request = f"{line.status} {line.host} {line.method} {line.url}"
     if explained.why:
         request += f"  ({explained.why})"
-    times = (explained.total, explained.backend)
-    return COLUMNS.format(explained.server, explained.outcome, *map(milliseconds, times), request)
-
-
-def milliseconds(seconds: float | None) -> str:
-    """A time for the table, empty for None."""
-    return "" if seconds is None else f"{seconds * 1000:.0f} ms"
+    times = ("" if s is None else f"{s * 1000:.0f} ms" for s in (explained.total, explained.backend))
+    return COLUMNS.format(explained.server, explained.outcome, *times, request)
 
 
 class Faults:

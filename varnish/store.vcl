@@ -4,7 +4,6 @@ sub vcl_backend_response {
     # Only complete, successful responses. (stale.vcl has dealt with a 5xx. A 304 has become the 200 that it
     # confirms. A 206 answers a range, but Varnish requests whole objects and cuts ranges itself.)
     if (beresp.status != 200) {
-        std.log("rule: not a 200");
         call vcl_beresp_hitmiss;
     }
     # A * among the names in Vary means that no header tells which request a copy would fit. (The built-in VCL knows the *
@@ -54,6 +53,9 @@ sub vcl_beresp_control {
 # response they could not share. The first storable response ends it. With grace, every mistyped URL would leave a
 # hit-for-miss object behind for a day. https://varnish-cache.org/docs/7.1/reference/vcl-step.html
 sub vcl_beresp_hitmiss {
+    if (beresp.status != 200) {
+        std.log("rule: not a 200");
+    }
     set beresp.grace = 0s;
     set beresp.do_stream = true; # no other client waits for it, whatever its size
     set beresp.do_gzip = false;  # a compressor would hold back the parts of a response that comes slowly

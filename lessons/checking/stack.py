@@ -122,7 +122,7 @@ class Stack:
         """The lines of nginx's log whose URL contains a word."""
         time.sleep(max(0.0, self._quiet_since + FLUSHED - time.monotonic()))
         log = self._log("log", "nginx", LINES)
-        return [line for line in nginx_lines(log.splitlines()) if word in line.url]
+        return [line for line in nginx_lines(log.splitlines()) if word in line.url and line.ended]
 
     def backend_lines(self, word: str = "") -> list[Line]:
         """The lines of the backend's log whose URL contains a word."""

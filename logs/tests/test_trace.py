@@ -87,7 +87,7 @@ def test_the_request_and_its_lines_of_each_log(origin: Origin, traced: Callable[
         f'cache="varnish; hit, nginx; hit" at=1.5 id={ID}',
         "",
         "varnish",
-        "  was not asked: nginx has a copy of this second",
+        "  has no record: nginx has a copy of this second",
         "",
         "backend",
         f"  {LOGS['backend'].splitlines()[0]}",
@@ -103,14 +103,14 @@ def test_the_request_and_its_lines_of_each_log(origin: Origin, traced: Callable[
 @pytest.mark.parametrize(
     ("answered", "cache", "said"),
     [
-        ("backend:none", "-", "was not asked: this way has no cache"),
-        ("nginx:disk", "-", "was not asked: nginx reads the file"),
+        ("backend:none", "-", "has no record: this way has no cache"),
+        ("nginx:disk", "-", "has no record: nginx reads the file"),
         ("nginx:disk", "varnish; hit, nginx; fwd=uri-miss; detail=disk", "its log no longer has the request"),
-        ("nginx:synth", "nginx; detail=synth", "was not asked: nginx answers by itself"),
-        ("nginx:stale", "nginx; hit; detail=stale", "was not asked: Varnish does not answer"),
-        ("nginx:error", "nginx; detail=error", "was not asked: nginx's upstream does not answer"),
+        ("nginx:synth", "nginx; detail=synth", "has no record: nginx answers by itself"),
+        ("nginx:stale", "nginx; hit; detail=stale", "has no record: Varnish does not answer"),
+        ("nginx:error", "nginx; detail=error", "has no record: nginx's upstream does not answer"),
         ("varnish:hit", "varnish; hit, nginx; fwd=uri-miss", "its log no longer has the request"),
-        ("varnish:synth", "nginx; fwd=bypass", "refused it: not a message that Varnish reads"),
+        ("varnish:refused", "nginx; fwd=bypass", "has no record: it refuses such a message before any rule"),
     ],
 )
 def test_why_varnish_has_no_record(answered: str, cache: str, said: str, traced: Callable[..., str]) -> None:
@@ -145,4 +145,4 @@ def test_the_backend_s_own_port(origin: Origin, traced: Callable[..., str]) -> N
         traced("http://direct.localhost/")
     said = traced("http://direct.localhost/", WEB_PORT=str(origin.port))
     assert "\nnginx\n  copied the bytes: it reads no HTTP on this port\n" in said
-    assert "\nvarnish\n  was not asked: this way has no cache\n" in said
+    assert "\nvarnish\n  has no record: this way has no cache\n" in said

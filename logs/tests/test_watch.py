@@ -60,7 +60,7 @@ def test_each_request_says_which_server_answered_and_why() -> None:
             "varnish stale 200 localhost GET /stages/demo?pine (expired 3 s ago; the backend fails)",
             "varnish error 503 localhost GET /stages/?pine-2"
             " (backend upstage: fail errno 2 (No such file or directory))",
-            "varnish synth 400 localhost GET /?pine-3 (not a message that Varnish reads)",
+            "varnish refused 400 localhost GET /?pine-3 (it refuses such a message before any rule)",
             "nginx error 503 nginx.localhost GET /stages/?pine-2 (nginx's upstream does not answer)",
         ]
     )

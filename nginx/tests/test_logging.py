@@ -15,7 +15,7 @@ def test_classic_has_a_log_of_its_own(server: NginxServer) -> None:
     (line,) = wait_until(lambda: server.log_lines("/counted"))
     assert re.fullmatch(
         r'classic\.localhost 127\.0\.0\.1 - - \[[^]]+\] "GET /counted HTTP/1\.1" 200 16 '
-        r'"http://example\.org/" "Lynx" answered=varnish:synth id=[0-9a-f]{32}',
+        r'"http://example\.org/" "Lynx" answered=varnish:refused id=[0-9a-f]{32}',
         line,
     )
 

@@ -83,7 +83,7 @@ VARNISH = {
     "pass": "backend:pass",
     "error": "varnish:error",
     "synth": "varnish:synth",
-    "": "varnish:synth",  # varnishd has refused the request before any VCL ran
+    "": "varnish:refused",  # varnishd has refused the request before any VCL ran
 }
 
 

@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from nginx_server import NginxServer
 from support.origin import EchoServer, Origin, Request, response
@@ -73,7 +74,11 @@ def test_webcam_viewers_bypass_varnish(server: NginxServer) -> None:
 def test_a_stuck_varnish_is_noticed_within_two_seconds(server: NginxServer) -> None:
     """Varnish accepts connections and never answers: nginx sends a stale copy, or its 503 page."""
     server.varnish.answer = lambda _: response(
-        "as it was", x_accel_expires=f"@{int(time.time())}", cache_status="varnish; hit; ttl=9", age="7"
+        "as it was",
+        x_accel_expires=f"@{int(time.time())}",
+        cache_status="varnish; hit; ttl=9",
+        age="7",
+        etag='"tag"',
     )
     known = server.request("/known")
     assert (known.text, known.headers["age"]) == ("as it was", "7")
@@ -86,6 +91,14 @@ def test_a_stuck_varnish_is_noticed_within_two_seconds(server: NginxServer) -> N
     assert (old.status, old.text) == (200, "as it was")
     assert old.headers["cache-status"] == "nginx; hit; detail=stale"  # what Varnish said is no longer true
     assert "age" not in old.headers
+    # nginx answers a conditional request only now, and and only what is the same for all.
+    for fields, status in (
+        ({"if_none_match": '"tag"'}, 304),
+        ({"if_match": '"x"'}, 412),
+        ({"cookie": "a=b"}, 503),
+    ):
+        asked: dict[str, Any] = dict(fields)
+        assert server.request("/known", **asked).status == status
     assert (new.status, new.headers["retry-after"]) == (503, "5")
     assert new.headers["cache-control"] == "no-store"
 
