@@ -93,7 +93,7 @@ def kept(seen: Request) -> str:
 def passed(seen: Request) -> str:
     """Why a request was not looked up, or why the object found was not used."""
     if seen.client.all("HitPass"):
-        return "the last response was too large to keep, or a stream"
+        return "the last response was not kept"
     return "; ".join(seen.client.rules) or "a rule of the VCL"
 
 

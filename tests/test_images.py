@@ -119,9 +119,11 @@ def test_every_service_brings_its_entrypoint(services: dict[str, Any]) -> None:
 
 
 def test_every_cache_rule_on_the_configured_varnish(images: dict[str, str]) -> None:
-    rules = list((REPO / "varnish" / "tests").glob("*.vtc"))
-    script = "cd /etc/varnish/tests && varnishtest -j 4 -k -t 60 *.vtc"
-    done = inside(images["varnish"], script, f"--volume={REPO}/varnish:/etc/varnish:ro")
+    folders = ("varnish", "starter")
+    rules = [vtc for folder in folders for vtc in (REPO / folder / "tests").glob("*.vtc")]
+    script = "cd /etc/varnish/tests && varnishtest -j 4 -k -t 60 *.vtc /etc/starter/tests/*.vtc"
+    mounts = (f"--volume={REPO}/{folder}:/etc/{folder}:ro" for folder in folders)
+    done = inside(images["varnish"], script, *mounts)
     assert done.count(" passed ") == len(rules)
 
 

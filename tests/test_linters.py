@@ -26,7 +26,7 @@ def test_ruff() -> None:
     "part",
     [
         *("policyd/src", "backend/src", "loadtest", "varnish/tests", "nginx/tests", "tests", "native"),
-        *("labs", "logs", "soak", "extras/site", "extras/cluster", "extras/observe"),
+        *("labs", "logs", "soak", "extras/site", "extras/cluster", "extras/observe", "starter"),
         *("lessons/checking", "lessons/classroom", "lessons/tests", "lessons/pupils"),
     ],
 )
@@ -85,6 +85,7 @@ def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
 EVERYTHING = {
     "SITE": "http://127.0.0.1:8001",
     "SITE_ADDRESS": "127.0.0.1:8001",
+    "SITE_STARTER": str(REPO / "starter"),
     "OBSERVE_LOG": "unix:/run/observe.sock",
     "OBSERVE_ADDRESS": "127.0.0.1:9090",
     "VARNISH_ADDRESS": "127.0.0.1:8082 127.0.0.1:8083",

@@ -74,6 +74,10 @@ def test_the_newest_images_keep_the_contract_and_every_rule(newest: dict[str, st
     passes(newest, "tests/test_images.py")
 
 
+def test_the_starter_keeps_its_promises_on_the_newest_images(newest: dict[str, str]) -> None:
+    passes(newest, "starter/tests")
+
+
 def test_the_whole_stack_works_on_the_newest_images(newest: dict[str, str]) -> None:
     names = ("caching_rules", "http", "load", "open", "policy", "purge", "stage", "tls", "trace")
     passes(newest, *(f"tests/test_{name}.py" for name in names), "-m", "not slow", "-k", "containers")

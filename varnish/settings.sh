@@ -31,6 +31,7 @@ site_address=${SITE_ADDRESS:-}
 site_health=${SITE_HEALTH:-}
 site_timeout=${SITE_TIMEOUT:-60s}
 site_rules=${SITE_RULES:-/etc/site/rules.vcl}
+site_starter=${SITE_STARTER:-/etc/starter}
 
 storage=${VARNISH_STORAGE:-malloc,128m}
 workdir=${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}
@@ -60,7 +61,7 @@ check VARNISH_STORAGE '(malloc|file,/[^,[:space:]]+),[0-9]+[kKmMgG]?' 'malloc,SI
 check THEATRES '[a-z0-9 -]*' 'names of lower-case letters, digits and hyphens'
 check THEATRES_ADDRESS 'unix:/[^[:space:]"\\:*]*[*][^[:space:]"\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
     'unix:/PATH or HOST:PORT, with one * for the name'
-check SITE_RULES '/.*' 'an absolute path'
+check 'SITE_RULES SITE_STARTER' '/.*' 'an absolute path'
 check 'VARNISH_LISTEN_SOCKET VARNISH_WORKDIR VARNISH_GENERATED' '/[^[:space:]"\\:,]+' 'an absolute path without spaces'
 
 # Each load has its own name: the running version stays until the next one has compiled.
@@ -130,5 +131,6 @@ write_vcl() {
     if [ "$site_address" ]; then
         declare_site >"$generated/site_backend.vcl"
         cat "$site_rules" >"$generated/rules.vcl" 2>/dev/null || : # no file: no rules
+        sed '/^backend app {$/,/^}$/d' "$site_starter/varnish/default.vcl" >"$generated/starter.vcl" # includes ./rules.vcl
     fi
 }

@@ -2,7 +2,7 @@
 # Checks that the containers can read this checkout: its folders are mounted into them, and each service runs as another
 # user. After a checkout with umask 077 or 027 only its owner, or the owner's group, can read it.
 
-mounted=(health.sh nginx varnish policyd loadtest labs lessons docs extras)
+mounted=(health.sh nginx varnish policyd loadtest labs lessons docs extras starter)
 make_readable="chmod -R a+rX ${mounted[*]}"
 
 # The first folder or configuration file that other users cannot read. Other files, such as a key, may be private.

@@ -32,7 +32,7 @@ FIGURES = (  # title, figure, factor, decimals
 TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,Hit,HitMiss,TTL,"
 TAGS += "BereqHeader,BerespStatus,BerespHeader"
 NAMED = 3  # paths for each reason
-HIT_FOR_MISS = 120.0  # seconds; the lifetime of the note that a response could not be kept
+MARK = 60.0  # seconds; the lifetime of the mark that a response is not kept
 LEAST = 0.01  # share of a reason that is worth a line
 
 
@@ -134,20 +134,22 @@ REMEDIES = {
         "where no form needs it: `if ({condition}) {{ unset beresp.http.Set-Cookie; }}`",
     ),
     "a cookie": (
-        "the request has the cookie {detail}, and the response is not `public`",
-        "if it is the same for all visitors, send `public`, or in `vcl_recv`: "
-        "`if ({condition}) {{ unset req.http.Cookie; }}`",
+        "the request has the cookie {detail}",
+        "if it is the same for all visitors, in `vcl_recv`: `if ({condition}) {{ unset req.http.Cookie; }}`; "
+        "a style, script or picture may say `public` instead",
     ),
     "a password": (
-        "the request has a password, and the response is not `public`",
-        "if all may read it, send `public`",
+        "the request has a password",
+        "if all may read it, in `vcl_recv`: `if ({condition}) {{ unset req.http.Authorization; }}`",
     ),
     "varies": (
         "it differs by {detail} (`Vary`), so that each value has a copy of its own",
         "reduce the header to what matters (lesson 15), or remove it from `Vary`",
     ),
-    "status": ("its status is {detail}; only a 200 is kept", "nothing to do, if that is what it should be"),
-    "method": ("it is a {detail}", "nothing to do: it changes something"),
+    "status": (
+        "its status is {detail}, without a lifetime",
+        "nothing to do, if that is what it should be",
+    ),
     "large": (
         "it is above 8 MB, or a stream that is not text",
         "serve large files from nginx or from elsewhere",
@@ -168,39 +170,36 @@ def reason(seen: Request) -> tuple[str, str]:
         return fetch.header(name, "BerespHeader")
 
     status, control = fetch.first("BerespStatus"), said("Cache-Control")
-    if seen.method not in ("GET", "HEAD"):
-        return "method", seen.method
-    if status not in ("200", "304"):
-        return "status", status
+    storable = fetch.last_ttl[-1:] == ["cacheable"]
     if cookie := said("Set-Cookie"):
         return "sets a cookie", f"`{cookie.partition('=')[0].strip()}`"
     if forbidden := re.search(r"(?i)\b(private|no-store|no-cache)\b", control):
         return "private", f"`{forbidden[1].lower()}`"
+    if not storable and (cookies := fetch.header("Cookie", "BereqHeader")):
+        names = sorted({pair.partition("=")[0].strip() for pair in cookies.split(";")})
+        return "a cookie", ", ".join(f"`{name}`" for name in names[:NAMED])
+    if not storable and fetch.header("Authorization", "BereqHeader"):
+        return "a password", ""
     if lifetime(fetch) <= 0:
-        return "no lifetime", ""
-    if not re.search(r"(?i)\bpublic\b", control):
-        if cookies := fetch.header("Cookie", "BereqHeader"):
-            names = sorted({pair.partition("=")[0].strip() for pair in cookies.split(";")})
-            return "a cookie", ", ".join(f"`{name}`" for name in names[:NAMED])
-        if fetch.header("Authorization", "BereqHeader"):
-            return "a password", ""
+        return ("no lifetime", "") if status in ("200", "304") else ("status", status)
     others = [
         name for name in re.split(r"[,\s]+", said("Vary").lower()) if name not in ("", "accept-encoding")
     ]
     if others:
         return "varies", ", ".join(f"`{name}`" for name in others)
-    if fetch.last_ttl[-1:] == ["uncacheable"]:
-        return "large", ""
-    return "first", ""
+    return ("first" if storable else "large"), ""
 
 
 def lifetime(fetch: Transaction) -> float:
     """Return for how many seconds its headers and the rules allowed a cache to keep the response."""
     values = [float(record.split()[1]) for record in fetch.all("TTL")]
+    if not values:  # a request that was passed, because of an earlier response for example
+        found = re.search(r"(?:s-maxage|max-age)=(\d+)", fetch.header("Cache-Control", "BerespHeader"))
+        return float(found[1]) if found else float(bool(fetch.header("Expires", "BerespHeader")))
     given = list(values)
-    while given and given[-1] == HIT_FOR_MISS:
+    while given and given[-1] == MARK:
         given.pop()
-    return (given or values or [0.0])[-1]
+    return (given or values)[-1]
 
 
 def condition(path: str, request: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nginx_server import UPGRADED, NginxServer
+from nginx_server import NGINX, UPGRADED, NginxServer
 from support.origin import Origin, Request, response
 
 HOST = "site.localhost:8080"
@@ -21,6 +21,7 @@ class Site(NginxServer):
             SITE="http://127.0.0.1:5000",
             SITE_NAMES="shop.example",
             SITE_MAX_UPLOAD="1m",
+            SITE_STARTER=str(NGINX.parent / "starter"),
             **settings,
         )
         self.origins.append(self.app)
@@ -108,9 +109,43 @@ def test_what_stays_open_goes_straight_to_the_application(
     assert site.varnish.requests == []
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PROPFIND"])
+def test_what_no_copy_can_answer_goes_straight_to_the_application(site: Site, method: str) -> None:
+    answer = site.request("/any/path?x=1", HOST, method, body=b"word", x_forwarded_host="forged")
+    assert (answer.text, answer.headers["cache-status"]) == ("app", "nginx; fwd=method")
+    [request] = site.app.requests
+    assert (request.method, request.target, request.body) == (method, "/any/path?x=1", b"word")
+    assert request.headers["x-forwarded-host"] == HOST
+    assert site.varnish.requests == []
+
+
+@pytest.mark.parametrize("method", ["PURGE", "BAN"])
+def test_a_client_may_not_purge(site: Site, method: str) -> None:
+    assert site.request("/", HOST, method).status == 405
+    assert site.requests == []
+
+
+def test_what_a_framework_might_believe_is_not_passed_on(site: Site) -> None:
+    for sent in ({"x_original_url": "/admin", "x_forwarded_prefix": "/evil"}, {"remote_user": "root"}):
+        for method in ("GET", "POST"):
+            site.request("/", HOST, method, None, b"", "", **sent)
+    assert len(site.requests) == 4
+    assert not {"x-original-url", "x-forwarded-prefix", "remote-user"} & {
+        name for request in site.requests for name in request.headers
+    }
+
+
 def test_a_websocket_stays_open(site: Site) -> None:
     site.app.answer = lambda _: UPGRADED
     assert site.websocket("/any/path", HOST) == (101, b"BRAVO")
+
+
+def test_only_what_stays_open_may_be_silent_for_long() -> None:
+    with Site(SITE_TIMEOUT="1s") as server:
+        server.start()
+        server.app.delay = 1.5
+        assert server.request("/", HOST, accept="text/event-stream").text == "app"
+        assert server.request("/", HOST, "POST").status == 503
 
 
 def test_other_upgrades_are_not_passed_on(site: Site) -> None:
@@ -138,7 +173,7 @@ def test_a_redirect_to_its_own_address_is_repaired(site: Site) -> None:
 
 
 def test_an_upload_above_the_limit_is_refused(site: Site) -> None:
-    assert site.request("/", HOST, "POST", body=b"x" * 1_000_000).text == "varnish"
+    assert site.request("/", HOST, "POST", body=b"x" * 1_000_000).text == "app"
     refused = site.request("/", HOST, "POST", body=b"x" * 1_100_000)
     assert refused.status == 413
     assert "larger than the site takes" in refused.text
@@ -159,11 +194,12 @@ def test_copies_are_apart_by_scheme_and_port(site: Site) -> None:
 def test_an_application_that_is_away_gets_a_page_of_ours(site: Site) -> None:
     site.app.close()
     try:
-        answer = site.request("/", "nginx.site.localhost")
+        answers = [site.request("/", "nginx.site.localhost"), site.request("/", HOST, "POST")]
     finally:
         site.app.listen()
-    assert (answer.status, answer.headers["retry-after"]) == (503, "5")
-    assert "This site does not answer" in answer.text
+    for answer in answers:
+        assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+        assert "This site does not answer" in answer.text
 
 
 def test_without_an_address_there_is_no_site() -> None:

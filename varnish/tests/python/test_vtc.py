@@ -10,8 +10,11 @@ import pytest
 from support.program import PATH
 from varnish_server import QUICK, VARNISH
 
-WRITTEN = {"backends.vcl", "site_backend.vcl", "rules.vcl"}  # by start.sh
+WRITTEN = {"backends.vcl", "site_backend.vcl", "rules.vcl", "starter.vcl"}  # by start.sh
 VTCS = sorted((VARNISH / "tests").glob("*.vtc"))
+STARTER = sorted(
+    (VARNISH.parent / "starter" / "tests").glob("*.vtc")
+)  # its rules are those of a site of your own
 SITE = Path("extras/site")
 OWN = sorted((VARNISH.parent / SITE).glob("*.vtc"))  # for rules.vcl, if the user has one
 
@@ -60,8 +63,12 @@ def run(vtc: Path, path: str) -> None:
 @pytest.mark.parametrize(
     "vtc",
     [
-        pytest.param(vtc, id=vtc.stem, marks=[pytest.mark.long] if vtc.stem.startswith("stale_") else [])
-        for vtc in VTCS + OWN
+        pytest.param(
+            vtc,
+            id=f"starter-{vtc.stem}" if vtc in STARTER else vtc.stem,
+            marks=[pytest.mark.long] if vtc.stem.startswith("stale_") else [],
+        )
+        for vtc in VTCS + STARTER + OWN
     ],
 )
 def test_rule(vtc: Path, quick_path: str, checkout: Path) -> None:
@@ -70,7 +77,7 @@ def test_rule(vtc: Path, quick_path: str, checkout: Path) -> None:
 
 def test_rules_of_the_site_page(quick_path: str, tmp_path: Path) -> None:
     page = (VARNISH.parent / SITE / "README.md").read_text()
-    (tmp_path / "varnish").symlink_to(VARNISH)
+    (tmp_path / "starter").symlink_to(VARNISH.parent / "starter")
     site = tmp_path / SITE
     site.mkdir(parents=True)
     for ending in "vcl", "vtc":

@@ -1,0 +1,16 @@
+"""What visitors ask for, and how often: https://docs.locust.io/en/stable/writing-a-locustfile.html"""
+
+import os
+
+from locust import HttpUser, between, task
+
+
+class Visitor(HttpUser):
+    wait_time = between(1, 3)
+
+    def on_start(self) -> None:
+        self.client.headers["Host"] = os.environ["SITE"]  # the name that the application knows
+
+    @task
+    def home(self) -> None:
+        self.client.get("/")
