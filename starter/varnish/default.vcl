@@ -43,7 +43,7 @@ sub vcl_recv {
 # One spelling for one page. VCL has no variables, so notes are request headers; a client must not bring any.
 sub vcl_recv {
     if (req.restarts == 0) {
-        unset req.http.X-Old; unset req.http.X-Static; unset req.http.Cache-Status; set req.http.X-Came = std.time2real(now, 0.0);
+        unset req.http.X-Old; unset req.http.X-Static; unset req.http.Cache-Status; set req.http.X-Came = std.real(time=now);
         set req.http.X-Forwarded-For = regsub(req.http.X-Forwarded-For, ", *[^,]*$", ""); # Varnish has appended nginx's
         # Scripts in the browser read these arguments and cookies; the page is the same without them.
         set req.url = regsuball(req.url,
@@ -103,7 +103,7 @@ sub vcl_backend_response {
     if (beresp.status >= 500 && !bereq.uncacheable) {
         if (bereq.is_bgfetch) { return (abandon); }
         if (bereq.http.X-Old == "seen") { return (error(503)); } # delivered from here it would replace the old copy
-        set beresp.ttl = 1s; set beresp.grace = 0s; set beresp.keep = 0s; set beresp.http.X-Failed-At = std.time2real(now, 0.0);
+        set beresp.ttl = 1s; set beresp.grace = 0s; set beresp.keep = 0s; set beresp.http.X-Failed-At = std.real(time=now);
         if (bereq.http.Cookie || beresp.http.Set-Cookie || beresp.http.Cache-Control ~ "(?i)private|no-store|no-cache") {
             set beresp.uncacheable = true; # for one person: each client fetches its own, side by side
         }
