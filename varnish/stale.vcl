@@ -9,7 +9,6 @@
 # "Fails" means a 5xx, a refused connection or a timeout. A passed request (a POST, the workshop) gets the backend's own
 # 5xx page, because a player is at work there and needs to read it.
 # https://varnish-cache.org/docs/7.1/users-guide/vcl-grace.html
-
 #
 # Clients that have waited for a fetch share its failure, or each would wait for its own fetch, one after another: for a
 # second, and only if clients wait, the failure is an object. It has to leave the old copy in place and reachable: Varnish
@@ -30,7 +29,7 @@ sub vcl_recv {
 
 sub vcl_miss {
     # The backend has failed, and there is no copy.
-    if (req.restarts == 1) {
+    if (req.restarts > 0) {
         return (synth(503));
     }
 }
@@ -58,16 +57,12 @@ sub vcl_backend_error {
     if (bereq.retries == 0 && (bereq.method == "GET" || bereq.method == "HEAD")) {
         return (retry);
     }
-    call share_failure;
-    return (deliver);
-}
-
-# Varnish has set a lifetime of one second if clients wait, else none.
-sub share_failure {
+    # Varnish has set a lifetime of one second if clients wait, else none.
     set beresp.grace = 0s;
     set beresp.keep = 0s;
     set beresp.http.Vary = "X-Attempt";
     set beresp.http.X-Fetch-Failed = "yes";
+    return (deliver);
 }
 
 sub vcl_deliver {

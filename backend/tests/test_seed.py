@@ -15,6 +15,7 @@ from upstage.media import svg
 from upstage.media.files import format_of
 from upstage.settings import PACKAGE
 from upstage.state.database import Database
+from upstage.state.files import write_medium
 from upstage.state.heavy import measuring_files
 from upstage.state.records import Thing
 from upstage.state.seed import ContentError, load_stage, seed
@@ -269,3 +270,15 @@ def test_the_shipped_content_is_valid(tmp_path: Path, database: Database) -> Non
 @pytest.mark.parametrize("drawing", sorted((PACKAGE / "content").rglob("*.svg")), ids=lambda path: path.name)
 def test_the_shipped_drawings_pass_the_upload_check(drawing: Path) -> None:
     svg.check(drawing)
+
+
+def test_a_file_that_replaces_another_has_a_later_second(tmp_path: Path) -> None:
+    """Tags and dates of HTTP count in seconds: the same size within the same one would be the same file."""
+    path = tmp_path / "a.svg"
+    dates = []
+    for content in (b"one", b"two", b"six"):
+        write_medium(path, content)
+        dates.append(int(path.stat().st_mtime))
+    assert dates == sorted(set(dates))
+    write_medium(path, b"six")
+    assert int(path.stat().st_mtime) == dates[-1]

@@ -50,7 +50,7 @@ def test_each_request_says_which_server_answered_and_why() -> None:
             "backend none 200 nginx.localhost GET /media/fox.svg?pine (this way has no cache)",
             "nginx disk 200 static.localhost GET /media/fox.svg?pine (nginx reads the file)",
             "backend none 200 static.localhost GET /stages/?pine (this way has no cache)",
-            "nginx synth 421 nobody.example GET /?pine (nginx answers by itself)",
+            "nginx synth 421 unknown.example GET /?pine (nginx answers by itself)",
             "nginx disk 200 localhost GET /media/bench/big.swf?pine (nginx reads the file)",
             "backend none 404 localhost GET /media/video/u.jpg?pine (this way has no cache)",
             "varnish synth 405 localhost PURGE /media/fox.svg?pine (clients may not purge)",

@@ -1,30 +1,22 @@
 """Starts the starter as a stranger does: copied into an empty folder, one line changed, `docker compose up`.
 
-With STARTER_HTTP (and the other variables of test_promises.py) the tests ask a starter that runs already.
+With the variables of asking.py the tests ask a starter that runs already.
 """
 
+import hashlib
 import os
-import secrets
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.ports import free_ports
+from asking import APP_PORT, HTTP_PORT, HTTPS_PORT, RUNS_ALREADY, TOKEN, App, New
 
 STARTER = Path(__file__).parent.parent
 PROJECT = f"{os.environ.get('COMPOSE_PROJECT_NAME', 'proscenium')}-test-starter"
-STARTED_HERE = "STARTER_HTTP" not in os.environ
-if STARTED_HERE:
-    http, https, app = free_ports(3)
-    os.environ |= {
-        "STARTER_HTTP": f"http://localhost:{http}",
-        "STARTER_HTTPS": f"https://localhost:{https}",
-        "STARTER_APP_PORT": str(app),
-        "STARTER_TOKEN": secrets.token_hex(16),
-    }
 
 
 def compose(folder: Path, *command: str) -> str:
@@ -47,20 +39,44 @@ def compose(folder: Path, *command: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="session")
 def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The running starter, in front of app.py on this machine."""
-    if not STARTED_HERE:
+    if RUNS_ALREADY:
         yield
         return
     folder = tmp_path_factory.mktemp("shop")
     shutil.copytree(STARTER, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("tests", "recipes"))
     settings = folder / ".env"
-    text = settings.read_text().replace("APP=app:8000", f"APP=host.docker.internal:{app}")
-    ports = f"SITE=localhost:{http}\nHTTP_PORT={http}\nHTTPS_PORT={https}\n"
-    settings.write_text(f"{text}{ports}PURGE_TOKEN={os.environ['STARTER_TOKEN']}\n")
+    text = settings.read_text().replace("APP=app:8000", f"APP=host.docker.internal:{APP_PORT}")
+    ports = f"SITE=localhost:{HTTP_PORT}\nHTTP_PORT={HTTP_PORT}\nHTTPS_PORT={HTTPS_PORT}\n"
+    settings.write_text(f"{text}{ports}PURGE_TOKEN={TOKEN}\n")
     try:
         compose(folder, "up", "--detach", "--wait")
         yield
     finally:
         compose(folder, "down", "--volumes", "--timeout", "2")
+
+
+@pytest.fixture(scope="session")
+def running(starter: None) -> Iterator[App]:
+    app = App()
+    app.start()
+    yield app
+    app.stop()
+
+
+@pytest.fixture(autouse=True)
+def app(running: App) -> App:
+    """The application: up, well and quick before each test."""
+    if running.process is None:
+        running.start()
+    running.read("/set?fail=0&slow=0")
+    return running
+
+
+@pytest.fixture
+def new(request: pytest.FixtureRequest) -> New:
+    """Makes an address that no test has asked for before: new("/page") is /page-81b2."""
+    unique = hashlib.sha256(f"{request.node.nodeid} {time.time()}".encode()).hexdigest()[:10]
+    return lambda path: f"{path}-{unique}"
