@@ -10,33 +10,46 @@
 # 5xx page, because a player is at work there and needs to read it.
 # https://varnish-cache.org/docs/7.1/users-guide/vcl-grace.html
 #
-# Clients that have waited for a fetch share its failure, or each would wait for its own fetch, one after another: for a
-# second, and only if clients wait, the failure is an object. It has to leave the old copy in place and reachable: Varnish
-# does the first if clients wait, Vary the second. Only a first attempt is without this header.
-# https://github.com/varnishcache/varnish-cache/pull/2951
+# Clients that have waited for a fetch share its failure, or each would wait for its own fetch, one after another. So the
+# failure is an object, fresh for those who came before it: Varnish compares lifetimes with the time of the request.
+#
+# Where there is an old copy, this object must leave it in place, so it may have no lifetime and needs a Vary. That has to be
+# known before the fetch. X-Old is "renew" from when a copy was found too old, "failed" when the new one has not come.
 
 sub vcl_recv {
-    unset req.http.X-Attempt;
-    if (req.restarts > 0) {
-        # The second attempt: any copy will do, and it does not wait for another request's fetch.
-        set req.http.X-Attempt = req.restarts;
-        set req.grace = 24h;
-        set req.hash_ignore_busy = true;
-    } elsif (std.healthy(req.backend_hint)) {
-        set req.grace = 10s;
+    if (req.restarts == 0) {
+        unset req.http.X-Old;
+    }
+    set req.grace = 24h;
+    if (req.http.X-Old == "renew") {
+        set req.grace = 0s;
+    }
+}
+
+sub vcl_hit {
+    if (obj.ttl < -10s && !req.http.X-Old && std.healthy(req.backend_hint)) {
+        set req.http.X-Old = "renew";
+        return (restart);
     }
 }
 
 sub vcl_miss {
-    # The backend has failed, and there is no copy.
-    if (req.restarts > 0) {
-        return (synth(503));
+    if (req.http.X-Old == "failed") {
+        return (synth(503)); # in the meantime the old copy has gone
+    }
+    # It has waited, and no copy came: the failure is not always found by those who wake up last.
+    if (req.http.X-Old == "renew" && !req.is_hitmiss && now > req.time + 0.2s) {
+        set req.http.X-Old = "failed";
+        return (restart);
+    }
+    if (req.hash_always_miss) {
+        set req.http.X-Old = "renew";
     }
 }
 
 # It has just failed, so the old copy is not fetched again in the background, once for each of the clients.
 sub vcl_backend_fetch {
-    if (bereq.is_bgfetch && bereq.http.X-Attempt) {
+    if (bereq.is_bgfetch && bereq.http.X-Old == "failed") {
         return (abandon);
     }
 }
@@ -57,17 +70,22 @@ sub vcl_backend_error {
     if (bereq.retries == 0 && (bereq.method == "GET" || bereq.method == "HEAD")) {
         return (retry);
     }
-    # Varnish has set a lifetime of one second if clients wait, else none.
+    set beresp.http.X-Fetch-Failed = "yes";
     set beresp.grace = 0s;
     set beresp.keep = 0s;
-    set beresp.http.Vary = "X-Attempt";
-    set beresp.http.X-Fetch-Failed = "yes";
+    if (bereq.http.X-Old == "renew") {
+        set beresp.http.Vary = "X-Old";
+    } else {
+        set beresp.ttl = 0.1ms;
+        set beresp.keep = 1s; # until all of them have woken up
+    }
     return (deliver);
 }
 
 sub vcl_deliver {
     if (resp.http.X-Fetch-Failed) {
-        if (req.restarts == 0 && req.http.X-Outcome != "pass") {
+        if (req.http.X-Old == "renew") {
+            set req.http.X-Old = "failed";
             return (restart);
         }
         return (synth(503));

@@ -15,7 +15,7 @@ def watch(pupil: Pupil, seconds: float) -> None:
 
 def test_the_model_pupil_is_done(pupil: Pupil) -> None:
     watch(pupil, 2.8)  # until a copy is stale
-    pupil.edit(FILE, "grace = 10s", "grace = 3s")
+    pupil.edit(FILE, "ttl < -10s", "ttl < -3s")
     pupil.reload()
     watch(pupil, 6.3)
     pupil.wait(5)
@@ -30,15 +30,15 @@ def test_step_by_step(pupil: Pupil) -> None:
     pupil.refused("until you have seen a stale copy")
     watch(pupil, 6.3)
     pupil.refused("in use is the shipped one: change its 10 s to 3 s")
-    pupil.edit(FILE, "req.grace = 10s", "req.grace = 0s")
+    pupil.edit(FILE, "ttl < -10s", "ttl < 0s")
     pupil.reload()
-    pupil.refused("Without any grace all clients wait")
-    pupil.edit(FILE, "req.grace = 0s", "req.grace = 5s")
+    pupil.refused("If no expired copy will do, all clients wait")
+    pupil.edit(FILE, "ttl < 0s", "ttl < -5s")
     pupil.reload()
     pupil.refused(
-        r"Only the 10 s of the healthy backend should change, to 3 s. New: \['set req.grace = 5s;'\]"
+        r"Only the 10 s of the healthy backend should change, to 3 s. New: \['if \( obj.ttl < - 5s"
     )
-    pupil.edit(FILE, "req.grace = 5s", "req.grace = 3s")
+    pupil.edit(FILE, "ttl < -5s", "ttl < -3s")
     pupil.reload()
     pupil.refused("Watch the page under the new rule")
     watch(pupil, 6.3)
@@ -52,7 +52,7 @@ def test_other_changes(pupil: Pupil) -> None:
     watch(pupil, 2.8)
     shipped = (pupil.folder / FILE).read_text()
     for old, new, sentence in (
-        ("grace = 24h", "grace = 3s", "The 24 h are for a request whose first attempt has failed"),
+        ("grace = 24h", "grace = 3s", "The 24 h are for a backend that fails"),
         (
             "    unset beresp.http.X-Fetch-Failed;",
             "    set beresp.ttl = 3s;",

@@ -43,7 +43,7 @@ sub vcl_recv {
 # One spelling for one page. VCL has no variables, so notes are request headers; a client must not bring any.
 sub vcl_recv {
     if (req.restarts == 0) {
-        unset req.http.X-Old; unset req.http.X-Static; unset req.http.Cache-Status; set req.http.X-Came = std.real(time=now);
+        unset req.http.X-Old; unset req.http.X-Static; unset req.http.Cache-Status;
         set req.http.X-Forwarded-For = regsub(req.http.X-Forwarded-For, ", *[^,]*$", ""); # Varnish has appended nginx's
         # Scripts in the browser read these arguments and cookies; the page is the same without them.
         set req.url = regsuball(req.url,
@@ -73,18 +73,18 @@ sub vcl_hash { hash_data(req.http.X-Forwarded-Proto); }
 #     longer              the new page; if that fails, the old copy, until a day after it has expired
 #     there is no copy    the application's own error page
 # Clients who wait for the same page share its failure: otherwise each would wait for its own, one after another. It is an
-# object for them alone, which must not replace the old copy: so it has to be known before the fetch whether there is one.
-sub vcl_recv {
-    if (req.http.X-Old == "seen") { set req.grace = 10s; } else { set req.grace = 24h; }
-}
+# object, fresh for those who came before it (lifetimes are compared with the time of the request). It must not replace the
+# old copy, so it has to be known before the fetch whether there is one.
+sub vcl_recv { if (req.http.X-Old == "seen") { set req.grace = 0s; } else { set req.grace = 24h; } }
 sub vcl_hit {
-    if (std.real(obj.http.X-Failed-At, 9999999999.0) < std.real(req.http.X-Came, 0.0)) { set req.hash_always_miss = true; return (restart); }
     if (req.http.Cookie && obj.http.Content-Type ~ "html|json") { return (pass); } # a wiki's page about fox.png has its name
     if (obj.ttl < -10s && !req.http.X-Old && std.healthy(req.backend_hint)) { set req.http.X-Old = "seen"; return (restart); }
     set req.http.Cache-Status = "hit";
 }
 sub vcl_miss {
     if (req.is_hitmiss && req.http.Cookie) { return (pass); } # with its range and If-None-Match, which a miss leaves out
+    # It has waited, and no new page came: who wakes up last does not always find the failure.
+    if (req.http.X-Old == "seen" && !req.is_hitmiss && now > req.time + 0.2s) { set req.http.X-Old = "failed"; return (restart); }
     set req.http.Cache-Status = "fwd=uri-miss";
 }
 sub vcl_pass {
@@ -94,8 +94,8 @@ sub vcl_pass {
 }
 
 sub vcl_backend_fetch {
-    unset bereq.http.Cache-Status; unset bereq.http.X-Came;
-    if (bereq.is_bgfetch && bereq.http.X-Old) { return (abandon); } # it has failed just now
+    unset bereq.http.Cache-Status;
+    if (bereq.is_bgfetch && bereq.http.X-Old == "failed") { return (abandon); } # it has failed just now
 }
 
 sub vcl_backend_response {
@@ -103,7 +103,7 @@ sub vcl_backend_response {
     if (beresp.status >= 500 && !bereq.uncacheable) {
         if (bereq.is_bgfetch) { return (abandon); }
         if (bereq.http.X-Old == "seen") { return (error(503)); } # delivered from here it would replace the old copy
-        set beresp.ttl = 1s; set beresp.grace = 0s; set beresp.keep = 0s; set beresp.http.X-Failed-At = std.real(time=now);
+        set beresp.ttl = 0.1ms; set beresp.grace = 0s; set beresp.keep = 1s; # until those who wait have woken up
         if (bereq.http.Cookie || beresp.http.Set-Cookie || beresp.http.Cache-Control ~ "(?i)private|no-store|no-cache") {
             set beresp.uncacheable = true; # for one person: each client fetches its own, side by side
         }
@@ -114,8 +114,8 @@ sub vcl_backend_response {
 sub vcl_backend_error {
     if (bereq.is_bgfetch) { return (abandon); }
     set beresp.http.X-Failed = "yes"; set beresp.http.X-Accel-Redirect = "/.nginx/unavailable";
-    set beresp.grace = 0s; set beresp.keep = 0s; # its lifetime is a second if clients wait, else none
-    if (bereq.http.X-Old == "seen") { set beresp.http.Vary = "X-Old"; } # the next attempt finds the old copy beside it
+    set beresp.grace = 0s; set beresp.keep = 0s; # the next attempt finds the old copy, if there is one, beside it
+    if (bereq.http.X-Old) { set beresp.http.Vary = "X-Old"; } else { set beresp.ttl = 0.1ms; set beresp.keep = 1s; }
     return (deliver);
 }
 
@@ -159,7 +159,7 @@ sub vcl_deliver {
         set resp.http.Cache-Status = resp.http.Cache-Status + "; ttl=" + std.integer(duration=obj.ttl, fallback=0);
         if (obj.ttl < 0s) { set resp.http.Cache-Status = resp.http.Cache-Status + "; detail=stale"; }
     }
-    unset resp.http.X-Not-Kept; unset resp.http.X-Failed; unset resp.http.X-Failed-At; unset resp.http.X-Url; unset resp.http.X-Path; unset resp.http.X-Tags;
+    unset resp.http.X-Not-Kept; unset resp.http.X-Failed; unset resp.http.X-Url; unset resp.http.X-Path; unset resp.http.X-Tags;
     unset resp.http.X-Cache-Tags; unset resp.http.Via; unset resp.http.X-Varnish; unset resp.http.X-Vinyl;
 }
 sub vcl_builtin_synth { set resp.http.Cache-Status = server.identity + "; detail=synth"; set resp.body = resp.reason; return; }
