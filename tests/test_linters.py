@@ -55,7 +55,7 @@ def test_shellcheck() -> None:
 
 def test_hadolint() -> None:
     files = tracked("*Dockerfile")
-    assert len(files) == 6
+    assert files
     check(BIN / "hadolint", *files)
 
 

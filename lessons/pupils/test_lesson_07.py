@@ -35,9 +35,7 @@ def test_step_by_step(pupil: Pupil) -> None:
     pupil.refused("If no expired copy will do, all clients wait")
     pupil.edit(FILE, "ttl < 0s", "ttl < -5s")
     pupil.reload()
-    pupil.refused(
-        r"Only the 10 s of the healthy backend should change, to 3 s. New: \['if \( obj.ttl < - 5s"
-    )
+    pupil.refused(r"Only the 10 s of the healthy backend should change, to 3 s. New: \['if \( obj.ttl < - 5s")
     pupil.edit(FILE, "ttl < -5s", "ttl < -3s")
     pupil.reload()
     pupil.refused("Watch the page under the new rule")

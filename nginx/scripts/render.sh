@@ -120,6 +120,8 @@ MEDIA_LOCATION=/.nginx/media
 SITE_SERVER=$(server "$SITE_ADDRESS")
 SITE_UPSTREAM=$(upstream site "$SITE_ADDRESS")
 SITE_ORIGIN=${SITE:-http://localhost}
+SITE_MAPS=''
+[ ! "$SITE_ADDRESS" ] || SITE_MAPS=$(sed -n '/^    # For headers.conf/,/^$/s/^    //p' "$SITE_STARTER/nginx/nginx.conf")
 
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
 # shellcheck disable=SC2086  # several, separated by spaces

@@ -23,6 +23,8 @@ from support.ports import free_ports
 # Variables name a starter that runs already: its addresses, PURGE_TOKEN of its .env, and the port where
 # app.py is to listen, as APP says. Without them conftest.py starts one.
 RUNS_ALREADY = "STARTER_HTTP" in os.environ
+STARTER = Path(__file__).parent.parent
+PROJECT = f"{os.environ.get('COMPOSE_PROJECT_NAME', 'proscenium')}-test-starter"
 HTTP_PORT, HTTPS_PORT, APP_PORT = free_ports(3)
 HTTP = os.environ.get("STARTER_HTTP", f"http://localhost:{HTTP_PORT}")
 HTTPS = os.environ.get("STARTER_HTTPS", f"https://localhost:{HTTPS_PORT}")
@@ -89,6 +91,26 @@ def at_once(count: int, task: Callable[[], Response]) -> tuple[float, list[Respo
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
         responses = list(pool.map(lambda _: task(), range(count)))
     return time.monotonic() - begin, responses
+
+
+def compose(folder: Path, *command: str) -> str:
+    """Run `docker compose` there, without the settings of `make test`; its output."""
+    ours = {
+        "PATH",
+        "HOME",
+        *(name for name in os.environ if name.startswith("DOCKER_") or name.endswith("_IMAGE")),
+    }
+    done = subprocess.run(
+        ("docker", "compose", *command),
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if name in ours}
+        | {"COMPOSE_PROJECT_NAME": PROJECT},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 class App:

@@ -4,39 +4,13 @@ With the variables of asking.py the tests ask a starter that runs already.
 """
 
 import hashlib
-import os
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from asking import APP_PORT, HTTP_PORT, HTTPS_PORT, RUNS_ALREADY, TOKEN, App, New
-
-STARTER = Path(__file__).parent.parent
-PROJECT = f"{os.environ.get('COMPOSE_PROJECT_NAME', 'proscenium')}-test-starter"
-
-
-def compose(folder: Path, *command: str) -> str:
-    """Run `docker compose` there, without the settings of `make test`; its output."""
-    ours = {
-        "PATH",
-        "HOME",
-        *(name for name in os.environ if name.startswith("DOCKER_") or name.endswith("_IMAGE")),
-    }
-    done = subprocess.run(
-        ("docker", "compose", *command),
-        cwd=folder,
-        env={name: value for name, value in os.environ.items() if name in ours}
-        | {"COMPOSE_PROJECT_NAME": PROJECT},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+from asking import APP_PORT, HTTP_PORT, HTTPS_PORT, RUNS_ALREADY, STARTER, TOKEN, App, New, compose
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ import functools
 import hashlib
 import json
 import random
+import subprocess
 import time
 
 import pytest
@@ -57,6 +58,14 @@ def test_a_websocket_is_answered(base: str) -> None:
     wire.sendall(b"\x81\x82\0\0\0\0hi")
     assert wire.recv(4096) == b"\x81\x02hi"
     connection.close()
+
+
+@pytest.mark.parametrize("protocol", ["--http1.0", "--http2"])
+def test_upgrade_concerns_http_1_1_alone(protocol: str) -> None:
+    fields = ("-H", "Upgrade: websocket", "-H", "Connection: Upgrade")
+    command = ("curl", "-sk", protocol, "-X", "POST", *fields, f"{HTTPS}/echo")
+    heard = json.loads(subprocess.check_output(command, timeout=20))
+    assert "upgrade" not in heard
 
 
 @pytest.mark.parametrize("megabytes", [1, 50, 99])
