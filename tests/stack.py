@@ -24,7 +24,7 @@ PROJECT = "{}-test{}".format(
 )
 PORTS = (
     *("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT", "WEB_PORT"),
-    "OBSERVE_PORT",
+    *("OBSERVE_PORT", "SITE_PURGE_PORT"),
     "THEATRES_SWF_PORT",  # the next port is free as well, for a second theatre
 )
 

@@ -19,6 +19,7 @@ import requests
 
 from conditions import differences
 from stack import PROJECT, REPO, Stack
+from support.applications import ALL, Application, an_edit_is_shown, pages_are_not_mixed, visitors_get_copies
 from support.http import connect
 from support.ports import free_ports
 from support.wait import wait_until
@@ -26,6 +27,7 @@ from support.wait import wait_until
 pytestmark = pytest.mark.slow
 PAGE = (REPO / "docs" / "your-site.md").read_text()
 RULES = REPO / "extras" / "site" / "rules.vcl"
+SERVICES = RULES.with_name("services.yaml")
 APPS = REPO / ".run" / "apps" / "bin"
 HOST = "site.localhost"
 MEGABYTE = 1_000_000
@@ -38,8 +40,14 @@ class Site(Stack):
 
     def typed(self, commands: str) -> str:
         """Run commands of the page as they are printed there."""
-        ours = {"8001": self.app_port, "8080": self.ports["HTTP_PORT"]}
-        script = re.sub(r"(?<=:)(8001|8080)\b|(?<=--port )8001", lambda port: str(ours[port[0]]), commands)
+        ours = {
+            "8001": self.app_port,
+            "8080": self.ports["HTTP_PORT"],
+            "6081": self.ports["SITE_PURGE_PORT"],
+        }
+        script = re.sub(
+            r"(?<=:)(8001|8080|6081)\b|(?<=--port )8001", lambda port: str(ours[port[0]]), commands
+        )
         environment = {name: value for name, value in self.environment.items() if name != "EXTRAS"}
         done = subprocess.run(
             ["bash", "-ec", script],
@@ -72,7 +80,8 @@ class Site(Stack):
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     site = Site("containers", PROJECT + "-site")
-    assert not RULES.exists(), f"{RULES} is in the way of this test"
+    for file in (RULES, SERVICES):
+        assert not file.exists(), f"{file} is in the way of this test"
     yield site
     RULES.unlink(missing_ok=True)
     site.make("clean")
@@ -139,94 +148,10 @@ def test_a_program_on_this_machine_by_the_pages_commands(site: Site) -> None:
         assert "Datasette" in site.session("localhost").get(site.at("/")).text
         assert outcome(browser.get(site.at("/plays/plays"))) == "fwd=uri-miss"
         assert outcome(browser.get(site.at("/plays/plays"))) == "hit"
-        site.make(
-            "purge",
-            "URL=/plays/plays",
-            "EXTRAS=site",
-            f"SITE=http://127.0.0.1:{site.app_port}",
-            "WITHOUT=upstage",
-        )
+        site.typed(block("curl -X PURGE"))
         wait_until(lambda: outcome(browser.get(site.at("/plays/plays"))) == "fwd=uri-miss", within=3)
     finally:
         subprocess.run(["bash", "-c", "kill $(cat .run/apps/pid); rm .run/apps/pid .run/plays.db"], cwd=REPO)
-
-
-def sign_in(site: Site, name: str) -> requests.Session:
-    """A browser in which this person has signed in."""
-    browser = site.session()
-    browser.get(site.at("/admin/login/"))
-    form = {"csrfmiddlewaretoken": browser.cookies["csrftoken"], "username": name, "password": "curtain"}
-    origin = f"http://{HOST}:{site.ports['HTTP_PORT']}"
-    done = browser.post(
-        site.at("/admin/login/?next=/admin/"), data=form, headers={"Origin": origin}, allow_redirects=False
-    )
-    assert (done.status_code, done.headers["Location"]) == (302, "/admin/")
-    return browser
-
-
-@pytest.mark.parametrize("rules", [False, True], ids=["as it is", "with the page's rules"])
-def test_two_people_and_a_visitor_never_see_each_others_pages(
-    site: Site, tmp_path: Path, rules: bool
-) -> None:
-    """Wagtail's starter site: pages, sign-in, redirect, upload; 200 requests of three people mixed."""
-    subprocess.run([sys.executable, "-m", "venv", APPS.parent], check=True)
-    subprocess.run([APPS / "pip", "install", "-q", "wagtail"], check=True)
-    subprocess.run([APPS / "wagtail", "start", "shop", tmp_path], check=True, stdout=subprocess.DEVNULL)
-
-    def manage(*command: str) -> None:
-        environment = {"DJANGO_SUPERUSER_PASSWORD": "curtain", "PATH": "/usr/bin:/bin"}
-        subprocess.run(
-            [APPS / "python", "manage.py", *command],
-            cwd=tmp_path,
-            check=True,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-        )
-
-    manage("migrate")
-    for name in ("ann", "bob"):
-        manage("createsuperuser", "--noinput", "--username", name, "--email", f"{name}@example.org")
-    [site.app_port] = free_ports(1)
-    server = (str(APPS / "python"), "manage.py", "runserver", "--noreload", f"127.0.0.1:{site.app_port}")
-    with program(*server, port=site.app_port, folder=tmp_path):
-        if rules:
-            shutil.copy(REPO / "starter" / "recipes" / "django.vcl", RULES)  # as the page says
-        site.start()
-        browsers = {"ann": sign_in(site, "ann"), "bob": sign_in(site, "bob"), "visitor": site.session()}
-        moved = browsers["ann"].get(site.at("/admin"), allow_redirects=False)
-        assert (moved.status_code, moved.headers["Location"]) == (301, "/admin/")
-
-        wrong, hits = [], 0
-        for number in range(200):
-            who = ("ann", "visitor", "bob", "visitor")[number % 4]
-            path = ("/admin/account/", "/", "/static/css/shop.css")[number // 4 % 3]
-            answer = browsers[who].get(site.at(path), allow_redirects=False)
-            hits += outcome(answer) == "hit"
-            if path == "/admin/account/":
-                right = answer.status_code == 302 if who == "visitor" else f"{who}@example.org" in answer.text
-            elif path == "/":
-                right = ("wagtail-userbar" in answer.text) == (who != "visitor")
-            else:
-                right = answer.status_code == 200
-            if not right:
-                wrong.append((number, who, path))
-        assert wrong == []
-        assert (hits > 80) == rules  # static files are kept without rules
-
-        picture = b"\x89PNG\r\n\x1a\n" + (REPO / "docs" / "images" / "stage.png").read_bytes()[8:]
-        form = browsers["ann"].get(site.at("/admin/images/multiple/add/")).text
-        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)[1]  # type: ignore[index]
-        sent = browsers["ann"].post(
-            site.at("/admin/images/multiple/add/"),
-            data={"csrfmiddlewaretoken": token, "title": "a scene"},
-            files={"files[]": ("scene.png", picture, "image/png")},
-            headers={
-                "X-Requested-With": "XMLHttpRequest",
-                "Origin": f"http://{HOST}:{site.ports['HTTP_PORT']}",
-            },
-        )
-        assert sent.json()["success"] is True, sent.text
-    RULES.unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="module")
@@ -295,6 +220,16 @@ def test_a_page_without_a_lifetime_arrives_part_by_part(foreign: Site, encoding:
     assert arrived[-1] - arrived[0] > 1.5  # not all at the end
 
 
+def test_another_site_has_no_copies_of_the_former(foreign: Site) -> None:
+    page, browser = foreign.at("/page/7"), foreign.session()
+    assert [outcome(browser.get(page)) for _ in range(2)] == ["fwd=uri-miss", "hit"]
+    [silent] = free_ports(1)
+    printed = foreign.make("up", "EXTRAS=site", f"SITE=http://localhost:{silent}/")
+    assert f"Nothing answers at http://localhost:{silent} yet." in printed
+    assert browser.get(page).status_code == 503
+    assert "Nothing answers" not in foreign.start()
+
+
 def test_a_load_test_of_ones_own(foreign: Site) -> None:
     mine = REPO / "loadtest" / "mine"
     readme = (mine / "README.md").read_text()
@@ -356,3 +291,37 @@ def test_a_service_in_a_container_with_plain_compose(site: Site, tmp_path: Path)
     assert "varnish; hit" in [browser.get(site.at("/page/1")) for _ in range(2)][1].headers["Cache-Status"]
     site.make("purge", "URL=/page/1")
     assert socket.gethostname() != first
+
+
+@pytest.mark.parametrize("application", ALL, ids=lambda each: each.name)
+def test_applications_from_package_registries(site: Site, tmp_path: Path, application: Application) -> None:
+    """In a container, with its recipe: copies, two users and two visitors, an edit that it purges itself."""
+    recipe = (REPO / "starter" / "recipes" / f"{application.recipe}.vcl").read_text()
+    folder = shutil.copytree(REPO / "starter" / "tests" / "applications" / application.name, tmp_path / "app")
+    (folder / application.settings).write_text(application.settings_of(recipe))
+    SERVICES.write_text(
+        f"""services:
+  shop:
+    build: {{ context: {folder}, args: {{ PYTHON_IMAGE: "${{PYTHON_IMAGE:-python:3.13-slim}}" }} }}
+    environment: {{ SITE: "localhost:{site.ports["HTTP_PORT"]}" }}
+    networks: [site]
+"""
+    )
+    site.make("down")
+    RULES.write_text(recipe)
+    site.settings = {
+        "EXTRAS": "site",
+        "SITE": "http://shop:8000",
+        "SITE_DEFAULT": "on",
+        "WITHOUT": "upstage,policyd,locust",
+    }
+    try:
+        site.make("up")
+        application.started_at(f"http://localhost:{site.ports['HTTP_PORT']}")
+        visitors_get_copies(application)
+        pages_are_not_mixed(application)
+        an_edit_is_shown(application)
+    finally:
+        RULES.unlink()
+        SERVICES.unlink()
+        site.settings = {}

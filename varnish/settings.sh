@@ -17,6 +17,7 @@ listen=${VARNISH_LISTEN:-:8080}
 listen_socket=${VARNISH_LISTEN_SOCKET:-/run/proscenium/varnish/varnish.sock}
 listen_nginx=${VARNISH_LISTEN_NGINX:-}
 listen_purge=${VARNISH_LISTEN_PURGE:-:8082}
+listen_site_purge=${VARNISH_LISTEN_SITE_PURGE:-} # also a socket: /PATH
 listen_cli=${VARNISH_LISTEN_CLI:-127.0.0.1:8180}
 
 # The addresses of the backends: unix:/PATH or HOST:PORT.
@@ -55,6 +56,7 @@ check VARNISH_NAME 'varnish(-[a-z0-9.]+)*' 'varnish, or varnish- and a word such
 check 'VARNISH_LISTEN VARNISH_LISTEN_NGINX VARNISH_LISTEN_PURGE VARNISH_LISTEN_CLI' '[0-9A-Za-z._-]*:[0-9]{1,5}' ':PORT or ADDRESS:PORT'
 address='unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}'
 check 'BACKEND_ADDRESS SITE_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'
+check VARNISH_LISTEN_SITE_PURGE '/[^[:space:]"\\:,]+|[0-9A-Za-z._-]+:[0-9]{1,5}' '/PATH or ADDRESS:PORT'
 check SITE_HEALTH '/[0-9A-Za-z._~/?=%-]*' 'a path, such as /health'
 check SITE_TIMEOUT '[1-9][0-9]{0,5}[sm]' 'a time, such as 60s or 5m'
 check VARNISH_STORAGE '(malloc|file,/[^,[:space:]]+),[0-9]+[kKmMgG]?' 'malloc,SIZE or file,/PATH,SIZE, such as malloc,128m'

@@ -7,7 +7,6 @@ import std;
 
 include "site_backend.vcl"; # the application's address and limits: written by start.sh
 include "client.vcl";
-include "reject.vcl";
 
 sub unavailable {
     set req.http.X-Title = "This site does not answer";
@@ -15,7 +14,8 @@ sub unavailable {
 }
 
 include "pages.vcl";
-include "starter.vcl";      # the starter's file without its backend: written by start.sh
+include "starter.vcl";      # the starter's file without its backend: written by start.sh. Its first rule is about purges
+include "reject.vcl";
 
 sub vcl_backend_fetch {
     # A new connection for each request: it is unknown how long the application keeps an idle one, and the relay cannot say

@@ -33,7 +33,7 @@ END
 
 # -i:         the name in Cache-Status
 # nginx:      the listener of nginx, for the default host; nginx-tcp: the same for an nginx elsewhere, if there is one;
-#             http: all other clients; purge: the backend
+#             http: all other clients; purge: the backend; purge_site: the application of your own site
 # -s:         where the objects are stored: malloc,SIZE or file,PATH,SIZE. When it is full the least recently used
 #             objects make room. A small object takes twice its size in all: compose.yaml has the sum
 # Transient:  responses that pass through without being stored; unlimited by default, which could exhaust the memory
@@ -47,11 +47,12 @@ END
 # thread_*:   a request in progress is a thread. 2 pools of at most 200 stay within the container's pids_limit
 # timeout_idle: longer than nginx keeps an idle connection, so that nginx is the one to close it
 # https://varnish-cache.org/docs/7.1/reference/varnishd.html#list-of-parameters
+case $listen_site_purge in /*) site_purge=$listen_site_purge,mode=666 ;; *) site_purge=$listen_site_purge ;; esac
 transit_buffer=$(varnishd -x parameter | grep -m 1 -x transit_buffer) || :
 exec varnishd -F -n "$workdir" -f "" -I "$generated/first.cli" -p "vcl_path=$generated:$folder" \
     -T "$listen_cli" -S "$secret" -i "$identity" \
     -a "nginx=$listen_socket,mode=666" ${listen_nginx:+-a "nginx-tcp=$listen_nginx"} \
-    -a "http=$listen" -a "purge=$listen_purge" \
+    -a "http=$listen" -a "purge=$listen_purge" ${site_purge:+-a "purge_site=$site_purge"} \
     -s "$storage" -s Transient=malloc,64m -p nuke_limit=1000000 -p vsl_space=32M \
     ${transit_buffer:+-p transit_buffer=128k} -p default_ttl=0 -p default_keep=3600 -p http_max_hdr=256 -p critbit_cooloff=60 \
     -p thread_pools=2 -p thread_pool_min=50 -p thread_pool_max=200 \

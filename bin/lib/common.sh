@@ -104,7 +104,8 @@ active_upstage() {
 }
 
 . bin/lib/theatres.sh
-export SITE=${SITE:-} WITHOUT=${WITHOUT:-}
+export SITE=${SITE:-} WITHOUT=${WITHOUT:-} SITE_PURGE_PORT=${SITE_PURGE_PORT:-6081}
+SITE=${SITE%/} # as copied from a browser
 . bin/lib/site.sh
 
 override=compose.override.yaml
@@ -195,6 +196,7 @@ published_ports() {
         for ((port = ${!name%-*}; port <= ${!name#*-}; port++)); do echo "$name $port"; done
     done
     theatre_ports
+    if chosen extras/site/host.yaml; then echo "SITE_PURGE_PORT $SITE_PURGE_PORT"; fi
 }
 
 # other_ports VARIABLE: prints the setting to type if one of its ports is taken: a thousand higher.

@@ -148,7 +148,9 @@ containers_locust_account() { container_exec locust python web_password.py; }
 # The ports of this machine that the stack has.
 containers_ports() {
     container_ids 2>/dev/null |
-        xargs -r docker inspect -f '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostPort}}{{end}}{{end}}' || true
+        xargs -r docker inspect -f '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostPort}}{{end}}{{end}}
+            {{- if eq .HostConfig.NetworkMode "host"}}{{range .Config.Env}}{{println .}}{{end}}{{end}}' |
+        sed 's/^PURGE=.*://; /=/d' # extras/site/host.yaml
 }
 containers_active_role() { container_exec nginx cat /run/proscenium/backend/upstage.mirror/active 2>/dev/null || true; }
 # On the first of the two servers that is running: each knows the state of both.

@@ -7,6 +7,7 @@ site_files() {
     host=${host%:*}
     # Compose gives a service a name without a dot; everything else is reached from this machine's own network.
     if [[ $host == *.* || $host == localhost ]]; then echo extras/site/host.yaml; fi
+    if [ -e extras/site/services.yaml ]; then echo extras/site/services.yaml; fi # your own, ignored by git
     if [[ ,${EXTRAS:-}, == *,ring,* ]]; then echo extras/site/ring.yaml; fi
     for part in ${WITHOUT//,/ }; do
         [ -e "extras/site/without/$part.yaml" ] || die "WITHOUT names '$part'; what can be left out: upstage, policyd, locust."
@@ -16,6 +17,15 @@ site_files() {
 
 # without PART: succeeds if that part has been left out.
 without() { chosen "extras/site/without/$1.yaml"; }
+
+# site_answers: succeeds if something listens at SITE.
+site_answers() {
+    if [ "$mode" = native ]; then
+        curl -s -o /dev/null --max-time 3 "$SITE"
+    else
+        container_exec site curl -s -o /dev/null --max-time 3 --unix-socket /run/proscenium/site/site.sock http://site/
+    fi
+}
 
 check_site() {
     if chosen extras/site/compose.yaml; then

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Fills in nginx's configuration and runs nginx.
 set -eu
+SITE=${SITE%/}
 SITE_ADDRESS=${SITE#http://}
 case $SITE in
 http://*/* | http://*[!0-9A-Za-z._:-]* | http:// | [!h]* | '')
@@ -15,9 +16,18 @@ case $SITE_ADDRESS in localhost:*) SITE_ADDRESS=this_machine ;; esac
 # nginx does not read /etc/resolv.conf. An IPv6 address needs brackets there.
 RESOLVERS=$(awk '$1 == "nameserver" && $2 !~ /%/ { printf "%s ", $2 ~ /:/ ? "[" $2 "]" : $2 }' /etc/resolv.conf)
 RESOLVERS=${RESOLVERS:-127.0.0.1}
-export SITE_ADDRESS SITE_PORT RESOLVERS
+# A purge goes to the first Varnish, whose answer counts, and a copy of it to each of the others. (One that is down loses its
+# copies anyway.)
+PURGE_OTHERS='' OTHERS=''
+for name in ${VARNISHES#* }; do
+    [ "$name" != "${VARNISHES%% *}" ] || continue
+    PURGE_OTHERS="$PURGE_OTHERS mirror /$name;"
+    OTHERS="$OTHERS location = /$name { internal; proxy_pass http://unix:/run/proscenium/purge/$name.sock:\$request_uri; }"
+done
+VARNISH=${VARNISHES%% *}
+export SITE_ADDRESS SITE_PORT RESOLVERS PURGE VARNISH PURGE_OTHERS OTHERS
 # shellcheck disable=SC2016  # envsubst expands these names
-envsubst '$SITE_ADDRESS $SITE_PORT $RESOLVERS' </etc/site/nginx.conf.template >/tmp/nginx.conf
+envsubst '$SITE_ADDRESS $SITE_PORT $RESOLVERS $PURGE $VARNISH $PURGE_OTHERS $OTHERS' </etc/site/nginx.conf.template >/tmp/nginx.conf
 # nginx inherits the lock, which the kernel keeps until nginx has ended.
 exec 9>>/run/proscenium/site/lock
 flock -w 2 9 || { echo "Another relay of this stack is running: it holds /run/proscenium/site/lock." >&2 && exit 1; }

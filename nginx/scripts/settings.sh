@@ -47,6 +47,7 @@ LISTEN_THEATRES_LOAD_STAGE=${LISTEN_THEATRES_LOAD_STAGE:-17231}
 # Your own site (extras/site): without an address there is none. Its redirects may begin with SITE.
 SITE_ADDRESS=${SITE_ADDRESS:-}
 SITE=${SITE:-}
+SITE=${SITE%/}
 SITE_NAMES=${SITE_NAMES:-}
 SITE_DEFAULT=${SITE_DEFAULT:-off}
 SITE_TIMEOUT=${SITE_TIMEOUT:-60s}

@@ -26,7 +26,7 @@ sub vcl_recv {
     if (local.socket ~ "^purge") {
         if (req.method == "GET" && req.url == "/health") { return (synth(200)); }
         # The machine itself has the first address of the network, and its users need the token, too.
-        if (req.method !~ "^(PURGE|BAN)$" || "" + client.ip ~ "\.1$") { return (synth(405)); }
+        if (req.method !~ "^(PURGE|BAN)$" || (local.socket == "purge_network" && "" + client.ip ~ "\.1$")) { return (synth(405)); }
         set req.http.X-Ban = "obj.http.X-Path == " + req.url;
         if (req.url ~ "\?") { set req.http.X-Ban = "obj.http.X-Url == " + req.url; }
         if (req.http.X-Purge-Method == "regex") { set req.http.X-Ban = "obj.http.X-Url ~ " + req.url; }

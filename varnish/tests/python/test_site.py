@@ -2,13 +2,16 @@
 
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import answer
 from logs.varnishlog import Request, requests
+from support.http import Address
 from support.origin import Request as Asked
 from support.origin import response
+from support.ports import free_ports
 from support.wait import wait_until
 from varnish_server import VARNISH, Backend, VarnishServer
 
@@ -66,6 +69,30 @@ def test_the_health_check_has_the_path_of_the_setting(site: VarnishServer, app: 
 def test_without_a_health_check_the_site_is_asked_nothing(site: VarnishServer, app: Backend) -> None:
     site.start()
     assert app.requests == []
+
+
+@pytest.mark.parametrize("listener", ["socket", "port"])
+def test_the_application_purges(site: VarnishServer, app: Backend, listener: str) -> None:
+    """By path, by a whole address as MediaWiki does, by tag; a client of nginx's listeners may not."""
+    app.answer = lambda request: response(request.target, cache_control="max-age=60", xkey="news")
+    address: Address = site.folder / "purge.sock" if listener == "socket" else ("127.0.0.1", free_ports(1)[0])
+    named = address if isinstance(address, Path) else "{}:{}".format(*address)
+    site.settings["VARNISH_LISTEN_SITE_PURGE"] = str(named)
+    site.start()
+
+    def asked() -> int:
+        before = len(app.targets)
+        site.request("/about?x=1", x_site="yes")
+        return len(app.targets) - before
+
+    assert (asked(), asked()) == (1, 0)
+    for target, tags in (("/about", {}), ("http://localhost/about", {}), ("/", {"xkey": "news"})):
+        assert site.request(target, "localhost", "PURGE", address, **tags).status == 200
+        assert (asked(), asked()) == (1, 0)
+    assert site.request("/", "localhost", "PURGE", address, xkey="other").status == 200
+    assert site.request("/about", "localhost", "PURGE", x_site="yes").status == 405
+    assert site.request("/about", "localhost", "GET", address).status == 405
+    assert asked() == 0
 
 
 # Path -> the response's headers, the request's, and the reason.

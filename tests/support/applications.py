@@ -1,0 +1,171 @@
+"""Applications from package registries: MediaWiki and Wagtail, which purge what has been edited.
+
+Each is built from a folder of starter/tests/applications and runs behind the starter, or extras/site, with
+its recipe.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+import requests
+
+from support.wait import wait_until
+
+PASSWORDS = {"ann": "the curtain rises", "bob": "the curtain falls"}
+
+
+@dataclass
+class Application:
+    """What visitors and users do with it, at `address`. `files` are found in the first page."""
+
+    name: str
+    recipe: str
+    settings: str  # the file for the lines in the head of the recipe
+    pages: tuple[str, ...]
+    link: str  # what the addresses of files look like
+    kept: float  # the least share of visitors' requests that a copy answers
+    files: list[str] = field(default_factory=list)
+    address: str = ""
+
+    def settings_of(self, recipe: str) -> str:
+        """The lines for the application's settings, which stand in the head of its recipe."""
+        lines = re.findall(r"^#     (.*\n)", recipe.partition("\nsub ")[0], re.M)
+        assert lines
+        return "".join(lines)
+
+    def started_at(self, address: str) -> None:
+        """Wait for its first page there."""
+        self.address = address
+
+        def page() -> str:
+            response = requests.get(address + self.pages[0])
+            return response.text if response.status_code == 200 else ""
+
+        links = re.findall(self.link, wait_until(page, within=60))
+        self.files = [link.replace("&amp;", "&") for link in links][:3]
+        assert len(self.files) >= 2
+
+    def sign_in(self, browser: requests.Session, user: str) -> None:
+        raise NotImplementedError
+
+    def user(self, page: str) -> bool | str:
+        """Whose page it is: the name, where the application writes it, and False for a visitor's."""
+        raise NotImplementedError
+
+    def edit(self, browser: requests.Session, path: str, words: str) -> None:
+        raise NotImplementedError
+
+
+def form(page: str, *names: str) -> dict[str, str]:
+    """The hidden fields of a page that have these names."""
+    fields = dict(re.findall(r'name="([^"]+)"[^>]*? value="([^"]*)"', page))
+    fields |= {name: value for value, name in re.findall(r'value="([^"]*)"[^>]*? name="([^"]+)"', page)}
+    return {name: fields[name] for name in names}
+
+
+class MediaWiki(Application):
+    def sign_in(self, browser: requests.Session, user: str) -> None:
+        address = f"{self.address}/index.php?title=Special:UserLogin"
+        fields = form(browser.get(address).text, "wpLoginToken", "wpEditToken")
+        fields |= {"wpName": user, "wpPassword": PASSWORDS[user], "authAction": "login"}
+        done = browser.post(address, fields)
+        assert self.user(done.text) == user
+
+    def user(self, page: str) -> bool | str:
+        name = re.search(r'"wgUserName":"(\w+)"', page)
+        return name[1].lower() if name else False
+
+    def edit(self, browser: requests.Session, path: str, words: str) -> None:
+        address = f"{self.address}{path}?action=edit"
+        names = ("wpEditToken", "wpUnicodeCheck", "wpStarttime", "wpEdittime", "editRevId", "wpUltimateParam")
+        fields = form(browser.get(address).text, *names)
+        title = path.rpartition("/")[2]
+        saved = browser.post(
+            f"{self.address}/index.php?title={title}&action=submit",
+            {**fields, "wpTextbox1": words, "wpSave": "1"},
+        )
+        assert words in saved.text
+
+
+class Wagtail(Application):
+    def sign_in(self, browser: requests.Session, user: str) -> None:
+        address = f"{self.address}/admin/login/"
+        fields = form(browser.get(address).text, "csrfmiddlewaretoken")
+        done = browser.post(address, {"username": user, "password": PASSWORDS[user], **fields})
+        assert done.url == f"{self.address}/admin/"
+
+    def user(self, page: str) -> bool | str:
+        return "wagtail-userbar" in page
+
+    def edit(self, browser: requests.Session, path: str, words: str) -> None:
+        bar = re.search(r"/admin/pages/\d+/edit/", browser.get(self.address + path).text)
+        assert bar
+        address = self.address + bar[0]
+        fields = form(browser.get(address).text, "csrfmiddlewaretoken")
+        fields |= {"title": words, "slug": path.strip("/"), "action-publish": "action-publish"}
+        fields |= {f"comments-{name}_FORMS": "0" for name in ("TOTAL", "INITIAL", "MIN_NUM", "MAX_NUM")}
+        saved = browser.post(address, fields, headers={"Origin": self.address})
+        assert "has been published" in saved.text or "is now live" in saved.text, saved.text[:3000]
+
+
+WIKI = MediaWiki(
+    "mediawiki",
+    "mediawiki",
+    "settings.php",
+    tuple(f"/index.php/{page}" for page in ("Main_Page", "Hamlet", "Macbeth", "Othello", "Lear")),
+    r'"(/(?:load\.php|resources/)[^"]+)"',
+    0.95,
+)
+SHOP = Wagtail("wagtail", "django", "settings.py", ("/", "/about/", "/news/"), r'"(/static/[^"]+)"', 0.8)
+ALL = [WIKI, SHOP]
+
+
+def visitor(number: int) -> requests.Session:
+    """A browser with the cookies of a new visitor; every third has come from a campaign."""
+    browser = requests.Session()
+    browser.cookies.update({"_ga": f"GA1.1.{number}.1", "_gid": f"GA1.2.{number}", "cookieconsent": "yes"})
+    if number % 3 == 0:
+        browser.params = {"utm_source": f"mail{number}", "gclid": f"c{number}"}
+    return browser
+
+
+def visitors_get_copies(app: Application) -> None:
+    """Twelve, each with cookies of its own, after the first."""
+    answers = []
+    for number in range(13):
+        browser = visitor(number)
+        answers += [browser.get(app.address + path) for path in (*app.pages, *app.files)]
+    assert {answer.status_code for answer in answers} == {200}
+    hits = ["; hit" in answer.headers["Cache-Status"] for answer in answers]
+    later = hits[len(app.pages) + len(app.files) :]
+    print(f"{app.name}: {sum(hits) / len(hits):.0%}, after the first visitor {sum(later) / len(later):.0%}")
+    assert sum(later) / len(later) >= app.kept
+
+
+def pages_are_not_mixed(app: Application) -> None:
+    """520 requests of two and two, in turns."""
+    browsers = [requests.Session(), visitor(101), requests.Session(), visitor(102)]
+    users: list[bool | str] = ["ann", False, "bob", False]
+    for browser, user in zip(browsers, users, strict=True):
+        if user:
+            app.sign_in(browser, str(user))
+    wrong = []
+    for number in range(520):
+        path, turn = app.pages[number // 4 % len(app.pages)], number % 4
+        answer = browsers[turn].get(app.address + path)
+        if answer.status_code != 200 or app.user(answer.text) not in (users[turn], bool(users[turn])):
+            wrong.append((number, users[turn], path, answer.status_code))
+    assert wrong == []
+
+
+def an_edit_is_shown(app: Application) -> None:
+    """The application purges it."""
+    path = app.pages[1]
+    reader, editor = visitor(201), requests.Session()
+    app.sign_in(editor, "ann")
+    for _ in range(2):
+        before = reader.get(app.address + path)
+    assert "; hit" in before.headers["Cache-Status"]
+    app.edit(editor, path, "A new ending")
+    wait_until(lambda: "A new ending" in reader.get(app.address + path).text, within=3)
+    assert "A new ending" not in before.text
