@@ -34,6 +34,7 @@ WRONG = [
             "FTP_PORT",
             "FTP_PASSIVE_PORTS",
             "OBSERVE_PORT",
+            "SITE_PURGE_PORT",
             "GRAFANA_PORT",
         )
     ),

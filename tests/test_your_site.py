@@ -28,7 +28,6 @@ pytestmark = pytest.mark.slow
 PAGE = (REPO / "docs" / "your-site.md").read_text()
 RULES = REPO / "extras" / "site" / "rules.vcl"
 SERVICES = RULES.with_name("services.yaml")
-APPS = REPO / ".run" / "apps" / "bin"
 HOST = "site.localhost"
 MEGABYTE = 1_000_000
 

@@ -150,7 +150,7 @@ containers_ports() {
     container_ids 2>/dev/null |
         xargs -r docker inspect -f '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostPort}}{{end}}{{end}}
             {{- if eq .HostConfig.NetworkMode "host"}}{{range .Config.Env}}{{println .}}{{end}}{{end}}' |
-        sed 's/^PURGE=.*://; /=/d' # extras/site/host.yaml
+        sed 's/^PURGE=.*://; /=/d' || true # PURGE: extras/site/host.yaml
 }
 containers_active_role() { container_exec nginx cat /run/proscenium/backend/upstage.mirror/active 2>/dev/null || true; }
 # On the first of the two servers that is running: each knows the state of both.

@@ -79,7 +79,7 @@ check_addresses() {
         fi
         must "$name" "$pattern" "$meaning"
         ((${!name%-*} <= ${!name#*-} && ${!name#*-} <= 65535)) || die "$name must be $meaning, not '${!name}'"
-    done < <(ports_in compose.yaml extras/*/compose.yaml && echo THEATRES_SWF_PORT)
+    done < <(ports_in compose.yaml extras/*/compose.yaml && printf '%s\n' THEATRES_SWF_PORT SITE_PURGE_PORT)
     both=$(published_ports | awk '$2 in of && !found { found = 1; print of[$2] " and " $1 " both have port " $2 } { of[$2] = $1 }')
     [ -z "$both" ] || die "$both: each needs one of its own"
 

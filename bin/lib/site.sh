@@ -21,7 +21,7 @@ without() { chosen "extras/site/without/$1.yaml"; }
 # site_answers: succeeds if something listens at SITE.
 site_answers() {
     if [ "$mode" = native ]; then
-        curl -s -o /dev/null --max-time 3 "$SITE"
+        curl -q --noproxy '*' -s -o /dev/null --max-time 3 "$SITE"
     else
         container_exec site curl -s -o /dev/null --max-time 3 --unix-socket /run/proscenium/site/site.sock http://site/
     fi

@@ -21,8 +21,8 @@ RESOLVERS=${RESOLVERS:-127.0.0.1}
 PURGE_OTHERS='' OTHERS=''
 for name in ${VARNISHES#* }; do
     [ "$name" != "${VARNISHES%% *}" ] || continue
-    PURGE_OTHERS="$PURGE_OTHERS mirror /$name;"
-    OTHERS="$OTHERS location = /$name { internal; proxy_pass http://unix:/run/proscenium/purge/$name.sock:\$request_uri; }"
+    PURGE_OTHERS="$PURGE_OTHERS mirror /.purge/$name;"
+    OTHERS="$OTHERS location = /.purge/$name { internal; proxy_pass http://unix:/run/proscenium/purge/$name.sock:\$request_uri; }"
 done
 VARNISH=${VARNISHES%% *}
 export SITE_ADDRESS SITE_PORT RESOLVERS PURGE VARNISH PURGE_OTHERS OTHERS
