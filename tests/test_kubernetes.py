@@ -124,8 +124,12 @@ def test_each_pod_has_the_files_that_it_reads(service: str, home: str, files: st
                 mounted[f"{mount['mountPath']}/{file.name}"] = str(file)
             elif mount["subPath"] == file.name:
                 mounted[mount["mountPath"]] = str(file)
-    read = [file for file in tracked(files) if not re.fullmatch(UNREAD, file)]
-    assert mounted == {f"{home}/{Path(file).relative_to(service)}": file for file in read}
+    read = {
+        file: Path(file).relative_to(service) for file in tracked(files) if not re.fullmatch(UNREAD, file)
+    }
+    if service == "varnish":
+        read["starter/varnish/analytics.vcl"] = Path("analytics.vcl")
+    assert mounted == {f"{home}/{path}": file for file, path in read.items()}
 
 
 def test_the_images_are_those_of_compose_and_have_no_other_place() -> None:
@@ -151,7 +155,7 @@ def kustomize(folder: Path) -> list[Json]:
 
 
 def test_kustomize_makes_hardened_pods_with_versioned_files(tmp_path: Path) -> None:
-    for name in tracked("nginx", "varnish", "policyd", "extras/kubernetes"):
+    for name in tracked("nginx", "varnish", "starter/varnish", "policyd", "extras/kubernetes"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(REPO / name, tmp_path / name)
     (tmp_path / "kustomization.yaml").write_text(kustomization(SERVER_NAMES="a.example b.example"))

@@ -85,7 +85,6 @@ def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
 EVERYTHING = {
     "SITE": "http://127.0.0.1:8001",
     "SITE_ADDRESS": "127.0.0.1:8001",
-    "SITE_STARTER": str(REPO / "starter"),
     "OBSERVE_LOG": "unix:/run/observe.sock",
     "OBSERVE_ADDRESS": "127.0.0.1:9090",
     "VARNISH_ADDRESS": "127.0.0.1:8082 127.0.0.1:8083",

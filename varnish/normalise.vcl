@@ -1,5 +1,7 @@
 # Gives each request one spelling, so that one object serves it.
 
+include "analytics.vcl"; # the starter's list of what only scripts in the browser read
+
 sub vcl_recv {
     # A restarted request (stale.vcl) is already normalised.
     if (req.restarts == 0) {
@@ -12,9 +14,7 @@ sub vcl_recv {
 
 # Equivalent queries become one. (A POST creates no object and keeps its query.)
 sub normalise_query {
-    # Campaign parameters are for scripts in the browser; the page is the same without them.
-    set req.url = regsuball(req.url, "(?<=[?&])(utm_[a-z]+|fbclid|gclid)(=[^&]*)?(&|$)", "");
-    set req.url = regsub(req.url, "[?&]$", "");
+    call drop_analytics;
     # ?b=1&a=2 and ?a=2&b=1 ask for the same page.
     set req.url = std.querysort(req.url);
 }

@@ -7,6 +7,7 @@ die() {
 }
 
 folder=$(cd "$(dirname "$0")" && pwd)
+starter=${folder%/*}/starter # its analytics.vcl is part of normalise.vcl, and its default.vcl of site.vcl
 
 # The name of this Varnish in Cache-Status: a ring has several. Readers of the header recognise them by the
 # first word.
@@ -32,7 +33,9 @@ site_address=${SITE_ADDRESS:-}
 site_health=${SITE_HEALTH:-}
 site_timeout=${SITE_TIMEOUT:-60s}
 site_rules=${SITE_RULES:-/etc/site/rules.vcl}
-site_starter=${SITE_STARTER:-/etc/starter}
+site_recipe=${SITE_RECIPE:-}
+site_ignore_cookies=${SITE_IGNORE_COOKIES:-}
+site_ignore_arguments=${SITE_IGNORE_ARGUMENTS:-}
 
 storage=${VARNISH_STORAGE:-malloc,128m}
 workdir=${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}
@@ -59,11 +62,14 @@ check 'BACKEND_ADDRESS SITE_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'
 check VARNISH_LISTEN_SITE_PURGE '/[^[:space:]"\\:,]+|[0-9A-Za-z._-]+:[0-9]{1,5}' '/PATH or ADDRESS:PORT'
 check SITE_HEALTH '/[0-9A-Za-z._~/?=%-]*' 'a path, such as /health'
 check SITE_TIMEOUT '[1-9][0-9]{0,5}[sm]' 'a time, such as 60s or 5m'
+check 'SITE_IGNORE_COOKIES SITE_IGNORE_ARGUMENTS' ' *([0-9A-Za-z_.*-]+ *)*' 'names separated by spaces, in which * stands for any characters'
+recipes=$(cd "$starter/recipes" 2>/dev/null && ls ./*.vcl | sed 's|./||; s|[.]vcl||' | paste -s -d '|' -)
+check SITE_RECIPE "$recipes" "one of starter/recipes ($recipes)"
 check VARNISH_STORAGE '(malloc|file,/[^,[:space:]]+),[0-9]+[kKmMgG]?' 'malloc,SIZE or file,/PATH,SIZE, such as malloc,128m'
 check THEATRES '[a-z0-9 -]*' 'names of lower-case letters, digits and hyphens'
 check THEATRES_ADDRESS 'unix:/[^[:space:]"\\:*]*[*][^[:space:]"\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
     'unix:/PATH or HOST:PORT, with one * for the name'
-check 'SITE_RULES SITE_STARTER' '/.*' 'an absolute path'
+check SITE_RULES '/.*' 'an absolute path'
 check 'VARNISH_LISTEN_SOCKET VARNISH_WORKDIR VARNISH_GENERATED' '/[^[:space:]"\\:,]+' 'an absolute path without spaces'
 
 # Each load has its own name: the running version stays until the next one has compiled.
@@ -121,6 +127,9 @@ backend application {
 END
 }
 
+# also_ignored NAMES: a further alternative for an expression of analytics.vcl, as sed writes it.
+also_ignored() { printf '%s' "$1" | sed 's/^ *//; s/ *$//; s/[.]/[.]/g; s/[*]/[^=;\\&]*/g; s/  */|/g; s/^./|&/'; }
+
 # write_vcl: the files that differ from one deployment to another. vcl_path names their folder first.
 write_vcl() {
     mkdir -p "$generated"
@@ -132,7 +141,9 @@ write_vcl() {
     } >"$generated/deployment.vcl"
     if [ "$site_address" ]; then
         declare_site >"$generated/site_backend.vcl"
-        cat "$site_rules" >"$generated/rules.vcl" 2>/dev/null || : # no file: no rules
-        sed '/^backend app {$/,/^}$/d' "$site_starter/varnish/default.vcl" >"$generated/starter.vcl" # includes ./rules.vcl
+        cat "$site_rules" ${site_recipe:+"$starter/recipes/$site_recipe.vcl"} >"$generated/rules.vcl" 2>/dev/null || : # no file: no rules
+        sed '/^backend app {$/,/^}$/d; s|"./analytics.vcl"|"site_analytics.vcl"|' "$starter/varnish/default.vcl" >"$generated/starter.vcl" # includes ./rules.vcl
+        sed "s/|_gl)/|_gl$(also_ignored "$site_ignore_arguments"))/; s/|has_js)/|has_js$(also_ignored "$site_ignore_cookies"))/" \
+            "$starter/varnish/analytics.vcl" >"$generated/site_analytics.vcl"
     fi
 }

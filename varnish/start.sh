@@ -49,7 +49,7 @@ END
 # https://varnish-cache.org/docs/7.1/reference/varnishd.html#list-of-parameters
 case $listen_site_purge in /*) site_purge=$listen_site_purge,mode=666 ;; *) site_purge=$listen_site_purge ;; esac
 transit_buffer=$(varnishd -x parameter | grep -m 1 -x transit_buffer) || :
-exec varnishd -F -n "$workdir" -f "" -I "$generated/first.cli" -p "vcl_path=$generated:$folder" \
+exec varnishd -F -n "$workdir" -f "" -I "$generated/first.cli" -p "vcl_path=$generated:$folder:$starter/varnish" \
     -T "$listen_cli" -S "$secret" -i "$identity" \
     -a "nginx=$listen_socket,mode=666" ${listen_nginx:+-a "nginx-tcp=$listen_nginx"} \
     -a "http=$listen" -a "purge=$listen_purge" ${site_purge:+-a "purge_site=$site_purge"} \

@@ -20,7 +20,7 @@ check_settings() {
         die "EXTRAS=grafana shows what the extra observe measures. Type: make up EXTRAS=observe,grafana"
     fi
     if [ -n "${TLS_CERTIFICATE:-}${TLS_CERTIFICATE_KEY:-}" ]; then check_certificate; fi
-    ask VARNISH_STORAGE SITE_HEALTH -- sh -c '. "$0"' varnish/settings.sh
+    ask VARNISH_STORAGE SITE_HEALTH SITE_RECIPE SITE_IGNORE_COOKIES SITE_IGNORE_ARGUMENTS -- sh -c '. "$0"' varnish/settings.sh
     ask_backend UPSTAGE_ADMIN_PASSWORD UPSTAGE_SIGNUP UPSTAGE_FESTIVAL UPSTAGE_MAX_UNREAD UPSTAGE_CONNECTIONS_PER_ADDRESS
     must HEALTH_INTERVAL '([0-9]+(\.[0-9]+)?(ms|s|m|h))+' 'a time, such as 1s'
     must FTP_ADDRESS '([0-9]{1,3}\.){3}[0-9]{1,3}' 'an IPv4 address'

@@ -41,4 +41,5 @@ for folder in nginx nginx/*/ varnish policyd; do
     */tests/ | */site/ | */theatres/ | */observe/) ;; # on Kubernetes there is none of the three
     *) config_map "${folder%/}" ;;
     esac
+    [ "$folder" != varnish ] || echo "      - starter/varnish/analytics.vcl"
 done

@@ -120,8 +120,9 @@ MEDIA_LOCATION=/.nginx/media
 SITE_SERVER=$(server "$SITE_ADDRESS")
 SITE_UPSTREAM=$(upstream site "$SITE_ADDRESS")
 SITE_ORIGIN=${SITE:-http://localhost}
-SITE_MAPS=''
-[ ! "$SITE_ADDRESS" ] || SITE_MAPS=$(sed -n '/^    # For headers.conf/,/^$/s/^    //p' "$SITE_STARTER/nginx/nginx.conf")
+# part WORDS: what stands in the starter's file from these words to the next empty line.
+part() { [ ! "$SITE_ADDRESS" ] || sed -n "/$1/,/^$/s/^    //p" ../starter/nginx/nginx.conf; }
+SITE_MAPS=$(part 'The host is the one') SITE_HEADERS=$(part 'What the application may believe')
 
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
 # shellcheck disable=SC2086  # several, separated by spaces

@@ -52,7 +52,6 @@ SITE_NAMES=${SITE_NAMES:-}
 SITE_DEFAULT=${SITE_DEFAULT:-off}
 SITE_TIMEOUT=${SITE_TIMEOUT:-60s}
 SITE_MAX_UPLOAD=${SITE_MAX_UPLOAD:-100m}
-SITE_STARTER=${SITE_STARTER:-/etc/starter}
 LISTEN_LOAD_SITE=${LISTEN_LOAD_SITE:-18000}
 
 # Folders.
@@ -111,7 +110,7 @@ check 'THEATRES_ADDRESS THEATRES_STAGE_ADDRESS THEATRES_METRICS_ADDRESS' \
     'unix:/PATH or HOST:PORT, with one * for the name'
 check THEATRES_MEDIA_FOLDER '/[^"$;{}\\*]*[*][^"$;{}\\*]*' 'an absolute path with one * for the name'
 check MEDIA_FOLDER '/[^"$;{}\\]*|off' 'an absolute path, or off'
-check 'CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX SITE_STARTER' '/[^"$;{}\\]*' 'an absolute path'
+check 'CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX' '/[^"$;{}\\]*' 'an absolute path'
 check 'CLIENT_REQUESTS LOGIN_REQUESTS' '[1-9][0-9]{0,5}' 'a whole number from 1 to 999999'
 to_65535='[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]' # limit_conn's maximum, too
 check 'CLIENT_CONNECTIONS CLIENT_STAGE_CONNECTIONS BACKEND_CONNECTIONS HTTP_PORT HTTPS_PORT' "$to_65535" 'a whole number from 1 to 65535'

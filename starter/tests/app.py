@@ -50,6 +50,8 @@ class Application(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD" and status != 304:
             self.wfile.write(data)
+            with lock:
+                asked[f"sent {self.path}"] = asked.get(f"sent {self.path}", 0) + 1
         self.close_connection = True
 
     def user(self) -> str:

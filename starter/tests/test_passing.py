@@ -11,6 +11,7 @@ import time
 import pytest
 
 from asking import BOTH, HTTPS, MEGABYTE, New, ask, connect
+from support.wait import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +39,18 @@ def test_the_parts_of_a_stream_arrive_as_they_are_sent(
     connection.close()
     assert len(arrived) >= 4
     assert arrived[0] < 0.35 < 1 < arrived[-1]
+
+
+@pytest.mark.parametrize(
+    ("method", "accept"), [("GET", "*/*"), ("GET", "text/event-stream"), ("POST", "*/*")], ids=str
+)
+def test_a_client_that_reads_nothing_holds_no_worker(new: New, method: str, accept: str) -> None:
+    """nginx has taken all 20 MB from the application, which a buffer of the kernel does not hold."""
+    path = new("/large")
+    connection = connect()
+    connection.request(method, path, headers={"Accept": accept})
+    wait_until(lambda: f"sent {path}" in json.loads(ask("/asked").text), within=20)
+    connection.close()
 
 
 @BOTH

@@ -11,6 +11,7 @@ backend app {
     .max_connections = 200; # more at once would only wait inside the application
 }
 
+include "./analytics.vcl";
 include "./rules.vcl"; # your own rules, which run before those below
 
 # A new rule works at once: loading it drops the marks "not kept" (below) that the old rules have left.
@@ -45,14 +46,7 @@ sub vcl_recv {
     if (req.restarts == 0) {
         unset req.http.X-Old; unset req.http.X-Static; unset req.http.Cache-Status;
         set req.http.X-Forwarded-For = regsub(req.http.X-Forwarded-For, ", *[^,]*$", ""); # Varnish has appended nginx's
-        # Scripts in the browser read these arguments and cookies; the page is the same without them.
-        set req.url = regsuball(req.url,
-            "(?<=[?&])(utm_[a-z]+|fbclid|gclid|dclid|msclkid|gbraid|wbraid|mc_[ce]id|_ga|_gl)(=[^&]*)?(&|$)", "");
-        set req.url = regsub(req.url, "[?&]$", "");
-        set req.http.Cookie = regsuball(";" + req.http.Cookie, "; *(_ga(_[A-Z0-9]+)?|_gid|_(dc_)?g(at|tm)(_[^=;]*)?|_gcl_[a-z]+|" +
-            "_fb[cp]|_pk_[^=;]*|_hj[^=;]*|_cl[cs]k|__utm[a-z]+|_uet[sv]id|ajs_[^=;]*|cookieconsent[^=;]*|has_js) *=[^;]*", "");
-        set req.http.Cookie = regsub(req.http.Cookie, "^[; ]+", "");
-        if (req.http.Cookie == "") { unset req.http.Cookie; }
+        call drop_analytics;
         # By these, frameworks take a GET for another method, and no copy's key has them.
         unset req.http.X-HTTP-Method-Override; unset req.http.X-HTTP-Method; unset req.http.X-Method-Override;
         if (req.http.Range !~ "^bytes=([0-9]+-[0-9]*|-[0-9]+)$") { unset req.http.Range; } # several, or malformed: the whole file
@@ -152,10 +146,10 @@ sub vcl_backend_response {
 sub vcl_deliver {
     if (resp.http.X-Failed && req.http.X-Old == "seen") { set req.http.X-Old = "failed"; return (restart); }
     set resp.http.Cache-Status = server.identity + "; " + req.http.Cache-Status;
-    if (obj.uncacheable) {
-        if (!resp.http.Content-Length) { set resp.http.X-Accel-Buffering = "no"; } # nginx holds no part of a stream back
+    if (obj.uncacheable) { # of a stream nginx holds no part back
+        if (!resp.http.Content-Length && resp.http.Content-Type ~ "^text|^multipart|json") { set resp.http.X-Accel-Buffering = "no"; }
     } else {
-        if (req.http.Cache-Status ~ "miss") { set resp.http.Cache-Status = resp.http.Cache-Status + "; stored"; }
+        unset resp.http.X-Accel-Buffering; if (req.http.Cache-Status ~ "miss") { set resp.http.Cache-Status = resp.http.Cache-Status + "; stored"; }
         set resp.http.Cache-Status = resp.http.Cache-Status + "; ttl=" + std.integer(duration=obj.ttl, fallback=0);
         if (obj.ttl < 0s) { set resp.http.Cache-Status = resp.http.Cache-Status + "; detail=stale"; }
     }

@@ -78,6 +78,7 @@ class Service:
         """Run the scripts from a copy, whose files a test may change."""
         self.scripts = self.folder / self.original.name
         shutil.copytree(self.original, self.scripts, ignore=shutil.ignore_patterns("tests"))
+        (self.folder / "starter").symlink_to(self.original.parent / "starter")
 
     def environment(self, **settings: str) -> dict[str, str]:
         """The environment of the scripts."""

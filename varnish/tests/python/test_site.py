@@ -13,7 +13,7 @@ from support.origin import Request as Asked
 from support.origin import response
 from support.ports import free_ports
 from support.wait import wait_until
-from varnish_server import VARNISH, Backend, VarnishServer
+from varnish_server import Backend, VarnishServer
 
 
 @pytest.fixture
@@ -29,7 +29,6 @@ def site(fresh: VarnishServer, app: Backend) -> VarnishServer:
     fresh.settings |= {
         "SITE_ADDRESS": app.address,
         "SITE_RULES": str(fresh.folder / "my rules.vcl"),
-        "SITE_STARTER": str(VARNISH.parent / "starter"),
     }
     return fresh
 
@@ -57,6 +56,28 @@ def test_rules_are_read_at_a_reload_and_a_mistake_in_them_changes_nothing(
     assert "hit" in site.request("/ruled", x_site="yes").headers["cache-status"]
     loaded = [line for line in site.cli("vcl.list").splitlines() if "auto" in line and " site_" in line]
     assert len(loaded) == 1
+
+
+def test_cookies_and_arguments_of_the_settings_are_ignored_on_the_site_alone(
+    site: VarnishServer, app: Backend
+) -> None:
+    site.settings |= {"SITE_IGNORE_COOKIES": "theme visit_*", "SITE_IGNORE_ARGUMENTS": " ref src.* "}
+    site.start()
+    asked = {"cookie": "theme=dark; visit_1=a; themes=b; _ga=1"}
+    site.request("/?a=1&ref=x&src.y=2&refs=3", x_site="yes", **asked)
+    assert (app.requests[0].target, app.requests[0].headers["cookie"]) == ("/?a=1&refs=3", "themes=b")
+    site.request("/?ref=x", **asked)
+    [theatre] = site.backend.requests
+    assert (theatre.target, theatre.headers["cookie"]) == ("/?ref=x", "theme=dark; visit_1=a; themes=b")
+
+
+def test_a_recipe_of_the_starter_comes_after_the_own_rules(site: VarnishServer, app: Backend) -> None:
+    app.answer = lambda _: response("page")
+    (site.folder / "my rules.vcl").write_text('sub vcl_recv { if (req.url == "/mine") { return (pass); } }')
+    site.settings["SITE_RECIPE"] = "wordpress"
+    site.start()
+    for path, kept in (("/page", "stored"), ("/mine", "bypass")):
+        assert kept in site.request(path, x_site="yes").headers["cache-status"]
 
 
 def test_the_health_check_has_the_path_of_the_setting(site: VarnishServer, app: Backend) -> None:
