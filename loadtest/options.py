@@ -65,7 +65,9 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
     hidden: dict[str, Any] = {"include_in_web_ui": False}
     option("stage-port", type=int, default=17230, help="port of the stage socket (17230)", **hidden)
     option("direct-port", type=int, default=8081, help="port of direct.localhost (8081)", **hidden)
-    option("site-port", type=int, default=18000, help="port of alone.site.localhost (18000)", **hidden)
+    option("site-port", type=int, default=18000, help="port of alone.site; nginx.site has the next", **hidden)
+    # An option, because workers get these from the master.
+    option("site-host", default=topologies.site_host(), help="Host header for your own site", **hidden)
     option("policy-port", type=int, default=13000, help="port of the Flash policy (13000)", **hidden)
     option("shape", choices=shapes, help="load shape of a run without the web UI", **hidden)
 

@@ -1,9 +1,11 @@
 """The topologies of the stack: their names, and the address of each.
 
-The Host header chooses the path of a request (docs/architecture.md).
+The Host header chooses the path of a request (docs/architecture.md). For a site of your own the port does:
+all three paths send the Host of its visitors, because an application may redirect other names.
 
 `LOADTEST_THEATRES`: names of further theatres, separated by spaces; the host name of each is NAME.localhost.
-`LOADTEST_SITE`: set if there is a site of your own (extras/site).
+`LOADTEST_SITE`: the names of a site of your own (extras/site), separated by spaces; `LOADTEST_HTTP_PORT`: the
+port of its visitors.
 """
 
 import os
@@ -13,8 +15,8 @@ DEFAULT = "upstage.localhost"
 DIRECT = "direct.localhost"
 CORE = (DEFAULT, "classic.localhost", "nginx.localhost", "static.localhost", DIRECT)
 SITE = "site.localhost"
-SITE_ALONE = "alone.site.localhost"
-SITES = (SITE_ALONE, "nginx.site.localhost", SITE)
+SITE_ALONE, SITE_NGINX = "alone.site", "nginx.site"  # ports, not host names
+SITES = (SITE_ALONE, SITE_NGINX, SITE)
 COMPARED = "direct,classic,nginx,static,default"
 MOST = 20  # in one comparison
 
@@ -43,9 +45,17 @@ def parse(text: str) -> list[str]:
     return [known[word] for word in words]
 
 
-def base_url(target: str, host: str, direct_port: int, site_port: int = 0) -> str:
-    """The URL of a topology, if `target` is that of nginx. Those without nginx have ports of their own."""
-    port = {DIRECT: direct_port, SITE_ALONE: site_port}.get(host)
+def site_host() -> str:
+    """The Host that visitors of your own site send: its first name that is no pattern, with the port."""
+    names = os.environ.get("LOADTEST_SITE", "").split()
+    name = next((name for name in names if "*" not in name and not name.startswith(".")), SITE)
+    port = os.environ.get("LOADTEST_HTTP_PORT", "80")
+    return name if port == "80" else f"{name}:{port}"
+
+
+def base_url(target: str, host: str, direct_port: int, site_port: int) -> str:
+    """The URL of a topology, if `target` is that of nginx. Some have ports of their own."""
+    port = {DIRECT: direct_port, SITE_ALONE: site_port, SITE_NGINX: site_port + 1}.get(host)
     if port is None:
         return target
     address = urlsplit(target).hostname or ""

@@ -119,7 +119,7 @@ def follow(line: Line) -> None:
     by_id = f'ReqHeader:X-Request-Id eq "{line.id}"'
     found = requests(inside("varnishlog", "-d", "-g", "request", "-q", by_id).splitlines())
     theatre = line.host.partition(".")[0]
-    own_site = line.host.endswith("site.localhost") or any(seen.header("X-Site") for seen in found)
+    own_site = line.host == "site.localhost" or any(seen.header("X-Site") for seen in found)
     theatres, backends = os.environ["THEATRES"].split(), os.environ["BACKENDS"].split()
     if theatre in theatres:
         backends = [theatre]

@@ -135,6 +135,8 @@ def test_a_program_on_this_machine_by_the_pages_commands(site: Site) -> None:
         assert hits["the application alone"] == hits["nginx"] == 0
         assert hits["nginx, Varnish"] > 50
         assert all(row.split(" | ")[6] != "-" for row in rows.values()), table  # its CPU
+        assert "Of 100 requests a cache answers" in table
+        assert "INVALID" not in table
         assert "the response has no lifetime" in table
         assert "`/-/static/app.css`" not in table  # kept, because of its ending
 

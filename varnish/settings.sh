@@ -63,7 +63,7 @@ check VARNISH_LISTEN_SITE_PURGE '/[^[:space:]"\\:,]+|[0-9A-Za-z._-]+:[0-9]{1,5}'
 check SITE_HEALTH '/[0-9A-Za-z._~/?=%-]*' 'a path, such as /health'
 check SITE_TIMEOUT '[1-9][0-9]{0,5}[sm]' 'a time, such as 60s or 5m'
 check 'SITE_IGNORE_COOKIES SITE_IGNORE_ARGUMENTS' ' *([0-9A-Za-z_.*-]+ *)*' 'names separated by spaces, in which * stands for any characters'
-recipes=$(cd "$starter/recipes" 2>/dev/null && ls ./*.vcl | sed 's|./||; s|[.]vcl||' | paste -s -d '|' -)
+recipes=$(find "$starter/recipes" -name '*.vcl' 2>/dev/null | sed 's|.*/||; s|[.]vcl||' | sort | paste -s -d '|' -)
 check SITE_RECIPE "$recipes" "one of starter/recipes ($recipes)"
 check VARNISH_STORAGE '(malloc|file,/[^,[:space:]]+),[0-9]+[kKmMgG]?' 'malloc,SIZE or file,/PATH,SIZE, such as malloc,128m'
 check THEATRES '[a-z0-9 -]*' 'names of lower-case letters, digits and hyphens'

@@ -34,21 +34,25 @@ TAGS += "BereqHeader,BerespStatus,BerespHeader"
 NAMED = 3  # paths for each reason
 MARK = 60.0  # seconds; the lifetime of the mark that a response is not kept
 LEAST = 0.01  # share of a reason that is worth a line
+WRONG = 0.1  # share of requests that may end otherwise than with 2xx
 
 
 def main(folder: Path) -> int:
-    """Print and write the answer; 1 if nothing was measured."""
+    """Print and write the answer; 1 if nothing was measured, or not what the cache does."""
     report = json.loads((folder / "report.json").read_text())
     if not report["measurements"]:
         print("Nothing was measured.", file=sys.stderr)
         return 1
     cpu = read_cpu(folder / "cpu")
     rows = [figures(measured, cpu) for measured in report["measurements"]]
-    seen = site_requests(next((row for row in rows if row["topology"] == "site"), rows[-1]))
-    text = "\n".join([*table(rows), "", *sentences(rows), "", *explained(seen), ""])
+    valid = {row["topology"]: row for row in rows if not row["invalid"]}
+    lines = [*table(rows), *sentences(valid)]
+    if "site" in valid:
+        lines += ["", *explained(site_requests(valid["site"]))]
+    text = "\n".join([*lines, ""])
     (folder / "site.md").write_text(text)
     print("\n" + text)
-    return 0 if report["answered"] else 1
+    return 0 if report["answered"] and "site" in valid else 1
 
 
 def read_cpu(file: Path) -> list[tuple[float, float]]:
@@ -65,10 +69,32 @@ def figures(measured: dict[str, Any], cpu: list[tuple[float, float]]) -> dict[st
     sent = measured["requests_per_second"] * seconds
     return measured | {
         "path": PATHS.get(measured["topology"], measured["topology"]),
+        "invalid": invalid(measured),
         "application_requests_per_second": round(reached / seconds, 1),
         "application_cpu_percent": None if used is None else 100 * used / seconds,
         "application_cpu_ms": None if used is None or not sent else 1000 * used / sent,
     }
+
+
+def invalid(measured: dict[str, Any]) -> str:
+    """Why a row takes part in no sentence; empty if it does.
+
+    It does not if more than a tenth of its requests ended otherwise than with 2xx: with a redirect, an error
+    or no answer. So no class of statuses has shares in two valid rows that differ by more than a tenth.
+    """
+    wrong: Counter[str] = Counter()
+    requests = wrong["no answer"] = sum(row["num_requests"] for row in measured["rows"])
+    for record in measured["caches"]:
+        if record["tier"] == "status":
+            wrong["no answer"] -= record["answers"]
+            wrong[record["outcome"]] += record["answers"]
+    wrong = Counter({status: number for status, number in wrong.items() if number > 0 and status[0] != "2"})
+    if wrong.total() <= WRONG * requests:
+        return ""
+    most = ", ".join(status for status, _ in wrong.most_common(NAMED))
+    hint = ": is the first of SITE_NAMES the name that the application knows, and are these its paths?"
+    text = f"{100 * wrong.total() / requests:.0f} % of the requests ended with {most}"
+    return text + (hint if most[0] in "34" else "")
 
 
 def cpu_between(cpu: list[tuple[float, float]], begin: float, end: float) -> float | None:
@@ -82,12 +108,13 @@ def cpu_between(cpu: list[tuple[float, float]], begin: float, end: float) -> flo
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:
-    """The measurements as a Markdown table."""
+    """The measurements as a Markdown table, then which of them are invalid."""
     lines = ["| | " + " | ".join(title for title, *_ in FIGURES) + " |", "|---|" + "--:|" * len(FIGURES)]
     for row in rows:
         cells = [shown(row.get(key), factor, decimals) for _, key, factor, decimals in FIGURES]
         lines.append(f"| {row['path']} | " + " | ".join(cells) + " |")
-    return lines
+    lines.append("")
+    return lines + [f"INVALID: {row['path']}: {row['invalid']}" for row in rows if row["invalid"]]
 
 
 def shown(value: float | None, factor: float, decimals: int) -> str:
@@ -95,22 +122,25 @@ def shown(value: float | None, factor: float, decimals: int) -> str:
     return "-" if value is None else f"{value * factor:,.{decimals}f}"
 
 
-def sentences(rows: list[dict[str, Any]]) -> list[str]:
-    """Say in one sentence what a cache changes."""
-    found = {row["topology"]: row for row in rows}
-    if not {"nginx.site", "site"} <= found.keys():
+def sentences(valid: dict[str, dict[str, Any]]) -> list[str]:
+    """Say what a cache changes.
+
+    The application does the same work alone and behind nginx. So a difference no larger than that between
+    these rows says nothing of a cache.
+    """
+    if "site" not in valid:
         return []
-    without, cached = found["nginx.site"], found["site"]
-    ratio = cached["hit_ratio"] or 0.0
-    text = f"Of 100 requests a cache answers {100 * ratio:.0f}"
-    if without["application_cpu_ms"] and cached["application_cpu_ms"] is not None:
-        saved = 100 * (1 - cached["application_cpu_ms"] / without["application_cpu_ms"])
-        text += (
-            f"; a request costs the application {saved:.0f} % less of its CPU time"
-            if saved >= 1
-            else ("; a request costs the application as much as before")
-        )
-    return [text + "."]
+    if not valid["site"]["hit_ratio"]:
+        return ["The cache answered none of the requests."]
+    text = [f"Of 100 requests a cache answers {100 * valid['site']['hit_ratio']:.3g}."]
+    alone, nginx, cached = (valid.get(name, {}).get("application_cpu_ms") for name in PATHS)
+    if alone is None or not nginx or cached is None:
+        return text
+    if abs(nginx - cached) <= abs(nginx - alone):
+        costs = f"{cached:.2f} ms behind nginx and Varnish, {nginx:.2f} behind nginx, {alone:.2f} alone"
+        return [*text, f"Too little to tell about CPU time: a request costs the application {costs}."]
+    share = f"{100 * abs(nginx - cached) / nginx:.0f} % {'less' if cached < nginx else 'more'} CPU time"
+    return [*text, f"A request costs the application {share} behind nginx and Varnish than behind nginx."]
 
 
 def site_requests(measured: dict[str, Any]) -> list[Request]:

@@ -1,4 +1,4 @@
-"""Counts of a run: row of Locust's table, tier, outcome -> responses.
+"""Counts of a run: row of Locust's table, tier, outcome -> responses. The tier "status" has their statuses.
 
 With each report a worker starts again at 0 (`figures`).
 """
@@ -17,13 +17,14 @@ counts: Counter[tuple[str, str, str]] = Counter()
 rows: set[str] = set()
 
 
-def count(row: str, cache_status_field: str, server_timing: str = "") -> None:
-    """Count one response."""
+def count(row: str, cache_status_field: str, server_timing: str = "", status: int = 0) -> None:
+    """Count one response; its status only if that is given."""
     members = cache_status.parse(cache_status_field)
     # static.localhost has no cache, but nginx reports in Server-Timing that it read the file itself.
     from_disk = not members and 'nginx;desc="disk"' in server_timing
     row = _limited(row)
-    for tier, outcome in outcomes.by_tier(members, from_disk).items():
+    tiers = outcomes.by_tier(members, from_disk) | ({"status": str(status)} if status else {})
+    for tier, outcome in tiers.items():
         counts[row, tier, outcome] += 1
 
 

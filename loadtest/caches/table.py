@@ -115,7 +115,7 @@ def as_csv(counts: Counts) -> str:
     writer = csv.writer(text)
     outcomes = (*OUTCOMES, *UNREPORTED)
     writer.writerow(["path", "tier", *outcomes])
-    lines = sorted({(row, TIERS.index(tier)) for row, tier, _ in counts})
+    lines = sorted({(row, TIERS.index(tier)) for row, tier, _ in counts if tier in TIERS})
     for row, tier in lines:
         writer.writerow(
             [row, TIERS[tier], *(counts.get((row, TIERS[tier], outcome), 0) for outcome in outcomes)]

@@ -42,8 +42,8 @@ def test_a_row_for_each_path_and_one_for_all() -> None:
     assert all(set(row) == columns for row in rows.values())
 
 
-def test_csv_has_every_count() -> None:
-    lines = table.as_csv(COUNTS).splitlines()
+def test_csv_has_every_count_of_a_cache() -> None:
+    lines = table.as_csv({**COUNTS, ("/admin/id", "status", "200"): 2000}).splitlines()
     assert lines[0] == "path,tier,hit,stale,miss,hit-for-miss,pass,synth,error,none,refresh,websocket,unseen"
     assert lines[1:] == [
         "/admin/id,client,0,0,0,0,2000,0,0,0,0,0,0",

@@ -66,10 +66,13 @@ def test_a_measurement_lasts_a_second_or_longer(text: str, right: bool) -> None:
         ("http://nginx:8000", "direct.localhost", "http://nginx:8081"),
         ("http://127.42.0.1:8000/", "direct.localhost", "http://127.42.0.1:8081"),
         ("http://[::1]:8000", "direct.localhost", "http://[::1]:8081"),
+        ("http://nginx:8000", "alone.site", "http://nginx:18000"),
+        ("http://nginx:8000", "nginx.site", "http://nginx:18001"),
+        ("http://nginx:8000", "site.localhost", "http://nginx:8000"),
     ],
 )
-def test_only_the_direct_topology_has_a_port_of_its_own(target: str, host: str, expected: str) -> None:
-    assert topologies.base_url(target, host, 8081) == expected
+def test_some_topologies_have_a_port_of_their_own(target: str, host: str, expected: str) -> None:
+    assert topologies.base_url(target, host, 8081, 18000) == expected
 
 
 def test_the_metrics_of_the_direct_topology_come_through_nginx() -> None:

@@ -29,7 +29,9 @@ class Browser(FastHttpUser):
     def on_start(self) -> None:
         assert self.environment.parsed_options
         self.options: Namespace = self.environment.parsed_options
-        self.host = topologies.base_url(self.host or "", self.options.topology, self.options.direct_port)
+        self.host = topologies.base_url(
+            self.host or "", self.options.topology, self.options.direct_port, self.options.site_port
+        )
         self.stage_url = self.url(f"/stages/{self.options.stage}")
         self.browser_cache = BrowserCache()
         self.assets: list[str] = []

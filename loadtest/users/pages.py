@@ -1,10 +1,12 @@
 """Users of any site, known only by its paths: they fetch these and keep its cookies."""
 
 import random
+import time
 from argparse import Namespace
 from pathlib import Path
 
 from locust import FastHttpUser
+from requests.cookies import create_cookie
 
 import topologies
 from caches import counters
@@ -17,6 +19,8 @@ ROWS = 150  # of Locust's table; further paths share one
 class SiteVisitor(FastHttpUser):
     """Fetches one path of `--paths` after another, from a random one on. A status of 400 or above fails.
 
+    A redirect is not followed: it is the answer of its path.
+
     Without `--paths` the class is left out of the run.
     """
 
@@ -28,14 +32,15 @@ class SiteVisitor(FastHttpUser):
         return None if options.paths else "there are no --paths"
 
     def on_start(self) -> None:
-        """Start without cookies, somewhere in the list."""
+        """Start somewhere in the list, with an analytics cookie alone, as most visitors have one."""
         options = self.environment.parsed_options
         assert options
-        self.topology: str = options.topology
-        self.host = topologies.base_url(
-            self.host or "", self.topology, options.direct_port, options.site_port
-        )
+        topology: str = options.topology
+        self.asked: str = options.site_host if topology in topologies.SITES else topology
+        self.host = topologies.base_url(self.host or "", topology, options.direct_port, options.site_port)
         self.client = http_client.session(self, PATIENCE)
+        visitor = f"GA1.1.{random.randrange(10**9)}.{time.time():.0f}"
+        self.client.cookiejar.set_cookie(create_cookie("_ga", visitor))  # type: ignore[no-untyped-call]
         self.paths = paths_of(options.paths)
         self.position = random.randrange(len(self.paths))
 
@@ -48,7 +53,7 @@ class SiteVisitor(FastHttpUser):
         path = self.paths[self.position]
         self.position = (self.position + 1) % len(self.paths)
         row = row_of(path)
-        headers = {"Host": self.topology, "Accept-Encoding": http_client.ENCODING}
+        headers = {"Host": self.asked, "Accept-Encoding": http_client.ENCODING}
         with self.client.get(path, name=row, headers=headers, catch_response=True) as response:
             meta = response.request_meta
             if meta["exception"]:
@@ -56,9 +61,10 @@ class SiteVisitor(FastHttpUser):
             body: http_client.Response = meta["response"]
             meta["response_length"] = body.length
             fields = body.fields
-            counters.count(row, fields.get("cache-status", ""), fields.get("server-timing", ""))
-            if body.status_code >= 400:
-                response.failure(f"status {body.status_code}")
+            status = body.status_code
+            counters.count(row, fields.get("cache-status", ""), fields.get("server-timing", ""), status)
+            if status >= 400:
+                response.failure(f"status {status}")
 
 
 _read: dict[str, list[str]] = {}  # by file: all users of a process walk the same list

@@ -4,6 +4,7 @@ import concurrent.futures
 import http.client
 import json
 import os
+import re
 import secrets
 import socket
 import ssl
@@ -11,7 +12,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -111,6 +113,30 @@ def compose(folder: Path, *command: str) -> str:
     )
     assert done.returncode == 0, done.stdout
     return done.stdout
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[None]:
+    """The starter in this folder, in front of the application whose Dockerfile is in folder/app."""
+    services = (folder / "compose.yaml").read_text()
+    build = 'build: { context: ./app, args: { PYTHON_IMAGE: "${PYTHON_IMAGE:-python:3.13-slim}" } }\n'
+    site = f'    environment: {{ SITE: "localhost:{HTTP_PORT}" }}\n'
+    services, count = re.subn(
+        r"image: \$\{PYTHON_IMAGE.*?    environment: [^\n]*\n",
+        lambda _: build + site,
+        services,
+        count=1,
+        flags=re.S,
+    )
+    assert count == 1
+    (folder / "compose.yaml").write_text(services)
+    with (folder / ".env").open("a") as settings:
+        settings.write(f"SITE=localhost:{HTTP_PORT}\nHTTP_PORT={HTTP_PORT}\nHTTPS_PORT={HTTPS_PORT}\n")
+    try:
+        compose(folder, "up", "--detach", "--wait", "--build")
+        yield
+    finally:
+        compose(folder, "down", "--volumes", "--rmi", "local", "--timeout", "2")
 
 
 class App:

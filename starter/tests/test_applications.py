@@ -1,13 +1,12 @@
 """Applications from package registries behind the starter, started as the README says."""
 
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from asking import HTTP, HTTP_PORT, HTTPS_PORT, RUNS_ALREADY, STARTER, compose
+from asking import HTTP, RUNS_ALREADY, STARTER, started
 from support.applications import ALL, Application, an_edit_is_shown, pages_are_not_mixed, visitors_get_copies
 
 pytestmark = [
@@ -27,27 +26,9 @@ def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     rules = (folder / "recipes" / f"{application.recipe}.vcl").read_text()
     (folder / "varnish" / "rules.vcl").write_text(rules)
     (folder / "app" / application.settings).write_text(application.settings_of(rules))
-
-    services = (folder / "compose.yaml").read_text()
-    build = 'build: { context: ./app, args: { PYTHON_IMAGE: "${PYTHON_IMAGE:-python:3.13-slim}" } }\n'
-    site = f'    environment: {{ SITE: "localhost:{HTTP_PORT}" }}\n'
-    services, count = re.subn(
-        r"image: \$\{PYTHON_IMAGE.*?    environment: [^\n]*\n",
-        lambda _: build + site,
-        services,
-        count=1,
-        flags=re.S,
-    )
-    assert count == 1
-    (folder / "compose.yaml").write_text(services)
-    with (folder / ".env").open("a") as settings:
-        settings.write(f"SITE=localhost:{HTTP_PORT}\nHTTP_PORT={HTTP_PORT}\nHTTPS_PORT={HTTPS_PORT}\n")
-    try:
-        compose(folder, "up", "--detach", "--wait", "--build")
+    with started(folder):
         application.started_at(HTTP)
         yield application
-    finally:
-        compose(folder, "down", "--volumes", "--rmi", "local", "--timeout", "2")
 
 
 def test_visitors_get_copies(app: Application) -> None:

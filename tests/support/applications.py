@@ -1,9 +1,11 @@
-"""Applications from package registries: MediaWiki and Wagtail, which purge what has been edited.
+"""Applications from package registries: MediaWiki, Wagtail and WordPress, which purge what has
+been edited, and JupyterLab, which is private.
 
 Each is built from a folder of starter/tests/applications and runs behind the starter, or extras/site, with
 its recipe.
 """
 
+import base64
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,6 +125,65 @@ class Wagtail(Application):
         assert sent.json()["success"] is True, sent.text
 
 
+class WordPress(Application):
+    def sign_in(self, browser: requests.Session, user: str) -> None:
+        address = f"{self.address}/wp-login.php"
+        browser.get(address)  # its cookie shows that the browser takes cookies
+        fields = {"log": user, "pwd": PASSWORDS[user], "testcookie": "1"}
+        assert self.user(browser.post(address, fields).text) == user
+
+    def user(self, page: str) -> bool | str:
+        name = re.search(r'class="display-name">(\w+)<', page)
+        return name[1] if name else False
+
+    def nonce(self, browser: requests.Session) -> dict[str, str]:
+        """What the editor's scripts send with each request."""
+        return {"X-WP-Nonce": browser.get(f"{self.address}/wp-admin/admin-ajax.php?action=rest-nonce").text}
+
+    def edit(self, browser: requests.Session, path: str, words: str) -> None:
+        number = re.search(r"postid-(\d+)", browser.get(self.address + path).text)
+        assert number
+        address = f"{self.address}/wp-json/wp/v2/posts/{number[1]}"
+        saved = browser.post(address, {"content": words}, headers=self.nonce(browser))
+        assert words in saved.text, saved.text[:3000]
+
+    def upload(self, browser: requests.Session) -> None:
+        address, files = f"{self.address}/wp-json/wp/v2/media", {"file": ("scene.png", PICTURE.read_bytes())}
+        sent = browser.post(address, files=files, headers=self.nonce(browser))
+        assert sent.status_code == 201, sent.text
+        assert browser.get(sent.json()["source_url"]).content == PICTURE.read_bytes()
+
+
+class JupyterLab(Application):
+    """It has one password for all, and nothing for visitors but the sign-in."""
+
+    def sign_in(self, browser: requests.Session, user: str) -> None:
+        address = f"{self.address}/login?next=/lab"
+        fields = form(browser.get(address).text, "_xsrf") | {"password": PASSWORDS["ann"]}
+        done = browser.post(address, fields)
+        assert done.url == f"{self.address}/lab"
+        browser.headers["Referer"] = done.url  # it gives no file without
+
+    def user(self, page: str) -> bool | str:
+        return 'name="password"' not in page
+
+    def put(self, browser: requests.Session, name: str, **content: str) -> None:
+        address, file = f"{self.address}/api/contents/{name}", {"type": "file", **content}
+        assert browser.put(address, json=file).status_code == 403
+        sent = browser.put(address, json=file, headers={"X-XSRFToken": browser.cookies["_xsrf"]})
+        assert sent.ok, sent.text
+
+    def edit(self, browser: requests.Session, path: str, words: str) -> None:
+        self.put(browser, path.removeprefix("/files/"), format="text", content=words)
+
+    def upload(self, browser: requests.Session) -> None:
+        picture = PICTURE.read_bytes()
+        self.put(browser, "scene.png", format="base64", content=base64.b64encode(picture).decode())
+        for _ in range(2):
+            assert browser.get(f"{self.address}/files/scene.png").content == picture
+            assert not self.user(requests.get(f"{self.address}/files/scene.png").text)
+
+
 WIKI = MediaWiki(
     "mediawiki",
     "mediawiki",
@@ -140,7 +201,25 @@ SHOP = Wagtail(
     0.8,
     ("/admin/account/",),
 )
-ALL = [WIKI, SHOP]
+BLOG = WordPress(
+    "wordpress",
+    "wordpress",
+    "varnish.php",
+    ("/", "/hamlet/", "/macbeth/", "/othello/", "/lear/"),
+    r"""["'](?:http://[^/"']+)?(/wp-(?:content|includes)/[^"']+\.(?:css|js)[^"']*)["']""",
+    0.95,
+    ("/wp-admin/profile.php",),
+)
+LAB = JupyterLab(
+    "jupyterlab",
+    "jupyterlab",
+    "settings.py",
+    ("/login",),
+    r'"(/static/style/[^"]+)"',
+    0.75,  # the files
+    ("/lab", "/files/hamlet.txt"),
+)
+ALL = [WIKI, SHOP, BLOG, LAB]
 
 
 def visitor(number: int) -> requests.Session:
@@ -182,13 +261,16 @@ def pages_are_not_mixed(app: Application) -> None:
 
 
 def an_edit_is_shown(app: Application) -> None:
-    """The application purges it."""
-    path = app.pages[1]
+    """The application purges it; or it keeps none, and its reader has signed in."""
+    kept = len(app.pages) > 1
+    path = app.pages[1] if kept else app.own[-1]
     reader, editor = visitor(201), requests.Session()
     app.sign_in(editor, "ann")
+    if not kept:
+        app.sign_in(reader, "bob")
     for _ in range(2):
         before = reader.get(app.address + path)
-    assert "; hit" in before.headers["Cache-Status"]
+    assert ("; hit" in before.headers["Cache-Status"]) == kept
     app.upload(editor)
     app.edit(editor, path, "A new ending")
     wait_until(lambda: "A new ending" in reader.get(app.address + path).text, within=3)

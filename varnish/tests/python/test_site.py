@@ -63,10 +63,10 @@ def test_cookies_and_arguments_of_the_settings_are_ignored_on_the_site_alone(
 ) -> None:
     site.settings |= {"SITE_IGNORE_COOKIES": "theme visit_*", "SITE_IGNORE_ARGUMENTS": " ref src.* "}
     site.start()
-    asked = {"cookie": "theme=dark; visit_1=a; themes=b; _ga=1"}
-    site.request("/?a=1&ref=x&src.y=2&refs=3", x_site="yes", **asked)
+    cookie = "theme=dark; visit_1=a; themes=b; _ga=1"
+    site.request("/?a=1&ref=x&src.y=2&refs=3", x_site="yes", cookie=cookie)
     assert (app.requests[0].target, app.requests[0].headers["cookie"]) == ("/?a=1&refs=3", "themes=b")
-    site.request("/?ref=x", **asked)
+    site.request("/?ref=x", cookie=cookie)
     [theatre] = site.backend.requests
     assert (theatre.target, theatre.headers["cookie"]) == ("/?ref=x", "theme=dark; visit_1=a; themes=b")
 

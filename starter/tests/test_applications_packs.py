@@ -1,0 +1,51 @@
+"""recipes/*_cache.py: Django, Flask and FastAPI name what is on a page, and a saved object purges it."""
+
+import shutil
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+
+from asking import RUNS_ALREADY, STARTER, Response, ask, started
+from support.wait import wait_until
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(RUNS_ALREADY, reason="the applications of these tests are not behind it"),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One container has the three. (In place of the app of conftest.py.)"""
+    folder = tmp_path_factory.mktemp("packs")
+    shutil.copytree(STARTER, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("tests"))
+    shutil.copytree(STARTER / "tests" / "applications" / "packs", folder / "app")
+    for pack in (folder / "recipes").glob("*_cache.py"):
+        shutil.copy(pack, folder / "app")
+    with started(folder):
+        wait_until(lambda: ask("/django/plays").status == 200, within=60)
+        yield
+
+
+def copy(path: str) -> Response:
+    """What the second visitor gets."""
+    ask(path)
+    page = ask(path)
+    assert page.hit, page.cache
+    assert not page.headers["X-Cache-Tags"]
+    return page
+
+
+@pytest.mark.parametrize("framework", ["django", "flask", "fastapi"])
+def test_what_is_saved_or_deleted_purges_the_pages_that_show_it(framework: str) -> None:
+    plays, hamlet, lear, othello = (f"/{framework}/plays{number}" for number in ("", "/1", "/2", "/3"))
+    for page, title in ((plays, "Hamlet"), (hamlet, "Hamlet"), (lear, "Lear"), (othello, "Othello")):
+        assert title in copy(page).text
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert ask(hamlet, "POST", body=urlencode({"title": "Ophelia"}).encode(), headers=kind).status == 200
+    assert ask(lear, "DELETE").status == 200
+    assert "Ophelia" in ask(hamlet).text
+    assert ask(lear).status == 404
+    assert ask(othello).hit
+    assert ("Ophelia" in ask(plays).text, "Lear" in ask(plays).text) == (True, False)
