@@ -74,7 +74,7 @@ WRONG = [
     ("SITE_RECIPE", "shopware"),
     ("SITE_IGNORE_COOKIES", "a)|(b"),
     ("SITE_IGNORE_ARGUMENTS", "ref;source"),
-    ("WITHOUT", "varnish"),
+    ("WITH", "varnish"),
     ("VARNISHES", "7"),
     ("BACKUP_KEEP", "0"),
     ("LOADTEST_PROCESSES", "many"),
@@ -95,7 +95,7 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
     log = bare.parent / "docker.log"
     log.unlink(missing_ok=True)
     found = {"TLS_FOLDER": str(bare), "TLS_CERTIFICATE": "LICENSE"} if setting.startswith("TLS_") else {}
-    if setting.startswith("SITE_") or setting == "WITHOUT":
+    if setting.startswith("SITE_") or setting == "WITH":
         found = {"EXTRAS": "site", "SITE": "http://127.0.0.1:5000"}
     done = run(bare, "up", user=None, **found | {setting: value})
     assert done.returncode == 1
@@ -124,7 +124,7 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
         ({"EXTRAS": "observe", "LOCUST_PORT": "9090"}, "LOCUST_PORT and OBSERVE_PORT both have port 9090"),
         ({"EXTRAS": "grafana"}, "Type: make up EXTRAS=observe,grafana"),
         (
-            {"EXTRAS": "observe,site", "SITE": "http://127.0.0.1:5000", "WITHOUT": "upstage"},
+            {"EXTRAS": "observe,site", "SITE": "http://127.0.0.1:5000"},
             "EXTRAS=observe shows a stack with UpStage",
         ),
         (MACHINES | {"EXTRAS": "ring,edge"}, "The extra ring is for one machine"),

@@ -63,7 +63,7 @@ class Site(Stack):
 
     def start(self) -> str:
         """The stack in front of the application."""
-        return self.make("up", "EXTRAS=site", f"SITE=http://localhost:{self.app_port}")
+        return self.make("up", "EXTRAS=site", f"SITE=http://localhost:{self.app_port}", "WITH=locust")
 
     def session(self, host: str = HOST) -> requests.Session:
         """A browser that keeps its cookies; every *.localhost is 127.0.0.1."""
@@ -140,14 +140,12 @@ def test_a_program_on_this_machine_by_the_pages_commands(site: Site) -> None:
         assert "the response has no lifetime" in table
         assert "`/-/static/app.css`" not in table  # kept, because of its ending
 
-        printed = site.make(
-            "up", "EXTRAS=site", f"SITE=http://127.0.0.1:{site.app_port}", "WITHOUT=upstage,policyd,locust"
-        )
+        printed = site.make("up", "EXTRAS=site", f"SITE=http://127.0.0.1:{site.app_port}")
         assert f"http://localhost:{site.ports['HTTP_PORT']}/ " in printed
         assert "workshop" not in printed
         assert set(site.compose("ps", "--services").split()) == {"nginx", "varnish", "site"}
         assert "Datasette" in site.session("localhost").get(site.at("/")).text
-        assert outcome(browser.get(site.at("/plays/plays"))) == "fwd=uri-miss"
+        browser.get(site.at("/plays/plays"))
         assert outcome(browser.get(site.at("/plays/plays"))) == "hit"
         site.typed(block("curl -X PURGE"))
         wait_until(lambda: outcome(browser.get(site.at("/plays/plays"))) == "fwd=uri-miss", within=3)
@@ -225,7 +223,7 @@ def test_another_site_has_no_copies_of_the_former(foreign: Site) -> None:
     page, browser = foreign.at("/page/7"), foreign.session()
     assert [outcome(browser.get(page)) for _ in range(2)] == ["fwd=uri-miss", "hit"]
     [silent] = free_ports(1)
-    printed = foreign.make("up", "EXTRAS=site", f"SITE=http://localhost:{silent}/")
+    printed = foreign.make("up", "EXTRAS=site", f"SITE=http://localhost:{silent}/", "WITH=locust")
     assert f"Nothing answers at http://localhost:{silent} yet." in printed
     assert browser.get(page).status_code == 503
     assert "Nothing answers" not in foreign.start()
@@ -236,7 +234,7 @@ def test_a_load_test_of_ones_own(foreign: Site) -> None:
     readme = (mine / "README.md").read_text()
     shopper, thresholds = mine / "shopper_of_a_test.py", mine / "thresholds.toml"
     assert not thresholds.exists(), f"{thresholds} is in the way of this test"
-    settings = ("EXTRAS=site", f"SITE=http://localhost:{foreign.app_port}")
+    settings = ("EXTRAS=site", f"SITE=http://localhost:{foreign.app_port}", "WITH=locust")
     try:
         shopper.write_text(re.search(r"```python\n(.*?)```", readme, re.S)[1])  # type: ignore[index]
         thresholds.write_text(re.search(r"```toml\n(.*?)```", readme, re.S)[1])  # type: ignore[index]
@@ -313,8 +311,6 @@ def test_applications_from_package_registries(site: Site, tmp_path: Path, applic
     site.settings = {
         "EXTRAS": "site",
         "SITE": "http://shop:8000",
-        "SITE_DEFAULT": "on",
-        "WITHOUT": "upstage,policyd,locust",
     }
     try:
         site.make("up")

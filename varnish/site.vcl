@@ -25,11 +25,6 @@ sub vcl_backend_fetch {
     unset bereq.http.X-Site;
 }
 
-# Only what is stored comes here: all of it has to arrive before any of it is delivered (store.vcl).
-sub vcl_backend_response {
-    set beresp.do_stream = false;
-}
-
 # The application does not answer. The starter leaves the page to its nginx; here pages.vcl has it.
 sub vcl_deliver {
     if (resp.http.X-Accel-Redirect) {

@@ -14,7 +14,7 @@ if "${mode}_has_mirror"; then
 fi
 if [ "$mode" = native ]; then native_environment; fi
 if is_other_machine; then die "The data are on the first machine, $FIRST_MACHINE."; fi
-if without upstage; then die "UpStage has been left out (WITHOUT), and a backup is of its data."; fi
+if without upstage; then die "UpStage does not run here (WITH=upstage starts it), and a backup is of its data."; fi
 
 # The service with the data: the backend, or a theatre.
 service=backend backups=backups/$COMPOSE_PROJECT_NAME

@@ -104,7 +104,7 @@ active_upstage() {
 }
 
 . bin/lib/theatres.sh
-export SITE=${SITE:-} WITHOUT=${WITHOUT:-} SITE_PURGE_PORT=${SITE_PURGE_PORT:-6081}
+export SITE=${SITE:-} WITH=${WITH:-} SITE_PURGE_PORT=${SITE_PURGE_PORT:-6081}
 SITE=${SITE%/} # as copied from a browser
 . bin/lib/site.sh
 

@@ -9,13 +9,15 @@ site_files() {
     if [[ $host == *.* || $host == localhost ]]; then echo extras/site/host.yaml; fi
     if [ -e extras/site/services.yaml ]; then echo extras/site/services.yaml; fi # your own, ignored by git
     if [[ ,${EXTRAS:-}, == *,ring,* ]]; then echo extras/site/ring.yaml; fi
-    for part in ${WITHOUT//,/ }; do
-        [ -e "extras/site/without/$part.yaml" ] || die "WITHOUT names '$part'; what can be left out: upstage, policyd, locust."
-        echo "extras/site/without/$part.yaml"
+    for part in ${WITH//,/ }; do
+        [ -e "extras/site/without/$part.yaml" ] || die "WITH names '$part'; what can start beside your site: upstage, policyd, locust."
+    done
+    for part in upstage policyd locust; do
+        if [[ ,$WITH, != *,$part,* ]]; then echo "extras/site/without/$part.yaml"; fi
     done
 }
 
-# without PART: succeeds if that part has been left out.
+# without PART: succeeds if that part does not start beside your site.
 without() { chosen "extras/site/without/$1.yaml"; }
 
 # site_answers: succeeds if something listens at SITE.
@@ -30,8 +32,8 @@ site_answers() {
 check_site() {
     if chosen extras/site/compose.yaml; then
         [ -n "$SITE" ] || die "EXTRAS=site needs the address of your site, such as SITE=http://127.0.0.1:5000"
-    elif [ -n "$SITE$WITHOUT" ]; then
-        die "SITE and WITHOUT are for the extra site. Type: make up EXTRAS=${EXTRAS:+$EXTRAS,}site"
+    elif [ -n "$SITE$WITH" ]; then
+        die "SITE and WITH are for the extra site. Type: make up EXTRAS=${EXTRAS:+$EXTRAS,}site"
     fi
 }
 

@@ -15,9 +15,7 @@ include "./analytics.vcl";
 include "./rules.vcl"; # your own rules, which run before those below
 
 # A new rule works at once: loading it drops the marks "not kept" (below) that the old rules have left.
-sub vcl_init {
-    if (!std.ban("obj.http.X-Not-Kept == yes")) { return (fail("ban")); }
-}
+sub vcl_init { if (!std.ban("obj.http.X-Not-Kept == yes")) { return (fail("ban")); } }
 
 # Purging, on listeners of its own: one in the network `purge`, and one for nginx, which wants the token.
 #     PURGE /about                                this page, with any query; PURGE /about?id=1: with this query alone
@@ -120,9 +118,12 @@ sub vcl_backend_response {
         beresp.http.Content-Type !~ "html|json") { set beresp.ttl = 10m; } # a static file without a lifetime
     set beresp.http.X-Url = bereq.url; set beresp.http.X-Path = regsub(bereq.url, "\?.*", "");
     std.collect(beresp.http.Vary);
+    # `no-cache`, `max-age=0`, and an ETag: each time the application confirms the copy by a 304, which those who wait share.
+    if (beresp.http.ETag && !bereq.http.Cookie && (beresp.ttl <= 0s || beresp.http.Cache-Control ~ "(?i)no-cache") &&
+        beresp.http.Cache-Control ~ "(?i)no-cache|max-age=0") { set beresp.ttl = 0.1ms; }
     # Large files, and streams of unknown length that are not text, would drive everything else out.
-    if (beresp.ttl <= 0s || beresp.http.Set-Cookie || beresp.http.Vary ~ "\*" ||
-        beresp.http.Cache-Control ~ "(?i)private|no-store|no-cache" || std.integer(beresp.http.Content-Length, 0) > 8388608 ||
+    if (beresp.ttl <= 0s || beresp.http.Set-Cookie || beresp.http.Vary ~ "\*" || beresp.http.Cache-Control ~ "(?i)private|no-store" ||
+        (beresp.ttl > 1ms && beresp.http.Cache-Control ~ "(?i)no-cache") || std.integer(beresp.http.Content-Length, 0) > 8388608 ||
         (!beresp.http.Content-Length && beresp.http.Content-Type !~ "^(text|image|font)/|javascript|json|xml") ||
         (bereq.http.Cookie && (beresp.http.Content-Type ~ "html|json" ||
                                beresp.http.Cache-Control !~ "(?i)public|immutable|s-maxage"))) {
@@ -134,12 +135,13 @@ sub vcl_backend_response {
         set beresp.ttl = 60s; set beresp.grace = 0s; set beresp.uncacheable = true; return (deliver);
     }
     if (beresp.ttl > 24h) { set beresp.ttl = 24h; } # a copy that was never purged should not outlive the day
-    set beresp.grace = 24h;
-    if (beresp.http.Cache-Control ~ "(?i)(must|proxy)-revalidate") { set beresp.grace = 0s; } # an old copy would be wrong
+    set beresp.grace = 24h; set beresp.do_stream = false; # all of it has to arrive before any of it is sent
+    if (beresp.http.Cache-Control ~ "(?i)(must|proxy)-revalidate" || beresp.ttl < 1ms) { set beresp.grace = 0s; } # never old
     set beresp.do_gzip = (beresp.http.Content-Type ~ "^text/|image/svg|javascript|json|xml" && # once for all clients
         std.integer(beresp.http.Content-Length, 860) >= 860); # less fits into one packet
     set beresp.http.X-Tags = regsuball("," + beresp.http.X-Cache-Tags + "," + beresp.http.Cache-Tags + "," +
         beresp.http.Surrogate-Key + "," + beresp.http.xkey + ",", "[,\s]+", "|");
+    if (beresp.ttl < 1ms) { return (deliver); } # Varnish's own rule would not keep it
 }
 
 # Every response says in Cache-Status (RFC 9211) whether it is a copy, and if not, why not.
@@ -151,7 +153,7 @@ sub vcl_deliver {
     } else {
         unset resp.http.X-Accel-Buffering; if (req.http.Cache-Status ~ "miss") { set resp.http.Cache-Status = resp.http.Cache-Status + "; stored"; }
         set resp.http.Cache-Status = resp.http.Cache-Status + "; ttl=" + std.integer(duration=obj.ttl, fallback=0);
-        if (obj.ttl < 0s) { set resp.http.Cache-Status = resp.http.Cache-Status + "; detail=stale"; }
+        if (obj.ttl < 0s && obj.grace > 0s) { set resp.http.Cache-Status = resp.http.Cache-Status + "; detail=stale"; }
     }
     unset resp.http.X-Not-Kept; unset resp.http.X-Failed; unset resp.http.X-Url; unset resp.http.X-Path; unset resp.http.X-Tags;
     unset resp.http.X-Cache-Tags; unset resp.http.Via; unset resp.http.X-Varnish; unset resp.http.X-Vinyl;

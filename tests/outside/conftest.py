@@ -21,7 +21,7 @@ def fronting(origin_port: int) -> Iterator[Stack]:
     if os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
     stack = Stack("containers", PROJECT + "-outside")
-    stack.settings |= {"EXTRAS": "site", "SITE": f"http://127.0.0.1:{origin_port}"}
+    stack.settings |= {"EXTRAS": "site", "SITE": f"http://127.0.0.1:{origin_port}", "WITH": "upstage"}
     try:
         stack.make("up")
         yield stack
