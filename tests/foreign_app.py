@@ -3,6 +3,7 @@
 import hashlib
 import socket
 import sys
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -14,6 +15,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     failing = most = 0  # requests for /broken in progress
+    worker = threading.Lock()
 
     def do_GET(self) -> None:
         _, what, *rest = self.path.partition("?")[0].split("/")
@@ -74,6 +76,14 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         for _ in range(megabytes):
             self.wfile.write(CHUNK)
+
+    def send_one(self, megabytes: int) -> None:
+        """A file or a page from the only worker."""
+        with Handler.worker:
+            if megabytes:
+                self.send_large(megabytes)
+            else:
+                self.reply(b"the next")
 
     def send_events(self, seconds: int) -> None:
         self.send_response(200)

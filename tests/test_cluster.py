@@ -135,6 +135,7 @@ def test_docker_accepts_the_stack(tmp_path: Path, extra: str) -> None:
     (tmp_path / "stack.json").write_text(json.dumps(translate(project, tmp_path)))
     check("docker", "stack", "config", "-c", tmp_path / "stack.json")
     made = json.loads((tmp_path / "stack.json").read_text())
+    assert made["services"]["nginx"]["environment"]["BIND_ADDR"] == "0.0.0.0"  # no comparison names
     kept = {"read_only", "cap_drop", "init", "healthcheck", "user", "logging"}
     for name, service in made["services"].items():
         assert kept <= service.keys(), name

@@ -38,6 +38,12 @@ def test_compose_accepts_each_extra_without_a_warning(compose: None, extra: str)
     assert check("docker", "compose", *files, "config", "-q", env=os.environ | MACHINES) == ""
 
 
+def test_nginx_learns_whether_other_machines_reach_it(compose: None) -> None:
+    """Then the comparison names do not answer. (In a Swarm they always do: test_cluster.py.)"""
+    services = merged(os.environ | {"BIND_ADDR": "[::]"}, "compose.yaml")["services"]
+    assert services["nginx"]["environment"]["BIND_ADDR"] == "[::]"
+
+
 def test_every_service_is_hardened(composed: dict) -> None:  # type: ignore[type-arg]
     for name, service in composed["services"].items():
         assert service["read_only"], name

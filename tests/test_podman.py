@@ -47,7 +47,7 @@ def podman() -> Iterator[tuple[Stack, str]]:
         base = "proscenium/base:trixie"
     check("docker", "build", "-q", "-t", NAME, "--build-arg", f"BASE={base}", REPO / "tests" / "podman")
     stack = Stack("containers", NAME)
-    stack.settings |= {"EXTRAS": "webcam,inspect,edge", "BIND_ADDR": "0.0.0.0"}
+    stack.settings |= {"EXTRAS": "webcam,inspect,edge", "BIND_ADDR": "0.0.0.0", "COMPARISON_NAMES": "on"}
     machines = dict.fromkeys(("FIRST_MACHINE", "OTHER_MACHINES", "MACHINE"), "192.0.2.1")
     stack.settings |= machines
     stack.compose("build", "-q")

@@ -45,6 +45,7 @@ WRONG = [
     ("FTP_ADDRESS", "me"),
     ("SERVER_NAMES", "a;b"),
     ("SERVER_NAMES", "a*b [oops"),
+    ("COMPARISON_NAMES", "yes"),
     ("TLS_FOLDER", "/nonexistent"),
     ("TLS_FOLDER", "nginx/tls"),
     ("TLS_CERTIFICATE", "nonexistent.pem"),
@@ -159,6 +160,18 @@ def test_varnish_may_write_where_the_user_mounts_a_disk(bare: Path) -> None:
 def test_the_storage_that_the_example_names_fits(bare: Path) -> None:
     [named] = re.findall(r"(file,/\S+,\w+)\.", (bare / ".env.example").read_text())
     assert functions(bare, CHECK, VARNISH_STORAGE=named).returncode == 0
+
+
+def test_make_up_prints_the_comparison_names_only_where_they_answer(bare: Path) -> None:
+    def answer(**settings: str) -> bool:
+        done = functions(bare, "comparison_names_answer", **settings)
+        assert (done.stdout, done.stderr) == ("", "")
+        return done.returncode == 0
+
+    assert answer()
+    assert not answer(BIND_ADDR="0.0.0.0")
+    assert answer(BIND_ADDR="0.0.0.0", COMPARISON_NAMES="on")
+    assert not answer(COMPARISON_NAMES="off")
 
 
 @pytest.fixture

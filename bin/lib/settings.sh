@@ -9,7 +9,7 @@ check_settings() {
     must COMPOSE_PROJECT_NAME '[a-z0-9][a-z0-9_-]*' 'lower-case letters, digits, - and _'
     check_addresses
     ask_nginx 'cd nginx && . scripts/settings.sh' \
-        SERVER_NAMES HTTPS_PORT HTTPS_REDIRECT CLIENT_CONNECTIONS CLIENT_REQUESTS LOGIN_REQUESTS CLIENT_STAGE_CONNECTIONS \
+        SERVER_NAMES COMPARISON_NAMES HTTPS_PORT HTTPS_REDIRECT CLIENT_CONNECTIONS CLIENT_REQUESTS LOGIN_REQUESTS CLIENT_STAGE_CONNECTIONS \
         SITE SITE_NAMES SITE_DEFAULT SITE_TIMEOUT SITE_MAX_UPLOAD
     check_site
     check_machines
@@ -50,6 +50,10 @@ ask() {
     said=$(env -i PATH="$PATH" "${settings[@]}" "${@:2}" 2>&1) || die "$(tail -n 1 <<<"$said")"
 }
 ask_nginx() { ask "${@:2}" -- sh -c "$1"; }
+# comparison_names_answer: on the published ports; nginx has the rule.
+comparison_names_answer() (
+    ask_nginx 'cd nginx && . scripts/settings.sh && env | grep -qx COMPARISON_NAMES=on' BIND_ADDR COMPARISON_NAMES 2>/dev/null
+)
 # Without a Python of its own this machine may have the image of an earlier start. Status 1 is a refusal; others are the
 # engine's, or those of an image that has no such command.
 ask_backend() {

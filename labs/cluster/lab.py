@@ -27,7 +27,12 @@ FOLDER = Path(__file__).parent
 REPO = FOLDER.parents[1]
 SCRIPT = str(FOLDER / "machines.sh")
 STACK = "cluster"
-SETTINGS = {"COMPOSE_PROJECT_NAME": STACK, "VARNISH_STORAGE": "malloc,12m", "UPSTAGE_FESTIVAL": "off"}
+SETTINGS = {
+    "COMPOSE_PROJECT_NAME": STACK,
+    "COMPARISON_NAMES": "on",
+    "VARNISH_STORAGE": "malloc,12m",
+    "UPSTAGE_FESTIVAL": "off",
+}
 FILES = 410  # of 75 kB: two and a half times what one cache holds
 RATE = 60  # requests a second
 BEFORE = 4  # seconds until the event, and after it

@@ -20,7 +20,8 @@ TEXT = "/media/fox.svg"
 
 # Directives that the ladder leaves out, because they change nothing on the load port; README.md says why.
 LEFT_OUT = [
-    r"include listeners/http\.conf|server_name .*|set \$(backend|backend_metrics|media|media_location) .*",
+    r"include listeners/(http|comparison)\.conf|server_name .*",
+    r"set \$(backend|backend_metrics|media|media_location) .*",
     r"limit_conn .*|client_max_body_size 16m",
     r"proxy_read_timeout \ds|proxy_next_upstream_timeout 3s",
     r"proxy_cache_use_stale error timeout|error_page .*|recursive_error_pages on",

@@ -17,7 +17,7 @@ LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # no two look alike on paper
 LOCUST_USER = "locust"
 # Settings that the copies take over from the teacher's.
 PASSED_ON = (
-    *("BIND_ADDR", "SERVER_NAMES", "VARNISH_STORAGE", "VARNISH_MEMORY"),
+    *("BIND_ADDR", "SERVER_NAMES", "COMPARISON_NAMES", "VARNISH_STORAGE", "VARNISH_MEMORY"),
     *("NGINX_IMAGE", "VARNISH_IMAGE", "PYTHON_IMAGE", "LOCUST_IMAGE", "PROMETHEUS_IMAGE"),
 )
 SETTINGS = ("CLASS_PORTS", "CLASS_SUBNETS", "CLASS_CPUS")
@@ -55,7 +55,10 @@ class ClassState:
             parse_subnets(environment.get("CLASS_SUBNETS") or str(Plan.subnets)),
             parse_cpus(environment.get("CLASS_CPUS") or str(Plan.cpus)),
         )
-        settings = {"UPSTAGE_FESTIVAL": "off"}  # 21 MB of media in each copy
+        settings = {
+            "UPSTAGE_FESTIVAL": "off",  # 21 MB of media in each copy
+            "COMPARISON_NAMES": "on",  # lessons compare them, whatever BIND_ADDR is
+        }
         settings |= {name: environment[name] for name in PASSED_ON if environment.get(name)}
         return cls(folder, plan, settings)
 

@@ -92,6 +92,10 @@ case $VARNISH_UPSTREAM in
 varnish) VARNISH_PASS=varnish ;;
 *) VARNISH_PASS='$varnish' ;;
 esac
+case $COMPARISON_NAMES in
+on) COMPARISON_LISTENERS='include listeners/http.conf;' ;;
+off) COMPARISON_LISTENERS="listen $LISTEN_LOAD;" ;;
+esac
 BACKEND_SERVER=$(server "$BACKEND_ADDRESS")
 BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")
 BACKEND_DIRECT_SERVER=$(server "$BACKEND_DIRECT_ADDRESS")

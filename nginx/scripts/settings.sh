@@ -63,6 +63,8 @@ PREFIX=${PREFIX:-/tmp}
 
 # Names, limits, HTTPS and a cache in front.
 SERVER_NAMES=${SERVER_NAMES:-}
+BIND_ADDR=${BIND_ADDR:-}
+COMPARISON_NAMES=${COMPARISON_NAMES:-}
 CLIENT_CONNECTIONS=${CLIENT_CONNECTIONS:-400}
 CLIENT_REQUESTS=${CLIENT_REQUESTS:-300}
 LOGIN_REQUESTS=${LOGIN_REQUESTS:-30}
@@ -116,7 +118,7 @@ check 'CERTIFICATE_FOLDER GENERATED_FOLDER PREFIX' '/[^"$;{}\\]*' 'an absolute p
 check 'CLIENT_REQUESTS LOGIN_REQUESTS' '[1-9][0-9]{0,5}' 'a whole number from 1 to 999999'
 to_65535='[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]' # limit_conn's maximum, too
 check 'CLIENT_CONNECTIONS CLIENT_STAGE_CONNECTIONS BACKEND_CONNECTIONS HTTP_PORT HTTPS_PORT' "$to_65535" 'a whole number from 1 to 65535'
-check 'HTTPS_REDIRECT SITE_DEFAULT CDN' 'on|off' 'on or off'
+check 'HTTPS_REDIRECT SITE_DEFAULT CDN COMPARISON_NAMES' 'on|off' 'on or off'
 check THEATRES '.*' 'names separated by spaces'
 host='[0-9A-Za-z_-]+([.][0-9A-Za-z_-]+)*'
 host="([*]?[.])?$host|${host}[.][*]|[[][0-9A-Fa-f:]*:[0-9A-Fa-f:.]*[]]" # http://nginx.org/en/docs/http/server_names.html
@@ -133,6 +135,12 @@ pair TLS_CERTIFICATE "$TLS_CERTIFICATE" TLS_CERTIFICATE_KEY "$TLS_CERTIFICATE_KE
 . scripts/theatres.sh
 check_theatres
 THEATRES=$(echo "$THEATRES" | awk '{ $1 = $1; print }') # one space between two names
+
+# On loopback alone, the comparison names lead no visitor past the cache.
+case $COMPARISON_NAMES:$BIND_ADDR in
+:127.* | :::1 | :\[::1\] | :localhost) COMPARISON_NAMES=on ;;
+:*) COMPARISON_NAMES=off ;;
+esac
 
 # HOST HOST:PORT
 case $VARNISH_ADDRESS in

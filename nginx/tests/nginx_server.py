@@ -64,6 +64,7 @@ class NginxServer(Service):
         self.load_site, self.load_site_nginx, self.observe, self.status = ports[9:13]
         self.theatres_stage, self.theatres_load_stage = ports[13:]  # of the first; the others follow
         self.settings = {
+            "BIND_ADDR": self.address,
             **{name: f"{self.address}:{port}" for name, port in zip(LISTENERS, ports, strict=True)},
             "VARNISH_ADDRESS": self.varnish.address,
             "VARNISH_TCP_ADDRESS": self.varnish_tcp.address,

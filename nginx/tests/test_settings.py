@@ -18,6 +18,7 @@ WRONG = {
     "HTTPS_PORT": ("443/x",),
     "HTTPS_REDIRECT": ("yes",),
     "CDN": ("12h",),
+    "COMPARISON_NAMES": ("yes",),
     "SERVER_NAMES": (
         *("a.example; return 200", "a.example\nb.example"),
         *(f"{STAGE} {name}" for name in ("*", "a*b", "*a.example", "*.a.*", "a..b")),

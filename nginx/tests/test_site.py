@@ -1,12 +1,17 @@
 """Your own site: URL and host are as the browser sent them, and long-lived connections bypass Varnish."""
 
+import contextlib
+import socket
 import ssl
+import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from nginx_server import UPGRADED, NginxServer
 from support.origin import Origin, Request, response
+from support.wait import wait_until
 
 HOST = "site.localhost:8080"
 
@@ -118,6 +123,39 @@ def test_what_no_copy_can_answer_goes_straight_to_the_application(site: Site, me
     assert (request.method, request.target, request.body) == (method, "/any/path?x=1", b"word")
     assert request.headers["x-forwarded-host"] == HOST
     assert site.varnish.requests == []
+
+
+@pytest.mark.parametrize(("method", "accept"), [("GET", "text/event-stream"), ("POST", "*/*")])
+def test_a_client_that_reads_nothing_holds_no_worker(site: Site, method: str, accept: str) -> None:
+    """nginx has taken all 20 MB, which no buffer of the kernel holds."""
+    site.app.answer = lambda _: response(bytes(20_000_000))
+    with site.connect() as client:
+        head = f"Host: {HOST}\r\nAccept: {accept}\r\nContent-Length: 0"
+        client.sendall(f"{method} /large HTTP/1.1\r\n{head}\r\n\r\n".encode())
+        wait_until(lambda: site.app.sent == ["/large"], within=20)
+
+
+def test_an_answer_before_the_end_of_an_upload_arrives(site: Site) -> None:
+    """The application reads no body, and closes the connection."""
+
+    def refuse(listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                with connection:
+                    while b"\r\n\r\n" not in connection.recv(1 << 16):
+                        pass
+                    connection.sendall(response("who are you?", "401 Unauthorized", connection="close"))
+                    connection.shutdown(socket.SHUT_WR)
+                    time.sleep(0.2)
+
+    with Site() as server, socket.create_server(("127.0.0.1", 0)) as listener:
+        server.settings["SITE_ADDRESS"] = f"127.0.0.1:{listener.getsockname()[1]}"
+        server.start()
+        threading.Thread(target=refuse, args=[listener], daemon=True).start()
+        for _ in range(3):
+            answer = server.request("/", HOST, "POST", body=bytes(900_000))
+            assert (answer.status, answer.text) == (401, "who are you?")
 
 
 @pytest.mark.parametrize("method", ["PURGE", "BAN"])
