@@ -7,13 +7,13 @@ unexport CDPATH BASH_ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT # they would change 
 
 # A command takes the variables that its line below names, and the settings of .env.example; another one is refused, because a
 # misspelt name would be ignored silently. Those of the commands, such as HOST or TAG, count only where they are typed, and SITE
-# there or in .env: many a shell exports one for itself.
+# and SITES there or in .env: many a shell exports one for itself.
 typed := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
 ifneq ($(typed),)
 refusal := $(shell bash bin/lib/typed.sh $(or $(MAKECMDGOALS),help) -- $(typed))
 $(if $(refusal),$(error $(refusal)))
 endif
-arguments := SITE KEEP $(filter-out EXTRAS THEATRES,$(shell grep -E '^[a-z-]+:.*\#\#' Makefile | grep -oE '\<[A-Z_]+=' | tr -d =))
+arguments := SITE SITES KEEP $(filter-out EXTRAS THEATRES,$(shell grep -E '^[a-z-]+:.*\#\#' Makefile | grep -oE '\<[A-Z_]+=' | tr -d =))
 $(foreach name,$(arguments),$(if $(filter environment,$(origin $(name))),$(eval unexport $(name))$(eval $(name) :=)))
 
 help: ## print this list

@@ -76,9 +76,9 @@ prepare_native_folders() {
     [ -O "$NATIVE_RUN" ] || die "$NATIVE_RUN belongs to another user; COMPOSE_PROJECT_NAME chooses another folder."
     chmod a+rx "${NATIVE_RUN%/*}" "$NATIVE_RUN" "$GENERATED_FOLDER" # also under a strict umask
     chmod 1777 "$NATIVE_SOCKETS" # like the containers' volume, where each program runs as another user
-    rm -rf "$NATIVE_RUN/varnish"
-    cp -r varnish "$NATIVE_RUN/"
-    chmod -R a+rX "$NATIVE_RUN/varnish"
+    rm -rf "$NATIVE_RUN/varnish" "$NATIVE_RUN/starter"
+    cp -r varnish starter "$NATIVE_RUN/"
+    chmod -R a+rX "$NATIVE_RUN/varnish" "$NATIVE_RUN/starter"
 }
 
 native_up() {

@@ -1,7 +1,11 @@
-"""A foreign application for tests: slow pages, large files, uploads, event streams."""
+"""A foreign application for tests: slow pages, large files, uploads, event streams.
+
+Its arguments: an address, a port, and for https the files of a certificate and its key.
+"""
 
 import hashlib
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -38,6 +42,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def send_page(self, _: int) -> None:
         self.reply(f"from {socket.gethostname()}".encode(), ("Cache-Control", "max-age=60"))
+
+    def send_port(self, _: int) -> None:
+        """Its own."""
+        self.reply(sys.argv[2].encode(), ("Cache-Control", "max-age=60"))
 
     def send_file(self, size: int) -> None:
         """A file for all; the cache answers what is conditional."""
@@ -96,4 +104,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Handler).serve_forever()
+    server = ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Handler)
+    if len(sys.argv) > 3:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*sys.argv[3:])
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    server.serve_forever()

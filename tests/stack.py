@@ -81,7 +81,8 @@ class Stack:
     def make(self, target: str, *settings: str) -> str:
         """Run `make TARGET [NAME=value]`; return what it printed. Raise AssertionError with that on
         failure."""
-        typed = {"SITE": self.settings.get("SITE", ""), "MODE": self.mode if target == "up" else ""}
+        typed = {name: self.settings.get(name, "") for name in ("SITE", "SITES")}
+        typed["MODE"] = self.mode if target == "up" else ""
         return self._run(
             "make", target, *(f"{name}={value}" for name, value in typed.items() if value), *settings
         )

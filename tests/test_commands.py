@@ -30,6 +30,11 @@ def test_nothing_usable_is_one_clear_line_and_changes_nothing(bare: Path) -> Non
     [
         ("up", {"MODE": "containers"}, "MODE=native"),
         ("up", {"MODE": "cloud"}, "MODE is 'cloud'"),
+        (
+            "up",
+            {"EXTRAS": "site", "SITE": "https://shop.internal", "MODE": "native"},
+            "native mode has no relay",
+        ),
         ("mirror", {"TO": "elsewhere"}, "TO is 'elsewhere'; it can be backend or mirror."),
         ("up", {"EXTRAS": "mirror,curtain"}, "'curtain'; there are only: cluster direct edge grafana"),
     ],

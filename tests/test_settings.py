@@ -67,6 +67,8 @@ WRONG = [
     ("UPSTAGE_CONNECTIONS_PER_ADDRESS", "0"),
     ("UPSTAGE_MAX_UNREAD", "64k"),
     ("SITE", "https://127.0.0.1:5000"),
+    ("SITES", "blog"),
+    ("SITES", "blog=ftp://blog"),
     ("SITE_NAMES", "a;b"),
     ("SITE_DEFAULT", "yes"),
     ("SITE_HEALTH", "health"),
@@ -115,6 +117,12 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
         ({"THEATRES": "second third", "SWF_PORT": "7232"}, "SWF_PORT and THEATRES_SWF_PORT"),
         ({"EXTRAS": "site"}, "EXTRAS=site needs the address of your site"),
         ({"SITE": "http://shop:8000"}, "Type: make up EXTRAS=site"),
+        ({"SITES": "shop=http://shop:8000"}, "Type: make up EXTRAS=site"),
+        ({"SITES": "second=http://a", "THEATRES": "second"}, "SITES: second.localhost is already"),
+        (
+            {"EXTRAS": "site", "SITE": "http://localhost:5000", "SITES": "blog=http://blog:8000"},
+            "the relay reaches either the service blog or localhost",
+        ),
         ({"EXTRAS": "edge"}, "EXTRAS=edge needs FIRST_MACHINE"),
         (MACHINES | {"FIRST_MACHINE": "first"}, "FIRST_MACHINE must be an IPv4 address"),
         (MACHINES | {"OTHER_MACHINES": "127.0.0.1,127.0.0.2"}, "OTHER_MACHINES must be IPv4 addresses"),
@@ -145,6 +153,22 @@ def test_settings_that_contradict_each_other_are_refused(
     assert (done.returncode, done.stdout) == (1, "")
     [line] = done.stderr.splitlines()
     assert complaint in line
+
+
+@pytest.mark.parametrize(
+    ("sites", "host"),
+    [
+        ("blog=http://127.0.0.1:5000 shop=https://shop.example.org", True),
+        ("blog=http://localhost shop=http://localhost:8000", True),
+        ("blog=http://blog:8000 shop=https://shop.example.org", False),
+        ("blog=http://blog shop=http://shop:8000", False),
+    ],
+)
+def test_the_relay_is_in_this_machines_network_if_no_site_is_a_service(
+    bare: Path, sites: str, host: bool
+) -> None:
+    done = functions(bare, CHECK + '; echo "$COMPOSE_FILE"', EXTRAS="site", SITES=sites)
+    assert ("extras/site/host.yaml" in done.stdout) is host, done.stderr
 
 
 def test_varnish_may_write_where_the_user_mounts_a_disk(bare: Path) -> None:

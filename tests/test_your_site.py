@@ -19,7 +19,16 @@ import requests
 
 from conditions import differences
 from stack import PROJECT, REPO, Stack
-from support.applications import ALL, Application, an_edit_is_shown, pages_are_not_mixed, visitors_get_copies
+from support.applications import (
+    ALL,
+    LAB,
+    SHOP,
+    Application,
+    a_form_is_taken_by_https,
+    an_edit_is_shown,
+    pages_are_not_mixed,
+    visitors_get_copies,
+)
 from support.http import connect
 from support.ports import free_ports
 from support.wait import wait_until
@@ -228,6 +237,43 @@ def test_a_page_without_a_lifetime_arrives_part_by_part(foreign: Site, encoding:
     assert arrived[-1] - arrived[0] > 1.5  # not all at the end
 
 
+def test_several_sites_one_of_them_over_https(foreign: Site, tmp_path: Path) -> None:
+    """The same path on all; the certificate is of an authority of one's own; one application is down."""
+    [port, secure, silent] = free_ports(3)
+    authority, key = RULES.with_name("ca.pem"), tmp_path / "key.pem"
+    assert not authority.exists(), f"{authority} is in the way of this test"
+    app = (sys.executable, "tests/foreign_app.py", "127.0.0.1")
+    blog, shop, down = (
+        f"http://127.0.0.1:{port}",
+        f"https://localhost:{secure}",
+        f"http://127.0.0.1:{silent}",
+    )
+    try:
+        foreign.typed(
+            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1"
+            f" -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout {key} -out {authority}"
+        )
+        with (
+            program(*app, str(port), port=port),
+            program(*app, str(secure), str(authority), str(key), port=secure),
+        ):
+            printed = foreign.make(
+                "up", "EXTRAS=site", f"SITES=blog={blog} shop.example.org={shop} down={down}"
+            )
+            for name in ("blog.localhost", "shop.example.org", "down.localhost"):
+                assert f"http://{name}:{foreign.ports['HTTP_PORT']}/" in printed
+            assert re.findall(r"Nothing answers at (\S+)", printed) == [down]
+            for host, at in (("blog.localhost", port), ("shop.example.org", secure)):
+                answers = [foreign.session(host).get(foreign.at("/port")) for _ in range(2)]
+                assert [outcome(answer) for answer in answers] == ["fwd=uri-miss", "hit"]
+                assert {answer.text for answer in answers} == {str(at)}
+            assert foreign.session("down.localhost").get(foreign.at("/port")).status_code == 503
+            assert foreign.session().get(foreign.at("/port")).status_code == 421
+    finally:
+        authority.unlink(missing_ok=True)
+        foreign.start()
+
+
 def test_another_site_has_no_copies_of_the_former(foreign: Site) -> None:
     page, browser = foreign.at("/page/7"), foreign.session()
     assert [outcome(browser.get(page)) for _ in range(2)] == ["fwd=uri-miss", "hit"]
@@ -316,18 +362,15 @@ def test_applications_from_package_registries(site: Site, tmp_path: Path, applic
 """
     )
     site.make("down")
-    RULES.write_text(recipe)
-    site.settings = {
-        "EXTRAS": "site",
-        "SITE": "http://shop:8000",
-    }
+    site.settings = {"EXTRAS": "site", "SITE": "http://shop:8000", "SITE_RECIPE": application.recipe}
     try:
         site.make("up")
         application.started_at(f"http://localhost:{site.ports['HTTP_PORT']}")
+        if application in (SHOP, LAB):
+            a_form_is_taken_by_https(application, f"https://localhost:{site.ports['HTTPS_PORT']}")
         visitors_get_copies(application)
         pages_are_not_mixed(application)
         an_edit_is_shown(application)
     finally:
-        RULES.unlink()
         SERVICES.unlink()
         site.settings = {}

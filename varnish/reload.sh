@@ -18,13 +18,13 @@ load() {
 write_vcl
 load "$classic" classic.vcl
 discard() { for name in "$@"; do cli vcl.discard "$name"; done; }
-if [ "$site_address" ]; then load "$site" site.vcl || { discard "$classic"; exit 1; }; fi
+if [ "$sites" ]; then load "$site" site.vcl || { discard "$classic"; exit 1; }; fi
 load "$default" default.vcl || {
-    discard "$classic" ${site_address:+"$site"}
+    discard "$classic" ${sites:+"$site"}
     exit 1
 }
 cli vcl.label classic "$classic"
-[ -z "$site_address" ] || cli vcl.label site "$site"
+[ -z "$sites" ] || cli vcl.label site "$site"
 cli vcl.use "$default"
 
 # Discard the older versions. A request in progress keeps its version until the end of the response.

@@ -28,7 +28,9 @@ backend_address=${BACKEND_ADDRESS:-unix:/run/proscenium/backend/upstage.sock}
 theatres=${THEATRES:-}
 theatres_address=${THEATRES_ADDRESS:-unix:/run/proscenium/*/upstage.sock}
 
-# Your own site (extras/site): without an address there is none. An empty health path means no health check.
+# Your own sites (extras/site), as nginx knows them (nginx/scripts/settings.sh). An empty health path means no health check.
+first_site=${SITE:-}
+sites=${SITES:-}
 site_address=${SITE_ADDRESS:-}
 site_health=${SITE_HEALTH:-}
 site_timeout=${SITE_TIMEOUT:-60s}
@@ -58,7 +60,7 @@ check() {
 check VARNISH_NAME 'varnish(-[a-z0-9.]+)*' 'varnish, or varnish- and a word such as varnish-2'
 check 'VARNISH_LISTEN VARNISH_LISTEN_NGINX VARNISH_LISTEN_PURGE VARNISH_LISTEN_CLI' '[0-9A-Za-z._-]*:[0-9]{1,5}' ':PORT or ADDRESS:PORT'
 address='unix:/[^[:space:]"\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}'
-check 'BACKEND_ADDRESS SITE_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'
+check BACKEND_ADDRESS "$address" 'unix:/PATH or HOST:PORT'
 check VARNISH_LISTEN_SITE_PURGE '/[^[:space:]"\\:,]+|[0-9A-Za-z._-]+:[0-9]{1,5}' '/PATH or ADDRESS:PORT'
 check SITE_HEALTH '/[0-9A-Za-z._~/?=%-]*' 'a path, such as /health'
 check SITE_TIMEOUT '[1-9][0-9]{0,5}[sm]' 'a time, such as 60s or 5m'
@@ -67,10 +69,13 @@ recipes=$(find "$starter/recipes" -name '*.vcl' 2>/dev/null | sed 's|.*/||; s|[.
 check SITE_RECIPE "$recipes" "one of starter/recipes ($recipes)"
 check VARNISH_STORAGE '(malloc|file,/[^,[:space:]]+),[0-9]+[kKmMgG]?' 'malloc,SIZE or file,/PATH,SIZE, such as malloc,128m'
 check THEATRES '[a-z0-9 -]*' 'names of lower-case letters, digits and hyphens'
-check THEATRES_ADDRESS 'unix:/[^[:space:]"\\:*]*[*][^[:space:]"\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
+check 'SITE SITES' '[0-9A-Za-z._:/= -]*' 'http://HOST:PORT; NAME=http://HOST:PORT, separated by spaces'
+check 'THEATRES_ADDRESS SITE_ADDRESS' 'unix:/[^[:space:]"\\:*]*[*][^[:space:]"\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
     'unix:/PATH or HOST:PORT, with one * for the name'
 check SITE_RULES '/.*' 'an absolute path'
 check 'VARNISH_LISTEN_SOCKET VARNISH_WORKDIR VARNISH_GENERATED' '/[^[:space:]"\\:,]+' 'an absolute path without spaces'
+
+sites=$(echo "${first_site:+site=$first_site }$sites" | awk '{ $1 = $1; print }')
 
 # Each load has its own name: the running version stays until the next one has compiled.
 stamp=$(date +%Y-%m-%d_%H-%M-%S)_$$
@@ -111,18 +116,29 @@ sub vcl_recv {
 END
 }
 
-# declare_site: the application, and its health check if it has one. It may take as long as it likes to answer, so it gets
-# fewer connections, as a theatre does (theatre_limits.vcl).
+# declare_site NAME=URL: the application, its health check if it has one, and the rule that chooses it. It may take as long as it
+# likes to answer, so it gets fewer connections, as a theatre does (theatre_limits.vcl): all sites together may have 100. The key of
+# the cache has the host, so they share no object; a purge of a whole address is for one of them, that of a path for all (site.vcl).
 declare_site() {
+    name=${1%%=*} number=$((number + 1))
+    case $name in *.*) host=$name ;; *) host=$name.localhost ;; esac
+    address=$(echo "${1#*=http://}" | sed 's|/$||; /:/!s/$/:80/')
+    [ -z "$site_address" ] || address=${site_address%%\**}$name${site_address#*\*}
     cat <<END
-backend application {
-    $(in_vcl "$site_address")
-    .host_header = "site.localhost";
+backend application_$number {
+    $(in_vcl "$address")
+    .host_header = "$host";
     .connect_timeout = 2s;
     .first_byte_timeout = $site_timeout;
     .between_bytes_timeout = $site_timeout;
-    .max_connections = 100;
+    .max_connections = $((100 / $(echo "$sites" | wc -w)));
     $([ -z "$site_health" ] || sed "s|/health|$site_health|" "$folder/probe.vcl")
+}
+sub vcl_recv {
+    if (req.http.X-Site == "$name") { set req.backend_hint = application_$number; }
+    if (local.socket == "purge_site" && req.http.Host ~ "(?i)^$host(:|$)") {
+        set req.url = req.url + " && obj.http.X-Site == application_$number";
+    }
 }
 END
 }
@@ -135,12 +151,13 @@ write_vcl() {
     mkdir -p "$generated"
     declare_backend upstage "$backend_address" limits.vcl >"$generated/backends.vcl"
     {
-        [ -z "$site_address" ] || echo 'include "site_handover.vcl";'
+        [ -z "$sites" ] || echo 'include "site_handover.vcl";'
         echo 'include "handover.vcl";'
         for name in $theatres; do declare_theatre "$name"; done
     } >"$generated/deployment.vcl"
-    if [ "$site_address" ]; then
-        declare_site >"$generated/site_backend.vcl"
+    if [ "$sites" ]; then
+        number=0
+        for name in $sites; do declare_site "$name"; done >"$generated/site_backend.vcl"
         cat "$site_rules" ${site_recipe:+"$starter/recipes/$site_recipe.vcl"} >"$generated/rules.vcl" 2>/dev/null || : # no file: no rules
         sed '/^backend app {$/,/^}$/d; s|"./analytics.vcl"|"site_analytics.vcl"|' "$starter/varnish/default.vcl" >"$generated/starter.vcl" # includes ./rules.vcl
         sed "s/|_gl)/|_gl$(also_ignored "$site_ignore_arguments"))/; s/|has_js)/|has_js$(also_ignored "$site_ignore_cookies"))/" \

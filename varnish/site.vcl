@@ -1,12 +1,17 @@
-# The VCL of your own site (extras/site): the starter's rules (starter/varnish/default.vcl), with your own in them, and what
+# The VCL of your own sites (extras/site): the starter's rules (starter/varnish/default.vcl), with your own in them, and what
 # this stack has for every site: checked claims of clients, its pages, its reports, and nginx's copies of a second.
 
 vcl 4.1;
 
 import std;
 
-include "site_backend.vcl"; # the application's address and limits: written by start.sh
+include "site_backend.vcl"; # each application's address and limits, and which one is asked: written by start.sh
 include "client.vcl";
+
+# Whose response it is, for purges of one site.
+sub vcl_backend_response {
+    set beresp.http.X-Site = bereq.backend;
+}
 
 sub unavailable {
     set req.http.X-Title = "This site does not answer";
@@ -27,6 +32,7 @@ sub vcl_backend_fetch {
 
 # The application does not answer. The starter leaves the page to its nginx; here pages.vcl has it.
 sub vcl_deliver {
+    unset resp.http.X-Site;
     if (resp.http.X-Accel-Redirect) {
         return (synth(503));
     }

@@ -25,7 +25,7 @@ write_vcl
 cat >"$generated/first.cli" <<END
 vcl.load $classic classic.vcl
 vcl.label classic $classic
-${site_address:+vcl.load $site site.vcl
+${sites:+vcl.load $site site.vcl
 vcl.label site $site
 }vcl.load $default default.vcl
 vcl.use $default

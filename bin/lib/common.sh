@@ -104,8 +104,9 @@ active_upstage() {
 }
 
 . bin/lib/theatres.sh
-export SITE=${SITE:-} WITH=${WITH:-} SITE_PURGE_PORT=${SITE_PURGE_PORT:-6081}
+export SITE=${SITE:-} SITES=${SITES:-} WITH=${WITH:-} SITE_PURGE_PORT=${SITE_PURGE_PORT:-6081}
 SITE=${SITE%/} # as copied from a browser
+read -ra sites <<<"${SITE:+site=$SITE} $SITES"
 . bin/lib/site.sh
 
 override=compose.override.yaml

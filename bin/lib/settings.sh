@@ -10,7 +10,7 @@ check_settings() {
     check_addresses
     ask_nginx 'cd nginx && . scripts/settings.sh' \
         SERVER_NAMES COMPARISON_NAMES HTTPS_PORT HTTPS_REDIRECT CLIENT_CONNECTIONS CLIENT_REQUESTS LOGIN_REQUESTS CLIENT_STAGE_CONNECTIONS \
-        SITE SITE_NAMES SITE_DEFAULT SITE_TIMEOUT SITE_MAX_UPLOAD
+        SITE SITES THEATRES SITE_NAMES SITE_DEFAULT SITE_TIMEOUT SITE_MAX_UPLOAD
     check_site
     check_machines
     if chosen extras/observe/compose.yaml && without upstage; then

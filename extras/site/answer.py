@@ -1,8 +1,8 @@
-"""Say how much a cache helps this site: `answer.py FOLDER` reads a comparison, prints and writes the answer.
+"""Say how much a cache helps a site: `answer.py FOLDER SITE` reads a comparison and says the answer.
 
 FOLDER has `report.json`, Locust's measurements of the application alone, behind nginx, and behind nginx
-and Varnish; and `cpu`, the output of `cpu.py` during these. Varnish's log says why a request reached the
-application. The answer is also written to `site.md` there.
+and Varnish; and `cpu`, the output of `cpu.py` during these. SITE is its name in SITES, or `site`.
+Varnish's log says why a request reached the application. The answer is also written to `site.md` there.
 """
 
 import json
@@ -37,7 +37,7 @@ LEAST = 0.01  # share of a reason that is worth a line
 WRONG = 0.1  # share of requests that may end otherwise than with 2xx
 
 
-def main(folder: Path) -> int:
+def main(folder: Path, site: str) -> int:
     """Print and write the answer; 1 if nothing was measured, or not what the cache does."""
     report = json.loads((folder / "report.json").read_text())
     if not report["measurements"]:
@@ -48,7 +48,7 @@ def main(folder: Path) -> int:
     valid = {row["topology"]: row for row in rows if not row["invalid"]}
     lines = [*table(rows), *sentences(valid)]
     if "site" in valid:
-        lines += ["", *explained(site_requests(valid["site"]))]
+        lines += ["", *explained(site_requests(site, valid["site"]))]
     text = "\n".join([*lines, ""])
     (folder / "site.md").write_text(text)
     print("\n" + text)
@@ -143,9 +143,9 @@ def sentences(valid: dict[str, dict[str, Any]]) -> list[str]:
     return [*text, f"A request costs the application {share} behind nginx and Varnish than behind nginx."]
 
 
-def site_requests(measured: dict[str, Any]) -> list[Request]:
+def site_requests(site: str, measured: dict[str, Any]) -> list[Request]:
     """The requests of a measurement that Varnish's log still has."""
-    log = inside("varnishlog", "-d", "-g", "request", "-i", TAGS, "-q", 'ReqHeader:X-Site eq "yes"')
+    log = inside("varnishlog", "-d", "-g", "request", "-i", TAGS, "-q", f'ReqHeader:X-Site eq "{site}"')
     begin, end = measured["began"], measured["began"] + measured["seconds"]
     return [seen for seen in requests(log.splitlines()) if begin <= seen.client.began <= end]
 
@@ -266,6 +266,6 @@ def explained(seen: Iterable[Request]) -> Iterator[str]:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(Path(sys.argv[1])))
+        sys.exit(main(Path(sys.argv[1]), sys.argv[2]))
     except (NotRunning, OSError) as error:
         sys.exit(str(error))

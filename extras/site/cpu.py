@@ -21,7 +21,9 @@ LISTEN = "0A"
 def main(site: str, project: str) -> None:
     """Print until the application is gone."""
     address = urlsplit(site)
-    while roots := processes_of(address.hostname or "", address.port or 80, project):
+    while roots := processes_of(
+        address.hostname or "", address.port or (443 if address.scheme == "https" else 80), project
+    ):
         print(f"{time.time():.3f} {used(roots):.2f}", flush=True)
         time.sleep(INTERVAL)
 

@@ -1,18 +1,33 @@
 #!/bin/sh
-# Fills in nginx's configuration and runs nginx.
+# Fills in nginx's configuration and runs nginx. (A test has other folders.)
 set -eu
-SITE=${SITE%/}
-SITE_ADDRESS=${SITE#http://}
-case $SITE in
-http://*/* | http://*[!0-9A-Za-z._:-]* | http:// | [!h]* | '')
-    echo "SITE must be http://HOST:PORT, without a path, not '$SITE'" >&2
-    exit 1
-    ;;
-esac
-case $SITE_ADDRESS in *:*) ;; *) SITE_ADDRESS=$SITE_ADDRESS:80 ;; esac
-SITE_PORT=${SITE_ADDRESS##*:}
-# nginx's resolver does not read /etc/hosts, and a program may listen on only one of the two addresses.
-case $SITE_ADDRESS in localhost:*) SITE_ADDRESS=this_machine ;; esac
+here=$(dirname "$0")
+PREFIX=${PREFIX:-/tmp} SOCKETS=${SOCKETS:-/run/proscenium/site}
+# relay NAME=URL: bytes from the socket NAME.sock to the application; to one that speaks https, over TLS.
+relay() {
+    name=${1%%=*} url=${1#*=} url=${url%/} address=${1#*://} address=${address%/} port=80 tls=''
+    echo "$name=$url" | grep -Eqx '[a-z0-9.-]+=https?://[0-9A-Za-z._-]+(:[0-9]{1,5})?' || {
+        echo "SITE must be http://HOST:PORT or https://NAME:PORT, without a path, and SITES a list of NAME=http://HOST:PORT, not '${1#site=}'" >&2
+        exit 1
+    }
+    host=${address%:*}
+    case $url in https:*) port=443 tls="proxy_ssl on; proxy_ssl_name $host;" ;; esac
+    case $address in *:*) port=${address##*:} ;; esac
+    target=$host:$port
+    # nginx's resolver does not read /etc/hosts, and a program may listen on only one of the two addresses.
+    if [ "$host" = localhost ]; then
+        target=$name
+        echo "upstream $name { server 127.0.0.1:$port max_fails=0; server [::1]:$port max_fails=0; }"
+    fi
+    echo "server { listen unix:$SOCKETS/$name.sock; set \$target $target; proxy_pass \$target; $tls }"
+}
+# shellcheck disable=SC2086  # words
+set -- ${SITE:+site=$SITE} ${SITES:-}
+[ $# != 0 ] || set -- site=
+RELAYS=$(for site; do relay "$site"; done)
+# The public certificate authorities, and your own.
+CA=$PREFIX/ca.pem
+cat /etc/ssl/certs/ca-certificates.crt "$here/ca.pem" >"$CA" 2>/dev/null || :
 # nginx does not read /etc/resolv.conf. An IPv6 address needs brackets there.
 RESOLVERS=$(awk '$1 == "nameserver" && $2 !~ /%/ { printf "%s ", $2 ~ /:/ ? "[" $2 "]" : $2 }' /etc/resolv.conf)
 RESOLVERS=${RESOLVERS:-127.0.0.1}
@@ -25,11 +40,11 @@ for name in ${VARNISHES#* }; do
     OTHERS="$OTHERS location = /.purge/$name { internal; proxy_pass http://unix:/run/proscenium/purge/$name.sock:\$request_uri; }"
 done
 VARNISH=${VARNISHES%% *}
-export SITE_ADDRESS SITE_PORT RESOLVERS PURGE VARNISH PURGE_OTHERS OTHERS
+export RELAYS CA RESOLVERS PURGE VARNISH PURGE_OTHERS OTHERS
 # shellcheck disable=SC2016  # envsubst expands these names
-envsubst '$SITE_ADDRESS $SITE_PORT $RESOLVERS $PURGE $VARNISH $PURGE_OTHERS $OTHERS' </etc/site/nginx.conf.template >/tmp/nginx.conf
+envsubst '$RELAYS $CA $RESOLVERS $PURGE $VARNISH $PURGE_OTHERS $OTHERS' <"$here/nginx.conf.template" >"$PREFIX/nginx.conf"
 # nginx inherits the lock, which the kernel keeps until nginx has ended.
-exec 9>>/run/proscenium/site/lock
-flock -w 2 9 || { echo "Another relay of this stack is running: it holds /run/proscenium/site/lock." >&2 && exit 1; }
-rm -f /run/proscenium/site/site.sock # left by a killed nginx
-exec nginx -e stderr -p /tmp -c /tmp/nginx.conf
+exec 9>>"$SOCKETS/lock"
+flock -w 2 9 || { echo "Another relay of this stack is running: it holds $SOCKETS/lock." >&2 && exit 1; }
+rm -f "$SOCKETS"/*.sock # left by a killed nginx
+exec nginx -e stderr -p "$PREFIX" -c "$PREFIX/nginx.conf"

@@ -68,7 +68,7 @@ def _configuration(lesson: Lesson, attempt: Attempt) -> None:
                 "restores the shipped files and keeps yours as a patch."
             )
     for name, loaded in attempt.stack.loaded.items():
-        path = f"varnish/{name}"
+        path = f"starter/varnish/{name}" if name == "analytics.vcl" else f"varnish/{name}"
         if name in ("backends.vcl", "deployment.vcl"):
             continue  # written by start.sh
         saved = (REPO / path).read_text()

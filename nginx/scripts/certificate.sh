@@ -57,8 +57,7 @@ else
     # writable by all users: nginx does not run as root.
     own=$CERTIFICATE_FOLDER/proscenium
     export CERTIFICATE="$own.pem" CERTIFICATE_KEY="$own.key"
-    all_names=$(alternative_names "upstage.localhost localhost 127.0.0.1 [::1] classic.localhost nginx.localhost
-        static.localhost ${SITE_ADDRESS:+site.localhost} $SITE_NAMES $(for name in $THEATRES; do theatre_names "$name"; done) $SERVER_NAMES")
+    all_names=$(alternative_names "$names")
     # Renew a pair that expires within a month, or that was made for other names.
     if [ "$(cat "$own.names" 2>/dev/null)" != "$all_names" ] || ! usable_pair "$CERTIFICATE" "$CERTIFICATE_KEY" ||
         ! openssl x509 -in "$CERTIFICATE" -noout -checkend $((30 * 24 * 3600)) >/dev/null; then

@@ -44,10 +44,11 @@ THEATRES_MEDIA_FOLDER=${THEATRES_MEDIA_FOLDER:-/srv/theatres/*}
 LISTEN_THEATRES_STAGE=${LISTEN_THEATRES_STAGE:-7231}
 LISTEN_THEATRES_LOAD_STAGE=${LISTEN_THEATRES_LOAD_STAGE:-17231}
 
-# Your own site (extras/site): without an address there is none. Its redirects may begin with SITE.
-SITE_ADDRESS=${SITE_ADDRESS:-}
+# Your own sites (extras/site): SITE has the name site.localhost, SITES is a list of others. Their redirects may begin with these
+# addresses. SITE_ADDRESS is where the relay listens for each, with * for the name; without it nginx asks the site itself.
 SITE=${SITE:-}
-SITE=${SITE%/}
+SITES=${SITES:-}
+SITE_ADDRESS=${SITE_ADDRESS:-}
 SITE_NAMES=${SITE_NAMES:-}
 SITE_DEFAULT=${SITE_DEFAULT:-off}
 SITE_TIMEOUT=${SITE_TIMEOUT:-60s}
@@ -103,13 +104,13 @@ check 'LISTEN_HTTP LISTEN_HTTPS LISTEN_LOAD LISTEN_STAGE LISTEN_LOAD_STAGE LISTE
 check LISTEN_DIRECT "$listener( $listener)*" 'PORT or ADDRESS:PORT, or several of them separated by spaces'
 address='(unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5})'
 check 'VARNISH_TCP_ADDRESS BACKEND_ADDRESS BACKEND_STAGE_ADDRESS BACKEND_DIRECT_ADDRESS BACKEND_METRICS_ADDRESS
-    POLICYD_ADDRESS LOCUST_ADDRESS OBSERVE_ADDRESS SITE_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'
+    POLICYD_ADDRESS LOCUST_ADDRESS OBSERVE_ADDRESS' "$address" 'unix:/PATH or HOST:PORT'
 check OBSERVE_LOG 'unix:/[^][:space:]"$;{}\\,:]+' 'unix:/PATH, without a comma'
 check VARNISH_ADDRESS "$address( $address)*|([0-9A-Za-z._-]+ )+[0-9A-Za-z._-]+:[0-9]{1,5}" \
     'unix:/PATH or HOST:PORT, or several of them separated by spaces; HOST HOST:PORT is one port of several hosts'
 check CONNECT_TIMEOUT '[1-9][0-9]*(ms|s)' 'a time such as 300ms or 2s'
 part='[^][:space:]"$;{}\\:*]*'
-check 'THEATRES_ADDRESS THEATRES_STAGE_ADDRESS THEATRES_METRICS_ADDRESS' \
+check 'THEATRES_ADDRESS THEATRES_STAGE_ADDRESS THEATRES_METRICS_ADDRESS SITE_ADDRESS' \
     "unix:/${part}[*]$part|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}" \
     'unix:/PATH or HOST:PORT, with one * for the name'
 check THEATRES_MEDIA_FOLDER '/[^"$;{}\\*]*[*][^"$;{}\\*]*' 'an absolute path with one * for the name'
@@ -124,7 +125,11 @@ host='[0-9A-Za-z_-]+([.][0-9A-Za-z_-]+)*'
 host="([*]?[.])?$host|${host}[.][*]|[[][0-9A-Fa-f:]*:[0-9A-Fa-f:.]*[]]" # http://nginx.org/en/docs/http/server_names.html
 check 'SERVER_NAMES SITE_NAMES' " *(($host)( +|\$))*" 'names, *.NAME, NAME.*, and addresses such as 192.0.2.7 and [2001:db8::7], separated by spaces'
 
-check SITE 'http://[0-9A-Za-z._-]+(:[0-9]{1,5})?' 'http://HOST:PORT, without a path'
+# nginx, in the relay, compares no address with a certificate.
+url='(http://[0-9A-Za-z._-]+|https://[0-9A-Za-z._-]*[A-Za-z][0-9A-Za-z._-]*)(:[0-9]{1,5})?/?'
+check SITE "$url" 'http://HOST:PORT or https://NAME:PORT, without a path'
+check SITES " *([a-z0-9-]+([.][a-z0-9-]+)*=$url( +|\$))*" \
+    'NAME=http://HOST:PORT or NAME=https://HOST:PORT, or several of them separated by spaces, in lower case and without paths'
 check SITE_TIMEOUT '[1-9][0-9]{0,5}[sm]' 'a time, such as 60s or 5m'
 check SITE_MAX_UPLOAD '[1-9][0-9]*[kmg]?' 'a size, such as 100m'
 
@@ -141,6 +146,18 @@ case $COMPARISON_NAMES:$BIND_ADDR in
 :127.* | :::1 | :\[::1\] | :localhost) COMPARISON_NAMES=on ;;
 :*) COMPARISON_NAMES=off ;;
 esac
+# site_host NAME=URL: its host name.
+site_host() { case ${1%%=*} in *.*) echo "${1%%=*}" ;; *) echo "${1%%=*}.localhost" ;; esac; }
+# The names of all sites, which certificate.sh needs, too.
+names="upstage.localhost localhost 127.0.0.1 [::1] classic.localhost nginx.localhost static.localhost ${SITE:+site.localhost} $SITE_NAMES $SERVER_NAMES"
+for name in $THEATRES; do names="$names $name.localhost"; done
+count=0
+for site in $SITES; do
+    case " $names direct.localhost " in *" $(site_host "$site") "*) die "SITES: $(site_host "$site") is already the name of another site" ;; esac
+    names="$names $(site_host "$site")" count=$((count + 1))
+done
+[ $count -le 9 ] || die "SITES has $count sites; at most 9 are possible"
+SITES=$(echo "${SITE:+site=$SITE }$SITES" | awk '{ $1 = $1; print }') # from here on SITE is the first of them
 
 # HOST HOST:PORT
 case $VARNISH_ADDRESS in

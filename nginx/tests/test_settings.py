@@ -42,7 +42,11 @@ WRONG = {
     "MEDIA_FOLDER": ("media",),
     "CERTIFICATE_FOLDER": ('/x"; error_log "/y',),
     "SITE": ("https://127.0.0.1", "http://127.0.0.1:5000/path"),
-    "SITE_ADDRESS": ("127.0.0.1",),
+    "SITES": (
+        *("blog", "blog=", "Blog=http://a", "blog=http://a/b", "a..b=http://a", "blog=https://10.0.0.1"),
+        *("a=http://a,b=http://b", "blog=http://a; return 200"),
+    ),
+    "SITE_ADDRESS": ("127.0.0.1:80",),
     "SITE_NAMES": ("a;b",),
     "SITE_TIMEOUT": ("60",),
     "SITE_MAX_UPLOAD": ("lots",),

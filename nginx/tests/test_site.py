@@ -1,4 +1,4 @@
-"""Your own site: URL and host are as the browser sent them, and long-lived connections bypass Varnish."""
+"""Your own sites: URL and host are as the browser sent them, and long-lived connections bypass Varnish."""
 
 import contextlib
 import socket
@@ -6,6 +6,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -14,21 +15,25 @@ from support.origin import Origin, Request, response
 from support.wait import wait_until
 
 HOST = "site.localhost:8080"
+HOSTS = {HOST: "site", "blog.localhost": "blog", "shop.example.org:8080": "shop.example.org"}
 
 
 class Site(NginxServer):
-    """nginx in front of an application, `app`."""
+    """nginx in front of a relay's sockets, for `app` and two others."""
 
     def __init__(self, **settings: str) -> None:
-        self.app = Origin("app")
         super().__init__(
-            SITE_ADDRESS=self.app.address,
-            SITE="http://127.0.0.1:5000",
+            SITE="http://127.0.0.1:5000/",
+            SITES="blog=https://blog:8000 shop.example.org=http://shop",
             SITE_NAMES="shop.example",
             SITE_MAX_UPLOAD="1m",
             **settings,
         )
-        self.origins.append(self.app)
+        self.settings["SITE_ADDRESS"] = f"unix:{self.sockets}/site.*.sock"
+        apps = {name: Origin(name, self.sockets / f"site.{name}.sock") for name in HOSTS.values()}
+        self.app, self.blog, self.shop = apps.values()
+        self.app.name = "app"
+        self.origins += apps.values()
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +56,7 @@ def test_the_request_reaches_varnish_as_the_browser_sent_it(site: Site) -> None:
         "x-forwarded-for": "127.0.0.1",
         "forwarded": f'for="127.0.0.1";host="{HOST}";proto=http',
     }
-    assert request.headers["x-site"] == "yes"
+    assert request.headers["x-site"] == "site"
     assert answer.headers["cache-status"] == "nginx; fwd=uri-miss"
 
 
@@ -73,14 +78,14 @@ def test_only_nginx_says_what_is_the_site(site: Site) -> None:
 @pytest.mark.parametrize("host", ["shop.example", "SHOP.example:8443", "site.localhost"])
 def test_its_names_are_those_of_the_settings(site: Site, host: str) -> None:
     site.request("/", host)
-    assert site.varnish.requests[0].headers["x-site"] == "yes"
+    assert site.varnish.requests[0].headers["x-site"] == "site"
 
 
 def test_the_certificate_has_its_names(site: Site) -> None:
     certificate = ssl.get_server_certificate((site.address, site.https))
     text = ssl.PEM_cert_to_DER_cert(certificate)
-    assert b"shop.example" in text
-    assert b"site.localhost" in text
+    for name in (b"shop.example", b"site.localhost", b"blog.localhost", b"shop.example.org"):
+        assert name in text
 
 
 def test_without_a_name_of_its_own_it_can_be_the_default_site() -> None:
@@ -88,7 +93,7 @@ def test_without_a_name_of_its_own_it_can_be_the_default_site() -> None:
         server.start()
         for host in ("localhost", "127.0.0.1:8080", "machine.example", "upstage.localhost"):
             server.request("/", host)
-        assert [request.headers.get("x-site") for request in server.varnish.requests] == ["yes"] * 3 + [None]
+        assert [request.headers.get("x-site") for request in server.varnish.requests] == ["site"] * 3 + [None]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +155,7 @@ def test_an_answer_before_the_end_of_an_upload_arrives(site: Site) -> None:
                     time.sleep(0.2)
 
     with Site() as server, socket.create_server(("127.0.0.1", 0)) as listener:
-        server.settings["SITE_ADDRESS"] = f"127.0.0.1:{listener.getsockname()[1]}"
+        server.settings["SITE"] = f"http://127.0.0.1:{listener.getsockname()[1]}"
         server.start()
         threading.Thread(target=refuse, args=[listener], daemon=True).start()
         for _ in range(3):
@@ -209,11 +214,15 @@ def test_alone(site: Site) -> None:
 
 
 def test_a_redirect_to_its_own_address_is_repaired(site: Site) -> None:
-    def moved(_: Request) -> bytes:
-        return response(status="302 Found", location="http://127.0.0.1:5000/x")
+    def moved(request: Request) -> bytes:
+        return response(status="302 Found", location=request.headers["x-test"])
 
-    site.varnish.answer = moved
-    assert site.request("/", HOST).headers["location"] == "/x"
+    site.answer_all(moved)
+    addresses = dict(zip(HOSTS, ("http://127.0.0.1:5000", "https://blog:8000", "http://shop"), strict=True))
+    for host, address in addresses.items():
+        for method in ("GET", "POST"):
+            assert site.request("/", host, method, x_test=f"{address}/x").headers["location"] == "/x"
+    assert site.request("/", HOST, x_test="http://shop/x").headers["location"] == "http://shop/x"
 
 
 def test_an_upload_above_the_limit_is_refused(site: Site) -> None:
@@ -243,6 +252,83 @@ def test_an_application_that_is_away_gets_a_page_of_ours(site: Site) -> None:
         site.app.listen()
     assert (answer.status, answer.headers["retry-after"]) == (503, "5")
     assert "This site does not answer" in answer.text
+
+
+def test_each_site_has_its_own_application_and_no_copy_of_another(site: Site) -> None:
+    """The same path under several names: GET, POST, an event stream, and a WebSocket."""
+
+    def kept(request: Request) -> bytes:
+        return response(request.headers["x-site"], x_accel_expires="60", cache_status="varnish; hit")
+
+    site.varnish.answer = kept
+    apps = dict(zip(HOSTS, (site.app, site.blog, site.shop), strict=True))
+    for host, name in [*HOSTS.items(), *HOSTS.items()]:
+        assert site.request("/the/path", host).text == name
+    assert len(site.varnish.requests) == 3
+    for host, app in apps.items():
+        assert site.request("/the/path", host, "POST", body=b"x").text == app.name
+        assert site.request("/the/path", host, accept="text/event-stream").text == app.name
+        app.answer = lambda _: UPGRADED
+        assert site.websocket("/the/path", host) == (101, b"BRAVO")
+        assert {request.headers["host"] for request in app.requests} == {host}
+    for host in ("shop.example.com", "www.shop.example.org", "blog", "log.localhost"):
+        assert site.request("/the/path", host).status == 421
+
+
+def test_an_application_that_is_slow_takes_only_its_own_places(site: Site) -> None:
+    """Twenty uploads of four clients wait, and one more is refused; another site takes it."""
+    site.blog.delay = 2
+    clients = [f"127.0.5.{number}" for number in range(1, 6)]
+
+    def upload(host: str, client: str) -> int:
+        return site.request("/", host, "POST", body=b"x" * 100_000, source=client).status
+
+    with ThreadPoolExecutor(20) as pool:
+        waiting = [pool.submit(upload, "blog.localhost", client) for client in clients[:4] * 5]
+        wait_until(lambda: len(site.blog.requests) == 20)
+        assert upload("blog.localhost", clients[4]) == 429
+        assert upload(HOST, clients[4]) == 200
+        site.shop.close()
+        assert [upload(host, clients[4]) for host in ("shop.example.org", HOST)] == [503, 200]
+        site.shop.listen()
+        assert {one.result() for one in waiting} == {200}
+
+
+def test_without_a_relay_and_without_site_the_first_of_the_list_has_its_part() -> None:
+    """As in native mode. SITE_NAMES, SITE_DEFAULT and Locust's ports are the first one's."""
+    with NginxServer(SITE_NAMES="shop.example", SITE_DEFAULT="on") as server:
+        blog, shop = Origin("blog"), Origin("shop")
+        server.origins += [blog, shop]
+        server.settings["SITES"] = f" blog=http://localhost:{blog.port}/  shop=http://{shop.address}"
+        server.start()
+        for host in ("blog.localhost", "localhost", "shop.example"):
+            assert server.request("/", host, "POST").text == "blog"
+        assert server.request("/", "shop.localhost", "POST").text == "shop"
+        assert server.request("/", "upstage.localhost").text == "varnish"
+        assert server.request("/", "site.localhost").status == 421
+        for port in (server.load_site, server.load_site_nginx):
+            assert server.request("/", "any.example", port=port).text == "blog"
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"SITES": "site=http://a"}, "SITES: site.localhost is already the name of another site"),
+        ({"SITES": "blog=http://a blog.localhost=http://b"}, "SITES: blog.localhost is already"),
+        ({"SITES": "second=http://a", "THEATRES": "second"}, "SITES: second.localhost is already"),
+        ({"SITES": "pc.example=http://a", "SERVER_NAMES": "pc.example"}, "SITES: pc.example is already"),
+        ({"SITES": "direct=http://a"}, "SITES: direct.localhost is already"),
+        (
+            {"SITES": " ".join(f"a{n}=http://a" for n in range(10))},
+            "SITES has 10 sites; at most 9 are possible",
+        ),
+    ],
+)
+def test_a_site_has_a_name_of_its_own(settings: dict[str, str], complaint: str) -> None:
+    with NginxServer(SITE="http://a") as server:
+        ended = server.render(**settings)
+    assert ended.returncode == 1
+    assert ended.stdout.startswith(complaint)
 
 
 def test_without_an_address_there_is_no_site() -> None:

@@ -82,7 +82,7 @@ def test_it_fails_if_the_row_of_the_cache_is_invalid(
     statuses = {moved: {"s200": 0, "s301": 100}}
     rows = [measured(name, 9, 0.5, **statuses.get(name, {})) for name in answer.PATHS]
     (tmp_path / "report.json").write_text(json.dumps({"answered": True, "measurements": rows}))
-    assert answer.main(tmp_path) == code
+    assert answer.main(tmp_path, "site") == code
     printed = capsys.readouterr().out
     assert f"INVALID: {answer.PATHS[moved]}: 100 % of the requests ended with 301{HINT}\n" in printed
     assert printed.strip() == (tmp_path / "site.md").read_text().strip()

@@ -1,7 +1,8 @@
-"""Your own site: the VCL that the scripts make from its settings, and why a response is not kept."""
+"""Your own sites: the VCL that the scripts make from its settings, and why a response is not kept."""
 
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def app() -> Iterator[Backend]:
 def site(fresh: VarnishServer, app: Backend) -> VarnishServer:
     """A Varnish, not started yet, with the site."""
     fresh.settings |= {
-        "SITE_ADDRESS": app.address,
+        "SITE": f"http://{app.address}",
         "SITE_RULES": str(fresh.folder / "my rules.vcl"),
     }
     return fresh
@@ -38,6 +39,91 @@ def test_nginx_says_what_is_the_site(site: VarnishServer) -> None:
     for host in ("localhost", "classic.localhost"):
         assert site.request("/", host, x_site="yes").text == "app"
         assert site.request("/", host).text == "backend"
+
+
+@pytest.fixture
+def sites(fresh: VarnishServer) -> Iterator[dict[str, Backend]]:
+    """The applications of two sites, behind a relay's sockets; by the name that nginx tells Varnish."""
+    fresh.settings |= {"SITES": "blog=https://blog:8000 shop.example.org=http://shop"}
+    fresh.settings["SITE_ADDRESS"] = f"unix:{fresh.folder}/site.*.sock"
+    sites = {name: Backend(name, fresh.folder / f"site.{name}.sock") for name in ("blog", "shop.example.org")}
+    yield sites
+    for app in sites.values():
+        app.close()
+
+
+HOSTS = {"blog": "blog.localhost:8080", "shop.example.org": "shop.example.org"}
+
+
+def test_each_site_has_its_own_application_and_copies(
+    fresh: VarnishServer, sites: dict[str, Backend]
+) -> None:
+    """The rules are the same for all, and may look at the host."""
+    rule = 'sub vcl_backend_response { if (bereq.http.Host ~ "^shop") { set beresp.http.X-Rule = "shop"; } }'
+    fresh.settings["SITE_RULES"] = str(fresh.folder / "my rules.vcl")
+    (fresh.folder / "my rules.vcl").write_text(rule)
+    fresh.settings["SITE_HEALTH"] = "/alive"
+    fresh.start()
+    for app in sites.values():
+        app.cache_control = "max-age=60"
+    for outcome in ("fwd=uri-miss; stored", "hit"):
+        for name, host in HOSTS.items():
+            answer = fresh.request("/same", host, x_site=name)
+            assert answer.text == name
+            assert outcome in answer.headers["cache-status"]
+            assert answer.headers.get("x-rule") == (None if name == "blog" else "shop")
+            assert "x-site" not in answer.headers
+    assert fresh.request("/", "blog.localhost").text == "backend"
+    for name, app in sites.items():
+        wait_until(lambda app=app: "/alive" in app.targets)  # type: ignore[misc]
+        probe = next(one for one in app.requests if one.target == "/alive")
+        assert probe.headers["host"] == HOSTS[name].removesuffix(":8080")
+
+
+def test_an_application_that_hangs_leaves_connections_and_threads(
+    fresh: VarnishServer, sites: dict[str, Backend]
+) -> None:
+    fresh.start()
+    sites["blog"].delay = 3
+    with ThreadPoolExecutor(150) as pool:
+        waiting = [
+            pool.submit(fresh.request, f"/{number}", HOSTS["blog"], x_site="blog") for number in range(150)
+        ]
+        wait_until(lambda: len(sites["blog"].requests) >= 50)  # of a hundred for all sites
+        assert fresh.request("/", x_site="shop.example.org").text == "shop.example.org"
+        assert fresh.request("/").text == "backend"
+        assert {one.result().status for one in waiting} == {200, 503}
+
+
+def test_a_path_is_purged_on_all_sites_and_a_whole_address_on_one(
+    fresh: VarnishServer, sites: dict[str, Backend]
+) -> None:
+    purge = fresh.folder / "purge.sock"
+    fresh.settings["VARNISH_LISTEN_SITE_PURGE"] = str(purge)
+    fresh.start()
+    for app in sites.values():
+        app.cache_control = "max-age=60"
+
+    def asked() -> set[str]:
+        """The applications that are asked for a page."""
+        for name, host in HOSTS.items():
+            sites[name].forget()
+            sites[name].cache_control = "max-age=60"
+            fresh.request("/a?x=1", host, x_site=name)
+        return {name for name, app in sites.items() if app.requests}
+
+    assert (asked(), asked()) == (set(sites), set())
+    for target, host, regex in (
+        ("/a", "varnish:6081", False),
+        ("http://BLOG.localhost/a", "varnish:6081", False),
+        ("/a", "shop.example.org:8080", False),
+        ("http://blog.localhost:8080/a?x=1", "varnish", False),
+        ("http://blog.localhost/.*", "varnish", True),
+    ):
+        method = {"x_purge_method": "regex"} if regex else {}
+        assert fresh.request(target, host, "PURGE", purge, **method).status == 200
+        one = {"blog"} if "blog" in target.lower() else {"shop.example.org"}
+        assert (asked(), asked()) == (set(sites) if host == "varnish:6081" and target == "/a" else one, set())
 
 
 def test_rules_are_read_at_a_reload_and_a_mistake_in_them_changes_nothing(
