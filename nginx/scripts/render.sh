@@ -108,7 +108,7 @@ case $LISTEN_LOAD in
 *) load_name=nginx LOAD_LISTENER='$server_port' ;;
 esac
 default_names="localhost 127.0.0.1 [::1] $load_name $(other_names | paste -s -d ' ' -)"
-UPSTAGE_NAMES=upstage.localhost SITE_SERVER_NAMES=$(for site in $SITES; do site_host "$site"; done | paste -s -d ' ' -)" $SITE_NAMES"
+UPSTAGE_NAMES=upstage.localhost SITE_SERVER_NAMES=$(for site in $sites; do site_host "$site"; done | paste -s -d ' ' -)" $SITE_NAMES"
 case $SITE_DEFAULT in
 on) SITE_SERVER_NAMES="$SITE_SERVER_NAMES $default_names" ;;
 *) UPSTAGE_NAMES="$UPSTAGE_NAMES $default_names" ;;
@@ -122,7 +122,7 @@ MEDIA_LOCATION=/.nginx/media
 
 # site/
 SITE_KEYS='' SITE_UPSTREAMS='' SITE_ORIGINS='' SITE_FIRST=''
-for site in $SITES; do
+for site in $sites; do
     name=${site%%=*} url=${site#*=} url=${url%/}
     case $SITE_ADDRESS in
     '') address=$(echo "${url#http://}" | sed -E 's/^localhost(:|$)/127.0.0.1\1/; /:/!s/$/:80/') ;; # nginx's resolver does not know localhost
@@ -133,7 +133,7 @@ for site in $SITES; do
     SITE_KEYS="$SITE_KEYS $host $name;" SITE_UPSTREAMS="$SITE_UPSTREAMS $host $address;" SITE_ORIGINS="$SITE_ORIGINS $host $url;"
 done
 # part WORDS: what stands in the starter's file from these words to the next empty line.
-part() { [ ! "$SITES" ] || sed -n "/$1/,/^$/s/^    //p" ../starter/nginx/nginx.conf; }
+part() { [ ! "$sites" ] || sed -n "/$1/,/^$/s/^    //p" ../starter/nginx/nginx.conf; }
 SITE_MAPS=$(part 'The host is the one') SITE_HEADERS=$(part 'What the application may believe')
 
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
@@ -165,7 +165,7 @@ for file in nginx.conf */*.conf */*.template; do
     cdn/*) [ "$CDN" = on ] || continue ;;
     redirect/*) [ "$HTTPS_REDIRECT" = on ] || continue ;;
     observe/*) [ "$OBSERVE_LOG" ] || continue ;;
-    site/*) [ "$SITES" ] || continue ;;
+    site/*) [ "$sites" ] || continue ;;
     theatres/*) continue ;; # below
     esac
     case $file in

@@ -157,7 +157,7 @@ for site in $SITES; do
     names="$names $(site_host "$site")" count=$((count + 1))
 done
 [ $count -le 9 ] || die "SITES has $count sites; at most 9 are possible"
-SITES=$(echo "${SITE:+site=$SITE }$SITES" | awk '{ $1 = $1; print }') # from here on SITE is the first of them
+sites=$(echo "${SITE:+site=$SITE }$SITES" | awk '{ $1 = $1; print }') # SITE is the first of them
 
 # HOST HOST:PORT
 case $VARNISH_ADDRESS in

@@ -155,12 +155,19 @@ def test_an_answer_before_the_end_of_an_upload_arrives(site: Site) -> None:
                     time.sleep(0.2)
 
     with Site() as server, socket.create_server(("127.0.0.1", 0)) as listener:
-        server.settings["SITE"] = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.settings |= {"SITE": address, "SITE_ADDRESS": ""}
         server.start()
         threading.Thread(target=refuse, args=[listener], daemon=True).start()
         for _ in range(3):
             answer = server.request("/", HOST, "POST", body=bytes(900_000))
             assert (answer.status, answer.text) == (401, "who are you?")
+
+
+def test_settings_that_have_been_read_can_be_read_again(site: Site) -> None:
+    """`nginx -t` in the container reads them within reload.sh, which exports them (command.sh)."""
+    script = f"cd {site.scripts} && . scripts/settings.sh && sh reload.sh"
+    assert site.run("sh", "-c", script).stdout == ""
 
 
 @pytest.mark.parametrize("method", ["PURGE", "BAN"])

@@ -249,7 +249,7 @@ def visitors_get_copies(app: Application) -> None:
 def a_form_is_taken_by_https(app: Application, address: str) -> None:
     """As by HTTP. (MediaWiki and WordPress are told one address, and know no other.)"""
     browser = requests.Session()
-    browser.verify = False
+    browser.verify = browser.trust_env = False
     urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     http, app.address = app.address, address
     try:
