@@ -21,6 +21,7 @@ from conditions import differences
 from stack import PROJECT, REPO, Stack
 from support.applications import (
     ALL,
+    BLOG,
     LAB,
     SHOP,
     Application,
@@ -363,6 +364,8 @@ def test_applications_from_package_registries(site: Site, tmp_path: Path, applic
     )
     site.make("down")
     site.settings = {"EXTRAS": "site", "SITE": "http://shop:8000", "SITE_RECIPE": application.recipe}
+    if application is BLOG:
+        site.settings |= {"WITH": "locust", "SITE_NAMES": "localhost"}
     try:
         site.make("up")
         application.started_at(f"http://localhost:{site.ports['HTTP_PORT']}")
@@ -371,6 +374,11 @@ def test_applications_from_package_registries(site: Site, tmp_path: Path, applic
         visitors_get_copies(application)
         pages_are_not_mixed(application)
         an_edit_is_shown(application)
+        if application is BLOG:  # it redirects every name but its own
+            (tmp_path / "paths.txt").write_text("\n".join(application.pages))
+            said = site.make("compare", f"PATHS={tmp_path}/paths.txt", "USERS=5", "SECONDS=5")
+            assert "Of 100 requests a cache answers" in said
+            assert "INVALID" not in said
     finally:
         SERVICES.unlink()
         site.settings = {}

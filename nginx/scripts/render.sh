@@ -110,7 +110,7 @@ esac
 default_names="localhost 127.0.0.1 [::1] $load_name $(other_names | paste -s -d ' ' -)"
 UPSTAGE_NAMES=upstage.localhost SITE_SERVER_NAMES=$(for site in $sites; do site_host "$site"; done | paste -s -d ' ' -)" $SITE_NAMES"
 case $SITE_DEFAULT in
-on) SITE_SERVER_NAMES="$SITE_SERVER_NAMES $default_names" ;;
+on) SITE_SERVER_NAMES=$(echo "$SITE_SERVER_NAMES $default_names" | tr ' ' '\n' | awk '!seen[$0]++' | paste -s -d ' ' -) ;;
 *) UPSTAGE_NAMES="$UPSTAGE_NAMES $default_names" ;;
 esac
 UPSTAGE_BACKEND=$(upstream backend "$BACKEND_ADDRESS")
