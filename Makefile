@@ -123,7 +123,7 @@ cluster-demo: ## open three machines in network namespaces of this one, with the
 	@KEEP=1 bin/lab cluster
 
 ##@ Measure
-load: ## load the running stack for 30 seconds and judge the run by loadtest/verdict/thresholds.toml (USERS=20, CLASSES=Reader: these users)
+load: ## load the running stack with USERS=20, SPAWN=10 more a second, for TIME=30s, and judge the run (CLASSES=Reader: these users; EXAMPLE=01: loadtest/README.md)
 	@bin/stack load
 
 soak: ## load the running stack for MINUTES=30 with USERS=30, and judge whether memory, descriptors, latency or output grows

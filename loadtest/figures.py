@@ -19,6 +19,7 @@ from verdict.generator import load_of_locust
 def register(environment: Environment) -> None:
     """Begin and end with Locust's own statistics, and carry the figures from workers to the master."""
     events = environment.events
+    events.request.add_listener(counters.heard)
     events.test_start.add_listener(begin)
     events.reset_stats.add_listener(restart)
     events.test_stopping.add_listener(recorder.finish)

@@ -18,7 +18,7 @@ if ! { exec 3<>"/dev/tcp/127.0.0.1/${LOCUST_WEB_PORT:-8089}"; } 2>/dev/null; the
     echo "web UI does not answer"
     exit 1
 fi
-printf 'GET / HTTP/1.0\r\nHost: localhost\r\n\r\n' >&3
+printf 'GET %s/ HTTP/1.0\r\nHost: localhost\r\n\r\n' "${LOCUST_WEB_BASE_PATH%/}" >&3
 IFS=' ' read -r -t 3 _ status _ <&3
 case $status in
 200 | 302) ;; # with a web login the front page redirects to the login page

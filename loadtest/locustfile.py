@@ -126,7 +126,7 @@ class Pages(SiteVisitor):
 @events.init_command_line_parser.add_listener
 def add_options(parser: LocustArgumentParser) -> None:
     """Each option is a field of the form, a command line option and an environment variable."""
-    options.add(parser, [shape.__name__ for shape in SHAPES])
+    options.add(parser)
     thresholds.add(parser)
 
 

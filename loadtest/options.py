@@ -1,19 +1,27 @@
 """The options of a run: each is a field of the web UI, a command line option and a `LOADTEST_` variable."""
 
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 from typing import Any
 
 from locust.argument_parser import LocustArgumentParser
+from locust.util.timespan import parse_timespan
 
 import topologies
 from users import pages
 
 AUDIENCES = ["reloads", "stays"]
 FAIL, COUNT = MISSES = ["fail", "count"]
+YEAR = 365 * 24 * 3600  # seconds
 
 
-def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
-    """Declare the options; `shapes` are the names that `--shape` takes."""
+def add(parser: LocustArgumentParser) -> None:
+    """Declare the options, and limit three of Locust's own to values with which a run can begin."""
+    own = {action.dest: action for action in parser._actions}
+    own["num_users"].type = within(1, 99_999, "whole number", int)
+    own["spawn_rate"].type = within(0.001, 99_999)
+    own["run_time"].type = run_time
+    own["web_base_path"].type = lambda path: path.rstrip("/")
 
     def option(name: str, **more: Any) -> None:
         parser.add_argument(f"--{name}", env_var=f"LOADTEST_{name.upper().replace('-', '_')}", **more)
@@ -45,9 +53,10 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
         default=topologies.COMPARED,
         help="shape Compare: the topologies, one after another",
     )
+    seconds, warm_up = (within(least, 3600, "number of seconds") for least in (1, 0))
     option("seconds", type=seconds, default=30.0, help="Compare and Capacity: seconds of each measurement")
     option("warm-up", type=warm_up, default=5.0, help="Compare and Capacity: seconds before a measurement")
-    option("chat-rate", type=float, default=2.0, help="chat lines per user and minute")
+    option("chat-rate", type=within(0, 6000), default=2.0, help="chat lines per user and minute")
     option("player", default="", help="account for the class Player; empty: the stack's own")
     # No environment variable: the page's source contains the default of every field, a secret one included.
     parser.add_argument(
@@ -62,14 +71,15 @@ def add(parser: LocustArgumentParser, shapes: list[str]) -> None:
         default="",
         help="class Pages: a file with the paths to walk: a list, an access log or a HAR file",
     )
+    port = within(1, 65_534, "port", int)
     hidden: dict[str, Any] = {"include_in_web_ui": False}
-    option("stage-port", type=int, default=17230, help="port of the stage socket (17230)", **hidden)
-    option("direct-port", type=int, default=8081, help="port of direct.localhost (8081)", **hidden)
-    option("site-port", type=int, default=18000, help="port of alone.site; nginx.site has the next", **hidden)
+    option("stage-port", type=port, default=17230, help="port of the stage socket (17230)", **hidden)
+    option("direct-port", type=port, default=8081, help="port of direct.localhost (8081)", **hidden)
+    option("site-port", type=port, default=18000, help="port of alone.site, then nginx.site", **hidden)
     # An option, because workers get these from the master.
     option("site-host", default=topologies.site_host(), help="Host header for your own site", **hidden)
-    option("policy-port", type=int, default=13000, help="port of the Flash policy (13000)", **hidden)
-    option("shape", choices=shapes, help="load shape of a run without the web UI", **hidden)
+    option("policy-port", type=port, default=13000, help="port of the Flash policy (13000)", **hidden)
+    option("shape", help="load shape of a run without the web UI", **hidden)
 
 
 def topology_list(text: str) -> str:
@@ -91,16 +101,30 @@ def paths_file(text: str) -> str:
     return text
 
 
-def seconds(text: str, least: float = 1) -> float:
-    """The time of one measurement. Raise ArgumentTypeError if that is too short, too long or not a number."""
+def within(
+    least: float, most: float, what: str = "number", kind: Callable[[str], float] = float
+) -> Callable[[str], float]:
+    """A conversion of text to `kind`. It raises ArgumentTypeError unless that is a number in these limits.
+
+    So NaN and infinity are none, for which Python has words that `float` accepts.
+    """
+
+    def convert(text: str) -> float:
+        try:
+            if least <= (found := kind(text)) <= most:
+                return found
+        except ValueError:
+            pass
+        raise ArgumentTypeError(f"{text!r} is not a {what} from {least:g} to {most:g}")
+
+    return convert
+
+
+def run_time(text: str) -> int:
+    """Seconds of a whole run. Raise ArgumentTypeError for a text that is no time, and for 0."""
     try:
-        if least <= float(text) <= 3600:
-            return float(text)
-    except ValueError:
+        if 1 <= (seconds := parse_timespan(text)) <= YEAR:
+            return seconds
+    except (ValueError, OverflowError):
         pass
-    raise ArgumentTypeError(f"{text!r} is not a number of seconds from {least:g} to 3600")
-
-
-def warm_up(text: str) -> float:
-    """The time between the last user's arrival and a measurement."""
-    return seconds(text, least=0)
+    raise ArgumentTypeError(f"{text!r} is not a time such as 30s, 5m or 1h30m")

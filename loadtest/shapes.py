@@ -5,6 +5,7 @@ https://docs.locust.io/en/stable/custom-load-shape.html
 """
 
 import signal
+import sys
 from argparse import Namespace
 from dataclasses import dataclass
 from math import inf
@@ -122,6 +123,8 @@ def _choose(environment: Environment) -> None:
     assert options
     Shape.users = options.num_users or Shape.users
     Shape.rate = options.spawn_rate or Shape.rate
+    if options.shape and options.shape not in (available or {}):
+        sys.exit(f"There is no shape {options.shape!r}; the shapes are {', '.join(sorted(available or {}))}.")
     environment.shape_class = (available or {}).get(options.shape)
     if environment.shape_class:
         environment.shape_class.runner = environment.runner

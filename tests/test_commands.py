@@ -343,9 +343,32 @@ def test_a_load_that_fails_to_start_names_no_report(bare: Path, command: str) ->
 
 
 @pytest.mark.parametrize(
+    ("settings", "options"),
+    [
+        ({}, "--users 20 --spawn-rate 10 --run-time 30s --chat-rate 20 --thresholds verdict/thresholds.toml"),
+        (
+            {"USERS": "3", "SPAWN": "0.5", "TIME": "1h5m", "EXAMPLE": "5", "CLASSES": "Talker"},
+            "--users 3 --spawn-rate 0.5 --run-time 1h5m --locustfile examples/05_stage_socket.py Talker",
+        ),
+        ({"EXAMPLE": "09", "LOADTEST_PROCESSES": "2"}, "examples/09_workers.py --processes 2 --master-bind"),
+    ],
+)
+def test_a_load_has_the_users_the_time_and_the_example_that_were_typed(
+    bare: Path, settings: dict[str, str], options: str
+) -> None:
+    log = engine(bare, "exec*)")
+    (bare.parent / "bin" / "head").symlink_to(shutil.which("head") or "/usr/bin/head")
+    run(bare, "stack", "load", user=None, **settings)
+    assert options in log.read_text()
+
+
+@pytest.mark.parametrize(
     ("command", "settings", "complaint"),
     [
         ("compare", {"USERS": "many"}, "USERS must be a number from 1 to 99999, not 'many'"),
+        *(("load", {"SPAWN": wrong}, "SPAWN must be a number") for wrong in ("abc", "-1", "inf", "0.0")),
+        *(("load", {"TIME": wrong}, "TIME must be a time such as") for wrong in ("soon", "-1", "inf", "0s")),
+        ("load", {"EXAMPLE": "99"}, "There is no EXAMPLE=99; the examples are 01 one request, 02 user"),
         ("purge", {}, "Say what: make purge URL="),
         ("purge", {"URL": "/media/fox.svg", "TAG": "media"}, "URL or TAG, not both"),
         *(("purge", {"URL": url}, "it must be a path") for url in ("a.svg", "http://localhost", "/a b")),

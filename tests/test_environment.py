@@ -95,8 +95,8 @@ def test_what_a_shell_exports_for_other_programs_changes_nothing(bare: Path, tmp
     [
         (("load", "USERS=3", "CLASSES=Reader", "HTTP_PORT=1"), ""),
         (
-            ("load", "USRES=3"),
-            "make load knows no USRES; it takes CLASSES, USERS and the settings of .env.example",
+            ("soak", "USRES=3"),
+            "make soak knows no USRES; it takes MINUTES, USERS and the settings of .env.example",
         ),
         (("status", "URL=/"), "make status knows no URL; it takes the settings of .env.example"),
         (("clean", "up", "EXTRAS=ring", "no_proxy=x"), ""),

@@ -155,7 +155,7 @@ reason_in() {
 
 # locust_changed_since TIME: succeeds if a file that Locust reads only when it starts has changed.
 locust_changed_since() {
-    [ -n "$(find loadtest -name tests -prune -o \( -name '*.py' -o -name '*.conf' -o -name '*.toml' \) -newermt "$1" -print -quit)" ]
+    [ -n "$(find loadtest \( -name tests -o -name examples \) -prune -o \( -name '*.py' -o -name '*.conf' -o -name '*.toml' \) -newermt "$1" -print -quit)" ]
 }
 
 # Says why Locust is not restarted: it would stop, and could not start again.
@@ -164,9 +164,7 @@ refuse_locust() {
     return 1
 }
 
-# Locust's options for `make load` and `make compare`, in either mode.
-# shellcheck disable=SC2034  # used by bin/stack
-load_run=(--headless --run-time 30s --only-summary --chat-rate 20)
+# Locust's options for `make compare`, in either mode.
 # shellcheck disable=SC2034  # used by bin/stack
 compare_run=(--headless --shape Compare --only-summary --chat-rate 20)
 

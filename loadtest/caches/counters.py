@@ -17,6 +17,18 @@ counts: Counter[tuple[str, str, str]] = Counter()
 rows: set[str] = set()
 
 
+def heard(name: str, response: Any = None, **_: Any) -> None:
+    """Count the response of a sample, of whichever class of users; only one of HTTP has a status and headers.
+
+    Locust's two clients keep headers differently: one joins several lines of a name, the other lists them.
+    """
+    status, headers = getattr(response, "status_code", 0), getattr(response, "headers", None)
+    if not status or headers is None:
+        return
+    lines = getattr(headers, "getlist", lambda field: [headers.get(field, "")])
+    count(name, ", ".join(lines("cache-status")), ", ".join(lines("server-timing")), status)
+
+
 def count(row: str, cache_status_field: str, server_timing: str = "", status: int = 0) -> None:
     """Count one response; its status only if that is given."""
     members = cache_status.parse(cache_status_field)

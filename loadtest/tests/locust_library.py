@@ -65,6 +65,7 @@ class WebUI:
         self.environment = create(site, arguments=arguments)
         ui = self.environment.create_web_ui(
             delayed_start=True,
+            web_base_path=self.environment.parsed_options.web_base_path,  # type: ignore[union-attr]
             userclass_picker_is_active=True,
             stats_csv_writer=StatsCSV(self.environment, PERCENTILES_TO_REPORT),
         )

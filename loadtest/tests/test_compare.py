@@ -102,6 +102,7 @@ def test_topologies_are_measured_one_by_one(ui: WebUI, monkeypatch: pytest.Monke
     assert {(tier, outcome) for _, tier, outcome in measured()["direct"].run.caches} == {
         ("client", "none"),
         ("backend", "none"),
+        ("status", "200"),
     }
     assert all(one.warm_up > 0 for one in recorder.measurements)
     assert recorder.answered

@@ -2,8 +2,13 @@
 
 from typing import Any
 
+from locust import FastHttpUser, HttpUser, task
+
 from caches import counters
 from caches.counters import MAX_ROWS, OTHER, count, counts
+from fake_site import FakeSite
+from locust_library import run
+from support.origin import response
 
 
 def test_one_response_counts_at_every_tier_it_reached() -> None:
@@ -13,6 +18,39 @@ def test_one_response_counts_at_every_tier_it_reached() -> None:
         ("/media/*.svg", "varnish", "hit"): 1,
         ("/media/*.svg", "nginx", "pass"): 1,
     }
+
+
+class Plain(HttpUser):
+    """As in a first example of Locust: no class of ours."""
+
+    @task
+    def look(self) -> None:
+        self.client.get("/media/queen.svg")
+
+
+class Fast(FastHttpUser):
+    """The same with Locust's other client, and a page that is missing."""
+
+    @task
+    def look(self) -> None:
+        self.client.get("/media/queen.svg")
+        self.client.get("/missing")
+
+
+def test_the_responses_of_any_http_user_count_once(site: FakeSite) -> None:
+    site.instead["/missing"] = response("gone", "404 Not Found", cache_status="varnish; fwd=bypass")
+    result = run(site, Plain, Fast, users=2, until_rows={"/media/queen.svg": 6, "/missing": 2})
+    for row, status in (("/media/queen.svg", "200"), ("/missing", "404")):
+        assert counts[row, "status", status] == result.requests[row]
+    assert counts["/media/queen.svg", "varnish", "hit"] >= 4
+    assert counts["/missing", "backend", "pass"] == result.requests["/missing"]
+
+
+def test_a_sample_without_a_response_does_not_count(site: FakeSite) -> None:
+    counters.heard("stage join")
+    site.close()
+    run(site, Plain, Fast, users=2, until_rows={"/media/queen.svg": 2})
+    assert not counts
 
 
 def test_a_file_from_the_disk_of_nginx_is_recognised_by_server_timing() -> None:

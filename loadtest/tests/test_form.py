@@ -58,34 +58,40 @@ def test_an_empty_run_time_is_not_that_of_the_last_run(ui: WebUI, monkeypatch: p
     assert options.run_time is None
 
 
-def test_a_run_in_which_no_user_can_take_part_is_refused(ui: WebUI) -> None:
-    for shape in ("Default", "LongRun"):
-        reply = ui.start(user_classes="Pages", shape_class=shape)
-        assert reply == {
-            "success": False,
-            "message": "No user can take part in this run. Pages: there are no --paths.",
-        }
-    assert ui.environment.runner
-    assert ui.environment.runner.state == "ready"
-
-
 @pytest.mark.parametrize(
     ("field", "text", "message"),
     [
         ("topologies", "default,nowhere", "topologies: unknown topology 'nowhere'"),
         ("seconds", "0", "seconds: '0' is not a number of seconds from 1 to 3600"),
-        ("chat_rate", "often", "chat rate: could not convert string to float: 'often'"),
-        ("max_errors", "x", "max errors: could not convert"),
+        ("warm_up", "-1", "warm up: '-1' is not a number of seconds from 0 to 3600"),
+        ("chat_rate", "inf", "chat rate: 'inf' is not a number from 0 to 6000"),
+        ("max_errors", "2", "max errors: '2' is not a number from 0 to 1"),
+        ("max_heard_ms", "nan", "max heard ms: 'nan' is not a number from 0 to 999999"),
+        ("user_count", "1.5", "user count: '1.5' is not a whole number from 1 to 99999"),
+        ("spawn_rate", "-4", "spawn rate: '-4' is not a number from 0.001 to 99999"),
+        ("run_time", "0s", "run time: '0s' is not a time such as 30s, 5m or 1h30m"),
         ("topology", "evil.example", "topology: 'evil.example' is not one of upstage.localhost"),
-        ("user_count", "many", "Invalid user_count"),
-        ("run_time", "soon", "Valid run_time formats"),
+        ("user_classes", "Walker", "There is no class 'Walker'; the classes are Audience, "),
+        ("user_classes", "", "Choose at least one class of users."),
+        ("user_classes", "Pages", "No user can take part in this run. Pages: there are no --paths."),
+        ("shape_class", "Hexagon", "There is no shape 'Hexagon'; the shapes are Default, "),
     ],
 )
 def test_a_mistake_is_shown_in_the_form_and_starts_nothing(
     ui: WebUI, field: str, text: str, message: str
 ) -> None:
-    reply = ui.start(shape_class="Compare", **{field: text})
-    assert reply["success"] is False
-    assert message in reply["message"]
+    for shape in ("Default", "Compare"):
+        reply = ui.start(**{"shape_class": shape, field: text})
+        assert reply["success"] is False
+        assert message in reply["message"]
     assert ui.environment.runner
     assert ui.environment.runner.state == "ready"
+
+
+def test_a_program_may_leave_fields_out_but_not_start_a_run_without_users(ui: WebUI) -> None:
+    reply = ui.post("/swarm", {"user_count": "0", "spawn_rate": "1"}).get_json()
+    assert reply["message"] == "user count: '0' is not a whole number from 1 to 99999"
+    reply = ui.post("/swarm", {"user_classes": "Pages"}).get_json()
+    assert reply["message"] == "No user can take part in this run. Pages: there are no --paths."
+    assert ui.post("/swarm").get_json()["success"] is True
+    until(lambda: target(ui) == 20)

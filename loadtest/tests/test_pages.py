@@ -58,10 +58,6 @@ def test_without_paths_they_take_no_part() -> None:
     assert taking_part.lack(Pages, parse()) == "there are no --paths"
     assert taking_part.lack(Reader, parse()) is None
     assert taking_part.refusal([Pages, Reader], parse()) is None
-    assert (
-        taking_part.refusal([Pages], parse())
-        == "No user can take part in this run. Pages: there are no --paths."
-    )
 
 
 def test_a_site_has_three_topologies(monkeypatch: pytest.MonkeyPatch) -> None:

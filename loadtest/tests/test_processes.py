@@ -15,11 +15,13 @@ import requests
 from playwright.sync_api import Page, expect
 
 from fake_site import ASSETS, FakeSite
+from fake_site import Page as File
 from locust_library import LOADTEST, template_arguments
 from support.chromium import chromium
 from support.origin import Origin, response
 from support.ports import free_ports
 from support.wait import wait_until
+from verdict.thresholds import SHIPPED
 
 STOP_WHEN = Path(__file__).with_name("stop_when.py")
 LOGIN = {"LOCUST_WEB_USERNAME": "operator", "LOCUST_WEB_PASSWORD": "open sesame"}
@@ -101,6 +103,61 @@ def test_a_judged_run_of_a_healthy_site_with_workers(site: FakeSite, tmp_path: P
     # Users measure the lines of their own process only: of two others.
     sent = len(site.stage.lines)
     assert sent < rows["stage", "heard"] <= 2 * sent
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("body", "code", "verdict"), [(b"stage", 0, "GOOD"), (b"", 1, "FAILED")])
+def test_an_own_class_is_counted_and_judged_by_its_errors(
+    site: FakeSite, tmp_path: Path, body: bytes, code: int, verdict: str
+) -> None:
+    status = "200 OK" if body else "500 Internal Server Error"
+    site.instead["/stages/load"] = response(body, status, cache_status="varnish; hit")
+    arguments = (f"-flocustfile.py,{STOP_WHEN},examples/01_one_request.py", "-u3", "-r3", "OneRequest")
+    options = (f"--thresholds={SHIPPED}", "--exit-code-on-error=1")
+    reports = {"LOADTEST_REPORTS": str(tmp_path)}
+    done = headless(site, *arguments, *options, until={"/stages/load": 3}, **reports)
+    assert done.returncode == code, done.stdout
+    assert f"\n{verdict}: " in done.stdout
+    report = json.loads((tmp_path / "report.json").read_text())
+    [row] = [line for line in report["caches"] if line["tier"] == "client"]
+    assert (row["row"], row["outcome"]) == ("/stages/load", "hit")
+    assert row["answers"] >= 3
+
+
+README = LOADTEST / "README.md"
+EXAMPLES = sorted((LOADTEST / "examples").glob("*.py"))
+
+
+@pytest.mark.long
+def test_every_example_runs_by_itself_as_make_load_starts_it(site: FakeSite, tmp_path: Path) -> None:
+    for name in ("fox", "diva", "captain"):
+        site.pages[f"/media/{name}.svg"] = File(b"<svg/>", {"cache-status": site.hit})
+    (tmp_path / "account").write_text(f"ann:{site.password}\n")
+    given = {"LOADTEST_ACCOUNT_FILE": str(tmp_path / "account")}
+    pipe: Any = {"cwd": LOADTEST, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with ExitStack() as stack:
+        started = []
+        for example in EXAMPLES:
+            command = [sys.executable, "-m", "locust", "--headless", "--only-summary", "-u4", "-r4", "-t8s"]
+            command += [
+                "-f",
+                f"examples/{example.name}",
+                *(["--processes=2"] if "workers" in example.name else []),
+            ]
+            started.append(
+                stack.enter_context(subprocess.Popen(command, env=environment(site, **given), **pipe))
+            )
+            stack.callback(started[-1].kill)
+        for run in started:
+            printed, _ = run.communicate(timeout=90)
+            assert run.returncode == 0, printed
+            assert "Traceback" not in printed
+            assert re.search(r"Aggregated +[1-9]\d* +0\(", printed), printed  # no failure among them
+
+
+def test_the_course_has_a_row_for_each_example() -> None:
+    rows = re.findall(r"^\| \[`(\d\d)`\]\(examples/(\d\d)(\w+\.py)\)", README.read_text(), re.M)
+    assert [f"{number}{rest}" for number, _, rest in rows] == [example.name for example in EXAMPLES]
 
 
 def health(given: dict[str, str]) -> str:
@@ -197,6 +254,11 @@ def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) 
         wait_until(lambda: state()["state"] == "stopped", within=60)
         press(page, "new")
         choose("Slashdot")
+        # A run time is in a closed section: the page says it below Start.
+        page.get_by_text("Advanced options").click()
+        for text, said in (("8", "Ends after 8 s"), ("2m", "Ends after 2m"), ("", "")):
+            page.locator("input[name=runTime]").fill(text)
+            expect(page.locator("form > div .proscenium-note").last).to_have_text(re.compile(f"^{said}"))
         page.get_by_text("Custom parameters").click()
         page.locator("input[name=player]").fill("ann")
         page.locator("input[name=password]").fill(site.password)

@@ -6,11 +6,11 @@ import pytest
 from locust import User
 
 from fake_site import CAMERA, FakeSite
-from locust_library import CLASSES, run
+from locust_library import CLASSES, parse, run
 from locustfile import Audience, FlashClient, Reader
 from verdict import rows
 from verdict.judge import FAILED, NOT_IN_RUN, OK, Row, Run, judge, read
-from verdict.thresholds import SHIPPED
+from verdict.thresholds import SHIPPED, of
 
 # A row that shows that a user has done all its work once.
 WEBCAM = {"/media/video-still/*.jpg": 1, "poll /media/video/*.jpg": 1}
@@ -31,28 +31,37 @@ def test_a_class_fills_only_its_rows(site: FakeSite, name: str) -> None:
     arguments = ("--chat-rate=120", "--audience=stays", *account)
     result = run(site, CLASSES[name], until_rows=LAST[name], users=2, arguments=arguments)
     filled = {str(entry.method) + " " + entry.name for entry in result.environment.stats.entries.values()}
-    declared = rows.possible(CLASSES[name])
-    assert declared
-    assert filled <= set(declared)
+    assert filled <= set(rows.OURS[name])
 
 
-class Unknown(User):
+class Own(User):
     """A class that a user has added."""
 
 
 def test_a_run_lacks_the_rows_that_only_other_classes_fill() -> None:
-    possible, left_out = rows.of_run([Reader], CLASSES.values())
+    possible, left_out = rows.of_run([Reader])
     assert "GET /media/*.svg" in possible
     assert {"GET /admin/id", "stage heard", "ws join", "policy policy"} <= set(left_out)
-    _, left_out = rows.of_run([Audience, FlashClient], CLASSES.values())
+    _, left_out = rows.of_run([Audience, FlashClient])
     players = {"POST /admin/login", "stage avatar", "stage move", "stage draw"}
     assert {row for row in left_out if not row.startswith("ws ")} == players | set(rows.LIVE)
 
 
-def test_an_unknown_class_should_fill_every_known_row() -> None:
-    possible, left_out = rows.of_run([Reader, Unknown], CLASSES.values())
-    assert {"GET /media/*.svg", "stage heard", "ws join", "POST /admin/login"} <= set(possible)
-    assert set(left_out) == set(rows.LIVE)
+@pytest.mark.parametrize(
+    ("sample", "failed", "errors"),
+    [("GET /stages/load", 0, OK), ("GET /stages/load", 1, FAILED), ("x y", 0, OK)],
+)
+def test_an_own_class_is_judged_by_what_it_did(sample: str, failed: int, errors: str) -> None:
+    """By its errors and by Locust itself; the numbers of the shipped file are for our classes."""
+    assert rows.of_run([Reader, Own]) == rows.of_run([Reader])
+    assert rows.any_of_ours([Reader, Own])
+    assert not rows.any_of_ours([Own])
+    possible, left_out = rows.of_run([Own])
+    kind, name = sample.split()
+    row = Row(kind, name, samples=3, failures=failed, times={9000: 3})
+    lines = judge(Run([row], possible=possible, left_out=left_out), of(parse(), ours=False))
+    generator = [("CPU of Locust", OK), ("timer delay of Locust", OK)]
+    assert [(line.what, line.verdict) for line in lines] == [("errors of *", errors), *generator]
 
 
 @pytest.mark.parametrize(
@@ -63,10 +72,10 @@ def test_an_unknown_class_should_fill_every_known_row() -> None:
         ([Row("GET", "/speech/*.mp3", 9, 0, {2001: 9})], FAILED),
     ],
 )
-@pytest.mark.parametrize("picked", [CLASSES.values(), [Audience], [Reader, Unknown]])
+@pytest.mark.parametrize("picked", [CLASSES.values(), [Audience], [Reader, Own]])
 def test_spoken_lines_are_judged_if_there_are_any(
     picked: Iterable[type[User]], samples: list[Row], verdict: str
 ) -> None:
-    possible, left_out = rows.of_run(picked, CLASSES.values())
+    possible, left_out = rows.of_run(picked)
     lines = judge(Run(rows=samples, possible=possible, left_out=left_out), read(SHIPPED))
     assert [line.verdict for line in lines if line.what == "p95 of GET /speech/*"] == [verdict]

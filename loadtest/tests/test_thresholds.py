@@ -37,6 +37,19 @@ def test_a_field_overrides_its_line_even_with_the_number_of_the_shipped_file(fil
     assert thresholds.of(options)["error_ratio"] == {"*": 0}
 
 
+def test_a_run_of_own_classes_alone_has_the_lines_that_its_user_chose(file: str) -> None:
+    def left(*arguments: str) -> dict[str, object]:
+        return {
+            table: lines for table, lines in thresholds.of(parse(*arguments), ours=False).items() if lines
+        }
+
+    everywhere = {"error_ratio": {"*": 0}, "generator": SHIPPED["generator"]}
+    assert left() == everywhere
+    chosen = left("--max-page-ms=77", f"--thresholds={thresholds.SHIPPED}")
+    assert chosen == {**everywhere, "p95_ms": {"GET /stages/*": 77}}
+    assert left(file) == thresholds.of(parse(file))
+
+
 @pytest.mark.parametrize(
     ("content", "message"), [("[sample]\n'GET /' = 1", "unknown table [sample]"), (None, "No such file")]
 )

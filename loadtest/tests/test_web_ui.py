@@ -1,14 +1,16 @@
 """The fields, tabs and login that we add to Locust's web UI; Locust runs in this process."""
 
 import csv
+import re
 from pathlib import Path
+from urllib.parse import urljoin
 
 import gevent
 import pytest
 
 from caches import backend
 from fake_site import METRICS, FakeSite
-from locust_library import WebUI, until
+from locust_library import WebUI, template_arguments, until
 from locustfile import SHAPES
 from support.origin import response
 from verdict import judge, thresholds
@@ -143,6 +145,28 @@ def test_the_tab_verdict_uses_the_numbers_of_the_form(site: FakeSite, ui: WebUI)
     until(lambda: ui.verdict()["hits of /media/*"][:2] == (FAILED, "at least 95%"))
     assert ui.verdict()["errors of *"][:2] == (OK, "at most 99.90%")
     assert ui.verdict()["the run"][0] == FAILED
+
+
+def test_below_a_path_everything_that_the_page_names_is_there(
+    site: FakeSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIND_ADDR", "127.0.0.1")
+    ui = WebUI(site, "--web-base-path=/load/")
+    moved = ui.get("/load", sec_fetch_site="cross-site")  # a link of another page
+    assert (moved.status_code, moved.headers["Location"].removeprefix("http://localhost")) == (308, "/load/")
+    page = ui.get("/load/").get_data(as_text=True)
+    named = re.findall(r'(?:src|href)="([^"]+)"', page)
+    named += [file["href"] for file in template_arguments(page)["extended_csv_files"]]
+    assert len(named) > 5
+    for address in (
+        *named,
+        "./compare/picture",
+        "./metrics",
+        "./stats/requests",
+        "./stats/report",
+        "/metrics",
+    ):
+        assert ui.get(urljoin("/load/", address)).status_code == 200, address
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from locust import FastHttpUser
 
 import options
 import topologies
-from caches import counters
 from users import checks, http_client, page, paths, seen_files
 from users.browser_cache import BrowserCache
 
@@ -125,7 +124,6 @@ class Browser(FastHttpUser):
                 and self.options.misses == options.FAIL,
                 differs=is_new and seen_files.differs(file, etag, body.checksum),
             )
-            counters.count(meta["name"], answer.cache_status, body.fields.get("server-timing", ""))
             fault = checks.answer_fault(answer)
             if not fault and examine and is_new:
                 fault = examine(body.content.decode("utf-8", "replace"))

@@ -60,11 +60,8 @@ class SiteVisitor(FastHttpUser):
                 return  # Locust reports the reason
             body: http_client.Response = meta["response"]
             meta["response_length"] = body.length
-            fields = body.fields
-            status = body.status_code
-            counters.count(row, fields.get("cache-status", ""), fields.get("server-timing", ""), status)
-            if status >= 400:
-                response.failure(f"status {status}")
+            if body.status_code >= 400:
+                response.failure(f"status {body.status_code}")
 
 
 _read: dict[str, list[str]] = {}  # by file: all users of a process walk the same list

@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 
 from locust.exception import StopUser
 
-from caches import counters
 from users import account, checks
 from users.player_session import PlayerSession
 from users.visitor import StageVisitor
@@ -55,7 +54,6 @@ class SignedInVisitor(StageVisitor):
             if response.request_meta["exception"]:
                 return False  # Locust reports the reason
             status = response.status_code
-            counters.count(LOGIN, ", ".join(response.headers.getlist("cache-status")))
             self.signed_in = status == 302
             if not self.signed_in:
                 response.failure(f"{LOGIN}: status {status}")

@@ -43,11 +43,13 @@ def register(environment: Environment) -> None:
             if reason:
                 log.info("No %s in this run: %s.", user.__name__, reason)
         complete = [user for user in user_classes if not lacks[user]]
-        return UsersDispatcher(worker_nodes, complete or user_classes)
+        return UsersDispatcher(worker_nodes, complete)
 
-    # The form says it where there is one, and a worker knows no options yet.
-    if not environment.web_ui and not isinstance(environment.runner, WorkerRunner):
-        assert environment.parsed_options
-        if why := refusal(environment.user_classes, environment.parsed_options):
-            sys.exit(why)
+    # The form says it where one starts the run, and a worker knows no options yet.
+    options = environment.parsed_options
+    assert options
+    leads = not isinstance(environment.runner, WorkerRunner)
+    starts = leads and (options.autostart or not environment.web_ui)
+    if starts and (why := refusal(environment.user_classes, options)):
+        sys.exit(why)
     environment.dispatcher_class = dispatcher  # type: ignore[assignment]

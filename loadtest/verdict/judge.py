@@ -182,8 +182,8 @@ def _matching(run: Run, pattern: str) -> list[Row]:
     return [row for row in run.rows if fnmatchcase(str(row), pattern)]
 
 
-# Each of these judges one threshold. A number of the form can be "nan", and every comparison with that is
-# false. So each condition tests whether a threshold is met, never whether it is exceeded.
+# Each of these judges one threshold. Every comparison with NaN is false. So each condition tests whether a
+# threshold is met, never whether it is exceeded.
 
 
 def _samples(run: Run, pattern: str, least: float) -> Line:

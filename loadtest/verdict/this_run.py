@@ -1,7 +1,5 @@
 """The verdict on the run so far, from what Locust and our counters have on this process."""
 
-from typing import Any
-
 from locust import User
 from locust.env import Environment
 from locust.runners import MasterRunner, Runner
@@ -17,7 +15,8 @@ from verdict.generator import load_of_locust
 def verdict(environment: Environment) -> list[judge.Line]:
     assert environment.runner
     assert environment.parsed_options
-    return judge.judge(measured(environment.runner), thresholds.of(environment.parsed_options))
+    lines = thresholds.of(environment.parsed_options, rows.any_of_ours(picked(environment)))
+    return judge.judge(measured(environment.runner), lines)
 
 
 def measured(runner: Runner) -> judge.Run:
@@ -34,10 +33,9 @@ def measured(runner: Runner) -> judge.Run:
         )
         for entry in sort_stats(runner.stats.entries)
     ]
-    available: dict[str, Any] = environment.available_user_classes or {}
     assert environment.parsed_options
     seen = map(str, table) if environment.parsed_options.misses == COUNT else None
-    possible, left_out = rows.of_run(picked(environment), available.values(), seen)
+    possible, left_out = rows.of_run(picked(environment), seen)
     return judge.Run(
         rows=table,
         caches=dict(counters.counts),

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from flask import Response, jsonify, make_response, request
 from locust.env import Environment
 from locust.web import WebUI
+from werkzeug.routing import RequestRedirect
 
 # Other pages may link to these: they change nothing.
 LINKABLE = ("locust.index", "locust.login")
@@ -30,7 +31,8 @@ def install(environment: Environment, web_ui: WebUI) -> None:
     def check() -> Response | None:
         if not is_ours(request.host, names):
             return make_response("Unknown host name. SERVER_NAMES in .env adds names.\n", 421)
-        if from_another_page() and not (request.method == "GET" and request.endpoint in LINKABLE):
+        linkable = request.endpoint in LINKABLE or isinstance(request.routing_exception, RequestRedirect)
+        if from_another_page() and not (request.method == "GET" and linkable):
             return make_response("Requests from other pages are rejected.\n", 403)
         if any(host.rstrip("/") != target for host in targets()):
             return reject(FOREIGN_TARGET)

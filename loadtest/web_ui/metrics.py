@@ -18,7 +18,11 @@ def install(environment: Environment, web_ui: WebUI) -> None:
     """Add the path, for GET alone and without a login: it has counts and the names of rows."""
     assert web_ui.app
 
+    assert environment.parsed_options
+
+    # Prometheus finds it at one address, whatever the path of the page.
     @web_ui.app.route("/metrics", methods=["GET"])
+    @web_ui.app.route(f"{environment.parsed_options.web_base_path}/metrics", methods=["GET"])
     def metrics() -> Response:
         return Response(text(environment), mimetype="text/plain; version=0.0.4")
 

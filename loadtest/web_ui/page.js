@@ -24,6 +24,14 @@ function describeForm() {
   for (const field of document.querySelectorAll("input[name=userCount], input[name=spawnRate]")) {
     field.required = shape.value === "Default";
   }
+  // The run time is in a section that is closed, and stays there from run to run.
+  const time = document.querySelector("input[name=runTime]");
+  const start = time?.form?.querySelector("button[type=submit]");
+  if (start) {
+    const typed = time.value.trim();
+    time.oninput ??= look;
+    note(start.parentElement, typed && `Ends after ${typed}${/^\d+$/.test(typed) ? " s" : ""}: Advanced options`);
+  }
   for (const cell of document.querySelectorAll("tbody td:nth-child(2)")) {
     const text = descriptions.classes[cell.firstChild?.textContent];
     if (text) note(cell, text);

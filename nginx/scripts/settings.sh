@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2154  # eval assigns value
+# shellcheck shell=sh disable=SC2034,SC2154  # render.sh uses some variables, eval assigns value
 # Every setting with its default; README.md explains them. Sourced by render.sh. An invalid value ends the script with
 # one line, before any file is written.
 
