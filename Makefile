@@ -123,13 +123,13 @@ cluster-demo: ## open three machines in network namespaces of this one, with the
 	@KEEP=1 bin/lab cluster
 
 ##@ Measure
-load: ## load the running stack with USERS=20, SPAWN=10 more a second, for TIME=30s, and judge the run (CLASSES=Reader: these users; EXAMPLE=01: loadtest/README.md)
+load: ## load the running stack with USERS=20, SPAWN=10 more a second, for TIME=30s, and judge the run (CLASSES=Reader: these users; ARRIVALS=4: visits a second, whether or not earlier ones have ended; EXAMPLE=01: loadtest/README.md)
 	@bin/stack load
 
 soak: ## load the running stack for MINUTES=30 with USERS=30, and judge whether memory, descriptors, latency or output grows
 	@bin/stack soak
 
-compare: ## compare topologies under the same load: TOPOLOGIES=classic,nginx,default USERS=50 SECONDS=30 STAGE=demo; PATHS=file: your own site
+compare: ## compare topologies under the same load: TOPOLOGIES=classic,nginx,default USERS=50 SECONDS=30 STAGE=demo, ARRIVALS=4: also these visits a second; PATHS=file: your own site
 	@LENGTH=$(SECONDS) bin/stack compare # bash counts in its own variable SECONDS
 
 lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them; FULL=1, FRESH=1); PUBLISH=1 replaces its results.md

@@ -1,4 +1,4 @@
-"""The load test: seven classes of users with their weights, and seven load shapes.
+"""The load test: eight classes of users with their weights, and seven load shapes.
 
 The classes list a user's tasks; `users/` implements them. The web UI offers all classes and shapes.
 """
@@ -27,6 +27,7 @@ from shapes import (
     Step,  # a tenth more every half minute
 )
 from users import flash, stalled, taking_part
+from users.arrivals import DIFFERENCE, Schedule
 from users.browser import Browser
 from users.pages import SiteVisitor
 from users.player import SignedInVisitor
@@ -121,6 +122,15 @@ class Pages(SiteVisitor):
     def read(self) -> None:
         """The next path of the list."""
         self.fetch_next()
+
+
+class Arrivals(Schedule):
+    __doc__ = f"Newcomers, `arrivals` of them a second; above 0 they run alone, at 0 not at all. {DIFFERENCE}"
+
+    @task
+    def come(self) -> None:
+        """Whichever visits are due."""
+        self.open_visits()
 
 
 @events.init_command_line_parser.add_listener

@@ -13,6 +13,8 @@ from users import pages
 AUDIENCES = ["reloads", "stays"]
 FAIL, COUNT = MISSES = ["fail", "count"]
 YEAR = 365 * 24 * 3600  # seconds
+CONSTANT, POISSON = ARRIVAL_TIMES = ["constant", "poisson"]
+MOST_ARRIVALS = 1000.0  # per second; many processes of Locust together open fewer
 
 
 def add(parser: LocustArgumentParser) -> None:
@@ -70,6 +72,19 @@ def add(parser: LocustArgumentParser) -> None:
         type=paths_file,
         default="",
         help="class Pages: a file with the paths to walk: a list, an access log or a HAR file",
+    )
+    option(
+        "arrivals",
+        type=within(0, MOST_ARRIVALS, "number of visits per second"),
+        default=0.0,
+        help="visits per second of the class Arrivals, which then runs alone; 0: none. "
+        "Compare measures the other classes first; Capacity has only those",
+    )
+    option(
+        "arrival-times",
+        choices=ARRIVAL_TIMES,
+        default=CONSTANT,
+        help="gaps between arrivals: all the same, or by chance, as of visitors unknown to each other",
     )
     port = within(1, 65_534, "port", int)
     hidden: dict[str, Any] = {"include_in_web_ui": False}

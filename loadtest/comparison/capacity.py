@@ -19,6 +19,7 @@ class Capacity(Series):
 
     def script(self) -> Iterator[Tick]:
         """Climb to the first level that fails, then halve the distance to the last level that passed."""
+        self.options.arrivals = 0.0  # what it looks for is a number of users
         end = time.monotonic() + min(self.options.run_time or LONGEST, LONGEST)
         topology, most = self.options.topology, self.most
         carried, failing = 0, None

@@ -1,10 +1,13 @@
 """The load shape `Compare`."""
 
+from argparse import Namespace
 from collections.abc import Iterator
 
 import topologies
 from comparison.recorder import recorder
 from comparison.shape import Series, Tick
+from users import taking_part
+from users.arrivals import DIFFERENCE
 
 
 class Compare(Series):
@@ -12,9 +15,26 @@ class Compare(Series):
 
     def script(self) -> Iterator[Tick]:
         """Users leave after each topology and come again for the next one."""
+        models = self.models()
         for number, topology in enumerate(topologies.parse(self.options.topologies)):
-            if number:
-                yield from self.leave()
-            yield from self.measure(topology, self.most)
+            for arrivals in models:
+                if number or arrivals != models[0]:
+                    yield from self.leave()
+                self.options.arrivals = arrivals
+                processes = getattr(self.runner, "worker_count", 1)
+                yield from self.measure(topology, processes if arrivals else self.most)
+                if arrivals:
+                    recorder.outcome = DIFFERENCE
         # A topology that did not answer is not compared.
         recorder.answered = all(measured.answered for measured in recorder.measurements)
+
+    def models(self) -> list[float]:
+        """The arrivals per second of each measurement of a topology; 0 for the users who wait for answers.
+
+        Those are left out if no such class is chosen.
+        """
+        if not self.options.arrivals:
+            return [0.0]
+        waiting = Namespace(**{**vars(self.options), "arrivals": 0.0})
+        refused = taking_part.refusal(self.environment.user_classes, waiting)
+        return [*([] if refused else [0.0]), self.options.arrivals]

@@ -19,7 +19,8 @@ class Measurement:
     """The counts of `seconds` from `began` on (seconds since 1970), after a warm-up, which is left out.
 
     `warm_up`: the number of its samples. `lines`: the verdict. `asked`: requests by the backend's own count,
-    by class of paths. `backend`: its rates, or the reason why there are none.
+    by class of paths. `backend`: its rates, or the reason why there are none. `arrivals`: visits per second,
+    by one user in each process; 0 for users who wait for their answers.
     """
 
     topology: str
@@ -31,10 +32,16 @@ class Measurement:
     lines: list[judge.Line]
     asked: Mapping[str, int]
     backend: Mapping[str, Any]
+    arrivals: float = 0.0
 
     @property
     def name(self) -> str:
-        return topologies.name(self.topology)
+        return topologies.name(self.topology) + (", arrivals" if self.arrivals else "")
+
+    @property
+    def load(self) -> str:
+        """As in `50 users`."""
+        return f"{self.arrivals:g} visits/s" if self.arrivals else f"{self.users} users"
 
     @property
     def conclusion(self) -> judge.Line:
@@ -81,6 +88,7 @@ class Measurement:
         http = [row for row in self.run.rows if row.kind in HTTP]
         # The times of responses that the backend holds say nothing about what is in front of it.
         times = [row for row in http if not paths.held(row.name)]
+        visits = [row for row in self.run.rows if str(row) == "arrival visit"]
         chat = [row for row in self.run.rows if row.name == "chat"]
         client = {key: count for key, count in self.run.caches.items() if key[1] == "client"}
         outcomes: dict[str, int] = {}
@@ -98,6 +106,7 @@ class Measurement:
             "backend_requests_per_second": self.backend.get("requests_per_second"),
             "backend_cpu_percent": self.backend.get("cpu_percent"),
             "chat_p99_ms": percentile(chat, 0.99),
+            "visit_p99_ms": percentile(visits, 0.99),
             "failures": failures,
             "failure_ratio": round(failures / samples, 4) if samples else None,
             "warm_up_samples": self.warm_up,

@@ -91,6 +91,7 @@ class Recorder:
             lines=this_run.verdict(environment),
             asked=dict(backend_poll.asked),
             backend=backend_poll.summary(),
+            arrivals=environment.parsed_options.arrivals,  # type: ignore[union-attr]
         )
 
 

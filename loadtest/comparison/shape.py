@@ -27,7 +27,7 @@ class Series(Shape):
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.form: dict[str, str] = {}  # the options that a run changes, as they were before it
+        self.form: dict[str, Any] = {}  # the options that a run changes, as they were before it
 
     def script(self) -> Iterator[Tick]:
         """The run; its end ends the run."""
@@ -37,7 +37,7 @@ class Series(Shape):
         """The next number of users. Locust calls this again immediately, or a second later."""
         assert self.runner
         if self.runner.shape_last_tick is None:
-            self.form = {"topology": self.options.topology, "misses": self.options.misses}
+            self.form = {name: getattr(self.options, name) for name in ("topology", "misses", "arrivals")}
             # A miss is a finding here, not a failure; workers get the options with their users.
             self.options.misses = options.COUNT
             self._script = self.script()
@@ -62,6 +62,8 @@ class Series(Shape):
         yield 0, 100.0
         self._wait(0, within=LATE)
         recorder.forget(self.environment)
+        assert self.runner
+        self.runner._users_dispatcher = None  # the next users may be of other classes
 
     @property
     def latest(self) -> Measurement:

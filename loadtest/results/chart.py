@@ -6,6 +6,7 @@ Text has the colour of the page around it, which may be light or dark.
 from collections.abc import Sequence
 from html import escape
 
+import topologies
 from comparison.measurement import Measurement
 from results.table import FIGURES
 
@@ -56,13 +57,13 @@ def panel(key: str, measurements: Sequence[Measurement]) -> str:
     title, factor, decimals = next((t, f, d) for t, name, f, d in FIGURES if name == key)
     values = [measured.figures()[key] for measured in measurements]
     most = max((value for value in values if value), default=0) or 1
-    same_users = len({measured.users for measured in measurements}) == 1
+    same_users = len({measured.users for measured in measurements if not measured.arrivals}) <= 1
     parts = [f'<text y="14" font-size="13" font-weight="600">{escape(title)}</text>']
     for number, (measured, value) in enumerate(zip(measurements, values, strict=True)):
         y = HEAD + STEP * number
         length = round((WIDTH - LABEL - VALUE) * (value or 0) / most, 1)
         name = measured.name if same_users else f"{measured.users} users"
-        colour = COLOURS.get(measured.name, OTHER)
+        colour = COLOURS.get(topologies.name(measured.topology), OTHER)
         parts.append(
             f'<text x="0" y="{y + 12}">{escape(shortened(name))}</text>'
             f'<rect x="{LABEL}" y="{y}" width="{length}" height="{BAR}" rx="2" fill="{colour}"/>'

@@ -56,7 +56,11 @@ def settings(environment: Environment) -> str:
     classes = ", ".join(sorted(user.__name__ for user in this_run.picked(environment)))
     shape = environment.shape_class
     users = shape.most if isinstance(shape, Shape) else given.num_users  # 0 in the form means the default
-    return f"{users} users ({classes}) on the stage {given.stage} of {environment.host}"
+    load = f"{users} users ({classes})"
+    if given.arrivals:
+        both = f"{users} users, then " if recorder.measurements else ""
+        load = f"{both}{given.arrivals:g} visits per second"
+    return f"{load} on the stage {given.stage} of {environment.host}"
 
 
 def run(environment: Environment) -> dict[str, Any]:
@@ -82,7 +86,7 @@ def comparison(environment: Environment) -> dict[str, Any]:
         "measurements": [
             {
                 "name": measured.name,
-                "users": measured.users,
+                "load": measured.load,
                 "verdict": measured.conclusion.verdict,
                 "reason": measured.reason,
                 "lines": map(asdict, measured.lines),

@@ -20,6 +20,7 @@ FIGURES: tuple[tuple[str, str, float, int], ...] = (
     ("backend requests/s", "backend_requests_per_second", 1, 1),
     ("backend CPU %", "backend_cpu_percent", 1, 1),
     ("chat p99 ms", "chat_p99_ms", 1, 0),
+    ("visit p99 ms", "visit_p99_ms", 1, 0),
     ("failures %", "failure_ratio", 100, 2),
 )
 COLUMNS = [
@@ -45,7 +46,7 @@ def row(measured: Measurement, note: str = "") -> dict[str, Any]:
     figures = measured.figures()
     return {
         "topology": measured.name,
-        "users": measured.users,
+        "users": measured.load if measured.arrivals else measured.users,
         **{key: shown(figures[key], factor, decimals) for _, key, factor, decimals in FIGURES},
         "seconds": figures["seconds"],
         "warm_up_samples": figures["warm_up_samples"],
@@ -67,7 +68,7 @@ def as_text(measurements: Sequence[Measurement], outcome: str) -> str:
 
 def reasons(measurements: Sequence[Measurement]) -> list[str]:
     """Why a measurement is not good, a line for each that is not."""
-    return [f"{one.name}, {one.users} users: {one.reason}" for one in measurements if one.reason]
+    return [f"{one.name}, {one.load}: {one.reason}" for one in measurements if one.reason]
 
 
 def as_csv(measurements: Sequence[Measurement]) -> str:
@@ -87,6 +88,7 @@ def summary(measured: Measurement) -> dict[str, Any]:
     return {
         "topology": measured.name,
         "users": measured.users,
+        "arrivals": measured.arrivals,
         **measured.figures(),
         "verdict": measured.conclusion.verdict,
         "reason": measured.reason,

@@ -76,10 +76,10 @@ class WebUI:
     def get(self, path: str, **headers: str) -> TestResponse:
         return self.client.get(path, headers=fields(headers))
 
-    def post(self, path: str, form: Mapping[str, str] | None = None, **headers: str) -> TestResponse:
+    def post(self, path: str, form: Mapping[str, Any] | None = None, **headers: str) -> TestResponse:
         return self.client.post(path, data=form or {}, headers=fields(headers))
 
-    def start(self, **form: str) -> dict[str, Any]:
+    def start(self, **form: Any) -> dict[str, Any]:
         """Press Start: four readers, unless the form says otherwise; what Locust replies."""
         reply = self.post("/swarm", {"user_count": "4", "spawn_rate": "4", "user_classes": "Reader", **form})
         return dict(reply.get_json())

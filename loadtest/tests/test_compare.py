@@ -16,6 +16,7 @@ from fake_site import STAGE_PAGE, FakeSite
 from locust_library import WebUI, until
 from results.report import conclude
 from support.origin import Origin, Request, response
+from users.arrivals import DIFFERENCE
 
 
 class Sites(FakeSite):
@@ -51,7 +52,7 @@ def ui(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebUI]:
     direct.close()
 
 
-def compare(ui: WebUI, topologies: str, **form: str) -> None:
+def compare(ui: WebUI, topologies: str, **form: Any) -> None:
     fields = {"shape_class": "Compare", "seconds": "1", "spawn_rate": "100", "warm_up": "0.2", **form}
     assert ui.start(topologies=topologies, **fields)["success"] is True
 
@@ -171,3 +172,30 @@ def test_a_topology_that_does_not_answer_is_reported_and_ends_nothing(ui: WebUI)
     assert measured()["direct"].conclusion.verdict == "FAILED"
     assert measured()["default"].figures()["failures"] == 0
     assert not recorder.answered
+
+
+def test_with_arrivals_each_topology_is_measured_by_both_models(ui: WebUI) -> None:
+    compare(ui, "default,nginx", arrivals="10", user_classes=["Reader", "Arrivals"])
+    until(lambda: finished(ui), within=60)
+    assert [(one.name, one.load) for one in recorder.measurements] == [
+        ("default", "4 users"),
+        ("default, arrivals", "10 visits/s"),
+        ("nginx", "4 users"),
+        ("nginx, arrivals", "10 visits/s"),
+    ]
+    for one in recorder.measurements:
+        assert (one.figures()["visit_p99_ms"] is None) == (not one.arrivals)
+        kinds = {row.kind for row in one.run.rows if row.samples}
+        assert kinds == ({"GET", "arrival"} if one.arrivals else {"GET"})
+    assert recorder.outcome == DIFFERENCE
+    assert DIFFERENCE in ui.get("/compare/picture").get_json()["text"]
+    report = ui.get("/stats/report").get_data(as_text=True)
+    assert "<p>4 users, then 10 visits per second on the stage demo" in report
+    assert ui.environment.parsed_options
+    assert ui.environment.parsed_options.arrivals == 10
+
+
+def test_without_a_class_that_waits_only_arrivals_are_compared(ui: WebUI) -> None:
+    compare(ui, "default", arrivals="10", user_classes="Arrivals")
+    until(lambda: finished(ui), within=60)
+    assert [one.name for one in recorder.measurements] == ["default, arrivals"]

@@ -58,9 +58,16 @@ def test_an_empty_run_time_is_not_that_of_the_last_run(ui: WebUI, monkeypatch: p
     assert options.run_time is None
 
 
+def test_with_arrivals_no_other_class_takes_part(ui: WebUI) -> None:
+    refused = ui.start(user_classes="Reader", shape_class="Default", arrivals="4")["message"]
+    assert refused.endswith("Reader: with --arrivals only Arrivals take part.")
+    assert ui.start(user_classes="Reader", shape_class="Default", arrivals="0")["success"] is True
+
+
 @pytest.mark.parametrize(
     ("field", "text", "message"),
     [
+        ("arrivals", "nan", "arrivals: 'nan' is not a number of visits per second from 0 to 1000"),
         ("topologies", "default,nowhere", "topologies: unknown topology 'nowhere'"),
         ("seconds", "0", "seconds: '0' is not a number of seconds from 1 to 3600"),
         ("warm_up", "-1", "warm up: '-1' is not a number of seconds from 0 to 3600"),

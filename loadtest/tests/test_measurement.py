@@ -21,6 +21,7 @@ RUN = judge.Run(
         judge.Row("stage", "chat", 60, 0, {10: 59, 70: 1}),
         judge.Row("ws", "chat", 40, 0, {10: 39, 90: 1}),
         judge.Row("stage", "heard", 400, 4, {20: 400}),
+        judge.Row("arrival", "visit", 10, 0, {900: 10}),
     ],
     caches={
         ("/media/*.svg", "client", "hit"): 80,
@@ -60,8 +61,9 @@ def test_the_figures_of_a_measurement() -> None:
         "backend_requests_per_second": 3.7,
         "backend_cpu_percent": 12.5,
         "chat_p99_ms": 70,
+        "visit_p99_ms": 900,
         "failures": 5,
-        "failure_ratio": 0.0081,
+        "failure_ratio": 0.0079,
         "warm_up_samples": 77,
         "seconds": 10.0,
     }
@@ -71,7 +73,7 @@ def test_what_was_not_measured_is_no_number() -> None:
     nothing = replace(MEASURED, run=judge.Run(), backend={"absent": "status 404"})
     empty = {name for name, figure in nothing.figures().items() if figure is None}
     assert empty == {
-        *("p50_ms", "p95_ms", "p99_ms", "chat_p99_ms", "hit_ratio", "failure_ratio"),
+        *("p50_ms", "p95_ms", "p99_ms", "chat_p99_ms", "visit_p99_ms", "hit_ratio", "failure_ratio"),
         *("backend_requests_per_second", "backend_cpu_percent"),
     }
     assert table.row(nothing)["p95_ms"] == "-"
@@ -98,6 +100,8 @@ def test_a_row_has_every_column() -> None:
     assert list(row) == [column["key"] for column in table.COLUMNS]
     assert (row["topology"], row["bytes_per_second"], row["hit_ratio"]) == ("default", 1.05, 70.0)
     assert (row["warm_up_samples"], row["verdict"]) == (77, "GOOD")
+    both = replace(MEASURED, arrivals=4.0)
+    assert (table.row(both)["topology"], table.row(both)["users"]) == ("default, arrivals", "4 visits/s")
     assert table.row(MEASURED, "measuring")["verdict"] == "measuring"
 
 

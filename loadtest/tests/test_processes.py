@@ -160,6 +160,12 @@ def test_the_course_has_a_row_for_each_example() -> None:
     assert [f"{number}{rest}" for number, _, rest in rows] == [example.name for example in EXAMPLES]
 
 
+def test_workers_share_the_arrivals(site: FakeSite) -> None:
+    done = headless(site, "-u1", "--processes=2", "--arrivals=20", until={"arrival visit": 20})
+    assert done.returncode == 0, done.stdout
+    assert "Traceback" not in done.stdout
+
+
 def health(given: dict[str, str]) -> str:
     """The health check's message; an empty string if it succeeds."""
     check = ["bash", str(LOADTEST / "health.sh")]

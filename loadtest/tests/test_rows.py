@@ -21,6 +21,7 @@ LAST = {
     "Reader": {"/media/audio/*.mp3": 1, "/media/*.svg": 1, "/style/*.css": 1},
     "SlowReader": {"stage connect": 1},
     "Player": {"stage move": 1},
+    "Arrivals": {"arrival visit": 1},
 }
 
 
@@ -28,7 +29,8 @@ LAST = {
 def test_a_class_fills_only_its_rows(site: FakeSite, name: str) -> None:
     site.stage.camera = CAMERA
     account = ("--player=ann", f"--password={site.password}") if name == "Player" else ()
-    arguments = ("--chat-rate=120", "--audience=stays", *account)
+    alone = ("--arrivals=5",) if name == "Arrivals" else ()
+    arguments = ("--chat-rate=120", "--audience=stays", *account, *alone)
     result = run(site, CLASSES[name], until_rows=LAST[name], users=2, arguments=arguments)
     filled = {str(entry.method) + " " + entry.name for entry in result.environment.stats.entries.values()}
     assert filled <= set(rows.OURS[name])
@@ -44,7 +46,7 @@ def test_a_run_lacks_the_rows_that_only_other_classes_fill() -> None:
     assert {"GET /admin/id", "stage heard", "ws join", "policy policy"} <= set(left_out)
     _, left_out = rows.of_run([Audience, FlashClient])
     players = {"POST /admin/login", "stage avatar", "stage move", "stage draw"}
-    assert {row for row in left_out if not row.startswith("ws ")} == players | set(rows.LIVE)
+    assert {row for row in left_out if not row.startswith("ws ")} == players | {*rows.LIVE, *rows.ARRIVAL}
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,8 @@ def test_the_form_offers_classes_shapes_and_fields(
     assert shown["host"] == site.url
     assert shown["show_userclass_picker"] is True
     weights = {name: (user["weight"], user["fixed_count"]) for name, user in shown["users"].items()}
-    several = {"Audience": 10, "WebAudience": 5, "FlashClient": 2, "Reader": 2, "SlowReader": 1, "Pages": 1}
+    several = {"Audience": 10, "WebAudience": 5, "FlashClient": 2, "Reader": 2, "SlowReader": 1}
+    several |= {"Pages": 1, "Arrivals": 1}
     assert weights == {"Player": (1, 1), **{name: (weight, 0) for name, weight in several.items()}}
     assert shown["available_shape_classes"] == ["Default", *sorted(shape.__name__ for shape in SHAPES)]
     fields = shown["extra_options"]

@@ -1,6 +1,7 @@
 """Chooses the classes of users that can take part in a run: some need an account, or a list of paths.
 
-Such a class has a class method `lack(options)`, which says what is missing, or returns None.
+Such a class has a class method `lack(options)`, which says what is missing, or returns None. With
+`--arrivals`, only that class takes part.
 """
 
 import logging
@@ -13,11 +14,15 @@ from locust.dispatch import UsersDispatcher
 from locust.env import Environment
 from locust.runners import WorkerNode, WorkerRunner
 
+from users.arrivals import OnePerProcess, Schedule
+
 log = logging.getLogger(__name__)
 
 
 def lack(user: type[User], options: Namespace) -> str | None:
     """Return what this class lacks, or None."""
+    if options.arrivals and not issubclass(user, Schedule):
+        return "with --arrivals only Arrivals take part"
     asked = getattr(user, "lack", None)
     return asked(options) if asked else None
 
@@ -43,7 +48,10 @@ def register(environment: Environment) -> None:
             if reason:
                 log.info("No %s in this run: %s.", user.__name__, reason)
         complete = [user for user in user_classes if not lacks[user]]
-        return UsersDispatcher(worker_nodes, complete)
+        # Workers get it with the options.
+        environment.parsed_options.processes_of_arrivals = len(worker_nodes)
+        kind = OnePerProcess if environment.parsed_options.arrivals else UsersDispatcher
+        return kind(worker_nodes, complete)
 
     # The form says it where one starts the run, and a worker knows no options yet.
     options = environment.parsed_options

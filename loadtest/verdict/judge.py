@@ -9,7 +9,7 @@ import math
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,12 @@ NOT_MEASURED = "NOT MEASURED"
 INCONCLUSIVE = "INCONCLUSIVE"
 # No class in the run has to take such samples, so the line does not apply.
 NOT_IN_RUN = "not in this run"
+
+# Lines that have words of their own.
+WORDS = {
+    ("error_ratio", "arrival start"): "arrivals that never started",
+    ("p99_ms", "arrival start"): "p99 of how late arrivals start",
+}
 
 # table -> pattern -> number
 Thresholds = Mapping[str, Mapping[str, float]]
@@ -129,7 +135,9 @@ def judge(run: Run, thresholds: Thresholds) -> list[Line]:
     }
     found = []
     for table, line in lines.items():
-        found += [line(run, pattern, number) for pattern, number in thresholds.get(table, {}).items()]
+        for pattern, number in thresholds.get(table, {}).items():
+            judged = line(run, pattern, number)
+            found.append(replace(judged, what=WORDS.get((table, pattern), judged.what)))
         if table == "error_ratio" and run.exceptions:
             why = "a task raised an exception; see Locust's list of exceptions"
             found.append(Line("exceptions", "none", f"{run.exceptions}", FAILED, why))

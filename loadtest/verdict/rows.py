@@ -14,6 +14,7 @@ PAGE = tuple(f"GET {path}" for path in FILES)
 # No run has to fill these: they need a player who speaks, or a webcam on the stage.
 LIVE = ("GET /speech/*.mp3", "GET /media/video-still/*.jpg", "poll /media/video/*.jpg")
 VISIT = (*PAGE, "GET /admin/id", *LIVE)
+ARRIVAL = ("arrival start", "arrival visit")
 SESSION = ("connect", "join", "chat", "heard")
 STAGE, WEB = (tuple(f"{kind} {name}" for name in SESSION) for kind in ("stage", "ws"))
 OURS = {
@@ -21,6 +22,7 @@ OURS = {
     "WebAudience": (*VISIT, *WEB),
     "Player": (*VISIT, *STAGE, "POST /admin/login", "stage avatar", "stage move", "stage draw"),
     "Reader": PAGE,
+    "Arrivals": (*PAGE, "GET /admin/id", *ARRIVAL),
     "FlashClient": ("policy policy", *STAGE),
     "SlowReader": ("stage connect",),
 }

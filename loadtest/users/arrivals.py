@@ -1,0 +1,167 @@
+"""Arrivals: visits that begin at their instants, however long earlier ones take; an open model.
+
+A user of the other classes waits for each answer before it asks again: a closed model (Schroeder, Wierman,
+Harchol-Balter, "Open Versus Closed: A Cautionary Tale", NSDI 2006). A site that stalls is then asked less,
+and the requests that would have met the stall are never measured: coordinated omission (Gil Tene, "How NOT
+to Measure Latency").
+"""
+
+import random
+import time
+from argparse import Namespace
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from gevent.pool import Pool
+from locust import User
+from locust.dispatch import UsersDispatcher
+from locust.runners import WorkerNode
+
+import options
+from users.browser import PATIENCE, Browser
+from users.samples import Samples
+
+VISITORS = 200  # of one process; each has up to six connections
+LONGEST_WAIT = 1.0  # seconds until the schedule looks again, also for visits that have waited too long
+
+DIFFERENCE = (
+    "Users wait for each answer before they ask again, so a stack that stalls is asked less, and few of "
+    "their samples are slow. Arrivals come at their instants, as strangers do, whatever became of earlier "
+    "visits. Their time counts from that instant, so every visit that a stall delays is a slow sample."
+)
+
+
+def instants(rate: float, times: str, chance: random.Random) -> Iterator[float]:
+    """Seconds from the start of a run to each visit, `rate` (above 0) of them a second on average.
+
+    `constant`: equal gaps; the first is shorter, by chance, so that several processes are not in step.
+    `poisson`: gaps by chance, with the exponential distribution, as of visitors unknown to each other.
+    """
+    poisson = times == options.POISSON
+    due = 0.0 if poisson else (chance.random() - 1) / rate
+    while True:
+        due += chance.expovariate(rate) if poisson else 1 / rate
+        yield due
+
+
+class OnePerProcess(UsersDispatcher):
+    """Gives each process that is there at the start of a run one user; none at all for a number of 0."""
+
+    def __init__(self, worker_nodes: list[WorkerNode], user_classes: list[type[User]]) -> None:
+        super().__init__(worker_nodes, user_classes)
+        self.shares = len(worker_nodes)
+
+    def new_dispatch(
+        self, target_user_count: int, spawn_rate: float, user_classes: list[type[User]] | None = None
+    ) -> None:
+        """Begin to start or stop users, all at once. The numbers in the form are of the users who wait."""
+        super().new_dispatch(self.shares if target_user_count else 0, self.shares, user_classes)
+
+
+class Newcomer(Browser):
+    """Loads the stage page and the files that it names, with an empty browser cache and new connections."""
+
+    abstract = True  # Locust starts none: they belong to the class Arrivals
+
+    def visit(self) -> bool:
+        """Whether page and files have all come, without a fault."""
+        self.become_newcomer()
+        self.faults = 0
+        return self.load_stage() and not self.faults
+
+    def fetch(self, url: str, examine: Callable[[str], str | None] | None = None) -> bool:
+        """As of any browser; a failed sample fails the visit."""
+        came = super().fetch(url, examine)
+        self.faults += not came
+        return came
+
+
+class Schedule(User):
+    """Opens its share of `--arrivals` at their instants, by at most VISITORS newcomers at a time.
+
+    Samples, in milliseconds from the instant of a visit: `arrival start` until it starts, and `arrival visit`
+    until page and files are there. A visit that finds no free newcomer waits; after PATIENCE, or at the end
+    of the run, it is a failed `arrival start`. A visit that is under way at the end of the run does not
+    count, unless its instant is more than PATIENCE ago: then it is a failed `arrival visit`.
+    """
+
+    abstract = True
+    newcomer: type[Newcomer] = Newcomer
+
+    @classmethod
+    def lack(cls, given: Namespace) -> str | None:
+        """Why there are no visits in a run, or None."""
+        return None if given.arrivals else "there are no --arrivals"
+
+    def on_start(self) -> None:
+        given = self.environment.parsed_options
+        assert given
+        rate = given.arrivals / given.processes_of_arrivals
+        began = time.monotonic()
+        self.schedule: Iterator[float] = (
+            began + due for due in instants(rate, given.arrival_times, random.Random())
+        )
+        self.due = next(self.schedule)
+        self.waiting: deque[float] = deque()  # the instants of visits that have not started
+        self.under_way: dict[Newcomer, float] = {}  # and of those that have
+        self.idle: list[Newcomer] = []
+        self.pool = Pool(VISITORS)
+        self.samples = Samples(self.environment, "arrival")
+
+    def wait_time(self) -> float:
+        """Seconds until the next visit is due."""
+        return max(0.0, min(self.due - time.monotonic(), LONGEST_WAIT))
+
+    def open_visits(self) -> None:
+        """Start the visits that are due, in their order, as far as newcomers are free."""
+        now = time.monotonic()
+        while self.due <= now:
+            self.waiting.append(self.due)
+            self.due = next(self.schedule)
+        while self.waiting and now - self.waiting[0] > PATIENCE:
+            self.give_up()
+        for _ in range(min(len(self.waiting), self.pool.free_count())):
+            self.pool.spawn(self.receive)
+
+    def receive(self) -> None:
+        """One newcomer after another, by the same object, until no visit waits."""
+        visitor = self.idle.pop() if self.idle else self.create()
+        while self.waiting:
+            due = self.under_way[visitor] = self.waiting.popleft()
+            self.samples.record("start", since(due))
+            try:
+                fault = None if visitor.visit() else "the page or a file failed"
+            except Exception as error:  # Locust reports those of its tasks, and this is beside them
+                self.environment.events.user_error.fire(
+                    user_instance=self, exception=error, tb=error.__traceback__
+                )
+                fault = "an exception"
+            del self.under_way[visitor]
+            self.samples.record("visit", since(due), fault)
+        self.idle.append(visitor)
+
+    def create(self) -> Newcomer:
+        self.newcomer.host = self.host  # Locust sets it for the classes of the run only
+        visitor = self.newcomer(self.environment)
+        visitor.on_start()
+        return visitor
+
+    def give_up(self) -> None:
+        """The oldest visit that waits never starts."""
+        self.samples.record("start", since(self.waiting.popleft()), "never started: no newcomer was free")
+
+    def on_stop(self) -> None:
+        """Count what the end of the run cuts off, as above."""
+        overdue = [due for due in self.under_way.values() if since(due) > 1000 * PATIENCE]
+        self.pool.kill()
+        for due in overdue:
+            self.samples.record("visit", since(due), f"not over after {PATIENCE:g} s, at the end of the run")
+        while self.waiting:
+            self.give_up()
+        for visitor in (*self.idle, *self.under_way):
+            visitor.on_stop()
+
+
+def since(due: float) -> float:
+    """Milliseconds from that instant (time.monotonic) to now."""
+    return (time.monotonic() - due) * 1000
