@@ -158,3 +158,19 @@ def test_where_other_machines_reach_it_the_web_ui_requires_a_password_that_is_ke
     finally:
         del stack.settings["BIND_ADDR"]
         stack.compose("up", "-d", "--wait", "--no-deps", "locust")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
+def test_arrivals_are_judged_by_when_they_were_due(stack: Stack) -> None:
+    said = stack.make("load", "ARRIVALS=2", "TIME=10s")
+    assert "arrivals that never started" in said
+    assert "GOOD" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
+@pytest.mark.parametrize("number", range(1, 11))
+def test_an_example_runs(stack: Stack, number: int) -> None:
+    said = stack.make("load", f"EXAMPLE={number}", "USERS=3", "TIME=6s")
+    assert re.search(r"Aggregated +[1-9]\d* +0\(", said), said  # no failure among them

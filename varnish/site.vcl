@@ -11,6 +11,7 @@ include "client.vcl";
 # Whose response it is, for purges of one site.
 sub vcl_backend_response {
     set beresp.http.X-Site = bereq.backend;
+    unset beresp.http.X-Small; # microcache.vcl
 }
 
 sub unavailable {

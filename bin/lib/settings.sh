@@ -14,7 +14,7 @@ check_settings() {
     check_site
     check_machines
     if chosen extras/observe/compose.yaml && without upstage; then
-        die "EXTRAS=observe shows a stack with UpStage. Type: make up EXTRAS=$EXTRAS SITE=$SITE WITH=upstage,policyd,locust"
+        die "EXTRAS=observe shows a stack with UpStage. Type: make up EXTRAS=$EXTRAS ${SITE:+SITE=$SITE }${SITES:+SITES=\"$SITES\" }WITH=upstage,policyd,locust"
     fi
     if chosen extras/grafana/compose.yaml && ! chosen extras/observe/compose.yaml; then
         die "EXTRAS=grafana shows what the extra observe measures. Type: make up EXTRAS=observe,grafana"

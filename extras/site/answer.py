@@ -184,6 +184,10 @@ REMEDIES = {
         "it is above 8 MB, or a stream that is not text",
         "serve large files from nginx or from elsewhere",
     ),
+    "confirmed": (
+        "it confirmed the copy, as its `Cache-Control` asks for, and sent no body",
+        "a `max-age`, if the page may be older",
+    ),
     "first": (
         "it was fetched for the first time, or its lifetime had ended",
         "a longer `max-age`, if the page may be older",
@@ -201,6 +205,8 @@ def reason(seen: Request) -> tuple[str, str]:
 
     status, control = fetch.first("BerespStatus"), said("Cache-Control")
     storable = fetch.last_ttl[-1:] == ["cacheable"]
+    if storable and status == "304":
+        return "confirmed", ""
     if cookie := said("Set-Cookie"):
         return "sets a cookie", f"`{cookie.partition('=')[0].strip()}`"
     if forbidden := re.search(r"(?i)\b(private|no-store|no-cache)\b", control):

@@ -108,11 +108,12 @@ case $LISTEN_LOAD in
 *) load_name=nginx LOAD_LISTENER='$server_port' ;;
 esac
 default_names="localhost 127.0.0.1 [::1] $load_name $(other_names | paste -s -d ' ' -)"
-UPSTAGE_NAMES=upstage.localhost SITE_SERVER_NAMES=$(for site in $sites; do site_host "$site"; done | paste -s -d ' ' -)" $SITE_NAMES"
+UPSTAGE_NAMES=upstage.localhost SITE_SERVER_NAMES="site.localhost $(for site in $sites; do site_host "$site"; done) $SITE_NAMES"
 case $SITE_DEFAULT in
-on) SITE_SERVER_NAMES=$(echo "$SITE_SERVER_NAMES $default_names" | tr ' ' '\n' | awk '!seen[$0]++' | paste -s -d ' ' -) ;;
+on) SITE_SERVER_NAMES="$SITE_SERVER_NAMES $default_names" ;;
 *) UPSTAGE_NAMES="$UPSTAGE_NAMES $default_names" ;;
 esac
+SITE_SERVER_NAMES=$(echo "$SITE_SERVER_NAMES" | tr -s ' ' '\n' | awk '!seen[$0]++' | paste -s -d ' ' -) # the first one is in maps
 UPSTAGE_BACKEND=$(upstream backend "$BACKEND_ADDRESS")
 UPSTAGE_METRICS=$BACKEND_METRICS_ADDRESS
 UPSTAGE_MEDIA=$MEDIA_FOLDER

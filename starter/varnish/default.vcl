@@ -69,7 +69,7 @@ sub vcl_hash { hash_data(req.http.X-Forwarded-Proto); }
 # old copy, so it has to be known before the fetch whether there is one.
 sub vcl_recv { if (req.http.X-Old == "seen") { set req.grace = 0s; } else { set req.grace = 24h; } }
 sub vcl_hit {
-    if (req.http.Cookie && obj.http.Content-Type ~ "html|json") { return (pass); } # a wiki's page about fox.png has its name
+    if (obj.http.X-Not-Kept || (req.http.Cookie && obj.http.Content-Type ~ "html|json")) { return (pass); } # a wiki's fox.png is a page
     if (obj.ttl < -10s && !req.http.X-Old && std.healthy(req.backend_hint)) { set req.http.X-Old = "seen"; return (restart); }
     set req.http.Cache-Status = "hit";
 }
@@ -117,10 +117,10 @@ sub vcl_backend_response {
     if (bereq.http.X-Static && beresp.status == 200 && !beresp.http.Cache-Control && !beresp.http.Expires &&
         beresp.http.Content-Type !~ "html|json") { set beresp.ttl = 10m; } # a static file without a lifetime
     set beresp.http.X-Url = bereq.url; set beresp.http.X-Path = regsub(bereq.url, "\?.*", "");
-    std.collect(beresp.http.Vary);
-    # `no-cache`, `max-age=0`, and an ETag: each time the application confirms the copy by a 304, which those who wait share.
+    std.collect(beresp.http.Vary); unset beresp.http.X-Not-Kept;
+    # `no-cache`, `max-age=0`, and an ETag: each time the application confirms the copy by a 304. Who waits for that asks itself.
     if (beresp.http.ETag && !bereq.http.Cookie && (beresp.ttl <= 0s || beresp.http.Cache-Control ~ "(?i)no-cache") &&
-        beresp.http.Cache-Control ~ "(?i)no-cache|max-age=0") { set beresp.ttl = 0.1ms; }
+        beresp.http.Cache-Control ~ "(?i)no-cache|max-age=0") { set beresp.ttl = 0.1ms; set beresp.http.X-Not-Kept = "yes"; }
     # Large files, and streams of unknown length that are not text, would drive everything else out.
     if (beresp.ttl <= 0s || beresp.http.Set-Cookie || beresp.http.Vary ~ "\*" || beresp.http.Cache-Control ~ "(?i)private|no-store" ||
         (beresp.ttl > 1ms && beresp.http.Cache-Control ~ "(?i)no-cache") || std.integer(beresp.http.Content-Length, 0) > 8388608 ||
