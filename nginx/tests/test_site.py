@@ -282,13 +282,15 @@ def test_each_site_has_its_own_application_and_no_copy_of_another(site: Site) ->
         assert site.request("/the/path", host).status == 421
 
 
-def test_an_application_that_is_slow_takes_only_its_own_places(site: Site) -> None:
+@pytest.mark.parametrize(("method", "accept"), [("POST", "*/*"), ("GET", "text/event-stream")])
+def test_an_application_that_is_slow_takes_only_its_own_places(site: Site, method: str, accept: str) -> None:
     """Twenty uploads of four clients wait, and one more is refused; another site takes it."""
     site.blog.delay = 2
     clients = [f"127.0.5.{number}" for number in range(1, 6)]
 
     def upload(host: str, client: str) -> int:
-        return site.request("/", host, "POST", body=b"x" * 100_000, source=client).status
+        body = b"x" * 100_000
+        return site.request("/", host, method, body=body, source=client, accept=accept).status
 
     with ThreadPoolExecutor(20) as pool:
         waiting = [pool.submit(upload, "blog.localhost", client) for client in clients[:4] * 5]
