@@ -164,6 +164,18 @@ def test_an_answer_before_the_end_of_an_upload_arrives(site: Site) -> None:
             assert (answer.status, answer.text) == (401, "who are you?")
 
 
+@pytest.mark.parametrize("with_address", [True, False])
+def test_within_nginx_there_are_no_limits_for_one_client(with_address: bool) -> None:
+    with Site() as server:
+        if not with_address:  # as in the container
+            server.settings["LISTEN_LOAD"] = str(server.load)
+        server.start()
+        server.app.delay = 1
+        with ThreadPoolExecutor(3) as pool:
+            answers = list(pool.map(lambda _: server.request("/", HOST, "POST").status, range(3)))
+    assert answers == [200] * 3
+
+
 def test_settings_that_have_been_read_can_be_read_again(site: Site) -> None:
     """`nginx -t` in the container reads them within reload.sh, which exports them (command.sh)."""
     script = f"cd {site.scripts} && . scripts/settings.sh && sh reload.sh"
