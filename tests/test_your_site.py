@@ -269,7 +269,8 @@ def test_several_sites_one_of_them_over_https(foreign: Site, tmp_path: Path) -> 
                 assert [outcome(answer) for answer in answers] == ["fwd=uri-miss", "hit"]
                 assert {answer.text for answer in answers} == {str(at)}
             assert foreign.session("down.localhost").get(foreign.at("/port")).status_code == 503
-            assert foreign.session().get(foreign.at("/port")).text == str(port)  # site.localhost is the first one
+            # site.localhost is the first one.
+            assert foreign.session().get(foreign.at("/port")).text == str(port)
     finally:
         authority.unlink(missing_ok=True)
         foreign.start()
