@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from collections.abc import Iterable
 from importlib.metadata import packages_distributions, requires
 
 from packaging.requirements import Requirement
@@ -25,14 +26,15 @@ def test_locks_hold_together() -> None:
     assert {name: versions for name, versions in found.items() if len(versions) > 1} == {}
 
 
-def requirements(distribution: str) -> set[str]:
-    """The packages that a package needs here, without extras."""
-    needed = [Requirement(line) for line in requires(distribution) or []]
-    return {
-        canonicalize_name(each.name)
-        for each in needed
-        if each.marker is None or each.marker.evaluate({"extra": ""})
-    }
+def requirements(distribution: str, extras: Iterable[str] = ()) -> set[str]:
+    """The packages that a package needs here, with these extras, and with those that it asks for itself."""
+    found = set()
+    for each in map(Requirement, requires(distribution) or []):
+        if each.marker is None or any(each.marker.evaluate({"extra": name}) for name in ("", *extras)):
+            found |= {canonicalize_name(each.name)} | (
+                requirements(each.name, each.extras) if each.extras else set()
+            )
+    return found
 
 
 def third_party_imports() -> set[str]:
