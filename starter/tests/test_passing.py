@@ -49,7 +49,7 @@ def test_a_client_that_reads_nothing_holds_no_worker(new: New, method: str, acce
     path = new("/large")
     connection = connect()
     connection.request(method, path, headers={"Accept": accept})
-    wait_until(lambda: f"sent {path}" in json.loads(ask("/asked").text), within=60)
+    wait_until(lambda: f"sent {path}" in json.loads(ask("/asked").text), within=20)
     connection.close()
 
 
