@@ -170,7 +170,7 @@ def test_arrivals_are_judged_by_when_they_were_due(stack: Stack) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
-@pytest.mark.parametrize("number", range(1, 11))
+@pytest.mark.parametrize("number", range(1, 12))
 def test_an_example_runs(stack: Stack, number: int) -> None:
     said = stack.make("load", f"EXAMPLE={number}", "USERS=3", "TIME=6s")
     assert re.search(r"Aggregated +[1-9]\d* +0\(", said), said  # no failure among them

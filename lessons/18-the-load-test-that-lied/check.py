@@ -1,0 +1,132 @@
+"""Two load models meet the same pause of the backend; their percentiles are counted in the servers' logs."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from checking import Attempt, Choice, Line, Question
+
+QUESTION = Question(
+    right=Choice(
+        "They were never sent.",
+        "Each of the five users waited for its one answer, and asked nothing else for two seconds: five slow "
+        "requests in place of a hundred.",
+    ),
+    wrong=(
+        Choice(
+            "They failed, and the percentiles leave failures out.",
+            "No request has failed: the column # fails is 0 in both rows.",
+        ),
+        Choice(
+            "They were sent after the pause, as fast as possible.",
+            "Then both rows would have the same number in the end. These users do not catch up.",
+        ),
+        Choice(
+            "nginx answered them from a copy of its own.",
+            "nginx.localhost has no cache, and an answer from a copy would count as well.",
+        ),
+    ),
+)
+
+# Seconds.
+APART = 1.0  # without a request, between two runs; arrivals come to nginx during a pause too
+WARM_UP = 5.0  # of a run, left out
+LEAST = 20.0  # of a run, after those
+PAUSE = 1.5  # at least
+SAME_RATE = 0.9  # requests of a model, as a share of fifty a second, outside the pause
+RUNS = 3
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run after its warm-up: what nginx and the backend logged of both models."""
+
+    lasted: float  # seconds
+    waits: list[float]  # seconds of each request
+    arrives: list[float]
+    gap: float  # seconds: the longest time in which the backend has answered nothing
+    logged: int  # requests in the backend's log
+
+    def __str__(self) -> str:
+        return (
+            f"`waits` {len(self.waits)} requests, p99 {p99(self.waits)} ms; `arrives` {len(self.arrives)} "
+            f"requests, p99 {p99(self.arrives)} ms"
+        )
+
+    @property
+    def fault(self) -> str:
+        """Why the run shows nothing; empty if it does."""
+        again = "Run it again: make load EXAMPLE=11 TIME=35s"
+        if self.lasted < LEAST:
+            return f"it has {self.lasted:.0f} s after its warm-up, too few. {again}"
+        if len(self.arrives) < 50 * SAME_RATE * self.lasted:
+            return f"arrivals did not come fifty times a second. Was the machine too busy? {again}"
+        if self.logged < SAME_RATE * (len(self.waits) + len(self.arrives)):
+            return f"the backend's log has only {self.logged} of these requests. {again}"
+        if self.gap < PAUSE:
+            return (
+                f"the backend answered all the time (its longest pause was {self.gap:.1f} s). {again}, and "
+                "when half of it is over, pause the backend for two seconds in another terminal."
+            )
+        if 10 * p99(self.waits) > p99(self.arrives):
+            return f"p99 of both is high. Pause the backend once in a run, for two seconds. {again}"
+        return ""
+
+
+def check(attempt: Attempt) -> None:
+    """Three runs in which p99 of the arrivals is ten times that of the users who wait, or more."""
+    need = attempt.need
+
+    lines = [line for line in attempt.stack.nginx_lines("/stages/load?") if begun(line) >= attempt.began]
+    backend = {line.id: line.ended or 0.0 for line in attempt.stack.backend_lines("/stages/load?")}
+    runs = list(runs_of(lines, backend))
+    need(runs, "nginx has no requests of a run since the lesson began: make load EXAMPLE=11 TIME=35s")
+    need(
+        not runs[-1].fault, f"The last run shows nothing yet: {runs[-1].fault}\n({runs[-1]}, by nginx's log)"
+    )
+    shown = [run for run in runs if not run.fault]
+    need(
+        len(shown) >= RUNS,
+        f"By nginx's log, without the first {WARM_UP:.0f} s of each run: "
+        + "".join(f"\n  {run}" for run in shown)
+        + f"\nThe pause is in one of the two percentiles only. Is that so each time? {RUNS} runs are needed, "
+        f"these are {len(shown)}.",
+    )
+
+
+def runs_of(lines: Iterable[Line], backend: dict[str, float]) -> Iterator[Run]:
+    """The runs of the two classes on nginx.localhost; `backend`: when it answered, by a request's ID."""
+    models = {"/stages/load?waits": "waits", "/stages/load?arrives": "arrives"}
+    both = [line for line in lines if line.host == "nginx.localhost" and line.url in models]
+    together: list[Line] = []
+    for line in sorted(both, key=begun):
+        if together and begun(line) - begun(together[-1]) > APART:
+            yield run_of(together, models, backend)
+            together = []
+        together.append(line)
+    if together:
+        yield run_of(together, models, backend)
+
+
+def run_of(lines: list[Line], models: dict[str, str], backend: dict[str, float]) -> Run:
+    """A run from its lines, in the order in which they began."""
+    first = begun(lines[0]) + WARM_UP
+    warm = [line for line in lines if begun(line) >= first]
+    seconds: dict[str, list[float]] = {"waits": [], "arrives": []}
+    for line in warm:
+        seconds[models[line.url]].append(line.seconds or 0.0)
+    answered = sorted(backend[line.id] for line in warm if line.id in backend)
+    gap = max((later - earlier for earlier, later in pairwise(answered)), default=0.0)
+    lasted = begun(lines[-1]) - first
+    return Run(max(0.0, lasted), seconds["waits"], seconds["arrives"], gap, len(answered))
+
+
+def begun(line: Line) -> float:
+    """When a request came to nginx, in seconds since 1970."""
+    return (line.ended or 0.0) - (line.seconds or 0.0)
+
+
+def p99(seconds: list[float]) -> int:
+    """Milliseconds within which 99 of 100 were answered; 0 for none."""
+    return round(1000 * sorted(seconds)[math.ceil(0.99 * len(seconds)) - 1]) if seconds else 0

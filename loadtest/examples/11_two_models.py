@@ -1,0 +1,36 @@
+# Fifty requests a second in two ways: by users who wait for their answers, and by arrivals. Look at the
+# column 99% of both rows after a pause in the middle of the run, in another terminal:
+# `docker compose pause backend; sleep 2; docker compose unpause backend`. Lesson 18 says what it means.
+from gevent.pool import Pool
+from locust import FastHttpUser, constant_throughput, task
+
+SITE = {"Host": "nginx.localhost"}  # it has no cache: the backend answers each request
+
+
+class Waits(FastHttpUser):
+    """A closed model: five users who ask ten times a second each, as long as they get their answers."""
+
+    fixed_count = 5  # whatever the number of users
+    wait_time = constant_throughput(10)
+
+    @task
+    def ask(self) -> None:
+        self.client.get("/stages/load?waits", name="waits", headers=SITE)
+
+
+class Arrives(FastHttpUser):
+    """An open model: fifty visitors ask each second, whether or not earlier ones have their answers."""
+
+    fixed_count = 1
+    wait_time = constant_throughput(50)
+    concurrency = 200  # at a time, twice as many as come in two seconds
+
+    def on_start(self) -> None:
+        self.visitors = Pool(self.concurrency)
+
+    @task
+    def ask(self) -> None:
+        self.visitors.spawn(self.client.get, "/stages/load?arrives", name="arrives", headers=SITE)
+
+    def on_stop(self) -> None:
+        self.visitors.kill()
