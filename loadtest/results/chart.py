@@ -1,6 +1,7 @@
-"""The picture of the tab Compare and of the report: SVG, a panel for each figure, a bar for each measurement.
+"""The picture of the tab Compare and of the report: SVG.
 
-Text has the colour of the page around it, which may be light or dark.
+A panel for each figure that was measured, in it a bar for each measurement. Text has the colour of the page
+around it, which may be light or dark.
 """
 
 from collections.abc import Sequence
@@ -25,12 +26,14 @@ PANELS = (
     "p95_ms",
     "p99_ms",
     "chat_p99_ms",
+    "visit_p99_ms",
     "hit_ratio",
     "backend_requests_per_second",
     "backend_cpu_percent",
 )
 ACROSS = 4  # panels in a row
-WIDTH, LABEL, VALUE = 290, 72, 62  # pixels: of a panel, of the names in it, of the numbers in it
+WIDTH, VALUE = 290, 62  # pixels: of a panel, of the numbers in it
+LONGEST, LETTER = 17, 6.5  # of the names in it: letters, pixels of one
 BAR, STEP, HEAD, GAP = 16, 22, 30, 14
 
 
@@ -39,12 +42,14 @@ def svg(measurements: Sequence[Measurement]) -> str:
     if not measurements:
         return ""
     height = HEAD + STEP * len(measurements) + GAP
+    figures = [measured.figures() for measured in measurements]
+    measured_ones = [key for key in PANELS if any(each[key] is not None for each in figures)]
     panels = [
         f'<g transform="translate({number % ACROSS * WIDTH} {number // ACROSS * height})">'
         f"{panel(key, measurements)}</g>"
-        for number, key in enumerate(PANELS)
+        for number, key in enumerate(measured_ones)
     ]
-    size = f"{ACROSS * WIDTH} {-(-len(PANELS) // ACROSS) * height}"
+    size = f"{ACROSS * WIDTH} {-(-len(panels) // ACROSS) * height}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" role="img" fill="currentColor" '
         f'aria-label="The measurements as bars" font-family="system-ui, sans-serif" font-size="12">'
@@ -58,16 +63,19 @@ def panel(key: str, measurements: Sequence[Measurement]) -> str:
     values = [measured.figures()[key] for measured in measurements]
     most = max((value for value in values if value), default=0) or 1
     same_users = len({measured.users for measured in measurements if not measured.arrivals}) <= 1
+    names = [
+        shortened(measured.name if same_users else f"{measured.users} users") for measured in measurements
+    ]
+    label = round(LETTER * max(map(len, names))) + 7
     parts = [f'<text y="14" font-size="13" font-weight="600">{escape(title)}</text>']
     for number, (measured, value) in enumerate(zip(measurements, values, strict=True)):
         y = HEAD + STEP * number
-        length = round((WIDTH - LABEL - VALUE) * (value or 0) / most, 1)
-        name = measured.name if same_users else f"{measured.users} users"
+        length = round((WIDTH - label - VALUE) * (value or 0) / most, 1)
         colour = COLOURS.get(topologies.name(measured.topology), OTHER)
         parts.append(
-            f'<text x="0" y="{y + 12}">{escape(shortened(name))}</text>'
-            f'<rect x="{LABEL}" y="{y}" width="{length}" height="{BAR}" rx="2" fill="{colour}"/>'
-            f'<text x="{LABEL + length + 6}" y="{y + 12}">{number_of(value, factor, decimals)}</text>'
+            f'<text x="0" y="{y + 12}">{escape(names[number])}</text>'
+            f'<rect x="{label}" y="{y}" width="{length}" height="{BAR}" rx="2" fill="{colour}"/>'
+            f'<text x="{label + length + 6}" y="{y + 12}">{number_of(value, factor, decimals)}</text>'
         )
     return "".join(parts)
 
@@ -79,4 +87,4 @@ def number_of(value: float | None, factor: float, decimals: int) -> str:
 
 def shortened(name: str) -> str:
     """A name that fits beside its bar."""
-    return name if len(name) <= 11 else f"{name[:10]}…"
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
