@@ -135,7 +135,7 @@ compare: ## compare topologies under the same load: TOPOLOGIES=classic,nginx,def
 lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them; FULL=1, FRESH=1); PUBLISH=1 replaces its results.md
 	@bin/lab $(LAB)
 
-bench: ## run every lab and write a report (FULL=1: as long as in the articles, hours; FRESH=1, PUBLISH=1: labs/README.md)
+bench: ## run every lab and write its tables (FULL=1: as long as in the articles, hours; FRESH=1, PUBLISH=1: labs/README.md)
 	@bin/bench
 
 ##@ Develop

@@ -1,5 +1,7 @@
 """Clients of the stages without a network: they collect the frames that they are sent."""
 
+import struct
+
 from twisted.internet.address import IPv4Address
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
@@ -12,6 +14,13 @@ from upstage.stage.stage import Member
 from upstage.stage.stages import Stages
 
 JOIN = b"stage_ID=demo&mode=JOIN\0"
+
+
+def message(opcode: int, payload: bytes = b"", final: bool = True) -> bytes:
+    """A WebSocket frame from a client, masked with zeros."""
+    length = len(payload)
+    size = bytes([0x80 | length]) if length < 126 else struct.pack("!BH", 0x80 | 126, length)
+    return bytes([opcode | (0x80 if final else 0)]) + size + bytes(4) + payload
 
 
 class FakeClient:

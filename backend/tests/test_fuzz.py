@@ -1,26 +1,249 @@
-"""Random input for both stage transports of a real server: it must survive.
+"""Random input: to each parser alone, by Hypothesis, and to both stage transports of a real server.
 
-Valid frames, nearly valid frames and plain noise, cut anywhere, over TCP and WebSocket; and one well-behaved
-client that chats. At the end: no unhandled error in the log, the client still served, and no more memory than
-at half time, when the chat log and the drawing are full. (Uploads: test_upload.py, test_media.py. What comes
-before a proxied stream, FTP, drawings: the other test_fuzz_*.py.)
+(Uploads: test_upload.py, test_media.py. Frames: test_wire.py.)
 """
 
 import random
+import re
 import socket
 import struct
+import tempfile
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 from urllib.parse import quote_plus
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape, quoteattr
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.internet import reactor as global_reactor
+from twisted.internet.address import IPv4Address
+from twisted.internet.error import ConnectionDone
+from twisted.internet.task import Clock
+from twisted.internet.testing import MemoryReactorClock, StringTransport
+from twisted.protocols.haproxy._wrapper import HAProxyWrappingFactory
+from twisted.python.failure import Failure
 
-from hostile_input import HANDSHAKE, JOIN, message
+from demo_stage import with_demo
+from fake_clients import JOIN, message, turn
+from many_examples import EXAMPLES, holds
 from running_backend import Backend, join
-from upstage.stage.stages import COMMON_MODES, PLAYER_MODES
+from upstage.media import svg
+from upstage.media.files import BadMedia, format_of
+from upstage.net.connection import Connections
+from upstage.net.pictures import Pictures, is_jpeg
+from upstage.net.sockets import StageSocketFactory
+from upstage.net.webcam import PICTURE_TIME, Session, WebcamFactory
+from upstage.stage.players import Player
+from upstage.stage.stages import COMMON_MODES, PLAYER_MODES, Stages
 
+# --- Bytes where a proxy's header is expected, before the stage socket: no error, no client left.
+
+WORDS = b"PROXY,TCP4,TCP6,UNKNOWN,192.0.2.1,2001:db8::1,4711,65536,-1, ,\r\n,\n".split(b",")
+LINES = st.lists(st.sampled_from(WORDS) | st.binary(max_size=5), max_size=14).map(b"".join)
+ADDRESSES = (b"TCP4 192.0.2.1 192.0.2.2 4711 7230", b"TCP6 2001:db8::1 ::1 1 2", b"UNKNOWN")
+GOOD = st.sampled_from([b"PROXY " + each + b"\r\n" for each in ADDRESSES])
+SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
+BINARY = st.builds(
+    lambda version, family, length, body: SIGNATURE + struct.pack("!BBH", version, family, length) + body,
+    st.sampled_from([0x21, 0x20, 0x22, 0x11, 0x2F]),
+    st.sampled_from([0x11, 0x21, 0x31, 0x12, 0x00, 0x41]),
+    st.sampled_from([0, 12, 36, 216, 1, 65535]),
+    st.binary(max_size=230),
+)
+HEADERS = GOOD | LINES | BINARY | st.binary(max_size=120)
+FRAMES = st.lists(st.just(JOIN) | st.binary(max_size=40), max_size=4)
+
+
+def a_proxied_stream(header: bytes, frames: list[bytes], cuts: list[int]) -> None:
+    connections = Connections(with_demo(Stages()), Clock(), max_unread=100_000)
+    protocol = HAProxyWrappingFactory(StageSocketFactory(connections)).buildProtocol(None)
+    transport = StringTransport()
+    protocol.makeConnection(transport)
+    stream = header + b"".join(frames)
+    ends = sorted({min(cut, len(stream)) for cut in cuts} | {len(stream)})
+    for start, end in zip([0, *ends], ends, strict=False):
+        if not transport.disconnecting and not transport.disconnected:
+            protocol.dataReceived(stream[start:end])
+            turn(connections)
+    protocol.connectionLost(Failure(ConnectionDone()))
+    turn(connections)
+    assert len(connections.stages.by_id["demo"].members) == 0
+
+
+# --- Commands and pictures for the webcam listener: no error, and only a player's own JPEG is stored.
+
+JPEG = b"\xff\xd8\xff\xe0picture\xff\xd9"
+CAMERA = IPv4Address("TCP", "192.0.2.1", 4711)
+SIGN_IN = b"USER ann\r\nPASS sesame\r\n"
+VERBS = [*sorted(Session.COMMANDS), "user", "RETR", "LIST", "PORT", "APPE", "DELE", "RNFR", "SITE", ""]
+ARGUMENTS = [
+    *("", "ann", "sesame", "ann.jpg", "/ann.jpg", "../ann.jpg", "bob.jpg"),
+    *("/", "..", "I", "A", "S", "2", "ALL"),
+]
+COMMANDS = st.builds(
+    lambda verb, argument, end: f"{verb} {argument}".encode("utf-8", "replace") + end,
+    st.sampled_from(VERBS),
+    st.sampled_from(ARGUMENTS) | st.text(max_size=30),
+    st.sampled_from([b"\r\n", b"\n", b"", b" \r\n"]),
+)
+STORED = st.sampled_from([b"PASV\r\nSTOR ann.jpg\r\n", b"EPSV\r\nSTOR /ann.jpg\r\n"])
+SENT = COMMANDS | STORED | st.binary(max_size=40) | st.just(b"x" * 20_000)  # more than a line may have
+PICTURES = st.lists(st.sampled_from([JPEG, JPEG[:5], JPEG[5:], b"\0"]) | st.binary(max_size=20), max_size=4)
+# What a client does, in order: it sends bytes, opens a data connection for these pieces, or waits.
+DEEDS = st.lists(
+    st.tuples(st.just("send"), SENT) | st.tuples(st.just("picture"), PICTURES) | st.just(("wait", b"")),
+    max_size=25,
+)
+
+
+class Camera:
+    """A session without a network, and its data connections."""
+
+    def __init__(self, folder: Path, reactor: MemoryReactorClock) -> None:
+        async def check(name: str, password: str, address: str) -> Player | None:
+            return Player(name, can_act=True) if password == "sesame" else None
+
+        times = count(step=10)
+        self.reactor = reactor
+        self.unread = b""
+        pictures = Pictures(folder, clock=lambda: float(next(times)))
+        self.factory = WebcamFactory(check, pictures, self.reactor, range(5))
+        self.transport = StringTransport(peerAddress=CAMERA)
+        self.session = self.factory.buildProtocol(CAMERA)
+        self.session.makeConnection(self.transport)
+
+    def send(self, data: bytes) -> None:
+        """Send bytes; they wait while the server does not read."""
+        self.unread += data
+        self.turn()
+
+    def turn(self) -> None:
+        self.reactor.advance(0)
+        if self.transport.producerState == "producing" and not self.transport.disconnecting:
+            data, self.unread = self.unread, b""
+            self.session.dataReceived(data)
+            self.reactor.pump([0] * 50)  # a turn for each line
+
+    def picture(self, pieces: list[bytes]) -> None:
+        """Connect to the passive port that was opened last, if any."""
+        if not self.reactor.tcpServers:
+            return
+        upload = self.reactor.tcpServers[-1][1].buildProtocol(CAMERA)
+        if upload is None:
+            return
+        transport = StringTransport(peerAddress=CAMERA)
+        upload.makeConnection(transport)
+        for piece in pieces:
+            if not transport.disconnected and transport.producerState == "producing":
+                upload.dataReceived(piece)
+        upload.connectionLost(Failure(ConnectionDone()))
+        self.turn()
+
+    def wait(self, _: bytes) -> None:
+        self.reactor.advance(PICTURE_TIME + 1)
+        self.turn()
+
+    def leave(self) -> None:
+        self.session.connectionLost(Failure(ConnectionDone()))
+        self.reactor.advance(PICTURE_TIME + 1)
+
+
+def a_webcam(signed_in: bool, deeds: list[tuple[str, bytes | list[bytes]]]) -> None:
+    reactor = MemoryReactorClock()
+    # Twisted's FTP takes its turns on the global reactor.
+    with tempfile.TemporaryDirectory() as place, patch.object(global_reactor, "callLater", reactor.callLater):
+        folder = Path(place, "video")
+        folder.mkdir()
+        camera = Camera(folder, reactor)
+        camera.send(SIGN_IN if signed_in else b"")
+        for deed, what in deeds:
+            getattr(camera, deed)(what)
+        camera.leave()
+
+        for line in camera.transport.value().decode("utf-8", "replace").split("\r\n")[:-1]:
+            assert re.match(r"\d{3}[ -]| ", line), line
+            assert "internal server error" not in line
+        assert [path.name for path in Path(place).iterdir()] == ["video"]
+        assert {path.name for path in folder.iterdir()} <= {"ann.jpg"}
+        assert all(is_jpeg(path.read_bytes()) for path in folder.iterdir())
+    assert camera.factory.sessions._of == {}
+    assert camera.reactor.getDelayedCalls() == []
+
+
+# --- Drawings: each is accepted or rejected, and no accepted one refers to anything outside itself.
+
+NS = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+DRAWN, FORBIDDEN = "svg g use path style pattern mask marker animate", "image script a foreignObject"
+TAGS = st.sampled_from([*DRAWN.split() * 5, *FORBIDDEN.split()])
+ATTRIBUTES = "id class style fill mask marker marker-mid d points href xlink:href src onload attributeName"
+KEYS = st.sampled_from(ATTRIBUTES.split())
+CSS = "url(#a) url(//b.example) url( #a ) ' \" fill: mask: ; { } .x /* */ @import \\ //b.example x M0 1,2"
+TEXT = st.lists(st.sampled_from([*CSS.split(), " "]), max_size=8).map("".join) | st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=8
+)
+PART = st.recursive(
+    TEXT.map(escape),
+    lambda parts: st.builds(
+        lambda tag, attributes, inside: f"<{tag}{''.join(attributes)}>{''.join(inside)}</{tag}>",
+        TAGS,
+        st.dictionaries(KEYS, TEXT, max_size=3).map(
+            lambda given: [f" {key}={quoteattr(value)}" for key, value in given.items()]
+        ),
+        st.lists(parts, max_size=4),
+    ),
+    max_leaves=12,
+)
+OUTSIDE = re.compile(r"url\(\s*['\"]?\s*[^#'\"\s]|@import|javascript:", re.I)
+
+
+def a_drawing(inside: str) -> None:
+    drawing = f"<svg {NS}>{inside}</svg>"
+    with tempfile.NamedTemporaryFile() as file:
+        Path(file.name).write_text(drawing)
+        try:
+            format_of(Path(file.name))
+        except BadMedia:
+            return
+    for element in ElementTree.fromstring(drawing).iter():
+        assert element.tag.rpartition("}")[2] not in FORBIDDEN.split()
+        for key, value in element.attrib.items():
+            assert not key.startswith("on")
+            assert not key.endswith(("href", "src")) or value.strip().startswith("#")
+            assert not OUTSIDE.search(value), value
+        assert element.tag != f"{svg.SVG}style" or not OUTSIDE.search(element.text or "")
+
+
+TARGETS: list[tuple[Callable[..., None], list[st.SearchStrategy[Any]]]] = [
+    (a_proxied_stream, [HEADERS, FRAMES, st.lists(st.integers(0, 300), max_size=4)]),
+    (a_webcam, [st.booleans(), DEEDS]),
+    (a_drawing, [st.lists(PART, max_size=4).map("".join)]),
+]
+
+
+@EXAMPLES
+@pytest.mark.parametrize(("target", "input_of_it"), TARGETS, ids=[target.__name__ for target, _ in TARGETS])
+def test_any_input_does_no_harm(
+    target: Callable[..., None], input_of_it: list[st.SearchStrategy[Any]], examples: int
+) -> None:
+    holds(given(*input_of_it)(target), examples)
+
+
+# --- Valid frames, nearly valid frames and noise, cut anywhere, over TCP and WebSocket; and one that chats.
+# At the end: no unhandled error in the log, that client still served, and no more memory than at half time,
+# when the chat log and the drawing are full.
+
+HANDSHAKE = (
+    b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
 # A client with the key "player" becomes one of forty players. Speech is switched off.
 RUN = """
 import itertools, sys
@@ -47,7 +270,7 @@ _VALUES = (
     "1=x ../.. \0 \n \ud800 \U0001f3ad <b> %00 %zz & ; ="
 )
 FIELDS, VALUES = _FIELDS.split(), _VALUES.split(" ")
-BEGINNING = [b"MD5=player&mode=IDENT", JOIN, b"ID=1&mode=AV", b"layer=1&mode=DRAW_LAYER"]
+BEGINNING = [b"MD5=player&mode=IDENT", JOIN[:-1], b"ID=1&mode=AV", b"layer=1&mode=DRAW_LAYER"]
 MOST_GROWTH = 8_000  # kB from half time to the end: the allocator's noise, not a leak
 MOMENT = 0.02  # seconds for a client to read
 
@@ -117,7 +340,7 @@ def chat(server: Backend, number: int) -> None:
 
 
 @pytest.mark.parametrize("seconds", [3, pytest.param(120, marks=pytest.mark.slow)])
-def test_random_input_breaks_nothing(tmp_path: Path, seconds: float) -> None:
+def test_random_input_breaks_no_server(tmp_path: Path, seconds: float) -> None:
     seed = random.randrange(1 << 32) if seconds > 60 else 1
     server = Backend(tmp_path, ["-c", RUN])
     began = time.monotonic()

@@ -1,5 +1,6 @@
 """The cost of hostile clients, on transports without a network that stop reading when told to."""
 
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
@@ -11,8 +12,9 @@ from twisted.web.resource import Resource
 from wsproto.connection import Connection as WebSocket
 from wsproto.connection import ConnectionType
 
+from fake_clients import JOIN as JOIN_FRAME
+from fake_clients import message
 from fake_reactor import Reactor
-from hostile_input import TCP, WEBSOCKET, message
 from upstage.net.connection import Connections
 from upstage.net.input import AT_ONCE, READ_SIZE
 from upstage.net.slices import SLICE, Slices
@@ -22,8 +24,6 @@ from upstage.stage.stage import Stage
 from upstage.web.request import Site
 from upstage.web.templates import Pages
 from upstage.web.websocket import StageWebSocket
-
-JOIN_FRAME = b"stage_ID=demo&mode=JOIN\0"
 
 
 class FakeServer:
@@ -91,10 +91,30 @@ def server(stage: Stage) -> FakeServer:
     return FakeServer(stage)
 
 
-ATTACKS = [(True, *parts) for parts in WEBSOCKET.values()] + [(False, *parts) for parts in TCP.values()]
+CHUNK = 64 * 1024
+TEXT, CONTINUATION, PING, PONG = 1, 0, 9, 10
 
 
-@pytest.mark.parametrize(("websocket", "first", "again"), ATTACKS, ids=[*WEBSOCKET, *TCP])
+def many(frame: bytes) -> bytes:
+    """As many as fit into a piece."""
+    return frame * (CHUNK // len(frame))
+
+
+BEGIN = message(TEXT, b"x", final=False)  # the first fragment of a message
+# By name: whether it is a WebSocket, the first bytes of a client, and those that it repeats.
+ATTACKS = {
+    "ping0": (True, b"", many(message(PING))),
+    "pong0": (True, b"", many(message(PONG))),
+    "fragment0": (True, BEGIN, many(message(CONTINUATION, b"", final=False))),
+    "fragment1": (True, BEGIN, many(message(CONTINUATION, b"x", final=False))),
+    "endless": (True, BEGIN, many(message(CONTINUATION, b"x" * 16_000, final=False))),
+    "huge": (True, struct.pack("!BBQ4x", 0x81, 0xFF, 1 << 62), b"x" * CHUNK),
+    "nul-less": (False, b"", b"x" * CHUNK),
+    "nul-only": (False, b"", bytes(CHUNK)),
+}
+
+
+@pytest.mark.parametrize(("websocket", "first", "again"), ATTACKS.values(), ids=ATTACKS)
 def test_input_over_the_budget_is_not_read_and_ends_in_a_disconnection(
     server: FakeServer, websocket: bool, first: bytes, again: bytes
 ) -> None:

@@ -66,7 +66,7 @@ def test_a_client_that_catches_up_is_no_longer_behind(connections: Connections) 
 
 
 def test_a_closing_connection_of_a_slow_client_is_unregistered(connections: Connections) -> None:
-    """A WebSocket's close frame right after a JOIN with a long replay; found by test_fuzz."""
+    """A WebSocket's close frame right after a JOIN with a long replay; found by test_fuzz.py."""
     client = SocketClient(connections)
     client.protocol._connection.pauseProducing()
     client.transport.loseConnection()

@@ -1,4 +1,4 @@
-"""Measures labs and writes the report; `make lab` runs it.
+"""Measures labs and writes their tables; `make lab` runs it.
 
 python -m bench [NAME...] [--full] [--fresh] [--publish quiet|busy]
 """
@@ -19,6 +19,7 @@ from bench import machine, runner, words
 from bench.experiment import MODES, load
 from bench.lab_stack import REPO, LabStack, Problem
 from bench.report import write
+from bench.report.reading import read
 from bench.results import Results
 
 LABS = REPO / "labs"
@@ -32,7 +33,7 @@ def main() -> int:
     """
     parser = argparse.ArgumentParser(prog="bench", description="Repeat what the articles measured.")
     parser.add_argument(
-        "labs", nargs="*", metavar="NAME", help="a folder of labs/; without one, only the report is written"
+        "labs", nargs="*", metavar="NAME", help="a folder of labs/; without one, only the tables are written"
     )
     parser.add_argument("--full", action="store_true", help="every cell, for as long as in the article")
     parser.add_argument("--fresh", action="store_true", help="start over, even if a run was interrupted")
@@ -55,16 +56,12 @@ def main() -> int:
                 "[red]Another run is measuring on this machine: the figures of both would be wrong.[/]"
             )
             return 2
-        if not options.labs:
-            report(console)
-            if options.publish:
-                for path in sorted(LABS.glob("*/lab.toml")):
-                    code = max(code, publish(path.parent.name, options.publish, console))
-        for name in options.labs:
+        for name in options.labs or sorted(path.parent.name for path in LABS.glob("*/lab.toml")):
             try:
-                rejected = measure(LABS / name, MODES[options.full], options.fresh, console)
-                report(console)
-                code = max(code, int(rejected), publish(name, options.publish, console))
+                if options.labs:
+                    rejected = measure(LABS / name, MODES[options.full], options.fresh, console)
+                    code = max(code, int(rejected))
+                code = max(code, publish(name, options.publish, console))
             except (OSError, ValueError, RuntimeError, Problem) as error:
                 console.print(error, style="red", markup=False, soft_wrap=True)
                 code = 2
@@ -129,22 +126,18 @@ def table(results: Results) -> Table:
     return table
 
 
-def report(console: Console) -> None:
-    """Write the report of everything measured so far."""
-    console.print(f"The report: {write(RESULTS, LABS).relative_to(REPO)}")
-
-
 def publish(name: str, wanted: str, console: Console) -> int:
-    """Replace a lab's results.md with the tables of the report: never (""), if the machine was not busy
-    ("quiet"), or in any case ("busy"); a note in it says that the machine was busy.
+    """Write the tables and the picture of a lab that has been measured.
 
-    The first picture of the report replaces results.svg, if the lab has one.
+    They replace its results.md never (""), if the machine was not busy ("quiet"), or in any case ("busy"): a
+    note in it says that the machine was busy. The picture replaces results.svg, if the lab has one.
 
     Returns the exit code.
     """
     results = Results.read(RESULTS / f"{name}.json")
     if not results:
         return 0
+    write(read(results, LABS / name), RESULTS)
     tables, page = RESULTS / f"{name}.md", LABS / name / "results.md"
     here, there = (path.relative_to(REPO) for path in (tables, page))
     if wanted == "busy" or (wanted and not results.busy):

@@ -11,7 +11,7 @@ Scalar = str | int | float | bool
 Table = Mapping[str, Any]
 
 MODES = ("quick", "full")
-REPORT = {"order", "one_core", "meanings", "headlines", "exhibits", "limits"}  # read by report/reading.py
+REPORT = {"one_core", "exhibits"}  # read by report/reading.py
 NO_KEYS = {"quick", "driver", "primary", "settings"}  # in a block of cells
 
 

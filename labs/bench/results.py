@@ -144,10 +144,14 @@ class Results:
             f"median, {usual:.0f} ms, or 25 % longer than the fastest, {fastest:.0f} ms."
         )
 
+    def reference(self, key: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
+        """The key of the cell to compare with: it differs in the parts of the baseline that this one has."""
+        return {**key, **{name: value for name, value in self.baseline.items() if name in key}}
+
     def factor(self, cell: Measured) -> float | None:
         """A cell's median divided by its baseline's; None if one of them is missing."""
-        reference = next((one for one in self.cells if one.key == {**cell.key, **self.baseline}), None)
-        if not self.baseline or reference is None:
+        reference = next((one for one in self.cells if one.key == self.reference(cell.key)), None)
+        if reference is None or not self.baseline.keys() & cell.key.keys():
             return None
         mine, theirs = (one.median.get(self.primary) for one in (cell, reference))
         return mine / theirs if mine is not None and theirs else None

@@ -1,4 +1,4 @@
-"""Numbers, keys and metrics in words, for the terminal and the report."""
+"""Numbers, keys and metrics in words, for the terminal and the tables."""
 
 from collections.abc import Iterable, Mapping
 from typing import TypeGuard
@@ -86,7 +86,7 @@ def key(key: Mapping[str, Scalar], leave_out: Iterable[str] = ()) -> str:
 
 
 def reason(problem: str | None) -> str:
-    """Why a cell was rejected, in one line; without control characters, which XML does not allow."""
+    """Why a cell was rejected, in one line without control characters."""
     return "".join(filter(str.isprintable, " ".join((problem or "").split())))
 
 

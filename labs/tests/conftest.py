@@ -7,7 +7,7 @@ import pytest
 from bench import lab_stack
 from bench.experiment import load
 from bench.lab_stack import LabStack
-from bench.tests.running_lab import NETWORK, PROJECT
+from running_lab import NETWORK, PROJECT
 from stack import REPO
 
 

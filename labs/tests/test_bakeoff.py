@@ -9,7 +9,7 @@ import pytest
 from bench.drivers import production, wrk
 from bench.experiment import load
 from bench.lab_stack import LabStack
-from bench.tests.running_lab import Received, ask, check_cells, needs_engine
+from running_lab import Received, ask, check_cells, needs_engine
 from stack import REPO
 
 LAB = "bakeoff"
@@ -48,7 +48,7 @@ class TestServers:
 
     def test_a_page_and_its_elements_are_requested_in_turn(self, lab: LabStack) -> None:
         """Varnish logs them: each as often as the others."""
-        wrk.measure(
+        found = wrk.measure(
             lab,
             {
                 "url": "http://bakeoff-varnish:8080",
@@ -61,6 +61,7 @@ class TestServers:
                 "seconds": 1,
             },
         )
+        assert found["pages_per_second"] == pytest.approx(found["requests_per_second"] / 4)
         log = lab.run(
             "bakeoff-varnish", "varnishncsa", "-n", "/run/varnish", "-d", "-F", "%U%q", "-q", "ReqURL ~ turn"
         )

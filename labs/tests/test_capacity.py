@@ -6,8 +6,8 @@ import pytest
 
 from bench.drivers import capacity
 from bench.experiment import Cell, load
-from bench.lab_stack import LabStack
-from bench.tests.running_lab import needs_engine
+from bench.lab_stack import LabStack, Problem
+from running_lab import needs_engine
 from stack import REPO
 
 LAB = "capacity"
@@ -23,3 +23,9 @@ def test_the_warm_up_of_a_cell_is_a_player_who_is_carried(
     found = capacity.measure(lab, {**cell.settings, **EXPERIMENT.warm_up})
     assert (found["visitors_carried"], found["generator_was_the_limit"]) == (1, 0)
     assert found["cpu_percent.backend"] > 0
+
+
+def test_an_argument_that_locust_rejects_is_reported(lab: LabStack) -> None:
+    settings = {**EXPERIMENT.cells[0].settings, **EXPERIMENT.warm_up, "topology": "nowhere"}
+    with pytest.raises(Problem, match="argument --topology: invalid choice: 'nowhere'"):
+        capacity.measure(lab, settings)

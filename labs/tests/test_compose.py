@@ -7,7 +7,7 @@ import pytest
 
 from bench.experiment import load
 from bench.lab_stack import LabStack
-from bench.tests.running_lab import needs_engine
+from running_lab import needs_engine
 from stack import REPO
 from support.checks import check
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.lab_stack import LabStack
-from bench.tests.running_lab import ask_often, needs_engine
+from running_lab import ask_often, needs_engine
 from stack import REPO
 
 LAB = "ladder"

@@ -11,7 +11,7 @@ import pytest
 
 from bench.experiment import load
 from bench.lab_stack import LabStack
-from bench.tests.running_lab import NETWORK, ask, check_cells, needs_engine
+from running_lab import NETWORK, ask, check_cells, needs_engine
 from stack import REPO
 from support.wait import wait_until
 

@@ -1,13 +1,15 @@
 """labs/rivals: every server in front of the same backend serves the same files, and caches what it can."""
 
 import uuid
+from typing import Any
 
 import pytest
 
+from bench.drivers import crowd, outage
 from bench.drivers.crowd import requests_to_origin
 from bench.experiment import load
 from bench.lab_stack import LabStack
-from bench.tests.running_lab import ask_often, needs_engine
+from running_lab import ask_often, measure_briefly, needs_engine
 from stack import REPO
 from support.wait import wait_until
 
@@ -31,6 +33,12 @@ def ask(lab: LabStack, server: str, path: str, times: int = 1) -> list[tuple[int
     host, _, port = ADDRESSES[server][0].removeprefix("http://").partition(":")
     received = ask_often(lab, host, int(port), [(path, {"Host": "upstage.localhost"})] * times)
     return [(one.status, one.sha256) for one in received]
+
+
+@needs_engine
+@pytest.mark.slow
+def test_every_driver_measures_the_servers(lab: LabStack) -> None:
+    assert measure_briefly(lab, LAB).keys() == {"wrk", "h2load", "crowd", "outage"}
 
 
 @needs_engine
@@ -62,3 +70,18 @@ class TestServers:
 
         # Again if its one second, which Squid counts from a whole one, has ended in between.
         wait_until(lambda: fetched() == (1 if server in CACHES else 4))
+
+
+# The last one: the servers do not notice at once that the backend is back.
+@needs_engine
+@pytest.mark.slow
+def test_a_crowd_and_an_outage_at_the_stacks_own_caches(lab: LabStack) -> None:
+    def settings(**key: str) -> dict[str, Any]:
+        return next(
+            dict(cell.settings) for cell in CELLS if cell.key.items() >= {**key, "server": "default"}.items()
+        )
+
+    found = crowd.measure(lab, settings(crowd="none"))
+    assert (found["requests_to_origin"], found["served"]) == (1, 200)
+    down = outage.measure(lab, settings(backend="down"))
+    assert [down[f"{name}_status"] for name in ("fresh", "expired", "missing")] == [200, 200, 503]

@@ -7,7 +7,7 @@ import pytest
 from bench.drivers import fixed_rate, open_connections
 from bench.experiment import load
 from bench.lab_stack import LabStack, Problem
-from bench.tests.running_lab import ask, needs_engine
+from running_lab import ask, needs_engine
 from stack import REPO
 from support.wait import wait_until
 

@@ -5,12 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from bench.drivers import cold_visit, handshakes
+from bench.experiment import load
 from bench.lab_stack import LabStack, Problem
-from bench.tests.running_lab import needs_engine
+from running_lab import measure_briefly, needs_engine
 from stack import REPO
 from support.wait import wait_until
 
 LAB = "tls"
+CELLS = load(REPO / "labs" / LAB, "full").cells
 NGINX = REPO / "labs" / LAB / "nginx" / "nginx.conf"
 
 
@@ -39,6 +42,28 @@ def negotiated(lab: LabStack, port: int, *options: str) -> str:
 @needs_engine
 @pytest.mark.slow
 class TestListeners:
+    def test_every_driver_measures_the_server(self, lab: LabStack) -> None:
+        found = measure_briefly(lab, LAB)
+        assert found["curl"]["requests"] == 100
+
+    @pytest.mark.parametrize(("transport", "round_trips"), [("HTTP/1.1", 3), ("HTTP/3", 2)])
+    def test_a_first_visit_takes_the_round_trips_of_its_handshakes_and_one_more(
+        self, lab: LabStack, transport: str, round_trips: int
+    ) -> None:
+        [settings] = [
+            cell.settings for cell in CELLS if cell.key == {"round_trip": 20, "transport": transport}
+        ]
+        assert cold_visit.measure(lab, {**settings, "visits": 1})["round_trips"] >= round_trips
+
+    @pytest.mark.parametrize("protocol", ["TLS 1.3", "TLS 1.2"])
+    def test_a_session_is_resumed(self, lab: LabStack, protocol: str) -> None:
+        [settings] = [
+            cell.settings
+            for cell in CELLS
+            if cell.key == {"certificate": "ecdsa", "protocol": protocol, "session": "resumed"}
+        ]
+        assert handshakes.measure(lab, {**settings, "seconds": 1})["requests"] > 0
+
     def test_the_articles_list_lets_a_client_have_no_forward_secrecy(self, lab: LabStack) -> None:
         old = ("-tls1_2", "-cipher", "AES128-SHA")  # the key is encrypted for the certificate, not exchanged
         assert negotiated(lab, 8445, *old) == "AES128-SHA"

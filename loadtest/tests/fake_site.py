@@ -61,7 +61,6 @@ class FakeSite(Origin):
         self.pages[STILL] = Page(b"still", {"content-type": "image/jpeg"})
         self.instead: dict[str, bytes] = {}  # path -> a whole response, sent as it is
         self.latency = 0.0  # seconds before each response
-        self.holds: dict[str, float] = {}  # path -> the same for this path
         self.miss = "varnish; fwd=uri-miss; stored"
         self.hit = "varnish; hit; ttl=43190"
         self.password = "sesame"
@@ -109,7 +108,7 @@ class FakeSite(Origin):
             self.most_in_flight = max(self.most_in_flight, self._in_flight)
             # Stricter than a real cache, where all requests that wait for the same fetch are hits.
             cached = request.target in self.cached
-        time.sleep(self.holds.get(path_of(request), self.latency))
+        time.sleep(self.latency)
         answer = self._respond(request, cached)
         with self._lock:
             self.cached.add(request.target)

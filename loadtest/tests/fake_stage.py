@@ -30,15 +30,12 @@ class Client:
         self.me = f"sock_{next(stage.numbers)}"
         self._write = write
         self._lock = threading.Lock()
-        self._frames = 0
         self._avatar = ""  # ID of the avatar that it holds
 
     def send(self, mode: str, **fields: str) -> None:
         """Send a frame, unless the stage must lose it."""
         with self._lock:
-            self._frames += 1
-            every = self.stage.drop_every
-            if mode != self.stage.drop_mode and not (every and self._frames % every == 0):
+            if mode != self.stage.drop_mode:
                 self._write(urlencode({**fields, "mode": mode}).encode())
 
     def receive(self, frame: bytes) -> None:
@@ -92,7 +89,6 @@ class FakeStage:
         self.clients: set[Client] = set()
         self.received: list[tuple[str, dict[str, str]]] = []
         self.closed = 0  # connections that have ended
-        self.drop_every = 0  # lose every so many frames of each connection
         self.drop_mode = ""  # lose the frames of this mode
         self.latency = 0.0  # seconds before each reply
         self.rejects = False  # reject every JOIN

@@ -15,7 +15,6 @@ from locust.argument_parser import get_parser
 from locust.env import Environment
 from locust.event import Events
 from locust.runners import LocalRunner
-from locust.shape import LoadTestShape
 from locust.stats import PERCENTILES_TO_REPORT, StatsCSV, StatsEntry
 from werkzeug.test import TestResponse
 
@@ -136,7 +135,6 @@ class Result:
     environment: Environment
     requests: dict[str, int]
     failures: dict[str, int]
-    averages: dict[str, float]  # milliseconds
     reasons: list[str]  # one for each kind of failure
 
     @property
@@ -145,21 +143,23 @@ class Result:
         return {row for row, count in self.failures.items() if count}
 
 
+def reasons(environment: Environment) -> list[str]:
+    """The failures in Locust's table, one for each kind."""
+    errors = environment.stats.errors.values()
+    return [f"{error.method} {error.name}: {error.error}" for error in errors]
+
+
 def run(
     site: FakeSite,
     *classes: type[User],
     until_rows: dict[str, int],
     users: int = 5,
     arguments: tuple[str, ...] = (),
-    linger: float = 0,
-    shape: str = "",
 ) -> Result:
-    """Run users until each of those rows has that many samples, and `linger` seconds longer.
+    """Run users until each of those rows has that many samples.
 
     A run in which a task raised an exception fails the test.
     """
-    if shape:
-        arguments = (*arguments, f"--shape={shape}")
     environment = create(site, *classes, arguments=(f"--users={users}", *arguments))
     runner = environment.runner
     assert isinstance(runner, LocalRunner)
@@ -176,13 +176,8 @@ def run(
         return all(taken.get(row, 0) >= least for row, least in until_rows.items())
 
     try:
-        if shape:
-            assert isinstance(environment.shape_class, LoadTestShape)
-            runner.start_shape()
-        else:
-            runner.start(users, spawn_rate=users)
+        runner.start(users, spawn_rate=users)
         until(enough)
-        gevent.sleep(linger)
     finally:
         runner.quit()
     assert not runner.exceptions, runner.exceptions
@@ -190,6 +185,5 @@ def run(
         environment,
         {row: entry.num_requests for row, entry in rows().items()},
         {row: entry.num_failures for row, entry in rows().items()},
-        {row: entry.avg_response_time for row, entry in rows().items()},
-        [f"{error.method} {error.name}: {error.error}" for error in runner.stats.errors.values()],
+        reasons(environment),
     )

@@ -1,9 +1,8 @@
-"""Arrivals: their schedule, their visitors and their samples; and what users who wait do not see."""
+"""Arrivals: their schedule, their visitors and their samples."""
 
 import random
-import time
 from collections.abc import Iterator
-from itertools import count, islice, pairwise
+from itertools import islice, pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,20 +10,15 @@ import gevent
 import pytest
 from gevent.event import Event
 from gevent.pool import Pool
-from locust import constant, task
 from locust.runners import WorkerNode
 
 from fake_site import FakeSite
-from locust_library import Result, create, parse, run
+from locust_library import create, parse, run
 from locustfile import Arrivals, Reader
-from support.origin import Request
 from users import arrivals, taking_part
-from users.browser import Browser
 from verdict import rows
 from verdict.judge import FAILED, NOT_IN_RUN, OK, Row, Run, judge, read
 from verdict.thresholds import SHIPPED
-
-PAGE = "/stages/demo"
 
 
 def test_constant_arrivals_have_equal_gaps_and_processes_are_not_in_step() -> None:
@@ -67,14 +61,6 @@ def test_they_run_alone_and_without_arrivals_not_at_all() -> None:
     some = parse("--arrivals=0.5")
     assert taking_part.lack(Arrivals, some) is None
     assert taking_part.lack(Reader, some) == "with --arrivals only Arrivals take part"
-
-
-@pytest.mark.parametrize("text", ["-1", "nan", "inf", "1000.1", "many", ""])
-def test_a_rate_that_cannot_be_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parse(f"--arrivals={text}")
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last.endswith(f"{text!r} is not a number of visits per second from 0 to 1000")
 
 
 class Held(arrivals.Newcomer):
@@ -146,6 +132,16 @@ def test_time_counts_from_the_instant_and_without_a_free_visitor_a_visit_is_late
     assert len(schedule.idle) == 2, "a visitor is used again"
 
 
+def test_after_a_stall_every_visit_that_was_due_comes_with_its_own_instant(
+    clock: list[float], schedule: Arrivals
+) -> None:
+    taken = samples(schedule)
+    schedule.due, schedule.schedule = 1.0, iter([2.0, 3.0, 9.0])
+    open_at(schedule, clock, 4.0)
+    assert taken == [("start", 3000, None), ("start", 2000, None)]
+    assert (list(schedule.waiting), schedule.due) == ([3.0], 9.0)
+
+
 NEVER = "never started: no newcomer was free"
 
 
@@ -182,12 +178,12 @@ def test_an_error_of_ours_is_reported_and_ends_no_visitor(
 
 
 def test_every_visitor_is_a_newcomer_and_a_file_that_fails_fails_the_visit(site: FakeSite) -> None:
-    result = run(site, Arrivals, users=5, arguments=("--arrivals=50",), until_rows={"arrival visit": 9})
+    result = run(site, Arrivals, users=5, arguments=("--arrivals=10",), until_rows={"arrival visit": 9})
     assert not result.failed
     assert site.asked["/script/v1/main.js"] >= 9
     assert not site.revalidated
     del site.pages["/media/castle.svg"]
-    result = run(site, Arrivals, arguments=("--arrivals=50",), until_rows={"arrival visit": 3})
+    result = run(site, Arrivals, arguments=("--arrivals=10",), until_rows={"arrival visit": 3})
     assert result.failures["arrival visit"] == result.requests["arrival visit"] >= 3
     assert result.failures["arrival start"] == 0
 
@@ -196,60 +192,10 @@ def test_what_never_started_is_in_the_table_when_the_run_has_ended(
     site: FakeSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(arrivals, "VISITORS", 2)
-    site.holds[PAGE] = 0.5
+    site.latency = 0.5
     result = run(site, Arrivals, arguments=("--arrivals=50",), until_rows={"arrival visit": 2})
     assert result.failed == {"arrival start"}
     assert result.reasons == [f"arrival start: {NEVER}"]
-
-
-class Reload(Browser):
-    """Loads the page again and again: each time it waits for the answer."""
-
-    wait_time = constant(0)
-
-    @task
-    def reload(self) -> None:
-        self.load_page()
-
-
-def stall(site: FakeSite, after: int, seconds: float) -> None:
-    """Hold every answer for some seconds, from that request of the page on."""
-    usual, pages, over = site.answer, count(), [0.0]
-    assert usual
-
-    def answer(request: Request) -> bytes:
-        if request.target == PAGE and next(pages) == after:
-            over[0] = time.monotonic() + seconds
-        time.sleep(max(0.0, over[0] - time.monotonic()))
-        return usual(request)
-
-    site.answer = answer
-
-
-def p99(result: Result, kind: str, name: str) -> float:
-    """Milliseconds."""
-    return float(result.environment.stats.get(name, kind).get_response_time_percentile(0.99))
-
-
-@pytest.mark.long
-def test_users_who_wait_hide_a_stall_and_arrivals_show_it(site: FakeSite) -> None:
-    """The stall costs a user who waits one sample of 300; of the arrivals, all that come in that second."""
-    usual = p99(run(site, Reload, users=1, until_rows={PAGE: 150}), "GET", PAGE)
-    seconds = min(max(1.0, 30 * usual / 1000), 8.0)  # long, however slow this machine is; nothing is given up
-    answer = site.answer
-    stall(site, 150, seconds)
-    closed = run(site, Reload, users=1, until_rows={PAGE: 300})
-    assert closed.environment.stats.get(PAGE, "GET").max_response_time > 900 * seconds
-    site.answer = answer
-    stall(site, 30, seconds)
-    rate = ("--arrivals=20",)
-    opened = run(
-        site, Arrivals, users=1, arguments=rate, until_rows={"arrival visit": 40 + round(20 * seconds)}
-    )
-    assert not closed.failed | opened.failed
-    fine = p99(closed, "GET", PAGE)
-    assert p99(opened, "GET", PAGE) > 10 * fine
-    assert p99(opened, "arrival", "visit") > 10 * fine
 
 
 def test_late_and_never_started_are_lines_of_the_verdict() -> None:

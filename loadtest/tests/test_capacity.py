@@ -85,7 +85,7 @@ def test_it_tries_no_more_than_the_number_of_users(monkeypatch: pytest.MonkeyPat
     assert recorder.answered
 
 
-def test_a_topology_that_carries_nobody_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_topology_that_carries_no_visitor_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert climb(monkeypatch, most=64, holds_up_to=0) == [4, 2, 1]
     assert recorder.outcome.startswith("default carries fewer than 1 visitors. At 1: ")
     assert not recorder.answered

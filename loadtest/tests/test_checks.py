@@ -22,6 +22,7 @@ FORWARDED = "varnish; fwd=uri-miss; ttl=7; stored"
         replace(GOOD, cache_status="varnish; hit; detail=stale, nginx; fwd=bypass"),
         replace(GOOD, path="/stages/demo", cache_status=FORWARDED),
         replace(GOOD, path="/admin/id", cache_status="varnish; fwd=bypass"),
+        replace(GOOD, path="/media/video/a.jpg", cache_status=""),
     ],
 )
 def test_a_promised_response_has_no_fault(answer: Answer) -> None:

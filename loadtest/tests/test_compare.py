@@ -2,16 +2,15 @@
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import gevent
 import pytest
 
-from comparison import shape
 from comparison.measurement import Measurement
 from comparison.recorder import recorder
+from comparison.shape import Series
 from fake_site import STAGE_PAGE, FakeSite
 from locust_library import WebUI, until
 from results.report import conclude
@@ -29,21 +28,13 @@ class Sites(FakeSite):
         return super()._answer(request)
 
 
-class Backend(Origin):
-    """The backend of 2011: no proxy in front, and so no Cache-Status."""
-
-    def __init__(self) -> None:
-        super().__init__("backend")
-        self.answer = lambda request: response(
-            STAGE_PAGE if request.target == "/stages/demo" else request.target
-        )
-
-
 @pytest.fixture
 def ui(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebUI]:
     """The web UI, for short measurements."""
     monkeypatch.setenv("BIND_ADDR", "127.0.0.1")
-    site, direct = Sites(), Backend()
+    site, direct = Sites(), Origin("backend of 2011")  # no proxy in front, and so no Cache-Status
+    page = {"/stages/demo": STAGE_PAGE}
+    direct.answer = lambda request: response(page.get(request.target, request.target))
     ui = WebUI(site, f"--direct-port={direct.port}")
     yield ui
     assert ui.environment.runner
@@ -67,26 +58,17 @@ def measured() -> dict[str, Measurement]:
     return {one.name: one for one in recorder.measurements}
 
 
-def watch_users(ui: WebUI, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of users at the end of each measurement, and after they have left."""
-    numbers: list[int] = []
-
-    def watched(part: Callable[..., Iterator[shape.Tick]]) -> Callable[..., Iterator[shape.Tick]]:
-        def run(*arguments: Any) -> Iterator[shape.Tick]:
-            yield from part(*arguments)
-            assert ui.environment.runner
-            numbers.append(ui.environment.runner.user_count)
-
-        return run
-
-    for part in ("measure", "leave"):
-        monkeypatch.setattr(shape.Series, part, watched(getattr(shape.Series, part)))
-    return numbers
-
-
 @pytest.mark.long
 def test_topologies_are_measured_one_by_one(ui: WebUI, monkeypatch: pytest.MonkeyPatch) -> None:
-    users = watch_users(ui, monkeypatch)
+    users: list[int] = []  # at the start of each measurement, and after they have left
+    wait = Series._wait
+
+    def watched(series: Series, wanted: int, within: float) -> None:
+        wait(series, wanted, within)
+        assert series.runner
+        users.append(series.runner.user_count)
+
+    monkeypatch.setattr(Series, "_wait", watched)
     compare(ui, "classic,nginx,default,direct", seconds="2")  # `classic` needs half of one for a response
     until(lambda: finished(ui), within=60)
     # The users leave after each topology and come again for the next one.
@@ -141,14 +123,12 @@ def test_a_stopped_comparison_keeps_and_writes_what_it_has_measured(
     ui: WebUI, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     compare(ui, "default,nginx,classic", seconds="9")
-    until(lambda: bool(ui.table("compare")))
-    gevent.sleep(0.5)
+    until(lambda: bool(ui.table("compare")) and recorder.lasted >= 1)
     ui.stop()
     until(lambda: finished(ui))
     (partial,) = recorder.measurements
     assert 1 <= partial.seconds < 9
     assert partial.run.rows
-    gevent.sleep(1.5)
     assert [row["topology"] for row in ui.table("compare")] == ["default"]  # and nothing follows
     # What Locust writes as it quits after such a run without the web UI.
     options = ui.environment.parsed_options

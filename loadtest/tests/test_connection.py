@@ -4,11 +4,12 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import AcceptConnection
 
-from fake_stage import FakeStage, serve_web_socket
+from fake_site import FakeSite
 from support.origin import Origin
 from users.connection import MAX_FRAME, SocketConnection, StageError, WebSocketConnection
 
@@ -33,29 +34,18 @@ def serve() -> Iterator[Callable[[Behave], int]]:
         server.close()
 
 
-@pytest.fixture
-def stage() -> Iterator[FakeStage]:
-    """A stage whose WebSocket the test serves."""
-    stage = FakeStage()
-    yield stage
-    stage.close()
-
-
 def soon(seconds: float = 60) -> float:
     return time.monotonic() + seconds
 
 
 def test_frames_do_not_depend_on_tcp_segments(serve: Callable[[Behave], int]) -> None:
     def behave(connection: socket.socket) -> None:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for piece in (b"a=1", b"&mode=A\0b=2&mode=B\0\0c", b"=3", b"\0"):
             connection.sendall(piece)
             time.sleep(0.05)
 
     client = SocketConnection("127.0.0.1", serve(behave))
     assert [client.receive(soon()) for _ in range(4)] == [b"a=1&mode=A", b"b=2&mode=B", b"", b"c=3"]
-    with pytest.raises(StageError, match=r"^closed by the server$"):
-        client.receive(soon())
     client.close()
 
 
@@ -87,43 +77,41 @@ def test_a_timeout_is_no_error_and_keeps_half_a_frame(serve: Callable[[Behave], 
     client.close()
 
 
+def sends(data: bytes) -> Behave:
+    return lambda connection: connection.sendall(data)
+
+
+def endless(connection: socket.socket) -> None:
+    """One frame without an end; the client closes."""
+    while True:
+        connection.sendall(b"x" * 65536)
+
+
+def reset(connection: socket.socket) -> None:
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+
+
+TOO_LONG = "a frame longer than 1048576 bytes"
+
+
 @pytest.mark.parametrize(
-    ("last", "reason"), [(b"", "closed by the server"), (b"half a fra", "closed by the server in mid-frame")]
+    ("behave", "frames", "reason"),
+    [
+        (sends(b"a\0"), [b"a"], "closed by the server"),
+        (sends(b"a\0half a fra"), [b"a"], "closed by the server in mid-frame"),
+        (reset, [], "connection reset by peer"),
+        (sends(b"x" * (MAX_FRAME + 1) + b"\0"), [], TOO_LONG),
+        (endless, [], TOO_LONG),
+    ],
 )
-def test_a_close_in_mid_frame_has_its_own_reason(
-    serve: Callable[[Behave], int], last: bytes, reason: str
+def test_the_end_of_a_connection_has_a_reason(
+    serve: Callable[[Behave], int], behave: Behave, frames: list[bytes], reason: str
 ) -> None:
-    client = SocketConnection("127.0.0.1", serve(lambda connection: connection.sendall(b"a\0" + last)))
-    assert client.receive(soon()) == b"a"
-    with pytest.raises(StageError, match=f"^{reason}$"):
-        client.receive(soon())
-    client.close()
-
-
-def test_a_reset_has_a_reason(serve: Callable[[Behave], int]) -> None:
-    def behave(connection: socket.socket) -> None:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-        connection.close()
-
     port = serve(behave)
-    with pytest.raises(StageError, match=r"^connection reset by peer$"):
-        SocketConnection("127.0.0.1", port).receive(soon())
-
-
-@pytest.mark.parametrize("end", [b"", b"\0"])
-def test_a_frame_over_the_limit_ends_the_connection(serve: Callable[[Behave], int], end: bytes) -> None:
-    def behave(connection: socket.socket) -> None:
-        try:
-            connection.sendall(b"x" * (MAX_FRAME + 1) + end)
-            while not end:
-                connection.sendall(b"x" * 65536)
-        except OSError:
-            pass
-
-    client = SocketConnection("127.0.0.1", serve(behave))
-    with pytest.raises(StageError, match="a frame longer than 1048576 bytes"):
+    with pytest.raises(StageError, match=f"^{reason}$"):  # noqa: PT012
+        client = SocketConnection("127.0.0.1", port)
+        assert [client.receive(soon()) for _ in frames] == frames
         client.receive(soon())
-    client.close()
 
 
 def test_a_refused_connection_has_a_reason() -> None:
@@ -140,34 +128,17 @@ def test_sending_ends_after_the_patience(serve: Callable[[Behave], int]) -> None
     client.close()
 
 
-def request(connection: socket.socket) -> tuple[str, list[tuple[str, str]]]:
-    """Read the request of a WebSocket: its path and headers."""
-    head = b""
-    while b"\r\n\r\n" not in head:
-        head += connection.recv(65536)
-    first, *lines = head.decode().split("\r\n\r\n")[0].split("\r\n")
-    return first.split()[1], [(name, value.strip()) for name, _, value in (x.partition(":") for x in lines)]
-
-
-def test_a_websocket_carries_frames_and_answers_pings(
-    serve: Callable[[Behave], int], stage: FakeStage
-) -> None:
-    asked: dict[str, Any] = {}
-
-    def behave(connection: socket.socket) -> None:
-        path, headers = request(connection)
-        asked.update(headers, path=path)
-        serve_web_socket(stage, connection, path, headers)
-
-    client = WebSocketConnection("127.0.0.1", serve(behave), "classic.localhost")
-    site = "classic.localhost"
-    assert (asked["path"], asked["Host"], asked["Origin"]) == ("/ws", site, f"http://{site}")
+def test_a_websocket_carries_frames_and_answers_pings(site: FakeSite) -> None:
+    client = WebSocketConnection("127.0.0.1", site.port, "classic.localhost")
+    [asked] = site.requests
+    assert (asked.target, asked.headers["host"]) == ("/ws", "classic.localhost")
+    assert asked.headers["origin"] == "http://classic.localhost"
     assert client.receive(soon()) == b"ID=sock_1&mode=SET"
     client.send(b"stage_ID=demo&mode=JOIN")
     client.send("msg=Grüße&mode=TEXT".encode())
     frames = [client.receive(soon()) for _ in range(4)]
     assert frames[-1] == b"text=Gr%C3%BC%C3%9Fe&mode=ANONTEXT"
-    assert stage.modes["pong"] == 1
+    assert site.stage.modes["pong"] == 1
     client.close()
 
 
@@ -182,7 +153,7 @@ def test_a_websocket_carries_frames_and_answers_pings(
 )
 def test_a_failed_handshake_has_a_reason(serve: Callable[[Behave], int], answer: bytes, reason: str) -> None:
     def behave(connection: socket.socket) -> None:
-        request(connection)
+        connection.recv(65536)
         connection.sendall(answer)
 
     with pytest.raises(StageError, match=f"^{reason}$"):
@@ -195,30 +166,19 @@ def test_a_failed_handshake_has_a_reason(serve: Callable[[Behave], int], answer:
         (b"\x83\x00", "the server does not speak WebSocket"),
         (b"\x01\x03hel", "closed by the server in mid-frame"),
         (b"\x88\x02\x03\xe8", "closed by the server"),
-        (b"\x01\x7f" + (2 << 20).to_bytes(8) + b"x" * (2 << 20), "a frame longer than 1048576 bytes"),
+        (b"\x01\x7f" + (2 << 20).to_bytes(8) + b"x" * (2 << 20), TOO_LONG),
     ],
 )
 def test_the_end_of_a_websocket_has_a_reason(
-    serve: Callable[[Behave], int], stage: FakeStage, tail: bytes, reason: str
+    serve: Callable[[Behave], int], tail: bytes, reason: str
 ) -> None:
-    over = threading.Event()
-
     def behave(connection: socket.socket) -> None:
-        path, headers = request(connection)
-        stage.drop_every = 1  # it sends nothing
-        arguments = (stage, connection, path, headers)
-        threading.Thread(target=serve_web_socket, args=arguments, daemon=True).start()
-        while not stage.modes["pong"]:
-            time.sleep(0.01)
-        try:
-            connection.sendall(tail)
-            connection.shutdown(socket.SHUT_WR)
-        except OSError:
+        web = WSConnection(ConnectionType.SERVER)
+        web.receive_data(connection.recv(65536))
+        connection.sendall(web.send(AcceptConnection()) + tail)
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):  # a close with unread bytes would be a reset
             pass
-        over.wait(60)
 
-    client = WebSocketConnection("127.0.0.1", serve(behave), "localhost")
     with pytest.raises(StageError, match=f"^{reason}$"):
-        client.receive(soon())
-    over.set()
-    client.close()
+        WebSocketConnection("127.0.0.1", serve(behave), "localhost").receive(soon())

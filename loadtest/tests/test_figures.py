@@ -8,6 +8,7 @@ from locust.env import Environment
 from locust.event import Events
 
 import figures
+from caches.backend import backend_poll
 from caches.counters import count, counts
 from users import chat, player, seen_files
 from verdict.generator import load_of_locust
@@ -19,6 +20,7 @@ def environment() -> Iterator[Environment]:
     environment = Environment(events=Events())
     figures.register(environment)
     count("/", "varnish; hit")
+    backend_poll.asked["media"] = 3
     load_of_locust.cpu = 70.0
     seen_files.remember("/a", "", 7, missed=True)
     player.rejected.add("username=ann")
@@ -29,12 +31,13 @@ def environment() -> Iterator[Environment]:
 
 def test_a_run_begins_with_nothing_from_the_last_one(environment: Environment) -> None:
     environment.events.test_start.fire(environment=environment)
-    assert not any((counts, load_of_locust.cpu, seen_files.is_warm("/a"), player.rejected, chat.lines))
+    assert not any((counts, backend_poll.asked, load_of_locust.cpu))
+    assert not any((seen_files.is_warm("/a"), player.rejected, chat.lines))
 
 
 def test_after_a_reset_the_run_counts_from_0_and_what_is_warm_stays_warm(environment: Environment) -> None:
     environment.events.reset_stats.fire()
-    assert not any((counts, load_of_locust.cpu))
+    assert not any((counts, backend_poll.asked, load_of_locust.cpu))
     assert all((seen_files.is_warm("/a"), player.rejected))
 
 

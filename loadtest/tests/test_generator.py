@@ -1,5 +1,6 @@
 """The figures about Locust itself, over a run and over several processes."""
 
+import time
 from typing import Any
 
 import gevent
@@ -14,12 +15,15 @@ def test_only_a_run_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generator, "INTERVAL", 0.1)
     load = LoadOfLocust()
     load.start(None)
-    until(lambda: load.late > 0)
-    load.stop()
     gevent.sleep(0)
-    load.forget()
-    gevent.sleep(0.3)
-    assert load.late == 0
+    busy = time.process_time() + 0.5
+    while time.process_time() < busy:
+        pass
+    until(lambda: load.late > 100 and load.cpu > 10)
+    measuring = load._greenlet
+    load.stop()
+    assert measuring
+    until(lambda: measuring.dead)
 
 
 def test_the_master_has_the_highest_figures_of_all_processes() -> None:

@@ -11,7 +11,9 @@ LOCUSTS = ("users", "spawn-rate", "run-time")  # options, not ours
 WRONG = [
     *((option, value) for option in LOCUSTS for value in ("abc", "-1", "inf", "nan", "0")),
     *((option, value) for option in ("chat-rate", "max-errors") for value in ("abc", "-1", "inf", "nan")),
+    *(("arrivals", value) for value in ("many", "-1", "inf", "nan", "1000.1")),
     *(("stage-port", "0"), ("misses", "often"), ("topologies", "nowhere"), ("paths", "/")),
+    ("seconds", "0.5"),
 ]
 
 

@@ -14,30 +14,25 @@ from support.origin import Origin, Request, response
 from users import pages, taking_part
 
 
-class Shop(Origin):
-    """Gives each visitor a cookie; `/gone` is no longer there, `/moved` is elsewhere."""
-
-    def __init__(self) -> None:
-        super().__init__("shop")
-        self.answer = self._answer
-
-    def _answer(self, request: Request) -> bytes:
-        status = {"/gone": "404 Not Found", "/moved": "301 Moved"}.get(request.target, "200 OK")
-        fields = {"location": "/elsewhere"} if request.target == "/moved" else {}
-        return response("text", status, set_cookie="who=me", cache_status="varnish; hit", **fields)
+def answer(request: Request) -> bytes:
+    status = {"/gone": "404 Not Found", "/moved": "301 Moved"}.get(request.target, "200 OK")
+    fields = {"location": "/elsewhere"} if request.target == "/moved" else {}
+    return response("text", status, set_cookie="who=me", cache_status="varnish; hit", **fields)
 
 
 @pytest.fixture
-def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Origin]:
+    """Gives each visitor a cookie; `/gone` is no longer there, `/moved` is elsewhere."""
     monkeypatch.setenv("LOADTEST_SITE", "*.example shop.example site.localhost")
     monkeypatch.setenv("LOADTEST_HTTP_PORT", "8080")
     monkeypatch.setattr(pages, "_rows", {})
-    shop = Shop()
+    shop = Origin("shop")
+    shop.answer = answer
     yield shop
     shop.close()
 
 
-def test_they_walk_the_paths_of_the_file_as_visitors_do(site: FakeSite, shop: Shop, tmp_path: Path) -> None:
+def test_they_walk_the_paths_of_the_file_as_visitors_do(site: FakeSite, shop: Origin, tmp_path: Path) -> None:
     file = tmp_path / "paths"
     file.write_text("/a?x=1\n/a?x=2\n/gone\n/moved\n")
     arguments = (f"--paths={file}", "--topology=alone.site", f"--site-port={shop.port}")

@@ -1,8 +1,9 @@
-"""Real Locust processes: their start and end, a master with workers, and the web UI in a browser."""
+"""Processes: of Locust with workers and of the examples, the container's scripts, the web UI in a browser."""
 
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,32 +17,29 @@ from playwright.sync_api import Page, expect
 
 from fake_site import ASSETS, FakeSite
 from fake_site import Page as File
-from locust_library import LOADTEST, template_arguments
+from locust_library import LOADTEST
 from support.chromium import chromium
-from support.origin import Origin, response
+from support.origin import EchoServer, Origin, response
 from support.ports import free_ports
 from support.wait import wait_until
-from verdict.thresholds import SHIPPED
 
 STOP_WHEN = Path(__file__).with_name("stop_when.py")
-LOGIN = {"LOCUST_WEB_USERNAME": "operator", "LOCUST_WEB_PASSWORD": "open sesame"}
 
 
-def environment(site: FakeSite | None = None, **variables: str) -> dict[str, str]:
+def environment(site: FakeSite, **variables: str) -> dict[str, str]:
     """The variables of a Locust whose target is the site; its workers, if any, use a separate port."""
     [master_port] = map(str, free_ports(1))
-    target = {
-        "LOCUST_HOST": site.url if site else "",
-        "LOADTEST_STAGE": "demo",
-        "LOADTEST_STAGE_PORT": str(site.stage.socket.port) if site else "",
-        "LOADTEST_POLICY_PORT": str(site.stage.policy_socket.port) if site else "",
-    }
-    own = {
+    return {
+        **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "LOCUST_HOST": site.url,
+        "LOADTEST_STAGE": "demo",
+        "LOADTEST_STAGE_PORT": str(site.stage.socket.port),
+        "LOADTEST_POLICY_PORT": str(site.stage.policy_socket.port),
         **dict.fromkeys(("LOCUST_WEB_HOST", "LOCUST_MASTER_BIND_HOST"), "127.0.0.1"),
         **dict.fromkeys(("LOCUST_MASTER_BIND_PORT", "LOCUST_MASTER_NODE_PORT"), master_port),
+        **variables,
     }
-    return {name: value for name, value in (os.environ | own | target | variables).items() if value}
 
 
 def headless(
@@ -105,25 +103,6 @@ def test_a_judged_run_of_a_healthy_site_with_workers(site: FakeSite, tmp_path: P
     assert sent < rows["stage", "heard"] <= 2 * sent
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("body", "code", "verdict"), [(b"stage", 0, "GOOD"), (b"", 1, "FAILED")])
-def test_an_own_class_is_counted_and_judged_by_its_errors(
-    site: FakeSite, tmp_path: Path, body: bytes, code: int, verdict: str
-) -> None:
-    status = "200 OK" if body else "500 Internal Server Error"
-    site.instead["/stages/load"] = response(body, status, cache_status="varnish; hit")
-    arguments = (f"-flocustfile.py,{STOP_WHEN},examples/01_one_request.py", "-u3", "-r3", "OneRequest")
-    options = (f"--thresholds={SHIPPED}", "--exit-code-on-error=1")
-    reports = {"LOADTEST_REPORTS": str(tmp_path)}
-    done = headless(site, *arguments, *options, until={"/stages/load": 3}, **reports)
-    assert done.returncode == code, done.stdout
-    assert f"\n{verdict}: " in done.stdout
-    report = json.loads((tmp_path / "report.json").read_text())
-    [row] = [line for line in report["caches"] if line["tier"] == "client"]
-    assert (row["row"], row["outcome"]) == ("/stages/load", "hit")
-    assert row["answers"] >= 3
-
-
 README = LOADTEST / "README.md"
 EXAMPLES = sorted((LOADTEST / "examples").glob("*.py"))
 
@@ -175,7 +154,7 @@ def health(given: dict[str, str]) -> str:
 
 
 @contextmanager
-def started(site: FakeSite | None = None, **variables: str) -> Iterator[None]:
+def started(site: FakeSite, **variables: str) -> Iterator[None]:
     """Locust as its container starts it, healthy."""
     given = environment(site, **variables)
     with subprocess.Popen(["sh", str(LOADTEST / "start.sh")], env=given) as locust:
@@ -210,10 +189,6 @@ def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) 
     def state() -> dict[str, Any]:
         return dict(requests.get(f"{address}stats/requests", timeout=60).json())
 
-    def classes() -> set[str]:
-        shares = requests.get(f"{address}tasks", timeout=60).json()["per_class"]
-        return {name for name, share in shares.items() if share["ratio"]}
-
     def choose(shape: str) -> None:
         """Choose a shape; the form must show the number of users, and let it be changed."""
         page.locator("select[name=shapeClass]").select_option(shape)
@@ -223,7 +198,6 @@ def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) 
 
     with started(site, LOCUST_WEB_PORT=str(port), LOADTEST_SECONDS="2", LOADTEST_WARM_UP="1"):
         page.goto(address)
-        assert template_arguments(page.content())["users"].keys() >= {"Audience", "Player"}
         # The page shows why it rejects another target.
         page.locator("input[name=host]").fill("http://elsewhere.example")
         press(page, "start")
@@ -235,9 +209,6 @@ def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) 
         press(page, "start")
         expect(page.get_by_text("RUNNING")).to_be_visible(timeout=60_000)
         wait_until(lambda: state()["user_count"] == 20, within=60)
-        # The classes in their proportions, and without an account no Player.
-        assert classes() == {"Audience", "FlashClient", "Reader", "SlowReader", "WebAudience"}
-        wait_until(lambda: site.stage.modes["JOIN"] > 5, within=60)
         press(page, "stop")
         expect(page.get_by_text("STOPPED")).to_be_visible(timeout=60_000)
 
@@ -265,83 +236,51 @@ def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) 
         for text, said in (("8", "Ends after 8 s"), ("2m", "Ends after 2m"), ("", "")):
             page.locator("input[name=runTime]").fill(text)
             expect(page.locator("form > div .proscenium-note").last).to_have_text(re.compile(f"^{said}"))
-        page.get_by_text("Custom parameters").click()
-        page.locator("input[name=player]").fill("ann")
-        page.locator("input[name=password]").fill(site.password)
-        press(page, "start")
-        wait_until(lambda: state()["user_count"] == 2, within=60)  # Slashdot begins with a tenth of them
-        wait_until(lambda: site.asked["/admin/login"] == 1, within=60)
-        assert "Player" in classes()
 
 
-@pytest.mark.long
-def test_a_master_shows_what_its_workers_counted_after_the_login(site: FakeSite, tmp_path: Path) -> None:
-    port, master_port = map(str, free_ports(2))
-    # The master has no worker processes of its own, whatever LOADTEST_PROCESSES says.
-    at_master = {
-        "LOCUST_WEB_PORT": port,
-        "LOCUST_MASTER_BIND_PORT": master_port,
-        "LOADTEST_WORKERS": "2",
-        "LOADTEST_PROCESSES": "2",
-        "LOADTEST_ACCOUNT_FILE": str(tmp_path / "account"),
-    }
-    (tmp_path / "account").write_text(f"ann:{site.password}\n")  # the workers get it from the master
-    at_worker = {"LOADTEST_MASTER": "127.0.0.1", "LOADTEST_PROCESSES": "2"}
-    at_worker["LOCUST_MASTER_NODE_PORT"] = master_port
-    address, browser = f"http://127.0.0.1:{port}", requests.Session()
-
-    def stats() -> dict[str, Any]:
-        return dict(browser.get(f"{address}/stats/requests", timeout=60).json())
-
-    def counted() -> dict[str, int]:
-        """The number of responses in each row of the tab Caches."""
-        tables = {table["key"]: table["data"] for table in stats()["extended_stats"]}
-        return {row["name"]: row["answers"] for row in tables["caches"] if row["name"].startswith("/")}
-
-    def requested() -> dict[str, int]:
-        """The number of requests in each row of Locust's table."""
-        return {row["name"]: row["num_requests"] for row in stats()["stats"] if row["name"][0] == "/"}
-
-    with ExitStack() as stack:
-        stack.enter_context(started(site, **at_master, **LOGIN))
-        stack.enter_context(started(None, **at_worker))
-        assert browser.get(f"{address}/stats/requests", timeout=60).url.startswith(f"{address}/login")
-        account = {"username": LOGIN["LOCUST_WEB_USERNAME"], "password": LOGIN["LOCUST_WEB_PASSWORD"]}
-        assert browser.post(f"{address}/login", account, timeout=60).url == f"{address}/"
-        shown = template_arguments(browser.get(f"{address}/", timeout=60).text)
-        assert shown["is_distributed"] is True
-
-        form = {"user_count": "4", "spawn_rate": "4", "user_classes": ["Reader", "Player"]}
-        assert browser.post(f"{address}/swarm", form, timeout=60).json()["success"] is True
-        wait_until(lambda: counted().get("/media/*.svg", 0) >= 8 and site.stage.modes["AV"], within=60)
-        browser.post(f"{address}/stop", timeout=60)
-        # Every response once, from whichever worker it came; the last report takes some seconds.
-        wait_until(lambda: counted() == requested() != {}, within=60)
-        assert len(stats()["workers"]) == 2
-
-
-def test_a_web_ui_without_an_answer_is_not_healthy() -> None:
-    assert health({**os.environ, "LOCUST_WEB_PORT": str(free_ports(1)[0])}) == "web UI does not answer"
+@pytest.mark.parametrize(
+    ("settings", "role"),
+    [
+        ({}, ""),
+        ({"LOADTEST_PROCESSES": "2"}, "--processes 2"),
+        ({"LOADTEST_MASTER": "m", "LOADTEST_PROCESSES": "2"}, "--processes 2 --worker --master-host m"),
+        # The workers of a master are elsewhere.
+        ({"LOADTEST_WORKERS": "3", "LOADTEST_PROCESSES": "2"}, "--master --expect-workers 3"),
+    ],
+)
+def test_a_container_starts_locust_in_its_role(tmp_path: Path, settings: dict[str, str], role: str) -> None:
+    locust = tmp_path / "locust"
+    locust.write_text('#!/bin/sh\necho "${PWD##*/}" "$@"\n')
+    locust.chmod(0o755)
+    given = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **settings}
+    command = ["sh", str(LOADTEST / "start.sh"), "--more"]
+    done = subprocess.run(command, env=given, capture_output=True, text=True, check=True)
+    assert done.stdout == " ".join(["loadtest", *role.split(), "--more\n"])
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (response(status="302 FOUND"), ""),
+        (response(status="302 FOUND"), ""),  # to the login
         (response(status="500 INTERNAL SERVER ERROR"), "web UI answers with an error: 500"),
         (b"", "web UI answers with an error: nothing"),
+        (None, "web UI does not answer"),
     ],
-    ids=["redirect to the login", "error", "nothing"],
+    ids=["redirect", "error", "nothing", "no listener"],
 )
-def test_a_web_ui_is_judged_by_its_status(answer: bytes, said: str) -> None:
+def test_a_web_ui_is_judged_by_its_status(answer: bytes | None, said: str) -> None:
     web_ui = Origin("web UI")
-    web_ui.answer = lambda _: answer
-    try:
-        assert health({**os.environ, "LOCUST_WEB_PORT": str(web_ui.port)}) == said
-    finally:
+    web_ui.answer = lambda _: answer or b""
+    if answer is None:
         web_ui.close()
+    assert health({**os.environ, "LOCUST_WEB_PORT": str(web_ui.port)}) == said
+    web_ui.close()
 
 
-def test_a_worker_without_its_master_is_not_healthy() -> None:
-    at_worker = {"LOADTEST_MASTER": "127.0.0.1", "LOCUST_MASTER_NODE_PORT": str(free_ports(1)[0])}
+def test_a_worker_is_healthy_while_it_is_connected_to_its_master() -> None:
+    master = EchoServer("master")
+    at_worker = {"LOADTEST_MASTER": "127.0.0.1", "LOCUST_MASTER_NODE_PORT": str(master.port)}
     assert health({**os.environ, **at_worker}) == "no connection to the master"
+    with socket.create_connection(("127.0.0.1", master.port)):
+        assert health({**os.environ, **at_worker}) == ""
+    master.close()

@@ -1,49 +1,38 @@
-"""The verdict on runs against a healthy or faulty site; Locust runs in this process."""
+"""The end of a judged run: output, reports and exit code. (A whole run: test_processes.py.)"""
 
 import json
 import re
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from locust import User, constant, task
+from locust import User
 
-from caches import counters
-from fake_site import ASSETS, METRICS, FakeSite
-from locust_library import run
-from locustfile import Audience, Reader
-from results import page
-from support.origin import response
-from verdict import generator
+import locustfile
+from fake_site import FakeSite
+from locust_library import create
+from locustfile import Audience
+from verdict.generator import load_of_locust
+from verdict.thresholds import SHIPPED
 
 THRESHOLDS = """
 [samples]
 "GET /stages/*" = 3
-"GET /media/*" = 6
 "stage join" = 3
-"stage chat" = 5
-"stage heard" = 10
 
 [error_ratio]
 "*" = 0
 
 [p95_ms]
 "GET /*" = 9000
-"stage *" = 9000
 
-[p99_ms]
-"stage heard" = 9000
-
-[hit_ratio]
-"/media/*" = 0.6
-
-[generator] # tests run on busy machines
-cpu_percent = 1000
-late_ms = 9000
+[generator] # no process has measured itself
+cpu_percent = 90
+late_ms = 100
 """
-ENOUGH = {"/stages/demo": 6, "/media/*.svg": 12, "stage join": 6, "stage chat": 12, "stage heard": 30}
 
 
 @dataclass
@@ -51,6 +40,7 @@ class Verdict:
     code: int | None  # what we set; None leaves the exit code to Locust
     output: str
     report: dict[str, Any]
+    page: str
 
     def why(self, what: str) -> str:
         """Why that line of the verdict is not met; empty if it is."""
@@ -60,111 +50,95 @@ class Verdict:
         return str(line["why"])
 
 
-@dataclass
-class Judged:
-    """Starts judged runs."""
-
-    site: FakeSite
-    folder: Path
-    capsys: pytest.CaptureFixture[str]
-
-    def run(
-        self,
-        *classes: type[User],
-        until_rows: dict[str, int],
-        thresholds: str = THRESHOLDS,
-        users: int = 6,
-        linger: float = 0,
-        arguments: tuple[str, ...] = (),
-    ) -> Verdict:
-        """Run until each row has that many samples, then let Locust quit."""
-        file = self.folder / "thresholds.toml"
-        file.write_text(thresholds)
-        arguments = (f"--thresholds={file}", "--audience=stays", "--chat-rate=120", *arguments)
-        result = run(
-            self.site, *classes, users=users, arguments=arguments, until_rows=until_rows, linger=linger
-        )
-        environment = result.environment
-        environment.events.quitting.fire(environment=environment, reverse=True)
-        environment.events.quit.fire(exit_code=environment.process_exit_code)
-        report = json.loads((self.folder / "reports" / "report.json").read_text())
-        return Verdict(environment.process_exit_code, self.capsys.readouterr().out, report)
+Judge = Callable[..., Verdict]
 
 
 @pytest.fixture
 def judged(
     site: FakeSite, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Judged:
-    site.cached.update(ASSETS)  # as on a server that has run for a while
+) -> Judge:
+    """Let Locust quit after a run that has four samples of each of these rows; one of `fails` has failed."""
     monkeypatch.setenv("LOADTEST_REPORTS", str(tmp_path / "reports"))
-    return Judged(site, tmp_path, capsys)
+
+    def end(
+        *rows: str,
+        fails: str = "",
+        user: type[User] = Audience,
+        thresholds: str = THRESHOLDS,
+        arguments: tuple[str, ...] = (),
+    ) -> Verdict:
+        file = tmp_path / "thresholds.toml"
+        file.write_text(thresholds)
+        environment = create(site, user, arguments=(f"--thresholds={file}", *arguments))
+        locustfile.set_up(environment)
+        hit = SimpleNamespace(status_code=200, headers={"cache-status": "varnish; hit"})
+        for row in rows * 4:
+            kind, name = row.split(" ", 1)
+            sample = {"request_type": kind, "name": name, "response_time": 5, "response_length": 9}
+            fault, fails = (ValueError("wrong"), "") if row == fails else (None, fails)
+            response = hit if kind == "GET" else None
+            environment.events.request.fire(**sample, response=response, exception=fault, context={})
+        environment.events.quitting.fire(environment=environment, reverse=True)
+        environment.events.quit.fire(exit_code=environment.process_exit_code)
+        report, page = (tmp_path / "reports" / name for name in ("report.json", "report.html"))
+        code, output = environment.process_exit_code, capsys.readouterr().out
+        return Verdict(code, output, json.loads(report.read_text()), page.read_text())
+
+    return end
 
 
-def test_a_healthy_site_passes(judged: Judged) -> None:
-    judged.site.instead["/.nginx/backend"] = response(METRICS)
-    verdict = judged.run(Audience, until_rows=ENOUGH, linger=2)  # for a second report of the backend
+def test_a_good_run_passes_and_its_reports_say_so(judged: Judge) -> None:
+    verdict = judged("GET /stages/demo", "stage join")
     assert verdict.code is None
     assert verdict.report["good"] is True
-    assert verdict.output.rstrip().endswith("GOOD: all 12 lines hold.")
-    assert verdict.report["backend"] == {"requests_per_second": 0.0, "cpu_percent": 0.0, "clients": 3.0}
-    report = (judged.folder / "reports" / "report.html").read_text()
-    ours, locusts = report.split('<div id="root">')
+    assert verdict.output.rstrip().endswith("GOOD: all 6 lines hold.")
+    assert [(row["name"], row["num_requests"]) for row in verdict.report["rows"]] == [
+        ("/stages/demo", 4),
+        ("join", 4),
+    ]
+    counted = {
+        (line["row"], line["tier"], line["outcome"]): line["answers"] for line in verdict.report["caches"]
+    }
+    assert counted["/stages/demo", "varnish", "hit"] == 4
+    ours, locusts = verdict.page.split('<div id="root">')
     assert "<h1>GOOD</h1>" in ours
-    assert ours.index("<td>samples of GET /stages/*</td>") < ours.index("<td>/media/*.svg</td>")
+    assert ours.index("<td>samples of GET /stages/*</td>") < ours.index("<td>/stages/demo</td>")
     assert "templateArgs" in locusts
 
 
-def test_the_report_escapes_what_the_site_says(judged: Judged) -> None:
-    row = "/<script>alert(1)</script>"
-    result = run(judged.site, Reader, until_rows={"/stages/demo": 1}, users=1)
-    counters.count(row, "")
-    ours = page.of_run(result.environment).split('<section class="proscenium">')[1].split("</section>")[0]
-    assert "&lt;script&gt;alert(1)" in ours
-    assert "<script>" not in ours
-
-
-def test_a_site_without_a_backend_fails(judged: Judged) -> None:
-    for path in judged.site.pages:
-        judged.site.instead[path] = response("later", "503 Service Unavailable")
-    verdict = judged.run(Audience, until_rows={"/stages/demo": 6})
+def test_a_run_that_lacks_samples_fails_and_says_why(judged: Judge) -> None:
+    verdict = judged("GET /stages/demo")
     assert verdict.code == 1
-    assert "most of them GET /stages/demo" in verdict.why("errors of *")
     assert verdict.why("samples of stage join") == "too few samples"
-    assert verdict.why("p95 of GET /*") == "more than 5% of GET /stages/demo failed"
-    assert verdict.why("hits of /media/*") == "no such response"
-    assert verdict.report["backend"] == {"absent": "status 404"}
-
-
-class Busy(User):
-    """Computes in each task, as on a machine with more users than it can run."""
-
-    wait_time = constant(0.01)
-
-    @task
-    def compute(self) -> None:
-        end = time.perf_counter() + 0.3
-        while time.perf_counter() < end:
-            pass
-        self.environment.events.request.fire(
-            request_type="GET", name="/", response_time=300, response_length=0, exception=None, context={}
-        )
-
-
-def test_a_generator_at_its_limit_has_measured_nothing(
-    judged: Judged, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(generator, "INTERVAL", 0.5)
-    thresholds = '[samples]\n"GET /" = 1\n[generator]\ncpu_percent = 1000\nlate_ms = 50'
-    verdict = judged.run(Busy, users=1, until_rows={"/": 4}, thresholds=thresholds)
-    assert verdict.code == 1
-    assert verdict.why("samples of GET /") == ""
-    assert verdict.why("timer delay of Locust").startswith("Locust's timers were late")
-    assert verdict.output.rstrip().splitlines()[-1].startswith("INCONCLUSIVE: ")
-    assert verdict.report["generator_cpu_percent"] > 10
+    assert verdict.report["backend"] == {"absent": "no run yet"}
 
 
 @pytest.mark.parametrize(("asked", "expected"), [("0", 1), ("3", 3)])
-def test_the_exit_code_is_raised_never_lowered(judged: Judged, asked: str, expected: int) -> None:
-    judged.site.instead["/stages/demo"] = response("later", "503 Service Unavailable")
-    arguments = ("--exit-code-on-error", asked)
-    assert judged.run(Audience, until_rows={"/stages/demo": 1}, arguments=arguments).code == expected
+def test_the_exit_code_is_raised_never_lowered(judged: Judge, asked: str, expected: int) -> None:
+    verdict = judged("GET /stages/demo", fails="GET /stages/demo", arguments=("--exit-code-on-error", asked))
+    assert verdict.code == expected
+    assert verdict.why("errors of *") == "1 of 4 failed, most of them GET /stages/demo"
+
+
+def test_a_generator_at_its_limit_has_measured_nothing(judged: Judge) -> None:
+    load_of_locust.late = 200.0
+    verdict = judged("GET /stages/demo", "stage join")
+    assert verdict.code == 1
+    assert verdict.why("samples of GET /stages/*") == ""
+    assert verdict.why("timer delay of Locust").startswith("Locust's timers were late")
+    assert verdict.output.rstrip().splitlines()[-1].startswith("INCONCLUSIVE: ")
+    assert verdict.report["generator_late_milliseconds"] == 200
+
+
+def test_own_classes_alone_are_judged_by_their_errors_and_by_locust_itself(judged: Judge) -> None:
+    own = type("Own", (User,), {})
+    verdict = judged("GET /", user=own, thresholds=SHIPPED.read_text())
+    judged_by = [line["what"] for line in verdict.report["verdict"]]
+    assert judged_by == ["errors of *", "CPU of Locust", "timer delay of Locust"]
+
+
+def test_the_report_escapes_what_the_site_says(judged: Judge) -> None:
+    page = judged("GET /<script>alert(1)</script>").page
+    ours = page.split('<section class="proscenium">')[1].split("</section>")[0]
+    assert "&lt;script&gt;alert(1)" in ours
+    assert "<script>" not in ours

@@ -26,7 +26,7 @@ LAST = {
 
 
 @pytest.mark.parametrize("name", LAST)
-def test_a_class_fills_only_its_rows(site: FakeSite, name: str) -> None:
+def test_a_class_fills_only_its_rows_and_on_a_healthy_site_nothing_fails(site: FakeSite, name: str) -> None:
     site.stage.camera = CAMERA
     account = ("--player=ann", f"--password={site.password}") if name == "Player" else ()
     alone = ("--arrivals=5",) if name == "Arrivals" else ()
@@ -34,6 +34,7 @@ def test_a_class_fills_only_its_rows(site: FakeSite, name: str) -> None:
     result = run(site, CLASSES[name], until_rows=LAST[name], users=2, arguments=arguments)
     filled = {str(entry.method) + " " + entry.name for entry in result.environment.stats.entries.values()}
     assert filled <= set(rows.OURS[name])
+    assert not result.failed
 
 
 class Own(User):

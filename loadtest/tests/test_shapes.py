@@ -1,4 +1,4 @@
-"""The load shapes: the number of users in each second, and that Locust follows it."""
+"""The load shapes: the number of users in each second."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -7,9 +7,9 @@ import pytest
 
 import shapes
 from fake_site import FakeSite
-from locust_library import create, run, until
-from locustfile import SHAPES, Audience
-from shapes import Interval, Part, Timetable
+from locust_library import create
+from locustfile import SHAPES
+from shapes import Interval, Timetable
 
 
 def ticks(
@@ -59,15 +59,6 @@ def test_the_run_time_of_the_form_ends_every_shape(
     asked = ticks(shape, monkeypatch, run_time=20)
     assert None not in asked[:20]
     assert set(asked[20:]) == {None}
-
-
-def test_all_users_leave_in_the_interval_and_return(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = (Part(2, 1, ramp=1), Part(1.5, 0, ramp=1), Part(80, 1, ramp=1))
-    monkeypatch.setattr(Interval, "parts", parts)
-    rows = {"stage join": 8}
-    result = run(site, Audience, users=4, shape="Interval", arguments=("--audience=stays",), until_rows=rows)
-    assert not result.failed
-    until(lambda: site.stage.closed == 8)
 
 
 def test_without_the_option_there_is_no_shape(site: FakeSite) -> None:

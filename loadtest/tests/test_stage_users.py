@@ -1,24 +1,19 @@
 """Each class of users on a stage that is healthy or shows one fault; Locust runs in this process."""
 
-import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from locust import User, constant
+from locust.exception import StopUser
 
 from fake_site import FakeSite
-from locust_library import Result, eager, run, until
+from locust_library import create, eager, reasons, run, until
 from locustfile import Audience, FlashClient, Player, SlowReader, WebAudience
 from users import session
 from users.player_session import PlayerSession
 
 STAYS = "--audience=stays"
-ACCOUNT = ("--player=ann", "--password=sesame")
-
-
-def reported(result: Result, reason: str) -> bool:
-    """Whether a sample failed for that reason."""
-    return any(reason in each for each in result.reasons)
 
 
 def test_the_audience_joins_with_its_key_and_leaves(site: FakeSite) -> None:
@@ -36,17 +31,6 @@ def test_the_web_audience_does_the_same_over_a_websocket(site: FakeSite) -> None
     assert "stage join" not in result.requests
     assert site.asked["/ws"] >= 3
     assert site.hosts == {"classic.localhost"}
-
-
-def test_chat_lines_come_back_and_every_other_user_receives_them(site: FakeSite) -> None:
-    arguments = (STAYS, "--chat-rate=300")
-    result = run(site, Audience, arguments=arguments, until_rows={"stage join": 5, "stage chat": 30})
-    assert not result.failed
-    lines = site.stage.lines
-    # People read the lines, so they contain no IDs.
-    assert not any(re.search(r"[\d_-]", line) for line in lines)
-    # Four others; those who joined later or were stopped have missed some.
-    assert len(lines) < result.requests["stage heard"] <= 4 * len(lines)
 
 
 @pytest.fixture
@@ -87,24 +71,21 @@ def test_a_visit_ends_when_the_stage_asks_for_a_reload(site: FakeSite) -> None:
     assert not run(site, restless, users=1, arguments=arguments, until_rows={"stage join": 4}).failed
 
 
-def test_a_refused_connection_fails(site: FakeSite) -> None:
-    result = run(site, Audience, users=1, arguments=("--stage-port=1",), until_rows={"stage connect": 1})
-    assert result.reasons == ["stage connect: connection refused"]
-
-
-@pytest.mark.parametrize(("user", "kind"), [(Audience, "stage"), (WebAudience, "ws")])
-def test_a_stage_that_rejects_the_session_fails(site: FakeSite, user: type[User], kind: str) -> None:
-    site.stage.rejects = True
-    result = run(site, user, users=1, until_rows={f"{kind} join": 1})
-    assert result.reasons == [f"{kind} join: the server rejected --stage=demo: no such stage"]
-
-
-@pytest.mark.parametrize(("mode", "row"), [("JOIN", "join"), ("LOADED", "join"), ("TEXT", "stay")])
-def test_a_cut_connection_fails_with_its_reason(site: FakeSite, mode: str, row: str) -> None:
-    site.stage.cut_at = mode
-    arguments = ("--chat-rate=600", STAYS)
-    result = run(site, Audience, users=1, arguments=arguments, until_rows={f"stage {row}": 1})
-    assert result.reasons == [f"stage {row}: closed by the server in mid-frame"]
+@pytest.mark.parametrize(
+    ("fault", "option", "row", "reason"),
+    [
+        ({}, "--stage-port=1", "stage connect", "connection refused"),
+        ({"rejects": True}, STAYS, "stage join", "the server rejected --stage=demo: no such stage"),
+        ({"cut_at": "JOIN"}, STAYS, "stage join", "closed by the server in mid-frame"),
+        ({"cut_at": "TEXT"}, STAYS, "stage stay", "closed by the server in mid-frame"),
+    ],
+)
+def test_a_fault_of_the_stage_is_a_failed_sample_with_its_reason(
+    site: FakeSite, fault: dict[str, Any], option: str, row: str, reason: str
+) -> None:
+    vars(site.stage).update(fault)
+    result = run(site, Audience, users=1, arguments=("--chat-rate=600", option), until_rows={row: 1})
+    assert result.reasons == [f"{row}: {reason}"]
 
 
 def test_a_chat_line_that_does_not_come_back_fails(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,9 +107,6 @@ def test_flash_fetches_the_policy_before_it_connects(site: FakeSite) -> None:
     ("policy", "reason"),
     [
         (b"<cross-domain-policy/>\0", "the policy does not allow upstage.localhost to connect to port 7230"),
-        (b"<html></html>\0", "the policy is XML, but no socket policy"),
-        (b"no\0", "the policy is not XML"),
-        (b"<cross-domain-policy/>", "closed by the server in mid-frame"),
         (b"", "closed by the server"),
     ],
 )
@@ -160,10 +138,17 @@ def test_a_player_signs_in_takes_a_free_avatar_and_performs(
     assert 20 < sum(site.stage.modes.values()) < 300
 
 
-def test_a_player_signs_in_once_for_several_visits(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("locustfile.random.uniform", lambda low, high: 0.0)
-    result = run(site, eager(Player), users=1, arguments=ACCOUNT, until_rows={"stage join": 3})
-    assert not result.failed
+def alone(site: FakeSite, password: str = "sesame") -> Player:
+    """A player without a runner's tasks."""
+    environment = create(site, Player, arguments=("--player=ann", f"--password={password}"))
+    user: Player = type("Player", (Player,), {"host": site.url})(environment)
+    user.on_start()
+    return user
+
+
+def test_a_player_signs_in_once_for_several_visits(site: FakeSite) -> None:
+    user = alone(site)
+    assert (user.sign_in(), user.sign_in()) == (True, True)
     assert site.asked["/admin/login"] == 1
 
 
@@ -179,22 +164,22 @@ def test_without_an_account_other_users_take_the_players_place(
 
 
 def test_a_wrong_password_fails_and_is_tried_once(site: FakeSite) -> None:
-    arguments = ("--player=ann", "--password=guess")
-    rows = {"/admin/login": 1}
-    result = run(site, eager(Player), users=1, arguments=arguments, until_rows=rows, linger=0.5)
-    assert result.reasons == ["POST /admin/login: /admin/login: status 401"]
+    user = alone(site, "guess")
+    for each in (user, alone(site, "guess")):  # Locust replaces a user who has stopped
+        with pytest.raises(StopUser):
+            each.sign_in()
+    assert reasons(user.environment) == ["POST /admin/login: /admin/login: status 401"]
     assert site.asked["/admin/login"] == 1
-    assert not site.stage.modes["JOIN"]
 
 
 def test_a_player_with_another_identity_fails(site: FakeSite) -> None:
     site.signed_in_as = "nice visitor"
-    rows = {"/admin/login": 3, "/admin/id": 2}
-    result = run(site, eager(Player), users=1, arguments=ACCOUNT, until_rows=rows)
-    assert reported(result, "the identity is not this player's")
-    # The player signs in again, without the cookies of the last time, which the site would reject.
-    assert result.failed == {"/admin/id"}
-    assert not site.stage.modes["JOIN"]
+    user = alone(site)
+    for _ in range(2):  # the second time without the cookies of the first, which the site would reject
+        assert user.sign_in()
+        assert not user.load_stage()
+    assert reasons(user.environment) == ["GET /admin/id: signed in, but the identity is not this player's"]
+    assert site.asked["/admin/login"] == 2
 
 
 @pytest.mark.parametrize("fate", ["cut", "stalls"])

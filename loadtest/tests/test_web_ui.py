@@ -1,14 +1,11 @@
 """The fields, tabs and login that we add to Locust's web UI; Locust runs in this process."""
 
-import csv
 import re
 from pathlib import Path
 from urllib.parse import urljoin
 
-import gevent
 import pytest
 
-from caches import backend
 from fake_site import METRICS, FakeSite
 from locust_library import WebUI, template_arguments, until
 from locustfile import SHAPES
@@ -25,7 +22,6 @@ def test_the_form_offers_classes_shapes_and_fields(
     monkeypatch.setenv("LOADTEST_MIN_HITS", "0.7")
     shown = ui.arguments()
     assert shown["host"] == site.url
-    assert shown["show_userclass_picker"] is True
     weights = {name: (user["weight"], user["fixed_count"]) for name, user in shown["users"].items()}
     several = {"Audience": 10, "WebAudience": 5, "FlashClient": 2, "Reader": 2, "SlowReader": 1}
     several |= {"Pages": 1, "Arrivals": 1}
@@ -61,74 +57,39 @@ def test_the_page_polls_until_the_run_is_over(ui: WebUI, state: str) -> None:
     assert ui.table("tab") == [{"name": "row"}]
 
 
+def test_the_page_polls_until_the_last_figures_are_there(ui: WebUI) -> None:
+    assert ui.environment.web_ui
+    tabs.add(ui.environment.web_ui, "Late", [], list, lambda: False)
+    assert ui.stats()["state"] == "running"
+
+
 def test_the_tab_caches_fills_and_can_be_downloaded(site: FakeSite, ui: WebUI) -> None:
     site.instead["/.nginx/backend"] = response(METRICS)
     shown = ui.arguments()
     assert {"title": "Caches", "key": "caches"} in shown["extended_tabs"]
-    (table,) = (table for table in shown["extended_tables"] if table["key"] == "caches")
+    (columns,) = (table["structure"] for table in shown["extended_tables"] if table["key"] == "caches")
     assert ui.caches()["(all)"]["answers"] == 0
     assert ui.caches()["(backend now)"]["backend"] == "no figures: no run yet"
 
     assert ui.start()["success"] is True
     until(lambda: ui.caches().get("/media/*.svg", {}).get("answers", 0) >= 4)
     row = ui.caches()["/media/*.svg"]
-    assert {column["key"] for column in table["structure"]} == set(row)
+    assert {column["key"] for column in columns} == set(row)
     assert "hit" in row["varnish"]
     until(lambda: ui.caches()["(backend now)"]["backend"] == "0 requests/s, CPU 0%, 3 clients")
+    # What only the backend reports has a row, too.
+    websockets = b'upstage_http_request_seconds_count{path="websocket"} 7\n'
+    site.instead["/.nginx/backend"] = response(METRICS + websockets)
+    until(lambda: ui.caches().get("/ws", {}).get("backend") == "websocket\u00a07")
     # Without the backend's figures the rest continues.
     del site.instead["/.nginx/backend"]
     until(lambda: ui.caches()["(backend now)"]["backend"] == "no figures: status 404")
     before = ui.caches()["(all)"]["answers"]
     until(lambda: ui.caches()["(all)"]["answers"] > before)
-
-    ui.stop()
     (download,) = (file for file in shown["extended_csv_files"] if "caches" in file["href"])
     file = ui.get(download["href"].removeprefix("."))
     assert "attachment" in file.headers["Content-Disposition"]
-    lines = list(csv.DictReader(file.get_data(as_text=True).splitlines()))
-    hits = sum(int(line["hit"]) for line in lines if line["tier"] == "client")
-    assert hits == sum(int(line["hit"]) for line in lines if line["tier"] == "varnish") > 0
-    # A new run counts from 0.
-    before = ui.caches()["(all)"]["answers"]
-    ui.start()
-    until(lambda: ui.caches()["(all)"]["answers"] < before)
-    ui.stop()
-    ui.post("/stats/reset")
-    assert ui.caches()["(all)"]["answers"] == 0
-
-
-def test_the_tab_caches_adds_what_only_the_backend_reports(
-    site: FakeSite, ui: WebUI, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def requests(websockets: int) -> bytes:
-        line = b'upstage_http_request_seconds_count{path="websocket"} %d\n' % websockets
-        return response(METRICS + line)
-
-    runner = ui.environment.runner
-    assert runner
-    site.instead["/.nginx/backend"] = requests(3)
-    ui.start()
-    until(lambda: ui.caches().get("/media/*.svg", {}).get("answers", 0) >= 4)
-    site.instead["/.nginx/backend"] = requests(10)
-    until(lambda: ui.caches().get("/ws", {}).get("backend") == "websocket\u00a07")
-    assert ui.caches()["/ws"]["answers"] == 0
-    ui.post("/stats/reset")
-    assert "/ws" not in ui.caches()
-    # The last report comes after the last user has stopped.
-    monkeypatch.setattr(backend, "SETTLE", 0.5)
-    site.instead["/.nginx/backend"] = requests(12)
-    stopping = gevent.spawn(runner.stop)
-    until(lambda: runner.state == "stopped")
-    assert ui.stats()["state"] == "running"
-    stopping.join()
-    until(lambda: ui.stats()["state"] == "stopped")  # Locust repeats its statistics for two seconds
-    assert ui.caches()["/ws"]["backend"] == "websocket\u00a02"
-    assert "websocket" in ui.get("/caches/csv").get_data(as_text=True)
-    # A new run starts at 0; until it does, the page has the last one's figures.
-    ui.start()
-    until(lambda: "/ws" not in ui.caches())
-    until(lambda: ui.caches()["(all)"]["answers"] in range(1, 9))
-    assert "/ws" not in ui.caches()
+    assert "\n/media/*.svg,varnish," in file.get_data(as_text=True)
 
 
 def test_the_tab_verdict_uses_the_numbers_of_the_form(site: FakeSite, ui: WebUI) -> None:
@@ -159,14 +120,8 @@ def test_below_a_path_everything_that_the_page_names_is_there(
     named = re.findall(r'(?:src|href)="([^"]+)"', page)
     named += [file["href"] for file in template_arguments(page)["extended_csv_files"]]
     assert len(named) > 5
-    for address in (
-        *named,
-        "./compare/picture",
-        "./metrics",
-        "./stats/requests",
-        "./stats/report",
-        "/metrics",
-    ):
+    named += ["./compare/picture", "./metrics", "./stats/requests", "./stats/report", "/metrics"]
+    for address in named:
         assert ui.get(urljoin("/load/", address)).status_code == 200, address
 
 
@@ -182,10 +137,7 @@ def with_login(site: FakeSite, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        *(("GET", path) for path in ("/", "/stats/report", "/stats/requests", "/stats/requests/csv")),
-        *(("GET", path) for path in ("/stats/failures/csv", "/stats/requests_full_history/csv")),
-        *(("GET", path) for path in ("/exceptions", "/exceptions/csv", "/tasks", "/logs", "/worker-count")),
-        ("GET", "/caches/csv"),
+        *(("GET", path) for path in ("/", "/stats/report", "/stats/requests", "/caches/csv", "/page.js")),
         *(("POST", path) for path in ("/swarm", "/stop", "/stats/reset", "/user")),
     ],
 )

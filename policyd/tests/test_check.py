@@ -43,14 +43,9 @@ def health(port: int) -> bool:
     return subprocess.run(script, capture_output=True, check=False, timeout=10).returncode == 0
 
 
-def test_the_daemon_passes_both_checks() -> None:
-    with Daemon() as daemon:
-        result = run("check", LOCAL, str(daemon.port))
-        assert (result.returncode, result.stdout) == (0, SHIPPED.read_text() + "\n")
-        assert health(daemon.port)
-
-
-def test_the_health_check_asks_the_port_and_the_unix_socket(tmp_path: Path) -> None:
+def test_the_daemon_passes_both_checks_on_its_port_and_its_unix_socket(
+    tmp_path: Path,
+) -> None:
     path, script = tmp_path / "policyd.sock", tmp_path / "health.sh"
     text = SHIPPED.with_name("health.sh").read_text().replace("/run/policyd/policyd.sock", str(path))
 
@@ -59,13 +54,15 @@ def test_the_health_check_asks_the_port_and_the_unix_socket(tmp_path: Path) -> N
         return subprocess.run(["bash", script], capture_output=True, check=False, timeout=10).returncode == 0
 
     with Daemon("--host", LOCAL, "--unix", str(path)) as daemon:
+        result = run("check", LOCAL, str(daemon.port))
+        assert (result.returncode, result.stdout) == (0, SHIPPED.read_text() + "\n")
         assert healthy(daemon.port)
         path.rename(tmp_path / "away")
         assert not healthy(daemon.port)
         (tmp_path / "away").rename(path)
         assert healthy(daemon.port)
     assert path.exists()
-    with Daemon("--host", LOCAL) as other:  # the port answers, and nobody the path
+    with Daemon("--host", LOCAL) as other:  # the port answers, the path does not
         assert not healthy(other.port)
 
 

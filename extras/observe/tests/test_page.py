@@ -2,21 +2,82 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
+from mimetypes import guess_type
+from pathlib import Path
+from threading import Event
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from browsing import FAINT
-from fake_prometheus import PAGE, FakePrometheus, fake_prometheus
 from support.chromium import chromium
+from support.origin import Origin, Request, response
 from support.wait import wait_until
 
-STACK = json.loads((PAGE / "dashboards" / "stack.json").read_text())
-EXPRESSIONS = {panel["title"]: panel["targets"][0]["expr"] for panel in STACK["panels"]}
+PAGE = Path(__file__).parents[1] / "page"
+POLICY = "default-src 'self'; frame-ancestors 'none'"  # without 'unsafe-inline': the page needs none
+DASHBOARDS = {path.stem: json.loads(path.read_text()) for path in sorted((PAGE / "dashboards").iterdir())}
+EXPRESSIONS = {panel["title"]: panel["targets"][0]["expr"] for panel in DASHBOARDS["stack"]["panels"]}
 FAILED = EXPRESSIONS["Failed requests"]
 WHO_ANSWERS = EXPRESSIONS["Who answers"]
 HOSTILE = "<img src=x onerror=\"document.title='caught'\">"
+Series = list[tuple[dict[str, str], float]]  # labels and a value
+
+
+class FakePrometheus(Origin):
+    """Prometheus' API with made-up figures; a fault's note and the page at /user/, as nginx sends them."""
+
+    def __init__(self) -> None:
+        self.figures: dict[str, Series] = {}  # expression -> its series; any other one has a 1
+        self.alerts: list[dict[str, Any]] = []
+        self.exemplars: Series = []
+        self.note: dict[str, Any] = {}  # of a fault
+        self.up = True
+        self.answering = Event()  # cleared: requests wait
+        self.answering.set()
+        super().__init__("prometheus")
+        self.answer = self._answer
+        self.url = f"http://{self.address}/user/"
+
+    def alert(self, name: str, state: str, **annotations: str) -> None:
+        """Add an alert; state: pending or firing."""
+        self.alerts.append({"state": state, "labels": {"alertname": name}, "annotations": annotations})
+
+    def _answer(self, request: Request) -> bytes:
+        url = urlsplit(request.target)
+        if url.path == "/.nginx/fault":
+            return response(json.dumps(self.note)) if self.note else response("", "204 No Content")
+        if url.path.startswith("/api/v1/"):
+            self.answering.wait()
+            if not self.up:
+                return response("<h1>502 Bad Gateway</h1>", "502 Bad Gateway", content_type="text/html")
+            data = self._data(url.path.removeprefix("/api/v1/"), dict(parse_qsl(url.query)))
+            return response(json.dumps({"status": "success", "data": data}), content_type="application/json")
+        file = PAGE / (url.path.removeprefix("/user/") or "index.html")
+        if not file.is_file():
+            return response("404", "404 Not Found")
+        kind = guess_type(file)[0] or "text/plain"
+        return response(file.read_bytes(), content_type=kind, content_security_policy=POLICY)
+
+    def _data(self, path: str, query: dict[str, str]) -> object:
+        """The API's answer to one request, without the envelope."""
+        if path == "alerts":
+            return {"alerts": self.alerts}
+        if path == "query_exemplars":
+            named = [{"labels": labels, "value": str(value)} for labels, value in self.exemplars]
+            return [{"seriesLabels": {}, "exemplars": named}]
+        series = self.figures.get(query["query"], [({}, 1)])
+        if path == "query":
+            now = time.time()
+            return {"result": [{"metric": labels, "value": [now, str(value)]} for labels, value in series]}
+        start, end, step = (float(query[name]) for name in ("start", "end", "step"))
+        times = [start + step * i for i in range(round((end - start) / step) + 1)]
+        found = [(labels, [(at, str(value)) for at in times]) for labels, value in series]
+        return {"result": [{"metric": labels, "values": values} for labels, values in found]}
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +88,10 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def prometheus() -> Iterator[FakePrometheus]:
-    with fake_prometheus() as fake:
-        yield fake
+    fake = FakePrometheus()
+    yield fake
+    fake.answering.set()
+    fake.close()
 
 
 @pytest.fixture
@@ -62,59 +125,49 @@ def let_pass(page: Page, rounds: int = 1) -> None:
 def asked_in_all(page: Page, prometheus: FakePrometheus) -> int:
     """The number of requests, once no more arrive."""
     before = -1
-    while prometheus.asked.total() != before:
-        before = prometheus.asked.total()
+    while len(prometheus.requests) != before:
+        before = len(prometheus.requests)
         page.wait_for_timeout(300)
     return before
 
 
 @pytest.mark.parametrize(
-    ("value", "text", "state", "level"),
-    [("0", "0 %", "good", "green"), ("0.004", "0.4 %", "watch", "orange"), ("0.25", "25 %", "bad", "red")],
+    ("series", "text", "state", "level"),
+    [
+        ([({}, 0.0)], "0 %", "good", "green"),
+        ([({}, 0.004)], "0.4 %", "watch", "orange"),
+        ([({}, 0.25)], "25 %", "bad", "red"),
+        ([({}, float("nan"))], "\N{EN DASH}", "no data", "none"),
+        ([], "\N{EN DASH}", "no data", "none"),
+    ],
 )
 def test_a_number_has_a_colour_and_a_word(
-    page: Page, prometheus: FakePrometheus, value: str, text: str, state: str, level: str
+    page: Page, prometheus: FakePrometheus, series: Series, text: str, state: str, level: str
 ) -> None:
-    prometheus.figures[FAILED] = [({}, float(value))]
+    prometheus.figures[FAILED] = series
     page.goto(prometheus.url)
     number = panel(page, "Failed requests")
-    expect(number.locator(".value")).to_have_text(text)
     expect(number.locator(".state")).to_have_text(state)
+    expect(number.locator(".value")).to_have_text(text)
     expect(number).to_have_attribute("data-level", level)
 
 
-def test_the_slowest_request_is_named(page: Page, prometheus: FakePrometheus) -> None:
-    prometheus.exemplars = [({"request_id": f"{number}f"}, number / 10) for number in (2, 11, 9)]
-    page.goto(prometheus.url)
-    slowest = panel(page, "Response time, slowest 5 %").locator(".slowest")
-    expect(slowest).to_have_text("Slowest: 1.1 s, make trace ID=11f")
-
-
-@pytest.mark.parametrize("figures", [[], [({}, float("nan"))]], ids=["no series", "not a number"])
-def test_a_number_without_samples_of_now_is_no_data(
-    page: Page, prometheus: FakePrometheus, figures: list[tuple[dict[str, str], float]]
-) -> None:
-    prometheus.figures[FAILED] = figures
-    page.goto(prometheus.url)
-    expect(panel(page, "Failed requests").locator(".state")).to_have_text("no data")
-    expect(panel(page, "Failed requests").locator(".value")).to_have_text("\N{EN DASH}")
-
-
-@pytest.mark.parametrize("name", sorted(path.stem for path in (PAGE / "dashboards").iterdir()))
+@pytest.mark.parametrize("name", DASHBOARDS)
 def test_every_dashboard_is_drawn_on_screens_of_all_sizes(
     page: Page, prometheus: FakePrometheus, complaints: list[str], name: str
 ) -> None:
     prometheus.alert("BackendDown", "firing", summary="Down", lesson="/lessons/06-the-backend-is-down")
     prometheus.alert("ClientsCut", "pending", summary="Cut")
-    dashboard = json.loads((PAGE / "dashboards" / f"{name}.json").read_text())
     page.goto(prometheus.url)
-    link = page.get_by_role("navigation", name="Dashboards").locator(f"[data-dashboard={name}]")
+    links = page.get_by_role("navigation", name="Dashboards").locator("[data-dashboard]")
+    expect(links).to_have_count(len(DASHBOARDS))
+    link = page.locator(f"[data-dashboard={name}]")
     link.click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(dashboard["title"])
+    expect(page.get_by_role("heading", level=1)).to_have_text(DASHBOARDS[name]["title"])
     expect(link).to_have_attribute("aria-current", "page")
-    charts = [one for one in dashboard["panels"] if one["type"] == "timeseries"]
-    expect(page.locator("canvas")).to_have_count(len(charts))
-    assert page.locator("h2").all_inner_texts() == [one["title"] for one in dashboard["panels"]]
+    panels = DASHBOARDS[name]["panels"]
+    expect(page.locator("canvas")).to_have_count(sum(one["type"] == "timeseries" for one in panels))
+    assert page.locator("h2").all_inner_texts() == [one["title"] for one in panels]
     cut = """[...document.querySelectorAll("section")]
         .filter(one => one.scrollHeight > one.clientHeight + 1).map(one => one.innerText)"""
     for width in (390, 1366, 1920):
@@ -130,38 +183,31 @@ def test_every_dashboard_is_drawn_on_screens_of_all_sizes(
     assert [text for text in complaints if "ERR_NETWORK_CHANGED" not in text] == []
 
 
-def test_what_was_broken_on_purpose_is_named_until_the_charts_no_longer_have_it(
+def test_the_alerts_and_what_was_broken_on_purpose_are_at_the_top_in_words(
     page: Page, prometheus: FakePrometheus, complaints: list[str]
 ) -> None:
-    now = page.evaluate("Date.now() / 1000")
-    prometheus.note = {"title": "Varnish hangs", "broken": now - 30, "mended": 0}
-    page.goto(prometheus.url)
-    alerts = page.locator("#alerts")
-    expect(alerts).to_have_text(re.compile(r"^Broken on purpose since \d\d:\d\d:\d\d: Varnish hangs"))
-    prometheus.note["mended"] = now
-    let_pass(page)
-    expect(alerts).to_have_text(re.compile(r"^Broken on purpose at \S+, and mended: Varnish hangs"))
-    let_pass(page, rounds=151)  # five minutes
-    expect(alerts).to_have_text("All is well.")
-    assert complaints == []
-
-
-def test_alerts_are_at_the_top_in_words(page: Page, prometheus: FakePrometheus) -> None:
     page.goto(prometheus.url)
     status = page.get_by_role("status")
     expect(status).to_have_text("All is well.")
     prometheus.alert("ClientsCut", "pending", summary="Clients are cut off")
-    prometheus.alert(
-        "BackendDown", "firing", summary="The backend is down", lesson="/lessons/06-the-backend-is-down"
-    )
+    lesson = "/lessons/06-the-backend-is-down"
+    prometheus.alert("BackendDown", "firing", summary="The backend is down", lesson=lesson)
     let_pass(page)
     expect(status.locator("p")).to_have_text(
         ["Firing The backend is down Lesson 6", "Pending Clients are cut off "]
     )
-    expect(status.get_by_role("link")).to_have_attribute("href", "/lessons/06-the-backend-is-down")
+    expect(status.get_by_role("link")).to_have_attribute("href", lesson)
     prometheus.alerts.clear()
+    now = page.evaluate("Date.now() / 1000")
+    prometheus.note = {"title": "Varnish hangs", "broken": now - 30, "mended": 0}
     let_pass(page)
+    expect(status).to_have_text(re.compile(r"^Broken on purpose since \d\d:\d\d:\d\d: Varnish hangs"))
+    prometheus.note["mended"] = now
+    let_pass(page)
+    expect(status).to_have_text(re.compile(r"^Broken on purpose at \S+, and mended: Varnish hangs"))
+    let_pass(page, rounds=151)  # five minutes: no chart has it any more
     expect(status).to_have_text("All is well.")
+    assert complaints == []
 
 
 def test_an_outage_is_one_line_and_ends_by_itself(page: Page, prometheus: FakePrometheus) -> None:
@@ -169,7 +215,8 @@ def test_an_outage_is_one_line_and_ends_by_itself(page: Page, prometheus: FakePr
     page.goto(prometheus.url)
     number = panel(page, "Failed requests")
     let_pass(page)
-    wait_until(lambda: prometheus.asked["/api/v1/alerts"] > 1)  # a round is complete
+    # A second round has begun, so the first is complete.
+    wait_until(lambda: sum("/alerts" in target for target in prometheus.targets) > 1)
     expect(number.locator(".value")).to_have_text("100 %")
     prometheus.up = False
     let_pass(page)
@@ -184,38 +231,38 @@ def test_an_outage_is_one_line_and_ends_by_itself(page: Page, prometheus: FakePr
     expect(number.locator(".value")).to_have_text("100 %")
 
 
-def test_hostile_names_are_text(page: Page, prometheus: FakePrometheus) -> None:
+def test_names_are_text_and_the_slowest_request_has_its_own(page: Page, prometheus: FakePrometheus) -> None:
     prometheus.figures[WHO_ANSWERS] = [({"tier": HOSTILE}, 3)]
+    prometheus.exemplars = [({"request_id": f"{number}f"}, number / 10) for number in (2, 11, 9)]
     prometheus.alert(HOSTILE, "firing")
     page.goto(prometheus.url)
     expect(panel(page, "Who answers").locator(".legend")).to_have_text(f"{HOSTILE} 3/s")
     expect(page.get_by_role("status")).to_contain_text(HOSTILE)
+    slowest = panel(page, "Response time, slowest 5 %").locator(".slowest")
+    expect(slowest).to_have_text("Slowest: 1.1 s, make trace ID=11f")
     assert page.locator("img").count() == 0
 
 
-def test_a_slow_prometheus_is_asked_no_more_than_once(page: Page, prometheus: FakePrometheus) -> None:
+def test_a_slow_prometheus_is_asked_no_more_than_once_and_by_a_hidden_page_not_at_all(
+    page: Page, prometheus: FakePrometheus
+) -> None:
     page.goto(prometheus.url)
     expect(page.get_by_role("status")).to_have_text("All is well.")
     prometheus.answering.clear()
-    wait_until(lambda: prometheus.waiting > 0)
+    let_pass(page)
     asked = asked_in_all(page, prometheus)
     let_pass(page, 3)
-    assert prometheus.asked.total() == asked
+    assert len(prometheus.requests) == asked
     prometheus.answering.set()
-    wait_until(lambda: prometheus.asked.total() > asked)
-
-
-def test_a_hidden_page_asks_nothing(page: Page, prometheus: FakePrometheus) -> None:
-    page.goto(prometheus.url)
-    expect(page.get_by_role("status")).to_have_text("All is well.")
+    wait_until(lambda: len(prometheus.requests) > asked)
     hide = "hidden => { Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });"
     hide += " document.dispatchEvent(new Event('visibilitychange', { bubbles: true })); }"
     page.evaluate(hide, True)
     asked = asked_in_all(page, prometheus)
     let_pass(page, 3)
-    assert prometheus.asked.total() == asked
+    assert len(prometheus.requests) == asked
     page.evaluate(hide, False)
-    wait_until(lambda: prometheus.asked.total() > asked)
+    wait_until(lambda: len(prometheus.requests) > asked)
 
 
 def test_a_range_and_a_dashboard_are_chosen_by_keyboard(page: Page, prometheus: FakePrometheus) -> None:
@@ -229,8 +276,5 @@ def test_a_range_and_a_dashboard_are_chosen_by_keyboard(page: Page, prometheus: 
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Varnish")
     expect(page).to_have_url(re.compile("dashboard=varnish&minutes=30"))
-
-
-def test_an_unknown_dashboard_is_said(page: Page, prometheus: FakePrometheus) -> None:
     page.goto(f"{prometheus.url}?dashboard=nothing")
     expect(page.get_by_role("status")).to_have_text('There is no dashboard "nothing".')

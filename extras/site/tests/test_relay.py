@@ -1,17 +1,16 @@
 """The relay: bytes from a socket for each site to its application, over TLS to one that speaks https."""
 
 import shutil
+import socket
 import ssl
 import subprocess
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from support.http import request
-from support.origin import Origin
+from support.origin import Origin, response
 from support.ports import free_ports
 from support.program import Service
 
@@ -48,12 +47,11 @@ commonName = supplied
     openssl("req", "-x509", *KEY, "-keyout", folder / "key", "-out", folder / "pem", "-subj", "/CN=own")
 
 
-class Tls(ThreadingHTTPServer):
-    """An application that speaks https. `asked` has the names that clients expect."""
+class Tls(Origin):
+    """An application that speaks https, and repeats the Host. `expected`: the names that clients expect."""
 
     def __init__(self, folder: Path, site: str, name: str, by: str = "own", until: str = "20991231") -> None:
-        super().__init__(("127.0.0.1", free_ports(1)[0]), Page)
-        self.asked: list[str | None] = []
+        self.expected: list[str | None] = []
         new, key, made = (folder / f"{site}.{kind}" for kind in ("csr", "key", "pem"))
         openssl(
             *("req", *KEY, "-keyout", key, "-out", new, "-subj", f"/CN={name}"),
@@ -64,31 +62,20 @@ class Tls(ThreadingHTTPServer):
             *("-notext", "-cert", folder / by / "pem", "-keyfile", folder / by / "key"),
             *("-startdate", "20200101000000Z", "-enddate", f"{until}000000Z"),
         )
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(made, key)
-        context.sni_callback = lambda _, name, __: self.asked.append(name)
-        self.socket = context.wrap_socket(self.socket, server_side=True)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(made, key)
+        self.context.sni_callback = lambda _, name, __: self.expected.append(name)
+        super().__init__(site)
+        self.answer = lambda request: response(f"over TLS, {request.headers['host']}")
 
     @property
-    def address(self) -> str:
-        """Its URL, with the name that the certificate should have."""
-        return f"https://localhost:{self.server_address[1]}"
+    def url(self) -> str:
+        """With the name that the certificate should have."""
+        return f"https://localhost:{self.port}"
 
-    def handle_error(self, *_: object) -> None:
-        """Nothing: a handshake that the relay breaks off."""
-
-
-class Page(BaseHTTPRequestHandler):
-    """Repeats the Host."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(f"over TLS, {self.headers['Host']}".encode())
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
+    def serve(self, connection: socket.socket, number: int) -> None:
+        with self.context.wrap_socket(connection, server_side=True) as secure:
+            super().serve(secure, number)
 
 
 @pytest.fixture
@@ -111,7 +98,6 @@ def test_each_site_has_a_socket_and_https_is_checked(relay: Service) -> None:
         authority(relay.folder / name)
     shutil.copy(relay.folder / "own" / "pem", relay.scripts / "ca.pem")
     app = Origin("app")
-    relay.origins.append(app)
     good = Tls(relay.folder, "good", "localhost")
     servers = {
         "good": good,
@@ -119,26 +105,22 @@ def test_each_site_has_a_socket_and_https_is_checked(relay: Service) -> None:
         "expired": Tls(relay.folder, "expired", "localhost", until="20210101"),
         "misnamed": Tls(relay.folder, "misnamed", "shop.internal"),
     }
+    relay.origins += [app, *servers.values()]
     relay.settings["SITE"] = f"http://localhost:{app.port}/"
-    others = " ".join(f"{name}={server.address}" for name, server in servers.items())
+    others = " ".join(f"{name}={server.url}" for name, server in servers.items())
     relay.settings["SITES"] = f"shop.example.org=http://{app.address}/ {others}"
     (relay.folder / "gone.sock").touch()  # a former site's
     relay.run_start(lambda: request(relay.folder / "site.sock", "/", "any.example").text == "app")
-    try:
-        assert not (relay.folder / "gone.sock").exists()
-        for name in ("site", "shop.example.org"):
-            assert request(relay.folder / f"{name}.sock", "/", "any.example").text == "app"
-        answer = request(relay.folder / "good.sock", "/", "shop.example.org")
-        assert answer.text == "over TLS, shop.example.org"
-        assert good.asked == ["localhost"]
-        for name, reason in REFUSED.items():
-            before = relay.log.read_text()
-            assert request(relay.folder / f"{name}.sock", "/").status == 0
-            assert reason in relay.log.read_text().removeprefix(before)
-    finally:
-        for server in servers.values():
-            server.shutdown()
-            server.server_close()
+    assert not (relay.folder / "gone.sock").exists()
+    for name in ("site", "shop.example.org"):
+        assert request(relay.folder / f"{name}.sock", "/", "any.example").text == "app"
+    answer = request(relay.folder / "good.sock", "/", "shop.example.org")
+    assert answer.text == "over TLS, shop.example.org"
+    assert good.expected == ["localhost"]
+    for name, reason in REFUSED.items():
+        before = relay.log.read_text()
+        assert request(relay.folder / f"{name}.sock", "/").status == 0
+        assert reason in relay.log.read_text().removeprefix(before)
 
 
 def test_without_an_authority_of_ones_own_the_public_ones_are_known(relay: Service) -> None:

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.clients.stage_sockets import raise_file_limit
 from bench.percentile import percentile
 
 SAMPLED = 20  # listeners whose delay is measured
@@ -187,8 +188,7 @@ def measure(size: int, stalled: int, seconds: float) -> dict[str, float]:
 
 def main() -> None:
     settings = json.loads(sys.argv[1])
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    raise_file_limit()
     print(json.dumps(measure(settings["listeners"], settings["stalled"], settings["seconds"])))
 
 

@@ -23,7 +23,6 @@ import json
 import os
 import random
 import re
-import resource
 import select
 import socket
 import statistics
@@ -34,6 +33,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bench.clients.stage_sockets import raise_file_limit
 from bench.percentile import percentile
 
 OPENING = 200  # connections being opened at a time: fewer than any server's listen queue holds (nginx: 511)
@@ -285,6 +285,5 @@ def hold(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    raise_file_limit()
     print(json.dumps(hold(json.loads(sys.argv[1]))))

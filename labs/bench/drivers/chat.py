@@ -2,7 +2,7 @@
 
 The programs are clients/chat.py and page_loads.py. Settings: `load`, per cent of what UpStage alone can
 serve; `web` and `stage`, the addresses of both listeners, and `capacity`, the web address of UpStage alone
-(labs/chat-under-load/lab.toml has them); `speakers`; `lines_per_second`, of all speakers together; `seconds`.
+(labs/scale/lab.toml has them); `speakers`; `lines_per_second`, of all speakers together; `seconds`.
 """
 
 import json

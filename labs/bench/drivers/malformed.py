@@ -1,6 +1,6 @@
 """Malformed files of SQLite.
 
-clients/malformed.py runs inside the lab's own container and reports the metrics. Settings: `mistake`, and
+clients/malformed.py runs in the generator's container and reports the metrics. Settings: `mistake`, and
 `remedy`, whether the right thing is done instead; `trials`, each with a new file.
 """
 
@@ -8,4 +8,4 @@ from functools import partial
 
 from bench.drivers import report
 
-measure = partial(report, client="malformed", service="stores")
+measure = partial(report, client="malformed")

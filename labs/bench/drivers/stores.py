@@ -1,6 +1,6 @@
 """Several writers and one store.
 
-clients/stores.py runs inside the lab's own container and reports the metrics; a failing store is a figure,
+clients/stores.py runs in the generator's container and reports the metrics; a failing store is a figure,
 too. Settings: those of the store, as labs/stores/lab.toml has them; `workers`, "processes" or "threads";
 `writers`, how many of them; `runs`, each with new files.
 """
@@ -9,4 +9,4 @@ from functools import partial
 
 from bench.drivers import report
 
-measure = partial(report, client="stores", service="stores")
+measure = partial(report, client="stores")

@@ -42,7 +42,7 @@ def use(lab: Lab, cell: Measured) -> Use | None:
     A generator that never sleeps (httperf) hides how busy the machine is; its driver reports no
     generator_cpu_percent.
     """
-    median, cores = cell.median, lab.results.machine.get("cores") if lab.results else None
+    median, cores = cell.median, lab.results.machine.get("cores")
     percents = {name.removeprefix(CPU): value for name, value in median.items() if name.startswith(CPU)}
     busy = median.get("system_cpu_percent")
     if not percents or busy is None or GENERATOR not in median or not is_number(cores):

@@ -1,35 +1,41 @@
 """results.md: the tables of a lab, for the reader of its README."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 from bench import words
-from bench.report.chapters import Chapter
+from bench.report import tables
+from bench.report.exhibits import Exhibit
 from bench.report.reading import Lab
 from bench.report.tables import Table
 
 
-def results(chapter: Chapter) -> str:
-    """The whole file: the conditions, every table once, the notes."""
-    lab = chapter.lab
-    tables = dict.fromkeys(_table(table) for exhibit in chapter.exhibits for table in exhibit.tables)
-    if chapter.everything and not tables:
-        tables = {_table(chapter.everything): None}
+def results(lab: Lab, exhibits: Sequence[Exhibit]) -> str:
+    """The whole file: the conditions, every table once, the notes. Without exhibits it has all figures."""
+    shown = [table for exhibit in exhibits for table in exhibit.tables()]
     parts = [
         f"# Results: {_safe(lab.title)}",
         f"Written by `make lab LAB={lab.name} PUBLISH=1`; [README.md](README.md) says how to read them.",
         conditions(lab),
-        *tables,
-        *(_table(table) for table in (chapter.published, chapter.rejected) if table),
-        "\n".join(f"- {_safe(note)}" for note in chapter.notes),
+        *dict.fromkeys(map(_table, shown or [tables.plain("Every cell, every metric: medians", lab.cells)])),
+        *(_table(table) for table in (tables.published(lab), tables.rejected(lab)) if table),
+        "\n".join(f"- {_safe(note)}" for note in notes(lab)),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def notes(lab: Lab) -> list[str]:
+    """What to distrust."""
+    waiting = sum(not cell.median and not cell.problem for cell in lab.cells)
+    missing = f"{waiting} of {words.plural(len(lab.cells), 'cell')}" if waiting else "repetitions"
+    unfinished = [] if lab.results.finished else [f"Half measured, still to come: {missing}."]
+    return [*unfinished, *lab.results.noise["notes"]]
 
 
 def conditions(lab: Lab) -> str:
     """One line: when, how, on what machine, how quiet it was, with which versions."""
     results = lab.results
-    assert results
     when = datetime.fromisoformat(results.finished or results.started)
     repetitions = max((len(cell.samples) for cell in lab.cells), default=0)
     machine = results.machine

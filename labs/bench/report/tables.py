@@ -1,4 +1,4 @@
-"""Tables of words. The page and results.md show the same ones."""
+"""Tables of words."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,7 +51,8 @@ def across(lab: Lab, cells: Sequence[Measured], series: Sequence[str], metric: s
 
     caption = words.metric(metric)
     if metric == lab.primary and any(lab.factor(cell) for cell in cells):
-        caption += f" (times {words.key(lab.baseline)})"
+        baseline = {name: value for name, value in lab.results.baseline.items() if name in cells[0].key}
+        caption += f" (times {words.key(baseline)})"
     others = distinct(name for cell in cells for name in cell.key if name not in series)
     columns = distinct(map(column, cells))
     found = {(words.key(cell.key, series), column(cell)): cell for cell in cells}
@@ -160,8 +161,8 @@ def published(lab: Lab) -> Table | None:
             row.append(words.factor(lab.published_factor(entry)))
             row.append(words.factor(lab.factor(cell) if cell else None))
         rows.append(row)
-    caption = "The article beside this machine" if lab.results else "What the article measured"
-    return Table(caption, head + (["factor: article", "here"] if factors else []), rows)
+    head += ["factor: article", "here"] if factors else []
+    return Table("The article beside this machine", head, rows)
 
 
 def rejected(lab: Lab) -> Table | None:

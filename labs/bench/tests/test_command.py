@@ -12,6 +12,7 @@ from bench import __main__ as command
 from bench import machine, runner
 from bench.drivers import ab
 from bench.lab_stack import REPO, Problem, Usage
+from bench.report import plots
 from bench.results import Results
 
 LAB = """
@@ -85,6 +86,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         (machine, "configuration", lambda stack, experiment: {}),
         (runner, "calibrate", lambda: 10.0),
         (ab, "measure", Fake.measure),
+        (plots, "bars", lambda bars, metric: b"<svg/>"),  # matplotlib's cache of fonts belongs to all tests
     ):
         monkeypatch.setattr(where, name, value)
 
@@ -117,7 +119,7 @@ def test_a_run_prints_its_figures_and_writes_its_results(bench: Bench, tmp_path:
     assert results.finished
     assert results.mode == "quick"
     assert "fast │ 250 │ 250 │ 250 │ 2.50 │" in printed
-    assert "The report: results/report.html" in printed
+    assert "The tables: results/mine.md" in printed
 
 
 @pytest.mark.parametrize("told", ["", "quiet", "busy"])

@@ -1,338 +1,332 @@
-"""The drivers' reading of reports by ab, wrk and httperf, and the measurements that they reject."""
+"""The drivers of our own load generators: which measurements they reject, and what they compute."""
 
-import re
-from pathlib import Path
-from typing import Any
+import json
+import time
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from bench.drivers import ab, fixed_rate, wrk
-from bench.lab_stack import Problem
-from bench.percentile import percentile
-from bench.tests.programs import Generator
+from bench import machine
+from bench.cpu import MACHINE, Cpu
+from bench.drivers import (
+    capacity,
+    chat,
+    crowd,
+    handshakes,
+    joins,
+    non_reader,
+    one_line,
+    open_connections,
+    outage,
+    preload,
+)
+from bench.experiment import load
+from bench.lab_stack import LabStack, Problem, Usage
+from bench.memory import Memory
+from bench.tests.generator import Generator
+from stack import REPO
+
+# --- Chat, joins, and clients that never read
 
 
-@pytest.mark.parametrize(("percent", "expected"), [(1, 1), (50, 50), (95, 95), (99, 99)])
-def test_a_percentile_is_the_value_that_so_many_values_do_not_exceed(percent: int, expected: float) -> None:
-    assert percentile([float(value) for value in range(100, -1, -1)], percent) == expected
-    assert percentile([7.0], percent) == 7
+def loads_report(**changes: Any) -> dict[str, Any]:
+    usual = {"milliseconds": [30.0, 40.0, 80.0], "failures": [], "late_milliseconds": 3.0}
+    return {**usual, "served_per_second": 6.0, "cpu_percent": 20.0, **changes}
 
 
-def test_the_programs_that_the_tools_start_exist() -> None:
-    """Our own programs are started by name, inside a container."""
-    folder = Path(ab.__file__).parents[1]
-    sources = "".join(file.read_text() for file in folder.glob("drivers/*.py"))
-    named = {*re.findall(r'(?:client="|report\(stack, .*?")(\w+)"[,)]', sources), "round_robin"}
-    assert named >= {"hold_connections", "fan_out", "chat", "crowd", "page_loads", "stores", "malformed"}
-    assert all(list(folder.glob(f"clients/{name}.*")) for name in named)
+def talk_report(**loads: Any) -> dict[str, Any]:
+    lines = [float(number) for number in range(101)]
+    return {"milliseconds": lines, "late_milliseconds": [0.5], "cpu_percent": 5.0, **loads}
 
 
-# --- ab
+@pytest.mark.parametrize(
+    ("loads", "reason"),
+    [
+        (loads_report(failures=["x", "y"]), "2 of 5 page loads failed: x"),
+        (loads_report(cpu_percent=86.0), "the generator was the bottleneck: it used 91 % of a core"),
+        (loads_report(late_milliseconds=251.0), "the generator was the bottleneck: it was 251 ms late"),
+    ],
+)
+def test_a_run_that_measured_the_generator_is_rejected(loads: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Problem, match=f"^{reason}$"):
+        chat.metrics(talk_report(page_loads=loads))
 
-FIRST = "Document Length:        5000 bytes\nComplete requests:      1\nFailed requests:        0\n"
-# From ab 2.3, shortened.
-MEASURED = """\
-Document Length:        5000 bytes
 
-Concurrency Level:      4
-Time taken for tests:   0.500 seconds
-Complete requests:      400
-Failed requests:        0
-Keep-Alive requests:    396
-Total transferred:      2080800 bytes
-Requests per second:    800.00 [#/sec] (mean)
-Generator: 0.050 0.150
-Percentage served,Time in ms
-0,0.834
-50,2.125
-95,9.500
-99,12.498
-100,13.000
-"""
-LOAD: dict[str, Any] = {
-    "url": "http://nginx:8000",
-    "path": "/media/bench/small.swf",
-    "requests": 50000,
-    "seconds": 1,
-    "clients": 25,
-    "keepalive": False,
+def test_the_load_is_a_share_of_what_upstage_alone_can_serve() -> None:
+    capacities = [loads_report(served_per_second=rate) for rate in (9.0, 10.0, 7.0)]
+    generator = Generator(*capacities, *[talk_report(page_loads=None)] * 8)
+    cells = [cell for cell in load(REPO / "labs" / "scale", "full").cells if cell.driver == "chat"]
+    for cell in sorted(cells, key=lambda cell: cell.key["load"] == 0):
+        chat.measure(generator.stack, cell.settings)
+    # Measured once for all cells, at the backend's own port.
+    asked = [generator.settings(number) for number in range(len(generator.commands))]
+    assert [(one["address"], one["port"]) for one in asked[:3]] == [("backend", 8081)] * 3
+    rates = {(one["web"]["address"], round(one["page_loads_per_second"], 6)) for one in asked[3:]}
+    assert rates == {(address, rate) for address in ("backend", "nginx") for rate in (0, 3, 6, 9)}
+
+
+def test_joins_that_kept_the_generator_busy_are_rejected() -> None:
+    others = {"milliseconds": [10.0, 20.0, 30.0], "seconds": 2.0, "bytes": 5000, "cpu_percent": 86.0}
+    with pytest.raises(Problem, match="the generator was the bottleneck: it used 91 % of a core"):
+        joins.metrics(talk_report(joins=others))
+
+
+def test_a_client_that_is_not_disconnected_rejects_the_measurement() -> None:
+    stack = Generator({"cut_seconds": None, "bytes": 3000.0})
+    with pytest.raises(Problem, match="a client that never reads was still there after 150 s"):
+        non_reader.measure(stack.stack, {"within": 150})
+    assert stack.restarted == ["backend"]
+
+
+def test_the_use_of_the_servers_is_that_while_lines_were_sent() -> None:
+    def sampled(*moments: float) -> dict[str, Memory]:
+        """A service that uses half of a core and grows by a kilobyte a second."""
+        samples = [(moment, Usage(moment / 2, 1000 * int(moment), 10**9)) for moment in moments]
+        return {"backend": cast(Memory, SimpleNamespace(samples=samples))}
+
+    held = dict.fromkeys(one_line.PASSED_ON, 7.0)
+    held |= {"join_seconds": 2.0, "held_from": 100.0, "held_until": 110.0}
+    found = one_line.metrics(held, {"lines": 5}, sampled(1, 99, 102, 104, 109, 130))
+    assert found["backend_memory_bytes"] == 104_000
+    assert found["backend_cpu_milliseconds_per_line"] == 1000
+    with pytest.raises(Problem, match="the memory of backend less than twice"):
+        one_line.metrics(held, {"lines": 5}, sampled(1, 104, 130))
+
+
+# --- A distant crowd
+
+PRELOAD = {
+    **{"requests_each": 109, "milliseconds": [1000.0, 3000.0, None], "seconds": 10.0, "cpu_seconds": 5.0},
+    **{"bytes": [20_000_000, 20_000_000, 5_000_000], "failures": ["the stage was not loaded within 10 s"]},
+    **{"chat_milliseconds": [4.0] * 99 + [104.0], "late_milliseconds": [1.0] * 100},
 }
 
 
-def read(first: str = FIRST, measured: str = MEASURED, expected: int | None = None) -> dict[str, float]:
-    return ab.metrics(f"{first}=== measured\n{measured}", expected)
-
-
-def test_the_report_of_ab() -> None:
-    assert read(expected=5000) == pytest.approx(
-        {
-            "requests": 400,
-            "seconds": 0.5,
-            "requests_per_second": 800,
-            "milliseconds": 1.25,
-            "p50_milliseconds": 2.125,
-            "p95_milliseconds": 9.5,
-            "p99_milliseconds": 12.498,
-            "bytes_per_second": 4161600,
-            "kept_alive_percent": 99,
-            "generator_cpu_percent": 40,
-        }
-    )
+def test_a_visitor_that_gave_up_counts_with_the_time_it_waited() -> None:
+    figures = preload.metrics(PRELOAD, 10)
+    assert (figures["requests"], figures["p50_milliseconds"]) == (218, 3000)
+    assert figures["p99_milliseconds"] == pytest.approx(9860)
+    assert figures["loaded_percent"] == pytest.approx(66.7, abs=0.1)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "reason"),
+    ("changes", "reason"),
     [
-        ("Failed requests:        0", "Failed requests:        37", "37 of 400 requests failed"),
-        (
-            "Keep-Alive",
-            "Non-2xx responses:      4\nKeep-Alive",
-            "4 of 400 requests were not answered by a 2xx",
-        ),
-        ("Length:        5000", "Length:        335", "5000 bytes at first, then 335"),
-        ("Time taken", "Time lost", "did not print"),
+        ({"milliseconds": [None], "failures": ["/a: 503"]}, "no visitor received the whole stage: /a: 503"),
+        ({"cpu_seconds": 9.6}, "the generator was the bottleneck: it used 96 % of a core"),
     ],
 )
-def test_a_run_of_ab_with_failures_is_rejected(old: str, new: str, reason: str) -> None:
-    assert old in MEASURED
+def test_a_run_that_measured_no_visitor_or_the_generator_is_rejected(
+    changes: dict[str, Any], reason: str
+) -> None:
     with pytest.raises(Problem, match=reason):
-        read(measured=MEASURED.replace(old, new))
+        preload.metrics({**PRELOAD, **changes}, 10)
 
 
-def test_a_wrong_first_response_is_rejected() -> None:
-    with pytest.raises(Problem, match="not a 2xx"):
-        read(first=FIRST + "Non-2xx responses:      1\n")
-    with pytest.raises(Problem, match="5000 bytes instead of 75000"):
-        read(expected=75_000)
+# --- Held connections
 
 
-def test_percentiles_that_ab_cannot_know_are_left_out() -> None:
-    """With few requests ab reads past its last sample: it has really printed the figure below."""
-    few = MEASURED.replace("requests:      400", "requests:      40")
-    figures = read(measured=few.replace("99,12.498", "99,7311156825131345.000"))
-    assert "p99_milliseconds" not in figures
-    assert figures["p95_milliseconds"] == 9.5
+def usage(memory_bytes: int, process_bytes: int = 0, tasks: int = 1) -> Usage:
+    return Usage(0.0, memory_bytes, 10**9, process_bytes, tasks)
 
 
-def test_the_command_line_of_ab() -> None:
-    generator = Generator(*[f"{FIRST}=== measured\n{MEASURED}"] * 3)
-    ab.measure(generator.stack, LOAD)
-    more = {"host": "upstage.localhost", "keepalive": True, "headers": ["Cookie: a=b"]}
-    ab.measure(generator.stack, {**LOAD, **more})
-    ab.measure(generator.stack, {**LOAD, "post": "q=CMS"})
-    first, second, third = generator.commands
-    assert first[3:] == ("ab", "50000", "1", "25", "", "http://nginx:8000/media/bench/small.swf")
-    assert second[8:-1] == ("-k", "-H", "Cookie: a=b", "-H", "Host: upstage.localhost")
-    assert third[7] == "q=CMS"
-    assert third[8:-1] == ("-p", "/tmp/ab.body", "-T", "application/x-www-form-urlencoded")
-
-
-# --- wrk
-
-WRK = """\
-  Latency Distribution
-     50%  960.00us
-     75%   51.35ms
-     90%   98.40ms
-     99%    1.78s
-  920 requests in 1.15s, 1.18MB read
-Requests/sec:    800.00
-Generator: 0.100 0.360
-"""
-
-
-def test_the_report_of_wrk() -> None:
-    assert wrk.metrics(WRK) == pytest.approx(
-        {
-            "requests": 920,
-            "seconds": 1.15,
-            "requests_per_second": 800,
-            "p50_milliseconds": 0.96,
-            "p99_milliseconds": 1780,
-            "generator_cpu_percent": 40,
-        }
-    )
-    assert wrk.metrics(WRK.replace("1.15s", "1.50m"))["seconds"] == 90
-
-
-def test_wrk_requests_a_page_and_its_elements_in_turn() -> None:
-    generator = Generator(WRK, WRK)
-    load = {**LOAD, "host": "www.example.com", "path": "/index.php", "seconds": 0.3}
-    found = wrk.measure(generator.stack, {**load, "elements": 3, "element": "/thumbnail.svg?"})
-    assert found["pages_per_second"] == pytest.approx(200)
-    assert "pages_per_second" not in wrk.measure(generator.stack, load)
-    page, single = generator.commands
-    assert page[4:8] == ("-c", "25", "-d", "1s")
-    paths = ("/index.php", "/thumbnail.svg?1", "/thumbnail.svg?2", "/thumbnail.svg?3")
-    assert page[-8:] == ("-s", wrk.ROUND_ROBIN, "http://nginx:8000/index.php", "--", *paths)
-    assert single[-1] == "http://nginx:8000/index.php"
-    assert "-s" not in single
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
-        ("Req", "  Non-2xx or 3xx responses: 7\nReq", "^7 of 920 requests were not answered by a 2xx$"),
-        ("Req", "  Socket errors: connect 0, read 3\nReq", "^Socket errors: connect 0, read 3$"),
-        ("920", "0", "wrk measured nothing"),
-        (WRK, "unable to connect to nginx:8000", "wrk measured nothing: unable to connect"),
-        ("1.18MB", "1.12MB", "^the responses had 1277 bytes instead of 1300$"),
-        ("1.18MB", "1.12KB", "^the responses had 1 bytes instead of 1300$"),
-    ],
-)
-def test_a_run_of_wrk_with_failures_is_rejected(old: str, new: str, reason: str) -> None:
-    with pytest.raises(Problem, match=reason):
-        wrk.metrics(WRK.replace(old, new), 1300)
-
-
-# --- httperf
-
-RATE: dict[str, Any] = {
-    "host": "nginx-today",
-    "port": 8080,
-    "path": "/page.html",
-    "service": "nginx-today",
-    "bytes": 5000,
-    "rate": 200,
-    "seconds": 1,
-    "timeout": 2,
-    "generators": 1,
+HELD: dict[str, Any] = dict.fromkeys(open_connections.PASSED_ON, 1.5) | {
+    **{"held": 100, "replies": 200, "requesting_seconds": 5.0, "seconds": 6.5, "failures": {}},
 }
 
 
-# From httperf 0.9.0, shortened.
-HTTPERF = """\
-=== report
-Maximum connect burst length: 4
-
-Connection lifetime histogram (time in ms):
-             0.5 129
-             1.5 67
-             :
-            28.5 1
-            29.5 1
-             :
-            31.5 2
-
-Total: connections 200 requests 200 replies 200 test-duration 0.997 s
-
-Connection rate: 200.6 conn/s (5.0 ms/conn, <=8 concurrent connections)
-Connection time [ms]: min 0.1 avg 3.4 max 31.6 median 0.5 stddev 6.3
-Reply size [B]: header 235.0 content 5000.0 footer 0.0 (total 5235.0)
-Reply status: 1xx=0 2xx=200 3xx=0 4xx=0 5xx=0
-
-CPU time [s]: user 0.05 system 0.36 (user 4.7% system 36.1% total 40.8%)
-"""
+def test_memory_per_connection_is_the_median_held_minus_that_before() -> None:
+    held = [usage(1_050_000, 520_000, 8), usage(1_060_000, 530_000, 9), usage(9_000_000, 8_000_000, 99)]
+    found = open_connections.metrics(HELD, 100, before=usage(1_000_000, 500_000), held=held)
+    assert (found["bytes_per_connection"], found["process_bytes_per_connection"]) == (600, 300)
+    assert (found["memory_bytes"], found["process_bytes"], found["tasks"]) == (1_060_000, 530_000, 9)
+    assert found["requests_per_second"] == 40
 
 
-def httperf(*changes: tuple[str, str]) -> str:
-    """Another report."""
-    printed = HTTPERF
-    for old, new in changes:
-        assert old in printed
-        printed = printed.replace(old, new)
-    return printed
+def test_failed_connections_reject_the_measurement() -> None:
+    failed = {**HELD, "failures": {"reset": 2, "status 503": 1}}
+    with pytest.raises(Problem, match=r"^3 of 100 held connections failed: reset \(2\); status 503 \(1\)$"):
+        open_connections.metrics(failed, 100, usage(0), [usage(1)])
+    opening = {"held": 33, "failures": {"no response within 5 s": 67}}
+    with pytest.raises(Problem, match=r"^33 of 100 connections held, then: no response within 5 s \(67\)$"):
+        open_connections.metrics(opening, 100, usage(0), [usage(1)])
+    with pytest.raises(Problem, match="reported no memory"):
+        open_connections.metrics(HELD, 100, usage(0), [])
 
 
-IMPATIENT = httperf(
-    ("length: 4", "length: 51"),
-    ("min 0.1 avg 3.4 max 31.6 median 0.5 stddev 6.3", "min 0.2 avg 1.4 max 12.2 median 0.5 stddev 2.0"),
-    ("duration 0.997", "duration 0.513"),
-    ("2xx=200", "2xx=1416"),
-)
-REFUSED = httperf(("2xx=200", "2xx=0"), ("content 5000.0", "content 0.0"))
-STARVED = httperf(("length: 4", "length: 39"), ("total 40.8%", "total 2.1%"))
+def test_the_memory_before_is_read_once_it_is_stable(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Growing:
+        """A stack whose memory grows by 1 MB at each sample up to 10 MB."""
+
+        bytes = 0
+
+        def usage(self, services: list[str]) -> dict[str, Usage]:
+            self.bytes = min(self.bytes + 1_000_000, 10_000_000)
+            return dict.fromkeys(services, usage(self.bytes))
+
+    monkeypatch.setattr(open_connections, "PAUSE", 0.0)
+    assert open_connections.settled(cast(LabStack, Growing()), "nginx").memory_bytes == 10_000_000
+    monkeypatch.setattr(open_connections, "SETTLED", 0.0)
+    with pytest.raises(Problem, match="does not become stable"):
+        open_connections.settled(cast(LabStack, Growing()), "nginx")
 
 
-def test_the_report_of_httperf() -> None:
-    found = fixed_rate.metrics(HTTPERF, rate=200, due=200, expected=5000)
-    assert found == {
-        "seconds": 0.997,
-        "requests_per_second": pytest.approx(200.6, abs=0.01),
-        "errors": 0,
-        "saturated": 0,
-        "connections_at_once": 8,
-        "late_milliseconds": pytest.approx(20),  # four at once, 5 ms apart
-        "httperf_cpu_percent": 40.8,
-        "lowest_milliseconds": 0.1,
-        "milliseconds": 3.4,
-        "highest_milliseconds": 31.6,
-        "deviation_milliseconds": pytest.approx(6.3),
-        "p99_milliseconds": pytest.approx(
-            30, abs=0.05
-        ),  # the third of 200 from the end lies between 29 and 30
-    }
-    durations = fixed_rate.Report.read(HTTPERF).durations
-    assert (len(durations), durations.count(1), max(durations)) == (200, 129, 32)
-
-
-def test_the_reports_of_several_processes_are_merged() -> None:
-    found = fixed_rate.metrics(HTTPERF + IMPATIENT, rate=3000, due=1500, expected=5000)
-    assert found["errors"] == 3000 - 200 - 1416
-    assert found["requests_per_second"] == pytest.approx((200 + 1416) / 0.997), "until the last has ended"
-    assert (found["lowest_milliseconds"], found["highest_milliseconds"]) == (0.1, 31.6)
-    assert found["milliseconds"] == pytest.approx((200 * 3.4 + 1416 * 1.4) / 1616)
-    # The squares of both, around the common mean.
-    squares = (200 * (6.3**2 + 3.4**2) + 1416 * (2.0**2 + 1.4**2)) / 1616
-    assert found["deviation_milliseconds"] == pytest.approx((squares - found["milliseconds"] ** 2) ** 0.5)
-    assert found["late_milliseconds"] == pytest.approx(51 / 3), "of the later one"
-    assert found["saturated"] == 1
-    with pytest.raises(fixed_rate.Late, match="195 ms late"):
-        fixed_rate.metrics(HTTPERF + STARVED, rate=200, due=200, expected=5000)
-    one_of_two = fixed_rate.metrics(REFUSED + HTTPERF, rate=200, due=200, expected=5000)
-    assert (one_of_two["errors"], one_of_two["milliseconds"]) == (200, 3.4)
-
-
-def test_a_server_that_answers_everything_too_slowly_is_saturated() -> None:
-    slow = httperf(("0.997 s", "1.060 s"))
-    found = fixed_rate.metrics(slow, rate=200, due=200, expected=5000)
-    assert (found["errors"], found["saturated"]) == (0, 1)
-
-
-def test_a_late_generator_is_the_bottleneck() -> None:
-    with pytest.raises(
-        fixed_rate.Late, match=r"bottleneck: .* 195 ms late, 39 connections at once, 2 % of a core"
-    ):
-        fixed_rate.metrics(STARVED, rate=200, due=200, expected=5000)
-    long_burst = httperf(("length: 4", "length: 257"))
-    with pytest.raises(fixed_rate.Late, match="86 ms late, 257 connections"):
-        fixed_rate.metrics(long_burst, rate=3000, due=1500, expected=5000)
+# --- Handshakes
 
 
 @pytest.mark.parametrize(
-    ("printed", "reason"),
+    ("report", "settings", "reason"),
     [
-        (REFUSED, "none of 100 connections was answered"),
-        (httperf(("content 5000", "content 335")), "335 bytes instead of 5000"),
-        ("=== report\nRequests per second: 1000", "did not print"),
-        (httperf((".5 ", " ")), "no histogram"),
+        ({"resumed": 499}, {}, "^499 of 500 handshakes were resumed$"),
+        ({}, {"resumed": False}, "^500 of 500 handshakes were resumed$"),
+        ({"negotiated": "AES128-SHA"}, {}, "^negotiated AES128-SHA instead of TLS_AES_$"),
     ],
 )
-def test_a_sweep_without_good_responses_is_rejected(printed: str, reason: str) -> None:
+def test_handshakes_of_another_kind_are_rejected(
+    report: dict[str, Any], settings: dict[str, Any], reason: str
+) -> None:
+    good = {"handshakes": 500, "resumed": 500, "negotiated": "TLS_AES_256_GCM_SHA384"}
+    wanted = {"resumed": True, "negotiates": "TLS_AES_", "openssl": "/openssl.cnf", **settings}
     with pytest.raises(Problem, match=reason):
-        fixed_rate.metrics(printed, rate=200, due=100, expected=5000)
+        handshakes.measure(Generator({**good, "seconds": 2.0, "cpu_seconds": 3.0, **report}).stack, wanted)
 
 
-def test_every_connection_carries_one_request_and_the_server_closes() -> None:
-    generator = Generator(HTTPERF * 2)
-    fixed_rate.measure(generator.stack, {**RATE, "rate": 5000, "seconds": 0.3, "generators": 2})
-    [command] = generator.commands
-    assert command[3:5] == ("fixed_rate", "2")
-    assert "--rate=2500" in command
-    assert "--num-conns=750" in command
-    assert r"--add-header=Connection: close\n" in command
-    assert not [option for option in command if option.startswith("--num-calls")]
+# --- Crowds and outages
+
+SETTINGS: dict[str, Any] = {
+    **{"url": "http://cache:8080", "host": "a.example", "path": "/stages/demo", "file": "/media/a.swf"},
+    **{"clients": 200, "copy": "expired", "lifetime": 0.0, "standstill": 0.05, "down": True},
+}
 
 
-def test_a_late_generator_tries_again_up_to_a_limit() -> None:
-    generator = Generator(STARVED, HTTPERF)
-    found = fixed_rate.measure(generator.stack, RATE)
-    assert (found["milliseconds"], found["memory_bytes"]) == (3.4, 3_000_000)
-    generator = Generator(*[STARVED] * 9)
-    with pytest.raises(Problem, match="generator was the bottleneck"):
-        fixed_rate.measure(generator.stack, RATE)
-    assert len(generator.commands) == fixed_rate.ATTEMPTS
-    generator = Generator(REFUSED, HTTPERF)
-    with pytest.raises(Problem, match="none of 200"):
-        fixed_rate.measure(generator.stack, RATE)
-    assert len(generator.commands) == 1, "what the server does wrong is measured once"
+class Origin:
+    """An origin that can be paused and killed, and a cache before it that `status` describes."""
+
+    def __init__(self, status: Callable[["Origin"], str]) -> None:
+        self.containers = {"backend": self}
+        self.status = status
+        self.running, self.paused, self.asked = True, False, 0
+
+    def pause(self) -> None:
+        self.paused = True
+
+    def unpause(self) -> None:
+        self.paused = False
+
+    def kill(self) -> None:
+        self.running = False
+
+    def start(self) -> None:
+        self.running = True
+
+    def run(self, service: str, *command: str) -> str:
+        if command[0] == "curl":
+            return ""  # the origin's metrics
+        settings: Mapping[str, Any] = json.loads(command[-1])
+        self.asked += 1
+        while self.paused:
+            time.sleep(0.01)
+        statuses = {self.status(self): settings["clients"]}
+        return json.dumps({"statuses": statuses, "first_milliseconds": 1.0, "last_milliseconds": 9.0})
+
+    @property
+    def stack(self) -> LabStack:
+        return cast(LabStack, self)
+
+
+def test_a_crowd_with_lost_responses_is_rejected_and_the_origin_runs_again() -> None:
+    origin = Origin(lambda origin: "no response")
+    with pytest.raises(Problem, match="200 of 200 requests had no response"):
+        crowd.measure(origin.stack, SETTINGS)
+    assert not origin.paused
+
+
+def test_an_outage_without_a_copy_before_it_or_a_recovery_after_it_is_rejected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(Problem, match=r"before the outage /media/a\.swf was answered by 502"):
+        outage.measure(Origin(lambda origin: "502").stack, SETTINGS)
+    monkeypatch.setattr(outage, "BACK_WITHIN", 0.5)
+    origin = Origin(lambda origin: "200" if origin.asked <= 3 else "503")
+    with pytest.raises(Problem, match=r"no page 0\.5 s after the outage"):
+        outage.measure(origin.stack, SETTINGS)
+    assert origin.running
+
+
+# --- Capacity
+
+
+def level(users: int, carried: bool, limited: bool = False, **changes: Any) -> dict[str, Any]:
+    figures = {"requests_per_second": 2.0 * users, "p95_ms": 40, "hit_ratio": 0.9, "reason": ""}
+    figures |= {"backend_requests_per_second": 7.0, "generator_cpu_percent": 55.0}
+    when = {"began": 12.0, "seconds": 6.0}
+    return {"users": users, "carried": carried, "limited": limited, **when, **figures, **changes}
+
+
+def climb(*levels: dict[str, Any], outcome: str = "") -> dict[str, float]:
+    """The figures of a climb on four cores.
+
+    The backend is busy from the tenth second to the twentieth, and half of the machine all the time.
+    """
+    cpu = Cpu(Generator().stack)
+    cpu.samples = [
+        (moment, {"backend": min(max(0.0, moment - 10), 10.0), "locust": 0.4 * moment, MACHINE: 2 * moment})
+        for moment in (0.0, 10.0, 20.0, 31.0)
+    ]
+    return capacity.metrics({"outcome": outcome, "measurements": list(levels)}, cpu, 0.25)
+
+
+def test_the_figures_are_those_of_the_highest_level_that_was_carried() -> None:
+    found = climb(level(50, True), level(100, True), level(200, False), level(150, False), level(125, True))
+    assert (found["visitors_carried"], found["visitors_failing"]) == (125, 150)
+    assert (found["generator_was_the_limit"], found["requests_per_second"]) == (0, 250)
+
+
+def test_a_figure_that_was_not_measured_is_left_out() -> None:
+    found = climb(level(50, True, backend_requests_per_second=None))
+    assert "backend_requests_per_second" not in found
+    assert "visitors_failing" not in found, "even the highest level was carried"
+
+
+def test_the_limit_is_locusts_if_it_failed_at_the_lowest_level_that_was_too_high() -> None:
+    limited = level(100, False, limited=True)
+    assert climb(level(50, True), level(200, False), limited)["generator_was_the_limit"] == 1
+    assert climb(level(50, True), limited, level(75, False))["generator_was_the_limit"] == 0
+
+
+def test_a_topology_that_carries_nobody_is_rejected_with_locusts_reason() -> None:
+    outcome = "direct carries fewer than 1 visitors. At 1: errors"
+    with pytest.raises(Problem, match=outcome):
+        climb(level(1, False), outcome=outcome)
+    with pytest.raises(Problem, match="Locust measured nothing"):
+        climb()
+
+
+def test_the_cpu_is_that_of_the_knee(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    found = climb(level(5, True))
+    assert found["cpu_percent.backend"] == pytest.approx(100)
+    assert found["backend_share_percent"] == pytest.approx(400), "of the quarter of a core that it may use"
+    assert found["cpu_percent.locust"] == pytest.approx(40)
+    assert found["system_cpu_percent"] == pytest.approx(50)
+    assert found["system_without_generator_cpu_percent"] == pytest.approx(40)
+    assert climb(level(5, True, began=3.0))["cpu_percent.backend"] == 0
+
+
+def test_the_listener_of_direct_is_the_stacks_but_for_the_number_of_connections() -> None:
+    ours = (REPO / "labs" / "capacity" / "direct.conf.template").read_text()
+    assert ours.replace("12000", "2000") == (REPO / "nginx/streams/direct.conf.template").read_text()
+    # Three of four visitors are browsers: six connections, two for what the backend holds, a WebSocket.
+    assert all(
+        0.75 * 9 * cell.settings["most"] <= 12_000 for cell in load(REPO / "labs" / "capacity", "full").cells
+    )
+
+
+def test_a_change_of_locusts_files_is_another_configuration_of_this_lab_alone() -> None:
+    stack = cast(LabStack, SimpleNamespace(description=""))
+    labs = {name: load(REPO / "labs" / name, "quick") for name in ("capacity", "scale")}
+    found = {name: machine.configuration(stack, lab).keys() for name, lab in labs.items()}
+    assert found["capacity"] - found["scale"] == {"locust"}
+    assert all((REPO / path).exists() for path in machine.LOCUST)

@@ -1,15 +1,12 @@
 """lab.toml expands into cells: every combination once, the quick mode a part of the full one."""
 
-import itertools
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
 
-from bench.experiment import MODES, Scalar, expand, load
-from bench.report.reading import read
+from bench.experiment import MODES, expand, load
+from bench.report.reading import published
 
 LABS = Path(__file__).parents[2]
 
@@ -28,31 +25,9 @@ WHOLE: dict[str, Any] = {
     },
 }
 
-# Blocks of cells. No value equals another of a different type, as 1 and True do.
-keys = some.sampled_from(["topology", "file", "clients", "server"])
-values = some.lists(some.integers(2, 9) | some.sampled_from("abc"), min_size=1, max_size=4, unique=True)
-
-
-@some.composite
-def blocks(draw: some.DrawFn) -> dict[str, Any]:
-    block: dict[str, Any] = draw(some.dictionaries(keys, values, min_size=1, max_size=4))
-    narrowed = {
-        key: draw(some.lists(some.sampled_from(those), min_size=1, unique=True))
-        for key, those in block.items()
-        if draw(some.booleans())
-    }
-    return {**block, "quick": narrowed}
-
 
 def document(**changes: Any) -> dict[str, Any]:
     return {**WHOLE, **changes}
-
-
-def bare(block: dict[str, Any]) -> dict[str, Any]:
-    """A lab with this block, and without tables that its values would have to be in."""
-    lab = document(cells=[block], baseline={})
-    del lab["topologies"]
-    return lab
 
 
 def test_a_block_has_settings_of_its_own() -> None:
@@ -62,46 +37,19 @@ def test_a_block_has_settings_of_its_own() -> None:
         assert {cell.settings["requests"] for cell in cells} == {requests}
 
 
-def test_the_example() -> None:
+def test_the_full_mode_has_every_combination_once_and_the_quick_mode_what_it_keeps() -> None:
     quick, full = (expand("x", WHOLE, mode) for mode in MODES)
     assert [dict(cell.key) for cell in quick.cells] == [
         {"topology": "direct", "clients": 25},
         {"topology": "default", "clients": 25},
     ]
-    assert len(full.cells) == 6
-    assert quick.cells[1].settings == {
-        "requests": 100,
-        "clients": 25,
-        "url": "http://nginx",
-        "host": "upstage",
-    }
+    assert [(cell.key["topology"], cell.key["clients"]) for cell in full.cells] == [
+        *(("direct", 1), ("direct", 10), ("direct", 25), ("default", 1), ("default", 10), ("default", 25)),
+    ]
+    wanted = {"requests": 100, "clients": 25, "url": "http://nginx", "host": "upstage"}
+    assert quick.cells[1].settings == wanted
     assert full.cells[0].settings["requests"] == 5000
     assert (quick.repetitions, full.repetitions) == (3, 5)
-
-
-@given(blocks())
-def test_the_full_mode_has_every_combination_once(block: dict[str, Any]) -> None:
-    cells = expand("x", bare(block), "full").cells
-    lists = {key: those for key, those in block.items() if key != "quick"}
-    found = [tuple(cell.key[key] for key in lists) for cell in cells]
-    assert found == list(itertools.product(*lists.values()))
-
-
-@given(blocks())
-def test_the_quick_mode_keeps_what_it_says(block: dict[str, Any]) -> None:
-    quick = [cell.key for cell in expand("x", bare(block), "quick").cells]
-    full = [cell.key for cell in expand("x", bare(block), "full").cells]
-
-    def kept(key: dict[str, Scalar]) -> bool:
-        return all(key[name] in those for name, those in block["quick"].items())
-
-    assert sorted(map(str, map(sorted_items, quick))) == sorted(
-        str(sorted_items(key)) for key in full if kept(dict(key))
-    )
-
-
-def sorted_items(key: Any) -> list[tuple[str, Scalar]]:
-    return sorted(key.items())
 
 
 def test_a_block_can_have_its_own_tool_and_primary_metric() -> None:
@@ -148,12 +96,11 @@ def test_every_lab_expands_and_has_its_pages(lab: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "published", sorted(LABS.glob("*/published.toml")), ids=lambda file: file.parent.name
+    "lab", [path.parent for path in sorted(LABS.glob("*/published.toml"))], ids=lambda lab: lab.name
 )
-def test_each_published_figure_stands_beside_a_cell(published: Path) -> None:
+def test_each_published_figure_stands_beside_a_cell(lab: Path) -> None:
     """But for those that were measured from elsewhere, over a line that no lab has."""
-    cells = [cell.key for cell in load(published.parent, "full").cells]
-    [lab] = [lab for lab in read(LABS, LABS) if lab.name == published.parent.name]
-    assert lab.published
-    for entry in lab.published:
+    cells, entries = [cell.key for cell in load(lab, "full").cells], list(published(lab))
+    assert entries
+    for entry in entries:
         assert entry.key in cells or "from" in entry.key, entry

@@ -1,17 +1,13 @@
 """labs/stores: what the programs count, SQLite's own rules, and the files that its mistakes leave behind."""
 
 import sqlite3
-from collections import Counter
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bench.clients import malformed, stores
-from bench.clients.store.flat import Flat
-from bench.clients.store.sqlite import Sqlite
+from bench.clients.store import Flat, Sqlite
 from bench.experiment import load
 from stack import REPO
 
@@ -20,16 +16,6 @@ STORES = {
     for cell in load(REPO / "labs" / "stores", "full").cells
     if cell.driver == "stores"
 }
-
-
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No busy machine makes a run a crash: these files are on a disk, and the lab's are in memory."""
-    monkeypatch.setattr(stores, "WITHIN", 60.0)
-
-
-def a_run(settings: Mapping[str, Any], threads: bool = False) -> stores.Outcome:
-    return stores.run(settings, writers=3, threads=threads, errors=Counter())
 
 
 # --- What is counted
@@ -82,15 +68,7 @@ def test_the_report_adds_up_and_gives_shares_and_rates() -> None:
     assert stores.report([stores.Outcome(crashes=3)])["operations_per_second"] == 0
 
 
-# --- The stores whose libraries are in the standard library
-
-
-@pytest.mark.parametrize("threads", [False, True], ids=["processes", "threads"])
-@pytest.mark.parametrize("name", ["flat-locked", "rollback", "wal", "one-writer"])
-def test_a_store_that_keeps_its_writers_apart_loses_nothing(name: str, threads: bool) -> None:
-    found = a_run(STORES[name], threads)
-    assert found == stores.Outcome(operations=3 * 2 * stores.ROUNDS, seconds=found.seconds)
-    assert found.seconds > 0
+# --- What goes wrong
 
 
 def test_a_flat_file_without_a_lock_loses_what_was_added_while_it_was_read(

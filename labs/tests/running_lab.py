@@ -1,5 +1,6 @@
-"""Requests to the containers of a running lab, sent by its generator."""
+"""What the tests of several labs do with the containers of a running one."""
 
+import importlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -71,6 +72,20 @@ def ask(
         named["Content-Type"] = "application/x-www-form-urlencoded"
     [received] = ask_often(stack, server, port, [(path, named)], 22_000, post)
     return received
+
+
+def measure_briefly(stack: LabStack, lab: str) -> dict[str, dict[str, float]]:
+    """Measure the last cell of each driver as its warm-up does; the figures by driver.
+
+    Each must have the metric that the cell is for.
+    """
+    experiment = load(REPO / "labs" / lab, "quick")
+    found = {}
+    for name, cell in {cell.driver: cell for cell in experiment.cells}.items():
+        driver = importlib.import_module(f"bench.drivers.{name}")
+        found[name] = driver.measure(stack, {**cell.settings, **experiment.warm_up})
+        assert found[name][cell.primary] >= 0, name
+    return found
 
 
 def check_cells(stack: LabStack, lab: str) -> None:

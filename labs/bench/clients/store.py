@@ -1,16 +1,74 @@
-"""SQLite: a journal or a write-ahead log, with and without patience, and connections shared by threads."""
+"""The stores of labs/stores: each keeps values under keys that may occur several times.
+
+A flat file, as programs without a database keep their data; SQLite with a journal or a write-ahead log, with
+and without patience, and with connections shared by threads. A worker has a `Store`; `open_stores` opens
+those of one process.
+"""
 
 import ctypes
+import fcntl
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
-
-from bench.clients.store import Store
+from typing import Any, Protocol
 
 SINGLE_THREAD = 1  # SQLITE_CONFIG_SINGLETHREAD: https://www.sqlite.org/threadsafe.html
+
+
+class Store(Protocol):
+    """One worker's access to a store. Every method may raise what the library raises."""
+
+    def add(self, key: bytes, value: bytes) -> None:
+        """Keep one more value under this key. Neither has a tab or a line feed."""
+
+    def take(self, key: bytes) -> bytes | None:
+        """Remove one value of this key and return it; None if there is none."""
+
+    def sound(self) -> bool:
+        """Whether the files are intact, by the library's own check; nothing else may use them during it."""
+
+    def close(self) -> None:
+        """Release what the store holds; nothing, if it has no file open between two calls."""
+        return
+
+
+@contextmanager
+def exclusive(file: Path) -> Iterator[None]:
+    """Hold a lock that one worker at a time can have; each opens the file itself, so threads wait as well."""
+    with file.open("a") as opened:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+
+
+class Flat(Store):
+    """`add` appends a line, `take` reads the file and writes it again without one."""
+
+    def __init__(self, folder: Path, locked: bool) -> None:
+        self._file, self._lock, self._locked = folder / "records", folder / "lock", locked
+        self._file.touch()
+
+    def _exclusive(self) -> Any:
+        return exclusive(self._lock) if self._locked else nullcontext()
+
+    def add(self, key: bytes, value: bytes) -> None:
+        with self._exclusive(), self._file.open("ab") as file:
+            file.write(key + b"\t" + value + b"\n")
+
+    def take(self, key: bytes) -> bytes | None:
+        with self._exclusive():
+            lines = self._file.read_bytes().splitlines(keepends=True)
+            for index, line in enumerate(lines):
+                if line.startswith(key + b"\t"):
+                    self._file.write_bytes(b"".join(lines[:index] + lines[index + 1 :]))
+                    return line.partition(b"\t")[2].removesuffix(b"\n")
+        return None
+
+    def sound(self) -> bool:
+        """Whether every line is complete."""
+        lines = self._file.read_bytes().splitlines(keepends=True)
+        return all(line.count(b"\t") == 1 and line.endswith(b"\n") for line in lines)
 
 
 def without_mutexes() -> None:
@@ -92,11 +150,14 @@ class OneWriter(Store):
 
 
 def open_stores(settings: Mapping[str, Any], folder: Path, workers: int) -> Sequence[Store]:
-    """Settings: those of Sqlite, and `connections`.
+    """A store for each of a process's workers; they may be one and the same.
 
-    "each" worker has one; or there is one for all, which they use at once ("shared"), at once in an SQLite
-    without mutexes ("unprotected"), or through one thread ("one writer").
+    Settings of kind "flat": `locked`, whether a lock keeps two workers apart. Of kind "sqlite": those of
+    Sqlite, and `connections`: "each" worker has one; or there is one for all, which they use at once
+    ("shared"), at once in an SQLite without mutexes ("unprotected"), or through one thread ("one writer").
     """
+    if settings["kind"] == "flat":
+        return [Flat(folder, settings["locked"]) for _ in range(workers)]
     connections = settings["connections"]
     if connections == "unprotected":
         without_mutexes()
