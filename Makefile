@@ -91,7 +91,7 @@ mend: ## undo what make break has done
 class: ## open stacks for a class on this machine: N=20 (docs/teaching-class.md)
 	@bin/class open $(N)
 
-class-status: ## show each copy's health, memory, CPU and the lessons that are done (JSON=1: for grading)
+class-status: ## show each copy's health, memory, CPU and the lessons that are done (CSV=1, JSON=1: each lesson of each copy, for grading)
 	@bin/class status
 
 class-page: ## serve a live page of who is at which lesson, for the instructor, until Ctrl-C

@@ -202,7 +202,7 @@ def test_the_panel_has_the_checks_last_sentence_and_the_choices_with_their_comma
 ) -> None:
     told = panel(desk("/lessons/01-first-hit", ASKED))
     assert "One question is left." in told
-    assert "For how many seconds may Varnish" in told
+    assert "For how many seconds is this copy fresh" in told
     for letter, choice in zip("abcd", "wxyz", strict=True):
         assert f"<b>{letter})</b> {choice} " in told
         assert f"make check LESSON=1 ANSWER={letter}<" in told

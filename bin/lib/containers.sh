@@ -213,7 +213,7 @@ containers_follow_varnishlog() {
 }
 # Each service and the time of its last start.
 containers_started() {
-    container_ids | xargs -r docker inspect -f '{{index .Config.Labels "com.docker.compose.service"}} {{.State.StartedAt}}'
+    container_ids | xargs -r docker inspect -f '{{index .Config.Labels "com.docker.compose.service"}} {{.State.StartedAt}} {{.State.FinishedAt}}'
 }
 containers_nginx_loaded() { container_exec nginx sh /etc/nginx/proscenium/loaded.sh; }
 containers_reload() {

@@ -3,16 +3,13 @@
 from checking import Attempt, Choice, Question
 
 QUESTION = Question(
-    right=Choice(
-        "43200: 7 have passed, 43192 are left, and both numbers are rounded down.",
-        "Age counts up, ttl counts down.",
-    ),
+    right=Choice("43200 seconds.", "Age counts up, ttl counts down, and both are rounded down."),
     wrong=(
-        Choice("43192: that is its ttl.", "ttl is what is left now; 7 seconds ago it was more."),
+        Choice("43192 seconds.", "ttl is what is left now; 7 seconds ago it was more."),
+        Choice("43199 seconds.", "Both numbers are rounded down, so a second is missing from their sum."),
         Choice(
-            "43185: the ttl without the age.", "Varnish has already subtracted the age: ttl is what is left."
+            "129600 seconds.", "After 12 hours it may be served for 24 more, but stale: that is its grace."
         ),
-        Choice("Forever, until it is purged.", "An object has an end: media.vcl gives it 12 hours."),
     ),
 )
 
@@ -27,7 +24,7 @@ def check(attempt: Attempt) -> None:
         fox or not elsewhere,
         f"You asked {elsewhere}. This lesson is about localhost, which has the cache to look at.",
     )
-    need(fox, "You have not requested http://localhost/media/fox.svg?WORD yet. The word belongs to the URL.")
+    need(fox, "You have not requested /media/fox.svg?WORD on localhost yet. The word belongs to the URL.")
     urls = {request.url for request in fox}
     hits = [request for request in fox if request.outcome == "hit"]
     need(
@@ -47,7 +44,7 @@ def check(attempt: Attempt) -> None:
     )
 
     keys = attempt.requests("/admin/id")
-    need(keys, "Request http://localhost/admin/id?WORD too: it is not cached.")
+    need(keys, "Request /admin/id?WORD too: it is not cached.")
     need(len(keys) > 1, "Request /admin/id?WORD once more: how do you know that the second is not a hit?")
     need(
         len(attempt.fetched(keys)) == len(keys),

@@ -14,7 +14,7 @@ CHANGED_RULES = {
 
 QUESTION = Question(
     right=Choice(
-        "They could not share the response: it is not going to be stored.",
+        "They could not share a response that is not stored.",
         "Waiting would serve them one after another, each with its own fetch in the end.",
     ),
     wrong=(

@@ -9,20 +9,21 @@ HOST = "classic.localhost"
 
 QUESTION = Question(
     right=Choice(
-        "After the first response no request waits any longer: the others ask the backend all at once.",
+        "999 wait for the first response, then ask the backend all at once.",
         "A response that cannot be stored leaves a hit-for-miss object, so that the others "
         "fetch side by side.",
     ),
     wrong=(
         Choice(
-            "One fetches, 999 wait and get its response.", "They would get its cookie too: it is not stored."
+            "999 wait for the first response, and are then served from it.",
+            "They would get its cookie too: it is not stored.",
         ),
         Choice(
-            "They are served one after another, for half an hour.",
+            "999 wait for each other, and are served one every two seconds.",
             "That is what would happen without hit-for-miss: the first response ends the waiting.",
         ),
         Choice(
-            "Varnish answers 503 to all but one.",
+            "999 get a 503 at once, as long as the first one is being fetched.",
             "Only those get one for which the backend has no connection left (limits.vcl allows 200).",
         ),
     ),

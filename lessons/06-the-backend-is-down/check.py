@@ -25,8 +25,9 @@ def check(attempt: Attempt) -> None:
         any(page.outcome == "miss" and page.status == 200 for page in pages),
         "Request /?WORD while the backend runs, so that Varnish has a copy of it. Then stop the backend.",
     )
+    old = [page for page in pages if page.outcome == "stale" and page.found_sick]
     need(
-        any(page.outcome == "stale" and page.found_sick for page in pages),
+        old,
         "You have not requested /?WORD while Varnish knew that the backend was down. Stop it with docker "
         "compose stop backend, wait for fifteen seconds, then request /?WORD.",
     )
@@ -47,5 +48,10 @@ def check(attempt: Attempt) -> None:
     need(
         "backend" in attempt.restarted(),
         "The backend was down, but it was not stopped and started. Type: docker compose stop backend",
+    )
+    stopped = attempt.stack.stopped("backend")
+    need(
+        stopped < old[-1].began,
+        "The backend was running when you got the old copy: request /?WORD again while it is stopped.",
     )
     need(stages[-1].status == 200, "Request /stages/?WORD once more, to see it come back.")

@@ -13,8 +13,11 @@ QUESTION = Question(
     ),
     wrong=(
         Choice("In 1 curl, in 2 Varnish.", "They ask. The comparison is made where the answer is known."),
-        Choice("Both times the backend.", "Its log has no line for 1: the copy in the cache has the ETag."),
-        Choice("Both times Varnish.", "In 2 Varnish only knows that its copy has expired."),
+        Choice(
+            "In 1 the backend, and in 2 as well.",
+            "Its log has no line for 1: the copy in the cache has the ETag.",
+        ),
+        Choice("In 1 Varnish, and in 2 as well.", "In 2 Varnish only knows that its copy has expired."),
     ),
 )
 

@@ -8,16 +8,19 @@ TAG = "medium-diva-svg"
 
 QUESTION = Question(
     right=Choice(
-        "It adds a ban: every object whose stored path is this one counts as gone.",
+        "It bans all objects that carry this path.",
         "A ban is a condition on objects, tested when one is looked up and by a background thread.",
     ),
     wrong=(
-        Choice("It restarts Varnish.", "The diva kept its Age, and the counters their values."),
         Choice(
-            "It purges once for each host that it knows.",
+            "It empties the cache, as a restart of Varnish does.",
+            "The diva kept her Age, and the counters their values.",
+        ),
+        Choice(
+            "It purges the path once for each host that it knows.",
             "It has no list of hosts; a theatre can be added any time.",
         ),
-        Choice("It sets the TTL of all objects to 0.", "The diva was still a hit."),
+        Choice("It ends the lifetime of all that is stored.", "The diva was still a hit."),
     ),
 )
 

@@ -7,16 +7,16 @@ from checking import Attempt, Choice, Question, site
 
 QUESTION = Question(
     right=Choice(
-        "Pages that are fresh for one second, players' keys, webcam pictures and speech.",
-        "What changes is fetched again once for all visitors, what is private once for each of them.",
+        "What is fresh for a second, and what is private or new.",
+        "Pages are fetched once a second for all visitors; keys, webcam pictures and speech for each.",
     ),
     wrong=(
         Choice(
-            "One request in a hundred of each kind.",
+            "One request in a hundred, of each kind of path.",
             "Pictures have a hit ratio of 100 %, private pages of 0.",
         ),
-        Choice("The health checks only.", "They come every two seconds, and do not count here."),
-        Choice("Pictures that did not fit into the cache.", "All of them fit into 128 MB many times."),
+        Choice("The health checks of Varnish, one every second.", "They do not count here."),
+        Choice("Pictures that had to leave the cache for others.", "All of them fit into 128 MB many times."),
     ),
 )
 
@@ -66,6 +66,11 @@ def check(attempt: Attempt) -> None:
         f"According to the report, the backend answered {fetched} requests of nginx.localhost, but its log "
         f"has {logged['nginx.localhost']} since the lesson began.",
     )
+    for fifth in fifths(attempt, nginx):
+        need(
+            fifth >= 0.05 * fetched,
+            "The requests of nginx.localhost did not come evenly while it was measured: measure again.",
+        )
     need(
         logged["nginx.localhost"] > 5 * logged["localhost"],
         f"According to the backend's log, it had {logged['localhost']} requests of the default host and "
@@ -77,6 +82,13 @@ def check(attempt: Attempt) -> None:
 def answers(measured: dict[str, Any], tier: str) -> int:
     """How many responses of a measurement came through a server, according to the report."""
     return sum(row["answers"] for row in measured["caches"] if row["tier"] == tier)
+
+
+def fifths(attempt: Attempt, measured: dict[str, Any]) -> list[int]:
+    """How many requests the backend's log has for each fifth of a measurement, as long as its report says."""
+    began, length = measured["began"], measured["seconds"] / 5
+    ended = [line.ended or 0 for line in attempt.stack.backend_lines()]
+    return [sum(0 <= at - began - number * length < length for at in ended) for number in range(5)]
 
 
 def fetched_for(attempt: Attempt) -> Counter[str]:

@@ -3,18 +3,22 @@
 from checking import Ask, Attempt, Choice, Question
 
 CHANGES = {"varnish/store.vcl"}
+READS = {"beresp.http.surrogate-control", "resp.http.surrogate-control"}
 
 QUESTION = Question(
     right=Choice(
         "The page once, the number up to 60 times.", "Each part has its own lifetime: a minute and a second."
     ),
     wrong=(
-        Choice("Both once.", "The number's copy is fresh for one second."),
+        Choice("The page up to 60 times, the number once.", "The other way round."),
         Choice(
-            "Both a thousand times.",
-            "Varnish assembles the page from copies; the backend is asked for expired parts.",
+            "The page up to 60 times, the number as well.",
+            "That was so before: a page as short-lived as its shortest part. Now each has its own lifetime.",
         ),
-        Choice("The page 60 times, the number once.", "The other way round."),
+        Choice(
+            "The page once, the number a thousand times.",
+            "The number has a copy, too: one fetch serves all visitors of a second.",
+        ),
     ),
 )
 

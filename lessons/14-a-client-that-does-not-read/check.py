@@ -7,20 +7,20 @@ STAGE = "rehearsal"
 
 QUESTION = Question(
     right=Choice(
-        "In the kernel of nginx's machine, where the backend cannot see them.",
+        "In the kernel's buffer on nginx's machine.",
         "nginx could still write, so it read on, and the backend saw a client that kept up.",
     ),
     wrong=(
         Choice(
-            "In nginx's memory.",
+            "In the memory of nginx's worker process.",
             "It has 4 kB for each direction (proxy_buffer_size), and reads nothing while they are full.",
         ),
         Choice(
-            "In the backend's memory.",
+            "In the memory of the backend's process.",
             "It keeps at most 64 KiB (UPSTAGE_MAX_UNREAD) for a client; beyond that it disconnects it.",
         ),
         Choice(
-            "On the client's machine.",
+            "In the kernel's buffer on the client's machine.",
             "Its kernel keeps 2 kB (SO_RCVBUF) and then tells nginx's kernel to send nothing more.",
         ),
     ),

@@ -7,13 +7,16 @@ READS = {"req.http.accept-language"}
 
 QUESTION = Question(
     right=Choice(
-        "It keeps a copy for each version of each browser, and hardly ever finds one.",
-        "Thousands of values for one URL: many misses, much memory.",
+        "It stores thousands of copies and seldom finds one.",
+        "One for each version of each browser: many misses, much memory.",
     ),
     wrong=(
-        Choice("Nothing: caches ignore Vary.", "Then a phone would get the desktop page."),
-        Choice("Every response becomes a pass.", "They are stored, each under its own value."),
-        Choice("The backend no longer sees User-Agent.", "Varnish sends it on, unless the VCL changes it."),
+        Choice("It stores one copy, and ignores the header.", "Then a phone would get the desktop page."),
+        Choice("It stores nothing, and passes each request.", "They are stored, each under its own value."),
+        Choice(
+            "It stores two copies, one for phones and one for the rest.",
+            "It compares the whole header, which hardly any two browsers share.",
+        ),
     ),
 )
 

@@ -9,14 +9,14 @@ SEVERAL = 12  # files: hardly ever all on two caches
 
 QUESTION = Question(
     right=Choice(
+        "So that each file is stored once, not three times.",
         "In turn, every cache gets a copy of every file: three fetches, and the room of one cache.",
-        "A working set of two and a half caches then misses more often than not.",
     ),
     wrong=(
-        Choice("A hash is faster than counting.", "Both take less than a microsecond."),
-        Choice("In turn, a lost cache could not be skipped.", "It could: the next one in turn is asked."),
+        Choice("So that the right cache is found faster.", "Both take less than a microsecond."),
+        Choice("So that a lost cache can be left out.", "In turn it can, too: the next one is asked."),
         Choice(
-            "A hash spreads the load more evenly.",
+            "So that all three get equally many requests.",
             "In turn spreads it evenly; with a hash, the cache of a popular file has more to do.",
         ),
     ),

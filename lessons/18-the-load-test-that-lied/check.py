@@ -9,7 +9,7 @@ from checking import Attempt, Choice, Line, Question
 
 QUESTION = Question(
     right=Choice(
-        "They were never sent.",
+        "They were never sent, not even after the pause.",
         "Each of the five users waited for its one answer, and asked nothing else for two seconds: five slow "
         "requests in place of a hundred.",
     ),
@@ -23,7 +23,7 @@ QUESTION = Question(
             "Then both rows would have the same number in the end. These users do not catch up.",
         ),
         Choice(
-            "nginx answered them from a copy of its own.",
+            "They were answered by nginx, from a copy of its own.",
             "nginx.localhost has no cache, and an answer from a copy would count as well.",
         ),
     ),

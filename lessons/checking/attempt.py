@@ -9,6 +9,7 @@ import random
 import secrets
 import string
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -25,6 +26,17 @@ from .stack import LAGGARDS, Answer, Ask, Stack
 SECOND = 1.1  # nginx may answer with its own copy for a second
 ALIASES = ("127.0.0.1", "[", "upstage.localhost")  # of localhost; `[` begins an IPv6 address
 
+# The check's requests are drawn from these, so that no rule can know them.
+DRAWN_HOSTS = ("localhost", "upstage.localhost", "127.0.0.1")
+DRAWN_QUERIES = (("{}",), ("{}=1", "page={}", "a=1&b={}"))
+DRAWN_ENCODINGS: tuple[dict[str, str], ...] = (
+    {},
+    {"Accept-Encoding": "gzip"},
+    {"Accept-Encoding": "gzip, deflate, br, zstd"},
+)
+DRAWN_COOKIES = ("session", "sessionid", "PHPSESSID", "who", "upstage_visit", "theme2", "mytheme")
+draw = random.SystemRandom().choice
+
 
 def new_word() -> str:
     """A word that no URL has contained so far."""
@@ -33,10 +45,14 @@ def new_word() -> str:
 
 def secret_word() -> str:
     """Another one, which has no form by which a rule could recognise it."""
-    choice = random.SystemRandom().choice
-    return choice(string.ascii_lowercase) + "".join(
-        choice(string.ascii_lowercase + string.digits) for _ in range(choice(range(7, 14)))
+    return draw(string.ascii_lowercase) + "".join(
+        draw(string.ascii_lowercase + string.digits) for _ in range(draw(range(7, 14)))
     )
+
+
+def secret_cookie() -> str:
+    """The name of a cookie that is not the lesson's."""
+    return draw((*DRAWN_COOKIES, secret_word()))
 
 
 @dataclass
@@ -62,12 +78,13 @@ class Attempt:
     best: Result | None = None  # of the earlier ones
     said: str = ""  # the last sentence of the check
     choices: list[str] = field(default_factory=list)  # for the question, once it is asked
+    generated: dict[str, str] = field(default_factory=dict)  # the VCL that Varnish's start.sh wrote, by name
 
     @classmethod
     def begin(cls, stack: Stack, earlier: "Attempt | None" = None) -> "Attempt":
         """A new attempt, after an earlier one at the same lesson."""
         counters = stack.counters() | {LAGGARDS: stack.laggards()}
-        new = cls(new_word(), time.time(), counters, stack.started())
+        new = cls(new_word(), time.time(), counters, stack.started(), generated=stack.generated())
         if earlier:
             new.attempts, new.best = earlier.attempts + 1, earlier.result
         return new.on(stack)
@@ -142,9 +159,16 @@ class Attempt:
         """The learner's requests after the last reload."""
         return [request for request in requests if request.vcl == self.stack.active]
 
-    def nginx(self, path: str = "") -> list[Line]:
-        """nginx's log lines for the attempt's URLs. The log of classic.localhost has another format."""
-        return [line for line in self.stack.nginx_lines(self.word) if line.path.startswith(path)]
+    def nginx(self, path: str = "", known: bool = False) -> list[Line]:
+        """nginx's log lines for the attempt's URLs. The log of classic.localhost has another format.
+
+        Left out, as written by hand: those with the ID of another, and if they must be `known`, those that
+        Varnish has not logged under that ID.
+        """
+        lines = [line for line in self.stack.nginx_lines(self.word) if line.path.startswith(path)]
+        times = Counter(line.id for line in lines)
+        seen = {(request.id, request.url) for request in self.stack.requests(self.word)} if known else set()
+        return [line for line in lines if times[line.id] == 1 and (not known or (line.id, line.url) in seen)]
 
     def cut_off(self) -> list[Cut]:
         """The stage clients disconnected by the backend since the lesson began; frames contain no word."""
@@ -155,7 +179,10 @@ class Attempt:
         file = self.stack.state / command / "report.json"
         if not file.exists() or file.stat().st_mtime < self.began:
             return {}
-        found: dict[str, Any] = json.loads(file.read_text())
+        try:
+            found: dict[str, Any] = json.loads(file.read_text())
+        except ValueError:
+            raise Missing(f"{file} is damaged: measure again.") from None
         return found
 
     def growth(self, counter: str) -> int:
@@ -170,7 +197,11 @@ class Attempt:
 
     def changed(self, file: str) -> tuple[list[str], list[str]]:
         """The statements removed from and added to a file of the VCL in use, durations in seconds."""
-        return vcl.changes(shipped(f"varnish/{file}"), self.stack.loaded[file])
+        return vcl.changes(shipped(f"varnish/{file}"), self.stack.loaded[f"varnish/{file}"])
+
+    def newly_set(self, file: str) -> set[str]:
+        """The variables that its new statements set or unset, in lower case; not their own X- headers."""
+        return {name for name in vcl.sets(self.changed(file)[1]) if not vcl.OWN.fullmatch(name)}
 
     def as_shipped(self, *folders: str) -> bool:
         """Whether these folders, or the configuration if none is given, are as shipped. (judging.py has
@@ -180,18 +211,27 @@ class Attempt:
     # --- What the check does.
 
     def look_like_the_learner(self) -> None:
-        """From now on, the check's requests have the headers of the learner's last one."""
+        """From now on, the check's requests have headers of the learner's last one; others are drawn."""
         for request in self.stack.requests(self.word)[-1:]:
             client = {name: request.header(name) for name in ("User-Agent", "Accept")}
             self.stack.client = {name: value for name, value in client.items() if value}
+        self.stack.client |= draw(DRAWN_ENCODINGS)
+        self.stack.name = draw(DRAWN_HOSTS)
+        self.stack.asked = draw((0, 1))
 
     def ask(self, *asks: Ask, at_once: bool = False) -> "list[Probe]":
         """Make requests, one after another or all at once, and find each in Varnish's log.
 
-        NEW in a URL becomes one secret word for all of them.
+        NEW in a URL becomes one secret word for all of them, ?NEW a query with it: the word alone, in every
+        second call with `=`.
         """
         word = secret_word()
-        made = [Ask(ask.url.replace("NEW", word), ask.host, ask.method, ask.headers) for ask in asks]
+        query = draw(DRAWN_QUERIES[self.stack.asked % 2]).format(word)
+        self.stack.asked += 1
+        made = [
+            Ask(ask.url.replace("?NEW", f"?{query}").replace("NEW", word), ask.host, ask.method, ask.headers)
+            for ask in asks
+        ]
         answers = self.stack.ask_at_once(made) if at_once else [self.stack.ask(ask) for ask in made]
         seen = self.stack.requests_by_id(answer.id for answer in answers if answer.id)
         fetched = self.stack.backend_lines()

@@ -1,18 +1,17 @@
 """Judges an attempt: the checks that are the same for every lesson, then the lesson's own."""
 
 import difflib
+from pathlib import Path
 
 from logs.inside import REPO
 
-from . import vcl
+from . import nginx, vcl
 from .attempt import Attempt
 from .errors import Missing, StartAgain
 from .lesson import Lesson
 from .rules import broken_rules
 from .shipped import CONFIGURATION, changed_files, shipped
-
-# What a rule of any lesson may read of a request; a lesson's READS has more.
-READS = {"req.http.host"}
+from .stack import unix
 
 
 def judge(lesson: Lesson, attempt: Attempt) -> None:
@@ -42,25 +41,9 @@ def same_stack(lesson: Lesson, attempt: Attempt) -> None:
         raise StartAgain(f"Varnish's log no longer has the beginning of this attempt. {again}")
 
 
-def _the_same_for_all(lesson: Lesson, attempt: Attempt) -> None:
-    """A rule that asks who the client is, or what time it is, could be right for the check alone."""
-    for path in lesson.changes:
-        if path.startswith("varnish/"):
-            name = path.removeprefix("varnish/")
-            _, new = attempt.changed(name)
-            known = vcl.facts(vcl.statements(shipped(path))) | READS | lesson.reads
-            foreign = sorted(vcl.facts(new) - known)
-            if foreign:
-                raise Missing(
-                    f"The new rule in {name} reads {', '.join(foreign)}. It has to treat all clients alike, "
-                    "at any time, so it may not depend on that."
-                )
-
-
 def _configuration(lesson: Lesson, attempt: Attempt) -> None:
     """Only the lesson's files may be changed, and what is saved must be loaded."""
-    changed = changed_files(CONFIGURATION)
-    for file in changed:
+    for file in changed_files(CONFIGURATION):
         if file not in lesson.changes:
             raise Missing(
                 f"{file} differs from the shipped file, and this lesson does not change it. "
@@ -68,19 +51,49 @@ def _configuration(lesson: Lesson, attempt: Attempt) -> None:
                 "restores the shipped files and keeps yours as a patch."
             )
     for name, loaded in attempt.stack.loaded.items():
-        path = f"starter/varnish/{name}" if name == "analytics.vcl" else f"varnish/{name}"
-        if name in ("backends.vcl", "deployment.vcl"):
-            continue  # written by start.sh
-        saved = (REPO / path).read_text()
-        if saved != loaded:
-            line = next(
-                line for line in difflib.ndiff(loaded.splitlines(), saved.splitlines()) if line[:1] in "+-"
-            )
-            raise Missing(
-                f"{path} is saved, but Varnish has not loaded it ({line.strip()}). Type: make reload\n"
-                "If that reports a mistake in the file, Varnish keeps the old version."
-            )
-        if path not in lesson.changes and loaded != shipped(path):
-            raise Missing(f"Varnish runs another {path} than the shipped one. Type: make lesson RESET=1")
+        _as_saved(name, loaded, attempt)
+        if name.startswith("varnish/") and name not in lesson.changes and loaded != unix(shipped(name)):
+            raise Missing(f"Varnish runs another {name} than the shipped one. Type: make lesson RESET=1")
+    for files in attempt.stack.labelled:  # as shipped is as good: `vcl.load` by hand leaves them alone
+        for name, loaded in files.items():
+            if not name.startswith("varnish/") or loaded != unix(shipped(name)):
+                _as_saved(name, loaded, attempt)
     if not attempt.stack.nginx_is_loaded():
         raise Missing("nginx has not loaded what is saved in nginx/. Type: make reload")
+
+
+def _as_saved(name: str, loaded: str, attempt: Attempt) -> None:
+    """A file that Varnish has loaded is the one on the disk, or the one that start.sh wrote."""
+    if name.startswith("generated/"):
+        if loaded != attempt.generated.get(name, loaded):
+            raise Missing(f"{name}, which Varnish's start writes, was changed. Type: make up")
+        return
+    if name.startswith("/"):
+        raise Missing(f"Varnish has loaded {name}, which is not a file of varnish/: rules belong there.")
+    saved = unix((REPO / name).read_text("utf-8", "replace"))
+    if saved != loaded:
+        lines = difflib.ndiff(loaded.splitlines(), saved.splitlines())
+        line = next((line for line in lines if line[:1] in "+-"), "at its end")
+        why = "If that reports a mistake in the file, Varnish keeps the old version."
+        if saved.startswith("\ufeff"):
+            why = "It begins with a byte-order mark, which Varnish refuses: save it as UTF-8 without one."
+        raise Missing(
+            f"{name} is saved, but Varnish has not loaded it ({line.strip()}). Type: make reload\n{why}"
+        )
+
+
+def _the_same_for_all(lesson: Lesson, attempt: Attempt) -> None:
+    """A rule that asks who the client is, or what time it is, could be right for the check alone."""
+    for path in sorted(lesson.changes):
+        was = shipped(path)
+        if path.startswith("varnish/"):
+            now = attempt.stack.loaded[path]
+            used = vcl.foreign(vcl.changes(was, now)[1], vcl.statements(was), lesson.reads)
+        else:
+            used = nginx.foreign(was, unix((REPO / path).read_text()))
+        if used:
+            may = ", ".join(sorted({"req.url", "req.method", *lesson.reads}))
+            raise Missing(
+                f"The new rule in {Path(path).name} uses {', '.join(used)}. It has to treat all clients "
+                f"alike, at any time, so it may read no more than {may}, and what the shipped file reads."
+            )

@@ -21,7 +21,7 @@ from logs.inside import REPO
 from .attempt import Attempt
 from .errors import StartAgain
 from .lesson import Lesson, as_typed, lessons
-from .progress import Finding, Progress
+from .progress import Finding, Progress, failure
 from .question import LETTERS
 from .shipped import CONFIGURATION, changed_files
 from .stack import Stack
@@ -147,6 +147,8 @@ class Window:
             self._finding = Progress(Stack(self._report)).check(self._lesson, letter)
         except StartAgain as error:
             self._finding = Finding(False, str(error))
+        except Exception as error:  # it must not leave the verdict of an earlier check standing
+            self._finding = Finding(False, failure(error))
 
     def _keys(self) -> str:
         """What can be typed now."""

@@ -2,6 +2,7 @@
 
 import fcntl
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -125,6 +126,9 @@ class Progress:
             except StartAgain as error:
                 attempt.said = str(error)
                 raise
+            except Exception as error:
+                attempt.said = failure(error)
+                raise StartAgain(attempt.said) from error
             finally:
                 attempt.save(self.file_of(lesson))
             return finding
@@ -149,6 +153,15 @@ def _answer(lesson: Lesson, attempt: Attempt, letter: str) -> Finding:
     text += f"What you did is right. One question is left:\n\n{lesson.question_text}\n\n"
     text += "".join(f"  {name}) {choice.text}\n" for name, choice in zip(LETTERS, choices, strict=True))
     return Finding(False, text.rstrip(), asked=True)
+
+
+def failure(error: Exception) -> str:
+    """What a learner reads when a check has a fault."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"The check itself failed: {type(error).__name__}: {error} ({Path(where.filename).name}, line "
+        f"{where.lineno}). That is not your fault; please report this line (CONTRIBUTING.md)."
+    )
 
 
 def state_of(attempt: Attempt | None) -> str:

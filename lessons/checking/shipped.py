@@ -56,8 +56,8 @@ def changed_files(folders: Iterable[str]) -> list[str]:
 
 
 def _sum(path: str) -> str:
-    """Git's name for the content of a file, without the filters that its settings may have."""
-    content = (REPO / path).read_bytes()
+    """Git's name for the content of a file with Unix line ends, without the filters of its settings."""
+    content = (REPO / path).read_bytes().replace(b"\r\n", b"\n")
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
@@ -87,7 +87,7 @@ def _git(*arguments: str, **environment: str) -> str:
     done = subprocess.run(
         ["git", *arguments],
         cwd=REPO,
-        env={**os.environ, **environment},
+        env={**os.environ, "GIT_NO_REPLACE_OBJECTS": "1", **environment},
         capture_output=True,
         text=True,
         check=False,

@@ -1,5 +1,6 @@
 """The running stack as the checks see it: its tools, its loaded configuration, and requests to it."""
 
+import gzip
 import http.client
 import json
 import os
@@ -9,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 from urllib.parse import urlencode
 
 from logs.inside import LINES, REPO, NotRunning, inside
@@ -21,7 +22,8 @@ from .errors import StartAgain
 
 FLUSHED = 1.2  # seconds: nginx writes its log once a second
 LAGGARDS = 'upstage_clients_cut_total{reason="laggard"}'
-SHOWN = re.compile(r"^// VCL\.SHOW \d+ (\d+) (\S+\.vcl)\n", re.M)  # not <builtin>
+SHOWN = re.compile(rb"^// VCL\.SHOW \d+ (\d+) (.+)\n", re.M)
+BUILT_IN = "<builtin>"
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class Stack:
         self.address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1")
         self._report = report
         self.client = {"User-Agent": "curl/8.14.1", "Accept": "*/*"}  # that the checks' requests come from
+        self.name = "localhost"  # by which they ask for the default host
+        self.asked = 0  # sets of such requests
         self._quiet_since = time.monotonic()
         self._logs: dict[tuple[str, ...], str] = {}  # what was read since then
 
@@ -115,8 +119,13 @@ class Stack:
         return total
 
     def started(self) -> dict[str, str]:
-        """When each service was last started, in the form that the engine uses."""
+        """When each service was last started, in the form that the engine uses, and in containers stopped."""
         return dict(line.split(maxsplit=1) for line in self.tool("started").splitlines())
+
+    def stopped(self, service: str) -> float:
+        """When a service last stopped, in seconds since 1970; 0 if never, or if native mode does not tell."""
+        _, _, when = self.started()[service].partition(" ")
+        return datetime.fromisoformat(re.sub(r"(\.\d{6})\d*", r"\1", when)).timestamp() if when else 0.0
 
     def nginx_lines(self, word: str) -> list[Line]:
         """The lines of nginx's log whose URL contains a word."""
@@ -147,19 +156,36 @@ class Stack:
     @cached_property
     def active(self) -> str:
         """The name of the VCL in use. Raise StartAgain if there is none."""
-        found = re.search(r"^active\s.*\s(default_\S+)", self.tool("varnishadm", "vcl.list"), re.M)
+        found = re.search(r"^active +\S+ +\S+ +\d+ +(\S+)", self._vcls, re.M)
         if not found:
             raise StartAgain("Varnish has no VCL: make up")
         return found[1]
 
     @cached_property
+    def _vcls(self) -> str:
+        return self.tool("varnishadm", "vcl.list")
+
+    @cached_property
     def loaded(self) -> dict[str, str]:
-        """The text of each file of the VCL in use, by name."""
-        text = self.tool("varnishadm", "vcl.show", "-v", self.active)
+        """The text of each file of the VCL in use: `varnish/media.vcl` ..., as `source` names it."""
+        return self._files(self.active)
+
+    def generated(self) -> dict[str, str]:
+        """The files of the VCL in use that start.sh has written: addresses and limits, no rules."""
+        return {name: text for name, text in self.loaded.items() if name.startswith("generated/")}
+
+    @cached_property
+    def labelled(self) -> list[dict[str, str]]:
+        """The same of each VCL that a label stands for, such as that of classic.localhost."""
+        return [self._files(name) for name in re.findall(r" label .*-> (\S+)", self._vcls)]
+
+    def _files(self, vcl: str) -> dict[str, str]:
+        text = self.tool("varnishadm", "vcl.show", "-v", vcl).encode()
         files = {}
         for found in SHOWN.finditer(text):
             begin, size = found.end(), int(found[1])
-            files[Path(found[2]).name] = text[begin : begin + size]
+            files[source(found[2].decode())] = unix(text[begin : begin + size].decode(errors="replace"))
+        files.pop(BUILT_IN, None)
         return files
 
     def nginx_is_loaded(self) -> bool:
@@ -175,7 +201,8 @@ class Stack:
         self._report(f"requesting {ask.url} on {ask.host}")
         connection = http.client.HTTPConnection(self.address, self.http_port, timeout=20)
         try:
-            headers = {"Host": f"{ask.host}:{self.http_port}", **self.client, **ask.headers}
+            host = self.name if ask.host == "localhost" else ask.host
+            headers = {"Host": f"{host}:{self.http_port}", **self.client, **ask.headers}
             if ask.method == "POST":
                 headers["Content-Length"] = "0"
             connection.putrequest(ask.method, ask.url, skip_host=True, skip_accept_encoding=True)
@@ -184,7 +211,10 @@ class Stack:
             connection.endheaders()
             response = connection.getresponse()
             found = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, found, response.read())
+            body = response.read()
+            if found.get("content-encoding") == "gzip" and body:
+                body = gzip.decompress(body)
+            return Answer(response.status, found, body)
         except (OSError, http.client.HTTPException):
             return Answer(0)
         finally:
@@ -214,3 +244,21 @@ class Stack:
         """Make requests side by side."""
         with ThreadPoolExecutor(len(asks)) as pool:
             return list(pool.map(self.ask, asks))
+
+
+def source(path: str) -> str:
+    """The file of this checkout that a service reads at a path; `generated/NAME` for those that start.sh
+    writes; else the path itself.
+    """
+    folder, _, name = path.rpartition("/")
+    if name in ("backends.vcl", "deployment.vcl") and not folder.endswith("/etc/varnish"):
+        return f"generated/{name}"
+    for known in ("starter/varnish", "varnish"):
+        if folder.endswith(f"/{known}") and (REPO / known / name).is_file():
+            return f"{known}/{name}"
+    return path
+
+
+def unix(text: str) -> str:
+    """A text with Unix line ends: Windows' mean the same to Varnish and to nginx."""
+    return text.replace("\r\n", "\n")

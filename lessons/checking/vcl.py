@@ -17,14 +17,22 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "y": 31536000}
-# What can tell one client, or one moment, from another, and the headers of a request.
-FACT = re.compile(
-    r"\b(?:be)?req\.(?:http\.[\w-]+|xid|proto|transport)"
-    r"|\b(?:client|server|local|remote|sess)\.[\w.]+|\bnow\b"
-    r"|\bstd\.(?:random|time|timestamp|getenv|fileread|file_exists|ip|port)\b"
+# Variables, functions of modules (vmods), and statements that bring in what this file does not say.
+VARIABLE = r"(?:be)?(?:req|resp)|obj|client|server|local|remote|sess|storage"
+NAME = re.compile(
+    rf"\b(?:{VARIABLE})\.[\w.-]+|\bnow\b|\b[a-z_]\w*\.\w+(?= \()|^(?:include|new)\b|^import \w+|\bvcl \("
 )
-OWN = re.compile(r"(?:be)?(req\.http\.x-(?!forwarded|request-id|real-ip)[\w-]+)")
+OWN = re.compile(r"req\.http\.x-(?!forwarded|request-id|real-ip)[\w-]+")
 TEXT = re.compile(r'"[^"]*"')
+# What differs between clients, moments or names of one site, wherever the shipped files read it.
+NEVER = re.compile(
+    r"now|req\.(?:time|xid|proto|transport|http\.host)|(?:client|server|local|remote|sess)\..*"
+)
+# What any rule may read or use.
+ANY = {"req.url", "req.method", "import std", "import cookie"}
+FUNCTION = re.compile(
+    r"cookie\.\w+|std\.(?:tolower|toupper|strlen|integer|real|duration|collect|querysort|log)"
+)
 
 
 def statements(text: str) -> list[str]:
@@ -60,18 +68,32 @@ def _without(ours: list[str], others: list[str]) -> list[str]:
     return kept[::-1]
 
 
-def facts(code: Iterable[str]) -> set[str]:
-    """What these statements read of FACT, in lower case; a header of bereq counts as that of req.
+def reads(code: Iterable[str]) -> set[str]:
+    """The variables and functions that these statements use, in lower case; bereq counts as req.
 
-    An X- header that they set themselves is not one.
+    Not those that they only set, and no X- header that they have set before. `include`, `new` and
+    `import NAME` bring in what the file does not say; `vcl (` is another VCL.
     """
     read: set[str] = set()
     own: set[str] = set()
     for statement in code:
-        kept = TEXT.sub('""', statement).lower()
+        kept = re.sub(r"\bbereq\.", "req.", TEXT.sub('""', statement).lower())
         if found := re.match(r"(?:un)?set (\S+)", kept):
             kept = kept[found.end() :]
-        read |= {fact.removeprefix("be") for fact in FACT.findall(kept)} - own
-        if found and (name := OWN.fullmatch(found[1])):
-            own.add(name[1])
+        read |= set(NAME.findall(kept)) - own
+        if found and OWN.fullmatch(found[1]):
+            own.add(found[1])
     return read
+
+
+def sets(code: Iterable[str]) -> set[str]:
+    """The variables that these statements set or unset, in lower case."""
+    found = (re.match(r"(?:un)?set (\S+?);?(?: |$)", statement.lower()) for statement in code)
+    return {each[1] for each in found if each}
+
+
+def foreign(new: Iterable[str], shipped: Iterable[str], also: Iterable[str] = ()) -> list[str]:
+    """What new statements use beyond ANY, the shipped file's own names, and `also`."""
+    known = {name for name in reads(shipped) | sets(shipped) if not NEVER.fullmatch(name)}
+    used = reads(new) - known - ANY - {name.lower() for name in also}
+    return sorted(name for name in used if not FUNCTION.fullmatch(name))

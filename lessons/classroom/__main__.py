@@ -14,7 +14,7 @@ from classroom.interrupts import handle_interrupts
 from classroom.opening import open_class
 from classroom.plan import PAGE_PORT, PlanError, parse_number, parse_page_port
 from classroom.starting import log_of, side_by_side, start
-from classroom.status import as_json, as_table, states
+from classroom.status import as_csv, as_json, as_table, states
 from classroom.web import serve
 
 FOLDER = REPO / ".run" / "class"
@@ -44,9 +44,8 @@ def main(arguments: list[str]) -> int:
             print(said)
             return 0
         if command == "status":
-            found = states(opened)
-            print(as_json(found) if os.environ.get("JSON") else as_table(found))
-            return 0
+            form = as_csv if os.environ.get("CSV") else as_json if os.environ.get("JSON") else as_table
+            return show(form(states(opened)))
         if command == "page":
             return serve(FOLDER, os.environ, port)
         return reset(opened, number) if command == "reset" else close(opened)
@@ -56,6 +55,15 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return 130
+
+
+def show(text: str) -> int:
+    """Print a text, whose reader, such as `head`, may have seen enough before its end."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def reset(opened: ClassState, number: int) -> int:

@@ -8,23 +8,24 @@ from classroom.class_state import LOCUST_USER, ClassState, write_private
 from classroom.plan import Copy
 
 TUNNELED = ("HTTP_PORT", "HTTPS_PORT", "LOCUST_PORT")  # what a browser opens
-EVERYWHERE = ("", "0.0.0.0", "::", "[::]")
+LOCALHOST = ("", "127.0.0.1", "0.0.0.0", "::", "[::]")  # addresses of a copy that has that name, too
 
 
 def write_handout(opened: ClassState) -> None:
     """Write handout.md and handout.csv, readable for this user only."""
     slips = "\n".join(_slip(opened, copy) for copy in opened.copies)
-    write_private(opened.folder / "handout.md", f"{handout_table(opened)}\n{slips}")
+    users = f"The names that belong to the passwords: `admin`, and for the load test `{LOCUST_USER}`."
+    table = handout_table(opened, passwords=True)
+    write_private(opened.folder / "handout.md", f"{table}\n\n{users}\n\n{slips}")
     write_private(opened.folder / "handout.csv", _handout_csv(opened))
 
 
-def handout_table(opened: ClassState) -> str:
-    """One row for each copy, in Markdown."""
+def handout_table(opened: ClassState, passwords: bool = False) -> str:
+    """One row for each copy, in Markdown; without passwords for a screen, which may be a projector's."""
     rows = [_row(opened, copy) for copy in opened.copies]
-    lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
-    lines += ["| " + " | ".join(row.values()) + " |" for row in rows]
-    users = f"The names that belong to the passwords: `admin`, and for the load test `{LOCUST_USER}`."
-    return "\n".join([*lines, "", users, ""])
+    names = [name for name in rows[0] if passwords or "password" not in name]
+    lines = [names, ["---"] * len(names), *([row[name] for name in names] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _handout_csv(opened: ClassState) -> str:
@@ -68,8 +69,11 @@ On your own machine (`me@{_server(opened)}` if your account on the server is `me
 In the shell that it opens on the server:
 
     cd {opened.folder_of(copy)}
-    make lessons
-    make lesson LESSON=1
+    make learn
+
+It shows a lesson, watches what you do, and checks by itself. Type the lesson's commands in a second shell
+on the server (`ssh {_server(opened)}`), in the same folder. With one shell only: `make lesson LESSON=1`,
+`make check LESSON=1`.
 
 In the browser on your own machine, while that shell is open:
 
@@ -87,7 +91,7 @@ def _lessons(copy: Copy) -> str:
 def _ssh(opened: ClassState, copy: Copy) -> str:
     """The command that brings the ports of a copy to the learner's machine."""
     address = opened.settings.get("BIND_ADDR", "")
-    target = "localhost" if address in EVERYWHERE else address
+    target = "localhost" if address in LOCALHOST else address
     ports = [(copy.port(name), target) for name in TUNNELED]
     ports.append((copy.port("OBSERVE_PORT"), "localhost"))  # lesson 17; on 127.0.0.1 whatever BIND_ADDR is
     return " ".join(["ssh", *(f"-L {port}:{where}:{port}" for port, where in ports), _server(opened)])

@@ -57,7 +57,7 @@ def open_class(opened: ClassState, number: int) -> int:
 def where(opened: ClassState) -> str:
     """Where the handout is."""
     folder = opened.folder.relative_to(REPO)
-    return f"The handout: {folder}/handout.md and handout.csv"
+    return f"The handout, with the passwords: {folder}/handout.md and handout.csv"
 
 
 def warn(opened: ClassState) -> None:

@@ -1,6 +1,9 @@
 """What each copy is doing: its services, memory and CPU, and the lessons that its learner has done."""
 
+import csv
+import io
 import json
+import time
 from dataclasses import asdict, dataclass
 
 from checking.lesson import lessons
@@ -60,6 +63,22 @@ def health(used: Usage) -> str:
 def as_json(found: list[State]) -> str:
     """For grading, or for another program: each copy, and in it each lesson."""
     return json.dumps([asdict(state) for state in found], indent=1)
+
+
+def as_csv(found: list[State]) -> str:
+    """For a gradebook: one line for each copy and lesson, without what a learner could have written."""
+    text, titles = io.StringIO(), {lesson.number: lesson.title for lesson in lessons()}
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(("copy", "lesson", "title", "state", "answers", "attempts", "began", "done", "note"))
+    for state in found:
+        for one in state.lessons:
+            times = (
+                time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) if at else ""
+                for at in (one.began, one.done)
+            )
+            counts = one.state, one.answers, one.attempts
+            table.writerow((state.number, one.lesson, titles[one.lesson], *counts, *times, state.note))
+    return text.getvalue().rstrip()
 
 
 def as_table(found: list[State]) -> str:

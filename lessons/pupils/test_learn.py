@@ -81,7 +81,7 @@ def terminal(pupil: Pupil) -> Iterator[Terminal]:
 
 
 def test_a_lesson_from_its_first_line_to_the_next(pupil: Pupil, terminal: Terminal) -> None:
-    terminal.wait_for("Not done yet: You have not requested http://localhost/media/fox.svg")
+    terminal.wait_for("Not done yet: You have not requested /media/fox.svg")
     assert pupil.word in terminal.text
     pupil.get("/media/fox.svg?WORD")
     terminal.wait_for("One request was a miss. Request the same URL again")

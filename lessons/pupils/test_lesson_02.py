@@ -52,7 +52,7 @@ def test_other_changes(pupil: Pupil) -> None:
     only = "Only the TTL in vcl_backend_response should change"
     shipped = (pupil.folder / MEDIA).read_text()
     for old, new, sentence in (
-        (ttl, ttl.replace("12h", "90s"), only),
+        (ttl, ttl.replace("12h", "90s"), "is fresh for 90 s; the lesson asks for 60"),
         (cookie + ttl, cookie + header + ttl.replace("12h", "60s"), only),
         (cookie + ttl, ttl.replace("12h", "60s"), only),
         (f"{ttl}    }}\n", "    }\n    set beresp.ttl = 60s;\n", "Pages got 60 seconds too"),

@@ -11,13 +11,45 @@ MEDIA = "varnish/media.vcl"
 
 
 @pytest.mark.parametrize(
-    "line", ["set beresp.ttl=60.0s;", "set beresp.ttl = 1m; // was 12h", "set\nberesp.ttl = 60s;"]
+    "line",
+    [
+        "set beresp.ttl=60.0s;",
+        "set\nberesp.ttl = 60s; // was 12h",
+        "set beresp.ttl = 0.5m + 30s;",
+        'set beresp.ttl = std.duration("60s", 60s);',
+        "if (beresp.ttl != 60s) { set beresp.ttl = 60s; }",
+        "set beresp.ttl = 60s;\r\n",
+    ],
 )
 def test_another_spelling(pupil: Pupil, line: str) -> None:
     pupil.begin(2)
     pupil.get("/media/fox.svg?WORD")
     pupil.edit(MEDIA, "set beresp.ttl = 12h;", line)
+    if line.endswith("\r\n"):  # the whole file, as an editor on Windows saves it, and one beside it
+        for file in (MEDIA, "varnish/store.vcl"):
+            path = pupil.folder / file
+            path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
     pupil.reload()
+    for query in ("", "-2"):
+        pupil.get(f"/media/fox.svg?WORD{query}")
+    pupil.right()
+
+
+def test_a_byte_order_mark_is_named(pupil: Pupil) -> None:
+    pupil.begin(2)
+    pupil.edit(MEDIA, "# Files that", "\ufeff# Files that")
+    with pytest.raises(AssertionError):
+        pupil.reload()
+    pupil.refused("It begins with a byte-order mark, which Varnish refuses")
+
+
+def test_a_vcl_that_was_loaded_by_hand(pupil: Pupil) -> None:
+    """As the Varnish Book teaches it."""
+    pupil.begin(2)
+    pupil.get("/media/fox.svg?WORD")
+    pupil.edit(MEDIA, "ttl = 12h", "ttl = 60s")
+    pupil.stack.inside("varnishadm", "vcl.load", "mine", "default.vcl")
+    pupil.stack.inside("varnishadm", "vcl.use", "mine")
     for query in ("", "-2"):
         pupil.get(f"/media/fox.svg?WORD{query}")
     pupil.right()

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from checking import progress
 from checking.attempt import Attempt, Result
 from checking.errors import StartAgain
+from checking.lesson import Lesson, lessons
 from checking.stack import Stack
 
 
@@ -40,3 +42,22 @@ def test_a_damaged_file_is_named(tmp_path: Path, stack: Stack, text: str) -> Non
     file.write_text(text)
     with pytest.raises(StartAgain, match=r"01\.json is damaged \(.+\)\. Remove it"):
         Attempt.load(file, stack)
+
+
+def test_a_fault_of_the_check_is_a_sentence_and_takes_the_place_of_the_old_verdict(
+    tmp_path: Path, stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def judge(lesson: Lesson, attempt: Attempt) -> None:
+        raise StopIteration("no line")
+
+    monkeypatch.setattr(progress, "judge", judge)
+    stack.state = tmp_path
+    first = next(iter(lessons()))
+    ours = progress.Progress(stack)
+    Attempt("k1", 1.5, {}, {}, said="an old verdict").save(ours.file_of(first))
+    said = r"The check itself failed: StopIteration: no line \(test_attempt\.py, line \d+\)\. .* report"
+    with pytest.raises(StartAgain, match=said):
+        ours.check(first)
+    attempt = ours.attempt(first)
+    assert attempt
+    assert "StopIteration" in attempt.said

@@ -44,8 +44,7 @@ def test_a_learner_gets_the_tunnel_the_commands_the_pages_and_no_other_password(
     assert commands == [
         f"ssh {tunnels} server",
         f"cd {tmp_path}/02",
-        "make lessons",
-        "make lesson LESSON=1",
+        "make learn",
     ]
     assert "<http://localhost:20280/lessons/>" in slip(text, "02")
     assert "`secret`" in slip(text, "02")
@@ -54,7 +53,9 @@ def test_a_learner_gets_the_tunnel_the_commands_the_pages_and_no_other_password(
     assert rows[1]["lessons"] == "http://localhost:20280/lessons/"
 
 
-@pytest.mark.parametrize(("address", "target"), [("0.0.0.0", "localhost"), ("192.0.2.7", "192.0.2.7")])
+@pytest.mark.parametrize(
+    ("address", "target"), [("0.0.0.0", "localhost"), ("127.0.0.1", "localhost"), ("192.0.2.7", "192.0.2.7")]
+)
 def test_a_tunnel_leads_to_an_address_on_which_the_copy_listens(
     tmp_path: Path, address: str, target: str
 ) -> None:

@@ -86,6 +86,17 @@ def test_a_copy_that_fails_once_is_started_again_after_its_stack_is_removed(
     assert errors == ""
 
 
+def test_the_screen_shows_no_password_but_where_they_are(room: Room, capsys: Printed) -> None:
+    assert open_class(room.opened, 2) == 0
+    printed = capsys.readouterr().out
+    assert "http://localhost:20280/" in printed
+    assert "with the passwords: class/handout.md and handout.csv" in printed
+    handout = (room.folder / "class" / "handout.md").read_text()
+    for entry in room.opened.entries.values():
+        assert not {entry.admin, entry.locust} & set(printed.split())
+        assert f"| {entry.admin} |" in handout
+
+
 def test_a_copy_that_fails_twice_is_left_out_and_the_others_stay_open(room: Room, capsys: Printed) -> None:
     room.fails = {2: 9}
     assert open_class(room.opened, 3) == 1

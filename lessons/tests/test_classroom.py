@@ -1,8 +1,11 @@
 """The plan of a class, its state and handout, and the state of its lessons: without containers."""
 
+import csv
 import json
+import os
 import re
 import stat
+import sys
 from ipaddress import IPv4Network
 from itertools import combinations
 from pathlib import Path
@@ -10,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from checking.lesson import lessons
+from classroom.__main__ import show
 from classroom.checkout import checks_sum, environment, override
 from classroom.class_state import ClassState, Entry
 from classroom.engine import Usage
@@ -26,7 +30,7 @@ from classroom.plan import (
     parse_subnets,
 )
 from classroom.results import Result
-from classroom.status import State, as_json, as_table, health
+from classroom.status import State, as_csv, as_json, as_table, health
 from stack import REPO
 
 PLAN = Plan("x")
@@ -166,6 +170,27 @@ def test_the_status_lists_what_is_done_and_what_is_begun() -> None:
     assert total == "all     145 MiB   0.3 %"
     [as_data] = json.loads(as_json([state]))
     assert as_data["lessons"][2]["state"] == "begun"
+
+
+def test_a_gradebook_gets_a_line_for_each_copy_and_lesson_without_a_learners_words() -> None:
+    done = Result(2, "done", 2, 1, began=1795390874.2, done=1795391251.8, said="=HYPERLINK()")
+    text = as_csv([State(7, "healthy", 145, 0.3, [Result(1), done]), State(8, "down", 0, 0, [Result(1)])])
+    assert "HYPERLINK" not in text
+    first, second, third = csv.DictReader(text.splitlines())
+    assert [row["copy"] for row in (first, second, third)] == ["7", "7", "8"]
+    assert (first["state"], first["began"], first["done"]) == ("", "", "")
+    assert (second["lesson"], second["title"], second["state"]) == ("2", "How long is fresh?", "done")
+    assert (second["answers"], second["attempts"]) == ("1", "2")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", second["done"])
+    assert second["began"] < second["done"]
+
+
+def test_a_reader_that_has_seen_enough_ends_the_status_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe, monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", pipe)
+        assert show("copy\n" * 9999) == 0
 
 
 def test_the_sum_notices_a_changed_check_and_nothing_else(tmp_path: Path) -> None:

@@ -43,6 +43,18 @@ def test_a_question_has_four_different_choices_that_explain_themselves(question:
     assert len(orders) > 10
 
 
+def test_no_answer_can_be_told_by_its_length() -> None:
+    """By chance, each end of the lengths is right in a quarter of the lessons; a tie counts in part."""
+    for end in (max, min):
+        told = 0.0
+        for lesson in lessons():
+            for question in lesson.questions:
+                length = end(len(choice.text) for choice in (question.right, *question.wrong))
+                ties = sum(len(choice.text) == length for choice in question.choices(""))
+                told += (len(question.right.text) == length) / ties / len(lesson.questions)
+        assert told <= len(lessons()) / 3, end
+
+
 @ALL
 def test_a_check_names_files_and_rules_that_exist(lesson: Lesson) -> None:
     assert all((REPO / file).is_file() for file in lesson.changes)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from checking.vcl import changes, facts, statements
+from checking import nginx
+from checking.vcl import changes, foreign, reads, sets, statements
 
 RULE = "sub vcl_backend_response { if (bereq.http.X-Media) { set beresp.ttl = 12h; } }"
 
@@ -53,4 +54,53 @@ def test_what_was_changed() -> None:
     ],
 )
 def test_what_a_rule_reads(rule: str, read: set[str]) -> None:
-    assert facts(statements(rule)) == read
+    assert reads(statements(rule)) == read | ({"req.url"} if "req.url" in rule else set())
+
+
+SHIPPED = 'sub vcl_recv { if (req.http.X-Old && now > req.time) { set req.http.X-Old = "1"; } }'
+
+
+@pytest.mark.parametrize(
+    ("rule", "named"),
+    [
+        ("if (req.http.Cookie && req.http.x-old && bereq.method) {", []),
+        ('import cookie; cookie.parse(req.http.Cookie); set req.http.Cookie = cookie.get("a");', []),
+        ('set beresp.ttl = std.duration("60s", 1s);', []),
+        ("if (req.can_gzip || req.restarts > 0) {", ["req.can_gzip", "req.restarts"]),
+        ('if (beresp.http.Date ~ " 12:" || beresp.reason ~ "x") {', ["beresp.http.date", "beresp.reason"]),
+        ("if (now > req.time + 1s) {", ["now", "req.time"]),
+        ('if (req.http."User-Agent") {', ["req.http."]),
+        ('include "/tmp/rule.txt";', ["include"]),
+        (
+            "import directors; new x = directors.round_robin();",
+            ["directors.round_robin", "import directors", "new"],
+        ),
+        ("return (vcl(other));", ["vcl ("]),
+    ],
+)
+def test_what_a_rule_may_not_use(rule: str, named: list[str]) -> None:
+    """The shipped file's names are known, but not those that tell one moment from another."""
+    assert foreign(statements(rule), statements(SHIPPED), {"req.http.Cookie"}) == named
+
+
+def test_what_a_rule_sets() -> None:
+    assert sets(statements("set beresp.ttl = 1s; unset req.http.Cookie; call x;")) == {
+        "beresp.ttl",
+        "req.http.cookie",
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("proxy_pass http://varnish; # $http_user_agent", []),
+        ("proxy_pass http://$varnish_tcp/x;", []),
+        ("include caching/compression.conf;", []),
+        ("include /tmp/mine.conf;", ["include /tmp/mine.conf;"]),
+        ("if ($http_user_agent ~ curl) { gzip on; }", ["$http_user_agent", "if"]),
+        ("return 200;", ["return"]),
+    ],
+)
+def test_what_a_line_of_nginx_may_not_use(line: str, named: list[str]) -> None:
+    shipped = "server {\n    proxy_pass http://$varnish_tcp; # as shipped\n}\n"
+    assert nginx.foreign(shipped, f"{shipped}\n    {line}\n") == named
