@@ -1,12 +1,15 @@
 """`make faults`, `make break FAULT=name`, `make mend`: run by bin/fault with the running stack's settings."""
 
 import os
+import secrets
 import sys
 import time
+from dataclasses import replace
 
-from .fault import FOLDER, FaultError, bash, faults
+from .fault import FOLDER, Fault, FaultError, bash, faults
 from .note import Note, read_note, write_note
 
+DRAWN = "drawn"
 FILE = FOLDER.parent / ".run" / os.environ["COMPOSE_PROJECT_NAME"] / "fault.json"
 
 
@@ -14,16 +17,21 @@ def main(command: str, name: str = "") -> int:
     """Run one command; return the exit code."""
     known = {fault.name: fault for fault in faults()}
     note = read_note(FILE)
-    now = known.get(note.name) if note and not note.mended else None
+    now = known.get(note.drawn or note.name) if note and not note.mended else None
+    secret = bool(now and note and note.drawn)
     if command == "list":
         for fault in known.values():
-            print(f"{'*' if fault is now else ' '} {fault.name:24} {fault.title}")
-        print("\nmake break FAULT=name makes one; make mend undoes it.")
+            print(f"{'*' if fault is now and not secret else ' '} {fault.name:24} {fault.title}")
+        print(
+            "\nmake break FAULT=name makes one, FAULT=drawn one that is yours to find; make mend undoes it."
+        )
     elif command == "break":
-        if name not in known:
+        if name not in known and name != DRAWN:
             raise FaultError(f"FAULT is '{name}'; make faults lists them.")
-        if now:
-            raise FaultError(f"The stack is broken already: {now.name}. Type: make mend")
+        if now and note:
+            raise FaultError(f"The stack is broken already: {note.name}. Type: make mend")
+        if name == DRAWN:
+            return break_secretly([fault for fault in known.values() if fault.complaint])
         fault = known[name]
         note = Note(name, fault.title, fault.users, time.time())
         write_note(FILE, note)  # first: a command that fails half-way can be undone
@@ -42,10 +50,19 @@ def main(command: str, name: str = "") -> int:
             print(f"Mended: {fault.title.lower()}.")
     elif note and now:
         now.run(mend=True)
-        write_note(FILE, note.ended())
-        print(f"Mended: {now.title.lower()}.")
+        write_note(FILE, replace(note.ended(), drawn=""))  # it was not found
+        print("Mended." if secret else f"Mended: {now.title.lower()}.")
     else:
         print("The stack is not broken.")
+    return 0
+
+
+def break_secretly(drawn_from: list[Fault]) -> int:
+    """Make a fault of which only a visitor's complaint is told."""
+    fault = secrets.choice(drawn_from)
+    write_note(FILE, Note(DRAWN, "Something is broken", fault.complaint, time.time(), drawn=fault.name))
+    fault.run()
+    print(f"A visitor writes: {fault.complaint}\n\nFind out what is broken, and mend it (lesson 19).")
     return 0
 
 

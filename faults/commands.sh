@@ -45,12 +45,17 @@ print(*(service["networks"][sys.argv[2]] or {}).get("aliases", []))' "$1" "$2")
     docker network connect $(printf -- '--alias %s ' "$1" $names) "${COMPOSE_PROJECT_NAME}_$2" "$(id_of "$1")"
 }
 
-# wait_until_well: until every service is healthy again. The engine needs a moment to notice that one has ended.
+# is_well: whether every service is healthy.
+is_well() {
+    ! docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
+        --format '{{.State}} {{.Status}}' | grep -qE '^(created|exited|restarting|paused|dead)|\((unhealthy|health: )'
+}
+
+# wait_until_well: until it is so again. The engine needs a moment to notice that a service has ended.
 wait_until_well() {
     for _ in {1..60}; do
         sleep 1
-        if ! docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
-            --format '{{.State}} {{.Status}}' | grep -qE '^(created|exited|restarting|paused|dead)|\((unhealthy|health: )'; then return; fi
+        if is_well; then return; fi
     done
     return 1
 }

@@ -26,6 +26,7 @@ class Fault:
     may_fail: frozenset[str]  # kinds of requests; all others must not
     heals: float  # seconds from the mend, or the break, until no request fails
     loses: str = ""  # what is lost in between
+    complaint: str = ""  # what a visitor writes; with one it can be drawn, for lesson 19
     at_most: bool = False  # perhaps nothing fails, for example because a worker had nothing to do
 
     def run(self, mend: bool = False) -> None:

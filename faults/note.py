@@ -17,6 +17,7 @@ class Note:
     users: str  # what they see
     broken: float
     mended: float = 0.0  # 0: not yet
+    drawn: str = ""  # its real name, if the learner is to find it
 
     def ended(self) -> "Note":
         """The same, mended now."""
@@ -30,8 +31,7 @@ def read_note(file: Path) -> Note | None:
 
 def write_note(file: Path, note: Note) -> None:
     """Write a note to a file, and to nginx if that runs (nginx/sites/fault.conf)."""
-    text = json.dumps(asdict(note))
     new = file.with_suffix(".new")
-    new.write_text(text)
+    new.write_text(json.dumps(asdict(note)))
     new.rename(file)
-    bash("publish_note || true", text)
+    bash("publish_note || true", json.dumps(asdict(replace(note, drawn=""))))

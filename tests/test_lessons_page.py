@@ -5,8 +5,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-import test_lesson_01
 from browsing import PICTURES, Visit, looks_right, on_stage
+from checking.lesson import lessons
+from printed import in_section, solution
 from school import Pupil
 from stack import REPO, Stack
 from support.wait import wait_until
@@ -21,7 +22,7 @@ def test_the_first_lesson_can_be_done(stack: Stack) -> None:
     pupil = Pupil(stack)
     pupil.begin(1)
     wait_until(lambda: '<li data-state="begun">' in stack.get("/lessons/").text)  # though it is in the cache
-    test_lesson_01.do(pupil)
+    pupil.follow([*solution(1), *in_section(lessons()[0], "Look")])
     pupil.right()
 
 

@@ -218,7 +218,7 @@ def test_the_solution_and_the_next_lesson_are_for_those_who_are_done(desk: Calla
     assert "/lessons/02-how-long-is-fresh" in told
     page = desk(solution, done)
     assert "1. First hit: solution</h1>" in page
-    assert f'word=<mark class="word">{WORD}</mark>' in page
+    assert f'fox.svg?<mark class="word">{WORD}</mark>' in page
 
 
 def test_a_closed_solution_is_not_stored(server: Backend) -> None:

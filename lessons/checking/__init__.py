@@ -3,10 +3,25 @@
 A lesson's `check.py` uses the names below and nothing else.
 """
 
+from logs.inside import REPO
 from logs.serverlogs import Line
 
-from .attempt import Attempt, outcomes, secret_cookie, site
+from .attempt import Attempt, Probe, outcomes, secret_cookie, site
 from .question import Choice, Question
+from .shipped import shipped
 from .stack import LAGGARDS, Ask
 
-__all__ = ["LAGGARDS", "Ask", "Attempt", "Choice", "Line", "Question", "outcomes", "secret_cookie", "site"]
+__all__ = [
+    "LAGGARDS",
+    "REPO",
+    "Ask",
+    "Attempt",
+    "Choice",
+    "Line",
+    "Probe",
+    "Question",
+    "outcomes",
+    "secret_cookie",
+    "shipped",
+    "site",
+]

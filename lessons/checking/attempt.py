@@ -78,7 +78,7 @@ class Attempt:
     best: Result | None = None  # of the earlier ones
     said: str = ""  # the last sentence of the check
     choices: list[str] = field(default_factory=list)  # for the question, once it is asked
-    generated: dict[str, str] = field(default_factory=dict)  # the VCL that Varnish's start.sh wrote, by name
+    generated: dict[str, str] = field(default_factory=dict)  # the VCL that Varnish's start.sh wrote, by path
 
     @classmethod
     def begin(cls, stack: Stack, earlier: "Attempt | None" = None) -> "Attempt":

@@ -167,17 +167,21 @@ class Stack:
 
     @cached_property
     def loaded(self) -> dict[str, str]:
-        """The text of each file of the VCL in use: `varnish/media.vcl` ..., as `source` names it."""
-        return self._files(self.active)
+        """The text of each file of the VCL in use: `varnish/media.vcl` ..., as `source` names it.
 
-    def generated(self) -> dict[str, str]:
-        """The files of the VCL in use that start.sh has written: addresses and limits, no rules."""
-        return {name: text for name, text in self.loaded.items() if name.startswith("generated/")}
+        Raise StartAgain.
+        """
+        return self._files(self.active)
 
     @cached_property
     def labelled(self) -> list[dict[str, str]]:
         """The same of each VCL that a label stands for, such as that of classic.localhost."""
         return [self._files(name) for name in re.findall(r" label .*-> (\S+)", self._vcls)]
+
+    def generated(self) -> dict[str, str]:
+        """The loaded files that this checkout does not have: what start.sh writes, which has no rules."""
+        files = (file for loaded in (self.loaded, *self.labelled) for file in loaded.items())
+        return {name: text for name, text in files if name.startswith("/")}
 
     def _files(self, vcl: str) -> dict[str, str]:
         text = self.tool("varnishadm", "vcl.show", "-v", vcl).encode()
@@ -187,6 +191,10 @@ class Stack:
             files[source(found[2].decode())] = unix(text[begin : begin + size].decode(errors="replace"))
         files.pop(BUILT_IN, None)
         return files
+
+    def passes(self, folder: str, test: str) -> bool:
+        """Whether a VTC passes in Varnish's container, with the files of a folder around it."""
+        return " passed (" in self.tool("varnishtest", folder, test)
 
     def nginx_is_loaded(self) -> bool:
         """Whether the running nginx has the files that are on the disk."""
@@ -247,14 +255,10 @@ class Stack:
 
 
 def source(path: str) -> str:
-    """The file of this checkout that a service reads at a path; `generated/NAME` for those that start.sh
-    writes; else the path itself.
-    """
+    """The file of this checkout that Varnish reads at a path, in a container or not, or the path itself."""
     folder, _, name = path.rpartition("/")
-    if name in ("backends.vcl", "deployment.vcl") and not folder.endswith("/etc/varnish"):
-        return f"generated/{name}"
     for known in ("starter/varnish", "varnish"):
-        if folder.endswith(f"/{known}") and (REPO / known / name).is_file():
+        if folder in (f"/etc/{known}", f"{REPO}/{known}") and (REPO / known / name).is_file():
             return f"{known}/{name}"
     return path
 

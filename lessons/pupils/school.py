@@ -3,16 +3,22 @@
 import re
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import requests
 
+from checking.lesson import PORTS
+from printed import Block
 from stack import PROJECT, REPO, Stack
 from support.checkout import copy_checkout
 from support.wait import wait_until
+
+ENDLESS = re.compile(r"\bwhile |99999")  # until Ctrl-C
+ENOUGH = 3  # seconds of such a command
+LONGEST = 300  # seconds of another block
 
 
 class Pupil:
@@ -44,10 +50,11 @@ class Pupil:
         )
         return done.returncode, done.stdout
 
-    def right(self) -> None:
-        """Everything is done; only the question is left."""
+    def right(self) -> str:
+        """Everything is done; only the question is left, which is returned."""
         code, said = self.check()
         assert (code, said[:26]) == (1, "What you did is right. One"), said
+        return said
 
     def refused(self, sentence: str, code: int = 1) -> None:
         """The check says this, and that the lesson is not done."""
@@ -68,6 +75,37 @@ class Pupil:
         """That many requests at once."""
         with ThreadPoolExecutor(number) as pool:
             list(pool.map(lambda _: self.get(path, host, method, **headers), range(number)))
+
+    def follow(self, blocks: Iterable[Block]) -> None:
+        """Type the commands of a page, and make its changes."""
+        for block in blocks:
+            for file, old, new in block.changes:
+                if old:
+                    self.edit(file, old, new)
+                else:
+                    self.append(file, new)
+            if not block.language:
+                for commands in block.text.splitlines() if ENDLESS.search(block.text) else [block.text]:
+                    self.type(commands)
+
+    def type(self, commands: str) -> None:
+        """Type commands, with the attempt's word and this stack's ports. All must succeed; Ctrl-C ends an
+        endless one."""
+        typed = commands.replace("WORD", self.word)
+        for name, default in PORTS.items():
+            typed = re.sub(rf"(?<=localhost:){default}\b", str(self.stack.ports[name]), typed)
+        endless = bool(ENDLESS.search(commands))
+        done = subprocess.run(
+            ["timeout", str(ENOUGH if endless else LONGEST), "bash", "-e", "-o", "pipefail", "-c", typed],
+            cwd=self.folder,
+            env=self.stack.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        expected = 124 if endless else 0
+        assert done.returncode == expected, f"{typed}\nended with {done.returncode}:\n{done.stdout}"
 
     def edit(self, file: str, old: str, new: str) -> None:
         """Replace a text that the file must have."""
@@ -99,12 +137,12 @@ class Pupil:
         self.stack.make("lesson", "RESET=1")
         self.edited = False
 
-    def start_with(self, extras: str) -> None:
-        """`make up EXTRAS=extras`, on the shipped configuration."""
+    def start_with(self, extras: str, **settings: str) -> None:
+        """`make up EXTRAS=extras`, with settings of that extra, on the shipped configuration."""
         if self.edited:
             self.restore()
         self.stack.settings["EXTRAS"] = extras
-        self.stack.make("up")
+        self.stack.make("up", *(f"{name}={value}" for name, value in settings.items()))
 
     def restart(self, service: str) -> None:
         """Restart a service; wait until every site answers."""

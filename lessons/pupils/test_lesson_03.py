@@ -1,18 +1,9 @@
 """Lesson 3: a harmless cookie."""
 
+from printed import changes
 from school import Pupil
 
-FILE = "varnish/normalise.vcl"
-RULE = """
-sub vcl_req_cookie {
-    if (req.url ~ "^/stages/") {
-        set req.http.Cookie = regsuball(req.http.Cookie, "(^|;\\s*)theme=[^;]*", "");
-        if (req.http.Cookie ~ "^[;\\s]*$") {
-            unset req.http.Cookie;
-        }
-    }
-}
-"""
+((FILE, _, RULE),) = changes(3)
 # Two themes, two objects.
 TWO_OBJECTS = """
 sub vcl_req_cookie {
@@ -40,11 +31,6 @@ def write(pupil: Pupil, rule: str) -> None:
         pupil.get("/stages/?WORD", cookie=f"theme={theme}")
 
 
-def test_the_model_pupil_is_done(pupil: Pupil) -> None:
-    write(pupil, RULE)
-    pupil.right()
-
-
 def test_not_asked(pupil: Pupil) -> None:
     pupil.rule(FILE, RULE)
     pupil.refused("at least two values of the cookie")
@@ -55,7 +41,7 @@ def test_rules_that_do_less_or_more(pupil: Pupil) -> None:
         ("", "is still a pass"),
         (
             'sub vcl_req_cookie { if (req.url ~ "^/stages/") { unset req.http.Cookie; } }',
-            "who=me came from the cache",
+            "=me came from the cache",
         ),
         (RULE.replace('req.url ~ "^/stages/"', "req.http.Cookie"), "The rule is for /stages/ only"),
         (TWO_OBJECTS, "theme=A and theme=B must share one object"),

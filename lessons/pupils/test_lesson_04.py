@@ -1,33 +1,9 @@
 """Lesson 4: a 404 is stored for ten seconds."""
 
+from printed import changes
 from school import Pupil
 
-FILE = "varnish/store.vcl"
-SHIPPED = """\
-    if (beresp.status != 200) {
-        call vcl_beresp_hitmiss;
-    }
-"""
-STORE = """\
-    if (beresp.status == 404) {
-        set beresp.ttl = 10s;
-    } elsif (beresp.status != 200) {
-        call vcl_beresp_hitmiss;
-    }
-"""
-GRACE = "    set beresp.grace = 24h;\n"
-NO_GRACE = GRACE + "    if (beresp.status == 404) { set beresp.grace = 0s; }\n"
-
-
-def test_the_model_pupil_is_done(pupil: Pupil) -> None:
-    pupil.herd("/media/WORD.png")
-    pupil.edit(FILE, SHIPPED, STORE)
-    pupil.edit(FILE, GRACE, NO_GRACE)
-    pupil.reload()
-    pupil.herd("/media/WORD-again.png")
-    pupil.wait(10.5)
-    pupil.get("/media/WORD-again.png")
-    pupil.right()
+(FILE, SHIPPED, STORE), (_, GRACE, NO_GRACE) = changes(4)
 
 
 def test_step_by_step(pupil: Pupil) -> None:

@@ -11,12 +11,6 @@ def one_by_one(pupil: Pupil, path: str, method: str = "GET") -> None:
         pupil.get(path, CLASSIC, method)
 
 
-def test_the_model_pupil_is_done(pupil: Pupil) -> None:
-    for path in ("/slow?WORD", "/media/WORD.png", "/admin/id?WORD"):
-        pupil.herd(path, host=CLASSIC)
-    pupil.right()
-
-
 def test_step_by_step(pupil: Pupil) -> None:
     """Names each herd that is missing or not a herd; a new word makes up for it."""
     pupil.refused("Varnish has seen no request for /slow")

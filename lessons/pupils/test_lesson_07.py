@@ -13,16 +13,6 @@ def watch(pupil: Pupil, seconds: float) -> None:
         pupil.wait(0.7)
 
 
-def test_the_model_pupil_is_done(pupil: Pupil) -> None:
-    watch(pupil, 2.8)  # until a copy is stale
-    pupil.edit(FILE, "ttl < -10s", "ttl < -3s")
-    pupil.reload()
-    watch(pupil, 6.3)
-    pupil.wait(5)
-    pupil.get(PAGE, method="HEAD")
-    pupil.right()
-
-
 def test_step_by_step(pupil: Pupil) -> None:
     """Names each missing step, and each change that is not the lesson's."""
     pupil.refused("until you have seen a stale copy")

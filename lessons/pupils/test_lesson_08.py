@@ -1,15 +1,11 @@
 """Lesson 8: conditional requests, from the client and from the cache."""
 
+from printed import changes
 from school import Pupil
 
 CLASSIC = "classic.localhost"
 GARDEN = "/media/moonlit-garden.svg?WORD"
 FOX = "/media/fox.svg?WORD"
-
-
-def shorten(pupil: Pupil) -> None:
-    pupil.edit("varnish/media.vcl", "ttl = 12h", "ttl = 2s")
-    pupil.reload()
 
 
 def test_step_by_step(pupil: Pupil) -> None:
@@ -31,7 +27,8 @@ def test_step_by_step(pupil: Pupil) -> None:
     pupil.get(GARDEN, CLASSIC, "HEAD", accept_encoding="identity", if_none_match=f"W/{own}")
     pupil.get(FOX)
     pupil.refused("No picture was stored for 2 seconds")
-    shorten(pupil)
+    pupil.edit(*changes(8)[0])
+    pupil.reload()
     pupil.get(f"{FOX}-2")
     pupil.get(f"{FOX}-3")
     copy = pupil.get(f"{FOX}-2", "nginx.localhost")

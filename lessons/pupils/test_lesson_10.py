@@ -1,9 +1,10 @@
 """Lesson 10: compression in Varnish and in nginx."""
 
+from printed import changes
 from school import Pupil
 from support.wait import wait_until
 
-SITE = "nginx/sites/default.conf.template"
+IN_VARNISH, IN_NGINX = changes(10)
 DIVA = "/media/diva.svg?WORD"
 
 
@@ -13,14 +14,8 @@ def request(pupil: Pupil, path: str, host: str = "localhost", *accepted: str) ->
         pupil.get(path, host, accept_encoding=value)
 
 
-def no_gzip_in_varnish(pupil: Pupil) -> None:
-    pupil.edit("varnish/gzip.vcl", "set beresp.do_gzip", "# set beresp.do_gzip")
-    pupil.reload()
-
-
 def gzip_in_nginx(pupil: Pupil) -> None:
-    line = "    include sites/common.conf;\n"
-    pupil.edit(SITE, line, f"{line}    include caching/compression.conf;\n")
+    pupil.edit(*IN_NGINX)
     pupil.reload()
     # nginx's new workers take over a moment later.
     wait_until(lambda: pupil.get(f"{DIVA}-2", accept_encoding="gzip").headers.get("Content-Encoding"))
@@ -44,7 +39,8 @@ def test_step_by_step(pupil: Pupil) -> None:
     pupil.refused("Different URLs are different objects")
     request(pupil, DIVA)
     pupil.refused("Varnish has compressed this picture with your word each time")
-    no_gzip_in_varnish(pupil)
+    pupil.edit(*IN_VARNISH)
+    pupil.reload()
     request(pupil, f"{DIVA}-2")
     for host in ("classic.localhost", "nginx.localhost"):  # there nginx compresses
         request(pupil, f"{DIVA}-2", host)

@@ -4,11 +4,12 @@ import subprocess
 
 import requests
 
+from printed import solution
 from school import Pupil
 
 FILE = "nginx/sites/classic.conf"
 HOST = "classic.localhost"
-POOL = "upstream kept {\n    server varnish:8080;\n    keepalive 8;\n}\n\nserver {\n"
+(POOL,) = (block.text for block in solution(11) if block.language == "nginx")  # the other way
 
 
 def thirty(pupil: Pupil, name: str, host: str = HOST) -> None:
@@ -19,7 +20,7 @@ def thirty(pupil: Pupil, name: str, host: str = HOST) -> None:
 
 def keep_open(pupil: Pupil) -> None:
     """A pool of connections, in the version of HTTP that has them."""
-    pupil.edit(FILE, "server {\n", POOL)
+    pupil.edit(FILE, "server {\n", f"{POOL}\nserver {{\n")
     pupil.edit(FILE, "http://$varnish_tcp", "http://kept")
     pupil.edit(FILE, "        proxy_http_version 1.0;\n", "")
     pupil.reload()

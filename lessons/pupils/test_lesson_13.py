@@ -1,19 +1,12 @@
 """Lesson 13: a page in two parts."""
 
+from printed import changes
 from school import Pupil
 
-FILE = "varnish/store.vcl"
+((FILE, _, RULE),) = changes(13)
 CONDITION = 'beresp.http.Surrogate-Control ~ "ESI/1.0"'
 ESI = "set beresp.do_esi = true;"
 HEADER = "unset beresp.http.Surrogate-Control;"
-RULE = f"""
-sub vcl_backend_response {{
-    if ({CONDITION}) {{
-        {ESI}
-        {HEADER}
-    }}
-}}
-"""
 
 
 def look(pupil: Pupil, query: str, times: int) -> None:

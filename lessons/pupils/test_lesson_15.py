@@ -1,24 +1,10 @@
 """Lesson 15: Vary by language."""
 
+from printed import changes
 from school import Pupil
 
-FILE = "varnish/normalise.vcl"
+((FILE, _, RULE),) = changes(15)
 GERMAN = ("de", "de-AT,de;q=0.9", "de-CH;q=0.9,en;q=0.5")
-RULE = """
-sub vcl_recv {
-    if (req.url ~ "^/welcome(\\?|$)") {
-        if (req.http.Accept-Language ~ "(?i)^\\s*de\\b") {
-            set req.http.Accept-Language = "de";
-        } elsif (req.http.Accept-Language ~ "(?i)^\\s*fr\\b") {
-            set req.http.Accept-Language = "fr";
-        } elsif (req.http.Accept-Language ~ "(?i)^\\s*mi\\b") {
-            set req.http.Accept-Language = "mi";
-        } else {
-            set req.http.Accept-Language = "en";
-        }
-    }
-}
-"""
 
 
 def look(pupil: Pupil, query: str = "", *languages: str) -> None:

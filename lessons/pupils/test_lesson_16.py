@@ -30,27 +30,17 @@ def back(pupil: Pupil) -> None:
     pupil.stack.make("up")
 
 
-def test_the_model_pupil_is_done(pupil: Pupil) -> None:
+def test_step_by_step(pupil: Pupil) -> None:
+    """Names each missing step, and a second lost cache."""
     pupil.refused("Request 12 files twice, /media/fox.svg.* so far it was 0")
     ring(pupil)
     ring(pupil)
     pupil.refused("No file has moved: kill varnish-2")
     kill(pupil, "varnish-2")
     ring(pupil)
-    ring(pupil)
     pupil.refused("Bring varnish-2 back")
     back(pupil)
     pupil.refused("Bring varnish-2 back.* request the files once more")
-    ring(pupil)
-    pupil.right()
-
-
-def test_two_lost_caches(pupil: Pupil) -> None:
-    ring(pupil)
-    ring(pupil)
-    kill(pupil, "varnish-2")
-    ring(pupil)
-    back(pupil)
     kill(pupil, "varnish-3")
     ring(pupil)
     pupil.refused("Files of varnish-2 and varnish-3 have moved: kill only one")

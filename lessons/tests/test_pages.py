@@ -57,7 +57,7 @@ def test_no_answer_can_be_told_by_its_length() -> None:
 
 @ALL
 def test_a_check_names_files_and_rules_that_exist(lesson: Lesson) -> None:
-    assert all((REPO / file).is_file() for file in lesson.changes)
+    assert all((REPO / file).is_file() or file.endswith(".vtc") for file in lesson.changes)  # a new one
     assert lesson.changed_rules <= {case.rule for case in cases(HOSTS)}
     assert callable(lesson.check)
 

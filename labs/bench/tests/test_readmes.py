@@ -12,7 +12,7 @@ import pytest
 
 from stack import REPO
 
-NUMBER_WORDS = {16: "sixteen", 17: "seventeen", 18: "eighteen", 19: "nineteen"}
+NUMBER_WORDS = {18: "eighteen", 20: "twenty", 21: "twenty-one", 22: "twenty-two"}
 FIGURES = [
     pytest.param(lab, words, (heading, row, column), *times or [1], id=f"{lab}: {words}")
     for lab, tables in tomllib.loads(Path(__file__).with_name("figures.toml").read_text()).items()

@@ -1,0 +1,56 @@
+"""An application with four pages, whose headers you write in headers.toml: python3 application.py [PORT].
+
+A cache that works is not seen, so each page ends with the number of the response.
+"""
+
+import itertools
+import sys
+import tomllib
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+HEADERS = Path(__file__).with_name("headers.toml")
+GREETINGS = {"de": "Guten Abend", "fr": "Bonsoir", "en": "Good evening"}
+number = itertools.count(1)
+
+
+class Application(BaseHTTPRequestHandler):
+    """The pages."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answer with the headers of headers.toml; 304 if the client has this ETag."""
+        path = self.path.partition("?")[0]
+        headers = tomllib.loads(HEADERS.read_text()).get(path, {})
+        own, text = self.page(path)
+        unchanged = "ETag" in headers and self.headers.get("If-None-Match") == headers["ETag"]
+        body = b"" if unchanged else f"{text}\nresponse number {next(number)}\n".encode()
+        self.send_response(304 if unchanged else 200)
+        for name, value in (own | headers).items():
+            self.send_header(name, value)
+        if not unchanged:
+            self.send_header("Content-Type", "text/plain; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    do_HEAD = do_GET
+
+    def page(self, path: str) -> tuple[dict[str, str], str]:
+        """The headers and the text that the page's program makes."""
+        if path == "/greeting":
+            language = self.headers.get("Accept-Language", "")[:2]
+            language = language if language in GREETINGS else "en"
+            return {"Content-Language": language}, GREETINGS[language]
+        if path == "/news":
+            skin = self.headers.get("X-Skin", "plain")  # as a skin's script sends it, and as any client can
+            return {"Link": f"<{skin}.css>; rel=stylesheet"}, "The news"
+        return {}, path
+
+
+if __name__ == "__main__":
+    port = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
+    print(f"http://127.0.0.1:{port}/")
+    ThreadingHTTPServer(("127.0.0.1", port), Application).serve_forever()

@@ -1,0 +1,78 @@
+"""What the pages of a lesson tell a pupil to do: README.md, and the lesson's page in solutions/.
+
+An indented block is commands. In a solution, a `diff` block names its files, with @@ between two places of
+one file; the first line of a `vcl` block says at the end of which file the others belong.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+
+from checking.lesson import LESSONS, Lesson
+
+APPENDED, DIFF = ("vcl", "vtc"), "diff"
+CHANGING = (*APPENDED, DIFF)  # the languages of blocks that change a file
+# Of README.md, and not typed: it restarts Varnish, which then has an alert for two minutes. A cache of this
+# size is in tests/test_observe.py.
+NOT_TYPED = {"make up EXTRAS=observe VARNISH_STORAGE=malloc,12m"}
+
+
+class Change(NamedTuple):
+    """A new text for one that the file has once, or for its end."""
+
+    file: str
+    old: str  # empty: the end
+    new: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of a page."""
+
+    language: str  # empty: commands
+    text: str
+
+    @property
+    def changes(self) -> Iterator[Change]:
+        """What it changes."""
+        if self.language in APPENDED:
+            file, new = re.findall(r"\A# (?:At the end of|The new file) (\S+):\n(.*)", self.text, re.S)[0]
+            yield Change(file, "", new)
+        elif self.language == DIFF:
+            for file, places in re.findall(r"^--- (\S+)\n(.*?)(?=^--- |\Z)", self.text, re.M | re.S):
+                for place in places.split("@@\n"):
+                    lines = place.splitlines(keepends=True)
+                    old, new = ("".join(line[1:] for line in lines if line[0] in f" {sign}") for sign in "-+")
+                    yield Change(file, old, new)
+
+    @property
+    def commands(self) -> set[str]:
+        """Its lines, without indentation and comments."""
+        return {re.sub(r"\s+# .*", "", line.strip()) for line in self.text.splitlines()}
+
+
+def blocks(text: str) -> list[Block]:
+    """The blocks of a page, in order."""
+    tokens = MarkdownIt("commonmark").parse(text)
+    return [Block(token.info, token.content) for token in tokens if token.type in ("code_block", "fence")]
+
+
+def solution(number: int) -> list[Block]:
+    """The blocks of a lesson's solution."""
+    (page,) = (LESSONS / "solutions").glob(f"{number:02}-*.md")
+    return blocks(page.read_text())
+
+
+def changes(number: int) -> list[Change]:
+    """All changes of a lesson's solution."""
+    return [change for block in solution(number) for change in block.changes]
+
+
+def in_section(lesson: Lesson, heading: str) -> list[Block]:
+    """The blocks in a section of README.md whose commands the solution does not repeat."""
+    typed = {line for block in solution(lesson.number) if not block.language for line in block.commands}
+    found = blocks(lesson.section(heading))
+    return [block for block in found if block.commands - typed and not block.commands & NOT_TYPED]

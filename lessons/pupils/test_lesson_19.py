@@ -1,0 +1,34 @@
+"""Lesson 19: a fault that was drawn. test_solutions.py mends it as the solution says."""
+
+import json
+
+from checking.lesson import LESSONS
+from faults.fault import faults
+from school import Pupil
+
+
+def drawn(pupil: Pupil) -> str:
+    """The name of the fault."""
+    note = json.loads((pupil.folder / ".run" / pupil.stack.project / "fault.json").read_text())
+    return str(note["drawn"])
+
+
+def mend(pupil: Pupil) -> str:
+    """The command in the solution's row of this fault."""
+    titles = {fault.name: fault.title for fault in faults()}
+    page = (LESSONS / "solutions" / "19-something-is-broken.md").read_text()
+    (row,) = (line for line in page.splitlines() if f"| {titles[drawn(pupil)]} |" in line)
+    return row.rsplit("| `")[-1].removesuffix("` |")
+
+
+def test_step_by_step(pupil: Pupil) -> None:
+    """What make break and make faults say does not tell the fault, and make mend ends it."""
+    pupil.refused("Nothing is broken that is yours to find")
+    said = pupil.stack.make("break", "FAULT=drawn")
+    titles = [fault.title for fault in faults()]
+    assert "A visitor writes: " in said
+    assert not any(title in said for title in titles)
+    assert "* " not in pupil.stack.make("faults")
+    pupil.refused("is not healthy|still gets")
+    pupil.stack.make("mend")
+    pupil.refused("Nothing is broken that is yours to find")
