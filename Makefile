@@ -81,7 +81,7 @@ check: ## say whether LESSON=3 is done, or what is missing; ANSWER=b answers its
 faults: ## list what can be broken on purpose (faults/README.md)
 	@bin/fault list
 
-break: ## break the running stack: FAULT=backend-killed
+break: ## break the running stack: FAULT=backend-killed, or FAULT=drawn for one that you do not know
 	@bin/fault break $(FAULT)
 
 mend: ## undo what make break has done

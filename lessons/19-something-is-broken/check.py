@@ -49,7 +49,7 @@ def check(attempt: Attempt) -> None:
         "one is another.)",
     )
     assert note
-    need(not bash("is_well").returncode, "A service is not healthy: docker compose ps -a, make status.")
+    need(not bash("is_well").returncode, "A service is not healthy: docker compose ps -a")
     hosts = ("localhost", "classic.localhost", "nginx.localhost")
     for probe in attempt.ask(*[Ask("/?NEW", host) for host in hosts] * 4, at_once=True):
         need(

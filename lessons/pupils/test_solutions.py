@@ -43,7 +43,7 @@ def test_the_pages_lead_to_the_end(pupil: Pupil, lesson: Lesson) -> None:
     with test_lesson_17.watched(pupil) if lesson.number == 17 else nullcontext():
         pupil.follow(solution(lesson.number))
     if lesson.number == 19:
-        pupil.type(test_lesson_19.mend(pupil))
+        pupil.type(f"{test_lesson_19.mend(pupil)}; docker compose up -d --wait --no-recreate")
     pupil.follow(in_section(lesson, "Look"))
     if lesson.number == 12:
         test_lesson_12.excuse_a_busy_machine(pupil)
