@@ -11,7 +11,6 @@ import time
 from logs.inside import REPO
 
 from .errors import StartAgain
-from .learn import learn
 from .lesson import Lesson, as_typed, lessons
 from .progress import Progress
 from .shipped import restore
@@ -32,6 +31,8 @@ def main(arguments: list[str]) -> int:
         if command == "check" and number == "all":
             return print_results(progress)
         if command == "learn":
+            from .learn import learn  # the only command that needs a package
+
             return learn(progress, find(number) if number else None)
         return begin(progress, find(number)) if command == "begin" else check(find(number))
     except StartAgain as error:
@@ -64,6 +65,8 @@ def begin(progress: Progress, lesson: Lesson) -> int:
         print(f"{heading.upper()}\n{as_typed(lesson.section(heading), attempt)}\n")
     if note:
         print(note)
+    if attempt.done:
+        print(f"To do it once more: make lesson LESSON={lesson.number} AGAIN=1")
     print(f"The word of this attempt is {attempt.word}. When you are done: make check LESSON={lesson.number}")
     print(f"A hint, and what it means in production: lessons/{lesson.folder.name}/README.md")
     return 0
@@ -82,7 +85,7 @@ def check(lesson: Lesson) -> int:
         if sys.stderr.isatty():
             report("")
     print(finding.text)
-    if finding.asked:
+    if finding.choices:
         print(f"\nType: make check LESSON={lesson.number} ANSWER=a, b, c or d")
     return 0 if finding.done else 1
 

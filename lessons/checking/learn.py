@@ -1,36 +1,41 @@
-"""`make learn`: one window that prints a lesson, watches what the learner does, and checks by itself.
+"""`make learn`: one window that shows a lesson, watches what the learner does, and checks by itself.
 
-Keys answer the question, print the hint, restore the files, and go on to the next lesson.
+All that happens is an event. One loop takes them, changes the view (screen.py) and draws it (terminal.py).
 """
 
-import contextlib
-import os
-import select
-import shutil
-import subprocess
-import sys
-import termios
-import textwrap
 import threading
 import time
-import tty
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import SimpleQueue
+from subprocess import DEVNULL, PIPE, STDOUT, Popen, run
 
 from logs.inside import REPO
 
 from .attempt import Attempt
 from .errors import StartAgain
-from .lesson import Lesson, as_typed, lessons
+from .lesson import Lesson, filled, lessons
 from .progress import Finding, Progress, failure
 from .question import LETTERS
+from .screen import View
 from .shipped import CONFIGURATION, changed_files
 from .stack import Stack
+from .terminal import Terminal
 from .watching import Watch
 
-PAUSE = 0.2  # seconds between two looks
 CALM = 0.5  # seconds without news before a check: forty requests are one reason
-BOLD, DIM, PLAIN = "\033[1m", "\033[2m", "\033[0m"
-ERASE = "\r\033[J"  # from here to the end of the screen
+MOVES = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
+END = 10**6  # an offset: as far down as it goes
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something has happened: what is set says what. None: the learner has done what calls for a check."""
+
+    key: str = ""  # that the learner has pressed
+    doing: str = ""  # what the check that runs does now
+    finding: Finding | None = None  # of the check that has ended
 
 
 def learn(progress: Progress, lesson: Lesson | None) -> int:
@@ -38,162 +43,187 @@ def learn(progress: Progress, lesson: Lesson | None) -> int:
 
     Raise StartAgain.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise StartAgain(
-            "make learn needs a terminal. Without one: make lesson LESSON=1, make check LESSON=1"
-        )
-    with single_keys():
-        while lesson := lesson or next((one for one in lessons() if progress.state(one) != "done"), None):
-            if not Window(lesson).work():
-                return 0
-            lesson = next((one for one in lessons() if one.number > lesson.number), None)
-    print("All lessons are done.")
+    terminal = Terminal()
+    lesson = lesson or next((one for one in lessons() if progress.state(one) != "done"), None)
+    try:
+        with suppress(KeyboardInterrupt), terminal.open():
+            while lesson:
+                lesson = Window(lesson, terminal).work()
+    except StartAgain:
+        raise
+    except Exception as error:
+        raise StartAgain(failure(error)) from error
+    left = [title for title, state in course() if state != "done"]
+    print("make learn goes on; make lessons lists the lessons." if left else "All lessons are done.")
     return 0
 
 
-@contextlib.contextmanager
-def single_keys() -> Iterator[None]:
-    """Read keys at once and without printing them; Ctrl-C works."""
-    before = termios.tcgetattr(sys.stdin)
-    tty.setcbreak(sys.stdin)
-    try:
-        yield
-    except KeyboardInterrupt:
-        print()
-    finally:
-        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
-
-
-def pressed() -> str:
-    """The key that is waiting, in lower case; after PAUSE an empty string."""
-    ready, _, _ = select.select([sys.stdin], [], [], PAUSE)
-    return os.read(sys.stdin.fileno(), 1).decode(errors="replace").lower() if ready else ""
-
-
 class Window:
-    """One lesson: its text, and below it a few lines that are written anew when something has changed."""
+    """One lesson, until the learner goes on to another."""
 
-    def __init__(self, lesson: Lesson) -> None:
-        self._lesson = lesson
-        self._doing = ""  # what the check that runs is doing
-        self._finding = Finding(False, "")
-        self._shown = ""  # the lower part
-        self._lines = 0  # of it, as it is on the screen
+    def __init__(self, lesson: Lesson, terminal: Terminal) -> None:
+        self.lesson, self._terminal = lesson, terminal
+        self.view = View(lesson.number, course())
+        self.events = SimpleQueue[Event]()  # of the check's thread
+        self._hint = ""
+        self._typed = ""  # the number of a lesson
+        self._next: Lesson | None = None
+        self._due: float | None = None  # when to check; None: not until there is news
+        self._letter = ""  # the answer for the next check
+        self._running = ""  # a check runs: `check`, or `answer`, which may change the order of the choices
+        self._judged = False  # nothing has happened since the last check began
 
-    def work(self) -> bool:
-        """Return when the learner goes on (True) or quits (False)."""
-        again = False
-        while True:
-            try:
-                attempt = self._begin(again)
-            except StartAgain:
-                if not changed_files(CONFIGURATION):
-                    raise
-                print(f"\n{run('reset')}")  # a lesson begins with the shipped files
-                attempt = self._begin(again)
-            with Watch(attempt.word, attempt.stack.state) as watch:
-                key = self._until_a_key(attempt, watch)
-            if key != "g":
-                print()
-                return key == "n"
-            again = True
+    def work(self) -> Lesson | None:
+        """Return the lesson to go on with, or None."""
+        threading.excepthook = self._failed
+        key = ""
+        while key in ("", "g"):
+            attempt = self._begin(key == "g")
+            with Watch(attempt.word, attempt.stack.state, purges=not self.lesson.changes) as watch:
+                while not (key := self.turn(watch)):
+                    pass
+        return self._next
 
     def _begin(self, again: bool) -> Attempt:
-        """Print the page."""
-        attempt, note = Progress(Stack()).begin(self._lesson, again)
-        lesson = self._lesson
-        print(f"\n{BOLD}Lesson {lesson.number}: {lesson.title}{PLAIN}\n\n{as_typed(lesson.goal, attempt)}\n")
-        for heading in ("Do", "Look"):
-            print(f"{BOLD}{heading}{PLAIN}\n\n{as_typed(lesson.section(heading), attempt)}\n")
-        if note:
-            print(f"{DIM}{note}{PLAIN}\n")
-        self._shown, self._lines, self._finding = "", 0, Finding(False, "")
+        """Show the page of the attempt."""
+        self.view = View(self.lesson.number, course())
+        self.events, self._running = SimpleQueue(), ""  # a check of the attempt before may not have ended
+        self._wait(f"Starting lesson {self.lesson.number} ...")
+        try:
+            attempt, note = Progress(Stack()).begin(self.lesson, again)
+        except StartAgain:
+            if not changed_files(CONFIGURATION):
+                raise
+            self._restore()  # a lesson begins with the shipped files
+            attempt, note = Progress(Stack()).begin(self.lesson, again)
+        note = self.view.note or note
+        self.view = View(self.lesson.number, course(), page(self.lesson, attempt), note=note)
+        self.view.files = tuple(sorted(self.lesson.changes))
+        self._hint = filled(self.lesson.hint, attempt)
+        self._due, self._letter, self._judged = time.monotonic(), "", False
+        self._go_on()
         publish()
         return attempt
 
-    def _until_a_key(self, attempt: Attempt, watch: Watch) -> str:
-        """Check whenever there is news. Return g (again), n (next) or q (quit)."""
-        check: threading.Thread | None = None
-        due: float | None = time.monotonic()  # when to check; None: not until there is news
-        letter = ""  # the answer for the next check
-        answering = False  # the check that runs has one: after a wrong one the choices have another order
-        while True:
-            key = pressed()
-            if watch.news() and not self._finding.done:
-                due = time.monotonic() + CALM
-            if check and not check.is_alive():
-                check = None
-                publish()
-            if not check and due and time.monotonic() >= due:
-                check = threading.Thread(target=self._check, args=(letter,), daemon=True)
-                check.start()
-                answering, due, letter = bool(letter), None, ""
-            if key in ("g", "q") or (key == "n" and self._finding.done):
+    def _restore(self) -> None:
+        self._wait("Restoring the shipped files and loading them: about 20 seconds ...")
+        done = run(["bin/lesson", "reset"], cwd=REPO, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, text=True)
+        self.view.note = done.stdout.strip() if done.returncode else done.stdout.partition("\n")[0]
+
+    def _wait(self, busy: str) -> None:
+        self.view.busy = busy
+        self._terminal.show(self.view)
+
+    def _go_on(self) -> None:
+        self._terminal.forget()
+        self._wait("")
+
+    def turn(self, watch: Watch) -> str:
+        """One turn of the loop. Return g (again), n (another lesson) or q (quit) to leave it."""
+        changed = self._terminal.resized()
+        for event in self._happened(watch):
+            changed = True
+            if key := self._handle(event):
                 return key
-            if key == "h":
-                self._print(as_typed(self._lesson.hint, attempt))
-            elif key == "r":
-                self._print(run("reset"))
-            elif key and key in LETTERS and self._finding.asked and not (check and answering):
-                letter, due = key, time.monotonic()
-            last = f"checking: {self._doing}" if check else self._keys()
-            self._show(f"{self._finding.text}\n\n{DIM}{last}{PLAIN}".lstrip())
+        if self._due and not self._running and time.monotonic() >= self._due:
+            self._check()
+        if changed:
+            self.view.offset = self._terminal.show(self.view)
+        return ""
 
-    def _report(self, doing: str) -> None:
-        self._doing = doing
+    def _happened(self, watch: Watch) -> Iterator[Event]:
+        yield from map(Event, self._terminal.keys())
+        if watch.news():
+            yield Event()
+        while not self.events.empty():
+            yield self.events.get()
 
-    def _check(self, letter: str) -> None:
+    def _handle(self, event: Event) -> str:
+        if event.key:
+            return self._in_list(event.key) if self.view.chosen else self._in_page(event.key)
+        if event.doing:
+            self.view.busy = f"Checking: {event.doing} ..."
+        elif event.finding:
+            self._running = self.view.busy = ""
+            self.view.finding, self.view.course = event.finding, course()
+            publish()
+        else:
+            self._judged = False
+            if not self.view.finding.done:
+                self._due = time.monotonic() + CALM
+        return ""
+
+    def _in_page(self, key: str) -> str:
+        view = self.view
+        view.note = ""
+        if key == "h":
+            view.hint, view.offset = ("", view.offset) if view.hint else (self._hint, END)
+        elif key == "l":
+            view.chosen = view.lesson
+        elif key == "r":
+            self._restore()
+            self._go_on()
+        elif key == "n" and view.finding.done:
+            self._next = next((one for one in lessons() if one.number > view.lesson), None)
+            return key
+        elif key in tuple(LETTERS) and view.finding.choices and self._running != "answer":
+            self._letter, self._due = key, time.monotonic()
+        view.offset += MOVES.get(key, 0)
+        return key if key in ("g", "q") else ""
+
+    def _in_list(self, key: str) -> str:
+        view = self.view
+        self._typed = self._typed + key if key.isdecimal() else ""
+        if self._typed:
+            if int(self._typed) > len(view.course):
+                self._typed = key
+            view.chosen = int(self._typed) or view.chosen
+        elif key == "enter":
+            self._next = lessons()[view.chosen - 1]
+            return "n"
+        elif key == "l":
+            view.chosen = 0
+        elif key in MOVES:
+            view.chosen = max(1, min(view.chosen + MOVES[key], len(view.course)))
+        return key if key == "q" else ""
+
+    def _check(self) -> None:
+        judged, letter = self._judged and bool(self.view.finding.choices), self._letter
+        self._running, self._due, self._letter, self._judged = "answer" if letter else "check", None, "", True
+        self.events.put(Event(doing="your answer" if judged else "what has happened"))
+        threading.Thread(target=self.check, args=(letter, judged), daemon=True).start()
+
+    def check(self, letter: str, judged: bool) -> None:
+        """Have the attempt judged."""
+        events = self.events
         try:
-            self._finding = Progress(Stack(self._report)).check(self._lesson, letter)
+            stack = Stack(lambda what: events.put(Event(doing=what)))
+            finding = Progress(stack).check(self.lesson, letter, judged)
         except StartAgain as error:
-            self._finding = Finding(False, str(error))
-        except Exception as error:  # it must not leave the verdict of an earlier check standing
-            self._finding = Finding(False, failure(error))
+            finding = Finding(False, str(error))
+        events.put(Event(finding=finding))
 
-    def _keys(self) -> str:
-        """What can be typed now."""
-        if self._finding.done:
-            return "n next lesson   q quit"
-        answers = "a b c d answer   " if self._finding.asked else ""
-        return f"{answers}h hint   r restore the shipped files   g begin again   q quit"
-
-    def _show(self, text: str) -> None:
-        """Replace the lower part."""
-        if text == self._shown:
-            return
-        width = shutil.get_terminal_size().columns - 1
-        lines = [part for line in text.splitlines() for part in textwrap.wrap(line, width) or [""]]
-        above = f"\033[{self._lines - 1}A" if self._lines > 1 else ""
-        print(f"{above}{ERASE}" + "\n".join(lines), end="", flush=True)
-        self._shown, self._lines = text, len(lines)
-
-    def _print(self, text: str) -> None:
-        """Print above the lower part."""
-        self._show("")
-        print(f"{text}\n")
-        self._shown, self._lines = "", 0
+    def _failed(self, thread: threading.ExceptHookArgs) -> None:
+        """No traceback over the page, and no verdict of an earlier check that stays."""
+        if isinstance(thread.exc_value, Exception):
+            self.events.put(Event(finding=Finding(False, failure(thread.exc_value))))
 
 
-def run(*command: str) -> str:
-    """What another command of bin/lesson prints."""
-    done = subprocess.run(
-        ["bin/lesson", *command],
-        cwd=REPO,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return (done.stdout + done.stderr).strip()
+def course() -> list[tuple[str, str]]:
+    """The title and the state of each lesson."""
+    progress = Progress(Stack())
+    return [(lesson.title, progress.state(lesson)) for lesson in lessons()]
+
+
+def page(lesson: Lesson, attempt: Attempt) -> str:
+    """What the window shows of a lesson's page."""
+    parts = [lesson.goal]
+    for heading in ("Do", "Look"):
+        parts += [f"**{heading}**", lesson.section(heading)]
+    return filled("\n\n".join(parts), attempt)
 
 
 def publish() -> None:
     """Have the pages of the lessons updated, without waiting for it."""
-    subprocess.Popen(
-        ["bin/lesson", "publish"],
-        cwd=REPO,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    command = ["bin/lesson", "publish"]
+    Popen(command, cwd=REPO, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True)

@@ -114,15 +114,20 @@ def lessons() -> list[Lesson]:
     return [Lesson(page.parent) for page in pages if FOLDER.fullmatch(page.parent.name)]
 
 
-def as_typed(text: str, attempt: Attempt, width: int = 100) -> str:
-    """A part of a page for a terminal, with the attempt's word and this stack's ports, in lines of `width`.
-
-    Commands and tables stay as they are, because they are copied or have columns.
-    """
+def filled(text: str, attempt: Attempt) -> str:
+    """A part of a page with the attempt's word and this stack's ports."""
     text = text.replace("WORD", attempt.word)
     for name, default in PORTS.items():
         text = re.sub(rf"(?<=localhost:){default}\b", os.environ[name], text)
-    text = re.sub(r"\*\*(.+?)\*\*", r"\1", text)
+    return text
+
+
+def as_typed(text: str, attempt: Attempt, width: int = 100) -> str:
+    """A part of a page, filled, for a terminal, in lines of `width`.
+
+    Commands and tables stay as they are, because they are copied or have columns.
+    """
+    text = re.sub(r"\*\*(.+?)\*\*", r"\1", filled(text, attempt))
     blocks = []
     for block in re.split(r"\n(?=\n|\d+\. |- )", text):
         begin = block.lstrip("\n")

@@ -20,11 +20,18 @@ from .stack import Stack
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check has found."""
+    """What a check has found; `question` (Markdown) and its choices if only this is left."""
 
     done: bool
-    text: str
-    asked: bool = False  # the question is left
+    verdict: str
+    question: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """All of it, for printing."""
+        listed = (f"  {name}) {choice}" for name, choice in zip(LETTERS, self.choices, strict=False))
+        return "\n\n".join(filter(None, (self.verdict, self.question, "\n".join(listed))))
 
 
 class Progress:
@@ -86,10 +93,7 @@ class Progress:
             why = ""
             if earlier and not again:
                 if earlier.done:
-                    return (
-                        earlier,
-                        f"It is done. To do it once more: make lesson LESSON={lesson.number} AGAIN=1",
-                    )
+                    return earlier, "It is done."
                 try:
                     same_stack(lesson, earlier)
                     return earlier, "This attempt goes on."
@@ -105,8 +109,11 @@ class Progress:
             attempt.save(self.file_of(lesson))
             return attempt, why
 
-    def check(self, lesson: Lesson, letter: str = "") -> Finding:
-        """Judge the attempt, then the answer to the question: a letter, or nothing yet. Raise StartAgain."""
+    def check(self, lesson: Lesson, letter: str = "", judged: bool = False) -> Finding:
+        """Judge the attempt, then the answer to the question: a letter, or nothing yet. Raise StartAgain.
+
+        `judged`: the last check asked the question, and nothing has happened since.
+        """
         with self._locked():
             attempt = self.attempt(lesson)
             if attempt is None:
@@ -115,11 +122,13 @@ class Progress:
                 )
             if attempt.done:
                 return Finding(True, f"Lesson {lesson.number} is done: {sentence(lesson.title)}")
-            attempt.choices = []
+            judged = judged and bool(attempt.choices)  # another command may have begun or judged since
             try:
-                judge(lesson, attempt)
+                if not judged:
+                    attempt.choices = []
+                    judge(lesson, attempt)
                 finding = _answer(lesson, attempt, letter)
-                attempt.said = finding.text.partition("\n\n")[0].replace("is left:", "is left.")
+                attempt.said = finding.verdict.partition("\n\n")[0].replace("is left:", "is left.")
             except Missing as missing:
                 finding = Finding(False, f"Not done yet: {missing}")
                 attempt.said = str(missing)
@@ -150,9 +159,8 @@ def _answer(lesson: Lesson, attempt: Attempt, letter: str) -> Finding:
             return Finding(True, f"{text}Lesson {lesson.number} is done: {sentence(lesson.title)}")
     choices = question.choices(f"{attempt.word} {attempt.answers}")
     attempt.choices = [choice.text for choice in choices]
-    text += f"What you did is right. One question is left:\n\n{lesson.question_text}\n\n"
-    text += "".join(f"  {name}) {choice.text}\n" for name, choice in zip(LETTERS, choices, strict=True))
-    return Finding(False, text.rstrip(), asked=True)
+    text += "What you did is right. One question is left:"
+    return Finding(False, text, lesson.question_text, tuple(attempt.choices))
 
 
 def failure(error: Exception) -> str:

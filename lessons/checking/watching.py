@@ -17,9 +17,9 @@ RAW = ("-g", "raw", "-i", "ReqURL,ReqMethod,CLI")
 
 
 class Watch:
-    """Follows the logs of the running stack while it is open."""
+    """Follows the logs of the running stack while it is open; `purges`: a PURGE without the word counts."""
 
-    def __init__(self, word: str, state: Path) -> None:
+    def __init__(self, word: str, state: Path, purges: bool) -> None:
         self._state = state
         self._seen = self._files()
         self._news = threading.Event()
@@ -31,7 +31,8 @@ class Watch:
             "backend": (("follow", "backend"), ('"cut off"', '"ready"')),
         }
         for cache in inside("varnishes").split():  # they log at once, and nginx a second later
-            sources[cache] = (("follow-varnishlog", cache, *RAW), (word, "PURGE", "vcl.use"))
+            words = (word, "vcl.use", *(["PURGE"] if purges else []))
+            sources[cache] = (("follow-varnishlog", cache, *RAW), words)
         for name, (arguments, words) in sources.items():
             threading.Thread(target=self._follow, args=(name, arguments, words), daemon=True).start()
 

@@ -8,6 +8,7 @@ from checking import progress
 from checking.attempt import Attempt, Result
 from checking.errors import StartAgain
 from checking.lesson import Lesson, lessons
+from checking.question import LETTERS
 from checking.stack import Stack
 
 
@@ -42,6 +43,21 @@ def test_a_damaged_file_is_named(tmp_path: Path, stack: Stack, text: str) -> Non
     file.write_text(text)
     with pytest.raises(StartAgain, match=r"01\.json is damaged \(.+\)\. Remove it"):
         Attempt.load(file, stack)
+
+
+def test_an_answer_is_judged_without_the_attempt_if_that_was_right(
+    tmp_path: Path, stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = list[Attempt]()
+    monkeypatch.setattr(progress, "judge", lambda lesson, attempt: judged.append(attempt))
+    stack.state = tmp_path
+    first = next(iter(lessons()))
+    ours = progress.Progress(stack)
+    Attempt("k1", 1.5, {}, {}).save(ours.file_of(first))
+    choices = ours.check(first, judged=True).choices  # another command has begun a new attempt
+    assert (len(judged), len(choices)) == (1, 4)
+    right = LETTERS[choices.index(first.questions[0].right.text)]
+    assert (ours.check(first, right, judged=True).done, len(judged)) == (True, 1)
 
 
 def test_a_fault_of_the_check_is_a_sentence_and_takes_the_place_of_the_old_verdict(
