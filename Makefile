@@ -1,6 +1,6 @@
 # Every command of the stack. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help up down clean status logs doctor reload purge reset mirror backup restore watch trace lessons learn lesson check faults break mend class class-status class-page class-reset class-down bundle slides load soak compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
+.PHONY: help up down clean status logs doctor reload purge reset mirror backup restore watch trace lessons learn lesson check faults break mend class class-status class-page class-check class-reset class-down bundle slides load soak compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
 
 export LC_ALL := C.UTF-8
 unexport CDPATH BASH_ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT # they would change what our shells do
@@ -96,6 +96,9 @@ class-status: ## show each copy's health, memory, CPU and the lessons that are d
 
 class-page: ## serve a live page of who is at which lesson, for the instructor, until Ctrl-C
 	@bin/class page
+
+class-check: ## judge the lessons of the copy WHO=7 (LESSON=3: only this one) by your own checker
+	@bin/class judge $(WHO)
 
 class-reset: ## restore the copy WHO=7 as shipped: files, data, lessons; its passwords stay
 	@bin/class reset $(WHO)

@@ -51,7 +51,7 @@ is_gone() {
 stack_folder() {
     local folder other=
     while read -r folder; do
-        if [ "$folder" -ef . ]; then
+        if [ "$folder" -ef "${JUDGED_CHECKOUT:-.}" ]; then # logs/inside.py
             echo "$PWD"
             return
         fi

@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from checking import REPO, Ask, Attempt, Choice, Question, shipped
+from checking import CHECKOUT, Ask, Attempt, Choice, Question, shipped
 
 TEST = "varnish/tests/newsletter.vtc"
 FILE = "varnish/normalise.vcl"
@@ -47,7 +47,7 @@ sub vcl_recv {
 def check(attempt: Attempt) -> None:
     """The test against three sets of rules, then the rule against new requests."""
     need = attempt.need
-    need((REPO / TEST).exists(), f"There is no {TEST} yet: the test comes first.")
+    need((CHECKOUT / TEST).exists(), f"There is no {TEST} yet: the test comes first.")
 
     need(
         not passes(attempt, ""),
@@ -100,8 +100,8 @@ def passes(attempt: Attempt, rule: str | None) -> bool:
 
 def copy_rules(folder: Path, rule: str | None) -> None:
     """The files that a VTC needs: the test, varnish/*.vcl, and the starter's."""
-    for file in (*REPO.glob("varnish/*.vcl"), *REPO.glob("starter/varnish/*.vcl"), REPO / TEST):
-        name = str(file.relative_to(REPO))
+    for file in (*CHECKOUT.glob("varnish/*.vcl"), *CHECKOUT.glob("starter/varnish/*.vcl"), CHECKOUT / TEST):
+        name = str(file.relative_to(CHECKOUT))
         text = file.read_text() if name in CHANGES and (rule is None or name == TEST) else shipped(name)
         if name == FILE and rule:
             text += rule

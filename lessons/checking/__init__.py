@@ -3,7 +3,7 @@
 A lesson's `check.py` uses the names below and nothing else.
 """
 
-from logs.inside import REPO
+from logs.inside import CHECKOUT
 from logs.serverlogs import Line
 
 from .attempt import Attempt, Probe, outcomes, secret_cookie, site
@@ -12,8 +12,8 @@ from .shipped import shipped
 from .stack import LAGGARDS, Ask
 
 __all__ = [
+    "CHECKOUT",
     "LAGGARDS",
-    "REPO",
     "Ask",
     "Attempt",
     "Choice",

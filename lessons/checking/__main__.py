@@ -10,7 +10,8 @@ import time
 
 from logs.inside import REPO
 
-from .errors import StartAgain
+from .errors import Missing, StartAgain
+from .judging import judge
 from .lesson import Lesson, as_typed, lessons
 from .progress import Progress
 from .shipped import restore
@@ -30,6 +31,8 @@ def main(arguments: list[str]) -> int:
             return reset(progress)
         if command == "check" and number == "all":
             return print_results(progress)
+        if command == "judge":
+            return judge_only(progress, find(number))
         if command == "learn":
             from .learn import learn  # the only command that needs a package
 
@@ -88,6 +91,20 @@ def check(lesson: Lesson) -> int:
     if finding.choices:
         print(f"\nType: make check LESSON={lesson.number} ANSWER=a, b, c or d")
     return 0 if finding.done else 1
+
+
+def judge_only(progress: Progress, lesson: Lesson) -> int:
+    """Say what is true of an attempt, without the question and without a trace in it."""
+    attempt = progress.attempt(lesson)
+    if attempt is None:
+        raise StartAgain(f"Lesson {lesson.number} has not begun.")
+    try:
+        judge(lesson, attempt)
+    except Missing as missing:
+        print(f"Not done: {missing}")
+        return 1
+    print(f"What was done in lesson {lesson.number} is right.")
+    return 0
 
 
 def print_results(progress: Progress) -> int:

@@ -3,7 +3,7 @@
 import difflib
 from pathlib import Path
 
-from logs.inside import REPO
+from logs.inside import CHECKOUT
 
 from . import nginx, vcl
 from .attempt import Attempt
@@ -68,7 +68,7 @@ def _as_saved(name: str, loaded: str, attempt: Attempt) -> None:
         if loaded != attempt.generated.get(name):
             raise Missing(f"Varnish has loaded {name}, which is not a file of varnish/: rules belong there.")
         return
-    saved = unix((REPO / name).read_text("utf-8", "replace"))
+    saved = unix((CHECKOUT / name).read_text("utf-8", "replace"))
     if saved != loaded:
         lines = difflib.ndiff(loaded.splitlines(), saved.splitlines())
         line = next((line for line in lines if line[:1] in "+-"), "at its end")
@@ -90,7 +90,7 @@ def _the_same_for_all(lesson: Lesson, attempt: Attempt) -> None:
             now = attempt.stack.loaded[path]
             used = vcl.foreign(vcl.changes(was, now)[1], vcl.statements(was), lesson.reads)
         else:
-            used = nginx.foreign(was, unix((REPO / path).read_text()))
+            used = nginx.foreign(was, unix((CHECKOUT / path).read_text()))
         if used:
             may = ", ".join(sorted({"req.url", "req.method", *lesson.reads}))
             raise Missing(

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import cached_property
 from urllib.parse import urlencode
 
-from logs.inside import LINES, REPO, NotRunning, inside
+from logs.inside import CHECKOUT, LINES, REPO, NotRunning, inside
 from logs.serverlogs import Cut, Line, backend_lines, cuts, nginx_lines
 from logs.varnishlog import Request, requests
 
@@ -58,7 +58,7 @@ class Stack:
 
     def __init__(self, report: Callable[[str], None] = lambda doing: None) -> None:
         self.http_port = int(os.environ["HTTP_PORT"])
-        self.state = REPO / ".run" / os.environ["COMPOSE_PROJECT_NAME"]
+        self.state = CHECKOUT / ".run" / os.environ["COMPOSE_PROJECT_NAME"]
         self.address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1")
         self._report = report
         self.client = {"User-Agent": "curl/8.14.1", "Accept": "*/*"}  # that the checks' requests come from

@@ -1,4 +1,4 @@
-"""The commands for a class: `open N`, `status`, `page`, `reset WHO`, `down`. Run by bin/class.
+"""The commands for a class: `open N`, `status`, `page`, `judge WHO`, `reset WHO`, `down`. Run by bin/class.
 
 `check COMMAND ...` runs none: it only says what is wrong with the number and the settings.
 """
@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from classroom.checkout import REPO, make_checkout, put_aside
+from classroom.checkout import REPO, environment, make_checkout, put_aside
 from classroom.class_state import ClassState
 from classroom.engine import Commands, EngineError, remove
 from classroom.interrupts import handle_interrupts
@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
             opened = opened or ClassState.new(FOLDER, os.environ["COMPOSE_PROJECT_NAME"], os.environ)
             opened.plan.copy(number)  # there are ports and addresses for the last one
             return 0 if check else open_class(opened, number)
-        number = parse_number("WHO", value) if command == "reset" else 0
+        number = parse_number("WHO", value) if command in ("judge", "reset") else 0
         given = os.environ.get("CLASS_PAGE_PORT") or str(PAGE_PORT)
         port = parse_page_port(given) if command == "page" else 0
         if check:
@@ -48,7 +48,11 @@ def main(arguments: list[str]) -> int:
             return show(form(states(opened)))
         if command == "page":
             return serve(FOLDER, os.environ, port)
-        return reset(opened, number) if command == "reset" else close(opened)
+        if command == "down":
+            return close(opened)
+        if number not in opened.entries:
+            raise PlanError(f"There is no copy {number}; make class-status lists them.")
+        return reset(opened, number) if command == "reset" else judge(opened, number)
     except (PlanError, EngineError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -66,11 +70,26 @@ def show(text: str) -> int:
     return 0
 
 
+def judge(opened: ClassState, number: int) -> int:
+    """Judge a copy's attempts by this checkout's own checker, whatever the copy's has become.
+
+    Those of LESSON, or all that have begun. Exit code 1 if one of them is not right.
+    """
+    copy = opened.plan.copy(number)
+    folder = opened.folder_of(copy)
+    begun = sorted(file.stem for file in (folder / ".run" / copy.project / "lessons").glob("[0-9][0-9].json"))
+    judged = [os.environ["LESSON"]] if os.environ.get("LESSON") else begun
+    if not judged:
+        raise PlanError(f"Copy {number} has not begun any lesson.")
+    settings = environment(os.environ) | opened.environment_of(copy) | {"JUDGED_CHECKOUT": str(folder)}
+    return max(
+        [subprocess.run(["bin/lesson", "judge", each], cwd=REPO, env=settings).returncode for each in judged]
+    )
+
+
 def reset(opened: ClassState, number: int) -> int:
     """Restore a copy's files, data and lessons as shipped. Its passwords stay; its old files are set
     aside."""
-    if number not in opened.entries:
-        raise PlanError(f"There is no copy {number}; make class-status lists them.")
     copy = opened.plan.copy(number)
     folder = opened.folder_of(copy)
     print(f"Removing the stack of copy {copy.name} and starting it again", flush=True)

@@ -95,6 +95,15 @@ def test_two_copies_are_opened_used_reset_and_closed(checkout: Path) -> None:
     assert "changed what checks" in second["note"]
     assert 50 < second["memory"] < 400
 
+    easier = folder / "01" / "lessons" / "01-first-hit" / "check.py"
+    easier.write_text(easier.read_text().replace("need = attempt.need", "return"))
+    subprocess.run(["bin/lesson", "begin", "1"], cwd=folder / "01", env=plain(), check=True)
+    subprocess.run(["bin/lesson", "judge", "1"], cwd=folder / "01", env=plain(), check=True)
+    judged = run(checkout, "judge", "1")
+    assert (judged.returncode, judged.stdout[:39]) == (1, "Not done: You have not requested /media"), (
+        judged.stderr
+    )
+
     before = started(1), started(2)
     reset = run(checkout, "reset", "2")
     assert reset.returncode == 0, reset.stdout + reset.stderr
@@ -110,6 +119,11 @@ def test_two_copies_are_opened_used_reset_and_closed(checkout: Path) -> None:
     assert left_over() == []
     assert not folder.exists()
     assert json.loads((checkout / ".run" / "class.before" / "results.json").read_text())[0]["number"] == 1
+
+
+def plain() -> dict[str, str]:
+    """The environment of a learner, whose settings are in .env."""
+    return {name: value for name, value in os.environ.items() if name != "COMPOSE_PROJECT_NAME"}
 
 
 def done(copy: dict[str, Any]) -> list[int]:
