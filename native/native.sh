@@ -183,7 +183,7 @@ native_log() { tail -n "${2:-1000}" "$NATIVE_RUN/log/$1.log"; }
 native_follow() { tail -n 0 -F "$NATIVE_RUN/log/$1.log"; }
 native_varnish() { "$1" -n "$VARNISH_WORKDIR" "${@:2}"; }
 native_varnishes() { echo varnish; }
-native_varnishtest() { TMPDIR=$1 varnishtest "$1/$2" 2>&1 | tail -n 40; }
+native_varnishtest() { (cd "$1" && TMPDIR=$PWD varnishtest -k -j 4 "${@:2}" 2>&1 | grep "^# .* TEST "); }
 native_follow_varnishlog() {
     echo
     varnishlog -n "$VARNISH_WORKDIR" "${@:2}" 2>&1 &

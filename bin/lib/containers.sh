@@ -218,7 +218,7 @@ containers_started() {
 # shellcheck disable=SC2016 # the shell in the container expands it
 containers_varnishtest() {
     tar -C "$1" -c . | container_exec varnish sh -c 'cd /var/lib/varnish && rm -rf tried && mkdir tried && cd tried && tar -x &&
-        TMPDIR=$PWD varnishtest "$0" 2>&1 | tail -n 40; rm -rf ../tried' "$2"
+        TMPDIR=$PWD varnishtest -k -j 4 "$@" 2>&1 | grep "^# .* TEST "; rm -rf ../tried' varnishtest "${@:2}"
 }
 containers_nginx_loaded() { container_exec nginx sh /etc/nginx/proscenium/loaded.sh; }
 containers_reload() {

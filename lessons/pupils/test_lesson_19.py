@@ -7,17 +7,16 @@ from faults.fault import faults
 from school import Pupil
 
 
-def drawn(pupil: Pupil) -> str:
-    """The name of the fault."""
+def title(pupil: Pupil) -> str:
+    """What was drawn."""
     note = json.loads((pupil.folder / ".run" / pupil.stack.project / "fault.json").read_text())
-    return str(note["drawn"])
+    return next(fault.title for fault in faults() if fault.name == note["drawn"])
 
 
 def mend(pupil: Pupil) -> str:
     """The command in the solution's row of this fault."""
-    titles = {fault.name: fault.title for fault in faults()}
     page = (LESSONS / "solutions" / "19-something-is-broken.md").read_text()
-    (row,) = (line for line in page.splitlines() if f"| {titles[drawn(pupil)]} |" in line)
+    (row,) = (line for line in page.splitlines() if f"| {title(pupil)} |" in line)
     return row.rsplit("| `")[-1].removesuffix("` |")
 
 

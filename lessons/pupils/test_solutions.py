@@ -52,6 +52,8 @@ def test_the_pages_lead_to_the_end(pupil: Pupil, lesson: Lesson) -> None:
     asked = pupil.right()
 
     right = {question.right.text for question in lesson.questions}
+    if lesson.number == 19:  # what is right for one fault is wrong for another
+        right = {f"{test_lesson_19.title(pupil)}."}
     letters = [letter for letter, text in re.findall(r"^  ([a-d])\) (.*)", asked, re.M) if text in right]
     code, said = pupil.check(*letters)
     assert (code, f"Lesson {lesson.number} is done" in said) == (0, True), said
