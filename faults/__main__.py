@@ -6,6 +6,9 @@ import sys
 import time
 from dataclasses import replace
 
+from logs.inside import NotRunning, inside
+from logs.serverlogs import nginx_lines
+
 from .fault import FOLDER, Fault, FaultError, bash, faults
 from .note import Note, read_note, write_note
 
@@ -39,6 +42,8 @@ def main(command: str, name: str = "") -> int:
         print(
             f"{fault.title}.\n\nUsers see: {fault.users}\nPromised:  {fault.promise}\nLook at:   {fault.look}"
         )
+        if not visited():
+            print("\nThere are no visitors: make load, in another terminal, brings some for half a minute.")
         if fault.commands[1]:
             print("\nmake mend undoes it.")
         else:
@@ -55,6 +60,15 @@ def main(command: str, name: str = "") -> int:
     else:
         print("The stack is not broken.")
     return 0
+
+
+def visited() -> bool:
+    """Whether nginx has answered a request in the last ten seconds, before the fault or in it."""
+    try:
+        lines = nginx_lines(inside("log", "nginx", "50").splitlines())
+    except NotRunning:  # nginx is what is broken
+        return True
+    return any((line.ended or 0) > time.time() - 10 for line in lines)
 
 
 def break_secretly(drawn_from: list[Fault]) -> int:

@@ -122,6 +122,13 @@ class Faults:
             yield f"{clock(note.mended)}  MENDED: {note.title}."
 
 
+def happened(event: str) -> str:
+    """What has happened to a service, in words; nothing for what the engine does besides."""
+    action, _, service = event.rpartition(" ")
+    known = not (service.startswith("varnish") and action in ("die", "start")) and action in EVENTS
+    return f"{service} {EVENTS[action]}" if known else ""
+
+
 def clock(seconds: float) -> str:
     """The time of day, of seconds since 1970."""
     return time.strftime("%H:%M:%S", time.localtime(seconds))
@@ -130,29 +137,36 @@ def clock(seconds: float) -> str:
 Lines = queue.Queue[tuple[str, str | None]]
 # What varnishlog says when Varnish has started another worker, and the line that stands for it.
 SAID = {"Log abandone": None, "Failed to ac": None, "Log reacquir": ""}
+# What the engine says of a container. Varnish's own log tells when it has stopped and is back.
+EVENTS = {
+    "die": "has stopped",
+    "start": "is back",
+    "pause": "is frozen",
+    "unpause": "goes on",
+    "health_status: unhealthy": "is unhealthy",
+    "health_status: healthy": "is healthy",
+}
 
 
 class Reader(threading.Thread):
     """Puts what a tool prints into a queue, as (name, line), and None when the log has ended.
 
-    If `again`, it then waits until the service is back. varnishlog itself notices another worker of Varnish.
+    It then waits until the service is back. varnishlog itself notices another worker of Varnish.
     """
 
-    def __init__(self, name: str, tool: tuple[str, ...], lines: Lines, again: bool) -> None:
+    def __init__(self, name: str, tool: tuple[str, ...], lines: Lines) -> None:
         super().__init__(daemon=True)
-        self._name, self._tool, self._lines, self._again = name, tool, lines, again
+        self._name, self._tool, self._lines = name, tool, lines
         self._process = follow(*tool)
         self.start()
 
     def run(self) -> None:
-        """Read until the log has ended for good."""
+        """Read for as long as the program runs."""
         while True:
             assert self._process.stdout
             for text in self._process.stdout:
                 self._lines.put((self._name, SAID.get(text[:12], text.rstrip("\n"))))
             self._lines.put((self._name, None))
-            if not self._again:
-                return
             self._process.wait()
             while not self._is_back():
                 time.sleep(PAUSE)
@@ -160,7 +174,7 @@ class Reader(threading.Thread):
 
     def _is_back(self) -> bool:
         try:
-            return self._name in inside("varnishes").split()
+            return any(line.startswith(f"{self._name} ") for line in inside("started").splitlines())
         except NotRunning:
             return False
 
@@ -172,16 +186,14 @@ class Reader(threading.Thread):
 
 
 def watch(wanted: Wanted, faults: Faults) -> int:
-    """Print until Ctrl-C, or until nginx's log has ended; return the exit code."""
+    """Print until Ctrl-C; return the exit code."""
     lines: Lines = queue.Queue(maxsize=10_000)
     joiner, begun = Joiner(wanted), False
     away = set(inside("varnishes", "--all").split())  # those whose log does not run
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    readers = [
-        Reader(name, ("follow-varnishlog", name, "-g", "request", "-i", TAGS), lines, True) for name in away
-    ]
-    readers.append(Reader("nginx", ("follow", "nginx"), lines, False))
+    readers = [Reader(name, ("follow-varnishlog", name, "-g", "request", "-i", TAGS), lines) for name in away]
+    readers += [Reader("nginx", ("follow", "nginx"), lines), Reader("events", ("events",), lines)]
     try:
         while True:
             looked = time.time()
@@ -191,10 +203,10 @@ def watch(wanted: Wanted, faults: Faults) -> int:
                 except queue.Empty:
                     break
                 if name == "nginx":
-                    if text is None:
-                        print("The log of nginx has ended: has the service been stopped?", file=sys.stderr)
-                        return 1
-                    joiner.nginx(text, time.time())
+                    joiner.nginx(text or "", time.time())
+                elif name == "events":
+                    if said := happened(text or ""):
+                        print(f"{clock(time.time())}  {said}.", flush=True)
                 elif text is None:
                     if name not in away:
                         print(f"{clock(time.time())}  {name} has stopped.", flush=True)

@@ -180,10 +180,11 @@ native_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && "${unproxie
 native_purge() { curl -q --noproxy '*' -fsS -o /dev/null -X PURGE ${3:+-H "X-Tag: $3"} "http://$VARNISH_LISTEN_PURGE$1"; }
 native_paths() { realpath "$1"; }
 native_log() { tail -n "${2:-1000}" "$NATIVE_RUN/log/$1.log"; }
+native_events() { cat >/dev/null; } # supervisord starts what has ended at once
 native_follow() { tail -n 0 -F "$NATIVE_RUN/log/$1.log"; }
 native_varnish() { "$1" -n "$VARNISH_WORKDIR" "${@:2}"; }
 native_varnishes() { echo varnish; }
-native_varnishtest() { (cd "$1" && TMPDIR=$PWD varnishtest -k -j 4 "${@:2}" 2>&1 | grep "^# .* TEST "); }
+native_varnishtest() { (cd "$1" && TMPDIR=$PWD varnishtest -k -j 4 -t 20 "${@:2}" 2>&1 | grep "^# .* TEST "); }
 native_follow_varnishlog() {
     echo
     varnishlog -n "$VARNISH_WORKDIR" "${@:2}" 2>&1 &

@@ -52,6 +52,7 @@ def test_house_lights_name_what_was_broken_on_purpose(page: Page, address: str) 
     expect(line).to_have_text(re.compile(r"^Broken on purpose since \S+: Varnish hangs\. Pages wait\.$"))
     note["mended"] = page.evaluate("Date.now() / 1000")
     expect(line).to_have_text(re.compile(r"^Broken on purpose at \S+, and mended: Varnish hangs\.$"))
+    expect(line).to_have_class("mended")  # red means now
     expect(page.locator("#served-rows")).not_to_contain_text("/.nginx/fault")
     note["mended"] = 2e9 / 2
     expect(line).to_be_hidden()

@@ -195,6 +195,14 @@ containers_paths() {
     echo /tmp/paths
 }
 containers_log() { container_ids "$1" --all | head -n 1 | xargs -r docker logs --tail "${2:-1000}" 2>&1; }
+# What happens to our containers, as `stop backend`; the first line says that it is being followed.
+containers_events() {
+    echo
+    docker events --filter type=container --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
+        --format '{{.Action}} {{index .Actor.Attributes "com.docker.compose.service"}}' &
+    cat >/dev/null
+    kill $!
+}
 containers_follow() { docker compose logs --no-log-prefix --no-color --tail 0 --follow "$1"; }
 # Varnish's tools find the running varnishd by its working folder. Several answer one after the other; varnishadm
 # asks the first one, because all have the same VCL, each under its own names.
@@ -218,7 +226,7 @@ containers_started() {
 # shellcheck disable=SC2016 # the shell in the container expands it
 containers_varnishtest() {
     tar -C "$1" -c . | container_exec varnish sh -c 'cd /var/lib/varnish && rm -rf tried && mkdir tried && cd tried && tar -x &&
-        TMPDIR=$PWD varnishtest -k -j 4 "$@" 2>&1 | grep "^# .* TEST "; rm -rf ../tried' varnishtest "${@:2}"
+        TMPDIR=$PWD varnishtest -k -j 4 -t 20 "$@" 2>&1 | grep "^# .* TEST "; rm -rf ../tried' varnishtest "${@:2}"
 }
 containers_nginx_loaded() { container_exec nginx sh /etc/nginx/proscenium/loaded.sh; }
 containers_reload() {

@@ -14,6 +14,7 @@ import test_lesson_19
 from checking.lesson import Lesson, lessons
 from printed import in_section, solution
 from school import Pupil
+from support.wait import wait_until
 
 
 @pytest.fixture
@@ -43,7 +44,8 @@ def test_the_pages_lead_to_the_end(pupil: Pupil, lesson: Lesson) -> None:
     with test_lesson_17.watched(pupil) if lesson.number == 17 else nullcontext():
         pupil.follow(solution(lesson.number))
     if lesson.number == 19:
-        pupil.type(f"{test_lesson_19.mend(pupil)}; docker compose up -d --wait --no-recreate")
+        pupil.type(test_lesson_19.mend(pupil))
+        wait_until(lambda: "Not done yet" not in pupil.check()[1], within=60, every=1)
     pupil.follow(in_section(lesson, "Look"))
     if lesson.number == 12:
         test_lesson_12.excuse_a_busy_machine(pupil)

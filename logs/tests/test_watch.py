@@ -149,11 +149,11 @@ def test_a_fault_is_told_when_it_begins_and_when_it_ends(tmp_path: Path) -> None
 
 def test_the_log_of_a_varnish_that_ends_is_followed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that is replaced is the same to the reader of the lines."""
-    answers: Iterator[str | NotRunning] = iter([NotRunning("restarting"), "", "varnish-2\n", "varnish\n"])
+    answers: Iterator[str | NotRunning] = iter([NotRunning("restarting"), "", "varnish-2 x\n", "varnish x\n"])
     runs = iter(["Log abandoned (vsl)\nFailed to acquire log: x\nLog reacquired\n- one\n", "\n- two\n"])
 
     def inside(*_: str) -> str:
-        answer = next(answers, "varnish\n")
+        answer = next(answers, "varnish x\n")
         if isinstance(answer, NotRunning):
             raise answer
         return answer
@@ -166,17 +166,21 @@ def test_the_log_of_a_varnish_that_ends_is_followed_again(monkeypatch: pytest.Mo
     monkeypatch.setattr(watch, "follow", follow)
     monkeypatch.setattr(watch, "PAUSE", 0)
     lines: watch.Lines = queue.Queue(maxsize=8)
-    watch.Reader("varnish", ("follow-varnishlog", "varnish"), lines, again=True)
+    watch.Reader("varnish", ("follow-varnishlog", "varnish"), lines)
     read = [lines.get(timeout=20)[1] for _ in range(8)]
     assert read == [None, None, "", "- one", None, "", "- two", None]
 
 
-def test_the_end_of_nginxs_log_is_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended = subprocess.Popen(["true"], stdout=subprocess.PIPE, text=True, start_new_session=True)
-    monkeypatch.setattr(watch, "follow", lambda *_: ended)
-    lines: watch.Lines = queue.Queue()
-    reader = watch.Reader("nginx", ("follow", "nginx"), lines, again=False)
-    assert lines.get(timeout=20) == ("nginx", None)
-    reader.join(20)
-    reader.end()
-    reader.end()  # it has ended already
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ("die backend", "backend has stopped"),
+        ("health_status: unhealthy nginx", "nginx is unhealthy"),
+        ("pause varnish", "varnish is frozen"),
+        ("die varnish-2", ""),  # its log says so
+        ("exec_start: sh /health.sh nginx", ""),
+        ("", ""),
+    ],
+)
+def test_what_happens_to_a_service_is_a_line(event: str, said: str) -> None:
+    assert watch.happened(event) == said

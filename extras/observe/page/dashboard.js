@@ -120,7 +120,8 @@ class Stat extends Panel {
   async show() {
     const { result } = await ask("query", { query: this.targets[0].expr });
     const value = result.length ? +result[0].value[1] : NaN;
-    if (!isFinite(value)) return this.clear("no data");
+    this.idle = value === 0 && this.defaults.unit === "reqps";
+    if (!isFinite(value)) return this.clear(this.defaults.noValue ?? "nothing yet");
     const { color } = this.defaults.thresholds.steps.findLast(step => step.value == null || value >= step.value);
     this.write(this.words(value), STATES[color], color);
   }
@@ -149,7 +150,7 @@ class Chart extends Panel {
     const { names, data } = await lines(this.targets, range);
     const named = await slowest(this.targets.find(({ exemplar }) => exemplar), range);
     this.slowest.textContent = named && `Slowest: ${this.words(+named.value)}, make trace ID=${named.labels.request_id}`;
-    if (!names.length) return this.clear("no data");
+    if (!names.length) return this.clear("nothing yet");
     const shown = this.stacked ? stack(data) : data;
     const same = JSON.stringify(this.names) === JSON.stringify(names);
     if (!same) this.clear();
@@ -251,7 +252,7 @@ function broken({ title, broken, mended }) {
   return element("p", { className: mended ? "mended" : "broken" }, element("b", {}, "Broken"), ` on purpose ${when}: ${title}`);
 }
 
-function showAlerts(list, note) {
+function showAlerts(list, note, idle) {
   const firingFirst = list.toSorted((one, other) => one.state.localeCompare(other.state));
   const made = firingFirst.map(({ state, labels, annotations }) => {
     const word = state === "firing" ? "Firing" : "Pending";
@@ -260,7 +261,8 @@ function showAlerts(list, note) {
     return line;
   });
   if (note) made.unshift(broken(note));
-  say(...made.length ? made : [element("p", {}, "All is well.")]);
+  const invitation = idle ? " There are no visitors yet: make load brings some." : "";
+  say(...made.length ? made : [element("p", {}, `All is well.${invitation}`)]);
 }
 
 // --- Rounds: one after the other, so that requests do not pile up, and none while the page is hidden.
@@ -275,14 +277,15 @@ async function round(panels) {
   try {
     const range = { start: end - chosen.minutes * 60, end, step };
     shownFault = await fault(range);
-    showAlerts((await ask("alerts")).alerts, shownFault);
+    const { alerts } = await ask("alerts");
     const drawn = await Promise.allSettled(panels.map(panel => panel.draw(range)));
+    showAlerts(alerts, shownFault, panels[0].idle);
     const failed = drawn.find(({ status }) => status === "rejected");
     if (failed) throw failed.reason;
     answered = now;
   } catch (problem) {
     console.warn(problem);
-    panels.forEach(panel => panel instanceof Stat && panel.clear("no data"));
+    panels.forEach(panel => panel instanceof Stat && panel.clear("no answer"));
     const since = answered ? `The charts end at ${clock(answered)}; this` : "This";
     say(element("p", { className: "firing" }, element("b", {}, "No answer"), ` from Prometheus. ${since} page asks again.`));
   }

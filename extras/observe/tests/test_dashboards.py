@@ -41,7 +41,7 @@ TYPES: dict[str, Json] = {
         **COMMON,
         "targets": [{"refId": ..., "instant": True, "expr": ...}],
         "fieldConfig": {
-            "defaults": {"unit": ..., "min": ..., "max?": ..., "thresholds": STEPS},
+            "defaults": {"noValue?": ..., "unit": ..., "min": ..., "max?": ..., "thresholds": STEPS},
             "overrides": [],
         },
         "options": {"colorMode": "background"},

@@ -137,8 +137,8 @@ def asked_in_all(page: Page, prometheus: FakePrometheus) -> int:
         ([({}, 0.0)], "0 %", "good", "green"),
         ([({}, 0.004)], "0.4 %", "watch", "orange"),
         ([({}, 0.25)], "25 %", "bad", "red"),
-        ([({}, float("nan"))], "\N{EN DASH}", "no data", "none"),
-        ([], "\N{EN DASH}", "no data", "none"),
+        ([({}, float("nan"))], "\N{EN DASH}", "too few requests", "none"),
+        ([], "\N{EN DASH}", "too few requests", "none"),
     ],
 )
 def test_a_number_has_a_colour_and_a_word(
@@ -189,6 +189,10 @@ def test_the_alerts_and_what_was_broken_on_purpose_are_at_the_top_in_words(
     page.goto(prometheus.url)
     status = page.get_by_role("status")
     expect(status).to_have_text("All is well.")
+    prometheus.figures[EXPRESSIONS["Requests a second"]] = [({}, 0)]
+    let_pass(page)
+    expect(status).to_have_text("All is well. There are no visitors yet: make load brings some.")
+    del prometheus.figures[EXPRESSIONS["Requests a second"]]
     prometheus.alert("ClientsCut", "pending", summary="Clients are cut off")
     lesson = "/lessons/06-the-backend-is-down"
     prometheus.alert("BackendDown", "firing", summary="The backend is down", lesson=lesson)
@@ -223,7 +227,7 @@ def test_an_outage_is_one_line_and_ends_by_itself(page: Page, prometheus: FakePr
     expect(page.get_by_role("status")).to_have_text(
         re.compile(r"^No answer from Prometheus\. The charts end at \d\d:\d\d:\d\d; this page asks again\.$")
     )
-    expect(number.locator(".state")).to_have_text("no data")
+    expect(number.locator(".state")).to_have_text("no answer")
     expect(panel(page, "Who answers").locator("canvas")).to_be_visible()
     prometheus.up = True
     let_pass(page)

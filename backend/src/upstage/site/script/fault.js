@@ -12,7 +12,9 @@ export function offerFault(dialog, line) {
     if (!dialog.open) return;
     try {
       const response = await fetch(NOTE, { cache: "no-store" });
-      write(response.status === 200 ? words(await response.json(), Date.now() / 1000) : "");
+      const note = response.status === 200 ? await response.json() : {};
+      line.classList.toggle("mended", Boolean(note.mended));
+      write(note.title ? words(note, Date.now() / 1000) : "");
     } catch {
       // nginx may be what is broken: what it said last stays
     }
