@@ -27,6 +27,7 @@ from .varnishlog import Request, requests
 HELD = 1.4  # seconds from the end of a request until its line is printed
 PATIENCE = 4.0  # seconds, if Varnish has not yet said how it ended: it logs a request after its fetches
 PAUSE = 0.2  # seconds between two looks at what is due
+STARTING = 1.5  # seconds from the start of a container until its program has a log
 KEPT = 2000  # Varnish's requests that nginx has not logged yet; some never are
 TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,VCL_Log,Hit,HitMiss,HitPass,ExpBan,TTL,"
 TAGS += "FetchError,RespStatus"
@@ -170,6 +171,7 @@ class Reader(threading.Thread):
             self._process.wait()
             while not self._is_back():
                 time.sleep(PAUSE)
+            time.sleep(STARTING)
             self._process = follow(*self._tool, errors=subprocess.DEVNULL)  # it may end again at once
 
     def _is_back(self) -> bool:

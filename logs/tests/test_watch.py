@@ -165,6 +165,7 @@ def test_the_log_of_a_varnish_that_ends_is_followed_again(monkeypatch: pytest.Mo
     monkeypatch.setattr(watch, "inside", inside)
     monkeypatch.setattr(watch, "follow", follow)
     monkeypatch.setattr(watch, "PAUSE", 0)
+    monkeypatch.setattr(watch, "STARTING", 0)
     lines: watch.Lines = queue.Queue(maxsize=8)
     watch.Reader("varnish", ("follow-varnishlog", "varnish"), lines)
     read = [lines.get(timeout=20)[1] for _ in range(8)]
