@@ -1,7 +1,5 @@
 """Two clients on the stage `rehearsal`: one talks and reads, the other joins and never reads.
 
-    python slow_reader.py [HOST [PORT]]
-
 Prints how much the stage has sent to each, until it disconnects the second client; gives up after a minute.
 """
 
@@ -15,12 +13,12 @@ LINES = 20  # a second: 100 kB/s, as much as eighty players who draw at once
 MINUTE = 60
 
 
-def join(host: str, port: int, receive_buffer: int = 0) -> socket.socket:
+def join(receive_buffer: int = 0) -> socket.socket:
     """A new client of the stage. `receive_buffer`: bytes that its own kernel keeps; 0 for the default."""
     client = socket.socket()
     if receive_buffer:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-    client.connect((host, port))
+    client.connect(("nginx", 7230))
     client.sendall(b"stage_ID=rehearsal&mode=JOIN\0")
     return client
 
@@ -41,10 +39,10 @@ def audience(data: bytes) -> int:
     return int((re.findall(rb"aCount=(\d+)&mode=JOINED", data) or [0])[-1])
 
 
-def main(host: str = "nginx", port: str = "7230") -> None:
+def main() -> None:
     """Run until the stage has disconnected the second client."""
-    talker = join(host, int(port))
-    slow = join(host, int(port), receive_buffer=2048)
+    talker = join()
+    slow = join(receive_buffer=2048)
     time.sleep(1)
     both = audience(arrived(talker))
     began, sent = time.monotonic(), 0
@@ -66,4 +64,4 @@ def main(host: str = "nginx", port: str = "7230") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

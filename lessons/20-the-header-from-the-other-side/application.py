@@ -1,10 +1,9 @@
-"""An application with four pages, whose headers you write in headers.toml: python3 application.py [PORT].
+"""An application with four pages, whose headers you write in headers.toml: python3 application.py.
 
 A cache that works is not seen, so each page ends with the number of the response.
 """
 
 import itertools
-import sys
 import tomllib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -51,6 +50,5 @@ class Application(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    port = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
-    print(f"http://127.0.0.1:{port}/")
-    ThreadingHTTPServer(("127.0.0.1", port), Application).serve_forever()
+    print("http://127.0.0.1:5000/")
+    ThreadingHTTPServer(("127.0.0.1", 5000), Application).serve_forever()

@@ -11,17 +11,5 @@ from .question import Choice, Question
 from .shipped import shipped
 from .stack import LAGGARDS, Ask
 
-__all__ = [
-    "CHECKOUT",
-    "LAGGARDS",
-    "Ask",
-    "Attempt",
-    "Choice",
-    "Line",
-    "Probe",
-    "Question",
-    "outcomes",
-    "secret_cookie",
-    "shipped",
-    "site",
-]
+__all__ = ["CHECKOUT", "LAGGARDS", "Ask", "Attempt", "Choice", "Line", "Probe", "Question"]
+__all__ += ["outcomes", "secret_cookie", "shipped", "site"]

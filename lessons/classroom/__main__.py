@@ -12,7 +12,7 @@ from classroom.class_state import ClassState
 from classroom.engine import Commands, EngineError, remove
 from classroom.interrupts import handle_interrupts
 from classroom.opening import open_class
-from classroom.plan import PAGE_PORT, PlanError, parse_number, parse_page_port
+from classroom.plan import PAGE_PORT, PlanError, parse_number
 from classroom.starting import log_of, side_by_side, start
 from classroom.status import as_csv, as_json, as_table, states
 from classroom.web import serve
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
             return 0 if check else open_class(opened, number)
         number = parse_number("WHO", value) if command in ("judge", "reset") else 0
         given = os.environ.get("CLASS_PAGE_PORT") or str(PAGE_PORT)
-        port = parse_page_port(given) if command == "page" else 0
+        port = parse_number("CLASS_PAGE_PORT", given, 65535, PAGE_PORT) if command == "page" else 0
         if check:
             return 0
         if opened is None:

@@ -24,12 +24,7 @@ CHECKS = ("lessons/checking", "lessons/*-*", "logs", "bin/lesson", "bin/inside",
 def make_checkout(opened: ClassState, copy: Copy) -> None:
     """Clone this checkout's last commit; add the copy's settings. Raise PlanError with Git's message."""
     folder = opened.folder_of(copy)
-    done = subprocess.run(
-        ["git", "clone", "--quiet", "--local", "--single-branch", "--no-tags", str(REPO), str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = git("clone", "--quiet", "--local", "--single-branch", "--no-tags", str(REPO), str(folder))
     if done.returncode:
         raise PlanError(done.stderr.strip())
     settings = "".join(f"{name}={value}\n" for name, value in opened.environment_of(copy).items())
@@ -38,6 +33,11 @@ def make_checkout(opened: ClassState, copy: Copy) -> None:
     if (REPO / ".venv").exists():  # what make learn needs; the room may have no internet
         (folder / ".venv").symlink_to(REPO / ".venv")
     opened.entries[copy.number] = replace(opened.entries[copy.number], checks=checks_sum(folder))
+
+
+def git(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A Git command in this checkout."""
+    return subprocess.run(["git", *arguments], cwd=REPO, capture_output=True, text=True, check=False)
 
 
 def override(copy: Copy) -> str:

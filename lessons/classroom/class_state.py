@@ -7,8 +7,7 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from ipaddress import IPv4Network
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from classroom.plan import Copy, Plan, PlanError, parse_cpus, parse_ports, parse_subnets
@@ -74,14 +73,8 @@ class ClassState:
                 raise PlanError(
                     f"This class was opened with {name}={kept[name]}. Close it first: make class-down"
                 )
-        plan = Plan(
-            kept["project"],
-            int(kept["CLASS_PORTS"]),
-            IPv4Network(kept["CLASS_SUBNETS"]),
-            float(kept["CLASS_CPUS"]),
-        )
         entries = {int(number): Entry(**entry) for number, entry in kept["copies"].items()}
-        return cls(folder, plan, kept["settings"], entries)
+        return replace(cls.new(folder, kept["project"], kept), settings=kept["settings"], entries=entries)
 
     def save(self) -> None:
         """Write the state, readable for this user only."""

@@ -1,12 +1,11 @@
 """`make class N=20`: opens what is missing. A copy that does not start is tried once more, then left out."""
 
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
 
-from classroom.checkout import REPO, make_checkout
+from classroom.checkout import REPO, git, make_checkout
 from classroom.class_state import ClassState, Entry
 from classroom.engine import Commands, remove
 from classroom.handout import handout_table, write_handout
@@ -62,13 +61,7 @@ def where(opened: ClassState) -> str:
 
 def warn(opened: ClassState) -> None:
     """Warn about settings with surprising effects."""
-    changed = subprocess.run(
-        ["git", "status", "--porcelain", "--untracked-files=no"],
-        cwd=REPO,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    changed = git("status", "--porcelain", "--untracked-files=no")
     if changed.returncode or changed.stdout:
         print(
             "This checkout has changes that are not committed: the copies get the last commit without them."
@@ -105,13 +98,13 @@ def start_all(opened: ClassState, new: list[Copy], commands: Commands) -> dict[i
 
 def note(outcome: Outcome, failed: dict[int, str]) -> None:
     """Print how the start of a copy has ended; keep the reason if it failed."""
-    copy, ended = outcome.copy, "did not start" if outcome.reason else "is running"
-    why = f": {outcome.reason}" if outcome.reason else ""
-    print(f"  copy {copy.name} {ended} ({outcome.seconds:.0f} s){why}", flush=True)
-    if outcome.reason:
-        failed[copy.number] = outcome.reason
+    copy, why, after = outcome.copy, outcome.reason, f"({outcome.seconds:.0f} s)"
+    if why:
+        failed[copy.number] = why
     else:
         failed.pop(copy.number, None)
+    said = f"did not start {after}: {why}" if why else f"is running {after}"
+    print(f"  copy {copy.name} {said}", flush=True)
 
 
 def summary(running: int, wanted: int, number: int, failed: Mapping[int, str]) -> str:

@@ -33,10 +33,11 @@ class PlanError(ValueError):
     """A class that cannot be opened like this; the message says why, and what to type."""
 
 
-def parse_number(variable: str, text: str) -> int:
-    """Parse the number of a copy, or of all copies. Raise PlanError if it is not one."""
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST):
-        raise PlanError(f"{variable} is '{text}'; expected a number from 1 to {MOST}, such as {variable}=7")
+def parse_number(variable: str, text: str, most: int = MOST, such: int = 7) -> int:
+    """Parse a number: that of a copy, or of all copies. Raise PlanError if it is not one."""
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= most):
+        expected = f"expected a number from 1 to {most}, such as {variable}={such}"
+        raise PlanError(f"{variable} is '{text}'; {expected}")
     return int(text)
 
 
@@ -46,13 +47,6 @@ def parse_ports(text: str) -> int:
         raise PlanError(
             f"CLASS_PORTS is '{text}'; expected a multiple of 100: with 20000, copy 7 has 20700 to 20799"
         )
-    return int(text)
-
-
-def parse_page_port(text: str) -> int:
-    """Parse CLASS_PAGE_PORT. Raise PlanError if it is not a port."""
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65535):
-        raise PlanError(f"CLASS_PAGE_PORT is '{text}'; expected a port from 1 to 65535")
     return int(text)
 
 
@@ -143,8 +137,7 @@ def overlapping(copies: list[Copy], routes: list[IPv4Network]) -> Iterator[tuple
 def parse_routes(table: str) -> list[IPv4Network]:
     """The destinations in a text like /proc/net/route: hexadecimal, in the machine's byte order."""
     rows = [line.split() for line in table.splitlines()[1:]]
-    return [IPv4Network((_address(row[1]), bin(int(row[7], 16)).count("1"))) for row in rows]
-
-
-def _address(text: str) -> int:
-    return int.from_bytes(bytes.fromhex(text), "little")
+    return [
+        IPv4Network((int.from_bytes(bytes.fromhex(row[1]), "little"), int(row[7], 16).bit_count()))
+        for row in rows
+    ]

@@ -1,5 +1,6 @@
 """Whether this machine has room for more copies: folders, ports, subnets and memory."""
 
+import re
 import socket
 from pathlib import Path
 
@@ -29,7 +30,8 @@ def check_room(opened: ClassState, new: list[Copy]) -> None:
             f"{subnet} is in use: this machine has a route to {route}. Choose another range, such as: "
             "CLASS_SUBNETS=10.99.0.0/18"
         )
-    free = _available_memory()
+    memory = Path("/proc/meminfo").read_text()
+    free = int(re.findall(r"^MemAvailable: +(\d+)", memory, re.M)[0]) // 1024  # MiB that programs can take
     if free < MEMORY * len(new):
         raise PlanError(
             f"{len(new)} copies take about {MEMORY * len(new)} MiB, and {free} MiB are available: "
@@ -46,9 +48,3 @@ def _taken(address: str, port: int) -> bool:
         except OSError:
             return True
     return False
-
-
-def _available_memory() -> int:
-    """MiB that programs can take."""
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("MemAvailable"))

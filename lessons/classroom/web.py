@@ -22,7 +22,7 @@ from classroom.class_state import ClassState
 from classroom.engine import EngineError
 from classroom.plan import PlanError
 from classroom.results import Result
-from classroom.status import State, states
+from classroom.status import states
 
 EVERY = 5  # seconds between two questions to the engine, which take it one or two
 HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?", re.I)  # any port: a tunnel has its own
@@ -61,22 +61,18 @@ def serve(folder: Path, environment: Mapping[str, str], port: int) -> int:
 
 
 def answer(folder: Path, environment: Mapping[str, str]) -> Answer:
-    """The state of the class as JSON, or why there is none."""
+    """The lessons, and each copy with its own and the current one, as JSON; or why there is none."""
     try:
         opened = ClassState.load(folder, environment)
         found = states(opened) if opened else []
     except (EngineError, PlanError, OSError, ValueError, KeyError) as error:
         return HTTPStatus.SERVICE_UNAVAILABLE, json.dumps({"error": str(error)}).encode()
-    return HTTPStatus.OK, json.dumps(page_state(found, time.time())).encode()
-
-
-def page_state(found: list[State], now: float) -> dict[str, Any]:
-    """What the page shows: the lessons, and each copy with its lessons and the current one."""
-    return {
-        "at": now,
+    shown = {
+        "at": time.time(),
         "lessons": [{"number": lesson.number, "title": lesson.title} for lesson in lessons()],
         "copies": [asdict(state) | {"current": current(state.lessons)} for state in found],
     }
+    return HTTPStatus.OK, json.dumps(shown).encode()
 
 
 def current(found: list[Result]) -> dict[str, Any] | None:

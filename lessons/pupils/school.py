@@ -19,6 +19,7 @@ from support.wait import wait_until
 ENDLESS = re.compile(r"\bwhile |99999")  # until Ctrl-C
 ENOUGH = 3  # seconds of such a command
 LONGEST = 300  # seconds of another block
+COMMIT = "git -c user.name=pupil -c user.email=pupil@example.org commit -q --allow-empty -am mine"
 
 
 class Pupil:

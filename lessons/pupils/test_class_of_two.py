@@ -75,13 +75,9 @@ def test_two_copies_are_opened_used_reset_and_closed(checkout: Path) -> None:
     for row, other in zip(handout, reversed(handout), strict=True):
         assert signs_in(row["stack"], row["admin password"])
         assert not signs_in(row["stack"], other["admin password"])
-    subnets = docker(
-        "network", "inspect", "-f", "{{(index .IPAM.Config 0).Subnet}}", f"{CLASS}-class-02_back"
-    )
-    assert subnets.strip() == "10.212.65.64/27"
-    for service in ("nginx", "varnish", "backend", "policyd", "locust"):
-        limit = docker("inspect", "-f", "{{.HostConfig.NanoCpus}}", f"{CLASS}-class-02-{service}-1")
-        assert int(limit) == 500_000_000, service
+    subnet, limit = "{{(index .IPAM.Config 0).Subnet}}", "{{.HostConfig.NanoCpus}}"
+    assert docker("network", "inspect", "-f", subnet, f"{CLASS}-class-02_back").strip() == "10.212.65.64/27"
+    assert int(docker("inspect", "-f", limit, f"{CLASS}-class-02-locust-1")) == 500_000_000
 
     lessons = folder / "02" / ".run" / f"{CLASS}-class-02" / "lessons"
     lessons.mkdir()
@@ -158,42 +154,4 @@ def test_an_interrupted_opening_leaves_nothing(checkout: Path) -> None:
         printed, _ = opening.communicate(timeout=120)
     assert opening.returncode == 130, printed
     assert left_over() == []
-    assert not (checkout / ".run" / "class").exists()
-
-
-def test_a_copy_that_does_not_start_is_left_out_and_opened_later(checkout: Path) -> None:
-    """A container without the copy's label has the name of one of its own."""
-    taken = f"{CLASS}-class-02-nginx-1"
-    image = docker("image", "ls", "--quiet").split()[0]
-    docker("create", "--name", taken, image, "true")
-    try:
-        opened = run(checkout, "open", "2")
-    finally:
-        docker("rm", taken)
-    assert opened.returncode == 1, opened.stdout
-    assert "1 of 2 copies are open. Copy 2 did not start: Compose could not start" in opened.stderr
-    assert taken in opened.stderr
-    assert opened.stdout.count("copy 02 did not start") == 2
-    folder = checkout / ".run" / "class"
-    [row] = csv.DictReader((folder / "handout.csv").read_text().splitlines())
-    assert signs_in(row["stack"], row["admin password"])
-    assert not (folder / "02").exists()
-    assert [name for name in left_over() if "-class-02" in name] == []
-
-    before = started(1)
-    opened = run(checkout, "open", "2")
-    assert opened.returncode == 0, opened.stdout + opened.stderr
-    assert started(1) == before
-    assert len((folder / "handout.csv").read_text().splitlines()) == 3
-
-
-def test_a_taken_port_is_named_before_anything_is_opened(checkout: Path) -> None:
-    taken = subprocess.Popen(["python3", "-m", "http.server", "31280", "--bind", "127.0.0.1"])
-    try:
-        wait_until(lambda: requests.get("http://127.0.0.1:31280", timeout=5).ok, within=20)
-        failed = run(checkout, "open", "2")
-    finally:
-        taken.terminate()
-    assert failed.returncode == 1
-    assert "Port 31280 of copy 2 is taken" in failed.stderr
     assert not (checkout / ".run" / "class").exists()

@@ -33,8 +33,6 @@ def test_step_by_step(pupil: Pupil) -> None:
     pupil.refused("you have not seen it")
     pupil.get("/media/fox.svg?WORD-2")
     pupil.refused("Request the old URL once more")
-    pupil.get("/media/fox.svg?WORD")
-    pupil.right()
 
 
 def test_only_after_the_change(pupil: Pupil) -> None:

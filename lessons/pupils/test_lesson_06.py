@@ -24,8 +24,6 @@ def test_step_by_step(pupil: Pupil) -> None:
     pupil.refused("The backend was down, but it was not stopped and started")
     pupil.restart("backend")
     pupil.refused("Request /stages/.* once more, to see it come back")
-    pupil.get("/stages/?WORD")
-    pupil.right()
 
 
 def test_varnish_was_stopped_instead(pupil: Pupil) -> None:

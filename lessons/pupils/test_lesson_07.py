@@ -15,7 +15,6 @@ def watch(pupil: Pupil, seconds: float) -> None:
 
 def test_step_by_step(pupil: Pupil) -> None:
     """Names each missing step, and each change that is not the lesson's."""
-    pupil.refused("until you have seen a stale copy")
     pupil.get(PAGE)
     pupil.refused("until you have seen a stale copy")
     watch(pupil, 6.3)

@@ -37,8 +37,6 @@ def test_step_by_step(pupil: Pupil) -> None:
     pupil.wait(2)
     pupil.get(f"{FOX}-2")
     pupil.refused("Now bring the 12 hours back")
-    pupil.restore()
-    pupil.right()
 
 
 def test_a_304_that_the_vcl_made(pupil: Pupil) -> None:

@@ -49,8 +49,6 @@ def test_step_by_step(pupil: Pupil) -> None:
     gzip_in_nginx(pupil)
     request(pupil, f"{DIVA}-2")
     pupil.refused("Now bring the shipped files back")
-    pupil.restore()
-    pupil.right()
 
 
 def test_compressed_by_nginx_before_varnish_let_go(pupil: Pupil) -> None:

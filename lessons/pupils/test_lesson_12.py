@@ -41,6 +41,10 @@ def excuse_a_busy_machine(pupil: Pupil) -> None:
 
 def test_reports_that_are_not_enough(pupil: Pupil) -> None:
     pupil.refused("No comparison has been run since the lesson began")
+    write(pupil)
+    pupil.wait(1)
+    pupil.begin(12)  # that report is of an earlier attempt
+    pupil.refused("No comparison has been run since the lesson began")
 
     report(pupil, [measurement("default", "varnish", 600)])
     pupil.refused(r"The comparison was of default\. It needs default and nginx")
@@ -78,10 +82,3 @@ def test_an_invented_report(pupil: Pupil) -> None:
     for _ in range(14):
         pupil.herd("/media/fox.svg?WORD", 50, "nginx.localhost")
     pupil.refused("did not come evenly while it was measured")
-
-
-def test_the_report_of_an_earlier_lesson(pupil: Pupil) -> None:
-    write(pupil)
-    pupil.wait(1)
-    pupil.begin(12)
-    pupil.refused("No comparison has been run since the lesson began")

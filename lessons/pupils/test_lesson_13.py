@@ -37,10 +37,6 @@ def test_one_near_miss_after_the_other(pupil: Pupil) -> None:
     pupil.reload()
     pupil.refused("Varnish parses /stages/ for instructions too")
 
-    pupil.edit(FILE, 'bereq.url !~ "/id"', CONDITION)
-    pupil.reload()
-    pupil.right()
-
 
 def test_changed_before_it_was_seen(pupil: Pupil) -> None:
     pupil.rule(FILE, RULE)

@@ -1,23 +1,27 @@
 """Ways to do a lesson that its page does not show. Each is accepted, or the check says why not."""
 
-import subprocess
-
 import pytest
 
-from school import Pupil
+from school import COMMIT, Pupil
 from test_lesson_01 import RIGHT, do, letter
 
 MEDIA = "varnish/media.vcl"
 
 
+def is_right(pupil: Pupil) -> None:
+    """The old copy and a new one are seen under the new rule of lesson 2."""
+    for query in ("", "-2"):
+        pupil.get(f"/media/fox.svg?WORD{query}")
+    pupil.right()
+
+
 @pytest.mark.parametrize(
     "line",
     [
-        "set beresp.ttl=60.0s;",
         "set\nberesp.ttl = 60s; // was 12h",
         "set beresp.ttl = 0.5m + 30s;",
         'set beresp.ttl = std.duration("60s", 60s);',
-        "if (beresp.ttl != 60s) { set beresp.ttl = 60s; }",
+        "if (beresp.ttl != 60s) { set beresp.ttl = 60.0s; }",
         "set beresp.ttl = 60s;\r\n",
     ],
 )
@@ -30,9 +34,7 @@ def test_another_spelling(pupil: Pupil, line: str) -> None:
             path = pupil.folder / file
             path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
     pupil.reload()
-    for query in ("", "-2"):
-        pupil.get(f"/media/fox.svg?WORD{query}")
-    pupil.right()
+    is_right(pupil)
 
 
 def test_a_byte_order_mark_is_named(pupil: Pupil) -> None:
@@ -50,22 +52,17 @@ def test_a_vcl_that_was_loaded_by_hand(pupil: Pupil) -> None:
     pupil.edit(MEDIA, "ttl = 12h", "ttl = 60s")
     pupil.stack.inside("varnishadm", "vcl.load", "mine", "default.vcl")
     pupil.stack.inside("varnishadm", "vcl.use", "mine")
-    for query in ("", "-2"):
-        pupil.get(f"/media/fox.svg?WORD{query}")
-    pupil.right()
+    is_right(pupil)
 
 
 def test_a_commit(pupil: Pupil) -> None:
     """It makes nothing the shipped file: the next lesson begins with that, after RESET."""
-    author = ("-c", "user.name=pupil", "-c", "user.email=pupil@example.org")
     pupil.begin(2)
     pupil.get("/media/fox.svg?WORD")
     pupil.edit(MEDIA, "ttl = 12h", "ttl = 60s")
     pupil.reload()
-    subprocess.run(["git", *author, "commit", "-qam", "lesson 2"], cwd=pupil.folder, check=True)
-    for query in ("", "-2"):
-        pupil.get(f"/media/fox.svg?WORD{query}")
-    pupil.right()
+    pupil.type(COMMIT)
+    is_right(pupil)
     pupil.restore()
     assert "ttl = 12h" in (pupil.folder / MEDIA).read_text()
     pupil.begin(3)
@@ -74,21 +71,7 @@ def test_a_commit(pupil: Pupil) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "upstage.localhost"])
 def test_another_name_of_the_default_host(pupil: Pupil, host: str) -> None:
     pupil.begin(1)
-    for path in ("/media/fox.svg?WORD", "/admin/id?WORD", "/slow?WORD"):
-        for _ in range(2):
-            pupil.get(path, host)
-    pupil.right()
-
-
-def test_the_printed_command_of_lesson_5(pupil: Pupil) -> None:
-    pupil.begin(5)
-    page = pupil.stack.make("lesson", "LESSON=5")
-    commands = [line.strip() for line in page.splitlines() if line.strip().startswith("herd")]
-    assert len(commands) == 4
-    environment = pupil.stack.environment
-    subprocess.run(
-        ["bash", "-c", "\n".join(commands)], cwd=pupil.folder, env=environment, capture_output=True
-    )
+    do(pupil, host)
     pupil.right()
 
 
@@ -102,7 +85,7 @@ def test_bans_by_varnishadm(pupil: Pupil) -> None:
 
 
 def test_a_done_lesson_is_read_again_and_a_stopped_one_goes_on(pupil: Pupil) -> None:
-    """And a new attempt at a done one leaves it done, with its best result."""
+    """And a new attempt at a done one leaves it done."""
     pupil.begin(1)
     pupil.get("/media/fox.svg?WORD")
     printed = pupil.stack.make("lesson", "LESSON=1")
@@ -115,4 +98,3 @@ def test_a_done_lesson_is_read_again_and_a_stopped_one_goes_on(pupil: Pupil) -> 
     assert f"AGAIN=1\nThe word of this attempt is {pupil.word}" in printed
     pupil.begin(1)
     assert "  1  done   First hit" in pupil.stack.make("lessons")
-    pupil.refused("You have not requested")

@@ -5,6 +5,7 @@ from pathlib import Path
 from school import school
 from test_lesson_01 import do
 from test_lesson_02 import MEDIA
+from test_valid_ways import is_right
 
 
 def test_hits_and_passes_and_a_changed_rule(tmp_path: Path) -> None:
@@ -20,6 +21,4 @@ def test_hits_and_passes_and_a_changed_rule(tmp_path: Path) -> None:
         pupil.get("/media/fox.svg?WORD")
         pupil.edit(MEDIA, "ttl = 12h", "ttl = 60s")
         pupil.reload()
-        pupil.get("/media/fox.svg?WORD")
-        pupil.get("/media/fox.svg?WORD-2")
-        pupil.right()
+        is_right(pupil)

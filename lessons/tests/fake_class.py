@@ -18,6 +18,13 @@ from classroom.plan import Copy
 from classroom.web import PageServer, answer
 
 
+def new_class(folder: Path, **environment: str) -> ClassState:
+    """A class of two copies, of which the passwords of the second are known."""
+    opened = ClassState.new(folder, "x", environment)
+    opened.entries = {2: Entry("secret", "other", "sum"), 1: Entry()}
+    return opened
+
+
 class FakeClass:
     """An open class; `asked` counts the questions to the engine."""
 

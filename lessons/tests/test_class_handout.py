@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from classroom.class_state import ClassState, Entry
 from classroom.handout import write_handout
+from fake_class import new_class
 
 
 def write(folder: Path, **settings: str) -> tuple[str, list[dict[str, str]]]:
     """The handout of the copies 1 and 2, as text and as the rows of its CSV."""
-    opened = ClassState.new(folder, "x", settings)
-    opened.entries = {2: Entry("secret", "other", "sum"), 1: Entry()}
-    write_handout(opened)
+    write_handout(new_class(folder, **settings))
     return (folder / "handout.md").read_text(), list(csv.DictReader((folder / "handout.csv").open()))
 
 

@@ -3,18 +3,21 @@
 
 import os
 import signal
+import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from classroom import opening, starting
 from classroom.class_state import ClassState
-from classroom.engine import Commands, EngineError
+from classroom.engine import EngineError
 from classroom.interrupts import handle_interrupts
 from classroom.opening import open_class
 from classroom.plan import Copy, PlanError
-from classroom.starting import reason_in, start
+from classroom.room import check_room
+from classroom.starting import reason_in
 
 UP = """#!/bin/sh
 echo up >>../../tried-$(basename "$PWD")
@@ -154,28 +157,22 @@ def test_a_stack_that_cannot_be_removed_is_named_and_costs_no_other_copy(
     assert "Copy 1 did not start: it does not answer." in second
 
 
-def is_interrupted_and_leaves_nothing(room: Room) -> None:
+@pytest.mark.parametrize("ended", [False, True], ids=["", "a start has just ended by itself"])
+def test_an_interrupt_ends_and_removes_all_new_copies(
+    room: Room, monkeypatch: pytest.MonkeyPatch, ended: bool
+) -> None:
+    def killpg(group: int, number: int, real: Callable[[int, int], None] = os.killpg) -> None:
+        real(group, number)
+        if ended:
+            raise ProcessLookupError
+
+    monkeypatch.setattr(os, "killpg", killpg)
     handle_interrupts()
     room.up = f"#!/bin/sh\nkill -INT {os.getpid()}\nexec sleep 60\n"
     with pytest.raises(KeyboardInterrupt):
         open_class(room.opened, 2)
     assert set(room.removed) == {1, 2}
     assert not (room.folder / "class").exists()
-
-
-def test_an_interrupt_ends_and_removes_all_new_copies(room: Room) -> None:
-    is_interrupted_and_leaves_nothing(room)
-
-
-def test_a_start_that_ends_by_itself_during_an_interrupt_costs_no_other_copy(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def killpg(group: int, number: int, real: Callable[[int, int], None] = os.killpg) -> None:
-        real(group, number)
-        raise ProcessLookupError  # as if it had ended just before
-
-    monkeypatch.setattr(os, "killpg", killpg)
-    is_interrupted_and_leaves_nothing(room)
 
 
 def test_an_error_that_concerns_all_copies_removes_the_new_ones(
@@ -197,14 +194,6 @@ def test_an_error_that_concerns_all_copies_removes_the_new_ones(
     assert not (room.folder / "class").exists()
 
 
-def test_a_failed_start_gives_the_reason_and_keeps_the_output(room: Room) -> None:
-    room.fails = {1: 9}
-    copy = room.opened.plan.copy(1)
-    room.make_checkout(room.opened, copy)
-    with pytest.raises(EngineError, match=r"^varnish did not become healthy\. varnish: Error: no room$"):
-        start(room.opened, copy, Commands())
-
-
 @pytest.mark.parametrize(
     ("printed", "reason"),
     [
@@ -223,3 +212,14 @@ def test_a_failed_start_gives_the_reason_and_keeps_the_output(room: Room) -> Non
 )
 def test_the_reason_is_the_end_of_the_output(printed: str, reason: str) -> None:
     assert reason_in(printed) == reason
+
+
+def test_a_taken_port_is_named_before_anything_is_opened(tmp_path: Path) -> None:
+    opened = ClassState.new(tmp_path / "class", "x", {"CLASS_PORTS": "31000"})
+    with socket.socket() as taken:
+        with suppress(OSError):  # another program has it
+            taken.bind(("127.0.0.1", 31280))
+            taken.listen()
+        with pytest.raises(PlanError, match="Port 31280 of copy 2 is taken"):
+            check_room(opened, [opened.plan.copy(2)])
+    assert not opened.folder.exists()

@@ -24,13 +24,13 @@ from classroom.plan import (
     overlapping,
     parse_cpus,
     parse_number,
-    parse_page_port,
     parse_ports,
     parse_routes,
     parse_subnets,
 )
 from classroom.results import Result
 from classroom.status import State, as_csv, as_json, as_table, health
+from fake_class import new_class
 from stack import REPO
 
 PLAN = Plan("x")
@@ -87,7 +87,7 @@ def test_wrong_settings_are_errors() -> None:
         parse_ports("20050")
     for text in ("", "x", "0", "65536"):
         with pytest.raises(PlanError, match="CLASS_PAGE_PORT"):
-            parse_page_port(text)
+            parse_number("CLASS_PAGE_PORT", text, 65535)
     with pytest.raises(PlanError, match="CLASS_SUBNETS"):
         parse_subnets("10.0.0.1/18")
     for text in ("nan", "0", "x", "1000"):
@@ -107,12 +107,6 @@ def test_a_route_into_the_range_is_found_and_the_default_route_is_none() -> None
     copy = PLAN.copy(1)
     assert {route for _, route in overlapping([copy], routes)} == {routes[1]}
     assert not list(overlapping([copy], routes[:1]))
-
-
-def new_class(folder: Path, **environment: str) -> ClassState:
-    opened = ClassState.new(folder, "x", environment)
-    opened.entries = {2: Entry("secret", "other", "sum"), 1: Entry()}
-    return opened
 
 
 def test_the_state_of_a_class_is_kept_and_only_its_owner_reads_the_passwords(tmp_path: Path) -> None:

@@ -49,6 +49,10 @@ def test_what_was_changed() -> None:
         ("set req.http.X-A = req.url; if (bereq.http.X-A) {", set()),
         ("if (req.http.X-A) { set req.http.X-A = req.url; }", {"req.http.x-a"}),
         ("unset req.http.User-Agent; if (req.http.User-Agent) {", {"req.http.user-agent"}),
+        (
+            "set req.http.X-A = req.http.User-Agent; set req.http.User-Agent = req.http.X-A;",
+            {"req.http.user-agent"},
+        ),
         ("if (req.http.X-Forwarded-For) { set req.http.X-Forwarded-For = 1; }", {"req.http.x-forwarded-for"}),
         ('if (req.url ~ "client.ip") { set beresp.ttl = 1s; }', set()),
     ],

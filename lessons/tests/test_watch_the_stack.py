@@ -22,7 +22,10 @@ from stack import REPO
 from support.origin import Origin, Request, response
 
 OBSERVE = REPO / "extras" / "observe"
-RECORDED: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "prometheus.json").read_text())
+FILE = json.loads((Path(__file__).parent / "prometheus.json").read_text())
+RECORDED: dict[str, dict[str, Any]] = {
+    name: dict(zip(FILE["queries"], found, strict=True)) for name, found in FILE["answers"].items()
+}
 (LESSON,) = (lesson for lesson in lessons() if lesson.number == 17)
 
 

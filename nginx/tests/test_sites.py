@@ -59,7 +59,6 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked"
         (b"GET /a b" + HEAD + b"\r\n", 400),
         (b"GET /../../etc/passwd" + HEAD + b"\r\n", 400),
         (b"GET /%00" + HEAD + b"\r\n", 400),
-        (b"GET /" + HEAD + b"X-Long: " + b"x" * 9000 + b"\r\n\r\n", 431),
         (b"GET /" + b"x" * 9000 + HEAD + b"\r\n", 414),
         # The end of the body can be read in two ways, which could smuggle a second request past a proxy.
         (b"POST /" + CHUNKED + b"\r\nContent-Length: 5\r\n\r\n0\r\n\r\nGET /smuggled" + HEAD + b"\r\n", 400),

@@ -1,56 +1,37 @@
-"""Starts the starter as a stranger does: copied into an empty folder, one line changed, `docker compose up`.
+"""Starts the starter as a stranger does: copied to an empty folder, a line changed, `docker compose up`."""
 
-With the variables of asking.py the tests ask a starter that runs already.
-"""
-
-import hashlib
+import secrets
 import shutil
-import time
 from collections.abc import Iterator
 
 import pytest
 
-from asking import APP_PORT, HTTP_PORT, HTTPS_PORT, RUNS_ALREADY, STARTER, TOKEN, App, New, compose
+from asking import APP_PORT, STARTER, TOKEN, App, New, started
 
 
 @pytest.fixture(scope="session")
-def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """The running starter, in front of app.py on this machine."""
-    if RUNS_ALREADY:
-        yield
-        return
     folder = tmp_path_factory.mktemp("shop")
     shutil.copytree(STARTER, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("tests", "recipes"))
-    settings = folder / ".env"
-    text = settings.read_text().replace("APP=app:8000", f"APP=host.docker.internal:{APP_PORT}")
-    ports = f"SITE=localhost:{HTTP_PORT}\nHTTP_PORT={HTTP_PORT}\nHTTPS_PORT={HTTPS_PORT}\n"
-    settings.write_text(f"{text}{ports}PURGE_TOKEN={TOKEN}\n")
-    try:
-        compose(folder, "up", "--detach", "--wait")
-        yield
-    finally:
-        compose(folder, "down", "--volumes", "--timeout", "2")
-
-
-@pytest.fixture(scope="session")
-def running(starter: None) -> Iterator[App]:
+    settings = (folder / ".env").read_text()
+    (folder / ".env").write_text(settings.replace("APP=app:8000", f"APP=host.docker.internal:{APP_PORT}"))
     app = App()
-    app.start()
-    yield app
-    app.stop()
+    with started(folder, f"PURGE_TOKEN={TOKEN}\n"):
+        yield app
+        app.stop()
 
 
 @pytest.fixture(autouse=True)
 def app(running: App) -> App:
-    """The application: up, well and quick before each test."""
+    """The application: up before each test."""
     if running.process is None:
         running.start()
-    running.read("/set?fail=0&slow=0")
     return running
 
 
 @pytest.fixture
-def new(request: pytest.FixtureRequest) -> New:
+def new() -> New:
     """Makes an address that no test has asked for before: new("/page") is /page-81b2."""
-    unique = hashlib.sha256(f"{request.node.nodeid} {time.time()}".encode()).hexdigest()[:10]
+    unique = secrets.token_hex(5)
     return lambda path: f"{path}-{unique}"

@@ -1,19 +1,13 @@
 """Applications from package registries behind the starter, started as the README says."""
 
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from asking import HTTP, RUNS_ALREADY, STARTER, started
+from asking import HTTP, copy_with, started
 from support.applications import ALL, Application, an_edit_is_shown, pages_are_not_mixed, visitors_get_copies
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(RUNS_ALREADY, reason="an application of these tests is not the one behind it"),
-]
-APPLICATIONS = Path(__file__).parent / "applications"
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module", params=ALL, ids=lambda each: each.name)
@@ -21,8 +15,7 @@ def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     """The running starter in front of it. (In place of the app of conftest.py.)"""
     application: Application = request.param
     folder = tmp_path_factory.mktemp("shop")
-    shutil.copytree(STARTER, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("tests"))
-    shutil.copytree(APPLICATIONS / application.name, folder / "app")
+    copy_with(application.name, folder)
     rules = (folder / "recipes" / f"{application.recipe}.vcl").read_text()
     (folder / "varnish" / "rules.vcl").write_text(rules)
     (folder / "app" / application.settings).write_text(application.settings_of(rules))

@@ -6,21 +6,17 @@ from urllib.parse import urlencode
 
 import pytest
 
-from asking import RUNS_ALREADY, STARTER, Response, ask, started
+from asking import Response, ask, copy_with, started
 from support.wait import wait_until
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(RUNS_ALREADY, reason="the applications of these tests are not behind it"),
-]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module", autouse=True)
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """One container has the three. (In place of the app of conftest.py.)"""
     folder = tmp_path_factory.mktemp("packs")
-    shutil.copytree(STARTER, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("tests"))
-    shutil.copytree(STARTER / "tests" / "applications" / "packs", folder / "app")
+    copy_with("packs", folder)
     for pack in (folder / "recipes").glob("*_cache.py"):
         shutil.copy(pack, folder / "app")
     with started(folder):

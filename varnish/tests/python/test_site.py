@@ -34,13 +34,6 @@ def site(fresh: VarnishServer, app: Backend) -> VarnishServer:
     return fresh
 
 
-def test_nginx_says_what_is_the_site(site: VarnishServer) -> None:
-    site.start()
-    for host in ("localhost", "classic.localhost"):
-        assert site.request("/", host, x_site="yes").text == "app"
-        assert site.request("/", host).text == "backend"
-
-
 @pytest.fixture
 def sites(fresh: VarnishServer) -> Iterator[dict[str, Backend]]:
     """The applications of two sites, behind a relay's sockets; by the name that nginx tells Varnish."""
@@ -62,7 +55,7 @@ def test_each_site_has_its_own_application_and_copies(
     rule = 'sub vcl_backend_response { if (bereq.http.Host ~ "^shop") { set beresp.http.X-Rule = "shop"; } }'
     fresh.settings["SITE_RULES"] = str(fresh.folder / "my rules.vcl")
     (fresh.folder / "my rules.vcl").write_text(rule)
-    fresh.settings["SITE_HEALTH"] = "/alive"
+    fresh.settings["SITE_HEALTH"] = "/alive?x=1"
     fresh.start()
     for app in sites.values():
         app.cache_control = "max-age=60"
@@ -73,10 +66,12 @@ def test_each_site_has_its_own_application_and_copies(
             assert outcome in answer.headers["cache-status"]
             assert answer.headers.get("x-rule") == (None if name == "blog" else "shop")
             assert "x-site" not in answer.headers
-    assert fresh.request("/", "blog.localhost").text == "backend"
+    for host in ("blog.localhost", "classic.localhost"):
+        assert fresh.request("/", host).text == "backend"
+        assert fresh.request("/", host, x_site="blog").text == "blog"
     for name, app in sites.items():
-        wait_until(lambda app=app: "/alive" in app.targets)  # type: ignore[misc]
-        probe = next(one for one in app.requests if one.target == "/alive")
+        wait_until(lambda app=app: "/alive?x=1" in app.targets)  # type: ignore[misc]
+        probe = next(one for one in app.requests if one.target == "/alive?x=1")
         assert probe.headers["host"] == HOSTS[name].removesuffix(":8080")
 
 
@@ -95,11 +90,14 @@ def test_an_application_that_hangs_leaves_connections_and_threads(
         assert {one.result().status for one in waiting} == {200, 503}
 
 
+@pytest.mark.parametrize("listener", ["socket", "port"])
 def test_a_path_is_purged_on_all_sites_and_a_whole_address_on_one(
-    fresh: VarnishServer, sites: dict[str, Backend]
+    fresh: VarnishServer, sites: dict[str, Backend], listener: str
 ) -> None:
-    purge = fresh.folder / "purge.sock"
-    fresh.settings["VARNISH_LISTEN_SITE_PURGE"] = str(purge)
+    """A client of nginx's listeners may not."""
+    purge: Address = fresh.folder / "purge.sock" if listener == "socket" else ("127.0.0.1", free_ports(1)[0])
+    named = purge if isinstance(purge, Path) else "{}:{}".format(*purge)
+    fresh.settings["VARNISH_LISTEN_SITE_PURGE"] = str(named)
     fresh.start()
     for app in sites.values():
         app.cache_control = "max-age=60"
@@ -113,6 +111,9 @@ def test_a_path_is_purged_on_all_sites_and_a_whole_address_on_one(
         return {name for name, app in sites.items() if app.requests}
 
     assert (asked(), asked()) == (set(sites), set())
+    assert fresh.request("/a", "blog.localhost", "PURGE", x_site="blog").status == 405
+    assert fresh.request("/a", "blog.localhost", "GET", purge).status == 405
+    assert asked() == set()
     for target, host, regex in (
         ("/a", "varnish:6081", False),
         ("http://BLOG.localhost/a", "varnish:6081", False),
@@ -166,40 +167,9 @@ def test_a_recipe_of_the_starter_comes_after_the_own_rules(site: VarnishServer, 
         assert kept in site.request(path, x_site="yes").headers["cache-status"]
 
 
-def test_the_health_check_has_the_path_of_the_setting(site: VarnishServer, app: Backend) -> None:
-    site.settings["SITE_HEALTH"] = "/alive?x=1"
-    site.start()
-    wait_until(lambda: "/alive?x=1" in app.targets)
-    assert app.requests[0].headers["host"] == "site.localhost"
-
-
 def test_without_a_health_check_the_site_is_asked_nothing(site: VarnishServer, app: Backend) -> None:
     site.start()
     assert app.requests == []
-
-
-@pytest.mark.parametrize("listener", ["socket", "port"])
-def test_the_application_purges(site: VarnishServer, app: Backend, listener: str) -> None:
-    """By path, by a whole address as MediaWiki does, by tag; a client of nginx's listeners may not."""
-    app.answer = lambda request: response(request.target, cache_control="max-age=60", xkey="news")
-    address: Address = site.folder / "purge.sock" if listener == "socket" else ("127.0.0.1", free_ports(1)[0])
-    named = address if isinstance(address, Path) else "{}:{}".format(*address)
-    site.settings["VARNISH_LISTEN_SITE_PURGE"] = str(named)
-    site.start()
-
-    def asked() -> int:
-        before = len(app.targets)
-        site.request("/about?x=1", x_site="yes")
-        return len(app.targets) - before
-
-    assert (asked(), asked()) == (1, 0)
-    for target, tags in (("/about", {}), ("http://localhost/about", {}), ("/", {"xkey": "news"})):
-        assert site.request(target, "localhost", "PURGE", address, **tags).status == 200
-        assert (asked(), asked()) == (1, 0)
-    assert site.request("/", "localhost", "PURGE", address, xkey="other").status == 200
-    assert site.request("/about", "localhost", "PURGE", x_site="yes").status == 405
-    assert site.request("/about", "localhost", "GET", address).status == 405
-    assert asked() == 0
 
 
 # Path -> the response's headers, the request's, and the reason.
