@@ -241,6 +241,26 @@ def test_only_questions_reach_prometheus(nginx: Observed, method: str, path: str
     assert len(nginx.prometheus.requests) == (status == 200)
 
 
+@pytest.mark.parametrize(
+    ("origin", "mode", "path", "status"),
+    [
+        ("cross-site", "no-cors", "/api/v1/query?query=up", 403),  # a picture's address
+        ("cross-site", "navigate", "/api/v1/query?query=up", 403),  # a frame
+        ("same-site", "cors", "/api/v1/query?query=up", 403),  # another port of localhost
+        ("cross-site", "navigate", "/federate?match[]=up", 403),
+        ("cross-site", "navigate", "/user/", 200),  # a link
+        ("same-origin", "cors", "/api/v1/query?query=up", 200),
+        ("none", "navigate", "/api/v1/query?query=up", 200),  # typed
+    ],
+)
+def test_pages_of_other_sites_may_only_lead_here(
+    nginx: Observed, origin: str, mode: str, path: str, status: int
+) -> None:
+    answer = nginx.request(path, port=nginx.observe, sec_fetch_site=origin, sec_fetch_mode=mode)
+    assert answer.status == status
+    assert len(nginx.prometheus.requests) == (status == 200)
+
+
 def test_the_page_may_use_its_own_scripts_and_styles_alone(nginx: Observed) -> None:
     answer = nginx.request("/", port=nginx.observe)
     assert (answer.status, answer.headers["location"]) == (302, "/user/")
