@@ -12,7 +12,7 @@ from classroom.class_state import ClassState
 from classroom.engine import Commands, EngineError, remove
 from classroom.interrupts import handle_interrupts
 from classroom.opening import open_class
-from classroom.plan import PAGE_PORT, PlanError, parse_number
+from classroom.plan import PAGE_PORT, PlanError, count, parse_number
 from classroom.starting import log_of, side_by_side, start
 from classroom.status import as_csv, as_json, as_table, states
 from classroom.web import serve
@@ -128,7 +128,8 @@ def close(opened: ClassState) -> int:
     (opened.folder / "results.json").write_text(results + "\n")
     closed = put_aside(opened.folder)
     print(
-        f"{len(opened.copies)} stacks and their data are removed. The learners' files, the handout and the "
+        f"{count(len(opened.copies), 'stack and its data are', 'stacks and their data are')} removed. "
+        "The learners' files, the handout and the "
         f"results: {closed.relative_to(REPO)}, until the next class is closed"
     )
     return 0

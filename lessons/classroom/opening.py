@@ -10,7 +10,7 @@ from classroom.class_state import ClassState, Entry
 from classroom.engine import Commands, remove
 from classroom.handout import handout_table, write_handout
 from classroom.interrupts import ignore_interrupts
-from classroom.plan import Copy
+from classroom.plan import Copy, count
 from classroom.room import check_room
 from classroom.starting import LOGS, SIDE_BY_SIDE, Outcome, side_by_side, start
 
@@ -24,7 +24,7 @@ def open_class(opened: ClassState, number: int) -> int:
     new = [opened.plan.copy(one) for one in range(1, number + 1) if one not in opened.entries]
     if not new:
         write_handout(opened)
-        print(f"{number} copies are open. {where(opened)}")
+        print(f"{count(number, 'copy is', 'copies are')} open. {where(opened)}")
         return 0
     check_room(opened, new)
     warn(opened)
@@ -33,7 +33,7 @@ def open_class(opened: ClassState, number: int) -> int:
     opened.entries |= {copy.number: Entry() for copy in new}
     wanted = len(opened.entries)
     try:
-        print(f"Copying the last commit into {len(new)} folders", flush=True)
+        print(f"Copying the last commit into {count(len(new), 'folder')}", flush=True)
         for copy in new:
             make_checkout(opened, copy)
         opened.save()
@@ -47,7 +47,8 @@ def open_class(opened: ClassState, number: int) -> int:
     if opened.entries:
         write_handout(opened)
         took, started = time.monotonic() - began, len(new) - len(failed)
-        print(f"\n{handout_table(opened)}\n{started} copies opened in {took:.0f} s. {where(opened)}")
+        copies = count(started, "copy", "copies")
+        print(f"\n{handout_table(opened)}\n{copies} opened in {took:.0f} s. {where(opened)}")
     if failed:
         print(summary(len(opened.entries), wanted, number, failed), file=sys.stderr)
     return 1 if failed else 0
@@ -83,7 +84,7 @@ def start_all(opened: ClassState, new: list[Copy], commands: Commands) -> dict[i
         remove(copy)
         start(opened, copy, commands)
 
-    print(f"Starting {len(new)} stacks, {SIDE_BY_SIDE} at a time", flush=True)
+    print(f"Starting {count(len(new), 'stack')}, {SIDE_BY_SIDE} at a time", flush=True)
     for outcome in side_by_side(new, lambda copy: start(opened, copy, commands)):
         note(outcome, failed)
     if failed:
@@ -109,7 +110,7 @@ def note(outcome: Outcome, failed: dict[int, str]) -> None:
 
 def summary(running: int, wanted: int, number: int, failed: Mapping[int, str]) -> str:
     """What is open, and why the others are not: one line for each reason."""
-    lines = [f"{running} of {wanted} copies are open."]
+    lines = [f"{running} of {count(wanted, 'copy is', 'copies are')} open."]
     for reason in dict.fromkeys(failed.values()):
         numbers = [str(one) for one, why in sorted(failed.items()) if why == reason]
         copies = f"Copy {numbers[0]}" if len(numbers) == 1 else f"Copies {', '.join(numbers)}"

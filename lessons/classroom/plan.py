@@ -33,6 +33,11 @@ class PlanError(ValueError):
     """A class that cannot be opened like this; the message says why, and what to type."""
 
 
+def count(number: int, one: str, several: str = "") -> str:
+    """A number and its noun: `1 copy`, `2 copies`; without `several`, the noun and an s."""
+    return f"{number} {one if number == 1 else several or one + 's'}"
+
+
 def parse_number(variable: str, text: str, most: int = MOST, such: int = 7) -> int:
     """Parse a number: that of a copy, or of all copies. Raise PlanError if it is not one."""
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= most):

@@ -5,7 +5,7 @@ import socket
 from pathlib import Path
 
 from classroom.class_state import ClassState
-from classroom.plan import PUBLISHED, Copy, PlanError, overlapping, parse_routes
+from classroom.plan import PUBLISHED, Copy, PlanError, count, overlapping, parse_routes
 
 MEMORY = 230  # MiB that a copy and the engine's part for it take: docs/teaching-class.md
 
@@ -34,8 +34,8 @@ def check_room(opened: ClassState, new: list[Copy]) -> None:
     free = int(re.findall(r"^MemAvailable: +(\d+)", memory, re.M)[0]) // 1024  # MiB that programs can take
     if free < MEMORY * len(new):
         raise PlanError(
-            f"{len(new)} copies take about {MEMORY * len(new)} MiB, and {free} MiB are available: "
-            f"room for {free // MEMORY}"
+            f"{count(len(new), 'copy takes', 'copies take')} about {MEMORY * len(new)} MiB, "
+            f"and {free} MiB are available: room for {free // MEMORY}"
         )
 
 

@@ -100,6 +100,13 @@ def test_the_screen_shows_no_password_but_where_they_are(room: Room, capsys: Pri
         assert f"| {entry.admin} |" in handout
 
 
+def test_a_class_of_one_is_told_in_the_singular(room: Room, capsys: Printed) -> None:
+    assert open_class(room.opened, 1) == open_class(room.opened, 1) == 0
+    printed = capsys.readouterr().out
+    for words in ("into 1 folder\n", "Starting 1 stack, ", "\n1 copy opened in ", "\n1 copy is open. "):
+        assert words in printed
+
+
 def test_a_copy_that_fails_twice_is_left_out_and_the_others_stay_open(room: Room, capsys: Printed) -> None:
     room.fails = {2: 9}
     assert open_class(room.opened, 3) == 1

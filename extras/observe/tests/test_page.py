@@ -176,6 +176,8 @@ def test_every_dashboard_is_drawn_on_screens_of_all_sizes(
         assert wider <= 0, f"{wider} px wider than {width}"
         let_pass(page)  # a chart takes its new size in the next round
         assert page.evaluate(cut) == []
+        heights = "all => all.map(a => a.getBoundingClientRect().height)"
+        assert min(page.eval_on_selector_all(".note a, #alerts a", heights)) >= 24
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert page.evaluate(FAINT) == []

@@ -107,7 +107,7 @@ function totals(state) {
   if (!state.copies.length) return "No class is open.";
   const healthy = state.copies.filter(({ health }) => health === "healthy").length;
   const long = state.copies.filter(copy => isLong(state, copy)).length;
-  return `${state.copies.length} copies, ${healthy} healthy; ${long} at one lesson for ${LONG} minutes or longer`;
+  return `${state.copies.length} ${state.copies.length === 1 ? "copy" : "copies"}, ${healthy} healthy; ${long} at one lesson for ${LONG} minutes or longer`;
 }
 
 function head(lessons) {
