@@ -3,7 +3,7 @@
 .PHONY: help up down clean status logs doctor reload purge reset mirror backup restore watch trace lessons learn lesson check faults break mend class class-status class-page class-check class-reset class-down bundle slides load soak compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
 
 export LC_ALL := C.UTF-8
-unexport CDPATH BASH_ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT # they would change what our shells do
+unexport JUDGED_CHECKOUT CDPATH BASH_ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT # they would change what our shells do
 
 # A command takes the variables that its line below names, and the settings of .env.example; another one is refused, because a
 # misspelt name would be ignored silently. Those of the commands, such as HOST or TAG, count only where they are typed, and SITE
@@ -97,7 +97,7 @@ class-status: ## show each copy's health, memory, CPU and the lessons that are d
 class-page: ## serve a live page of who is at which lesson, for the instructor, until Ctrl-C
 	@bin/class page
 
-class-check: ## judge the lessons of the copy WHO=7 (LESSON=3: only this one) by your own checker
+class-check: ## judge the newest lesson of the copy WHO=7 (LESSON=3: that one) by your own checker
 	@bin/class judge $(WHO)
 
 class-reset: ## restore the copy WHO=7 as shipped: files, data, lessons; its passwords stay

@@ -74,7 +74,9 @@ def visited() -> bool:
 def break_secretly(drawn_from: list[Fault]) -> int:
     """Make a fault of which only a visitor's complaint is told."""
     fault = secrets.choice(drawn_from)
-    write_note(FILE, Note(DRAWN, "Something is broken", fault.complaint, time.time(), drawn=fault.name))
+    write_note(
+        FILE, Note(DRAWN, "A fault that is yours to find", fault.complaint, time.time(), drawn=fault.name)
+    )
     fault.run()
     print(f"A visitor writes: {fault.complaint}\n\nFind out what is broken, and mend it (lesson 19).")
     return 0

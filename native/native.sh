@@ -184,6 +184,7 @@ native_events() { cat >/dev/null; } # supervisord starts what has ended at once
 native_follow() { tail -n 0 -F "$NATIVE_RUN/log/$1.log"; }
 native_varnish() { "$1" -n "$VARNISH_WORKDIR" "${@:2}"; }
 native_varnishes() { echo varnish; }
+native_generated() { :; } # the learner's own processes write it
 native_varnishtest() { (cd "$1" && TMPDIR=$PWD varnishtest -k -j 4 -t 20 "${@:2}" 2>&1 | grep "^# .* TEST "); }
 native_follow_varnishlog() {
     echo

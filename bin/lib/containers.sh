@@ -195,11 +195,11 @@ containers_paths() {
     echo /tmp/paths
 }
 containers_log() { container_ids "$1" --all | head -n 1 | xargs -r docker logs --tail "${2:-1000}" 2>&1; }
-# What happens to our containers, as `stop backend`; the first line says that it is being followed.
+# What happens to our services, as `die backend`; the first line says that it is being followed.
 containers_events() {
     echo
     docker events --filter type=container --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
-        --format '{{.Action}} {{index .Actor.Attributes "com.docker.compose.service"}}' &
+        --filter label=com.docker.compose.oneoff=False --format '{{.Action}} {{index .Actor.Attributes "com.docker.compose.service"}}' &
     cat >/dev/null
     kill $!
 }
@@ -227,6 +227,14 @@ containers_started() {
 containers_varnishtest() {
     tar -C "$1" -c . | container_exec varnish sh -c 'cd /var/lib/varnish && rm -rf tried && mkdir tried && cd tried && tar -x &&
         TMPDIR=$PWD varnishtest -k -j 4 -t 20 "$@" 2>&1 | grep "^# .* TEST "; rm -rf ../tried' varnishtest "${@:2}"
+}
+# shellcheck disable=SC2016 # the same
+containers_generated() {
+    container_exec varnish sh -c 'VARNISH_GENERATED=$(mktemp -d) && . /etc/varnish/settings.sh && write_vcl
+        for file in "$generated"/*; do
+            printf "// VCL.SHOW 0 %d %s\n" "$(wc -c <"$file")" "${file##*/}" && cat "$file"
+        done
+        rm -r "$generated"' /etc/varnish/settings.sh
 }
 containers_nginx_loaded() { container_exec nginx sh /etc/nginx/proscenium/loaded.sh; }
 containers_reload() {

@@ -2,7 +2,7 @@
 
 import re
 
-from checking import Ask, Attempt, Choice, Question, outcomes, secret_cookie
+from checking import Ask, Attempt, Choice, Question, outcomes, secret_cookie, secret_word
 
 CHANGES = {"varnish/normalise.vcl", "varnish/passed.vcl", "varnish/media.vcl"}
 READS = {"req.http.cookie"}
@@ -53,7 +53,7 @@ def check(attempt: Attempt) -> None:
         f"{first.outcome} and {second.outcome}: does the cache key contain the cookie?",
     )
 
-    other = secret_cookie()
+    other = secret_word()
     private = [
         *attempt.ask(stages(f"theme=A; {other}=me"), stages(f"{secret_cookie()}=me; theme=A")),
         *attempt.ask(

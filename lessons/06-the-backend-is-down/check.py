@@ -51,7 +51,7 @@ def check(attempt: Attempt) -> None:
     )
     stopped = attempt.stack.stopped("backend")
     need(
-        stopped < old[-1].began,
+        stopped < max(old[-1].began, down[-1].began),
         "The backend was running when you got the old copy: request /?WORD again while it is stopped.",
     )
     need(stages[-1].status == 200, "Request /stages/?WORD once more, to see it come back.")

@@ -111,7 +111,9 @@ def check(attempt: Attempt) -> None:
 
 def question(attempt: Attempt) -> Question:
     """The question about the fault that the learner has watched."""
-    return QUESTIONS[alerts(attempt, LOADED, WATCHED)[0]]
+    fired = alerts(attempt, LOADED, WATCHED)
+    attempt.need(fired, "The fault is more than an hour ago: break something again.")
+    return QUESTIONS[fired[0]]
 
 
 def alerts(attempt: Attempt, *conditions: str) -> list[str]:

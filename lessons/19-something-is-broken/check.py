@@ -2,7 +2,7 @@
 
 from checking import Ask, Attempt, Choice, Question
 from faults.fault import Fault, bash, faults
-from faults.note import read_note, write_note
+from faults.note import Note, read_note, write_note
 
 RESTARTS = {"nginx", "varnish", "backend", "policyd"}
 
@@ -33,22 +33,25 @@ QUESTIONS = {
 
 def question(attempt: Attempt) -> Question:
     """The causes to choose from."""
+    return QUESTIONS[drawn(attempt).drawn]
+
+
+def drawn(attempt: Attempt) -> Note:
+    """What is broken, or was mended by hand."""
     note = read_note(attempt.stack.state / "fault.json")
-    assert note
-    return QUESTIONS[note.drawn]
-
-
-def check(attempt: Attempt) -> None:
-    """The services' health as the engine sees it, then what visitors get."""
-    need = attempt.need
-    file = attempt.stack.state / "fault.json"
-    note = read_note(file)
-    need(
+    attempt.need(
         note and note.drawn and note.broken >= attempt.began,
         "Nothing is broken that is yours to find: make break FAULT=drawn. (make mend ends it, and the next "
         "one is another.)",
     )
     assert note
+    return note
+
+
+def check(attempt: Attempt) -> None:
+    """The services' health as the engine sees it, then what visitors get."""
+    need = attempt.need
+    note = drawn(attempt)
     need(not bash("is_well").returncode, "A service is not healthy: docker compose ps -a")
     hosts = ("localhost", "classic.localhost", "nginx.localhost")
     for probe in attempt.ask(*[Ask("/?NEW", host) for host in hosts] * 4, at_once=True):
@@ -57,5 +60,5 @@ def check(attempt: Attempt) -> None:
             f"A visitor of {probe.ask.host} still gets {probe.answer.status or 'no answer'} for a page that "
             "was not requested before.",
         )
-    if not note.mended:
-        write_note(file, note.ended())
+    if not note.mended and not attempt.stack.of_another:
+        write_note(attempt.stack.state / "fault.json", note.ended())

@@ -26,7 +26,7 @@ class Application(BaseHTTPRequestHandler):
         unchanged = "ETag" in headers and self.headers.get("If-None-Match") == headers["ETag"]
         body = b"" if unchanged else f"{text}\nresponse number {next(number)}\n".encode()
         self.send_response(304 if unchanged else 200)
-        for name, value in (own | headers).items():
+        for name, value in (headers | own).items():
             self.send_header(name, value)
         if not unchanged:
             self.send_header("Content-Type", "text/plain; charset=utf-8")

@@ -6,10 +6,10 @@ A lesson's `check.py` uses the names below and nothing else.
 from logs.inside import CHECKOUT
 from logs.serverlogs import Line
 
-from .attempt import Attempt, Probe, outcomes, secret_cookie, site
+from .attempt import Attempt, Probe, outcomes, secret_cookie, secret_word, site
 from .question import Choice, Question
 from .shipped import shipped
 from .stack import LAGGARDS, Ask
 
 __all__ = ["CHECKOUT", "LAGGARDS", "Ask", "Attempt", "Choice", "Line", "Probe", "Question"]
-__all__ += ["outcomes", "secret_cookie", "shipped", "site"]
+__all__ += ["outcomes", "secret_cookie", "secret_word", "shipped", "site"]

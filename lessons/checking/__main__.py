@@ -13,7 +13,7 @@ from logs.inside import REPO
 from .errors import Missing, StartAgain
 from .judging import judge
 from .lesson import Lesson, as_typed, lessons
-from .progress import Progress
+from .progress import Progress, failure
 from .shipped import restore
 from .stack import Stack
 
@@ -95,16 +95,20 @@ def check(lesson: Lesson) -> int:
 
 def judge_only(progress: Progress, lesson: Lesson) -> int:
     """Say what is true of an attempt, without the question and without a trace in it."""
-    attempt = progress.attempt(lesson)
-    if attempt is None:
-        raise StartAgain(f"Lesson {lesson.number} has not begun.")
+    code, attempt = 0, progress.attempt(lesson)
     try:
+        if attempt is None:
+            raise StartAgain("It has not begun.")
         judge(lesson, attempt)
+        said = "What was done is right."
     except Missing as missing:
-        print(f"Not done: {missing}")
-        return 1
-    print(f"What was done in lesson {lesson.number} is right.")
-    return 0
+        code, said = 1, f"Not done: {missing}"
+    except StartAgain as error:
+        code, said = 2, str(error)
+    except Exception as error:
+        code, said = 2, failure(error)
+    print(f"Lesson {lesson.number}: {said}")
+    return code
 
 
 def print_results(progress: Progress) -> int:

@@ -78,13 +78,12 @@ class Attempt:
     best: Result | None = None  # of the earlier ones
     said: str = ""  # the last sentence of the check
     choices: list[str] = field(default_factory=list)  # for the question, once it is asked
-    generated: dict[str, str] = field(default_factory=dict)  # the VCL that Varnish's start.sh wrote, by path
 
     @classmethod
     def begin(cls, stack: Stack, earlier: "Attempt | None" = None) -> "Attempt":
         """A new attempt, after an earlier one at the same lesson."""
         counters = stack.counters() | {LAGGARDS: stack.laggards()}
-        new = cls(new_word(), time.time(), counters, stack.started(), generated=stack.generated())
+        new = cls(new_word(), time.time(), counters, stack.started())
         if earlier:
             new.attempts, new.best = earlier.attempts + 1, earlier.result
         return new.on(stack)
@@ -201,7 +200,9 @@ class Attempt:
 
     def newly_set(self, file: str) -> set[str]:
         """The variables that its new statements set or unset, in lower case; not their own X- headers."""
-        return {name for name in vcl.sets(self.changed(file)[1]) if not vcl.OWN.fullmatch(name)}
+        return {
+            name for name in vcl.sets(self.changed(file)[1]) if not vcl.OWN.fullmatch(name.removeprefix("be"))
+        }
 
     def as_shipped(self, *folders: str) -> bool:
         """Whether these folders, or the configuration if none is given, are as shipped. (judging.py has

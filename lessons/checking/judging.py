@@ -50,13 +50,15 @@ def _configuration(lesson: Lesson, attempt: Attempt) -> None:
                 "make lesson RESET=1 "
                 "restores the shipped files and keeps yours as a patch."
             )
+    if any(path.endswith(".vcl") and path not in attempt.stack.loaded for path in lesson.changes):
+        raise Missing("Varnish runs another VCL than default.vcl. Type: make reload")
     for name, loaded in attempt.stack.loaded.items():
         _as_saved(name, loaded, attempt)
-        if name.startswith("varnish/") and name not in lesson.changes and loaded != unix(shipped(name)):
+        if not name.startswith("/") and name not in lesson.changes and loaded != unix(shipped(name)):
             raise Missing(f"Varnish runs another {name} than the shipped one. Type: make lesson RESET=1")
     for files in attempt.stack.labelled:  # as shipped is as good: `vcl.load` by hand leaves them alone
         for name, loaded in files.items():
-            if not name.startswith("varnish/") or loaded != unix(shipped(name)):
+            if name.startswith("/") or loaded != unix(shipped(name)):
                 _as_saved(name, loaded, attempt)
     if not attempt.stack.nginx_is_loaded():
         raise Missing("nginx has not loaded what is saved in nginx/. Type: make reload")
@@ -65,7 +67,8 @@ def _configuration(lesson: Lesson, attempt: Attempt) -> None:
 def _as_saved(name: str, loaded: str, attempt: Attempt) -> None:
     """A file that Varnish has loaded is the one on the disk, or one of Varnish's start.sh, as it was."""
     if name.startswith("/"):
-        if loaded != attempt.generated.get(name):
+        made = attempt.stack.generated
+        if made and loaded != made.get(Path(name).name):
             raise Missing(f"Varnish has loaded {name}, which is not a file of varnish/: rules belong there.")
         return
     saved = unix((CHECKOUT / name).read_text("utf-8", "replace"))
@@ -90,10 +93,12 @@ def _the_same_for_all(lesson: Lesson, attempt: Attempt) -> None:
             now = attempt.stack.loaded[path]
             used = vcl.foreign(vcl.changes(was, now)[1], vcl.statements(was), lesson.reads)
         else:
-            used = nginx.foreign(was, unix((CHECKOUT / path).read_text()))
+            used = nginx.foreign(was, unix((CHECKOUT / path).read_text("utf-8", "replace")))
         if used:
-            may = ", ".join(sorted({"req.url", "req.method", *lesson.reads}))
+            may = "what the shipped file reads"
+            if path.endswith(".vcl"):
+                may += ", req.url, req.method, what the response is, " + ", ".join(sorted(lesson.reads))
             raise Missing(
                 f"The new rule in {Path(path).name} uses {', '.join(used)}. It has to treat all clients "
-                f"alike, at any time, so it may read no more than {may}, and what the shipped file reads."
+                f"alike, at any time, so it may read no more than {may.rstrip(', ')}."
             )

@@ -58,6 +58,7 @@ class Stack:
 
     def __init__(self, report: Callable[[str], None] = lambda doing: None) -> None:
         self.http_port = int(os.environ["HTTP_PORT"])
+        self.of_another = CHECKOUT != REPO  # an instructor judges a copy, and leaves no trace in it
         self.state = CHECKOUT / ".run" / os.environ["COMPOSE_PROJECT_NAME"]
         self.address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1")
         self._report = report
@@ -178,19 +179,15 @@ class Stack:
         """The same of each VCL that a label stands for, such as that of classic.localhost."""
         return [self._files(name) for name in re.findall(r" label .*-> (\S+)", self._vcls)]
 
-    def generated(self) -> dict[str, str]:
-        """The loaded files that this checkout does not have: what start.sh writes, which has no rules."""
-        files = (file for loaded in (self.loaded, *self.labelled) for file in loaded.items())
-        return {name: text for name, text in files if name.startswith("/")}
-
     def _files(self, vcl: str) -> dict[str, str]:
-        text = self.tool("varnishadm", "vcl.show", "-v", vcl).encode()
-        files = {}
-        for found in SHOWN.finditer(text):
-            begin, size = found.end(), int(found[1])
-            files[source(found[2].decode())] = unix(text[begin : begin + size].decode(errors="replace"))
+        files = files_in(self.tool("varnishadm", "vcl.show", "-v", vcl))
         files.pop(BUILT_IN, None)
         return files
+
+    @cached_property
+    def generated(self) -> dict[str, str]:
+        """The files that Varnish's start.sh writes, by name: addresses and limits. Empty in native mode."""
+        return files_in(self.tool("generated"))
 
     def passing(self, folder: str, tests: Iterable[str]) -> set[str]:
         """Which of a folder's VTCs pass, in Varnish's container."""
@@ -261,6 +258,15 @@ def source(path: str) -> str:
         if folder in (f"/etc/{known}", f"{REPO}/{known}") and (REPO / known / name).is_file():
             return f"{known}/{name}"
     return path
+
+
+def files_in(shown: str) -> dict[str, str]:
+    """The files in what `vcl.show -v` prints, as `source` names them, with Unix line ends."""
+    text, at, files = shown.encode(), 0, {}
+    while found := SHOWN.search(text, at):
+        at = found.end() + int(found[1])
+        files[source(found[2].decode())] = unix(text[found.end() : at].decode(errors="replace"))
+    return files
 
 
 def unix(text: str) -> str:

@@ -18,20 +18,24 @@ TOKEN = re.compile(
 )
 SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "y": 31536000}
 # Variables, functions of modules (vmods), and statements that bring in what this file does not say.
-VARIABLE = r"(?:be)?(?:req|resp)|obj|client|server|local|remote|sess|storage"
+VARIABLE = r"(?:be)?(?:req|resp)|req_top|obj|client|server|local|remote|sess|storage"
 NAME = re.compile(
-    rf"\b(?:{VARIABLE})\.[\w.-]+|\bnow\b|\b[a-z_]\w*\.\w+(?= \()|^(?:include|new)\b|^import \w+|\bvcl \("
+    rf"\b(?:{VARIABLE})\.[\w.-]+|\bnow\b|\b[a-z_]\w*\.\w+(?= \()"
+    r"|^(?:include|new|backend)\b|^import .*?(?=;)|\bvcl \("
 )
-OWN = re.compile(r"req\.http\.x-(?!forwarded|request-id|real-ip)[\w-]+")
+OWN = re.compile(r"(?:req|resp|obj)\.http\.x-(?!forwarded|request-id|real-ip)[\w-]+")
 TEXT = re.compile(r'"[^"]*"')
 # What differs between clients, moments or names of one site, wherever the shipped files read it.
 NEVER = re.compile(
-    r"now|req\.(?:time|xid|proto|transport|http\.host)|(?:client|server|local|remote|sess)\..*"
+    r"include|new|backend|now|req\.(?:time|xid|proto|transport|http\.host)"
+    r"|(?:client|server|local|remote|sess)\..*"
 )
 # What any rule may read or use.
-ANY = {"req.url", "req.method", "import std", "import cookie"}
+ANY = {"req.url", "req.method", "req.esi_level", "import std", "import cookie"}
+ANY |= {f"{of}.{what}" for of in ("resp", "obj") for what in ("status", "ttl", "grace", "http.content-type")}
+ANY |= {"resp.uncacheable"}
 FUNCTION = re.compile(
-    r"cookie\.\w+|std\.(?:tolower|toupper|strlen|integer|real|duration|collect|querysort|log)"
+    r"cookie\.\w+|std\.(?:tolower|toupper|strlen|integer|real|duration|collect|querysort|log|strstr|fnmatch|bytes)"
 )
 
 
@@ -45,7 +49,8 @@ def statements(text: str) -> list[str]:
         if token["unit"]:
             word = f"{float(token['amount']) * SECONDS[token['unit']]:g}s"
         elif token["text"]:
-            word = f'"{token["long"] or token["longer"] or token["short"] or ""}"'
+            inner = token["long"] or token["longer"] or token["short"] or ""
+            word = '"{}"'.format(inner.replace('"', "\N{RIGHT DOUBLE QUOTATION MARK}"))
         tokens.append(word)
         if word in ";{}":
             found.append(" ".join(tokens).removesuffix(" ;") + (";" if word == ";" else ""))
@@ -69,7 +74,7 @@ def _without(ours: list[str], others: list[str]) -> list[str]:
 
 
 def reads(code: Iterable[str]) -> set[str]:
-    """The variables and functions that these statements use, in lower case; bereq counts as req.
+    """The variables and functions that these statements use, in lower case; bereq is req, beresp is resp.
 
     Not those that they only set, and no X- header that they have set before. `include`, `new` and
     `import NAME` bring in what the file does not say; `vcl (` is another VCL.
@@ -77,7 +82,8 @@ def reads(code: Iterable[str]) -> set[str]:
     read: set[str] = set()
     own: set[str] = set()
     for statement in code:
-        kept = re.sub(r"\bbereq\.", "req.", TEXT.sub('""', statement).lower())
+        kept = re.sub(r"\bbe(?=re(?:q|sp)\.)", "", TEXT.sub('""', statement).lower())
+        kept = kept.replace("req_top.", "req.")
         if found := re.match(r"(?:un)?set (\S+)", kept):
             kept = kept[found.end() :]
         read |= set(NAME.findall(kept)) - own
@@ -94,6 +100,7 @@ def sets(code: Iterable[str]) -> set[str]:
 
 def foreign(new: Iterable[str], shipped: Iterable[str], also: Iterable[str] = ()) -> list[str]:
     """What new statements use beyond ANY, the shipped file's own names, and `also`."""
-    known = {name for name in reads(shipped) | sets(shipped) if not NEVER.fullmatch(name)}
-    used = reads(new) - known - ANY - {name.lower() for name in also}
+    known = {name.removeprefix("be") for name in reads(shipped) | sets(shipped)}
+    known -= {name for name in known if NEVER.fullmatch(name)}
+    used = reads(new) - known - ANY - {name.lower().removeprefix("be") for name in also}
     return sorted(name for name in used if not FUNCTION.fullmatch(name))

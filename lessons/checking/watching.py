@@ -29,6 +29,7 @@ class Watch:
         sources: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "nginx": (("follow", "nginx"), (word,)),
             "backend": (("follow", "backend"), ('"cut off"', '"ready"')),
+            "events": (("events",), ("unpause ", "start ", "health_status: healthy")),
         }
         for cache in inside("varnishes").split():  # they log at once, and nginx a second later
             words = (word, "vcl.use", *(["PURGE"] if purges else []))

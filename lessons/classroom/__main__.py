@@ -71,20 +71,19 @@ def show(text: str) -> int:
 
 
 def judge(opened: ClassState, number: int) -> int:
-    """Judge a copy's attempts by this checkout's own checker, whatever the copy's has become.
+    """Judge an attempt in a copy by this checkout's own checker, whatever the copy's has become.
 
-    Those of LESSON, or all that have begun. Exit code 1 if one of them is not right.
+    That at LESSON, or the newest. Exit code 1 if it is not right.
     """
     copy = opened.plan.copy(number)
     folder = opened.folder_of(copy)
-    begun = sorted(file.stem for file in (folder / ".run" / copy.project / "lessons").glob("[0-9][0-9].json"))
-    judged = [os.environ["LESSON"]] if os.environ.get("LESSON") else begun
-    if not judged:
+    begun = (folder / ".run" / copy.project / "lessons").glob("[0-9][0-9].json")
+    newest = max(begun, key=lambda file: file.stat().st_mtime, default=None)
+    if newest is None:
         raise PlanError(f"Copy {number} has not begun any lesson.")
+    lesson = os.environ.get("LESSON") or newest.stem
     settings = environment(os.environ) | opened.environment_of(copy) | {"JUDGED_CHECKOUT": str(folder)}
-    return max(
-        [subprocess.run(["bin/lesson", "judge", each], cwd=REPO, env=settings).returncode for each in judged]
-    )
+    return subprocess.run(["bin/lesson", "judge", lesson], cwd=REPO, env=settings).returncode
 
 
 def reset(opened: ClassState, number: int) -> int:

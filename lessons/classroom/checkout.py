@@ -18,7 +18,10 @@ SERVICES = ("nginx", "varnish", "backend", "policyd", "locust")
 # Locust can start without other services, so the copy is complete after two intervals instead of four.
 NOT_WAITING = {"nginx": ("varnish", "policyd"), "locust": ("nginx",)}
 # What judges a learner.
-CHECKS = ("lessons/checking", "lessons/*-*", "logs", "bin/lesson", "bin/inside", "bin/lib")
+CHECKS = (
+    *("lessons/checking", "lessons/*-*/check.py", "faults", "docs/caching-rules.md", "logs"),
+    *("bin/lesson", "bin/inside", "bin/lib"),
+)
 
 
 def make_checkout(opened: ClassState, copy: Copy) -> None:

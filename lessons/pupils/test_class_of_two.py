@@ -96,9 +96,10 @@ def test_two_copies_are_opened_used_reset_and_closed(checkout: Path) -> None:
     subprocess.run(["bin/lesson", "begin", "1"], cwd=folder / "01", env=plain(), check=True)
     subprocess.run(["bin/lesson", "judge", "1"], cwd=folder / "01", env=plain(), check=True)
     judged = run(checkout, "judge", "1")
-    assert (judged.returncode, judged.stdout[:39]) == (1, "Not done: You have not requested /media"), (
-        judged.stderr
-    )
+    assert (judged.returncode, judged.stdout[:49]) == (
+        1,
+        "Lesson 1: Not done: You have not requested /media",
+    ), judged.stderr
 
     before = started(1), started(2)
     reset = run(checkout, "reset", "2")

@@ -26,7 +26,9 @@ def test_spelling_is_no_change(text: str) -> None:
 
 def test_a_comment_in_a_text_is_text() -> None:
     assert statements('set a = "x # y; // z";') == ['set a = "x # y; // z";']
-    assert statements('synthetic({"a " b; c"});') == ['synthetic ( "a " b; c" );']
+    assert statements('synthetic({"a " b; c"});') == [
+        'synthetic ( "a \N{RIGHT DOUBLE QUOTATION MARK} b; c" );'
+    ]
     assert statements('set a = "x{2}" + {""};') == ['set a = "x{2}" + "";']
 
 
@@ -71,7 +73,7 @@ SHIPPED = 'sub vcl_recv { if (req.http.X-Old && now > req.time) { set req.http.X
         ('import cookie; cookie.parse(req.http.Cookie); set req.http.Cookie = cookie.get("a");', []),
         ('set beresp.ttl = std.duration("60s", 1s);', []),
         ("if (req.can_gzip || req.restarts > 0) {", ["req.can_gzip", "req.restarts"]),
-        ('if (beresp.http.Date ~ " 12:" || beresp.reason ~ "x") {', ["beresp.http.date", "beresp.reason"]),
+        ('if (beresp.http.Date ~ " 12:" || beresp.reason ~ "x") {', ["resp.http.date", "resp.reason"]),
         ("if (now > req.time + 1s) {", ["now", "req.time"]),
         ('if (req.http."User-Agent") {', ["req.http."]),
         ('include "/tmp/rule.txt";', ["include"]),
@@ -80,6 +82,12 @@ SHIPPED = 'sub vcl_recv { if (req.http.X-Old && now > req.time) { set req.http.X
             ["directors.round_robin", "import directors", "new"],
         ),
         ("return (vcl(other));", ["vcl ("]),
+        ("if (req_top.http.User-Agent) {", ["req.http.user-agent"]),
+        ('if (req.url ~ {"x"y"} || req.http.User-Agent) {', ["req.http.user-agent"]),
+        ("import std as cookie;", ["import std as cookie"]),
+        ('backend other { .host = "x"; }', ["backend"]),
+        ('if (beresp.status == 200 && beresp.http.Content-Type ~ "^image/" && !beresp.uncacheable) {', []),
+        ('set beresp.http.X-Esi = "1"; if (resp.http.X-Esi) {', []),
     ],
 )
 def test_what_a_rule_may_not_use(rule: str, named: list[str]) -> None:
@@ -100,9 +108,13 @@ def test_what_a_rule_sets() -> None:
         ("proxy_pass http://varnish; # $http_user_agent", []),
         ("proxy_pass http://$varnish_tcp/x;", []),
         ("include caching/compression.conf;", []),
-        ("include /tmp/mine.conf;", ["include /tmp/mine.conf;"]),
+        ("include /tmp/mine.conf;", ["include /tmp/mine.conf"]),
         ("if ($http_user_agent ~ curl) { gzip on; }", ["$http_user_agent", "if"]),
         ("return 200;", ["return"]),
+        ('add_header X "#"; gzip on; return 200 "x"; deny all;', ["deny", "return"]),
+        ("include /etc/hostname;", ["include /etc/hostname"]),
+        ("include ../varnish/README.md;", ["include ../varnish/README.md"]),
+        ("location /x { proxy_pass http://$varnish_tcp; }", []),
     ],
 )
 def test_what_a_line_of_nginx_may_not_use(line: str, named: list[str]) -> None:
