@@ -117,7 +117,11 @@ def make() -> Line | None:
 def follow(line: Line) -> None:
     """Print what each log has of a request."""
     by_id = f'ReqHeader:X-Request-Id eq "{line.id}"'
-    found = requests(inside("varnishlog", "-d", "-g", "request", "-q", by_id).splitlines())
+    away = ""
+    try:
+        found = requests(inside("varnishlog", "-d", "-g", "request", "-q", by_id).splitlines())
+    except NotRunning as error:  # perhaps that is why
+        found, away = [], str(error).partition("\n")[0]
     theatre = line.host.partition(".")[0]
     own_site = line.host == "site.localhost" or any(seen.header("X-Site") for seen in found)
     theatres, backends = os.environ["THEATRES"].split(), os.environ["BACKENDS"].split()
@@ -128,7 +132,7 @@ def follow(line: Line) -> None:
         show("\nnginx", ["copied the bytes: it reads no HTTP on this port"])
     else:
         show("\nnginx", logged("nginx", f"id={line.id}") or ["has nothing in its log"])
-    show("\nvarnish", in_varnish(line, found))
+    show("\nvarnish", [away] if away else in_varnish(line, found))
     if own_site:
         fetches = sum(len(seen.fetches) for seen in found) if found else int(line.answered == "backend:none")
         show("\nyour application", [f"was asked {fetches} times" if fetches else "was not asked"])

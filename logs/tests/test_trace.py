@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from logs import trace
+from logs.inside import NotRunning
 from logs.serverlogs import Line
 from logs.varnishlog import requests
 from support.origin import Origin, response
@@ -58,6 +59,8 @@ def traced(
 
         def inside(command: str, service: str, *_: str) -> str:
             if command != "log":
+                if "varnish" in settings.get("AWAY", ""):
+                    raise NotRunning("varnish is not running.\nType: make up")
                 return ""
             text = LOGS[service].replace("HOST", host).replace("ANSWERED", answered)
             return text.replace("CACHE", cache.replace("\r\ncache-status:", ","))
@@ -115,6 +118,11 @@ def test_the_request_and_its_lines_of_each_log(origin: Origin, traced: Callable[
 )
 def test_why_varnish_has_no_record(answered: str, cache: str, said: str, traced: Callable[..., str]) -> None:
     assert f"\nvarnish\n  {said}\n" in traced("/media/a", cache, answered)
+
+
+def test_without_varnish_the_others_still_tell(traced: Callable[..., str]) -> None:
+    said = traced("/media/a", "nginx; hit; detail=stale", "nginx:stale", AWAY="varnish")
+    assert "\nvarnish\n  varnish is not running.\n\nbackend\n" in said
 
 
 def test_every_varnish_that_had_the_request_is_shown_in_order() -> None:
