@@ -1,7 +1,8 @@
 """Two load models meet the same pause of the backend; their percentiles are counted in the servers' logs."""
 
 import math
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -29,8 +30,8 @@ QUESTION = Question(
     ),
 )
 
+URL = re.compile(r"/stages/load\?(waits|arrives)=(\d+)")
 # Seconds.
-APART = 1.0  # without a request, between two runs; arrivals come to nginx during a pause too
 WARM_UP = 5.0  # of a run, left out
 LEAST = 20.0  # of a run, after those
 PAUSE = 1.5  # at least
@@ -80,7 +81,7 @@ def check(attempt: Attempt) -> None:
 
     lines = [line for line in attempt.stack.nginx_lines("/stages/load?") if begun(line) >= attempt.began]
     backend = {line.id: line.ended or 0.0 for line in attempt.stack.backend_lines("/stages/load?")}
-    runs = list(runs_of(lines, backend))
+    runs = runs_of(lines, backend)
     need(runs, "nginx has no requests of a run since the lesson began: make load EXAMPLE=11 TIME=35s")
     need(
         not runs[-1].fault, f"The last run shows nothing yet: {runs[-1].fault}\n({runs[-1]}, by nginx's log)"
@@ -95,27 +96,22 @@ def check(attempt: Attempt) -> None:
     )
 
 
-def runs_of(lines: Iterable[Line], backend: dict[str, float]) -> Iterator[Run]:
+def runs_of(lines: Iterable[Line], backend: dict[str, float]) -> list[Run]:
     """The runs of the two classes on nginx.localhost; `backend`: when it answered, by a request's ID."""
-    models = {"/stages/load?waits": "waits", "/stages/load?arrives": "arrives"}
-    both = [line for line in lines if line.host == "nginx.localhost" and line.url in models]
-    together: list[Line] = []
-    for line in sorted(both, key=begun):
-        if together and begun(line) - begun(together[-1]) > APART:
-            yield run_of(together, models, backend)
-            together = []
-        together.append(line)
-    if together:
-        yield run_of(together, models, backend)
+    runs: dict[str, list[Line]] = {}
+    for line in sorted(lines, key=begun):
+        if line.host == "nginx.localhost" and (found := URL.fullmatch(line.url)):
+            runs.setdefault(found[2], []).append(line)
+    return [run_of(run, backend) for run in runs.values()]
 
 
-def run_of(lines: list[Line], models: dict[str, str], backend: dict[str, float]) -> Run:
+def run_of(lines: list[Line], backend: dict[str, float]) -> Run:
     """A run from its lines, in the order in which they began."""
     first = begun(lines[0]) + WARM_UP
     warm = [line for line in lines if begun(line) >= first]
     seconds: dict[str, list[float]] = {"waits": [], "arrives": []}
     for line in warm:
-        seconds[models[line.url]].append(line.seconds or 0.0)
+        seconds["waits" if "?waits" in line.url else "arrives"].append(line.seconds or 0.0)
     answered = sorted(backend[line.id] for line in warm if line.id in backend)
     gap = max((later - earlier for earlier, later in pairwise(answered)), default=0.0)
     lasted = begun(lines[-1]) - first

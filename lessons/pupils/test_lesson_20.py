@@ -12,7 +12,7 @@ SKIN = {"x_skin": "https://evil.example/skin"}
 
 
 def test_one_near_miss_after_the_other(pupil: Pupil) -> None:
-    pupil.refused(r"No request with your word has reached Varnish for site\.localhost")
+    pupil.refused(r"Request /price\?\w+ on site\.localhost first")
     headers = pupil.folder / FOLDER / "headers.toml"
     shipped = headers.read_text()
     pupil.start_with("site", SITE="http://127.0.0.1:5000", WITH="upstage")

@@ -1,9 +1,12 @@
 # Fifty requests a second in two ways: by users who wait for their answers, and by arrivals. Look at the
 # column 99% of both rows after a pause in the middle of the run, in another terminal:
 # `docker compose pause backend; sleep 2; docker compose unpause backend`. Lesson 18 says what it means.
+import time
+
 from gevent.pool import Pool
 from locust import FastHttpUser, constant_throughput, task
 
+RUN = round(time.time())  # tells one run from another in the servers' logs
 SITE = {"Host": "nginx.localhost"}  # it has no cache: the backend answers each request
 
 
@@ -15,7 +18,7 @@ class Waits(FastHttpUser):
 
     @task
     def ask(self) -> None:
-        self.client.get("/stages/load?waits", name="waits", headers=SITE)
+        self.client.get(f"/stages/load?waits={RUN}", name="waits", headers=SITE)
 
 
 class Arrives(FastHttpUser):
@@ -30,7 +33,7 @@ class Arrives(FastHttpUser):
 
     @task
     def ask(self) -> None:
-        self.visitors.spawn(self.client.get, "/stages/load?arrives", name="arrives", headers=SITE)
+        self.visitors.spawn(self.client.get, f"/stages/load?arrives={RUN}", name="arrives", headers=SITE)
 
     def on_stop(self) -> None:
         self.visitors.kill()
