@@ -18,7 +18,7 @@ from logs.inside import CHECKOUT, LINES, REPO, NotRunning, inside
 from logs.serverlogs import Cut, Line, backend_lines, cuts, nginx_lines
 from logs.varnishlog import Request, requests
 
-from .errors import Missing, StartAgain
+from .errors import StartAgain
 
 FLUSHED = 1.2  # seconds: nginx writes its log once a second
 LAGGARDS = 'upstage_clients_cut_total{reason="laggard"}'
@@ -75,9 +75,7 @@ class Stack:
             return inside(*arguments)
         except NotRunning as error:
             if "is paused" in str(error):
-                raise Missing(
-                    "A service does not answer, because it is paused: docker compose ps -a"
-                ) from None
+                raise StartAgain("A service does not answer: it is paused. docker compose ps -a") from None
             late = "CLI communication error" in str(error)  # varnishadm gives up after some seconds
             raise StartAgain("Varnish did not answer in time: try again." if late else str(error)) from None
 
@@ -259,7 +257,7 @@ def source(path: str) -> str:
     """The file of this checkout that Varnish reads at a path, in a container or not, or the path itself."""
     folder, _, name = path.rpartition("/")
     for known in ("starter/varnish", "varnish"):
-        written = folder == "/tmp/varnish" or folder.endswith("/generated/varnish")  # by start.sh
+        written = Path(folder).parent.name in ("tmp", "generated")  # by start.sh
         if folder.endswith(f"/{known}") and not written and (REPO / known / name).is_file():
             return f"{known}/{name}"
     return path

@@ -22,7 +22,7 @@ def run(began: float, pauses: tuple[float, ...] = (17.0,), lasts: float = LONG) 
 
     def line(url: str, at: float, seconds: float) -> Line:
         return Line(
-            "GET", f"/stages/load?{url}={began:.0f}", 200, 9, f"{url}{began}{at}", "HTTP/1.1", "nginx.localhost",
+            "GET", f"/stages/load?{url}={began:.0f}", 200, 9, f"{url}{began}{at}", host="nginx.localhost",
             seconds=seconds, ended=began + at + seconds,
         )  # fmt: skip
 
