@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from urllib.parse import urlencode
 
 from logs.inside import CHECKOUT, LINES, REPO, NotRunning, inside
