@@ -153,10 +153,11 @@ class Schedule(User):
     def on_stop(self) -> None:
         """Count what the end of the run cuts off, as above."""
         overdue = [due for due in self.under_way.values() if since(due) > 1000 * PATIENCE]
+        full = not self.pool.free_count()  # else what waits was due just now
         self.pool.kill()
         for due in overdue:
             self.samples.record("visit", since(due), f"not over after {PATIENCE:g} s, at the end of the run")
-        while self.waiting:
+        while full and self.waiting:
             self.give_up()
         for visitor in (*self.idle, *self.under_way):
             visitor.on_stop()
