@@ -23,7 +23,7 @@ from stack import REPO
 from support.chromium import chromium
 
 TARGET = REPO / "docs" / "images" / "proscenium.webp"
-LARGEST = 1_000_000  # bytes
+LARGEST = 500_000  # bytes
 SITE = f"http://localhost:{os.environ.get('HTTP_PORT', '8080')}"
 SIZE, CAPTION = (960, 560), 40  # of the page, and the height of the line below it
 FRAME, READ = 200, 1400  # milliseconds: between two frames, and to read what a frame shows

@@ -21,7 +21,11 @@ class Application(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer with the headers of headers.toml; 304 if the client has this ETag."""
         path = self.path.partition("?")[0]
-        headers = tomllib.loads(HEADERS.read_text()).get(path, {})
+        try:
+            headers = tomllib.loads(HEADERS.read_text()).get(path, {})
+        except tomllib.TOMLDecodeError as error:
+            self.send_error(500, f"headers.toml: {error}")
+            return
         own, text = self.page(path)
         unchanged = "ETag" in headers and self.headers.get("If-None-Match") == headers["ETag"]
         body = b"" if unchanged else f"{text}\nresponse number {next(number)}\n".encode()

@@ -65,12 +65,14 @@ def _configuration(lesson: Lesson, attempt: Attempt) -> None:
 
 
 def _as_saved(name: str, loaded: str, attempt: Attempt) -> None:
-    """A file that Varnish has loaded is the one on the disk, or one of Varnish's start.sh, as it was."""
+    """A file that Varnish has loaded is the one on the disk, or what Varnish's start.sh writes."""
     if name.startswith("/"):
         made = attempt.stack.generated
         if made and loaded != made.get(Path(name).name):
             raise Missing(f"Varnish has loaded {name}, which is not a file of varnish/: rules belong there.")
         return
+    if not (CHECKOUT / name).is_file():  # such as <vcl.inline>
+        raise Missing(f"Varnish runs another VCL ({name}) than that of this checkout. Type: make reload")
     saved = unix((CHECKOUT / name).read_text("utf-8", "replace"))
     if saved != loaded:
         lines = difflib.ndiff(loaded.splitlines(), saved.splitlines())
@@ -100,5 +102,5 @@ def _the_same_for_all(lesson: Lesson, attempt: Attempt) -> None:
                 may += ", req.url, req.method, what the response is, " + ", ".join(sorted(lesson.reads))
             raise Missing(
                 f"The new rule in {Path(path).name} uses {', '.join(used)}. It has to treat all clients "
-                f"alike, at any time, so it may read no more than {may.rstrip(', ')}."
+                f"alike, at any time, so it may read only {may.rstrip(', ')}."
             )
