@@ -237,8 +237,8 @@ def test_any_input_does_no_harm(
 
 
 # --- Valid frames, nearly valid frames and noise, cut anywhere, over TCP and WebSocket; and one that chats.
-# At the end: no unhandled error in the log, that client still served, and memory that has not grown since half
-# time, when the chat log and the drawing are full.
+# At the end: no unhandled error in the log, that client still served, and memory that has not grown since
+# half time, when the chat log and the drawing are full.
 
 HANDSHAKE = (
     b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
