@@ -27,6 +27,7 @@ def test_a_page_has_its_sections_in_order(lesson: Lesson) -> None:
     assert lesson.title
     assert lesson.goal
     assert f"    make lesson LESSON={lesson.number}" in lesson.section("Start").splitlines()
+    assert "](" not in lesson.section("Start").partition("\n\n")[0], "a link from here is none in the list"
     assert "https://" in lesson.section("Manual") or "](../" in lesson.section("Manual")
     assert "<details><summary>Hint</summary>" in lesson.section("Question")
     assert lesson.question_text.endswith("?")
