@@ -233,7 +233,8 @@ def test_native_mode_sets_every_address() -> None:
     for_people = names(r"^([A-Z_]+)=", ".env.example") | {"NAME_SERVERS"}
     for_people |= {"CONNECT_TIMEOUT", "VARNISH_NAME", "VARNISH_LISTEN_NGINX", "CDN"}  # for several caches
     for_people |= {"BACKEND_CONNECTIONS"}  # for more clients than the memory limits have room for
-    for_people |= {"OBSERVE_LOG", "OBSERVE_ADDRESS", "LISTEN_OBSERVE", "LISTEN_STATUS"}  # containers only
+    observing = {"OBSERVE_LOG", "OBSERVE_ADDRESS", "LISTEN_OBSERVE", "LISTEN_OBSERVE_LOG", "LISTEN_STATUS"}
+    for_people |= observing  # containers only
     native = names(r"^([A-Z_]+)=", "native/addresses.env", *tracked("extras/*/native.env"))
     assert len(settings - for_people) > 20
     assert settings - for_people <= native

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from urllib.parse import urljoin
 
+import gevent
 import pytest
 
 from fake_site import METRICS, FakeSite
@@ -145,6 +146,22 @@ def test_every_page_but_the_login_requires_it(with_login: WebUI, method: str, pa
     answer = with_login.client.open(path, method=method, data={"user_count": "1", "spawn_rate": "1"})
     assert answer.status_code == 302
     assert answer.headers["Location"].startswith("/login")
+
+
+def test_passwords_are_tried_one_at_a_time(with_login: WebUI, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def pause(_: float) -> None:
+        tried.append("begins")
+        gevent.sleep(0)
+        tried.append("ends")
+
+    monkeypatch.setattr("web_ui.login.sleep", pause)
+    form = {"username": "locust", "password": "wrong"}
+    gevent.joinall(
+        [gevent.spawn(with_login.client.post, "/login", data=form) for _ in range(5)], raise_error=True
+    )
+    assert tried == ["begins", "ends"] * 5
 
 
 def test_the_login_requires_name_and_password(with_login: WebUI, tmp_path: Path) -> None:

@@ -10,12 +10,13 @@ import secrets
 from flask import Blueprint, Response, redirect, request, session, url_for
 from flask_login import LoginManager, UserMixin, login_user  # type: ignore[import-untyped]
 from gevent import sleep
+from gevent.lock import BoundedSemaphore
 from locust.env import Environment
 from locust.web import WebUI
 
 import web_password
 
-PAUSE = 1.0  # seconds after a wrong password, against guessing
+PAUSE = 1.0  # seconds after a wrong password, during which no other is looked at: against guessing
 
 
 class Operator(UserMixin):  # type: ignore[misc]
@@ -43,16 +44,20 @@ def install(environment: Environment, web_ui: WebUI) -> None:
     web_ui.login_manager.user_loader(lambda name: Operator() if name == Operator.id else None)
     web_ui.auth_args = {"username_password_callback": f"{base}/login"}
     blueprint = Blueprint("login", __name__, url_prefix=base)
+    one_at_a_time = BoundedSemaphore()
 
     @blueprint.route("/login", methods=["POST"])
     def log_in() -> Response:
         given = [request.form.get(field, "").encode() for field in ("username", "password")]
-        # Compare both in constant time, so that the delay reveals nothing about either.
-        right = [hmac.compare_digest(one, other.encode()) for one, other in zip(given, account, strict=True)]
-        if all(right):
-            login_user(Operator())
-            return redirect(url_for("locust.index"))  # type: ignore[return-value]
-        sleep(PAUSE)
+        with one_at_a_time:
+            # Compare both in constant time, so that the delay reveals nothing about either.
+            right = [
+                hmac.compare_digest(one, other.encode()) for one, other in zip(given, account, strict=True)
+            ]
+            if all(right):
+                login_user(Operator())
+                return redirect(url_for("locust.index"))  # type: ignore[return-value]
+            sleep(PAUSE)
         session["auth_error"] = "Wrong name or password"
         return redirect(url_for("locust.login"))  # type: ignore[return-value]
 

@@ -20,7 +20,7 @@ SITES = ["localhost", "classic.localhost", "nginx.localhost", "static.localhost"
 LISTENERS = (
     *("LISTEN_HTTP", "LISTEN_HTTPS", "LISTEN_LOAD", "LISTEN_STAGE", "LISTEN_LOAD_STAGE"),
     *("LISTEN_POLICY", "LISTEN_LOAD_POLICY", "LISTEN_LOCUST", "LISTEN_DIRECT"),
-    *("LISTEN_LOAD_SITE", "LISTEN_LOAD_SITE_NGINX", "LISTEN_OBSERVE", "LISTEN_STATUS"),
+    *("LISTEN_LOAD_SITE", "LISTEN_LOAD_SITE_NGINX", "LISTEN_OBSERVE", "LISTEN_STATUS", "LISTEN_OBSERVE_LOG"),
     *("LISTEN_THEATRES_STAGE", "LISTEN_THEATRES_LOAD_STAGE"),
 )
 
@@ -62,7 +62,7 @@ class NginxServer(Service):
         self.public, self.https, self.load, self.stage, self.load_stage = ports[:5]
         self.policy, self.load_policy, self.locust_page, self.direct = ports[5:9]
         self.load_site, self.load_site_nginx, self.observe, self.status = ports[9:13]
-        self.theatres_stage, self.theatres_load_stage = ports[13:]  # of the first; the others follow
+        self.theatres_stage, self.theatres_load_stage = ports[14:]  # of the first; the others follow
         self.settings = {
             "BIND_ADDR": self.address,
             **{name: f"{self.address}:{port}" for name, port in zip(LISTENERS, ports, strict=True)},

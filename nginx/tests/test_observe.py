@@ -4,6 +4,7 @@ import re
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -42,7 +43,7 @@ class Observed(NginxServer):
         found = []
         while self._received:
             header, _, line = self._received.pop(0).decode().partition(": ")
-            assert re.fullmatch(r"<190>\w{3} [ \d]\d [\d:]{8} (nginx|stream)", header)
+            assert re.fullmatch(r"<190>\w{3} [ \d]\d [\d:]{8} nginx", header)
             found.append(line)
         return found
 
@@ -276,6 +277,19 @@ def test_a_lesson_is_on_the_port_of_the_stack(nginx: Observed, host: str) -> Non
     answer = nginx.request("/lessons/01-first-hit", f"{host}:9090", port=nginx.observe)
     assert (answer.status, answer.headers["location"]) == (302, f"http://{host}:8080/lessons/01-first-hit")
     assert nginx.prometheus.targets == []
+
+
+def test_an_exporter_that_is_away_costs_no_line_of_the_log() -> None:
+    with Observed() as server:
+        server.start()
+        path = Path(server.settings["OBSERVE_LOG"].removeprefix("unix:"))
+        away = path.rename(path.with_suffix(".away"))
+        for _ in range(20):
+            server.request("/media/fox.svg")
+        away.rename(path)
+        server.lines()
+        assert server.classified("/media/back.svg").startswith("upstage.localhost media 200")
+        assert server.log_lines(r"\[(alert|crit|error)\]") == []
 
 
 def test_prometheus_may_come_and_go(nginx: Observed) -> None:

@@ -39,6 +39,7 @@ WRONG = {
     "OBSERVE_ADDRESS": ("prometheus",),
     "OBSERVE_LOG": ("/run/nginx.sock", "unix:/run/nginx.sock,facility=x", "prometheus:514"),
     "LISTEN_OBSERVE": ("localhost:9090",),
+    "LISTEN_OBSERVE_LOG": ("9092",),
     "MEDIA_FOLDER": ("media",),
     "CERTIFICATE_FOLDER": ('/x"; error_log "/y',),
     "SITE": ("https://127.0.0.1", "http://127.0.0.1:5000/path"),

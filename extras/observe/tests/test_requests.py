@@ -16,7 +16,7 @@ from support.wait import wait_until
 
 ID = b"6a05b1a18a71752b342d7240ec65bac5"
 HIT = b"<190>Nov 23 21:44:00 nginx: upstage.localhost media 200 varnish:hit 0.003 1234 " + ID
-SESSION = b"<190>Nov  3 21:44:00 stream: 3000 200"
+SESSION = b"<190>Nov  3 21:44:00 nginx: 3000 200"
 
 
 class Counted:
