@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from stack import REPO, Stack
@@ -36,7 +36,7 @@ def unreadable(page: Page) -> list[str]:
     """
     found = []
     for scheme in ("dark", "light"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         for rule in Axe().run(page).response["violations"]:
             places = ", ".join(node["html"][:120] for node in rule["nodes"][:3])
             if rule["impact"] != "minor":
