@@ -1,18 +1,20 @@
 """`make faults`, `make break FAULT=name`, `make mend`: run by bin/fault with the running stack's settings."""
 
+import http.client
 import os
 import secrets
 import sys
 import time
 from dataclasses import replace
 
-from logs.inside import NotRunning, inside
 from logs.serverlogs import nginx_lines
+from proscenium.running import NotRunning, running
 
 from .fault import FOLDER, Fault, FaultError, bash, faults
 from .note import Note, read_note, write_note
 
 DRAWN = "drawn"
+PATIENCE = 60  # seconds
 FILE = FOLDER.parent / ".run" / os.environ["COMPOSE_PROJECT_NAME"] / "fault.json"
 
 
@@ -49,12 +51,12 @@ def main(command: str, name: str = "") -> int:
         else:
             print("\nIt mends itself; this takes a moment.", flush=True)
             time.sleep(fault.lasts)
-            if bash("wait_until_well").returncode:
-                raise FaultError("It has not mended itself within a minute. Type: make status")
+            wait_until_mended()
             write_note(FILE, note.ended())
             print(f"Mended: {fault.title.lower()}.")
     elif note and now:
         now.run(mend=True)
+        wait_until_mended()
         write_note(FILE, replace(note.ended(), drawn=""))  # it was not found
         print("Mended." if secret else f"Mended: {now.title.lower()}.")
     else:
@@ -62,10 +64,31 @@ def main(command: str, name: str = "") -> int:
     return 0
 
 
+def wait_until_mended() -> None:
+    """Wait until every service is healthy, and visitors get pages that no cache has. Raise FaultError."""
+    began = time.monotonic()
+    while bash("is_well").returncode or not all(map(answers, (f"/stages/demo?{time.time_ns()}", "/admin/"))):
+        if time.monotonic() - began > PATIENCE:
+            raise FaultError(f"It is not mended after {PATIENCE} s. Type: make status")
+
+
+def answers(path: str) -> bool:
+    """Whether a visitor gets a page."""
+    address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1")
+    connection = http.client.HTTPConnection(address.strip("[]"), int(os.environ["HTTP_PORT"]), timeout=5)
+    try:
+        connection.request("GET", path, headers={"Host": "localhost"})
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
 def visited() -> bool:
     """Whether nginx has answered a request in the last ten seconds, before the fault or in it."""
     try:
-        lines = nginx_lines(inside("log", "nginx", "50").splitlines())
+        lines = nginx_lines(running().log("nginx", 50).splitlines())
     except NotRunning:  # nginx is what is broken
         return True
     return any((line.ended or 0) > time.time() - 10 for line in lines)

@@ -21,6 +21,14 @@ host() {
     fi
 }
 
+# stutter SERVICE: for six seconds its main program runs for a quarter of the time. (Process 1 is docker-init. Pauses by the engine
+# would be sixty events.)
+stutter() {
+    # shellcheck disable=SC2016 # the shell in the container expands it
+    container_exec "$1" sh -c 'program=$(grep -l "^PPid:.1$" /proc/[0-9]*/status | head -n 1 | cut -d / -f 3)
+        for _ in $(seq 30); do kill -STOP "$program"; sleep 0.15; kill -CONT "$program"; sleep 0.05; done'
+}
+
 # signal_worker SERVICE SIGNAL: to one process that the service's main process has started. (Process 1 is docker-init.)
 signal_worker() {
     # shellcheck disable=SC2016 # the shell in the container expands it
@@ -45,19 +53,11 @@ print(*(service["networks"][sys.argv[2]] or {}).get("aliases", []))' "$1" "$2")
     docker network connect $(printf -- '--alias %s ' "$1" $names) "${COMPOSE_PROJECT_NAME}_$2" "$(id_of "$1")"
 }
 
-# is_well: whether every service is healthy.
+# is_well: whether every service is healthy. The engine needs a moment to notice that one has ended.
 is_well() {
+    sleep 1
     ! docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
         --format '{{.State}} {{.Status}}' | grep -qE '^(created|exited|restarting|paused|dead)|\((unhealthy|health: )'
-}
-
-# wait_until_well: until it is so again. The engine needs a moment to notice that a service has ended.
-wait_until_well() {
-    for _ in {1..60}; do
-        sleep 1
-        if is_well; then return; fi
-    done
-    return 1
 }
 
 # in_data COMMAND...: a shell command in the backend's data folder, in a container of its own, whatever the backend is doing.

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from email.message import Message
 from http.client import parse_headers
 
+from proscenium.running import NotRunning, running
+
 from .explaining import BY_NGINX, of_varnish
-from .inside import LINES, NotRunning, inside
 from .serverlogs import Line, nginx_lines
 from .steps import steps
 from .varnishlog import Request, requests
@@ -68,7 +69,7 @@ def show(title: str, lines: Iterable[str]) -> None:
 
 def logged(service: str, word: str) -> list[str]:
     """The lines with this word in a service's log."""
-    return [line for line in inside("log", service, LINES).splitlines() if word in line]
+    return [line for line in running().log(service).splitlines() if word in line]
 
 
 def main() -> None:
@@ -119,7 +120,7 @@ def follow(line: Line) -> None:
     by_id = f'ReqHeader:X-Request-Id eq "{line.id}"'
     away = ""
     try:
-        found = requests(inside("varnishlog", "-d", "-g", "request", "-q", by_id).splitlines())
+        found = requests(running().varnish("varnishlog", "-d", "-g", "request", "-q", by_id).splitlines())
     except NotRunning as error:  # perhaps that is why
         found, away = [], str(error).partition("\n")[0]
     theatre = line.host.partition(".")[0]

@@ -7,20 +7,20 @@ its part of the log once a second, so a line is held back until the other worker
 import os
 import queue
 import signal
-import subprocess
 import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from faults.note import read_note
+from proscenium.running import NotRunning, Process, Running, running
 
 from .explaining import Explained, explain, of_varnish
-from .inside import NotRunning, follow, inside
 from .serverlogs import Line, nginx_lines
 from .varnishlog import Request, requests
 
@@ -155,47 +155,53 @@ class Reader(threading.Thread):
     It then waits until the service is back. varnishlog itself notices another worker of Varnish.
     """
 
-    def __init__(self, name: str, tool: tuple[str, ...], lines: Lines) -> None:
+    def __init__(self, name: str, stack: Running, follow: Callable[[], Process], lines: Lines) -> None:
         super().__init__(daemon=True)
-        self._name, self._tool, self._lines = name, tool, lines
-        self._process = follow(*tool)
+        self._name, self._stack, self._follow, self._lines = name, stack, follow, lines
+        self._process: Process | None = None
         self.start()
 
     def run(self) -> None:
         """Read for as long as the program runs."""
         while True:
-            assert self._process.stdout
-            for text in self._process.stdout:
-                self._lines.put((self._name, SAID.get(text[:12], text.rstrip("\n"))))
+            with suppress(NotRunning):  # it may end again at once
+                self._process = self._follow()
+                assert self._process.stdout
+                for text in self._process.stdout:
+                    self._lines.put((self._name, SAID.get(text[:12], text.rstrip("\n"))))
+                self._process.wait()
             self._lines.put((self._name, None))
-            self._process.wait()
             while not self._is_back():
                 time.sleep(PAUSE)
             time.sleep(STARTING)
-            self._process = follow(*self._tool, errors=subprocess.DEVNULL)  # it may end again at once
 
     def _is_back(self) -> bool:
         try:
-            return any(line.startswith(f"{self._name} ") for line in inside("started").splitlines())
+            return self._name in self._stack.services()
         except NotRunning:
             return False
 
     def end(self) -> None:
         """End the tool, unless it has ended."""
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGTERM)
-        self._process.wait()
+        if self._process:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGTERM)
+            self._process.wait()
 
 
 def watch(wanted: Wanted, faults: Faults) -> int:
     """Print until Ctrl-C; return the exit code."""
     lines: Lines = queue.Queue(maxsize=10_000)
     joiner, begun = Joiner(wanted), False
-    away = set(inside("varnishes", "--all").split())  # those whose log does not run
+    stack = running()
+    away = set(stack.varnishes(stopped=True))  # those whose log does not run
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    readers = [Reader(name, ("follow-varnishlog", name, "-g", "request", "-i", TAGS), lines) for name in away]
-    readers += [Reader("nginx", ("follow", "nginx"), lines), Reader("events", ("events",), lines)]
+    logs: dict[str, Callable[[], Process]] = {
+        name: partial(stack.follow_varnishlog, name, "-g", "request", "-i", TAGS) for name in away
+    }
+    logs |= {"nginx": partial(stack.follow_log, "nginx"), "events": stack.follow_events}
+    readers = [Reader(name, stack, follow, lines) for name, follow in logs.items()]
     try:
         while True:
             looked = time.time()

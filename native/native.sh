@@ -5,12 +5,12 @@ NATIVE_NET=${NATIVE_NET:-127.42.0}
 NATIVE_DATA=$PWD/$state/data
 # nginx's workers give up root and read the media, which are elsewhere if others may not enter the checkout,
 # as in root's home.
-if [ "$(id -u)" = 0 ] && has setpriv && ! setpriv --reuid=65534 --clear-groups test -x "$PWD"; then
+if [ "$EUID" = 0 ] && has setpriv && ! setpriv --reuid=65534 --clear-groups test -x "$PWD"; then
     NATIVE_DATA=/var/lib/proscenium/$COMPOSE_PROJECT_NAME
 fi
 # Outside the checkout: nginx's workers and varnishd's child give up root and could not enter a private home folder, and
 # a Unix socket's path must be short.
-NATIVE_RUN=/tmp/proscenium-$(id -u)/$COMPOSE_PROJECT_NAME
+NATIVE_RUN=/tmp/proscenium-$EUID/$COMPOSE_PROJECT_NAME
 export NATIVE_NET NATIVE_DATA NATIVE_RUN
 PATH=$PATH:/usr/sbin
 
@@ -179,19 +179,8 @@ native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); 
 native_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && "${unproxied[@]}" ../.venv/bin/locust "${@:2}"); }
 native_purge() { curl -q --noproxy '*' -fsS -o /dev/null -X PURGE ${3:+-H "X-Tag: $3"} "http://$VARNISH_LISTEN_PURGE$1"; }
 native_paths() { realpath "$1"; }
-native_log() { tail -n "${2:-1000}" "$NATIVE_RUN/log/$1.log"; }
-native_events() { cat >/dev/null; } # supervisord starts what has ended at once
-native_follow() { tail -n 0 -F "$NATIVE_RUN/log/$1.log"; }
-native_varnish() { "$1" -n "$VARNISH_WORKDIR" "${@:2}"; }
 native_varnishes() { echo varnish; }
-native_generated() { :; } # the learner's own processes write it
 native_varnishtest() { (cd "$1" && TMPDIR=$PWD varnishtest -k -j 4 -t 20 "${@:2}" 2>&1 | grep "^# .* TEST "); }
-native_follow_varnishlog() {
-    echo
-    varnishlog -n "$VARNISH_WORKDIR" "${@:2}" 2>&1 &
-    cat >/dev/null
-    kill $!
-}
 # A new process id is as good a sign of a restart as a start time. (status fails if a process is stopped.)
 native_started() { { supervisorctl status || true; } | awk '$2 == "RUNNING" { print $1, $4 }'; }
 native_nginx_loaded() { PATH=$PWD/native/bin:$PATH sh nginx/loaded.sh; }

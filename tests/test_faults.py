@@ -1,7 +1,9 @@
 """Each fault of faults/ under a light load: what fails, until when, and what players lose."""
 
+import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from stack import PROJECT, REPO, Stack
 from support.checkout import copy_checkout
 from support.visitors import Visitors, seen_by_a_newcomer
 from support.wait import wait_until
+from test_watch import watching
 
 QUICK = {  # in `make test`: they take the shortest time
     *("varnish-worker-killed", "nginx-worker-killed", "policyd-killed", "backend-killed"),
@@ -38,11 +41,22 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     stack.make("clean")
 
 
+@pytest.fixture(scope="module")
+def watch(faulty: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The output of one `make watch`, which goes on through every fault."""
+    log = tmp_path_factory.mktemp("watch") / "log"
+    with watching(faulty, log, "fault") as process:
+        yield log
+        (REPO / "test-results" / "watch.log").write_text(log.read_text())
+        assert process.poll() is None
+
+
 @pytest.mark.parametrize(
     "fault",
     [pytest.param(one, id=one.name, marks=() if one.name in QUICK else pytest.mark.slow) for one in faults()],
 )
-def test_a_fault_keeps_its_promise(faulty: Stack, fault: Fault) -> None:
+def test_a_fault_keeps_its_promise(faulty: Stack, watch: Path, fault: Fault) -> None:
+    watched = len(watch.read_text())
     with Visitors(faulty) as visitors:
         time.sleep(QUIET)
         assert not visitors.failed()
@@ -55,6 +69,7 @@ def test_a_fault_keeps_its_promise(faulty: Stack, fault: Fault) -> None:
         mending = time.monotonic()
         faulty.make("mend")
         mended = time.monotonic()
+        note = faulty.get("/.nginx/fault").json()
         wait_until(
             lambda: not visitors.failed(time.monotonic() - QUIET),
             within=fault.heals + 15,
@@ -85,6 +100,17 @@ def test_a_fault_keeps_its_promise(faulty: Stack, fault: Fault) -> None:
     assert not lost
     assert place in visitors.places
     assert not visitors.signed_out or fault.loses
+    told = note["mended"] + time.monotonic() - time.time()
+    assert note["name"] == fault.name
+    # "Mended" was true. A player without a connection makes the next one only after a moment.
+    assert [visit for visit in failed if visit.began > told and visit.problem != "no connection"] == []
+    wait_until(lambda: not gone(watch.read_text()[watched:]), within=30)
+
+
+def gone(watched: str) -> list[str]:
+    """The services of which `make watch` has told that they stopped, and not that they are back."""
+    told = dict(re.findall(r"^[\d:]{8}  (\S+) (has stopped|is frozen|is back|goes on)\.$", watched, re.M))
+    return [name for name, last in told.items() if last in ("has stopped", "is frozen")]
 
 
 def test_pages_are_told_what_is_broken(faulty: Stack) -> None:

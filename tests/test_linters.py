@@ -26,7 +26,7 @@ def test_ruff() -> None:
     "part",
     [
         *("policyd/src", "backend/src", "loadtest", "varnish/tests", "nginx/tests", "tests", "native"),
-        *("labs", "logs", "extras/site", "extras/cluster", "extras/observe", "starter"),
+        *("labs", "logs", "proscenium", "extras/site", "extras/cluster", "extras/observe", "starter"),
         *("lessons/checking", "lessons/classroom", "lessons/tests", "lessons/pupils"),
     ],
 )

@@ -4,7 +4,7 @@ set -euo pipefail
 unset CDPATH
 # shellcheck disable=SC2046  # names
 unset -f $(compgen -A function) # a shell can export functions, and one may have the name of a program
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "${BASH_SOURCE[0]%/*}/../.."
 
 # Colours on a terminal only, and not where the user wants none (https://no-color.org).
 if [ -t 1 ] && [ -t 2 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' off=$'\e[0m'; else bold='' dim='' red='' off=''; fi
@@ -90,6 +90,8 @@ require_running() {
         "${mode}_runs" "$service" || die "$service is not running. Type: make up"
     done
 }
+# ask_stack MODULE ARGUMENT...: becomes a Python program of this checkout that asks the stack, which runs in `mode`.
+ask_stack() { STACK_MODE=$mode exec "${python[@]}" -m "$@"; }
 remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 
 # Keeps pip from the index where a bundle has brought the Python packages into this folder (make bundle).
@@ -204,7 +206,7 @@ other_ports() {
     if [[ $now == *-* ]]; then echo "$1=$((${now%-*} + 1000))-$((${now#*-} + 1000))"; else echo "$1=$((now + 1000))"; fi
 }
 
-is_root() { [ "$(id -u)" = 0 ]; }
+is_root() { [ "$EUID" = 0 ]; }
 has() { command -v "$1" >/dev/null 2>&1; }
 is_debian_like() { has apt-get && grep -qE '^ID(_LIKE)?=.*(debian|ubuntu)' /etc/os-release; }
 

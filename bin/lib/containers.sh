@@ -194,49 +194,6 @@ containers_paths() {
     done
     echo /tmp/paths
 }
-containers_log() { container_ids "$1" --all | head -n 1 | xargs -r docker logs --tail "${2:-1000}" 2>&1; }
-# What happens to our services, as `die backend`; the first line says that it is being followed.
-containers_events() {
-    echo
-    docker events --filter type=container --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
-        --filter label=com.docker.compose.oneoff=False --format '{{.Action}} {{index .Actor.Attributes "com.docker.compose.service"}}' &
-    cat >/dev/null
-    kill $!
-}
-containers_follow() { docker compose logs --no-log-prefix --no-color --tail 0 --follow "$1"; }
-# Varnish's tools find the running varnishd by its working folder. Several answer one after the other; varnishadm
-# asks the first one, because all have the same VCL, each under its own names.
-containers_varnish() {
-    local varnish varnishes
-    mapfile -t varnishes < <(containers_varnishes)
-    if [ ${#varnishes[@]} = 0 ] || [ "$1" = varnishadm ]; then varnishes=("${varnishes[0]:-varnish}"); fi
-    for varnish in "${varnishes[@]}"; do
-        container_exec "$varnish" "$1" -n /var/lib/varnish/varnishd "${@:2}" || return
-    done
-}
-# The empty line says that the log has begun. When its client ends, an engine does not end what `exec` has
-# started, but closes its standard input.
-containers_follow_varnishlog() {
-    container_exec "$1" sh -c 'echo; varnishlog -n /var/lib/varnish/varnishd "$@" 2>&1 & cat >/dev/null; kill $!' varnishlog "${@:2}"
-}
-# Each service and the time of its last start.
-containers_started() {
-    container_ids | xargs -r docker inspect -f '{{index .Config.Labels "com.docker.compose.service"}} {{.State.StartedAt}} {{.State.FinishedAt}}'
-}
-# shellcheck disable=SC2016 # the shell in the container expands it
-containers_varnishtest() {
-    tar -C "$1" -c . | container_exec varnish sh -c 'cd /var/lib/varnish && rm -rf tried && mkdir tried && cd tried && tar -x &&
-        TMPDIR=$PWD varnishtest -k -j 4 -t 20 "$@" 2>&1 | grep "^# .* TEST "; rm -rf ../tried' varnishtest "${@:2}"
-}
-# shellcheck disable=SC2016 # the same
-containers_generated() {
-    container_exec varnish sh -c 'VARNISH_GENERATED=$(mktemp -d) && . /etc/varnish/settings.sh && write_vcl
-        for file in "$generated"/*; do
-            printf "// VCL.SHOW 0 %d %s\n" "$(wc -c <"$file")" "${file##*/}" && cat "$file"
-        done
-        rm -r "$generated"' /etc/varnish/settings.sh
-}
-containers_nginx_loaded() { container_exec nginx sh /etc/nginx/proscenium/loaded.sh; }
 containers_reload() {
     local varnish
     for varnish in $(containers_varnishes); do

@@ -4,7 +4,8 @@
 
 . nginx/scripts/theatres.sh
 theatres_set=${THEATRES+yes}
-read -ra theatres <<<"$(tr ',\n' '  ' <<<"${THEATRES:-}")"
+theatres=${THEATRES:-} theatres=${theatres//[,$'\n']/ }
+read -ra theatres <<<"$theatres"
 export THEATRES="${theatres[*]}" THEATRES_SWF_PORT=${THEATRES_SWF_PORT:-7231}
 check_theatres
 [[ $THEATRES_SWF_PORT =~ ^[1-9][0-9]{0,4}$ ]] || die "THEATRES_SWF_PORT must be a port, not '$THEATRES_SWF_PORT'"

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # typed.sh TARGET... -- NAME...: says why a variable that was typed behind `make` is refused. A command takes those that its line
 # in the Makefile names, and every setting; a misspelt one would be ignored silently.
-CDPATH='' cd -- "$(dirname "$0")/../.." >/dev/null || exit
+CDPATH='' cd -- "${0%/*}/../.." >/dev/null || exit
 . bin/lib/known.sh
 
-targets=() takes=
+targets=() lines=
 while [ "$1" != -- ]; do
     targets+=("$1")
-    takes+=" $(sed -n "s/^$1:.*## //p" Makefile | grep -oE '\<[A-Z_]+=' | tr -d = | sort -u | tr '\n' ' ')"
+    while read -r line; do [[ $line != "$1:"*'## '* ]] || lines+=" ${line#*## }"; done <Makefile
     shift
 done
 shift
 for name; do
-    is_known "$name" || [[ " $takes " == *" $name "* ]] || {
-        takes=$(xargs <<<"$takes")
+    [[ $lines =~ (^|[^A-Z_])$name= ]] || is_known "$name" || {
+        takes=$(grep -oE '\<[A-Z_]+=' <<<"$lines" | sort -u | tr -d = | xargs)
         echo "make ${targets[*]} knows no $name; it takes ${takes:+${takes// /, } and }the settings of .env.example"
         exit
     }

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from logs.inside import NotRunning, inside
 from logs.varnishlog import Request, Transaction, requests
+from proscenium.running import NotRunning, running
 
 PATHS = {"alone.site": "the application alone", "nginx.site": "nginx", "site": "nginx, Varnish"}
 FIGURES = (  # title, figure, factor, decimals
@@ -145,7 +145,9 @@ def sentences(valid: dict[str, dict[str, Any]]) -> list[str]:
 
 def site_requests(site: str, measured: dict[str, Any]) -> list[Request]:
     """The requests of a measurement that Varnish's log still has."""
-    log = inside("varnishlog", "-d", "-g", "request", "-i", TAGS, "-q", f'ReqHeader:X-Site eq "{site}"')
+    log = running().varnish(
+        "varnishlog", "-d", "-g", "request", "-i", TAGS, "-q", f'ReqHeader:X-Site eq "{site}"'
+    )
     begin, end = measured["began"], measured["began"] + measured["seconds"]
     return [seen for seen in requests(log.splitlines()) if begin <= seen.client.began <= end]
 

@@ -3,8 +3,8 @@
 A lesson's `check.py` uses the names below and nothing else.
 """
 
-from logs.inside import CHECKOUT
 from logs.serverlogs import Line
+from proscenium.running import CHECKOUT
 
 from .attempt import Attempt, Probe, outcomes, secret_cookie, secret_word, site
 from .question import Choice, Question

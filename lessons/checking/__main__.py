@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from logs.inside import REPO
+from proscenium.running import REPO
 
 from .errors import Missing, StartAgain
 from .judging import judge
@@ -37,7 +37,10 @@ def main(arguments: list[str]) -> int:
             from .learn import learn  # the only command that needs a package
 
             return learn(progress, find(number) if number else None)
-        return begin(progress, find(number)) if command == "begin" else check(find(number))
+        code = begin(progress, find(number)) if command == "begin" else check(find(number))
+        sys.stdout.flush()
+        progress.publish()
+        return code
     except StartAgain as error:
         print(error, file=sys.stderr)
         return 2

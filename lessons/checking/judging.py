@@ -3,7 +3,7 @@
 import difflib
 from pathlib import Path
 
-from logs.inside import CHECKOUT
+from proscenium.running import CHECKOUT
 
 from . import nginx, vcl
 from .attempt import Attempt

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
-from subprocess import DEVNULL, PIPE, STDOUT, Popen, run
+from subprocess import DEVNULL, PIPE, STDOUT, run
 
-from logs.inside import REPO
+from proscenium.running import REPO
 
 from .attempt import Attempt
 from .errors import StartAgain
@@ -225,5 +225,4 @@ def page(lesson: Lesson, attempt: Attempt) -> str:
 
 def publish() -> None:
     """Have the pages of the lessons updated, without waiting for it."""
-    command = ["bin/lesson", "publish"]
-    Popen(command, cwd=REPO, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True)
+    threading.Thread(target=Progress(Stack()).publish).start()

@@ -2,7 +2,7 @@
 
 import re
 
-from logs.inside import REPO
+from proscenium.running import REPO
 
 # Directives that choose by client or moment, or bring in what the file does not say.
 CHOOSE = re.compile(

@@ -1,13 +1,16 @@
 """The attempts of this checkout, a file for each lesson, and what the learner has achieved."""
 
 import fcntl
+import json
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from proscenium.running import NotRunning, running
 
 from .attempt import Attempt
 from .errors import Missing, StartAgain
@@ -74,6 +77,15 @@ class Progress:
                 }
             )
         return found
+
+    def publish(self) -> None:
+        """Bring all results to the page /lessons/; a backend that is away gets them with the next command."""
+        sent = self.folder / "sent"
+        with suppress(NotRunning, StartAgain):
+            results = json.dumps(self.results())
+            if not sent.exists() or sent.read_text() != results:
+                running().upstage("lessons", given=results)
+                sent.write_text(results)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

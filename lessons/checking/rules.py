@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from logs.inside import REPO
+from proscenium.running import REPO
 
 from .attempt import SECOND, Attempt, secret_word
 from .stack import Ask

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-from logs.inside import REPO
+from proscenium.running import REPO
 
 from .commands import broken
 from .progress import Finding

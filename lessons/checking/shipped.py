@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from logs.inside import CHECKOUT, REPO
+from proscenium.running import CHECKOUT, REPO
 
 from .errors import StartAgain
 
@@ -39,10 +39,27 @@ def commit() -> str:
         return pinned.read_text().strip()
 
 
-@cache
 def shipped(path: str) -> str:
-    """The shipped version of a file. Raise StartAgain if there is none."""
-    return _git("show", f"{commit()}:{path}")
+    """The shipped version of a file of nginx or Varnish. Raise StartAgain if there is none."""
+    try:
+        return _shipped()[path]
+    except KeyError:
+        raise StartAgain(f"{path} was not shipped.") from None
+
+
+@cache
+def _shipped() -> dict[str, str]:
+    """All of them, by path: the lines of `git cat-file --batch`, for one Git command instead of forty."""
+    folders = (*CONFIGURATION, "starter/varnish")
+    paths = _git("ls-tree", "-r", "-z", "--name-only", commit(), "--", *folders).rstrip("\0").split("\0")
+    wanted = "".join(f"{commit()}:{path}\n" for path in paths)
+    packed = _git_bytes("cat-file", "--batch", given=wanted)
+    found = {}
+    for path in paths:
+        head, _, packed = packed.partition(b"\n")
+        size = int(head.split()[-1])
+        found[path], packed = packed[:size].decode(errors="replace"), packed[size + 1 :]
+    return found
 
 
 def changed_files(folders: Iterable[str]) -> list[str]:
@@ -78,7 +95,7 @@ def restore(patch: Path) -> list[str]:
             if new:
                 _git("add", "--force", "--intent-to-add", "--", *new, **index)
             patch.parent.mkdir(parents=True, exist_ok=True)
-            patch.write_text(_git("diff", commit(), "--", *changed, **index))
+            patch.write_bytes(_git_bytes("diff", commit(), "--", *changed, **index))
             _git("checkout-index", "--force", "--", *(path for path in changed if path not in new), **index)
         for path in new:
             (REPO / path).unlink(missing_ok=True)
@@ -87,16 +104,20 @@ def restore(patch: Path) -> list[str]:
 
 def _git(*arguments: str, **environment: str) -> str:
     """Return what a Git command prints. Raise StartAgain with its message if it fails."""
+    return _git_bytes(*arguments, **environment).decode(errors="surrogateescape")
+
+
+def _git_bytes(*arguments: str, given: str = "", **environment: str) -> bytes:
     done = subprocess.run(
         ["git", *arguments],
         cwd=REPO,
         env={**os.environ, "GIT_NO_REPLACE_OBJECTS": "1", **environment},
+        input=given.encode(),
         capture_output=True,
-        text=True,
         check=False,
     )
     if done.returncode:
-        said = done.stderr.strip()
+        said = done.stderr.decode(errors="replace").strip()
         if "not a git repository" in said:
             said = "The lessons compare files with the shipped ones: that needs a clone, not an archive."
         raise StartAgain(said)

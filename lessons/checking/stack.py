@@ -7,17 +7,18 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlencode
 
-from logs.inside import CHECKOUT, LINES, REPO, NotRunning, inside
 from logs.serverlogs import Cut, Line, backend_lines, cuts, nginx_lines
 from logs.varnishlog import Request, requests
+from proscenium.running import CHECKOUT, REPO, NotRunning, Running, running
 
 from .errors import StartAgain
 
@@ -67,24 +68,31 @@ class Stack:
         self.name = "localhost"  # by which they ask for the default host
         self.asked = 0  # sets of such requests
         self._quiet_since = time.monotonic()
-        self._logs: dict[tuple[str, ...], str] = {}  # what was read since then
+        self._logs: dict[str, str] = {}  # what was read since then, by service or query
 
-    def tool(self, *arguments: str) -> str:
-        """What `bin/inside` prints. Raise StartAgain with its message if it fails."""
-        self._report("reading " + " ".join(arguments[: 1 + (arguments[0] == "log")]))
+    @contextmanager
+    def asking(self, about: str) -> Iterator[Running]:
+        """The stack, for one question. Raise StartAgain if there is no answer."""
+        self._report(f"reading {about}")
         try:
-            return inside(*arguments)
+            yield running()
         except NotRunning as error:
             if "is paused" in str(error):
                 raise StartAgain("A service does not answer: it is paused. docker compose ps -a") from None
             late = "CLI communication error" in str(error)  # varnishadm gives up after some seconds
             raise StartAgain("Varnish did not answer in time: try again." if late else str(error)) from None
 
-    def _log(self, *arguments: str) -> str:
-        """What `tool` prints, read only once between two requests."""
-        if arguments not in self._logs:
-            self._logs[arguments] = self.tool(*arguments)
-        return self._logs[arguments]
+    def _varnish(self, tool: str, *arguments: str) -> str:
+        """What a tool of Varnish prints."""
+        with self.asking(tool) as stack:
+            return stack.varnish(tool, *arguments)
+
+    def _log(self, service: str) -> list[str]:
+        """The lines of a service's log, read only once between two requests."""
+        if service not in self._logs:
+            with self.asking(f"the log of {service}") as stack:
+                self._logs[service] = stack.log(service)
+        return self._logs[service].splitlines()
 
     def requests(self, word: str) -> list[Request]:
         """The requests in Varnish's log with a word in the URL, in order of arrival."""
@@ -106,25 +114,27 @@ class Stack:
 
     def _logged(self, query: str) -> list[Request]:
         """https://varnish-cache.org/docs/7.7/reference/vsl-query.html has the language of the query."""
-        log = self._log("varnishlog", "-d", "-g", "request", "-q", query)
-        return sorted(requests(log.splitlines()), key=lambda request: request.began)
+        if query not in self._logs:
+            self._logs[query] = self._varnish("varnishlog", "-d", "-g", "request", "-q", query)
+        return sorted(requests(self._logs[query].splitlines()), key=lambda request: request.began)
 
     def oldest_record(self) -> float:
         """The time of the oldest request that the log of every Varnish still has, in seconds since 1970."""
-        log = self.tool("varnishlog", "-d", "-g", "vxid", "-i", "Timestamp", "-k", "1")
+        log = self._varnish("varnishlog", "-d", "-g", "vxid", "-i", "Timestamp", "-k", "1")
         found = re.findall(r"Timestamp +\w+: ([\d.]+)", log)
         return max(map(float, found), default=time.time())
 
     def counters(self) -> dict[str, int]:
         """Varnish's counters: `MAIN.cache_hit` ... The sums, if there are several."""
         total = Counter[str]()
-        for varnish in json.loads("[{}]".format(self.tool("varnishstat", "-j").replace("}\n{", "},{"))):
+        for varnish in json.loads("[{}]".format(self._varnish("varnishstat", "-j").replace("}\n{", "},{"))):
             total.update({name: counter["value"] for name, counter in varnish["counters"].items()})
         return total
 
     def started(self) -> dict[str, str]:
         """When each service was last started, in the form that the engine uses, and in containers stopped."""
-        return dict(line.split(maxsplit=1) for line in self.tool("started").splitlines())
+        with self.asking("the services") as stack:
+            return stack.started()
 
     def stopped(self, service: str) -> float:
         """When a service last stopped, in seconds since 1970; 0 if never, or if native mode does not tell."""
@@ -134,17 +144,15 @@ class Stack:
     def nginx_lines(self, word: str) -> list[Line]:
         """The lines of nginx's log whose URL contains a word."""
         time.sleep(max(0.0, self._quiet_since + FLUSHED - time.monotonic()))
-        log = self._log("log", "nginx", LINES)
-        return [line for line in nginx_lines(log.splitlines()) if word in line.url and line.ended]
+        return [line for line in nginx_lines(self._log("nginx")) if word in line.url and line.ended]
 
     def backend_lines(self, word: str = "") -> list[Line]:
         """The lines of the backend's log whose URL contains a word."""
-        log = self._log("log", "backend", LINES)
-        return [line for line in backend_lines(log.splitlines()) if word in line.url]
+        return [line for line in backend_lines(self._log("backend")) if word in line.url]
 
     def cut_off(self) -> list[Cut]:
         """The stage clients that the backend has disconnected."""
-        return list(cuts(self._log("log", "backend", LINES).splitlines()))
+        return list(cuts(self._log("backend")))
 
     def laggards(self) -> int:
         """How many stage clients the backend has disconnected for not reading, by its own counter.
@@ -152,7 +160,8 @@ class Stack:
         0 if it is stopped: its start is a new count.
         """
         try:
-            found = re.search(rf"^{re.escape(LAGGARDS)} (\S+)", self.tool("metrics"), re.M)
+            with self.asking("metrics") as stack:
+                found = re.search(rf"^{re.escape(LAGGARDS)} (\S+)", stack.upstage("metrics"), re.M)
         except StartAgain:
             return 0
         return round(float(found[1])) if found else 0
@@ -167,7 +176,7 @@ class Stack:
 
     @cached_property
     def _vcls(self) -> str:
-        return self.tool("varnishadm", "vcl.list")
+        return self._varnish("varnishadm", "vcl.list")
 
     @cached_property
     def loaded(self) -> dict[str, str]:
@@ -183,26 +192,25 @@ class Stack:
         return [self._files(name) for name in re.findall(r" label .*-> (\S+)", self._vcls)]
 
     def _files(self, vcl: str) -> dict[str, str]:
-        files = files_in(self.tool("varnishadm", "vcl.show", "-v", vcl))
+        files = files_in(self._varnish("varnishadm", "vcl.show", "-v", vcl))
         files.pop(BUILT_IN, None)
         return files
 
     @cached_property
     def generated(self) -> dict[str, str]:
         """The files that Varnish's start.sh writes, by name: addresses and limits. Empty in native mode."""
-        return files_in(self.tool("generated"))
+        with self.asking("generated") as stack:
+            return files_in(stack.generated())
 
     def passing(self, folder: str, tests: Iterable[str]) -> set[str]:
         """Which of a folder's VTCs pass, in Varnish's container."""
-        return set(re.findall(r" TEST (\S+) passed ", self.tool("varnishtest", folder, *tests)))
+        with self.asking("varnishtest") as stack:
+            return set(re.findall(r" TEST (\S+) passed ", stack.varnishtest(folder, tests)))
 
     def nginx_is_loaded(self) -> bool:
         """Whether the running nginx has the files that are on the disk."""
-        try:
-            self.tool("nginx-loaded")
-        except StartAgain:
-            return False
-        return True
+        with self.asking("nginx") as stack:
+            return stack.nginx_is_current()
 
     def ask(self, ask: Ask) -> Answer:
         """Make one request over a separate connection, with the headers of curl."""

@@ -5,10 +5,12 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
-from logs.inside import REPO, follow, inside
+from proscenium.running import REPO, NotRunning, Process, running
 
 from .shipped import CONFIGURATION
 
@@ -25,17 +27,18 @@ class Watch:
         self._news = threading.Event()
         self._tools: dict[str, subprocess.Popen[str]] = {}
         self._open = True
+        stack = running()
         # What to read, and the words to look for.
-        sources: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-            "nginx": (("follow", "nginx"), (word,)),
-            "backend": (("follow", "backend"), ('"cut off"', '"ready"')),
-            "events": (("events",), ("unpause ", "start ", "health_status: healthy")),
+        sources: dict[str, tuple[Callable[[], Process], tuple[str, ...]]] = {
+            "nginx": (partial(stack.follow_log, "nginx"), (word,)),
+            "backend": (partial(stack.follow_log, "backend"), ('"cut off"', '"ready"')),
+            "events": (stack.follow_events, ("unpause ", "start ", "health_status: healthy")),
         }
-        for cache in inside("varnishes").split():  # they log at once, and nginx a second later
+        for cache in stack.varnishes():  # they log at once, and nginx a second later
             words = (word, "vcl.use", *(["PURGE"] if purges else []))
-            sources[cache] = (("follow-varnishlog", cache, *RAW), words)
-        for name, (arguments, words) in sources.items():
-            threading.Thread(target=self._follow, args=(name, arguments, words), daemon=True).start()
+            sources[cache] = (partial(stack.follow_varnishlog, cache, *RAW), words)
+        for name, (follow, words) in sources.items():
+            threading.Thread(target=self._follow, args=(name, follow, words), daemon=True).start()
 
     def __enter__(self) -> "Watch":
         return self
@@ -68,14 +71,15 @@ class Watch:
             stats[file] = (stat.st_mtime_ns, stat.st_size)
         return stats
 
-    def _follow(self, name: str, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
+    def _follow(self, name: str, follow: Callable[[], Process], words: tuple[str, ...]) -> None:
         while self._open:
-            self._tools[name] = tool = follow(*arguments)
-            assert tool.stdout
-            for line in tool.stdout:
-                if any(word in line for word in words):
-                    self._news.set()
-            end(tool)
+            with suppress(NotRunning):
+                self._tools[name] = tool = follow()
+                assert tool.stdout
+                for line in tool.stdout:
+                    if any(word in line for word in words):
+                        self._news.set()
+                end(tool)
             self._news.set()  # the service has ended
             time.sleep(PAUSE)
 

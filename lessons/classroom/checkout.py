@@ -20,7 +20,7 @@ NOT_WAITING = {"nginx": ("varnish", "policyd"), "locust": ("nginx",)}
 # What judges a learner.
 CHECKS = (
     *("lessons/checking", "lessons/*-*/check.py", "faults", "docs/caching-rules.md", "logs"),
-    *("bin/lesson", "bin/inside", "bin/lib"),
+    *("proscenium", "bin/lesson", "bin/lib"),
 )
 
 

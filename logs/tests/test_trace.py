@@ -1,13 +1,14 @@
 """`make trace`: the requests that it accepts, and what it prints from the three logs."""
 
 from collections.abc import Callable, Iterator
+from unittest.mock import create_autospec
 
 import pytest
 
 from logs import trace
-from logs.inside import NotRunning
 from logs.serverlogs import Line
 from logs.varnishlog import requests
+from proscenium.running import NotRunning, Running
 from support.origin import Origin, response
 
 ID = "6a05b1a18a71752b342d7240ec65bac5"
@@ -57,15 +58,17 @@ def traced(
     def print_trace(url: str, cache: str = "", answered: str = "nginx:hit", **settings: str) -> str:
         host = "second.localhost" if url in ("", "http://second.localhost/") else "localhost"
 
-        def inside(command: str, service: str, *_: str) -> str:
-            if command != "log":
-                if "varnish" in settings.get("AWAY", ""):
-                    raise NotRunning("varnish is not running.\nType: make up")
-                return ""
+        stack = create_autospec(Running)
+        stack.varnish.return_value = ""
+        if "varnish" in settings.get("AWAY", ""):
+            stack.varnish.side_effect = NotRunning("varnish is not running.\nType: make up")
+
+        def log(service: str) -> str:
             text = LOGS[service].replace("HOST", host).replace("ANSWERED", answered)
             return text.replace("CACHE", cache.replace("\r\ncache-status:", ","))
 
-        monkeypatch.setattr(trace, "inside", inside)
+        stack.log.side_effect = log
+        monkeypatch.setattr(trace, "running", lambda: stack)
         headers = {"x_request_id": ID, "server": "UpStage"} | ({"cache_status": cache} if cache else {})
         origin.answer = lambda _: response(b"x" * 300_000, **headers)
         ports = {"HTTP_PORT": str(origin.port), "WEB_PORT": "1"}  # a closed one

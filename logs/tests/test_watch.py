@@ -4,16 +4,17 @@ import json
 import queue
 import re
 import subprocess
-from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import chain, repeat
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 
 from faults.note import Note
 from logs import watch
-from logs.inside import NotRunning
 from logs.watch import HELD, KEPT, PATIENCE, Faults, Joiner, Wanted
+from proscenium.running import NotRunning, Process, Running
 
 # Recorded with Varnish 7.7, without the records of varnishlog that nothing here reads.
 CAPTURED = Path(__file__).parent / "captured"
@@ -149,25 +150,20 @@ def test_a_fault_is_told_when_it_begins_and_when_it_ends(tmp_path: Path) -> None
 
 def test_the_log_of_a_varnish_that_ends_is_followed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that is replaced is the same to the reader of the lines."""
-    answers: Iterator[str | NotRunning] = iter([NotRunning("restarting"), "", "varnish-2 x\n", "varnish x\n"])
     runs = iter(["Log abandoned (vsl)\nFailed to acquire log: x\nLog reacquired\n- one\n", "\n- two\n"])
 
-    def inside(*_: str) -> str:
-        answer = next(answers, "varnish x\n")
-        if isinstance(answer, NotRunning):
-            raise answer
-        return answer
+    stack = create_autospec(Running)
+    answers = [NotRunning("restarting"), [], ["varnish-2"]]
+    stack.services.side_effect = chain(answers, repeat(["varnish"]))
 
-    def follow(*_: str, errors: int | None = None) -> "subprocess.Popen[str]":
+    def follow() -> Process:
         command = ["printf", "%s", next(runs, "")]
         return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
-    monkeypatch.setattr(watch, "inside", inside)
-    monkeypatch.setattr(watch, "follow", follow)
     monkeypatch.setattr(watch, "PAUSE", 0)
     monkeypatch.setattr(watch, "STARTING", 0)
     lines: watch.Lines = queue.Queue(maxsize=8)
-    watch.Reader("varnish", ("follow-varnishlog", "varnish"), lines)
+    watch.Reader("varnish", stack, follow, lines)
     read = [lines.get(timeout=20)[1] for _ in range(8)]
     assert read == [None, None, "", "- one", None, "", "- two", None]
 

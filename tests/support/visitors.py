@@ -173,11 +173,12 @@ def line_in(frame: dict[str, str]) -> str:
 
 
 def seen_by_a_newcomer(stack: Stack) -> tuple[str, str]:
-    """What was said and drawn on the stage, in one text, and where the avatar is."""
+    """What was said and drawn on the stage, in one text, and where the avatar is, as newcomers find them."""
     client = stack.stage_client()
     try:
         frames = client.join(stage=STAGE)
     finally:
         client.close()
     [place] = [place_in(frame) for frame in frames if frame["mode"] == "AV_POS" and frame["ID"] == "1"]
-    return "\n".join([str(frames), *map(line_in, frames)]), place
+    log = stack.get(f"/stages/{STAGE}/log?{time.monotonic_ns()}").text  # newcomers are sent the newest lines
+    return "\n".join([log, *map(line_in, frames)]), place

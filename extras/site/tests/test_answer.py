@@ -78,7 +78,7 @@ def test_only_what_was_measured_is_said(rows: tuple[dict[str, Any], ...], expect
 def test_it_fails_if_the_row_of_the_cache_is_invalid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], moved: str, code: int
 ) -> None:
-    monkeypatch.setattr(answer, "inside", lambda *command: "")
+    monkeypatch.setattr(answer, "site_requests", lambda *_: [])
     statuses = {moved: {"s200": 0, "s301": 100}}
     rows = [measured(name, 9, 0.5, **statuses.get(name, {})) for name in answer.PATHS]
     (tmp_path / "report.json").write_text(json.dumps({"answered": True, "measurements": rows}))

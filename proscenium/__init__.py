@@ -1,0 +1,1 @@
+"""Programs of this checkout that ask the running stack."""
