@@ -170,7 +170,7 @@ class Chart extends Panel {
     this.plot?.destroy();
     this.plot = this.names = null;
     this.body.textContent = "";
-    this.legend.replaceChildren(reason);
+    this.legend.replaceChildren(...reason ? [element("li", {}, reason)] : []);
   }
 
   options(size) {

@@ -192,6 +192,7 @@ def test_the_alerts_and_what_was_broken_on_purpose_are_at_the_top_in_words(
     prometheus.figures[EXPRESSIONS["Requests a second"]] = [({}, 0)]
     let_pass(page)
     expect(status).to_have_text("All is well. There are no visitors yet: make load brings some.")
+    assert unreadable(page) == []
     del prometheus.figures[EXPRESSIONS["Requests a second"]]
     prometheus.alert("ClientsCut", "pending", summary="Clients are cut off")
     lesson = "/lessons/06-the-backend-is-down"
