@@ -1,6 +1,6 @@
 # Every command of the stack. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help up down clean status logs doctor reload purge reset mirror backup restore watch trace lessons learn lesson check faults break mend class class-status class-page class-check class-reset class-down bundle slides load soak compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock
+.PHONY: help up down clean status logs doctor reload purge reset mirror backup restore watch trace lessons learn lesson check faults break mend class class-status class-page class-check class-reset class-down bundle slides load soak compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock settings
 
 export LC_ALL := C.UTF-8
 unexport JUDGED_CHECKOUT CDPATH BASH_ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT # they would change what our shells do
@@ -150,3 +150,6 @@ test-all: ## run the rest, before a change is finished: ONLY=labs,lessons: these
 
 lock: ## update the Python lock files
 	@bin/lock
+
+settings: ## write what is made from settings.toml: .env.example, the checks of settings (table.sh), the READMEs' lists
+	@python3 -m proscenium.settings

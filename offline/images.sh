@@ -8,7 +8,6 @@ choose_images() {
     local image
     for image in $(base_images); do
         if here "$image" || registry_answers "$image"; then continue; fi
-        case $image in *grafana*) die "No image registry answers for $image, and no package has Grafana. Type: make up EXTRAS=observe, whose page has the same dashboards" ;; esac
         say "No image registry answers for $image: the images come from Debian packages (offline/README.md)."
         ensure_offline_images
         # Exported, because Compose prefers the environment to .env.

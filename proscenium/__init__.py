@@ -1,1 +1,1 @@
-"""Programs of this checkout that ask the running stack."""
+"""The table of settings, and the running stack for programs that ask it."""

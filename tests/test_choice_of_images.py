@@ -8,8 +8,7 @@ REGISTRY = """#!/bin/sh
 # An engine. The file `registry` says whether a registry answers; an image's label is in the file of its name.
 for last; do :; done
 case "$*" in
-*" config") echo "image: ${NGINX_IMAGE:-nginx:1}${GRAFANA_IMAGE:+
-image: $GRAFANA_IMAGE}" && echo "PYTHON_IMAGE: ${PYTHON_IMAGE:-python:3}" ;;
+*" config") echo "image: ${NGINX_IMAGE:-nginx:1}" && echo "PYTHON_IMAGE: ${PYTHON_IMAGE:-python:3}" ;;
 "image inspect proscenium/"*) ;;
 "image inspect -f {{.RootFS.Layers}}"*) echo base ;;
 "image inspect -f"*) cat "built-${last##*/}" ;;
@@ -43,14 +42,6 @@ def test_prometheus_is_built_for_the_extra_that_has_it(bare: Path) -> None:
     choose_images(bare)
     assert choose_images(bare, EXTRAS="observe").count("Building the offline image for prometheus") == 1
     assert choose_images(bare, EXTRAS="observe").count("Building") == 0
-
-
-def test_grafana_without_a_registry_is_refused_in_one_sentence(bare: Path) -> None:
-    install_registry(bare)
-    said = functions(bare, ". offline/images.sh; choose_images", GRAFANA_IMAGE="grafana/grafana:1")
-    assert "No image registry answers for grafana/grafana:1, and no package has Grafana." in said.stderr
-    assert said.returncode == 1
-    assert "Building" not in said.stdout
 
 
 def test_plain_compose_hears_of_the_offline_images(bare: Path) -> None:

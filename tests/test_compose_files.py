@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from proscenium.settings import FOR_USERS, SETTINGS
 from stack import REPO
 from support.checks import check, tracked
 from support.compose import EXTRAS, MACHINES, THEATRES, merged
@@ -25,14 +26,11 @@ def composed(compose: None) -> dict:  # type: ignore[type-arg]
 
 
 OBSERVE = "extras/observe/compose.yaml"
-GRAFANA = "extras/observe/compose.yaml extras/grafana/compose.yaml"
 RING = "extras/ring/compose.yaml extras/observe/compose.yaml extras/observe/ring.yaml"
 EDGE = "extras/edge/compose.yaml extras/edge/other.yaml"
 
 
-@pytest.mark.parametrize(
-    "extra", ["", *(one for one in EXTRAS if "grafana" not in one), THEATRES, EDGE, RING, GRAFANA]
-)
+@pytest.mark.parametrize("extra", ["", *EXTRAS, THEATRES, EDGE, RING])
 def test_compose_accepts_each_extra_without_a_warning(compose: None, extra: str) -> None:
     files = [f"--file={file}" for file in ("compose.yaml", *extra.split())]
     assert check("docker", "compose", *files, "config", "-q", env=os.environ | MACHINES) == ""
@@ -76,8 +74,6 @@ def test_both_files_with_the_offline_names_agree(compose: None) -> None:
     assert services(ours | offline) == services(ours, "offline/compose.yaml")
     official = services(ours, *EXTRAS, THEATRES)
     for name, service in services(ours | offline, *EXTRAS, THEATRES).items():
-        if name == "grafana":
-            continue  # no package has it
         assert "build" in service or service["image"] != official[name]["image"], name
         assert "build" not in service or service["build"]["args"] != official[name]["build"]["args"], name
 
@@ -207,6 +203,12 @@ def test_every_image_and_host_port_is_a_setting_and_documented() -> None:
         assert re.search(rf"^#?{name}={re.escape(default)}$", example, re.M), f"{name}={default}"
 
 
+@pytest.mark.parametrize("service", ["nginx", "varnish"])
+def test_a_service_gets_every_setting_that_it_reads(composed: dict, service: str) -> None:  # type: ignore[type-arg]
+    read = {setting.name for setting in FOR_USERS if setting.words(service)}
+    assert read <= composed["services"][service]["environment"].keys()
+
+
 def test_the_version_of_an_image_is_written_once() -> None:
     """But for the starter, which people copy without the rest."""
     copied = (REPO / "starter" / "compose.yaml").read_text()
@@ -214,7 +216,6 @@ def test_the_version_of_an_image_is_written_once() -> None:
     for file, images in {
         "compose.yaml": 4,
         "extras/observe/compose.yaml": 1,
-        "extras/grafana/compose.yaml": 1,
     }.items():
         pinned = re.findall(r"\$\{\w+_IMAGE:-([^$}]+)}", texts[file])
         assert len(pinned) == images
@@ -229,8 +230,8 @@ def test_native_mode_sets_every_address() -> None:
     def names(pattern: str, *files: str) -> set[str]:
         return {name for file in files for name in re.findall(pattern, (REPO / file).read_text(), re.M)}
 
-    settings = names(r"\$\{([A-Z_]+):-", "nginx/scripts/settings.sh", "varnish/settings.sh")
-    for_people = names(r"^([A-Z_]+)=", ".env.example") | {"NAME_SERVERS"}
+    settings = {setting.name for setting in SETTINGS if setting not in FOR_USERS}
+    for_people = {"NAME_SERVERS"}
     for_people |= {"CONNECT_TIMEOUT", "VARNISH_NAME", "VARNISH_LISTEN_NGINX", "CDN"}  # for several caches
     for_people |= {"BACKEND_CONNECTIONS"}  # for more clients than the memory limits have room for
     observing = {"OBSERVE_LOG", "OBSERVE_ADDRESS", "LISTEN_OBSERVE", "LISTEN_OBSERVE_LOG", "LISTEN_STATUS"}

@@ -102,8 +102,6 @@ def running(stack: Stack) -> set[str]:
 @pytest.mark.parametrize("command", starts())
 def test_start(other: Stack, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The site answers; the core's services run, those of the extras in the command, and no others."""
-    if "grafana" in command and os.environ.get("NGINX_IMAGE", "").endswith(":offline"):
-        pytest.skip("no image registry answers, and no package has Grafana")
     if "native" in command:
         other.make("clean")
     elif "--remove-orphans" in command:

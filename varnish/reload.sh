@@ -5,13 +5,13 @@ set -eu
 . "$(dirname "$0")/settings.sh"
 
 # https://varnish-cache.org/docs/7.1/reference/varnish-cli.html
-cli() { varnishadm -t 60 -T "$listen_cli" -S "$secret" "$@"; }
+cli() { varnishadm -t 60 -T "$VARNISH_LISTEN_CLI" -S "$secret" "$@"; }
 
 # load NAME FILE: varnishd says which line of the file is wrong, but not that there is no room for what it compiles.
 load() {
     cli vcl.load "$1" "$2" && return
-    room=$(df -Pk "$workdir" | awk 'END { print $4 }')
-    [ "$room" -ge 1024 ] || echo "There are only $room kB left in $workdir." >&2
+    room=$(df -Pk "$VARNISH_WORKDIR" | awk 'END { print $4 }')
+    [ "$room" -ge 1024 ] || echo "There are only $room kB left in $VARNISH_WORKDIR." >&2
     return 1
 }
 

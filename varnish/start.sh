@@ -7,8 +7,8 @@ set -eu
 # One varnishd for each folder: a second one, such as that of `docker compose run varnish`, would replace the first one's
 # Unix socket. The kernel keeps the lock until varnishd has ended, even by a SIGKILL. varnishd closes all files that it
 # inherits, except standard output, which it does not use with -F: that one becomes the lock.
-exec 9>>"$workdir.lock"
-flock -w 2 9 || die "Another Varnish of this stack is running: it holds $workdir.lock. This one has changed nothing, and ends."
+exec 9>>"$VARNISH_WORKDIR.lock"
+flock -w 2 9 || die "Another Varnish of this stack is running: it holds $VARNISH_WORKDIR.lock. This one has changed nothing, and ends."
 
 # Each connection is an open file, and nginx may have 2,600. Docker 29 lets a process open 1,024, and raise that itself.
 # shellcheck disable=SC3045  # dash has these options
@@ -22,7 +22,7 @@ write_vcl
 
 # CLI commands that varnishd runs before it opens its ports. The label must exist before the VCL that names it.
 # https://varnish-cache.org/docs/7.1/reference/varnishd.html (-I)
-cat >"$generated/first.cli" <<END
+cat >"$VARNISH_GENERATED/first.cli" <<END
 vcl.load $classic classic.vcl
 vcl.label classic $classic
 ${sites:+vcl.load $site site.vcl
@@ -47,13 +47,13 @@ END
 # thread_*:   a request in progress is a thread. 2 pools of at most 200 stay within the container's pids_limit
 # timeout_idle: longer than nginx keeps an idle connection, so that nginx is the one to close it
 # https://varnish-cache.org/docs/7.1/reference/varnishd.html#list-of-parameters
-case $listen_site_purge in /*) site_purge=$listen_site_purge,mode=666 ;; *) site_purge=$listen_site_purge ;; esac
+case $VARNISH_LISTEN_SITE_PURGE in /*) site_purge=$VARNISH_LISTEN_SITE_PURGE,mode=666 ;; *) site_purge=$VARNISH_LISTEN_SITE_PURGE ;; esac
 transit_buffer=$(varnishd -x parameter | grep -m 1 -x transit_buffer) || :
-exec varnishd -F -n "$workdir" -f "" -I "$generated/first.cli" -p "vcl_path=$generated:$folder:$starter/varnish" \
-    -T "$listen_cli" -S "$secret" -i "$identity" \
-    -a "nginx=$listen_socket,mode=666" ${listen_nginx:+-a "nginx-tcp=$listen_nginx"} \
-    -a "http=$listen" -a "purge=$listen_purge" ${site_purge:+-a "purge_site=$site_purge"} \
-    -s "$storage" -s Transient=malloc,64m -p nuke_limit=1000000 -p vsl_space=32M \
+exec varnishd -F -n "$VARNISH_WORKDIR" -f "" -I "$VARNISH_GENERATED/first.cli" -p "vcl_path=$VARNISH_GENERATED:$folder:$starter/varnish" \
+    -T "$VARNISH_LISTEN_CLI" -S "$secret" -i "$VARNISH_NAME" \
+    -a "nginx=$VARNISH_LISTEN_SOCKET,mode=666" ${VARNISH_LISTEN_NGINX:+-a "nginx-tcp=$VARNISH_LISTEN_NGINX"} \
+    -a "http=$VARNISH_LISTEN" -a "purge=$VARNISH_LISTEN_PURGE" ${site_purge:+-a "purge_site=$site_purge"} \
+    -s "$VARNISH_STORAGE" -s Transient=malloc,64m -p nuke_limit=1000000 -p vsl_space=32M \
     ${transit_buffer:+-p transit_buffer=128k} -p default_ttl=0 -p default_keep=3600 -p http_max_hdr=256 -p critbit_cooloff=60 \
     -p thread_pools=2 -p thread_pool_min=50 -p thread_pool_max=200 \
     -p listen_depth=1024 -p timeout_idle=65 -p syslog_cli_traffic=off "$@" >&9

@@ -1,33 +1,21 @@
 # shellcheck shell=bash
-# Checks the settings before anything is started or changed. The rules of a setting, if any, are in the service that
-# reads it. A wrong value causes one line of output; a running stack continues as it is.
+# Checks the settings before anything is started or changed: each by settings.toml, then what several have to do with each other
+# and with this machine. A wrong value causes one line of output; a running stack continues as it is.
 
 . bin/lib/known.sh
 
 check_settings() {
     name_unknown_settings
-    must COMPOSE_PROJECT_NAME '[a-z0-9][a-z0-9_-]*' 'lower-case letters, digits, - and _'
+    check_values
     check_addresses
-    ask_nginx 'cd nginx && . scripts/settings.sh' \
-        SERVER_NAMES COMPARISON_NAMES HTTPS_PORT HTTPS_REDIRECT CLIENT_CONNECTIONS CLIENT_REQUESTS LOGIN_REQUESTS CLIENT_STAGE_CONNECTIONS \
-        SITE SITES THEATRES SITE_NAMES SITE_DEFAULT SITE_TIMEOUT SITE_MAX_UPLOAD
+    ask_nginx : SERVER_NAMES SITE SITES SITE_NAMES THEATRES
     check_site
     check_machines
     if chosen extras/observe/compose.yaml && without upstage; then
         die "EXTRAS=observe shows a stack with UpStage. Type: make up EXTRAS=$EXTRAS ${SITE:+SITE=$SITE }${SITES:+SITES=\"$SITES\" }WITH=upstage,policyd,locust"
     fi
-    if chosen extras/grafana/compose.yaml && ! chosen extras/observe/compose.yaml; then
-        die "EXTRAS=grafana shows what the extra observe measures. Type: make up EXTRAS=observe,grafana"
-    fi
     if [ -n "${TLS_CERTIFICATE:-}${TLS_CERTIFICATE_KEY:-}" ]; then check_certificate; fi
-    ask VARNISH_STORAGE SITE_HEALTH SITE_RECIPE SITE_IGNORE_COOKIES SITE_IGNORE_ARGUMENTS -- sh -c '. "$0"' varnish/settings.sh
-    ask_backend UPSTAGE_ADMIN_PASSWORD UPSTAGE_SIGNUP UPSTAGE_FESTIVAL UPSTAGE_MAX_UNREAD UPSTAGE_CONNECTIONS_PER_ADDRESS
-    must HEALTH_INTERVAL '([0-9]+(\.[0-9]+)?(ms|s|m|h))+' 'a time, such as 1s'
-    must FTP_ADDRESS '([0-9]{1,3}\.){3}[0-9]{1,3}' 'an IPv4 address'
-    must LOADTEST_PROCESSES '-1|[1-9][0-9]{0,2}' 'a number, or -1 for one for each core'
-    must VARNISHES '[1-6]' 'a number from 1 to 6'
-    must BACKUP_KEEP '[1-9][0-9]{0,3}' 'a number from 1 to 9999'
-    must LOADTEST_WORKERS '[1-9][0-9]{0,2}' 'a number'
+    [ -e "starter/recipes/${SITE_RECIPE:-wordpress}.vcl" ] || die "SITE_RECIPE must be one of starter/recipes, not '$SITE_RECIPE'"
 }
 
 # Restrictions of containers only: which files they see, and their memory.
@@ -36,36 +24,33 @@ check_container_settings() {
     check_storage
 }
 
-# must NAME PATTERN MEANING: the setting is empty, or matches the extended regular expression.
-must() { [ -z "${!1:-}" ] || [[ ${!1} =~ ^($2)$ ]] || die "$1 must be $3, not '${!1}'"; }
+# check_values: each by the kind in its row of settings.toml; every row begins alike, so no Python is needed.
+check_values() {
+    local line name value of kind="^([a-z0-9_]+) = \['(.*)', '(.*)'\]" row="^([A-Z_]+) = \['[^']*', '([a-z0-9_]+)'"
+    local -A pattern meaning
+    while read -r line && [ "$line" != '[internal]' ]; do
+        if [[ $line =~ $kind ]]; then
+            pattern[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]} meaning[${BASH_REMATCH[1]}]=${BASH_REMATCH[3]}
+        elif [[ $line =~ $row ]]; then
+            name=${BASH_REMATCH[1]} of=${BASH_REMATCH[2]}
+            value=${!name:-}
+            [[ -z $value || ($value =~ ^(${pattern[$of]})$ && $value != *$'\n'*) ]] || {
+                if [[ $name = *_PASSWORD ]]; then value=…; fi
+                die "$name must be ${meaning[$of]}, not '$value'"
+            }
+        fi
+    done <settings.toml
+}
 
-# ask NAME... -- COMMAND...: the command, with these settings and no others, accepts them; else the last line that it prints is
-# the reason.
-ask() {
-    local settings=() said
-    while [ "$1" != -- ]; do
-        if [ -n "${!1:-}" ]; then settings+=("$1=${!1}"); fi
-        shift
-    done
-    said=$(env -i PATH="$PATH" "${settings[@]}" "${@:2}" 2>&1) || die "$(tail -n 1 <<<"$said")"
+# ask_nginx COMMANDS NAME...: nginx's scripts, with these settings and no others, accept them, and the commands do; else the last
+# line that they print is the reason.
+ask_nginx() {
+    local name settings=() said
+    for name in "${@:2}"; do [ -z "${!name:-}" ] || settings+=("$name=${!name}"); done
+    said=$(env -i PATH="$PATH" "${settings[@]}" sh -c "cd nginx && . scripts/settings.sh && $1" 2>&1) || die "$(tail -n 1 <<<"$said")"
 }
-ask_nginx() { ask "${@:2}" -- sh -c "$1"; }
 # comparison_names_answer: on the published ports; nginx has the rule.
-comparison_names_answer() (
-    ask_nginx 'cd nginx && . scripts/settings.sh && env | grep -qx COMPARISON_NAMES=on' BIND_ADDR COMPARISON_NAMES 2>/dev/null
-)
-# Without a Python of its own this machine may have the image of an earlier start. Status 1 is a refusal; others are the
-# engine's, or those of an image that has no such command.
-ask_backend() {
-    local image=${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend} said code=0
-    if has python3 && python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
-        ask "$@" -- env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=backend/src \
-            python3 -c 'import sys; from upstage.cli import main; sys.exit(main(["settings"]))'
-    elif here "$image"; then
-        said=$(docker run --rm --network none "${@/#/--env=}" "$image" upstage settings 2>&1) || code=$?
-        [ $code != 1 ] || die "$(tail -n 1 <<<"$said")"
-    fi
-}
+comparison_names_answer() (ask_nginx 'env | grep -qx COMPARISON_NAMES=on' BIND_ADDR COMPARISON_NAMES 2>/dev/null)
 
 # A misspelt name would be ignored silently.
 name_unknown_settings() {
@@ -75,19 +60,10 @@ name_unknown_settings() {
 }
 
 check_addresses() {
-    local name default port='[1-9][0-9]{0,4}' pattern meaning both
-    while read -r name default; do
-        pattern=$port meaning='a port from 1 to 65535'
-        if [[ $default == *-* ]]; then
-            pattern="$port(-$port)?" meaning="ports from 1 to 65535, the lowest one first, such as $default"
-        fi
-        must "$name" "$pattern" "$meaning"
-        ((${!name%-*} <= ${!name#*-} && ${!name#*-} <= 65535)) || die "$name must be $meaning, not '${!name}'"
-    done < <(ports_in compose.yaml extras/*/compose.yaml && printf '%s\n' THEATRES_SWF_PORT SITE_PURGE_PORT)
+    local both
+    ((${FTP_PASSIVE_PORTS%-*} <= ${FTP_PASSIVE_PORTS#*-})) || die "FTP_PASSIVE_PORTS must have the lowest port first, not '$FTP_PASSIVE_PORTS'"
     both=$(published_ports | awk '$2 in of && !found { found = 1; print of[$2] " and " $1 " both have port " $2 } { of[$2] = $1 }')
     [ -z "$both" ] || die "$both: each needs one of its own"
-
-    must BIND_ADDR '([0-9]{1,3}\.){3}[0-9]{1,3}|\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?' 'an IP address of this machine, or 0.0.0.0'
     case $BIND_ADDR in
     0.0.0.0 | 127.* | *:*) ;;
     *) check_local BIND_ADDR ', or 0.0.0.0' ;;
@@ -104,12 +80,10 @@ check_local() {
 # With several machines (extras/edge), settings that cannot apply to all of them are refused.
 check_machines() {
     chosen extras/edge/compose.yaml || return 0
-    local address='([0-9]{1,3}\.){3}[0-9]{1,3}' extra name
+    local extra name
     for name in FIRST_MACHINE OTHER_MACHINES MACHINE; do
         [ -n "${!name:-}" ] || die "EXTRAS=edge needs $name in .env (extras/edge/README.md)."
     done
-    must FIRST_MACHINE "$address" 'an IPv4 address'
-    must OTHER_MACHINES "$address( $address)*" 'IPv4 addresses, separated by spaces'
     [[ " $FIRST_MACHINE $OTHER_MACHINES " == *" $MACHINE "* ]] || die "MACHINE must be one of FIRST_MACHINE and OTHER_MACHINES, not '$MACHINE'"
     check_local MACHINE
     [ -z "$THEATRES" ] || die "THEATRES is for one machine: it does not go with EXTRAS=edge."
@@ -132,9 +106,7 @@ check_certificate() {
         file=$TLS_FOLDER/${!name:-}
         [ -f "$file" ] || die "$name must be a file below TLS_FOLDER; there is no '$file' that you can see"
     done
-    if has openssl; then
-        ask_nginx "cd nginx && . scripts/settings.sh && cd .. && . nginx/scripts/certificate.sh" TLS_FOLDER TLS_CERTIFICATE TLS_CERTIFICATE_KEY
-    fi
+    if has openssl; then ask_nginx 'cd .. && . nginx/scripts/certificate.sh' TLS_FOLDER TLS_CERTIFICATE TLS_CERTIFICATE_KEY; fi
 }
 
 # nginx's container has only TLS_FOLDER, under another path. Resolves each path as the container does; nginx,
@@ -185,7 +157,6 @@ die_of_link() {
 # in /tmp is memory, too.
 check_storage() {
     local storage=${VARNISH_STORAGE:-malloc,128m} limit=${VARNISH_MEMORY:-512m} size folder
-    must VARNISH_MEMORY '[0-9]+[kKmMgG]?' 'a size, such as 512m'
     size=$(($(bytes "${storage##*,}") / 1048576))
     if [[ $storage = malloc,* ]]; then size=$((2 * size)); else
         folder=${storage#file,} folder=${folder%/*}

@@ -8,7 +8,6 @@ theatres=${THEATRES:-} theatres=${theatres//[,$'\n']/ }
 read -ra theatres <<<"$theatres"
 export THEATRES="${theatres[*]}" THEATRES_SWF_PORT=${THEATRES_SWF_PORT:-7231}
 check_theatres
-[[ $THEATRES_SWF_PORT =~ ^[1-9][0-9]{0,4}$ ]] || die "THEATRES_SWF_PORT must be a port, not '$THEATRES_SWF_PORT'"
 
 theatres_file=$state/theatres.yaml
 

@@ -11,7 +11,7 @@ HOUR = 3600  # seconds for which the check looks back
 FIRING = 'ALERTS{alertstate="firing"}'
 # The rate of half a minute, which begins before the fault: the fault itself may end the load.
 LOADED = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s])) > 5'
-# The requests of charts, including Grafana's. `make status` and this check send none of this kind.
+# The requests of charts. `make status` and this check send none of this kind.
 WATCHED = 'sum(rate(prometheus_http_requests_total{handler="/api/v1/query_range"}[15s])) > 0'
 
 PROBE = Choice("Healthy backends, on Varnish", "It is what Varnish's probes find when they ask the backend.")

@@ -16,7 +16,6 @@ PORTS = {
     "WEB_PORT": 81,  # extras/direct
     "OBSERVE_PORT": 90,  # extras/observe
     "SITE_PURGE_PORT": 61,  # extras/site
-    "GRAFANA_PORT": 1,  # extras/grafana
     "THEATRES_SWF_PORT": 31,  # the first theatre; the others follow
     "FTP_PORT": 21,  # extras/webcam
 }

@@ -12,7 +12,7 @@ check_theatres() (
         ?????????????????????*) die "THEATRES: a name has at most 20 characters, not '$name'" ;;
         upstage | localhost | default | classic | direct | nginx | static | site | www | \
             varnish | varnish-2 | varnish-3 | backend | policyd | locust | locust-worker | mirror | webcam | camera | inspect | \
-            observe | exporter | varnishstat | prometheus | grafana | \
+            observe | exporter | varnishstat | prometheus | \
             true | false | yes | no | on | off | null) # YAML would not read these as names
             die "THEATRES: the name '$name' is reserved; choose another one"
             ;;

@@ -111,7 +111,7 @@ def test_the_load_ports_have_no_limit_for_one_client(server: NginxServer) -> Non
 @pytest.mark.parametrize(
     ("file", "before", "most", "port"),
     [
-        ("scripts/settings.sh", "BACKEND_CONNECTIONS:-", 6500, "load_stage"),
+        ("scripts/table.sh", "BACKEND_CONNECTIONS=", 6500, "load_stage"),
         ("streams/policy.conf.template", "policy_total ", 1500, "load_policy"),
         ("streams/locust.conf.template", "locust_total ", 500, "locust_page"),
     ],

@@ -178,7 +178,7 @@ def test_host_names_instead_of_sockets_need_not_be_known_at_the_start(fresh: Ngi
 @pytest.mark.parametrize(
     ("names", "complaint"),
     [
-        ("second Third", "lower-case letters, digits and hyphens and begins with a letter, not 'Third'"),
+        ("second Third", "lower-case letters, digits and hyphens, not 'second Third'"),
         ("2nd", "begins with a letter, not '2nd'"),
         ("x-", "not 'x-'"),
         ("a;b", "not 'a;b'"),

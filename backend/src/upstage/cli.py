@@ -37,8 +37,6 @@ def parser() -> argparse.ArgumentParser:
         ("serve", serve, "run the server until SIGTERM"),
         ("healthcheck", healthcheck, "check every listener of a running server; exit 0 or 1"),
         ("admin-password", admin_password, "print the administrator's password"),
-        # Invalid settings end the command earlier.
-        ("settings", lambda settings, options: 0, "check the settings in the environment; exit 0 or 1"),
         ("metrics", metrics, "print the server's metrics"),
         ("lessons", lessons, "show the results of the lessons, read from standard input, on /lessons/"),
         ("set-aside", set_aside, "keep a damaged database under another name, and let the server start"),

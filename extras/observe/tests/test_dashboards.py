@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -129,14 +127,3 @@ def test_a_panel_says_what_it_is_what_is_good_and_which_lesson_it_belongs_to(pan
         [number] = re.fullmatch(r"Lesson (\d+)", link["title"]).groups()  # type: ignore[union-attr]
         assert link["url"].startswith(f"/lessons/{int(number):02}-")
         assert (LESSONS / link["url"].removeprefix("/lessons/") / "README.md").is_file()
-
-
-@pytest.mark.slow
-def test_grafanas_own_types_fit() -> None:
-    if not shutil.which("npm"):
-        pytest.skip("node is missing")
-    script = Path(__file__).with_name("grafana-schema.sh")
-    done = subprocess.run([script], capture_output=True, text=True, check=False)
-    if done.returncode == 3:
-        pytest.skip(done.stderr)
-    assert done.returncode == 0, done.stdout + done.stderr

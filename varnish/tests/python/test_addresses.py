@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from support.wait import wait_until
-from varnish_server import VARNISH, Backend, VarnishServer
+from varnish_server import Backend, VarnishServer
 
 
 @pytest.fixture
@@ -86,14 +86,9 @@ def test_a_theatre_over_tcp(fresh: VarnishServer, other: Backend) -> None:
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("BACKEND_ADDRESS", "backend"),
         ("BACKEND_ADDRESS", '/run/x"; }'),
         ("THEATRES", "second;third"),
-        ("THEATRES_ADDRESS", "*:80a"),
-        ("THEATRES_ADDRESS", "unix:/run/second.sock"),
-        ("VARNISH_LISTEN", "8080"),
-        ("VARNISH_NAME", "edge-2"),
-        ("VARNISH_LISTEN_SOCKET", "varnish.sock"),
+        ("SITE_RECIPE", "shopware"),
     ],
 )
 def test_a_wrong_setting_is_one_line(fresh: VarnishServer, setting: str, value: str) -> None:
@@ -102,15 +97,6 @@ def test_a_wrong_setting_is_one_line(fresh: VarnishServer, setting: str, value: 
         assert ended.returncode == 1
         assert re.fullmatch(rf"{setting} must be .*, not '{re.escape(value)}'\n", ended.stdout)
     assert not fresh.generated.exists()
-
-
-def test_the_readme_has_every_setting_with_its_default() -> None:
-    table = (VARNISH / "README.md").read_text()
-    documented = dict(re.findall(r"^\| `(\w+)` \| (?:`(\S+)`)? *\|", table, re.M))
-    settings = (VARNISH / "settings.sh").read_text()
-    defaults = dict(re.findall(r"^\w+=\$\{(\w+):-(.*?)}", settings, re.M))
-    assert len(defaults) == 22
-    assert {name: documented[name] for name in defaults} == defaults
 
 
 def test_theatres_that_hang_leave_threads_for_the_others(

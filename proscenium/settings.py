@@ -1,0 +1,114 @@
+"""Writes the files that are made from settings.toml, for readers that have no Python (`make settings`)."""
+
+import shlex
+import textwrap
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+REPO = Path(__file__).resolve().parent.parent
+BEGIN, END = "<!-- from settings.toml -->\n", "\n<!-- end -->\n"
+SHELL = """\
+# shellcheck shell=sh disable=SC2154  # eval assigns value
+# Written from settings.toml by `make settings`.
+
+# check MEANING PATTERN NAME=DEFAULT...: each is empty, which means its default, or one line that matches
+# the extended regular expression.
+newline='
+'
+check() {
+    meaning=$1 pattern=$2
+    shift 2
+    for setting; do
+        name=${setting%%=*} && eval "value=\\${$name:-}"
+        case $value in
+        '') export "${setting?}" ;;
+        *"$newline"*) false ;;
+        *) printf '%s' "$value" | grep -Eqxe "$pattern" ;;
+        esac || die "$name must be $meaning, not '$value'"
+    done
+}
+
+"""
+
+
+class Setting(NamedTuple):
+    """A row of the table."""
+
+    section: str
+    name: str
+    default: str
+    kind: str
+    readers: str
+    meaning: str
+
+    def words(self, reader: str) -> list[str]:
+        """NAME=DEFAULT as nginx or Varnish has it; none if it does not read this setting."""
+        readers = self.readers.split()
+        words = {reader: f"{self.name}={self.default}", f"{reader}=": f"{self.name}="}
+        return [words[each] for each in readers if each in words]
+
+
+TABLE = tomllib.loads((REPO / "settings.toml").read_text())
+KINDS: dict[str, tuple[str, str]] = TABLE.pop("kinds")
+SETTINGS = [Setting(section, name, *row) for section, rows in TABLE.items() for name, row in rows.items()]
+FOR_USERS = [setting for setting in SETTINGS if setting.section != "internal"]
+
+
+def example() -> str:
+    """The text of .env.example."""
+    text = "# Every setting with its default. Copy this file to .env and edit it; no command changes .env.\n"
+    section = ""
+    for setting in FOR_USERS:
+        if setting.section != section:
+            section = setting.section
+            text += f"\n# --- {section} ".ljust(118, "-") + "\n"
+        for line in textwrap.wrap(setting.meaning, 118, break_on_hyphens=False):
+            text += f"# {line}\n"
+        commented = setting.default.startswith("#")
+        text += "#" * commented + f"{setting.name}={setting.default[commented:]}\n"
+    return text
+
+
+def checks(reader: str) -> str:
+    """The shell file with the defaults and checks of nginx or Varnish."""
+    lines = []
+    for kind, (pattern, meaning) in KINDS.items():
+        if words := [word for each in SETTINGS if each.kind == kind for word in each.words(reader)]:
+            lines.append("check")
+            for word in map(shlex.quote, (meaning, pattern, *words)):
+                if len(lines[-1]) + len(word) > 127:
+                    lines[-1] += " \\"
+                    lines.append("   ")
+                lines[-1] += f" {word}"
+    return SHELL + "\n".join(lines) + "\n"
+
+
+def readme(reader: str) -> str:
+    """The README of nginx or Varnish, with its part about settings."""
+    read = [setting for setting in SETTINGS if setting.words(reader)]
+    names = ", ".join(f"`{setting.name}`" for setting in read if setting in FOR_USERS)
+    lines = textwrap.wrap(f"Those of [`.env.example`](../.env.example): {names}; and these:", 125)
+    lines += ["", "| variable | default | meaning |", "|---|---|---|"]
+    for setting in read:
+        if setting not in FOR_USERS:
+            default = f"`{setting.default}` " if setting.default else ""
+            lines.append(f"| `{setting.name}` | {default}| {setting.meaning} |")
+    before, _, rest = (REPO / reader / "README.md").read_text().partition(BEGIN)
+    return before + BEGIN + "\n".join(lines) + END + rest.partition(END)[2]
+
+
+def files() -> dict[str, str]:
+    """Each file that is made from the table, and its text."""
+    return {
+        ".env.example": example(),
+        "nginx/scripts/table.sh": checks("nginx"),
+        "nginx/README.md": readme("nginx"),
+        "varnish/table.sh": checks("varnish"),
+        "varnish/README.md": readme("varnish"),
+    }
+
+
+if __name__ == "__main__":
+    for path, text in files().items():
+        (REPO / path).write_text(text)
