@@ -1,69 +1,35 @@
 """One object for two sizes; then an object that Varnish did not compress and nginx did; then as shipped."""
 
-from checking import Attempt, Choice, Question
+from checking import Attempt, Need
 from logs.varnishlog import Request
 
 CHANGES = {"varnish/gzip.vcl", "nginx/sites/default.conf.template"}
 
-QUESTION = Question(
-    right=Choice("Once, and a thousand times.", "Varnish stores the result; nginx compresses each response."),
-    wrong=(
-        Choice("Once in both cases.", "nginx does not store what its gzip filter makes."),
-        Choice("A thousand times, and once.", "The other way round."),
-        Choice("A thousand times in both cases.", "Varnish compresses when it stores, not when it delivers."),
-    ),
-)
 
-
-def check(attempt: Attempt) -> None:
+def check(attempt: Attempt, need: Need) -> None:
     """Before the change, after it, and the shipped files back in place."""
-    need = attempt.need
-
     asked = [request for request in attempt.requests("/media/") if request.method == "GET"]
-    need(asked, "Request /media/diva.svg?WORD first, with GET: the response to a HEAD has no size.")
+    need(asked, "not-requested")
     fetched = [request for request in asked if request.fetches]
     packed = {request.object for request in fetched if compressed(request)}
     small = {request.object for request in asked if request.object in packed and accepts_gzip(request)}
     large = {request.object for request in asked if request.object in packed and not accepts_gzip(request)}
-    need(
-        small | large,
-        "Varnish has compressed no picture with your word: is it text of 860 bytes or more, such as an SVG?",
-    )
-    need(small, "Request the picture with Accept-Encoding: gzip too. (br is another format.)")
-    need(large, "Request the picture with Accept-Encoding: identity too.")
-    need(small & large, "Different URLs are different objects: request one URL with both.")
+    need(small | large, "not-compressed")
+    need(small, "no-gzip")
+    need(large, "no-identity")
+    need(small & large, "different-urls")
 
     packed_urls = {request.url for request in fetched if compressed(request)}
-    least = {
-        request.path: request.body_sent
-        for request in asked
-        if request.object in small and accepts_gzip(request)
-    }
-    sizes = {
-        request.url: request.body_sent
-        for request in fetched
-        if request.path in least and request.url not in packed_urls
-    }
-    need(
-        sizes,
-        "Varnish has compressed this picture with your word each time: change varnish/gzip.vcl, make reload, "
-        "use ?WORD-2.",
-    )
-    need(  # by URL: Varnish does not see what nginx answers from its one-second cache
-        any(
-            line.host == "localhost"
-            and line.status == 200
-            and 0.7 * least[line.path] < line.bytes < min(1.5 * least[line.path], sizes[line.url])
-            for line in attempt.nginx("/media/", known=True)
-            if line.url in sizes
-        ),
-        "nginx has sent the copy that Varnish did not compress as it was: include "
-        "caching/compression.conf in sites/default.conf.template, make reload, and accept gzip.",
-    )
-    need(
-        attempt.as_shipped(),
-        "nginx has compressed it. Now bring the shipped files back: make lesson RESET=1",
-    )
+    least = {one.path: one.body_sent for one in asked if one.object in small and accepts_gzip(one)}
+    sizes = {one.url: one.body_sent for one in fetched if one.path in least and one.url not in packed_urls}
+    need(sizes, "each-time")
+    # By URL: Varnish does not see what nginx answers from its one-second cache.
+    lines = [
+        line for line in attempt.nginx("/media/", known=True) if line.url in sizes and line.status == 200
+    ]
+    bounds = [(line.bytes, least[line.path], sizes[line.url]) for line in lines if line.host == "localhost"]
+    need(any(0.7 * low < sent < min(1.5 * low, high) for sent, low, high in bounds), "as-it-was")
+    need(attempt.as_shipped(), "restore")
 
 
 def compressed(request: Request) -> bool:

@@ -6,29 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from checking import Attempt, Choice, Line, Question
-
-QUESTION = Question(
-    right=Choice(
-        "They were never sent, not even after the pause.",
-        "Each of the five users waited for its one answer, and asked nothing else for two seconds: five slow "
-        "requests in place of a hundred.",
-    ),
-    wrong=(
-        Choice(
-            "They failed, and the percentiles leave failures out.",
-            "No request has failed: the column # fails is 0 in both rows.",
-        ),
-        Choice(
-            "They were sent after the pause, as fast as possible.",
-            "Then both rows would have the same number in the end. These users do not catch up.",
-        ),
-        Choice(
-            "They were answered by nginx, from a copy of its own.",
-            "nginx.localhost has no cache, and an answer from a copy would count as well.",
-        ),
-    ),
-)
+from checking import Attempt, Line, Need
 
 URL = re.compile(r"/stages/load\?(waits|arrives)=(\d+)")
 # Seconds.
@@ -75,25 +53,15 @@ class Run:
         return ""
 
 
-def check(attempt: Attempt) -> None:
+def check(attempt: Attempt, need: Need) -> None:
     """Three runs in which p99 of the arrivals is ten times that of the users who wait, or more."""
-    need = attempt.need
-
     lines = [line for line in attempt.stack.nginx_lines("/stages/load?") if begun(line) >= attempt.began]
     backend = {line.id: line.ended or 0.0 for line in attempt.stack.backend_lines("/stages/load?")}
     runs = runs_of(lines, backend)
-    need(runs, "nginx has no requests of a run since the lesson began: make load EXAMPLE=11 TIME=35s")
-    need(
-        not runs[-1].fault, f"The last run shows nothing yet: {runs[-1].fault}\n({runs[-1]}, by nginx's log)"
-    )
+    need(runs, "no-run")
+    need(not runs[-1].fault, "fault", runs[-1].fault, runs[-1])
     shown = [run for run in runs if not run.fault]
-    need(
-        len(shown) >= RUNS,
-        f"By nginx's log, without the first {WARM_UP:.0f} s of each run: "
-        + "".join(f"\n  {run}" for run in shown)
-        + f"\nThe pause is in one of the two percentiles only. Is that so each time? {RUNS} runs are needed, "
-        f"these are {len(shown)}.",
-    )
+    need(len(shown) >= RUNS, "more-runs", "\n  ".join(map(str, shown)), len(shown))
 
 
 def runs_of(lines: Iterable[Line], backend: dict[str, float]) -> list[Run]:

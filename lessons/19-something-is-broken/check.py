@@ -1,7 +1,7 @@
 """A drawn fault is mended, by hand, and its cause is named."""
 
-from checking import Ask, Attempt, Choice, Question
-from faults.fault import Fault, bash, faults
+from checking import Ask, Attempt, Need, Question
+from faults.fault import bash, faults
 from faults.note import Note, read_note, write_note
 
 RESTARTS = {"nginx", "varnish", "backend", "policyd"}
@@ -19,46 +19,32 @@ ALIKE = {
 }
 
 
-def choice(fault: Fault) -> Choice:
-    """A cause, and what it does to visitors."""
-    return Choice(f"{fault.title}.", f"Then this is what visitors see: {fault.users}")
-
-
-known = {fault.name: fault for fault in faults()}
-QUESTIONS = {
-    name: Question(choice(known[name]), (choice(known[one]), choice(known[two]), choice(known[three])))
-    for name, (one, two, three) in ALIKE.items()
+# A cause, and what it does to visitors.
+CHOICES = {
+    fault.name: (f"{fault.title}.", f"Then this is what visitors see: {fault.users}") for fault in faults()
 }
+QUESTIONS = {name: Question(dict(CHOICES[one] for one in (name, *alike))) for name, alike in ALIKE.items()}
 
 
-def question(attempt: Attempt) -> Question:
+def question(attempt: Attempt, need: Need) -> Question:
     """The causes to choose from."""
-    return QUESTIONS[drawn(attempt).drawn]
+    return QUESTIONS[drawn(attempt, need).drawn]
 
 
-def drawn(attempt: Attempt) -> Note:
+def drawn(attempt: Attempt, need: Need) -> Note:
     """What is broken, or was mended by hand."""
     note = read_note(attempt.stack.state / "fault.json")
-    attempt.need(
-        note and note.drawn and note.broken >= attempt.began,
-        "Nothing is broken that is yours to find: make break FAULT=drawn. (make mend ends it, and the next "
-        "one is another.)",
-    )
+    need(note and note.drawn and note.broken >= attempt.began, "not-broken")
     assert note
     return note
 
 
-def check(attempt: Attempt) -> None:
+def check(attempt: Attempt, need: Need) -> None:
     """The services' health as the engine sees it, then what visitors get."""
-    need = attempt.need
-    note = drawn(attempt)
-    need(not bash("is_well").returncode, "A service is not healthy: docker compose ps -a")
+    note = drawn(attempt, need)
+    need(not bash("is_well").returncode, "unhealthy")
     hosts = ("localhost", "classic.localhost", "nginx.localhost")
     for probe in attempt.ask(*[Ask("/?NEW", host) for host in hosts] * 4, at_once=True):
-        need(
-            probe.answer.status == 200,
-            f"A visitor of {probe.ask.host} still gets {probe.answer.status or 'no answer'} for a page that "
-            "was not requested before.",
-        )
+        need(probe.answer.status == 200, "visitor", probe.ask.host, probe.answer.status or "no answer")
     if not note.mended and not attempt.stack.of_another:
         write_note(attempt.stack.state / "fault.json", note.ended())

@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
         if command == "learn":
             from .learn import learn  # the only command that needs a package
 
-            return learn(progress, find(number) if number else None)
+            return learn(find(number) if number else None)
         code = begin(progress, find(number)) if command == "begin" else check(find(number))
         sys.stdout.flush()
         progress.publish()
@@ -56,8 +56,8 @@ def find(number: str) -> Lesson:
 
 def list_lessons(progress: Progress) -> int:
     """Print every lesson with its state."""
-    for lesson in lessons():
-        print(f"{lesson.number:3}  {progress.state(lesson):6} {lesson.title}")
+    for result in progress.results():
+        print(f"{result['lesson']:3}  {result['state']:6} {result['title']}")
     print("\nmake lesson LESSON=1 begins one; its page is lessons/NUMBER-NAME/README.md.")
     print("make learn does all of it in one window: it watches what you do, and checks by itself.")
     return 0
@@ -82,14 +82,13 @@ def check(lesson: Lesson) -> int:
     """Judge the attempt, then the answer in ANSWER. On a terminal, say meanwhile what takes time."""
 
     def report(doing: str) -> None:
-        print(f"{ERASE}{doing and '... '}{doing}", end="", file=sys.stderr, flush=True)
-
-    stack = Stack(report) if sys.stderr.isatty() else Stack()
-    try:
-        finding = Progress(stack).check(lesson, os.environ.get("ANSWER", ""))
-    finally:
         if sys.stderr.isatty():
-            report("")
+            print(f"{ERASE}{doing and '... '}{doing}", end="", file=sys.stderr, flush=True)
+
+    try:
+        finding = Progress(Stack(report)).check(lesson, os.environ.get("ANSWER", ""))
+    finally:
+        report("")
     print(finding.text)
     if finding.choices:
         print(f"\nType: make check LESSON={lesson.number} ANSWER=a, b, c or d")

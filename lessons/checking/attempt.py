@@ -11,11 +11,11 @@ import string
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from logs.serverlogs import Cut, Line
+from logs.serverlogs import Line
 from logs.varnishlog import Request
 
 from . import vcl
@@ -29,11 +29,7 @@ ALIASES = ("127.0.0.1", "[", "upstage.localhost")  # of localhost; `[` begins an
 # The check's requests are drawn from these, so that no rule can know them.
 DRAWN_HOSTS = ("localhost", "upstage.localhost", "127.0.0.1")
 DRAWN_QUERIES = (("{}",), ("{}=1", "page={}", "a=1&b={}"))
-DRAWN_ENCODINGS: tuple[dict[str, str], ...] = (
-    {},
-    {"Accept-Encoding": "gzip"},
-    {"Accept-Encoding": "gzip, deflate, br, zstd"},
-)
+DRAWN_ENCODINGS = ("", "gzip", "gzip, deflate, br, zstd")
 DRAWN_COOKIES = ("session", "sessionid", "PHPSESSID", "who", "upstage_visit", "theme2", "mytheme")
 draw = random.SystemRandom().choice
 
@@ -120,34 +116,18 @@ class Attempt:
         found = [result for result in (self.best, mine) if result]
         return min(found, key=lambda result: result.answers, default=None)
 
-    # --- What must be true.
-
-    def need(self, fact: object, otherwise: str) -> None:
-        """Raise Missing with the sentence `otherwise`, its WORD replaced, unless `fact` is true."""
-        if not fact:
-            raise Missing(otherwise.replace("WORD", self.word))
-
     # --- What the learner has done.
 
     def requests(self, path: str = "", host: str = "localhost") -> list[Request]:
         """The learner's requests that Varnish has seen, oldest first; all paths unless one is given."""
-        return [
-            request
-            for request in self.stack.requests(self.word)
-            if request.began >= self.began and site(request.host) == host and request.path.startswith(path)
-        ]
-
-    def purges(self) -> list[Request]:
-        """The learner's purges, oldest first; those by tag have no URL that could contain the word."""
-        return [purge for purge in self.stack.purges() if purge.began >= self.began]
+        mine = [request for request in self.stack.requests(self.word) if request.began >= self.began]
+        return [request for request in mine if site(request.host) == host and request.path.startswith(path)]
 
     def other_hosts(self, path: str = "") -> str:
         """The hosts other than localhost from which the learner requested a path, or an empty string."""
-        passed_by = {site(line.host) for line in self.nginx(path)}
-        seen = {
-            site(request.host) for request in self.stack.requests(self.word) if request.path.startswith(path)
-        }
-        return " and ".join(sorted((passed_by | seen) - {"localhost"}))
+        hosts = [one.host for one in self.stack.requests(self.word) if one.path.startswith(path)]
+        hosts += [line.host for line in self.nginx(path)]
+        return " and ".join(sorted(set(map(site, hosts)) - {"localhost"}))
 
     def fetched(self, requests: Iterable[Request]) -> list[Line]:
         """The backend's log lines for these requests."""
@@ -169,10 +149,6 @@ class Attempt:
         seen = {(request.id, request.url) for request in self.stack.requests(self.word)} if known else set()
         return [line for line in lines if times[line.id] == 1 and (not known or (line.id, line.url) in seen)]
 
-    def cut_off(self) -> list[Cut]:
-        """The stage clients disconnected by the backend since the lesson began; frames contain no word."""
-        return [cut for cut in self.stack.cut_off() if cut.when >= self.began]
-
     def report(self, command: str) -> dict[str, Any]:
         """The report of `make compare` or `make load` since the lesson began; empty if there is none."""
         file = self.stack.state / command / "report.json"
@@ -183,11 +159,6 @@ class Attempt:
         except ValueError:
             raise Missing(f"{file} is damaged: measure again.") from None
         return found
-
-    def growth(self, counter: str) -> int:
-        """The growth of one of Varnish's counters since the lesson began."""
-        name = f"MAIN.{counter}"
-        return self.stack.counters()[name] - self.counters[name]
 
     def restarted(self) -> set[str]:
         """The services that have been restarted since the lesson began."""
@@ -213,10 +184,11 @@ class Attempt:
 
     def look_like_the_learner(self) -> None:
         """From now on, the check's requests have headers of the learner's last one; others are drawn."""
+        client = self.stack.client
         for request in self.stack.requests(self.word)[-1:]:
             client = {name: request.header(name) for name in ("User-Agent", "Accept")}
-            self.stack.client = {name: value for name, value in client.items() if value}
-        self.stack.client |= draw(DRAWN_ENCODINGS)
+        client |= {"Accept-Encoding": draw(DRAWN_ENCODINGS)}
+        self.stack.client = {name: value for name, value in client.items() if value}
         self.stack.name = draw(DRAWN_HOSTS)
         self.stack.asked = draw((0, 1))
 
@@ -229,10 +201,7 @@ class Attempt:
         word = secret_word()
         query = draw(DRAWN_QUERIES[self.stack.asked % 2]).format(word)
         self.stack.asked += 1
-        made = [
-            Ask(ask.url.replace("?NEW", f"?{query}").replace("NEW", word), ask.host, ask.method, ask.headers)
-            for ask in asks
-        ]
+        made = [replace(ask, url=ask.url.replace("?NEW", f"?{query}").replace("NEW", word)) for ask in asks]
         answers = self.stack.ask_at_once(made) if at_once else [self.stack.ask(ask) for ask in made]
         seen = self.stack.requests_by_id(answer.id for answer in answers if answer.id)
         fetched = self.stack.backend_lines()

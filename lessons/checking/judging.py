@@ -22,21 +22,22 @@ def judge(lesson: Lesson, attempt: Attempt) -> None:
     attempt.look_like_the_learner()
     lesson.check(attempt)
     if lesson.changes:
-        broken = broken_rules(attempt, lesson.changed_rules)
-        attempt.need(not broken, "The change also breaks other caching rules:\n  " + "\n  ".join(broken[:5]))
+        broken = broken_rules(attempt, lesson.names("CHANGED_RULES"))
+        if broken:
+            raise Missing("\n  ".join(["The change also breaks other caching rules:", *broken[:5]]))
 
 
 def same_stack(lesson: Lesson, attempt: Attempt) -> None:
     """Raise StartAgain if the stack no longer has the evidence of the attempt."""
     again = f"Begin again: make lesson LESSON={lesson.number} AGAIN=1"
-    restarted = sorted(attempt.restarted() - lesson.restarts)
+    restarted = sorted(attempt.restarted() - lesson.names("RESTARTS"))
     if restarted:
         raise StartAgain(
             f"{', '.join(restarted)} was restarted since the lesson began, so its counters and its log are "
             f"gone. {again}"
         )
     # Where a Varnish may be restarted, its log begins anew.
-    kept = not any(service.startswith("varnish") for service in lesson.restarts)
+    kept = not any(service.startswith("varnish") for service in lesson.names("RESTARTS"))
     if kept and attempt.stack.oldest_record() > attempt.began + 1:
         raise StartAgain(f"Varnish's log no longer has the beginning of this attempt. {again}")
 
@@ -47,8 +48,7 @@ def _configuration(lesson: Lesson, attempt: Attempt) -> None:
         if file not in lesson.changes:
             raise Missing(
                 f"{file} differs from the shipped file, and this lesson does not change it. "
-                "make lesson RESET=1 "
-                "restores the shipped files and keeps yours as a patch."
+                "make lesson RESET=1 restores the shipped files and keeps yours as a patch."
             )
     if any(path.endswith(".vcl") and path not in attempt.stack.loaded for path in lesson.changes):
         raise Missing("Varnish runs another VCL than default.vcl. Type: make reload")
@@ -93,13 +93,15 @@ def _the_same_for_all(lesson: Lesson, attempt: Attempt) -> None:
         was = shipped(path)
         if path.startswith("varnish/"):
             now = attempt.stack.loaded[path]
-            used = vcl.foreign(vcl.changes(was, now)[1], vcl.statements(was), lesson.reads)
+            used = vcl.foreign(vcl.changes(was, now)[1], vcl.statements(was), lesson.names("READS"))
         else:
             used = nginx.foreign(was, unix((CHECKOUT / path).read_text("utf-8", "replace")))
         if used:
             may = "what the shipped file reads"
             if path.endswith(".vcl"):
-                may += ", req.url, req.method, what the response is, " + ", ".join(sorted(lesson.reads))
+                may += ", req.url, req.method, what the response is, " + ", ".join(
+                    sorted(lesson.names("READS"))
+                )
             raise Missing(
                 f"The new rule in {Path(path).name} uses {', '.join(used)}. It has to treat all clients "
                 f"alike, at any time, so it may read only {may.rstrip(', ')}."

@@ -38,13 +38,14 @@ class Event:
     finding: Finding | None = None  # of the check that has ended
 
 
-def learn(progress: Progress, lesson: Lesson | None) -> int:
+def learn(lesson: Lesson | None) -> int:
     """Do lessons, from this one or the first that is not done, until the learner quits. Return the exit code.
 
     Raise StartAgain.
     """
     terminal = Terminal()
-    lesson = lesson or next((one for one in lessons() if progress.state(one) != "done"), None)
+    states = [state for _, state in course()]
+    lesson = lesson or next((one for one in lessons() if states[one.number - 1] != "done"), None)
     try:
         with suppress(KeyboardInterrupt), terminal.open():
             while lesson:
@@ -211,8 +212,7 @@ class Window:
 
 def course() -> list[tuple[str, str]]:
     """The title and the state of each lesson."""
-    progress = Progress(Stack())
-    return [(lesson.title, progress.state(lesson)) for lesson in lessons()]
+    return [(result["title"], result["state"]) for result in Progress(Stack()).results()]
 
 
 def page(lesson: Lesson, attempt: Attempt) -> str:

@@ -1,19 +1,23 @@
-"""A lesson: its page, README.md, and its check, check.py."""
+"""A lesson: its page, README.md, its check, check.py, and what that says, says.toml."""
 
 import importlib.util
 import os
 import re
 import textwrap
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from .attempt import Attempt
+from .errors import Missing
 from .question import Question
 
 LESSONS = Path(__file__).resolve().parents[1]
+Need = Callable[..., None]  # need(fact, refusal, *figures): raises Missing unless the fact is true
 FOLDER = re.compile(r"(\d\d)-[a-z-]+")
 PORTS = {"HTTP_PORT": "8080", "HTTPS_PORT": "8443", "LOCUST_PORT": "8089", "OBSERVE_PORT": "9090"}
 
@@ -74,38 +78,40 @@ class Lesson:
     @property
     def questions(self) -> list[Question]:
         """All choices for it: the same for each attempt, or those of QUESTIONS."""
-        return list(getattr(self._module, "QUESTIONS", {}).values()) or [self._module.QUESTION]
+        several: dict[str, Question] = getattr(self._module, "QUESTIONS", {})
+        return list(several.values()) or [Question(self.says["choices"])]
 
     def question(self, attempt: Attempt) -> Question:
         """The choices for it, of which a lesson with QUESTIONS chooses those that suit the attempt."""
-        chosen: Question = self._module.question(attempt) if len(self.questions) > 1 else self.questions[0]
+        if len(self.questions) == 1:
+            return self.questions[0]
+        chosen: Question = self._module.question(attempt, self._need(attempt))
         return chosen
+
+    def names(self, kind: str) -> frozenset[str]:
+        """What check.py names: CHANGES, READS, CHANGED_RULES or RESTARTS (lessons/README.md)."""
+        return frozenset(getattr(self._module, kind, ()))
 
     @property
     def changes(self) -> frozenset[str]:
         """The files that may be changed when it is checked, such as `varnish/media.vcl`."""
-        return frozenset(getattr(self._module, "CHANGES", ()))
+        return self.names("CHANGES")
 
-    @property
-    def reads(self) -> frozenset[str]:
-        """What its rule may read of a request, such as `req.http.cookie`."""
-        return frozenset(getattr(self._module, "READS", ()))
+    @cached_property
+    def says(self) -> dict[str, Any]:
+        """says.toml: the `choices` of the question with their reasons, and the sentences of `refused`."""
+        return tomllib.loads((self.folder / "says.toml").read_text())
 
-    @property
-    def changed_rules(self) -> frozenset[str]:
-        """The rows of docs/caching-rules.md, by their first column, that these changes may break."""
-        return frozenset(getattr(self._module, "CHANGED_RULES", ()))
+    def check(self, attempt: Attempt) -> None:
+        """Look at the evidence. Raise Missing."""
+        self._module.check(attempt, self._need(attempt))
 
-    @property
-    def restarts(self) -> frozenset[str]:
-        """The services that the learner may restart during the attempt."""
-        return frozenset(getattr(self._module, "RESTARTS", ()))
+    def _need(self, attempt: Attempt) -> Need:
+        def need(fact: object, refusal: str, *figures: object) -> None:
+            if not fact:
+                raise Missing(self.says["refused"][refusal].format(*figures).replace("WORD", attempt.word))
 
-    @property
-    def check(self) -> Callable[[Attempt], None]:
-        """Looks at the evidence; raises Missing."""
-        check: Callable[[Attempt], None] = self._module.check
-        return check
+        return need
 
 
 def lessons() -> list[Lesson]:
@@ -128,6 +134,7 @@ def as_typed(text: str, attempt: Attempt, width: int = 100) -> str:
     Commands and tables stay as they are, because they are copied or have columns.
     """
     text = re.sub(r"\*\*(.+?)\*\*", r"\1", filled(text, attempt))
+    fill = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
     blocks = []
     for block in re.split(r"\n(?=\n|\d+\. |- )", text):
         begin = block.lstrip("\n")
@@ -135,13 +142,6 @@ def as_typed(text: str, attempt: Attempt, width: int = 100) -> str:
             mark = re.match(r"\d+\. |- | *", begin)
             first = mark[0] if mark else ""
             words = " ".join(begin[len(first) :].split())
-            begin = textwrap.fill(
-                words,
-                width,
-                initial_indent=first,
-                subsequent_indent=" " * len(first),
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+            begin = fill(words, initial_indent=first, subsequent_indent=" " * len(first))
         blocks.append("\n" * (len(block) - len(block.lstrip("\n"))) + begin)
     return "\n".join(blocks)

@@ -52,10 +52,6 @@ class Progress:
         """The last attempt at a lesson. Raise StartAgain if its file is damaged."""
         return Attempt.load(self.file_of(lesson), self.stack)
 
-    def state(self, lesson: Lesson) -> str:
-        """done, begun or an empty string."""
-        return state_of(self.attempt(lesson))
-
     def results(self) -> list[dict[str, Any]]:
         """For each lesson what docs/teaching.md describes: for grading, and for the pages of the lessons."""
         found = []
@@ -66,7 +62,7 @@ class Progress:
                 {
                     "lesson": lesson.number,
                     "title": lesson.title,
-                    "state": state_of(attempt),
+                    "state": "" if attempt is None else "done" if best else "begun",
                     "began": best.began if best else attempt.began if attempt else None,
                     "done": best.done if best else None,
                     "answers": best.answers if best else attempt.answers if attempt else 0,
@@ -165,12 +161,11 @@ def _answer(lesson: Lesson, attempt: Attempt, letter: str) -> Finding:
             raise StartAgain(str(error)) from None
         attempt.answers += 1
         right = choice == question.right
-        text = f"{choice.text}\n{'Right' if right else 'No'}: {choice.because}\n\n"
+        text = f"{choice}\n{'Right' if right else 'No'}: {question.reasons[choice]}\n\n"
         if right:
             attempt.done = time.time()
             return Finding(True, f"{text}Lesson {lesson.number} is done: {sentence(lesson.title)}")
-    choices = question.choices(f"{attempt.word} {attempt.answers}")
-    attempt.choices = [choice.text for choice in choices]
+    attempt.choices = question.choices(f"{attempt.word} {attempt.answers}")
     text += "What you did is right. One question is left:"
     return Finding(False, text, lesson.question_text, tuple(attempt.choices))
 
@@ -182,11 +177,6 @@ def failure(error: Exception) -> str:
         f"The check itself failed: {type(error).__name__}: {error} ({Path(where.filename).name}, line "
         f"{where.lineno}). That is not your fault; please report this line (CONTRIBUTING.md)."
     )
-
-
-def state_of(attempt: Attempt | None) -> str:
-    """done, begun or an empty string."""
-    return "" if attempt is None else "done" if attempt.result else "begun"
 
 
 def sentence(title: str) -> str:

@@ -7,27 +7,23 @@ LETTERS = "abcd"
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One possible answer, and what to say to it."""
-
-    text: str
-    because: str
-
-
-@dataclass(frozen=True)
 class Question:
-    """`right` is the correct choice, `wrong` the other three; the lesson's page has the text."""
+    """`reasons`: each choice, the right one first, with what to say to it. The lesson's page has the text."""
 
-    right: Choice
-    wrong: tuple[Choice, Choice, Choice]
+    reasons: dict[str, str]
 
-    def choices(self, order: str) -> list[Choice]:
+    @property
+    def right(self) -> str:
+        """The correct choice."""
+        return next(iter(self.reasons))
+
+    def choices(self, order: str) -> list[str]:
         """All four. `order` is any text: the same text gives the same order."""
-        choices = [self.right, *self.wrong]
+        choices = list(self.reasons)
         random.Random(order).shuffle(choices)
         return choices
 
-    def chosen(self, letter: str, order: str) -> Choice:
+    def chosen(self, letter: str, order: str) -> str:
         """The choice with this letter. Raise ValueError if there is none."""
         letter = letter.strip().lower()
         if letter not in tuple(LETTERS):

@@ -66,12 +66,8 @@ def changed_files(folders: Iterable[str]) -> list[str]:
     """The files in these folders that differ from the shipped ones, including new files. Raise StartAgain."""
     listed = _git("ls-tree", "-r", "-z", commit(), "--", *folders).split("\0")
     sums = {path: head.split()[2] for head, _, path in (line.partition("\t") for line in listed if line)}
-    here = {
-        str(path.relative_to(CHECKOUT))
-        for folder in folders
-        for path in (CHECKOUT / folder).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
+    found = [path for folder in folders for path in (CHECKOUT / folder).rglob("*") if path.is_file()]
+    here = {str(path.relative_to(CHECKOUT)) for path in found if "__pycache__" not in path.parts}
     return sorted(path for path in sums.keys() | here if path not in here or _sum(path) != sums.get(path))
 
 
@@ -108,13 +104,9 @@ def _git(*arguments: str, **environment: str) -> str:
 
 
 def _git_bytes(*arguments: str, given: str = "", **environment: str) -> bytes:
+    settings = {**os.environ, "GIT_NO_REPLACE_OBJECTS": "1", **environment}
     done = subprocess.run(
-        ["git", *arguments],
-        cwd=REPO,
-        env={**os.environ, "GIT_NO_REPLACE_OBJECTS": "1", **environment},
-        input=given.encode(),
-        capture_output=True,
-        check=False,
+        ["git", *arguments], cwd=REPO, env=settings, input=given.encode(), capture_output=True
     )
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip()

@@ -9,11 +9,9 @@ import sys
 
 from classroom.checkout import REPO, environment, make_checkout, put_aside
 from classroom.class_state import ClassState
-from classroom.engine import Commands, EngineError, remove
-from classroom.interrupts import handle_interrupts
-from classroom.opening import open_class
+from classroom.engine import Commands, EngineError, handle_interrupts, remove
+from classroom.opening import log_of, open_class, side_by_side, start
 from classroom.plan import PAGE_PORT, PlanError, count, parse_number
-from classroom.starting import log_of, side_by_side, start
 from classroom.status import as_csv, as_json, as_table, states
 from classroom.web import serve
 

@@ -19,8 +19,8 @@ SERVICES = ("nginx", "varnish", "backend", "policyd", "locust")
 NOT_WAITING = {"nginx": ("varnish", "policyd"), "locust": ("nginx",)}
 # What judges a learner.
 CHECKS = (
-    *("lessons/checking", "lessons/*-*/check.py", "faults", "docs/caching-rules.md", "logs"),
-    *("proscenium", "bin/lesson", "bin/lib"),
+    *("lessons/checking", "lessons/*-*/check.py", "lessons/*-*/says.toml"),
+    *("proscenium", "faults", "docs/caching-rules.md", "logs", "bin/lesson", "bin/lib"),
 )
 
 
@@ -61,10 +61,8 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
     """The environment for a command in a copy: without the teacher's settings, which would take
     precedence."""
     settings = set(NAME.findall((REPO / ".env.example").read_text()))
-    return {
-        **{name: value for name, value in given.items() if name not in settings and name[:8] != "COMPOSE_"},
-        "MODE": "containers",
-    }
+    kept = {name: value for name, value in given.items() if name not in settings and name[:8] != "COMPOSE_"}
+    return kept | {"MODE": "containers"}
 
 
 def checks_sum(folder: Path) -> str:

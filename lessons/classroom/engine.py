@@ -1,4 +1,5 @@
-"""The container engine: starting a copy, looking at all of them, and removing one with everything it has."""
+"""The container engine: starting a copy, looking at all of them, and removing one with everything it has. And
+what ends a command: Ctrl-C, and other signals."""
 
 import json
 import os
@@ -10,12 +11,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 
 from classroom.plan import Copy
 
 PROJECT = "com.docker.compose.project"
 PATIENCE = 60  # seconds for the answer to a question; a busy engine needs some
 UNITS = {"B": 1, "kB": 1e3, "KiB": 2**10, "MB": 1e6, "MiB": 2**20, "GB": 1e9, "GiB": 2**30}
+
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class EngineError(Exception):
@@ -81,7 +85,6 @@ def docker(*arguments: str, within: float | None = None) -> str:
             ["docker", *arguments],
             capture_output=True,
             text=True,
-            check=False,
             start_new_session=True,
             timeout=within,
         )
@@ -166,3 +169,22 @@ def _state(line: dict[str, str]) -> str:
 def _bytes(text: str) -> float:
     number = text.rstrip("kKMGiB")
     return float(number) * UNITS[text.removeprefix(number)]
+
+
+def handle_interrupts() -> None:
+    """From now on the first signal raises KeyboardInterrupt, and the next ones have no effect, so that
+    nothing is left behind."""
+    for name in INTERRUPTS:
+        signal.signal(name, _interrupt)
+
+
+def ignore_interrupts() -> None:
+    """From now on Ctrl-C has no effect here. (SIG_IGN would be inherited by programs, which then could not
+    be ended.)"""
+    for name in INTERRUPTS:
+        signal.signal(name, lambda number, frame: None)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    ignore_interrupts()
+    raise KeyboardInterrupt

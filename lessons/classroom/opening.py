@@ -1,18 +1,35 @@
 """`make class N=20`: opens what is missing. A copy that does not start is tried once more, then left out."""
 
+import os
+import re
 import shutil
+import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
 
-from classroom.checkout import REPO, git, make_checkout
+from classroom.checkout import REPO, environment, git, make_checkout
 from classroom.class_state import ClassState, Entry
-from classroom.engine import Commands, remove
+from classroom.engine import Commands, EngineError, ignore_interrupts, remove
 from classroom.handout import handout_table, write_handout
-from classroom.interrupts import ignore_interrupts
-from classroom.plan import Copy, count
-from classroom.room import check_room
-from classroom.starting import LOGS, SIDE_BY_SIDE, Outcome, side_by_side, start
+from classroom.plan import PUBLISHED, Copy, PlanError, count, overlapping, parse_routes
+
+MEMORY = 230  # MiB that a copy and the engine's part for it take: docs/teaching-class.md
+SIDE_BY_SIDE = os.cpu_count() or 1
+LOGS = REPO / ".run" / "logs"
+LINES, LETTERS = 5, 200  # of a reason: one line for each service of the core
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a task for one copy has ended."""
+
+    copy: Copy
+    seconds: float
+    reason: str = ""  # why it failed
 
 
 def open_class(opened: ClassState, number: int) -> int:
@@ -70,6 +87,46 @@ def warn(opened: ClassState) -> None:
     settings = opened.settings
     if settings.get("BIND_ADDR", "127.0.0.1") != "127.0.0.1" and not settings.get("SERVER_NAMES"):
         print("BIND_ADDR lets other machines in, but SERVER_NAMES is empty: nginx answers them with 421.")
+
+
+def check_room(opened: ClassState, new: list[Copy]) -> None:
+    """Raise PlanError if folders, ports, subnets or memory for the new copies are not free."""
+    for copy in new:
+        if opened.folder_of(copy).exists():
+            raise PlanError(f"{opened.folder_of(copy)} exists, but belongs to no open copy. Remove it first.")
+    address = opened.settings.get("BIND_ADDR", "127.0.0.1")
+    for copy in new:
+        for name in PUBLISHED:
+            if _taken(address, copy.port(name)):
+                raise PlanError(
+                    f"Port {copy.port(name)} of copy {copy.number} is taken by another program. "
+                    "Choose other ports, such as: CLASS_PORTS=30000"
+                )
+    routes = Path("/proc/net/route")
+    known = parse_routes(routes.read_text()) if routes.exists() else []
+    for subnet, route in overlapping(new, known):
+        raise PlanError(
+            f"{subnet} is in use: this machine has a route to {route}. Choose another range, such as: "
+            "CLASS_SUBNETS=10.99.0.0/18"
+        )
+    memory = Path("/proc/meminfo").read_text()
+    free = int(re.findall(r"^MemAvailable: +(\d+)", memory, re.M)[0]) // 1024  # MiB that programs can take
+    if free < MEMORY * len(new):
+        raise PlanError(
+            f"{count(len(new), 'copy takes', 'copies take')} about {MEMORY * len(new)} MiB, "
+            f"and {free} MiB are available: room for {free // MEMORY}"
+        )
+
+
+def _taken(address: str, port: int) -> bool:
+    """Whether a program listens on that port."""
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((address, port))
+        except OSError:
+            return True
+    return False
 
 
 def start_all(opened: ClassState, new: list[Copy], commands: Commands) -> dict[int, str]:
@@ -141,3 +198,63 @@ def give_up(opened: ClassState, new: list[Copy], commands: Commands) -> None:
     commands.end()
     time.sleep(1)  # the engine may still be at work on the last request of a command that was ended
     drop(opened, new)
+
+
+# --- Starting a copy as its learner would, and the reason if it does not start.
+
+
+def start(opened: ClassState, copy: Copy, commands: Commands) -> None:
+    """Run `make up` in a copy, with its settings only. Raise EngineError with the reason if it fails; all
+    that it has printed is then in .run/logs."""
+    try:
+        commands.run("bin/up", folder=opened.folder_of(copy), environment=environment(os.environ))
+    except EngineError as error:
+        LOGS.mkdir(parents=True, exist_ok=True)
+        log_of(copy).write_text(f"{error}\n")
+        raise EngineError(reason_in(str(error))) from None
+
+
+def log_of(copy: Copy) -> Path:
+    """All that the last start of a copy printed, if it failed."""
+    return LOGS / f"class-{copy.name}.log"
+
+
+def reason_in(printed: str) -> str:
+    """The reason in the output of a failed `make up`, on one line.
+
+    It ends with `varnish did not become healthy.` and a line for each service that is meant, with `Failed:`
+    after the output of a program, or with one line that says all.
+    """
+    lines = [line.strip() for line in printed.splitlines() if line.strip()] or ["it printed nothing"]
+    begins = next((n for n, line in enumerate(lines) if line.endswith("did not become healthy.")), None)
+    if begins is None:
+        begins = -2 if lines[-1].startswith("Failed:") else -1
+    said = [line if len(line) <= LETTERS else line[:LETTERS] + "…" for line in lines[begins:]]
+    return " ".join(said[: LINES + 1])
+
+
+def side_by_side(copies: list[Copy], task: Callable[[Copy], None]) -> Iterator[Outcome]:
+    """Run a task for each copy, some at a time; yield each outcome when it is known.
+
+    A task fails with EngineError; any other error ends them all.
+    """
+    pool = ThreadPoolExecutor(SIDE_BY_SIDE)
+    try:
+        pending = {pool.submit(_timed, copy, task) for copy in copies}
+        while pending:
+            # Not for ever: a signal that comes just before a wait is handled after it.
+            ended, pending = wait(pending, timeout=1, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in ended)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _timed(copy: Copy, task: Callable[[Copy], None]) -> Outcome:
+    began, reason = time.monotonic(), ""
+    try:
+        task(copy)
+    except EngineError as error:
+        reason = str(error)
+    return Outcome(copy, time.monotonic() - began, reason)

@@ -4,6 +4,7 @@ It is for the instructor's browser: it listens on 127.0.0.1 only, and answers on
 of that address, so that no page of another site can read it under its own name (DNS rebinding).
 """
 
+import io
 import json
 import re
 import socket
@@ -12,10 +13,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from checking.lesson import lessons
 from classroom.class_state import ClassState
@@ -26,11 +28,7 @@ from classroom.status import states
 
 EVERY = 5  # seconds between two questions to the engine, which take it one or two
 HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?", re.I)  # any port: a tunnel has its own
-FILES = {
-    "/": ("index.html", "text/html"),
-    "/page.css": ("page.css", "text/css"),
-    "/page.js": ("page.js", "text/javascript"),
-}
+FILES = Path(__file__).parent / "page"
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -114,9 +112,7 @@ class PageServer(ThreadingHTTPServer):
     def __init__(self, port: int, ask: Callable[[], Answer]) -> None:
         """Listen. Raise OSError if the port is taken."""
         self.recent = Recent(EVERY, ask)
-        folder = Path(__file__).parent / "page"
-        self.files = {path: (kind, (folder / name).read_bytes()) for path, (name, kind) in FILES.items()}
-        super().__init__(("127.0.0.1", port), Handler)
+        super().__init__(("127.0.0.1", port), partial(Handler, directory=FILES))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Be silent about a browser that has gone."""
@@ -124,35 +120,26 @@ class PageServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class Handler(BaseHTTPRequestHandler):
-    """GET and HEAD of these few paths."""
+class Handler(SimpleHTTPRequestHandler):
+    """GET and HEAD of the page's files and of state.json."""
 
     server: PageServer
     timeout = 10  # seconds for a client to send its request
 
-    def do_GET(self) -> None:
-        """Send an answer."""
+    def send_head(self) -> io.BytesIO | BinaryIO | None:
+        """Send the head of a response, and return its body."""
         hosts = self.headers.get_all("Host", [])
-        path = self.path.partition("?")[0]
         if len(hosts) != 1 or not HOST.fullmatch(hosts[0]):
-            self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"This page is for localhost.\n")
-        elif path == "/state.json":
-            status, body = self.server.recent.get()
-            self._send(status, "application/json", body)
-        elif path in self.server.files:
-            self._send(HTTPStatus.OK, *self.server.files[path])
-        else:
-            self._send(HTTPStatus.NOT_FOUND, "text/plain", b"Not found.\n")
-
-    do_HEAD = do_GET
-
-    def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "This page is for localhost.")
+            return None
+        if self.path.partition("?")[0] != "/state.json":
+            return super().send_head()
+        status, body = self.server.recent.get()
         self.send_response(status)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
+        return io.BytesIO(body)
 
     def end_headers(self) -> None:
         """Add the headers of every response."""

@@ -26,8 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def begin(request: pytest.FixtureRequest) -> None:
-    """Each test of test_lesson_NN.py is an attempt at that lesson."""
-    if found := re.fullmatch(r"test_lesson_(\d\d)", request.path.stem):
+    """Each test_lesson_NN_... is an attempt at that lesson."""
+    if found := re.match(r"test_lesson_(\d\d)_", request.node.name):
         request.getfixturevalue("pupil").begin(int(found[1]))
 
 

@@ -1,16 +1,18 @@
 """A pupil, who works at a lesson in their own checkout and on their own stack, as the lesson's page says."""
 
 import re
-import subprocess
+import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, STDOUT, run
+from typing import Self
 
-import requests
+from requests import Response
 
-from checking.lesson import PORTS
+from checking.lesson import PORTS, lessons
 from printed import Block
 from stack import PROJECT, REPO, Stack
 from support.checkout import copy_checkout
@@ -41,12 +43,17 @@ class Pupil:
 
     def check(self, answer: str = "") -> tuple[int, str]:
         """The exit code and the output of `make check`'s program."""
-        done = subprocess.run(
-            ["bin/lesson", "check", str(self.lesson)],
+        return self.run("bin/lesson", "check", str(self.lesson), ANSWER=answer)
+
+    def run(self, *command: str, **settings: str) -> tuple[int, str]:
+        """The exit code and the output of a command in the checkout."""
+        done = run(
+            command,
             cwd=self.folder,
-            env=self.stack.environment | ({"ANSWER": answer} if answer else {}),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            env=self.stack.environment | settings,
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=STDOUT,
             text=True,
         )
         return done.returncode, done.stdout
@@ -57,34 +64,69 @@ class Pupil:
         assert (code, said[:26]) == (1, "What you did is right. One"), said
         return said
 
-    def refused(self, sentence: str, code: int = 1) -> None:
-        """The check says this, and that the lesson is not done."""
+    def letter(self, *choices: str) -> str:
+        """The letter of the choice that begins like one of these."""
+        begins = "|".join(map(re.escape, choices))
+        letters: list[str] = re.findall(rf"^  ([a-d])\) (?:{begins})", self.right(), re.M)
+        return letters[0]
+
+    def answer(self, *choices: str) -> tuple[int, str]:
+        """What the check says to this choice."""
+        return self.check(self.letter(*choices))
+
+    def refused(self, refusal: str, *figures: object, code: int = 1) -> None:
+        """The check says this sentence of says.toml, with these figures if any are given, or these words."""
+        parts = re.split(r"\{[^}]*\}", lessons()[self.lesson - 1].says["refused"].get(refusal, ""))
+        if len(parts) > 1 or parts[0]:
+            gaps = [re.escape(str(figure)) for figure in figures] or [".*"] * len(parts)
+            refusal = "".join(re.escape(part) + gap for part, gap in zip(parts, [*gaps, ""], strict=False))
         found, said = self.check()
         assert found == code, said
-        assert re.search(sentence, said), said
+        assert re.search(refusal.replace("WORD", self.word), said, re.S), said
 
-    def get(
-        self, path: str, host: str = "localhost", method: str = "GET", **headers: str
-    ) -> requests.Response:
+    def refuses(self, file: str, *changes: tuple[str, str, str], look: Callable[[], object] = bool) -> None:
+        """Each change of the shipped file (from a text, or at its end, to another) has its refusal."""
+        for old, new, refusal in changes:
+            self.change(file, old, new)
+            look()
+            self.refused(refusal)
+
+    def get(self, path: str, host: str = "localhost", method: str = "GET", **headers: str) -> Response:
         """One request; WORD in the path is the attempt's, `if_none_match="x"` becomes If-None-Match: x."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return self.stack.get(path.replace("WORD", self.word), host, method, named)
 
+    def request(self, path: str, host: str = "localhost", method: str = "GET", **headers: str) -> Self:
+        """The same, if the response does not matter."""
+        self.get(path, host, method, **headers)
+        return self
+
+    def send(self, *lines: str) -> Self:
+        """Send the head of a request as it is typed here, and leave after the beginning of the response."""
+        with socket.create_connection(("127.0.0.1", self.stack.ports["HTTP_PORT"])) as client:
+            client.sendall("\r\n".join((*lines, "Host: localhost", "", "")).encode())
+            client.recv(1000)
+        return self
+
+    def do_lesson_1(self, host: str = "localhost") -> None:
+        """What the page of lesson 1 says."""
+        for path, method in (("/media/fox.svg", "HEAD"), ("/admin/id", "HEAD"), ("/slow", "GET")):
+            for _ in range(2):
+                self.get(f"{path}?WORD", host, method)
+
     def herd(
         self, path: str, number: int = 40, host: str = "localhost", method: str = "GET", **headers: str
-    ) -> None:
+    ) -> Self:
         """That many requests at once."""
         with ThreadPoolExecutor(number) as pool:
             list(pool.map(lambda _: self.get(path, host, method, **headers), range(number)))
+        return self
 
     def follow(self, blocks: Iterable[Block]) -> None:
         """Type the commands of a page, and make its changes."""
         for block in blocks:
-            for file, old, new in block.changes:
-                if old:
-                    self.edit(file, old, new)
-                else:
-                    self.append(file, new)
+            for change in block.changes:
+                self.edit(*change)
             if not block.language:
                 for commands in block.text.splitlines() if ENDLESS.search(block.text) else [block.text]:
                     self.type(commands)
@@ -96,42 +138,32 @@ class Pupil:
         for name, default in PORTS.items():
             typed = re.sub(rf"(?<=localhost:){default}\b", str(self.stack.ports[name]), typed)
         endless = bool(ENDLESS.search(commands))
-        done = subprocess.run(
-            ["timeout", str(ENOUGH if endless else LONGEST), "bash", "-e", "-o", "pipefail", "-c", typed],
-            cwd=self.folder,
-            env=self.stack.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        expected = 124 if endless else 0
-        assert done.returncode == expected, f"{typed}\nended with {done.returncode}:\n{done.stdout}"
+        shell = ("bash", "-e", "-o", "pipefail", "-c", typed)
+        code, said = self.run("timeout", str(ENOUGH if endless else LONGEST), *shell)
+        assert code == (124 if endless else 0), f"{typed}\nended with {code}:\n{said}"
 
-    def edit(self, file: str, old: str, new: str) -> None:
-        """Replace a text that the file must have."""
+    def edit(self, file: str, old: str, new: str) -> Self:
+        """Replace a text that the file must have, or add to its end if `old` is empty."""
         path = self.folder / file
-        text = path.read_text()
+        text = path.read_text() if path.exists() else ""
         assert old in text, f"{file} has no {old!r}"
-        path.write_text(text.replace(old, new))
+        path.write_text(text.replace(old, new) if old else text + new)
         self.edited = True
+        return self
 
-    def append(self, file: str, text: str) -> None:
-        """Add to the end of a file."""
-        with (self.folder / file).open("a") as end:
-            end.write(text)
-        self.edited = True
+    def load(self, file: str, old: str, new: str) -> Self:
+        """Edit a file, and load it."""
+        return self.edit(file, old, new).reload()
 
-    def rule(self, file: str, rule: str) -> None:
-        """Load a rule at the end of a file, in place of the previous one."""
-        path = self.folder / file
-        path.write_text(path.read_text().partition("\n# Mine\n")[0] + f"\n# Mine\n{rule}\n")
-        self.edited = True
-        self.reload()
+    def change(self, file: str, old: str, new: str) -> Self:
+        """The same with the shipped file: any earlier change is undone."""
+        (self.folder / file).write_text((REPO / file).read_text())
+        return self.load(file, old, new)
 
-    def reload(self) -> None:
+    def reload(self) -> Self:
         """`make reload`."""
         self.stack.make("reload")
+        return self
 
     def restore(self) -> None:
         """Restore the shipped configuration, and load it."""
@@ -145,14 +177,16 @@ class Pupil:
         self.stack.settings["EXTRAS"] = extras
         self.stack.make("up", *(f"{name}={value}" for name, value in settings.items()))
 
-    def restart(self, service: str) -> None:
+    def restart(self, service: str) -> Self:
         """Restart a service; wait until every site answers."""
         self.stack.control("restart", service)
         self.stack.wait_until_ready()
+        return self
 
-    def wait(self, seconds: float) -> None:
+    def wait(self, seconds: float) -> Self:
         """Sleep."""
         time.sleep(seconds)
+        return self
 
     def wait_until_backend_is(self, state: str) -> None:
         """Wait until the health probe has found the backend `sick` or `healthy`."""

@@ -8,13 +8,12 @@ from contextlib import nullcontext
 
 import pytest
 
-import test_lesson_12
-import test_lesson_17
-import test_lesson_19
 from checking.lesson import Lesson, lessons
 from printed import in_section, solution
 from school import Pupil
 from support.wait import wait_until
+from test_refused_encores import mend, title, watched
+from test_refused_lessons import excuse_a_busy_machine
 
 
 @pytest.fixture
@@ -41,21 +40,18 @@ def test_the_pages_lead_to_the_end(pupil: Pupil, lesson: Lesson) -> None:
     pupil.begin(lesson.number)
     pupil.follow(in_section(lesson, "Do"))
     # In lesson 17, visitors come and a page is open: the browser's part.
-    with test_lesson_17.watched(pupil) if lesson.number == 17 else nullcontext():
+    with watched(pupil) if lesson.number == 17 else nullcontext():
         pupil.follow(solution(lesson.number))
     if lesson.number == 19:
-        pupil.type(test_lesson_19.mend(pupil))
+        pupil.type(mend(pupil))
         wait_until(lambda: "Not done yet" not in pupil.check()[1], within=60, every=1)
     pupil.follow(in_section(lesson, "Look"))
     if lesson.number == 12:
-        test_lesson_12.excuse_a_busy_machine(pupil)
+        excuse_a_busy_machine(pupil)
     if lesson.number == 18 and "Not done yet" in pupil.check()[1]:
         pupil.follow(solution(lesson.number))  # a busy machine can spoil one of the three runs
-    asked = pupil.right()
-
-    right = {question.right.text for question in lesson.questions}
+    right = {question.right for question in lesson.questions}
     if lesson.number == 19:  # what is right for one fault is wrong for another
-        right = {f"{test_lesson_19.title(pupil)}."}
-    letters = [letter for letter, text in re.findall(r"^  ([a-d])\) (.*)", asked, re.M) if text in right]
-    code, said = pupil.check(*letters)
+        right = {f"{title(pupil)}."}
+    code, said = pupil.answer(*right)
     assert (code, f"Lesson {lesson.number} is done" in said) == (0, True), said

@@ -13,10 +13,10 @@ from checking.stack import Stack
 
 
 @pytest.fixture
-def stack(monkeypatch: pytest.MonkeyPatch) -> Stack:
-    for name, value in {"HTTP_PORT": "8080", "COMPOSE_PROJECT_NAME": "x", "BIND_ADDR": "127.0.0.1"}.items():
-        monkeypatch.setenv(name, value)
-    return Stack()
+def stack(tmp_path: Path, settings: None) -> Stack:
+    stack = Stack()
+    stack.state = tmp_path
+    return stack
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path, stack: Stack) -> None:
@@ -46,28 +46,26 @@ def test_a_damaged_file_is_named(tmp_path: Path, stack: Stack, text: str) -> Non
 
 
 def test_an_answer_is_judged_without_the_attempt_if_that_was_right(
-    tmp_path: Path, stack: Stack, monkeypatch: pytest.MonkeyPatch
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = list[Attempt]()
     monkeypatch.setattr(progress, "judge", lambda lesson, attempt: judged.append(attempt))
-    stack.state = tmp_path
     first = next(iter(lessons()))
     ours = progress.Progress(stack)
     Attempt("k1", 1.5, {}, {}).save(ours.file_of(first))
     choices = ours.check(first, judged=True).choices  # another command has begun a new attempt
     assert (len(judged), len(choices)) == (1, 4)
-    right = LETTERS[choices.index(first.questions[0].right.text)]
+    right = LETTERS[choices.index(first.questions[0].right)]
     assert (ours.check(first, right, judged=True).done, len(judged)) == (True, 1)
 
 
 def test_a_fault_of_the_check_is_a_sentence_and_takes_the_place_of_the_old_verdict(
-    tmp_path: Path, stack: Stack, monkeypatch: pytest.MonkeyPatch
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def judge(lesson: Lesson, attempt: Attempt) -> None:
         raise StopIteration("no line")
 
     monkeypatch.setattr(progress, "judge", judge)
-    stack.state = tmp_path
     first = next(iter(lessons()))
     ours = progress.Progress(stack)
     Attempt("k1", 1.5, {}, {}, said="an old verdict").save(ours.file_of(first))

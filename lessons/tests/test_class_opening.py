@@ -10,14 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from classroom import opening, starting
+from classroom import opening
 from classroom.class_state import ClassState
-from classroom.engine import EngineError
-from classroom.interrupts import handle_interrupts
-from classroom.opening import open_class
+from classroom.engine import EngineError, handle_interrupts
+from classroom.opening import check_room, open_class, reason_in
 from classroom.plan import Copy, PlanError
-from classroom.room import check_room
-from classroom.starting import reason_in
 
 UP = """#!/bin/sh
 echo up >>../../tried-$(basename "$PWD")
@@ -47,13 +44,12 @@ class Room:
         file.chmod(0o755)
         (opened.folder_of(copy) / "fails").write_text(str(self.fails.get(copy.number, 0)))
 
-    def tried(self, number: int) -> int:
-        """How often the copy was started."""
-        file = self.folder / f"tried-{number:02}"
-        return len(file.read_text().splitlines()) if file.exists() else 0
-
-    def folders(self) -> list[str]:
-        return sorted(path.name for path in (self.folder / "class").glob("[0-9]*"))
+    def open(self, number: int) -> tuple[int, list[int], list[str]]:
+        """The exit code, how often each copy was started, and the folders that are left."""
+        code = open_class(self.opened, number)
+        logs = [self.folder / f"tried-{one:02}" for one in range(1, number + 1)]
+        tried = [len(log.read_text().splitlines()) if log.exists() else 0 for log in logs]
+        return code, tried, sorted(path.name for path in (self.folder / "class").glob("[0-9]*"))
 
 
 @pytest.fixture
@@ -61,8 +57,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Room]:
     """No class is open."""
     room = Room(tmp_path)
     monkeypatch.setattr(opening, "REPO", tmp_path)
-    for module in (opening, starting):
-        monkeypatch.setattr(module, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr(opening, "LOGS", tmp_path / "logs")
     monkeypatch.setattr(opening, "make_checkout", room.make_checkout)
     monkeypatch.setattr(opening, "remove", lambda copy: room.removed.append(copy.number))
     monkeypatch.setattr(opening, "check_room", lambda opened, new: None)
@@ -79,10 +74,8 @@ def test_a_copy_that_fails_once_is_started_again_after_its_stack_is_removed(
     room: Room, capsys: Printed
 ) -> None:
     room.fails = {2: 1}
-    assert open_class(room.opened, 3) == 0
-    assert [room.tried(number) for number in (1, 2, 3)] == [1, 2, 1]
+    assert room.open(3) == (0, [1, 2, 1], ["01", "02", "03"])
     assert room.removed == [2]
-    assert sorted(room.opened.entries) == [1, 2, 3]
     printed, errors = capsys.readouterr()
     assert "copy 02 did not start (0 s): varnish did not become healthy. varnish: Error" in printed
     assert "copy 02 is running (0 s)\n" in printed
@@ -109,9 +102,7 @@ def test_a_class_of_one_is_told_in_the_singular(room: Room, capsys: Printed) -> 
 
 def test_a_copy_that_fails_twice_is_left_out_and_the_others_stay_open(room: Room, capsys: Printed) -> None:
     room.fails = {2: 9}
-    assert open_class(room.opened, 3) == 1
-    assert room.tried(2) == 2
-    assert room.folders() == ["01", "03"]
+    assert room.open(3) == (1, [1, 2, 1], ["01", "03"])
     kept = ClassState.load(room.folder / "class", {})
     assert kept
     assert sorted(kept.entries) == [1, 3]
@@ -127,25 +118,21 @@ def test_a_copy_that_fails_twice_is_left_out_and_the_others_stay_open(room: Room
 
     (room.folder / "tried-02").unlink()
     room.fails = {}
-    assert open_class(room.opened, 3) == 0
-    assert [room.tried(number) for number in (1, 2, 3)] == [1, 1, 1]
-    assert room.folders() == ["01", "02", "03"]
+    assert room.open(3) == (0, [1, 1, 1], ["01", "02", "03"])
 
 
 def test_a_reason_that_concerns_every_new_copy_leaves_nothing(room: Room, capsys: Printed) -> None:
     room.fails = dict.fromkeys(range(1, 5), 9)
-    assert open_class(room.opened, 4) == 1
-    assert [room.tried(number) for number in range(1, 5)] == [2, 1, 1, 1]
+    assert room.open(4) == (1, [2, 1, 1, 1], [])
     assert not (room.folder / "class").exists()
     assert set(room.removed) == {1, 2, 3, 4}
     assert "0 of 4 copies are open. Copies 1, 2, 3, 4 did not start: varnish" in capsys.readouterr().err
 
 
 def test_new_copies_that_all_fail_leave_the_open_ones_alone(room: Room) -> None:
-    assert open_class(room.opened, 1) == 0
+    assert room.open(1)[0] == 0
     room.fails = dict.fromkeys((2, 3), 9)
-    assert open_class(room.opened, 3) == 1
-    assert room.folders() == ["01"]
+    assert room.open(3) == (1, [1, 2, 1], ["01"])
     assert 1 not in room.removed
 
 
@@ -157,8 +144,7 @@ def test_a_stack_that_cannot_be_removed_is_named_and_costs_no_other_copy(
 
     monkeypatch.setattr(opening, "remove", remove)
     room.fails = {1: 9}
-    assert open_class(room.opened, 2) == 1
-    assert room.folders() == ["02"]
+    assert room.open(2) == (1, [1, 1], ["02"])
     first, second, *_ = capsys.readouterr().err.splitlines()
     assert first == "The stack of copy 1 could not be removed: it does not answer"
     assert "Copy 1 did not start: it does not answer." in second
@@ -205,13 +191,10 @@ def test_an_error_that_concerns_all_copies_removes_the_new_ones(
     ("printed", "reason"),
     [
         ("a\nPort 20180 is taken by another program.\n", "Port 20180 is taken by another program."),
+        ("x\nno package\nFailed: build (full output: l)", "no package Failed: build (full output: l)"),
         (
-            "x\nno such package\nFailed: build (full output: l)",
-            "no such package Failed: build (full output: l)",
-        ),
-        (
-            "==> varnish (9 s)\nready\nvarnish nginx did not become healthy.\nvarnish: slow\nnginx: emerg\n",
-            "varnish nginx did not become healthy. varnish: slow nginx: emerg",
+            "==> x (9 s)\nx y did not become healthy.\nx: slow\ny: z\n",
+            "x y did not become healthy. x: slow y: z",
         ),
         ("\n", "it printed nothing"),
         ("y" * 999, "y" * 200 + "…"),

@@ -65,10 +65,8 @@ def test_without_a_class_there_are_no_copies_and_a_silent_engine_is_named(
         raise EngineError("The container engine has not answered")
 
     monkeypatch.setattr(web, "states", silent)
-    assert answer(three.opened.folder, {}) == (
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        b'{"error": "The container engine has not answered"}',
-    )
+    said = b'{"error": "The container engine has not answered"}'
+    assert answer(three.opened.folder, {}) == (HTTPStatus.SERVICE_UNAVAILABLE, said)
 
 
 @pytest.mark.parametrize(
@@ -187,9 +185,8 @@ def test_the_copy_that_is_longest_at_a_lesson_is_on_top_and_marked(three: FakeCl
         expect(page.locator("tr.long .doing")).to_have_text("3. Whose page is it?")
         expect(page.locator("tr.long .minutes")).to_have_text("40 min")
         expect(page.locator("tr.long .health")).to_have_text("backend exited")
-        expect(page.locator("#counts li")).to_have_text(
-            ["lesson 1: 2 done", "lesson 2: 1 working", "lesson 3: 1 working"]
-        )
+        counts = ["lesson 1: 2 done", "lesson 2: 1 working", "lesson 3: 1 working"]
+        expect(page.locator("#counts li")).to_have_text(counts)
         expect(page.locator("#totals")).to_have_text(re.compile("3 copies, 2 healthy; 1 at one lesson"))
         page.get_by_role("button", name="Longest").focus()
         page.keyboard.press("Tab")

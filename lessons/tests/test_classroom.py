@@ -1,34 +1,28 @@
-"""The plan of a class, its state and handout, and the state of its lessons: without containers."""
+"""The plan of a class, its state, its handout, and the results of its learners: without containers."""
 
 import csv
 import json
 import os
 import re
+import socket
 import stat
 import sys
 from ipaddress import IPv4Network
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checking.lesson import lessons
+from classroom import plan
 from classroom.__main__ import show
 from classroom.checkout import checks_sum, environment, override
 from classroom.class_state import ClassState, Entry
 from classroom.engine import Usage
-from classroom.plan import (
-    MOST,
-    Plan,
-    PlanError,
-    overlapping,
-    parse_cpus,
-    parse_number,
-    parse_ports,
-    parse_routes,
-    parse_subnets,
-)
-from classroom.results import Result
+from classroom.handout import write_handout
+from classroom.plan import Plan, PlanError
+from classroom.results import LETTERS, MOST, Result, parse_result, results
 from classroom.status import State, as_csv, as_json, as_table, health
 from fake_class import new_class
 from stack import REPO
@@ -38,7 +32,7 @@ PLAN = Plan("x")
 
 def test_no_two_copies_share_a_port() -> None:
     taken: set[int] = set()
-    for number in range(1, MOST + 1):
+    for number in range(1, plan.MOST + 1):
         settings = PLAN.copy(number).port_settings
         first, last = map(int, settings.pop("FTP_PASSIVE_PORTS").split("-"))
         mine = {int(port) for port in settings.values()} | set(range(first, last + 1))
@@ -48,21 +42,14 @@ def test_no_two_copies_share_a_port() -> None:
         taken |= mine
 
 
-def test_a_port_ends_with_the_digits_of_its_default() -> None:
-    settings = PLAN.copy(7).port_settings
-    assert settings["HTTP_PORT"] == "20780"
-    assert settings["HTTPS_PORT"] == "20743"
-    assert settings["SWF_PORT"] == "20730"
-
-
 def test_every_published_port_of_the_project_is_set() -> None:
     ports = set(re.findall(r"^(\w+_PORTS?)=", (REPO / ".env.example").read_text(), re.M))
     assert PLAN.copy(1).port_settings.keys() == ports - {"CLASS_PORTS", "CLASS_PAGE_PORT"}
 
 
 def test_no_two_networks_overlap_and_all_are_in_the_range() -> None:
-    subnets = [subnet for number in range(1, MOST + 1) for subnet in PLAN.copy(number).subnets.values()]
-    assert len(subnets) == 3 * MOST
+    subnets = [subnet for number in range(1, plan.MOST + 1) for subnet in PLAN.copy(number).subnets.values()]
+    assert len(subnets) == 3 * plan.MOST
     assert all(subnet.subnet_of(PLAN.subnets) for subnet in subnets)
     assert not any(one.overlaps(other) for one, other in combinations(subnets, 2))
 
@@ -79,20 +66,20 @@ def test_a_copy_without_addresses_or_ports_is_an_error() -> None:
 @pytest.mark.parametrize("text", ["", "x", "0", "-1", "100", "1.5", "²"])
 def test_a_wrong_number_of_copies_is_an_error(text: str) -> None:
     with pytest.raises(PlanError, match="N is"):
-        parse_number("N", text)
+        plan.parse_number("N", text)
 
 
 def test_wrong_settings_are_errors() -> None:
     with pytest.raises(PlanError, match="CLASS_PORTS"):
-        parse_ports("20050")
+        plan.parse_ports("20050")
     for text in ("", "x", "0", "65536"):
         with pytest.raises(PlanError, match="CLASS_PAGE_PORT"):
-            parse_number("CLASS_PAGE_PORT", text, 65535)
+            plan.parse_number("CLASS_PAGE_PORT", text, 65535)
     with pytest.raises(PlanError, match="CLASS_SUBNETS"):
-        parse_subnets("10.0.0.1/18")
+        plan.parse_subnets("10.0.0.1/18")
     for text in ("nan", "0", "x", "1000"):
         with pytest.raises(PlanError, match="CLASS_CPUS"):
-            parse_cpus(text)
+            plan.parse_cpus(text)
 
 
 ROUTES = """Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
@@ -102,11 +89,11 @@ tun0\t0000D50A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0
 
 
 def test_a_route_into_the_range_is_found_and_the_default_route_is_none() -> None:
-    routes = parse_routes(ROUTES)
+    routes = plan.parse_routes(ROUTES)
     assert routes == [IPv4Network("0.0.0.0/0"), IPv4Network("10.213.0.0/16")]
     copy = PLAN.copy(1)
-    assert {route for _, route in overlapping([copy], routes)} == {routes[1]}
-    assert not list(overlapping([copy], routes[:1]))
+    assert {route for _, route in plan.overlapping([copy], routes)} == {routes[1]}
+    assert not list(plan.overlapping([copy], routes[:1]))
 
 
 def test_the_state_of_a_class_is_kept_and_only_its_owner_reads_the_passwords(tmp_path: Path) -> None:
@@ -210,3 +197,127 @@ def test_health_names_what_is_not_healthy() -> None:
     assert health(Usage(services | {"backend": "exited"})) == "backend exited"
     assert health(Usage(others)) == "locust missing"
     assert health(Usage()) == "down"
+
+
+# --- The handout: a row for each copy, and what its learner types.
+
+
+def write(folder: Path, **settings: str) -> tuple[str, list[dict[str, str]]]:
+    """The handout of the copies 1 and 2, as text and as the rows of its CSV."""
+    write_handout(new_class(folder, **settings))
+    return (folder / "handout.md").read_text(), list(csv.DictReader((folder / "handout.csv").open()))
+
+
+def slip(text: str, number: str) -> str:
+    """The part of one learner."""
+    return text.partition(f"## Copy {number}\n")[2].partition("\n## ")[0]
+
+
+def test_the_table_has_a_row_for_each_copy(tmp_path: Path) -> None:
+    text, rows = write(tmp_path, BIND_ADDR="0.0.0.0", SERVER_NAMES="class.example 192.0.2.7")
+    assert [row["number"] for row in rows] == ["01", "02"]
+    assert rows[1]["stack"] == "http://class.example:20280/"
+    assert rows[1]["admin password"] == "secret"
+    urls = ["http://class.example:20280/", "https://class.example:20243/"]
+    assert text.splitlines()[3].split(" | ")[2:5] == [*urls, "secret"]
+
+
+def test_a_learner_gets_the_tunnel_the_commands_the_pages_and_no_other_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "server")
+    text, rows = write(tmp_path)
+    commands = re.findall(r"^    (.*)", slip(text, "02"), re.M)
+    tunnels = " ".join(f"-L {port}:localhost:{port}" for port in (20280, 20243, 20289, 20290))
+    assert commands == [f"ssh {tunnels} server", f"cd {tmp_path}/02", "make learn"]
+    assert "<http://localhost:20280/lessons/>" in slip(text, "02")
+    assert "`secret`" in slip(text, "02")
+    assert "`secret`" not in slip(text, "01")
+    assert rows[1]["ssh"] == commands[0]
+    assert rows[1]["lessons"] == "http://localhost:20280/lessons/"
+
+
+@pytest.mark.parametrize(
+    ("address", "target"), [("0.0.0.0", "localhost"), ("127.0.0.1", "localhost"), ("192.0.2.7", "192.0.2.7")]
+)
+def test_a_tunnel_leads_to_an_address_on_which_the_copy_listens(
+    tmp_path: Path, address: str, target: str
+) -> None:
+    _, rows = write(tmp_path, BIND_ADDR=address, SERVER_NAMES="class.example")
+    assert rows[0]["ssh"].startswith(f"ssh -L 20180:{target}:20180 ")
+    assert rows[0]["ssh"].endswith(" -L 20190:localhost:20190 class.example")
+
+
+def test_without_a_tunnel_a_copy_on_127_0_0_1_has_no_other_name(tmp_path: Path) -> None:
+    _, rows = write(tmp_path, SERVER_NAMES="192.0.2.7")
+    assert rows[0]["stack"] == "http://localhost:20180/"
+    assert rows[0]["ssh"].endswith(" 192.0.2.7")
+
+
+def test_only_its_owner_reads_the_passwords(tmp_path: Path) -> None:
+    write(tmp_path)
+    for file in tmp_path.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+
+
+# --- What the files in which a learner's results are kept say.
+
+
+DONE = {"began": 5.0, "done": 9.0, "answers": 1, "attempts": 2}
+BEST = {"began": 1.0, "done": 2.0, "answers": 3}
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"),
+    [
+        (DONE, Result(1, "done", 2, 1, 5, 9)),
+        ({"word": "k", "began": 5, "answers": 0, "done": 0}, Result(1, "begun", began=5)),  # the older form
+        ({}, Result(1, "begun")),
+        (DONE | {"done": 4}, Result(1, "begun", 2, 1, 5)),  # done before it began
+        (DONE | {"answers": 0}, Result(1, "begun", 2, 0, 5)),
+        (DONE | {"best": None, "said": None}, Result(1, "done", 2, 1, 5, 9)),
+        ({"began": 7, "attempts": 3, "best": BEST, "said": "No."}, Result(1, "done", 3, 3, 1, 2, 7, "No.")),
+        (DONE | {"best": BEST}, Result(1, "done", 2, 1, 5, 9)),
+        ({"began": 7, "best": BEST | {"done": 0.5}}, Result(1, "begun", began=7)),
+    ],
+)
+def test_a_lesson_is_done_if_the_newest_attempt_or_an_earlier_one_was(
+    kept: dict[str, Any], expected: Result
+) -> None:
+    assert parse_result(1, kept) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{", "[]", "3", "null", "[" * 50_000, "\xff", '{"said": "' + "x" * MOST + '"}'),
+        *('{"began": "now"}', '{"began": -1}', '{"began": NaN}', '{"began": 1e999}'),
+        *('{"said": ["x"]}', '{"best": [1]}', '{"best": {"done": "x"}}'),
+        '{"began": 1, "done": 1' + "0" * 400 + "}",
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_file_that_holds_no_attempt_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "01.json").write_text(text, encoding="latin-1")
+    found, damaged = results(tmp_path)
+    assert damaged == ["01.json"]
+    assert found[0] == Result(1)
+
+
+def test_all_lessons_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "02.json").write_text(json.dumps(DONE | {"said": "s" * 999}))
+    found, damaged = results(tmp_path)
+    assert damaged == []
+    assert [result.lesson for result in found] == [lesson.number for lesson in lessons()]
+    assert [result.lesson for result in found if result.state] == [2]
+    assert found[1].said == "s" * LETTERS
+    assert {result.state for result in results(tmp_path / "none")[0]} == {""}
+
+
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "01.json")
+    (tmp_path / "02.json").mkdir()
+    (tmp_path / "other").write_text(json.dumps(DONE))
+    (tmp_path / "03.json").symlink_to(tmp_path / "other")
+    (tmp_path / "04.json").symlink_to("/dev/zero")
+    assert results(tmp_path)[1] == ["01.json", "02.json", "03.json", "04.json"]

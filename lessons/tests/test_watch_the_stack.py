@@ -55,10 +55,8 @@ def prometheus() -> Iterator[Origin]:
 
 
 @pytest.fixture
-def stack(monkeypatch: pytest.MonkeyPatch, prometheus: Origin) -> Watched:
-    settings = {"HTTP_PORT": "8080", "COMPOSE_PROJECT_NAME": "x", "BIND_ADDR": "127.0.0.1"}
-    for name, value in {**settings, "OBSERVE_PORT": str(prometheus.port)}.items():
-        monkeypatch.setenv(name, value)
+def stack(monkeypatch: pytest.MonkeyPatch, settings: None, prometheus: Origin) -> Watched:
+    monkeypatch.setenv("OBSERVE_PORT", str(prometheus.port))
     monkeypatch.setattr(Attempt, "as_shipped", lambda *_: True)
     stack = Watched()
     prometheus.answer = stack.answer
@@ -91,7 +89,7 @@ def test_a_fault_that_was_watched_and_mended_leaves_the_question_for_its_panel(
 ) -> None:
     stack.answers = RECORDED["mended"]
     LESSON.check(attempt)
-    assert LESSON.question(attempt).right.text == "BackendDown: Healthy backends, on Varnish"
+    assert LESSON.question(attempt).right == "BackendDown: Healthy backends, on Varnish"
 
 
 def test_of_two_faults_the_restart_of_varnish_is_the_means(stack: Watched, attempt: Attempt) -> None:
@@ -100,7 +98,7 @@ def test_of_two_faults_the_restart_of_varnish_is_the_means(stack: Watched, attem
 
     found = [row("VarnishDown", 1795616150), row("CacheIsFull", 1795616190), row("MyOwn", 1795616100)]
     stack.answers = {query: found if "firing" in query else [] for query in RECORDED["mended"]}
-    assert LESSON.question(attempt).right.text == "CacheIsFull: Objects that left, on Varnish"
+    assert LESSON.question(attempt).right == "CacheIsFull: Objects that left, on Varnish"
 
 
 def test_a_service_that_is_still_stopped(stack: Watched, attempt: Attempt) -> None:
@@ -140,13 +138,12 @@ def test_a_prometheus_that_does_not_answer(attempt: Attempt, prometheus: Origin,
 def test_each_alert_has_a_question_about_panels_that_exist() -> None:
     (group,) = yaml.safe_load((OBSERVE / "prometheus" / "rules.yml").read_text())["groups"]
     alerts = [rule["alert"] for rule in group["rules"] if "alert" in rule]
-    dashboards = [
-        json.loads(file.read_text()) for file in sorted((OBSERVE / "page" / "dashboards").glob("*.json"))
-    ]
+    files = (OBSERVE / "page" / "dashboards").glob("*.json")
+    dashboards = [json.loads(file.read_text()) for file in files]
     panels = {f"{panel['title']}, on {one['title']}" for one in dashboards for panel in one["panels"]}
     asked = []
     for question in LESSON.questions:
-        choices = [choice.text.partition(": ") for choice in (question.right, *question.wrong)]
+        choices = [choice.partition(": ") for choice in question.reasons]
         assert {panel for _, _, panel in choices} <= panels
         (alert,) = {alert for alert, _, _ in choices}
         asked.append(alert)

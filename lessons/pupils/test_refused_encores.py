@@ -1,0 +1,341 @@
+"""Lessons 13 to 21: what is missing, near misses and shortcuts, each refused by its sentence in says.toml.
+
+Lesson 18's are in tests/test_load_models.py, lesson 17's in tests/test_watch_the_stack.py.
+"""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from threading import Event, Thread
+
+import pytest
+
+from checking.lesson import LESSONS
+from faults.fault import faults
+from printed import changes
+from school import Pupil
+from support.wait import wait_until
+
+
+@pytest.fixture(scope="module", autouse=True)
+def as_shipped(pupil: Pupil) -> Iterator[None]:
+    """The next file's tests begin without extras."""
+    yield
+    pupil.start_with("")
+
+
+# --- 13. A page in two parts.
+
+((STORE, _, ESI_RULE),) = changes(13)
+CONDITION = 'beresp.http.Surrogate-Control ~ "ESI/1.0"'
+ESI = "set beresp.do_esi = true;"
+HEADER = "unset beresp.http.Surrogate-Control;"
+
+
+def test_lesson_13_one_near_miss_after_the_other(pupil: Pupil) -> None:
+    pupil.refused("not-requested")
+    pupil.get("/playbill?WORD")
+    pupil.edit(STORE, "", ESI_RULE.replace(CONDITION, 'bereq.url !~ "/id"').replace(HEADER, ""))
+    pupil.refused(r"store\.vcl is saved, but Varnish has not loaded it")
+    pupil.reload()
+    pupil.request("/playbill?WORD").refused("not-assembled")
+    pupil.request("/playbill?WORD-2").wait(2).refused("seen-once")
+    pupil.request("/playbill?WORD-2").refused("header")
+    pupil.load(STORE, ESI, f"{ESI} {HEADER}").refused("other-pages")
+
+    # A page that is as new as its number, a number that is as old as its page, no parts at all, and none
+    # without a query.
+    pupil.change(STORE, "", ESI_RULE.replace(ESI, f"{ESI} set beresp.ttl = 1s;"))
+    pupil.refused("page-expired", "stale")
+    old_number = 'sub vcl_backend_response { if (bereq.url ~ "/audience") { set beresp.ttl = 60s; } }'
+    pupil.change(STORE, "", f"{ESI_RULE}\n{old_number}")
+    pupil.stack.make("purge", "URL=/playbill/audience")
+    pupil.refused("old-number")
+    pupil.load(STORE, ESI, "").refused("whole")
+    pupil.change(STORE, "", ESI_RULE.replace("if (", 'if (bereq.url ~ "[?]" && '))
+    for path in ("/playbill", "/playbill/audience"):  # the copies of the rules before
+        pupil.stack.make("purge", f"URL={path}")
+    pupil.refused("without-query")
+
+
+def test_lesson_13_changed_before_it_was_seen(pupil: Pupil) -> None:
+    pupil.change(STORE, "", ESI_RULE)
+    pupil.request("/playbill?WORD-2").wait(2).request("/playbill?WORD-2").refused("changed-first")
+
+
+# --- 14. A client that does not read.
+
+PROGRAM = "lessons/14-a-client-that-does-not-read/slow_reader.py"
+STREAM = "nginx/streams/stage.conf.template"
+
+
+def run(pupil: Pupil, old: str = "rehearsal", new: str = "rehearsal") -> Pupil:
+    """Run the page's program, with a change."""
+    program = (pupil.folder / PROGRAM).read_text().replace(old, new)
+    pupil.stack.compose("exec", "-T", "locust", "python", "-", typed=program)
+    return pupil
+
+
+def enlarge(pupil: Pupil, listener: str) -> None:
+    """Save a larger buffer for a listener."""
+    pupil.edit(STREAM, f"${{{listener}}} sndbuf=64k", f"${{{listener}}} sndbuf=1m")
+
+
+def test_lesson_14_one_near_miss_after_the_other(pupil: Pupil) -> None:
+    pupil.refused("not-cut-off")
+    with socket.create_connection(("127.0.0.1", pupil.stack.ports["SWF_PORT"])) as client:
+        client.sendall(b"x" * 3000 + b"\0" + b"x" * 3000 + b"\0")
+        while client.recv(4096):  # until the stage has closed the connection
+            pass
+    pupil.refused("another-reason", "overlong")
+    run(pupil, new="demo").refused("another-stage", "demo")
+    run(pupil).refused("larger")
+    # What a client has read first counts as sent, too; nothing has been changed.
+    run(pupil, "receive_buffer=2048", "receive_buffer=900_000").refused("shipped")
+    enlarge(pupil, "LISTEN_LOAD_STAGE")
+    pupil.refused("nginx has not loaded what is saved")
+    pupil.reload()
+    run(pupil).refused("not-larger")
+
+
+def test_lesson_14_changed_before_it_was_seen(pupil: Pupil) -> None:
+    enlarge(pupil, "LISTEN_STAGE")
+    pupil.reload()
+    run(pupil).refused("larger-before")
+
+
+def test_lesson_14_lines_that_the_backend_has_not_written(pupil: Pupil) -> None:
+    cut = {"event": "cut off", "reason": "laggard", "stage": "rehearsal"}
+    for sent in (180_000, 950_000):
+        line = json.dumps({"time": datetime.now(UTC).isoformat(), **cut, "sent": sent})
+        pupil.stack.compose("exec", "-T", "backend", "sh", "-c", f"echo '{line}' >/proc/1/fd/1")
+    pupil.refused("not-written")
+
+
+# --- 15. Four languages.
+
+((NORMALISE, _, LANGUAGES),) = changes(15)
+
+
+def read_german(pupil: Pupil, query: str = "") -> Pupil:
+    for language in ("de", "de-AT,de;q=0.9", "de-CH;q=0.9,en;q=0.5"):
+        pupil.get(f"/welcome?WORD{query}", method="HEAD", accept_language=language)
+    return pupil
+
+
+def test_lesson_15_names_each_missing_step_and_each_wrong_rule(pupil: Pupil) -> None:
+    for _ in range(3):
+        pupil.get("/welcome?WORD", method="HEAD", accept_language="de")
+    pupil.refused("three-languages")
+    read_german(pupil).refused("not-shared", "miss, miss, miss")
+    pupil.change(NORMALISE, "", LANGUAGES).refused("not-seen")
+
+    english = 'set req.http.Accept-Language = "en";'
+    no_vary = (
+        "sub vcl_hash { hash_data(req.http.Accept-Language); }\nsub vcl_deliver { unset resp.http.Vary; }"
+    )
+    everywhere = LANGUAGES.replace(
+        'req.url ~ "^/welcome(\\?|$)"', 'req.method == "GET" || req.method == "HEAD"'
+    )
+    returned = 'sub vcl_recv { if (req.url !~ "^/welcome") { return (hash); } }'
+
+    def only(do: str) -> str:
+        return f'sub vcl_recv {{ if (req.url ~ "^/welcome") {{ {do} }} }}'
+
+    rules = (
+        (only("unset req.http.Accept-Language;"), "not-german"),
+        (only('set req.http.Accept-Language = "de";'), "nothing in particular got de, de, de, de, de"),
+        (LANGUAGES.replace(english, f"{english} return (pass);"), "were miss, miss, pass, pass, pass"),
+        (LANGUAGES + no_vary, "no-vary"),
+        (everywhere, "welcome-only"),
+        (LANGUAGES + returned, "The change also breaks other caching rules"),
+    )
+    added = (("", rule, refusal) for rule, refusal in rules)
+    pupil.refuses(NORMALISE, *added, look=lambda: read_german(pupil, "-2"))
+
+
+# --- 19. Something is broken.
+
+
+def title(pupil: Pupil) -> str:
+    """The fault that was drawn."""
+    note = json.loads((pupil.folder / ".run" / pupil.stack.project / "fault.json").read_text())
+    return next(fault.title for fault in faults() if fault.name == note["drawn"])
+
+
+def mend(pupil: Pupil) -> str:
+    """The command in the solution's row of this fault."""
+    page = (LESSONS / "solutions" / "19-something-is-broken.md").read_text()
+    (row,) = (line for line in page.splitlines() if f"| {title(pupil)} |" in line)
+    return row.rsplit("| `")[-1].removesuffix("` |")
+
+
+def test_lesson_19_names_each_missing_step(pupil: Pupil) -> None:
+    """What make break and make faults say does not tell the fault, and make mend ends it."""
+    pupil.refused("not-broken")
+    said = pupil.stack.make("break", "FAULT=drawn")
+    assert "A visitor writes: " in said
+    assert not any(fault.title in said for fault in faults())
+    assert "* " not in pupil.stack.make("faults")
+    code, refused = pupil.check()
+    assert code, refused
+    assert any(sentence in refused for sentence in ("is not healthy", "still gets", "is paused"))
+    pupil.stack.make("mend")
+    pupil.refused("not-broken")
+
+
+# --- 21. Write the test first.
+
+(TEST, _, VTC), (_, _, NO_READER) = changes(21)
+
+
+def test_lesson_21_one_near_miss_after_the_other(pupil: Pupil) -> None:
+    pupil.refused("no-test")
+    pupil.edit(TEST, "", "")
+    for test, refusal in (
+        (
+            VTC.replace("&reader=1", "").replace("reader=2&", "").replace("?reader=3", ""),
+            "passes-without-rule",
+        ),
+        (VTC.replace('req.url == "/stages/?a=1"', 'req.url == "/stages/?a=2"'), "fails-with-rule"),
+        (VTC.replace("a=1&", "").replace("&a=1", "").replace("?a=1", ""), "drops-query"),
+        (VTC, "shipped"),
+    ):
+        (pupil.folder / TEST).write_text(test)
+        pupil.refused(refusal)
+    pupil.refuses(
+        NORMALISE,
+        ("", NO_READER.replace("([?&])reader=", "([?&])[a-z]*reader="), "proofreader"),
+        ("", NO_READER.replace("[?&]$", "&$"), "question-mark"),
+        ("", 'sub vcl_hash { hash_data(regsub(req.url, "reader.*", "")); }', "not-shared"),
+    )
+
+
+# --- 20. The header from the other side.
+
+FOLDER = "lessons/20-the-header-from-the-other-side"
+SITE = "site.localhost"
+SKIN = {"x_skin": "https://evil.example/skin"}
+
+
+def test_lesson_20_one_near_miss_after_the_other(pupil: Pupil) -> None:
+    pupil.refused("not-requested")
+    headers = pupil.folder / FOLDER / "headers.toml"
+    right = shipped = headers.read_text()
+    for _, old, new in changes(20):
+        right = right.replace(old, new)
+    pupil.start_with("site", SITE="http://127.0.0.1:5000", WITH="upstage")
+    with subprocess.Popen([sys.executable, pupil.folder / FOLDER / "application.py"]) as application:
+        try:
+            pupil.begin(20)
+            pupil.request("/price?WORD", SITE).refused("not-10")
+            for line, refusal in (
+                ("max-age=0, ", "max-age"),
+                ('Vary = "Accept-Language"\n', "a reader of fr got 'Guten Abend'"),
+                ("ETag = '\"1\"'\n", "report"),
+                ('Vary = "X-Skin"', "not-poisoned"),
+            ):
+                headers.write_text(right.replace(line, ""))
+                pupil.refused(refusal)
+            for skin in (SKIN, {}):
+                pupil.get("/news?WORD", SITE, **skin)
+            pupil.refused("poisoned")
+            headers.write_text(right.replace('s-maxage=60"\nVary', 'no-store"\nVary'))
+            pupil.refused("not-kept")
+        finally:
+            application.terminate()
+            headers.write_text(shipped)
+
+
+# --- 16. Three caches.
+
+
+def ring(pupil: Pupil, files: int = 12) -> Pupil:
+    """Request so many files."""
+    for number in range(files):
+        pupil.get(f"/media/fox.svg?WORD-{number}", method="HEAD")
+    return pupil
+
+
+def test_lesson_16_one_cache(pupil: Pupil) -> None:
+    pupil.start_with("")
+    pupil.begin(16)
+    ring(pupil).refused("one-cache")
+
+
+def test_lesson_16_names_each_missing_step(pupil: Pupil) -> None:
+    """And a second lost cache."""
+    pupil.start_with("ring")
+    pupil.begin(16)
+    pupil.refused("twice", 0)
+    ring(pupil)
+    ring(pupil).refused("not-moved")
+    pupil.stack.compose("kill", "varnish-2")
+    ring(pupil).refused("bring-back", "varnish-2")
+    pupil.stack.make("up")
+    pupil.refused("bring-back", "varnish-2")
+    pupil.stack.compose("kill", "varnish-3")
+    ring(pupil).refused("two-lost", "varnish-2 and varnish-3")
+    pupil.stack.make("up")
+
+
+def test_lesson_16_files_that_were_not_requested_meanwhile(pupil: Pupil) -> None:
+    pupil.start_with("ring")
+    pupil.begin(16)
+    ring(pupil, 30)
+    ring(pupil, 30)
+    pupil.stack.compose("kill", "varnish-2")
+    ring(pupil, 15)
+    pupil.stack.make("up")
+    ring(pupil, 30).refused("not-requested")
+
+
+# --- 17. Watch the stack: for test_solutions.py.
+
+REQUESTS = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s]))'
+
+
+@contextmanager
+def open_page(pupil: Pupil) -> Iterator[None]:
+    """What the page asks for one of its charts, every two seconds."""
+    closed = Event()
+
+    def draw() -> None:
+        while not closed.wait(2):
+            now = time.time()
+            pupil.stack.prometheus("query_range", query="machine_load", start=now - 300, end=now, step=2)
+
+    drawing = Thread(target=draw)
+    drawing.start()
+    try:
+        yield
+    finally:
+        closed.set()
+        drawing.join()
+
+
+def until_all_is_well(pupil: Pupil) -> None:
+    alerts = pupil.stack.alerts
+    wait_until(lambda: not alerts(), within=180, every=1, report=lambda: str(alerts()))
+
+
+@contextmanager
+def watched(pupil: Pupil) -> Iterator[None]:
+    """An attempt with the twenty users of Locust's page and an open page, until all is well again."""
+    pupil.wait(6)  # seconds, in which Prometheus has looked at its rules once
+    until_all_is_well(pupil)
+    pupil.stack.swarm(20)
+    try:
+        query = f"{REQUESTS} > 10"  # the users have come
+        wait_until(lambda: pupil.stack.prometheus("query", query=query)["result"], within=60, every=1)
+        with open_page(pupil):
+            pupil.begin(17)
+            yield
+    finally:
+        pupil.stack.swarm(0)
+    until_all_is_well(pupil)
