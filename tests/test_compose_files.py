@@ -78,6 +78,22 @@ def test_both_files_with_the_offline_names_agree(compose: None) -> None:
         assert "build" not in service or service["build"]["args"] != official[name]["build"]["args"], name
 
 
+def test_the_table_of_settings_has_every_published_port() -> None:
+    """`make up` knows them from there: that port, and the file that publishes it."""
+    found = {
+        name: (default, file)
+        for file in tracked("compose.yaml", "extras/*/*.yaml")
+        for name, default in re.findall(r"127[.]0[.]0[.]1}?:\$\{(\w+):-([\d-]+)\}", (REPO / file).read_text())
+    }
+    published = {
+        each.name: (each.default, readers.partition(":")[2] or "compose.yaml")
+        for each in SETTINGS
+        for readers in each.readers.split()
+        if readers.startswith("published")
+    }
+    assert found == published
+
+
 def test_each_copy_of_the_stack_has_images_of_its_own(composed: dict) -> None:  # type: ignore[type-arg]
     built = {name: service["image"] for name, service in composed["services"].items() if "build" in service}
     backends = dict.fromkeys(("backend", "camera", "exporter", "mirror", "second", "third"), "x-backend")

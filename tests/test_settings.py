@@ -69,7 +69,7 @@ SAMPLES = {
 }
 # What checks the settings of each reader; "": `make up`.
 CHECKS = {
-    "": ("bash", ". bin/lib/settings.sh && check_values"),
+    "": ("bash", ". bin/lib/table.sh && check_values"),
     "nginx": ("sh", ". nginx/scripts/table.sh"),
     "varnish": ("sh", ". varnish/table.sh"),
 }
@@ -114,7 +114,7 @@ def test_the_rows_are_written_as_make_up_reads_them() -> None:
     """It has no Python, and would skip another row."""
     rows = (REPO / "settings.toml").read_text().partition("[internal]")[0]
     for each in FOR_USERS:
-        assert f"\n{each.name} = ['{each.default}', '{each.kind}', " in rows
+        assert f"\n{each.name} = ['{each.default}', '{each.kind}', '{each.readers}', " in rows
 
 
 def test_every_kind_is_used_and_has_samples() -> None:

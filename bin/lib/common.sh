@@ -35,9 +35,12 @@ export COMPOSE_PATH_SEPARATOR=:
 export COMPOSE_PROJECT_NAME=${COMPOSE_PROJECT_NAME:-proscenium}
 export BIND_ADDR=${BIND_ADDR:-127.0.0.1}
 
-# ports_in FILE...: prints the published ports in Compose files, on BIND_ADDR or on this machine alone, as lines of "variable default".
-ports_in() { sed -En 's/^ *- "(\$\{BIND_ADDR:-127\.0\.0\.1\}|127\.0\.0\.1):\$\{([A-Z_]*):-([0-9-]*)\}:.*/\2 \3/p' "$@"; }
-while read -r name default; do export "$name=${!name:-$default}"; done < <(ports_in compose.yaml extras/*/compose.yaml)
+. bin/lib/table.sh
+# The ports on this machine: readers have `published`, with the file if it is that of an extra.
+ports=()
+for name in "${settings[@]}"; do
+    if [[ ${readers_of[$name]} == *published* ]]; then ports+=("$name") && export "$name=${!name:-${default_of[$name]}}"; fi
+done
 
 # The state of this copy of the stack between commands.
 state=.run/$COMPOSE_PROJECT_NAME
@@ -106,7 +109,7 @@ active_upstage() {
 }
 
 . bin/lib/theatres.sh
-export SITE=${SITE:-} SITES=${SITES:-} WITH=${WITH:-} SITE_PURGE_PORT=${SITE_PURGE_PORT:-6081}
+export SITE=${SITE:-} SITES=${SITES:-} WITH=${WITH:-}
 SITE=${SITE%/} # as copied from a browser
 read -ra sites <<<"${SITE:+site=$SITE} $SITES"
 . bin/lib/site.sh
@@ -191,13 +194,13 @@ port_taken() {
 # Prints the ports of the Compose files in use and of the theatres, as lines of "variable number"; a range becomes a line
 # for each port.
 published_ports() {
-    local files name default port
-    IFS=: read -ra files <<<"$COMPOSE_FILE"
-    ports_in "${files[@]}" | while read -r name default; do
+    local name port of
+    for name in "${ports[@]}"; do
+        of=${readers_of[$name]#*published}
+        if [ -n "$of" ] && ! chosen "${of#:}"; then continue; fi
         for ((port = ${!name%-*}; port <= ${!name#*-}; port++)); do echo "$name $port"; done
     done
     theatre_ports
-    if chosen extras/site/host.yaml; then echo "SITE_PURGE_PORT $SITE_PURGE_PORT"; fi
 }
 
 # other_ports VARIABLE: prints the setting to type if one of its ports is taken: a thousand higher.

@@ -2,8 +2,6 @@
 # Checks the settings before anything is started or changed: each by settings.toml, then what several have to do with each other
 # and with this machine. A wrong value causes one line of output; a running stack continues as it is.
 
-. bin/lib/known.sh
-
 check_settings() {
     name_unknown_settings
     check_values
@@ -22,24 +20,6 @@ check_settings() {
 check_container_settings() {
     if [ -n "${TLS_CERTIFICATE:-}" ]; then check_mounted_certificate; fi
     check_storage
-}
-
-# check_values: each by the kind in its row of settings.toml; every row begins alike, so no Python is needed.
-check_values() {
-    local line name value of kind="^([a-z0-9_]+) = \['(.*)', '(.*)'\]" row="^([A-Z_]+) = \['[^']*', '([a-z0-9_]+)'"
-    local -A pattern meaning
-    while read -r line && [ "$line" != '[internal]' ]; do
-        if [[ $line =~ $kind ]]; then
-            pattern[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]} meaning[${BASH_REMATCH[1]}]=${BASH_REMATCH[3]}
-        elif [[ $line =~ $row ]]; then
-            name=${BASH_REMATCH[1]} of=${BASH_REMATCH[2]}
-            value=${!name:-}
-            [[ -z $value || ($value =~ ^(${pattern[$of]})$ && $value != *$'\n'*) ]] || {
-                if [[ $name = *_PASSWORD ]]; then value=…; fi
-                die "$name must be ${meaning[$of]}, not '$value'"
-            }
-        fi
-    done <settings.toml
 }
 
 # ask_nginx COMMANDS NAME...: nginx's scripts, with these settings and no others, accept them, and the commands do; else the last

@@ -2,7 +2,7 @@
 # typed.sh TARGET... -- NAME...: says why a variable that was typed behind `make` is refused. A command takes those that its line
 # in the Makefile names, and every setting; a misspelt one would be ignored silently.
 CDPATH='' cd -- "${0%/*}/../.." >/dev/null || exit
-. bin/lib/known.sh
+. bin/lib/table.sh
 
 targets=() lines=
 while [ "$1" != -- ]; do
