@@ -19,6 +19,6 @@ def check(attempt: Attempt, need: Need) -> None:
     (now,) = attempt.ask(Ask("/stages/?NEW"))
     need(now.answer.status == 200, "no-answer")
     need("backend" in attempt.restarted(), "not-stopped")
-    stopped = attempt.stack.stopped("backend")
+    stopped = attempt.evidence.stopped("backend")
     need(stopped < max(old[-1].began, down[-1].began), "was-running")
     need(stages[-1].status == 200, "come-back")

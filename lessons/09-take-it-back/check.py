@@ -16,7 +16,7 @@ def check(attempt: Attempt, need: Need) -> None:
         need(diva[host], "no-diva", host)
 
     # Those by tag have no URL that could contain the word.
-    purges = [purge for purge in attempt.stack.purges() if purge.began >= attempt.began]
+    purges = [purge for purge in attempt.evidence.purges() if purge.began >= attempt.began]
     inside = [purge for purge in purges if purge.client.first("ReqStart").endswith("purge")]
     of_fox = [purge.began for purge in inside if purge.path == "/media/fox.svg"]
     need(of_fox, "not-purged")
@@ -31,7 +31,7 @@ def check(attempt: Attempt, need: Need) -> None:
         need(stayed[0].object in stored, "diva-gone", host)
 
     outside = [purge for purge in purges if purge not in inside and attempt.word in purge.url]
-    need(outside, "not-outside", attempt.stack.http_port)
+    need(outside, "not-outside", attempt.evidence.http_port)
     need(outside[-1].status == 405, "allowed", outside[-1].status)
 
     tagged = [purge.began for purge in inside if purge.header("X-Tag") == TAG and purge.began > of_fox[-1]]

@@ -22,7 +22,7 @@ def check(attempt: Attempt, need: Need) -> None:
         need(one["verdict"] != "INCONCLUSIVE", "locust", one["topology"], one["reason"])
 
     through = answers(default, "varnish")
-    seen = attempt.stack.counters()["MAIN.client_req"] - attempt.counters["MAIN.client_req"]
+    seen = attempt.evidence.counters()["MAIN.client_req"] - attempt.counters["MAIN.client_req"]
     need(SEVERAL <= through <= 1.25 * seen, "varnish", through, seen)
     fetched, logged = answers(nginx, "backend"), fetched_for(attempt)
     few, many = logged["localhost"], logged["nginx.localhost"]
@@ -40,12 +40,12 @@ def answers(measured: dict[str, Any], tier: str) -> int:
 def fifths(attempt: Attempt, measured: dict[str, Any]) -> list[int]:
     """How many requests the backend's log has for each fifth of a measurement, as long as its report says."""
     began, length = measured.get("began", 0), measured["seconds"] / 5
-    ended = [line.ended or 0 for line in attempt.stack.backend_lines()]
+    ended = [line.ended or 0 for line in attempt.evidence.backend_lines()]
     return [sum(0 <= at - began - number * length < length for at in ended) for number in range(5)]
 
 
 def fetched_for(attempt: Attempt) -> Counter[str]:
     """How many requests the backend has had for each site since the lesson began, according to both logs."""
-    site_of = {line.id: site(line.host) for line in attempt.stack.nginx_lines("")}
-    lines = [line for line in attempt.stack.backend_lines() if (line.ended or 0) >= attempt.began]
+    site_of = {line.id: site(line.host) for line in attempt.evidence.nginx_lines("")}
+    lines = [line for line in attempt.evidence.backend_lines() if (line.ended or 0) >= attempt.began]
     return Counter(site_of[line.id] for line in lines if line.id in site_of)

@@ -8,14 +8,14 @@ STAGE = "rehearsal"
 
 def check(attempt: Attempt, need: Need) -> None:
     """Both clients in the backend's log, with the bytes that the stage had sent to each."""
-    cuts = [cut for cut in attempt.stack.cut_off() if cut.when >= attempt.began]  # frames contain no word
+    cuts = [cut for cut in attempt.evidence.cut_off() if cut.when >= attempt.began]  # frames contain no word
     need(cuts, "not-cut-off")
     laggards = [cut for cut in cuts if cut.reason == "laggard"]
     need(laggards, "another-reason", cuts[-1].reason)
     here = [cut for cut in laggards if cut.stage == STAGE]
     need(here, "another-stage", laggards[-1].stage)
 
-    counted = attempt.stack.laggards() - attempt.counters[LAGGARDS]
+    counted = attempt.evidence.laggards() - attempt.counters[LAGGARDS]
     need(len(laggards) <= counted, "not-written", len(laggards), counted)
     shipped, *more = here
     need(shipped.sent < 400_000, "larger-before", shipped.sent // 1000)

@@ -25,7 +25,7 @@ QUESTIONS = {
 
 def check(attempt: Attempt, need: Need) -> None:
     """Judge by Prometheus' record of alerts, load and the page's own queries, all at the same moment."""
-    running = attempt.stack.started()
+    running = attempt.evidence.started()
     need("prometheus" in running, "not-running")
     need(attempt.as_shipped("extras/observe/prometheus"), "rules")
 
@@ -38,7 +38,7 @@ def check(attempt: Attempt, need: Need) -> None:
 
     stopped = sorted(attempt.started.keys() - running.keys())
     need(not stopped, "stopped", ", ".join(stopped))
-    on = sorted({labels["alertname"] for labels, _ in attempt.stack.metrics("ALERTS")})
+    on = sorted({labels["alertname"] for labels, _ in attempt.evidence.metrics("ALERTS")})
     need(not on, "still-on", ", ".join(on))
 
 
@@ -57,6 +57,6 @@ def alerts(attempt: Attempt, *conditions: str) -> list[str]:
     moments = " and on () ".join((FIRING, *conditions))
     new = f"{moments} unless on (alertname) ALERTS @ {attempt.began:.3f}"
     seconds = min(HOUR, int(time.time() - attempt.began) + 1)
-    found = attempt.stack.metrics(f"min by (alertname) (min_over_time(timestamp({new})[{seconds}s:5s]))")
+    found = attempt.evidence.metrics(f"min by (alertname) (min_over_time(timestamp({new})[{seconds}s:5s]))")
     first = {labels["alertname"]: at for labels, at in found}
     return sorted(first.keys() & QUESTIONS.keys(), key=lambda name: (name == "VarnishDown", first[name]))

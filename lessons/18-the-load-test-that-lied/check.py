@@ -55,8 +55,8 @@ class Run:
 
 def check(attempt: Attempt, need: Need) -> None:
     """Three runs in which p99 of the arrivals is ten times that of the users who wait, or more."""
-    lines = [line for line in attempt.stack.nginx_lines("/stages/load?") if begun(line) >= attempt.began]
-    backend = {line.id: line.ended or 0.0 for line in attempt.stack.backend_lines("/stages/load?")}
+    lines = [line for line in attempt.evidence.nginx_lines("/stages/load?") if begun(line) >= attempt.began]
+    backend = {line.id: line.ended or 0.0 for line in attempt.evidence.backend_lines("/stages/load?")}
     runs = runs_of(lines, backend)
     need(runs, "no-run")
     need(not runs[-1].fault, "fault", runs[-1].fault, runs[-1])

@@ -33,7 +33,7 @@ def question(attempt: Attempt, need: Need) -> Question:
 
 def drawn(attempt: Attempt, need: Need) -> Note:
     """What is broken, or was mended by hand."""
-    note = read_note(attempt.stack.state / "fault.json")
+    note = read_note(attempt.evidence.state / "fault.json")
     need(note and note.drawn and note.broken >= attempt.began, "not-broken")
     assert note
     return note
@@ -46,5 +46,5 @@ def check(attempt: Attempt, need: Need) -> None:
     hosts = ("localhost", "classic.localhost", "nginx.localhost")
     for probe in attempt.ask(*[Ask("/?NEW", host) for host in hosts] * 4, at_once=True):
         need(probe.answer.status == 200, "visitor", probe.ask.host, probe.answer.status or "no answer")
-    if not note.mended and not attempt.stack.of_another:
-        write_note(attempt.stack.state / "fault.json", note.ended())
+    if not note.mended and not attempt.evidence.of_another:
+        write_note(attempt.evidence.state / "fault.json", note.ended())

@@ -55,7 +55,7 @@ def passing(attempt: Attempt) -> set[str]:
     with tempfile.TemporaryDirectory() as folder:
         for name, rule in RULES.items():
             copy_rules(Path(folder) / name, rule)
-        tests = attempt.stack.passing(folder, [f"{name}/{TEST}" for name in RULES])
+        tests = attempt.evidence.passing(folder, [f"{name}/{TEST}" for name in RULES])
         return {test.partition("/")[0] for test in tests}
 
 

@@ -7,10 +7,10 @@ from logs.serverlogs import Line
 from proscenium.running import CHECKOUT
 
 from .attempt import Attempt, Probe, outcomes, secret_cookie, secret_word, site
+from .evidence import LAGGARDS, Ask
 from .lesson import Need
 from .question import Question
 from .shipped import shipped
-from .stack import LAGGARDS, Ask
 
 __all__ = ["CHECKOUT", "LAGGARDS", "Ask", "Attempt", "Line", "Need", "Probe", "Question"]
 __all__ += ["outcomes", "secret_cookie", "secret_word", "shipped", "site"]

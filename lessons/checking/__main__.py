@@ -11,11 +11,11 @@ import time
 from proscenium.running import REPO
 
 from .errors import Missing, StartAgain
+from .evidence import Evidence
 from .judging import judge
 from .lesson import Lesson, as_typed, lessons
 from .progress import Progress, failure
 from .shipped import restore
-from .stack import Stack
 
 ERASE = "\r\033[K"  # the line
 
@@ -23,7 +23,7 @@ ERASE = "\r\033[K"  # the line
 def main(arguments: list[str]) -> int:
     """Run one command; return the exit code."""
     command, number = arguments[0], arguments[1] if len(arguments) > 1 else ""
-    progress = Progress(Stack())
+    progress = Progress(Evidence())
     try:
         if command == "list":
             return list_lessons(progress)
@@ -86,7 +86,7 @@ def check(lesson: Lesson) -> int:
             print(f"{ERASE}{doing and '... '}{doing}", end="", file=sys.stderr, flush=True)
 
     try:
-        finding = Progress(Stack(report)).check(lesson, os.environ.get("ANSWER", ""))
+        finding = Progress(Evidence(report)).check(lesson, os.environ.get("ANSWER", ""))
     finally:
         report("")
     print(finding.text)

@@ -20,8 +20,8 @@ from logs.varnishlog import Request
 
 from . import vcl
 from .errors import Missing, StartAgain
+from .evidence import LAGGARDS, Answer, Ask, Evidence
 from .shipped import CONFIGURATION, changed_files, shipped
-from .stack import LAGGARDS, Answer, Ask, Stack
 
 SECOND = 1.1  # nginx may answer with its own copy for a second
 ALIASES = ("127.0.0.1", "[", "upstage.localhost")  # of localhost; `[` begins an IPv6 address
@@ -76,16 +76,16 @@ class Attempt:
     choices: list[str] = field(default_factory=list)  # for the question, once it is asked
 
     @classmethod
-    def begin(cls, stack: Stack, earlier: "Attempt | None" = None) -> "Attempt":
+    def begin(cls, evidence: Evidence, earlier: "Attempt | None" = None) -> "Attempt":
         """A new attempt, after an earlier one at the same lesson."""
-        counters = stack.counters() | {LAGGARDS: stack.laggards()}
-        new = cls(new_word(), time.time(), counters, stack.started())
+        counters = evidence.counters() | {LAGGARDS: evidence.laggards()}
+        new = cls(new_word(), time.time(), counters, evidence.started())
         if earlier:
             new.attempts, new.best = earlier.attempts + 1, earlier.result
-        return new.on(stack)
+        return new.on(evidence)
 
     @classmethod
-    def load(cls, file: Path, stack: Stack) -> "Attempt | None":
+    def load(cls, file: Path, evidence: Evidence) -> "Attempt | None":
         """The attempt in a file, or None if there is no file. Raise StartAgain if the file is damaged."""
         if not file.exists():
             return None
@@ -93,13 +93,13 @@ class Attempt:
             kept = json.loads(file.read_text())
             if kept.get("best"):
                 kept["best"] = Result(**kept["best"])
-            return cls(**kept).on(stack)
+            return cls(**kept).on(evidence)
         except (ValueError, TypeError, AttributeError) as error:
             raise StartAgain(f"{file} is damaged ({error}). Remove it, and begin the lesson again.") from None
 
-    def on(self, stack: Stack) -> "Attempt":
+    def on(self, evidence: Evidence) -> "Attempt":
         """The attempt, with the stack on which it is made."""
-        self.stack = stack
+        self.evidence = evidence
         return self
 
     def save(self, file: Path) -> None:
@@ -120,23 +120,23 @@ class Attempt:
 
     def requests(self, path: str = "", host: str = "localhost") -> list[Request]:
         """The learner's requests that Varnish has seen, oldest first; all paths unless one is given."""
-        mine = [request for request in self.stack.requests(self.word) if request.began >= self.began]
+        mine = [request for request in self.evidence.requests(self.word) if request.began >= self.began]
         return [request for request in mine if site(request.host) == host and request.path.startswith(path)]
 
     def other_hosts(self, path: str = "") -> str:
         """The hosts other than localhost from which the learner requested a path, or an empty string."""
-        hosts = [one.host for one in self.stack.requests(self.word) if one.path.startswith(path)]
+        hosts = [one.host for one in self.evidence.requests(self.word) if one.path.startswith(path)]
         hosts += [line.host for line in self.nginx(path)]
         return " and ".join(sorted(set(map(site, hosts)) - {"localhost"}))
 
     def fetched(self, requests: Iterable[Request]) -> list[Line]:
         """The backend's log lines for these requests."""
         ids = {request.id for request in requests}
-        return [line for line in self.stack.backend_lines(self.word) if line.id in ids]
+        return [line for line in self.evidence.backend_lines(self.word) if line.id in ids]
 
     def under_this_vcl(self, requests: Iterable[Request]) -> list[Request]:
         """The learner's requests after the last reload."""
-        return [request for request in requests if request.vcl == self.stack.active]
+        return [request for request in requests if request.vcl == self.evidence.active]
 
     def nginx(self, path: str = "", known: bool = False) -> list[Line]:
         """nginx's log lines for the attempt's URLs. The log of classic.localhost has another format.
@@ -144,14 +144,16 @@ class Attempt:
         Left out, as written by hand: those with the ID of another, and if they must be `known`, those that
         Varnish has not logged under that ID.
         """
-        lines = [line for line in self.stack.nginx_lines(self.word) if line.path.startswith(path)]
+        lines = [line for line in self.evidence.nginx_lines(self.word) if line.path.startswith(path)]
         times = Counter(line.id for line in lines)
-        seen = {(request.id, request.url) for request in self.stack.requests(self.word)} if known else set()
+        seen = (
+            {(request.id, request.url) for request in self.evidence.requests(self.word)} if known else set()
+        )
         return [line for line in lines if times[line.id] == 1 and (not known or (line.id, line.url) in seen)]
 
     def report(self, command: str) -> dict[str, Any]:
         """The report of `make compare` or `make load` since the lesson began; empty if there is none."""
-        file = self.stack.state / command / "report.json"
+        file = self.evidence.state / command / "report.json"
         if not file.exists() or file.stat().st_mtime < self.began:
             return {}
         try:
@@ -162,12 +164,12 @@ class Attempt:
 
     def restarted(self) -> set[str]:
         """The services that have been restarted since the lesson began."""
-        now = self.stack.started()
+        now = self.evidence.started()
         return {name for name, time in now.items() if self.started.get(name) != time}
 
     def changed(self, file: str) -> tuple[list[str], list[str]]:
         """The statements removed from and added to a file of the VCL in use, durations in seconds."""
-        return vcl.changes(shipped(f"varnish/{file}"), self.stack.loaded[f"varnish/{file}"])
+        return vcl.changes(shipped(f"varnish/{file}"), self.evidence.loaded[f"varnish/{file}"])
 
     def newly_set(self, file: str) -> set[str]:
         """The variables that its new statements set or unset, in lower case; not their own X- headers."""
@@ -184,13 +186,13 @@ class Attempt:
 
     def look_like_the_learner(self) -> None:
         """From now on, the check's requests have headers of the learner's last one; others are drawn."""
-        client = self.stack.client
-        for request in self.stack.requests(self.word)[-1:]:
+        client = self.evidence.client
+        for request in self.evidence.requests(self.word)[-1:]:
             client = {name: request.header(name) for name in ("User-Agent", "Accept")}
         client |= {"Accept-Encoding": draw(DRAWN_ENCODINGS)}
-        self.stack.client = {name: value for name, value in client.items() if value}
-        self.stack.name = draw(DRAWN_HOSTS)
-        self.stack.asked = draw((0, 1))
+        self.evidence.client = {name: value for name, value in client.items() if value}
+        self.evidence.name = draw(DRAWN_HOSTS)
+        self.evidence.asked = draw((0, 1))
 
     def ask(self, *asks: Ask, at_once: bool = False) -> "list[Probe]":
         """Make requests, one after another or all at once, and find each in Varnish's log.
@@ -199,12 +201,12 @@ class Attempt:
         second call with `=`.
         """
         word = secret_word()
-        query = draw(DRAWN_QUERIES[self.stack.asked % 2]).format(word)
-        self.stack.asked += 1
+        query = draw(DRAWN_QUERIES[self.evidence.asked % 2]).format(word)
+        self.evidence.asked += 1
         made = [replace(ask, url=ask.url.replace("?NEW", f"?{query}").replace("NEW", word)) for ask in asks]
-        answers = self.stack.ask_at_once(made) if at_once else [self.stack.ask(ask) for ask in made]
-        seen = self.stack.requests_by_id(answer.id for answer in answers if answer.id)
-        fetched = self.stack.backend_lines()
+        answers = self.evidence.ask_at_once(made) if at_once else [self.evidence.ask(ask) for ask in made]
+        seen = self.evidence.requests_by_id(answer.id for answer in answers if answer.id)
+        fetched = self.evidence.backend_lines()
         return [
             Probe(ask, answer, seen.get(answer.id), [line for line in fetched if line.url == ask.url])
             for ask, answer in zip(made, answers, strict=True)

@@ -8,10 +8,10 @@ from proscenium.running import CHECKOUT
 from . import nginx, vcl
 from .attempt import Attempt
 from .errors import Missing, StartAgain
+from .evidence import unix
 from .lesson import Lesson
 from .rules import broken_rules
 from .shipped import CONFIGURATION, changed_files, shipped
-from .stack import unix
 
 
 def judge(lesson: Lesson, attempt: Attempt) -> None:
@@ -38,7 +38,7 @@ def same_stack(lesson: Lesson, attempt: Attempt) -> None:
         )
     # Where a Varnish may be restarted, its log begins anew.
     kept = not any(service.startswith("varnish") for service in lesson.names("RESTARTS"))
-    if kept and attempt.stack.oldest_record() > attempt.began + 1:
+    if kept and attempt.evidence.oldest_record() > attempt.began + 1:
         raise StartAgain(f"Varnish's log no longer has the beginning of this attempt. {again}")
 
 
@@ -50,24 +50,24 @@ def _configuration(lesson: Lesson, attempt: Attempt) -> None:
                 f"{file} differs from the shipped file, and this lesson does not change it. "
                 "make lesson RESET=1 restores the shipped files and keeps yours as a patch."
             )
-    if any(path.endswith(".vcl") and path not in attempt.stack.loaded for path in lesson.changes):
+    if any(path.endswith(".vcl") and path not in attempt.evidence.loaded for path in lesson.changes):
         raise Missing("Varnish runs another VCL than default.vcl. Type: make reload")
-    for name, loaded in attempt.stack.loaded.items():
+    for name, loaded in attempt.evidence.loaded.items():
         _as_saved(name, loaded, attempt)
         if not name.startswith("/") and name not in lesson.changes and loaded != unix(shipped(name)):
             raise Missing(f"Varnish runs another {name} than the shipped one. Type: make lesson RESET=1")
-    for files in attempt.stack.labelled:  # as shipped is as good: `vcl.load` by hand leaves them alone
+    for files in attempt.evidence.labelled:  # as shipped is as good: `vcl.load` by hand leaves them alone
         for name, loaded in files.items():
             if name.startswith("/") or loaded != unix(shipped(name)):
                 _as_saved(name, loaded, attempt)
-    if not attempt.stack.nginx_is_loaded():
+    if not attempt.evidence.nginx_is_loaded():
         raise Missing("nginx has not loaded what is saved in nginx/. Type: make reload")
 
 
 def _as_saved(name: str, loaded: str, attempt: Attempt) -> None:
     """A file that Varnish has loaded is the one on the disk, or what Varnish's start.sh writes."""
     if name.startswith("/"):
-        made = attempt.stack.generated
+        made = attempt.evidence.generated
         if made and loaded != made.get(Path(name).name):
             raise Missing(f"Varnish has loaded {name}, which is not a file of varnish/: rules belong there.")
         return
@@ -92,7 +92,7 @@ def _the_same_for_all(lesson: Lesson, attempt: Attempt) -> None:
             continue
         was = shipped(path)
         if path.startswith("varnish/"):
-            now = attempt.stack.loaded[path]
+            now = attempt.evidence.loaded[path]
             used = vcl.foreign(vcl.changes(was, now)[1], vcl.statements(was), lesson.names("READS"))
         else:
             used = nginx.foreign(was, unix((CHECKOUT / path).read_text("utf-8", "replace")))

@@ -15,12 +15,12 @@ from proscenium.running import REPO
 
 from .attempt import Attempt
 from .errors import StartAgain
+from .evidence import Evidence
 from .lesson import Lesson, filled, lessons
 from .progress import Finding, Progress, failure
 from .question import LETTERS
 from .screen import View
 from .shipped import CONFIGURATION, changed_files
-from .stack import Stack
 from .terminal import Terminal
 from .watching import Watch
 
@@ -80,7 +80,7 @@ class Window:
         key = ""
         while key in ("", "g"):
             attempt = self._begin(key == "g")
-            with Watch(attempt.word, attempt.stack.state, purges=not self.lesson.changes) as watch:
+            with Watch(attempt.word, attempt.evidence.state, purges=not self.lesson.changes) as watch:
                 while not (key := self.turn(watch)):
                     pass
         return self._next
@@ -91,12 +91,12 @@ class Window:
         self.events, self._running = SimpleQueue(), ""  # a check of the attempt before may not have ended
         self._wait(f"Starting lesson {self.lesson.number} ...")
         try:
-            attempt, note = Progress(Stack()).begin(self.lesson, again)
+            attempt, note = Progress(Evidence()).begin(self.lesson, again)
         except StartAgain:
             if not changed_files(CONFIGURATION):
                 raise
             self._restore()  # a lesson begins with the shipped files
-            attempt, note = Progress(Stack()).begin(self.lesson, again)
+            attempt, note = Progress(Evidence()).begin(self.lesson, again)
         note = self.view.note or note
         self.view = View(self.lesson.number, course(), page(self.lesson, attempt), note=note)
         self.view.files = tuple(sorted(self.lesson.changes))
@@ -198,8 +198,8 @@ class Window:
         """Have the attempt judged."""
         events = self.events
         try:
-            stack = Stack(lambda what: events.put(Event(doing=what)))
-            finding = Progress(stack).check(self.lesson, letter, judged)
+            evidence = Evidence(lambda what: events.put(Event(doing=what)))
+            finding = Progress(evidence).check(self.lesson, letter, judged)
         except StartAgain as error:
             finding = Finding(False, str(error))
         events.put(Event(finding=finding))
@@ -212,7 +212,7 @@ class Window:
 
 def course() -> list[tuple[str, str]]:
     """The title and the state of each lesson."""
-    return [(result["title"], result["state"]) for result in Progress(Stack()).results()]
+    return [(result["title"], result["state"]) for result in Progress(Evidence()).results()]
 
 
 def page(lesson: Lesson, attempt: Attempt) -> str:
@@ -225,4 +225,4 @@ def page(lesson: Lesson, attempt: Attempt) -> str:
 
 def publish() -> None:
     """Have the pages of the lessons updated, without waiting for it."""
-    threading.Thread(target=Progress(Stack()).publish).start()
+    threading.Thread(target=Progress(Evidence()).publish).start()

@@ -14,11 +14,11 @@ from proscenium.running import NotRunning, running
 
 from .attempt import Attempt
 from .errors import Missing, StartAgain
+from .evidence import Evidence
 from .judging import judge, same_stack
 from .lesson import Lesson, lessons
 from .question import LETTERS
 from .shipped import CONFIGURATION, changed_files
-from .stack import Stack
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Finding:
 class Progress:
     """All attempts, for which `stack` says what happened."""
 
-    def __init__(self, stack: Stack) -> None:
-        self.stack = stack
-        self.folder = stack.state / "lessons"
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.folder = evidence.state / "lessons"
 
     def file_of(self, lesson: Lesson) -> Path:
         """Where its attempt is kept."""
@@ -50,7 +50,7 @@ class Progress:
 
     def attempt(self, lesson: Lesson) -> Attempt | None:
         """The last attempt at a lesson. Raise StartAgain if its file is damaged."""
-        return Attempt.load(self.file_of(lesson), self.stack)
+        return Attempt.load(self.file_of(lesson), self.evidence)
 
     def results(self) -> list[dict[str, Any]]:
         """For each lesson what docs/teaching.md describes: for grading, and for the pages of the lessons."""
@@ -113,7 +113,7 @@ class Progress:
                     f"Changed since it was shipped: {', '.join(changed)}. A lesson begins with the shipped "
                     "configuration: make lesson RESET=1 restores it and keeps your changes as a patch."
                 )
-            attempt = Attempt.begin(self.stack, earlier)
+            attempt = Attempt.begin(self.evidence, earlier)
             attempt.save(self.file_of(lesson))
             return attempt, why
 

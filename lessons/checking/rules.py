@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from proscenium.running import REPO
 
 from .attempt import SECOND, Attempt, secret_word
-from .stack import Ask
+from .evidence import Ask
 
 HOSTS = ("localhost", "classic.localhost")  # a line without a host is checked on both
 
@@ -39,7 +39,7 @@ def cases(hosts: Sequence[str]) -> Iterator[Case]:
 
 def broken_rules(attempt: Attempt, but: frozenset[str]) -> list[str]:
     """Sentences on the cases that differ from the table; the rules named in `but` may differ."""
-    stack = attempt.stack
+    evidence = attempt.evidence
     wanted = [case for case in cases(HOSTS) if case.rule not in but and case.ask.host != "direct.localhost"]
     asks = []
     for case in wanted:
@@ -51,10 +51,10 @@ def broken_rules(attempt: Attempt, but: frozenset[str]) -> list[str]:
         url = url.replace("NEW", secret_word())
         asks.append(Ask(url, case.ask.host, case.ask.method, case.ask.headers))
     with ThreadPoolExecutor(8) as pool:
-        first = list(pool.map(stack.ask, asks))
+        first = list(pool.map(evidence.ask, asks))
         attempt.wait(SECOND)
-        second = list(pool.map(stack.ask, asks))
-    seen = stack.requests_by_id(answer.id for answer in (*first, *second) if answer.id)
+        second = list(pool.map(evidence.ask, asks))
+    seen = evidence.requests_by_id(answer.id for answer in (*first, *second) if answer.id)
     broken = []
     for number, case in enumerate(wanted):
         answers = first[number], second[number]

@@ -7,25 +7,25 @@ import pytest
 from checking import progress
 from checking.attempt import Attempt, Result
 from checking.errors import StartAgain
+from checking.evidence import Evidence
 from checking.lesson import Lesson, lessons
 from checking.question import LETTERS
-from checking.stack import Stack
 
 
 @pytest.fixture
-def stack(tmp_path: Path, settings: None) -> Stack:
-    stack = Stack()
-    stack.state = tmp_path
-    return stack
+def evidence(tmp_path: Path, settings: None) -> Evidence:
+    evidence = Evidence()
+    evidence.state = tmp_path
+    return evidence
 
 
-def test_what_is_saved_is_loaded(tmp_path: Path, stack: Stack) -> None:
+def test_what_is_saved_is_loaded(tmp_path: Path, evidence: Evidence) -> None:
     file = tmp_path / "lessons" / "01.json"
-    assert Attempt.load(file, stack) is None
+    assert Attempt.load(file, evidence) is None
     best = Result(0.5, 1.0, answers=3)
     saved = Attempt("k1", 1.5, {"MAIN.cache_hit": 3}, {"nginx": "12:00"}, answers=2, done=9.5, best=best)
     saved.save(file)
-    assert Attempt.load(file, stack) == saved
+    assert Attempt.load(file, evidence) == saved
     assert [path.name for path in file.parent.iterdir()] == ["01.json"]
 
 
@@ -38,20 +38,20 @@ def test_the_best_result_stays() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"word": "k1"}', '{"unknown": 1}'])
-def test_a_damaged_file_is_named(tmp_path: Path, stack: Stack, text: str) -> None:
+def test_a_damaged_file_is_named(tmp_path: Path, evidence: Evidence, text: str) -> None:
     file = tmp_path / "01.json"
     file.write_text(text)
     with pytest.raises(StartAgain, match=r"01\.json is damaged \(.+\)\. Remove it"):
-        Attempt.load(file, stack)
+        Attempt.load(file, evidence)
 
 
 def test_an_answer_is_judged_without_the_attempt_if_that_was_right(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch
+    evidence: Evidence, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = list[Attempt]()
     monkeypatch.setattr(progress, "judge", lambda lesson, attempt: judged.append(attempt))
     first = next(iter(lessons()))
-    ours = progress.Progress(stack)
+    ours = progress.Progress(evidence)
     Attempt("k1", 1.5, {}, {}).save(ours.file_of(first))
     choices = ours.check(first, judged=True).choices  # another command has begun a new attempt
     assert (len(judged), len(choices)) == (1, 4)
@@ -60,14 +60,14 @@ def test_an_answer_is_judged_without_the_attempt_if_that_was_right(
 
 
 def test_a_fault_of_the_check_is_a_sentence_and_takes_the_place_of_the_old_verdict(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch
+    evidence: Evidence, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def judge(lesson: Lesson, attempt: Attempt) -> None:
         raise StopIteration("no line")
 
     monkeypatch.setattr(progress, "judge", judge)
     first = next(iter(lessons()))
-    ours = progress.Progress(stack)
+    ours = progress.Progress(evidence)
     Attempt("k1", 1.5, {}, {}, said="an old verdict").save(ours.file_of(first))
     said = r"The check itself failed: StopIteration: no line \(test_attempt\.py, line \d+\)\. .* report"
     with pytest.raises(StartAgain, match=said):

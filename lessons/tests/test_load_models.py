@@ -42,10 +42,10 @@ def check(*runs: Iterator[Line], unlogged: str = "none") -> str:
     """What the check says of these runs, or "". `unlogged`: a row that the backend has not logged."""
     lines = [line for each in runs for line in each]
     backend = [line for line in lines if unlogged not in line.url]
-    stack = SimpleNamespace(nginx_lines=lambda _: lines, backend_lines=lambda _: backend)
+    evidence = SimpleNamespace(nginx_lines=lambda _: lines, backend_lines=lambda _: backend)
 
     try:
-        LESSON.check(cast(Attempt, SimpleNamespace(stack=stack, began=100.0, word="k1")))
+        LESSON.check(cast(Attempt, SimpleNamespace(evidence=evidence, began=100.0, word="k1")))
     except Missing as missing:
         return str(missing)
     return ""

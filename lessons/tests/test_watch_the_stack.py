@@ -16,8 +16,8 @@ import yaml
 
 from checking.attempt import Attempt
 from checking.errors import Missing, StartAgain
+from checking.evidence import Evidence
 from checking.lesson import lessons
-from checking.stack import Stack
 from stack import REPO
 from support.origin import Origin, Request, response
 
@@ -29,7 +29,7 @@ RECORDED: dict[str, dict[str, Any]] = {
 (LESSON,) = (lesson for lesson in lessons() if lesson.number == 17)
 
 
-class Watched(Stack):
+class Watched(Evidence):
     """A stack whose Prometheus gives recorded answers."""
 
     def __init__(self) -> None:
@@ -55,17 +55,17 @@ def prometheus() -> Iterator[Origin]:
 
 
 @pytest.fixture
-def stack(monkeypatch: pytest.MonkeyPatch, settings: None, prometheus: Origin) -> Watched:
+def evidence(monkeypatch: pytest.MonkeyPatch, settings: None, prometheus: Origin) -> Watched:
     monkeypatch.setenv("OBSERVE_PORT", str(prometheus.port))
     monkeypatch.setattr(Attempt, "as_shipped", lambda *_: True)
-    stack = Watched()
-    prometheus.answer = stack.answer
-    return stack
+    evidence = Watched()
+    prometheus.answer = evidence.answer
+    return evidence
 
 
 @pytest.fixture
-def attempt(stack: Watched) -> Attempt:
-    return Attempt("k1", 1795616100.25, {}, stack.started()).on(stack)
+def attempt(evidence: Watched) -> Attempt:
+    return Attempt("k1", 1795616100.25, {}, evidence.started()).on(evidence)
 
 
 @pytest.mark.parametrize(
@@ -78,43 +78,43 @@ def attempt(stack: Watched) -> Attempt:
         ("still on", r"^Now mend it, .*: BackendDown is still on"),
     ],
 )
-def test_what_is_missing_is_said(stack: Watched, attempt: Attempt, answers: str, sentence: str) -> None:
-    stack.answers = RECORDED[answers]
+def test_what_is_missing_is_said(evidence: Watched, attempt: Attempt, answers: str, sentence: str) -> None:
+    evidence.answers = RECORDED[answers]
     with pytest.raises(Missing, match=sentence):
         LESSON.check(attempt)
 
 
 def test_a_fault_that_was_watched_and_mended_leaves_the_question_for_its_panel(
-    stack: Watched, attempt: Attempt
+    evidence: Watched, attempt: Attempt
 ) -> None:
-    stack.answers = RECORDED["mended"]
+    evidence.answers = RECORDED["mended"]
     LESSON.check(attempt)
     assert LESSON.question(attempt).right == "BackendDown: Healthy backends, on Varnish"
 
 
-def test_of_two_faults_the_restart_of_varnish_is_the_means(stack: Watched, attempt: Attempt) -> None:
+def test_of_two_faults_the_restart_of_varnish_is_the_means(evidence: Watched, attempt: Attempt) -> None:
     def row(alert: str, at: int) -> Any:
         return {"metric": {"alertname": alert}, "value": [1795616200, str(at)]}
 
     found = [row("VarnishDown", 1795616150), row("CacheIsFull", 1795616190), row("MyOwn", 1795616100)]
-    stack.answers = {query: found if "firing" in query else [] for query in RECORDED["mended"]}
+    evidence.answers = {query: found if "firing" in query else [] for query in RECORDED["mended"]}
     assert LESSON.question(attempt).right == "CacheIsFull: Objects that left, on Varnish"
 
 
-def test_a_service_that_is_still_stopped(stack: Watched, attempt: Attempt) -> None:
-    stack.answers = RECORDED["mended"]
-    del stack.services["varnish"]
+def test_a_service_that_is_still_stopped(evidence: Watched, attempt: Attempt) -> None:
+    evidence.answers = RECORDED["mended"]
+    del evidence.services["varnish"]
     with pytest.raises(Missing, match=r"^Now mend it: varnish does not run\."):
         LESSON.check(attempt)
 
 
-def test_without_the_extra(stack: Watched, attempt: Attempt) -> None:
-    del stack.services["prometheus"]
+def test_without_the_extra(evidence: Watched, attempt: Attempt) -> None:
+    del evidence.services["prometheus"]
     with pytest.raises(Missing, match=r"Type: make up EXTRAS=observe$"):
         LESSON.check(attempt)
 
 
-def test_changed_rules(stack: Watched, attempt: Attempt, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_rules(evidence: Watched, attempt: Attempt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Attempt, "as_shipped", lambda _, folder: folder != "extras/observe/prometheus")
     with pytest.raises(Missing, match="break the stack, not its alerts"):
         LESSON.check(attempt)

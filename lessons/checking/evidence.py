@@ -1,4 +1,4 @@
-"""The running stack as the checks see it: its tools, its loaded configuration, and requests to it."""
+"""What the running stack shows: logs, counters, loaded configuration, and answers to the checks' requests."""
 
 import gzip
 import http.client
@@ -52,8 +52,8 @@ class Answer:
         return self.headers.get("x-request-id", "")
 
 
-class Stack:
-    """The stack of this checkout, in either mode, during one command; `bin/lesson` sets the environment.
+class Evidence:
+    """Of the stack of this checkout, during one command; `bin/lesson` sets the environment.
 
     `report` is told what takes time.
     """
