@@ -93,6 +93,14 @@ def test_clean_leaves_data_that_may_be_another_checkouts(bare: Path) -> None:
     assert "volume rm" not in log.read_text()
 
 
+@pytest.mark.parametrize("command", ["up", "stack status", "stack down", "stack purge", "backup"])
+def test_a_stack_on_a_swarm_gets_no_other_one_beside_it(bare: Path, command: str) -> None:
+    log = engine(bare, "*working_dir*|'ps '*)", "'service ls'*) echo 7x")
+    done = run(bare, *command.split(), URL="/media/fox.svg")
+    assert (done.returncode, "runs on a Swarm. make cluster-status" in done.stderr) == (1, True), done.stderr
+    assert "compose up" not in log.read_text()
+
+
 def note(bare: Path, name: str, text: str) -> None:
     """Write a note as an earlier `make up` would have left it."""
     (bare / ".run" / "proscenium").mkdir(parents=True, exist_ok=True)

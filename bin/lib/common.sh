@@ -84,7 +84,13 @@ engine_denied="This user may not use the container engine: it is not in the grou
 require_stack() {
     if [ -n "$mode" ] && "${mode}_exists"; then return; fi
     require_engine
+    refuse_beside_swarm
     die "The stack '$COMPOSE_PROJECT_NAME' is not running. Type: make up"
+}
+# Exits with a message if the stack of this name runs on a Swarm that this engine manages: another one would have its ports.
+refuse_beside_swarm() {
+    [ -z "$(docker service ls -q --filter "label=com.docker.stack.namespace=$COMPOSE_PROJECT_NAME" 2>/dev/null)" ] ||
+        die "The stack '$COMPOSE_PROJECT_NAME' runs on a Swarm. make cluster-status shows it; extras/cluster/README.md says how to back it up and to purge."
 }
 require_running() {
     local service
