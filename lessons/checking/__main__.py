@@ -25,8 +25,6 @@ def main(arguments: list[str]) -> int:
     command, number = arguments[0], arguments[1] if len(arguments) > 1 else ""
     progress = Progress(Evidence())
     try:
-        if command == "list":
-            return list_lessons(progress)
         if command == "reset":
             return reset(progress)
         if command == "check" and number == "all":
@@ -37,7 +35,10 @@ def main(arguments: list[str]) -> int:
             from .learn import learn  # the only command that needs a package
 
             return learn(find(number) if number else None)
-        code = begin(progress, find(number)) if command == "begin" else check(find(number))
+        if command == "list":
+            code = list_lessons(progress)
+        else:
+            code = begin(progress, find(number)) if command == "begin" else check(find(number))
         sys.stdout.flush()
         progress.publish()
         return code

@@ -19,6 +19,7 @@ from checking.lesson import LESSONS
 from faults.fault import faults
 from printed import changes
 from school import Pupil
+from stack import REPO
 from support.wait import wait_until
 
 
@@ -226,7 +227,8 @@ SKIN = {"x_skin": "https://evil.example/skin"}
 def test_lesson_20_one_near_miss_after_the_other(pupil: Pupil) -> None:
     pupil.refused("not-requested")
     headers = pupil.folder / FOLDER / "headers.toml"
-    right = shipped = headers.read_text()
+    right = shipped = (REPO / FOLDER / "headers.toml").read_text()
+    headers.write_text(shipped)  # the solution may have been typed here before
     for _, old, new in changes(20):
         right = right.replace(old, new)
     pupil.start_with("site", SITE="http://127.0.0.1:5000", WITH="upstage")
