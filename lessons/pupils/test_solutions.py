@@ -12,8 +12,8 @@ from checking.lesson import Lesson, lessons
 from printed import in_section, solution
 from school import Pupil
 from support.wait import wait_until
-from test_refused_encores import mend, title, watched
-from test_refused_lessons import excuse_a_busy_machine
+from test_refused_07_to_12 import excuse_a_busy_machine
+from test_refused_13_to_21 import mend, title, watched
 
 
 @pytest.fixture
