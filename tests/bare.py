@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from stack import REPO
+from support.checks import ran
 
 BASICS = shlex.split("""
     bash sh env id dirname readlink cat grep sed awk find mkdir timeout sleep rm df printf tail date uname
@@ -50,27 +51,17 @@ def bare_checkout(tmp_path: Path) -> Path:
 def run(
     copy: Path, script: str, *arguments: str, user: int | None = None, **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [copy / "bin" / script, *arguments],
-        env={"PATH": str(copy.parent / "bin"), "HOME": "/nonexistent", **settings},
-        user=user,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    environment = {"PATH": str(copy.parent / "bin"), "HOME": "/nonexistent", **settings}
+    return ran(copy / "bin" / script, *arguments, env=environment, user=user, timeout=60)
 
 
-def functions(copy: Path, commands: str, **settings: str) -> subprocess.CompletedProcess[str]:
+def functions(
+    copy: Path, commands: str, typed: str | None = None, **settings: str
+) -> subprocess.CompletedProcess[str]:
     """Run functions of bin/lib, with the test's `docker` and this machine's other programs."""
     libraries = "".join(f". {name}; " for name in LIBRARIES)
-    return subprocess.run(
-        ["bash", "-c", libraries + commands],
-        cwd=copy,
-        env={"PATH": f"{copy.parent / 'bin'}:{os.environ['PATH']}", **settings},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    environment = {"PATH": f"{copy.parent / 'bin'}:{os.environ['PATH']}", **settings}
+    return ran("bash", "-c", libraries + commands, cwd=copy, env=environment, input=typed, timeout=60)
 
 
 def compose_file(copy: Path, **settings: str) -> str:

@@ -8,6 +8,8 @@ import subprocess
 from dataclasses import dataclass
 from functools import cached_property
 
+from support.checks import ran
+
 Address = tuple[str, int]
 SERVICES = ("nginx", "varnish", "backend")
 
@@ -66,11 +68,5 @@ class Containers:
         return found
 
     def _docker(self, *arguments: str, errors: bool = False) -> str:
-        done = subprocess.run(
-            ["docker", *arguments],
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if errors else subprocess.DEVNULL,
-            check=True,
-        )
-        return done.stdout
+        wanted = subprocess.STDOUT if errors else subprocess.DEVNULL
+        return ran("docker", *arguments, stdout=subprocess.PIPE, stderr=wanted, check=True).stdout

@@ -2,16 +2,18 @@
 
 import os
 import random
-import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qsl
 
 import requests
 
+from support.checks import check
 from support.ports import free_port_range, free_ports
 from support.stage_client import StageClient, WebStageClient
 from support.wait import wait_until
@@ -78,6 +80,16 @@ class Stack:
         theatres = [f".run/{self.project}/theatres.yaml"] if self.settings.get("THEATRES") else []
         return ["compose.yaml", *(f"extras/{extra}/compose.yaml" for extra in extras if extra), *theatres]
 
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        """Started, and removed at the end; at the beginning too, for what an earlier run may have left."""
+        self.make("clean")
+        try:
+            self.printed = self.make("up")
+            yield self
+        finally:
+            self.make("clean")
+
     def make(self, target: str, *settings: str) -> str:
         """Run `make TARGET [NAME=value]`; return what it printed. Raise AssertionError with that on
         failure."""
@@ -122,18 +134,7 @@ class Stack:
             (self.native_data / folder / file).write_text(text)
 
     def _run(self, *command: str, typed: str = "") -> str:
-        done = subprocess.run(
-            command,
-            cwd=self.folder,
-            env=self.environment,
-            input=typed,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=600,
-        )
-        assert done.returncode == 0, f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}"
-        return done.stdout
+        return check(*command, cwd=self.folder, env=self.environment, input=typed, timeout=600)
 
     def control(self, action: str, service: str) -> None:
         """Stop, start or restart one service, as `docker compose` does."""

@@ -1,12 +1,13 @@
 """The stage in a real browser."""
 
 import pytest
-from playwright.sync_api import expect
 
 from browsing import PICTURES, Visit, looks_right, on_stage, sign_in
+from checking.lesson import lessons
 from stack import Stack
 
 SCREENS = ((1280, 800), (390, 844))  # a laptop and a phone
+LESSONS = ["/lessons/", f"/lessons/{lessons()[0].folder.name}", "/lessons/course"]  # the others are alike
 
 
 def test_the_stage_is_drawn(stack: Stack, visit: Visit, complaints: list[str]) -> None:
@@ -23,29 +24,7 @@ def test_the_stage_is_drawn(stack: Stack, visit: Visit, complaints: list[str]) -
     assert complaints == []
 
 
-def test_two_browsers_and_a_raw_socket_chat(stack: Stack, visit: Visit, complaints: list[str]) -> None:
-    raw = stack.stage_client()
-    raw.join()
-    first, second = on_stage(visit("/stages/demo")), on_stage(visit("/stages/demo"))
-
-    raw.send("TEXT", msg="a line from the raw socket <b>& more</b>")
-    for page in (first, second):
-        expect(page.locator("#chat-log")).to_contain_text("a line from the raw socket <b>& more</b>")
-
-    first.locator("#chat-input").fill("a line from a browser")
-    first.locator("#chat-input").press("Enter")
-    for page in (first, second):
-        expect(page.locator("#chat-log")).to_contain_text("a line from a browser")
-    # No line is sent as markup, which an old client would render.
-    assert raw.until("ANONTEXT")[-1]["text"] == "a line from the raw socket &lt;b&gt;& more&lt;/b&gt;"
-    assert raw.until("ANONTEXT")[-1]["text"] == "a line from a browser"
-
-    second.screenshot(path=PICTURES / f"chat-{stack.mode}.png")
-    raw.close()
-    assert complaints == []
-
-
-@pytest.mark.parametrize("path", ["/", "/stages/", "/stages/demo/log", "/signup", "/admin/"])
+@pytest.mark.parametrize("path", ["/", "/stages/", "/stages/demo/log", "/signup", "/admin/", *LESSONS])
 def test_pages_look_right(stack: Stack, visit: Visit, complaints: list[str], path: str) -> None:
     name = path.strip("/").replace("/", "-") or "front"
     for width, height in SCREENS:

@@ -28,20 +28,17 @@ def install_registry(bare: Path) -> None:
     docker.chmod(0o755)
 
 
-def test_the_offline_images_are_built_when_their_files_change(bare: Path) -> None:
+def test_the_offline_images_are_built_anew_after_a_change_and_prometheus_for_its_extra(
+    bare: Path,
+) -> None:
     install_registry(bare)
     assert choose_images(bare).count("Building") == 4
     assert choose_images(bare).count("Building") == 0
+    assert choose_images(bare, EXTRAS="observe").count("Building the offline image for prometheus") == 1
+    assert choose_images(bare, EXTRAS="observe").count("Building") == 0
     with (bare / "offline" / "Dockerfile").open("a") as dockerfile:
         dockerfile.write("# changed\n")
     assert choose_images(bare).count("Building") == 4
-
-
-def test_prometheus_is_built_for_the_extra_that_has_it(bare: Path) -> None:
-    install_registry(bare)
-    choose_images(bare)
-    assert choose_images(bare, EXTRAS="observe").count("Building the offline image for prometheus") == 1
-    assert choose_images(bare, EXTRAS="observe").count("Building") == 0
 
 
 def test_plain_compose_hears_of_the_offline_images(bare: Path) -> None:

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -144,24 +143,22 @@ def test_the_status_names_every_service_that_is_not_well_and_fails(bare: Path) -
         "locust is missing. Type: make up",
         "Broken on purpose: Varnish hangs. Type: make mend",
     ]
+    (bare / ".run" / "proscenium" / "fault.json").unlink()
     engine(bare, "'compose ps'*Health*) exit 1")  # Compose does not accept the files
     assert run(bare, "stack", "status").returncode == 1
 
 
-@pytest.mark.parametrize(
-    ("command", "settings", "complaint"),
-    [
-        ("reload", {}, "varnish is not running. Type: make up"),
-        ("load", {"USERS": "abc"}, "USERS must be a number from 1 to 99999, not 'abc'"),
-    ],
-)
-def test_a_command_that_would_do_nothing_fails(
-    bare: Path, command: str, settings: dict[str, str], complaint: str
-) -> None:
+def test_nothing_is_reloaded_without_varnish(bare: Path) -> None:
     log = engine(bare, "'ps --all'*.service?}}*) echo varnish", "ps*service=varnish*)")
-    done = run(bare, "stack", command, user=None, **settings)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{complaint}\n")
+    done = run(bare, "stack", "reload")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "varnish is not running. Type: make up\n")
     assert "exec" not in log.read_text()
+
+
+def test_a_reset_is_of_the_stage_that_was_typed(bare: Path) -> None:
+    log = engine(bare, "exec*)")
+    assert "of rehearsal are removed" in functions(bare, "bin/stack reset", STAGE="rehearsal").stdout
+    assert "exec -i 1 upstage stage reset rehearsal\n" in log.read_text()
 
 
 VOLUMES = """volumes:
@@ -202,16 +199,9 @@ def test_a_volume_of_another_version_is_made_anew_if_it_holds_nothing(
     assert done.returncode == (1 if "has data" in said else 0)
 
 
-def test_compose_is_asked_nothing_where_nobody_reads_the_question(bare: Path) -> None:
+def test_compose_asks_no_question_that_would_wait_for_an_answer(bare: Path) -> None:
     engine(bare, "'compose up'*) if read -r answer; then echo asked; exit 1; fi", "*)")
-    done = subprocess.run(
-        ["bash", "-c", ". bin/lib/common.sh; . bin/lib/containers.sh; build_images() { :; }; containers_up"],
-        cwd=bare,
-        env={"PATH": f"{bare.parent / 'bin'}:{os.environ['PATH']}"},
-        input="y\n",
-        capture_output=True,
-        text=True,
-    )
+    done = functions(bare, "build_images() { :; }; containers_up", typed="y\n")
     assert done.returncode == 0, done
 
 
@@ -359,6 +349,7 @@ def test_a_load_that_fails_to_start_names_no_report(bare: Path, command: str) ->
             "--users 3 --spawn-rate 0.5 --run-time 1h5m --locustfile examples/05_stage_socket.py Talker",
         ),
         ({"EXAMPLE": "09", "LOADTEST_PROCESSES": "2"}, "examples/09_workers.py --processes 2 --master-bind"),
+        ({"ARRIVALS": "2"}, "--thresholds verdict/thresholds.toml --arrivals 2"),
     ],
 )
 def test_a_load_has_the_users_the_time_and_the_example_that_were_typed(
@@ -373,6 +364,7 @@ def test_a_load_has_the_users_the_time_and_the_example_that_were_typed(
 @pytest.mark.parametrize(
     ("command", "settings", "complaint"),
     [
+        ("load", {"USERS": "abc"}, "USERS must be a number from 1 to 99999, not 'abc'"),
         ("compare", {"USERS": "many"}, "USERS must be a number from 1 to 99999, not 'many'"),
         *(("load", {"SPAWN": wrong}, "SPAWN must be a number") for wrong in ("abc", "-1", "inf", "0.0")),
         *(("load", {"TIME": wrong}, "TIME must be a time such as") for wrong in ("soon", "-1", "inf", "0s")),
@@ -392,14 +384,10 @@ def test_a_mistake_in_a_command_for_a_running_stack_is_named(
     assert "exec" not in log.read_text()
 
 
-def test_the_environment_wins_over_the_env_file(bare: Path) -> None:
-    (bare / ".env").write_text('# ports\nHTTP_PORT=1111\nSWF_PORT="2222"\nexport NOT=this\n')
-    done = functions(bare, "echo $HTTP_PORT $SWF_PORT $POLICY_FILE_PORT", HTTP_PORT="3333")
-    assert done.stdout.split() == ["3333", "2222", "3000"], done
-
-
 def test_extras_become_compose_files(bare: Path) -> None:
     assert compose_file(bare) == "compose.yaml"
+    ring = "compose.yaml:extras/ring/compose.yaml:extras/observe/compose.yaml:extras/observe/ring.yaml"
+    assert compose_file(bare, EXTRAS="ring,observe") == ring  # the metrics are those of each Varnish
     chosen = "compose.yaml:extras/mirror/compose.yaml:extras/inspect/compose.yaml"
     for separated in ("mirror,inspect", "mirror inspect", "mirror, inspect"):
         assert compose_file(bare, EXTRAS=separated) == chosen
@@ -413,11 +401,6 @@ def test_extras_become_compose_files(bare: Path) -> None:
     assert compose_file(bare) == chosen
     override.write_text(f"{override.read_text()}# mine\n")
     assert compose_file(bare) == f"{chosen}:compose.override.yaml"
-
-
-def test_the_metrics_of_a_ring_are_those_of_each_varnish(bare: Path) -> None:
-    files = "compose.yaml:extras/ring/compose.yaml:extras/observe/compose.yaml:extras/observe/ring.yaml"
-    assert compose_file(bare, EXTRAS="ring,observe") == files
 
 
 def test_an_engine_that_cannot_start_is_named(bare: Path) -> None:

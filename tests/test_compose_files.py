@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import web_password
 from proscenium.settings import FOR_USERS, SETTINGS
 from stack import REPO
 from support.checks import check, tracked
@@ -36,10 +37,14 @@ def test_compose_accepts_each_extra_without_a_warning(compose: None, extra: str)
     assert check("docker", "compose", *files, "config", "-q", env=os.environ | MACHINES) == ""
 
 
-def test_nginx_learns_whether_other_machines_reach_it(compose: None) -> None:
-    """Then the comparison names do not answer. (In a Swarm they always do: test_cluster.py.)"""
+def test_nginx_and_locust_learn_whether_other_machines_reach_them(compose: None) -> None:
+    """Then the comparison names do not answer. (In a Swarm they always do: test_cluster.py.) Locust's page
+    requires a password, which a new container finds where the last one has left it (loadtest/tests)."""
     services = merged(os.environ | {"BIND_ADDR": "[::]"}, "compose.yaml")["services"]
-    assert services["nginx"]["environment"]["BIND_ADDR"] == "[::]"
+    for name in ("nginx", "locust"):
+        assert services[name]["environment"]["BIND_ADDR"] == "[::]"
+    kept = {mount["target"]: mount["type"] for mount in services["locust"]["volumes"]}
+    assert kept[str(web_password.KEPT_IN.parent)] == "volume"
 
 
 def test_every_service_is_hardened(composed: dict) -> None:  # type: ignore[type-arg]
@@ -188,6 +193,13 @@ def test_only_who_listens_may_write_where_sockets_are(composed: dict) -> None:  
                 writers.setdefault(mount["source"], set()).add(name)
     alone = ("second", "third", "varnish", "varnish-2", "varnish-3", "policyd", "site", "exporter")
     assert writers == {"sockets": {"backend", "mirror"}, **{f"{name}-sockets": {name} for name in alone}}
+
+
+def test_only_upstage_and_locust_have_the_account_for_load_tests(composed: dict) -> None:  # type: ignore[type-arg]
+    """That it is accepted: backend/tests/test_load_account.py and, by the player's rows, test_load.py."""
+    services = composed["services"].items()
+    have = {name for name, each in services for mount in each["volumes"] if mount["source"] == "player"}
+    assert have == {"backend", "camera", "mirror", "second", "third", "locust", "locust-worker"}
 
 
 def test_no_theatre_can_take_the_name_of_a_service_or_a_site(composed: dict) -> None:  # type: ignore[type-arg]

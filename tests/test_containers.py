@@ -113,61 +113,6 @@ def test_internal_networks_have_no_way_out(stack: Stack, source: str) -> None:
         stack.compose("exec", "-T", source, "python", "-c", REACHES, edge, "8080")
 
 
-@pytest.mark.parametrize("frozen", ["varnish", "backend"])
-def test_a_frozen_service_does_not_make_clients_wait(stack: Stack, frozen: str) -> None:
-    """A frozen process still accepts connections. Cached responses are served, the others are 503."""
-    known = "/media/bench/tiny.html"
-    for _ in range(3):  # into Varnish, then into nginx
-        complete = stack.get(known)
-    stack.compose("pause", frozen)
-    try:
-        for path, status in ((known, 200), (f"/stages/{uuid.uuid4().hex}", 503)):
-            started = time.monotonic()
-            answer = stack.get(path)
-            assert (answer.status_code, time.monotonic() - started < 6) == (status, True), path
-            if status == 200:
-                assert answer.content == complete.content
-            else:
-                assert answer.headers["Retry-After"] == "5"
-    finally:
-        stack.compose("unpause", frozen)
-        stack.wait_until_ready()
-        # Until its health check has passed again, the engine starts no service that depends on it.
-        wait_until(lambda: inspect(stack, frozen)["State"]["Health"]["Status"] == "healthy", within=60)
-
-
-def test_a_full_tmp_of_nginx_empties_no_answer(stack: Stack) -> None:
-    """nginx's cache, which writes before it sends, has its own space."""
-    stack.compose("exec", "-T", "nginx", "sh", "-c", "! head -c 300m /dev/zero 2>&1 >/tmp/full")
-    try:
-        for path in ("/", "/media/fox.svg", f"/stages/?{uuid.uuid4().hex}"):
-            answers = [stack.get(path) for _ in range(3)]
-            assert {answer.status_code for answer in answers} == {200}, path
-    finally:
-        stack.compose("exec", "-T", "nginx", "rm", "/tmp/full")
-
-
-@pytest.mark.parametrize(
-    ("service", "path"),
-    [
-        ("backend", "/run/upstage/upstage.sock"),
-        ("varnish", "/run/proscenium/varnish/varnish.sock"),
-        ("policyd", "/run/policyd/policyd.sock"),
-    ],
-)
-def test_a_health_check_notices_a_removed_socket(stack: Stack, service: str, path: str) -> None:
-    container = inspect(stack, service)
-    inside = ["docker", "exec", container["Id"]]
-    check = [*inside, *container["Config"]["Healthcheck"]["Test"][3:]]  # without health.sh, which waits
-    assert check[len(inside)] in ("bash", "curl", "upstage", "python")
-    subprocess.run([*inside, "mv", path, f"{path}.away"], check=True)
-    try:
-        assert subprocess.run(check, capture_output=True, check=False).returncode != 0
-    finally:
-        subprocess.run([*inside, "mv", f"{path}.away", path], check=True)
-    subprocess.run(check, capture_output=True, check=True)
-
-
 def every_listener_answers(stack: Stack) -> bool:
     """Whether every site answers from the backend, and both stage transports and the policy port answer."""
     for host in (*SITES, "direct.localhost"):

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from stack import PROJECT, REPO, Stack, webcam_ports
+from support.checks import check
 from support.wait import wait_until
 
 FOLDERS = ("docs/*.md", "extras/**/*.md")
@@ -164,20 +165,11 @@ def test_start(other: Stack, command: str, tmp_path: Path, monkeypatch: pytest.M
 )
 def test_block(stack: Stack, block: Block) -> None:
     script = re.sub(r"(?<=localhost[:/])\d+", lambda port: str(stack.ports[PORTS[port[0]]]), block.commands)
-    done = subprocess.run(
-        ["bash", "-c", script],
-        cwd=REPO,
-        env=stack.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-    )
     try:
-        assert done.returncode == 0, done.stdout
-        printed = iter(done.stdout.replace("\r", "").splitlines())
+        said = check("bash", "-c", script, env=stack.environment, timeout=120)
+        printed = iter(said.replace("\r", "").splitlines())
         for line in block.expected.splitlines():
             pattern = fnmatch.translate(re.sub(r"([\[*?])", r"[\1]", line.strip()).replace("…", "*"))
-            assert any(re.match(pattern, each.strip()) for each in printed), (line, done.stdout)
+            assert any(re.match(pattern, each.strip()) for each in printed), (line, said)
     finally:
         stack.wait_until_ready()

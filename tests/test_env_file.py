@@ -12,45 +12,9 @@ from stack import REPO
 
 NAMES = ("A", "B", "C", "lower", "Z9")
 PIECES = (
-    *(
-        "word",
-        "8080",
-        " ",
-        "  ",
-        "\t",
-        "#",
-        " # comment",
-        "'",
-        '"',
-        "\\",
-        "\\n",
-        '\\"',
-        "\\'",
-        "=",
-        ":",
-        "/",
-        "é",
-    ),
-    *(
-        "$A",
-        "${B}",
-        "${C:-d}",
-        "$$",
-        "`",
-        "!",
-        "\u00a0",
-        "\r",
-        "*",
-        "?",
-        "(x)",
-        "~",
-        ";",
-        "&",
-        "%20",
-        "<",
-        ">",
-    ),
-    *("|", "{", "}", "[", "]", "^", "@"),
+    *("word", "8080", " ", "  ", "\t", "#", " # comment", "'", '"', "\\", "\\n", '\\"', "\\'"),
+    *("=", ":", "/", "é", "$A", "${B}", "${C:-d}", "$$", "`", "!", "\u00a0", "\r", "*", "?", "(x)"),
+    *("~", ";", "&", "%20", "<", ">", "|", "{", "}", "[", "]", "^", "@"),
 )
 READ = """set -euo pipefail
 die() { echo "$*" >&2; exit 1; }
@@ -59,15 +23,22 @@ cd "$1"
 load_env
 printf '%s\\0' "${A-unset}" "${B-unset}" "${C-unset}" "${lower-unset}" "${Z9-unset}"
 """
+WITHOUT = "docker() { false; }"  # where Compose is not installed
 ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]}
 
 
-def ours(folder: Path) -> list[str] | str:
-    """The values that the commands read, or why they refuse the file."""
+def ours(
+    folder: Path, before: str = "", environment: dict[str, str] = ENVIRONMENT, after: str = ""
+) -> list[str] | str:
+    """The values that the commands read, or why they refuse the file; and what is said `after`."""
+    script = f"{before}\n{READ}{after}"
+    # No text: a carriage return may be a part of a value.
     done = subprocess.run(
-        ["bash", "-c", READ, "read", folder], cwd=REPO, env=ENVIRONMENT, capture_output=True
+        ["bash", "-c", script, "read", folder], cwd=REPO, env=environment, capture_output=True
     )
-    return done.stderr.decode() if done.returncode else done.stdout.decode().split("\0")[:-1]
+    if done.returncode:
+        return done.stderr.decode()
+    return done.stdout.decode().split("\0")[: None if after else -1]
 
 
 def theirs(folder: Path) -> list[str]:
@@ -127,36 +98,19 @@ def test_both_read_a_line_that_looks_odd(line: str, tmp_path: Path) -> None:
 
 def test_the_name_of_the_stack_is_read_too(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("COMPOSE_PROJECT_NAME=two # the second copy\nA=$COMPOSE_PROJECT_NAME\n")
-    ask = f"{READ}echo $COMPOSE_PROJECT_NAME"
-    done = subprocess.run(
-        ["bash", "-c", ask, "read", tmp_path], cwd=REPO, env=ENVIRONMENT, capture_output=True, text=True
-    )
-    assert (done.stdout.split("\0")[0], done.stdout.split("\0")[-1]) == ("two", "two\n"), done
+    read = ours(tmp_path, after="echo $COMPOSE_PROJECT_NAME")
+    assert (read[0], read[-1]) == ("two", "two\n"), read
 
 
 def test_of_two_lines_the_last_counts_without_compose_too(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("# a comment\n\nA=first\nB='two words'\nC=\nA=last\n")
     hidden = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
     for environment, first in ((hidden, "last"), (hidden | {"A": ""}, "")):
-        done = subprocess.run(
-            ["bash", "-c", f"docker() {{ false; }}\n{READ}", "read", tmp_path],
-            cwd=REPO,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert done.stdout.split("\0")[:-1] == [first, "two words", "", "unset", "unset"], done
+        assert ours(tmp_path, WITHOUT, environment) == [first, "two words", "", "unset", "unset"]
 
 
 def test_a_line_that_only_compose_can_read_is_refused_without_it(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("A=1 # comment\n")
-    done = subprocess.run(
-        ["bash", "-c", f"docker() {{ false; }}\n{READ}", "read", tmp_path],
-        cwd=REPO,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
-    assert done.stderr == (
+    assert ours(tmp_path, WITHOUT) == (
         ".env, line 1: only Compose can read it, and it is not installed: write NAME=value or NAME='value'.\n"
     )

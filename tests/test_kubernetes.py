@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import yaml
 
 from proscenium.settings import SETTINGS
 from stack import REPO
-from support.checks import tracked
+from support.checks import check, ran, tracked
 
 Json = dict[str, Any]
 
@@ -35,11 +34,8 @@ UNREAD = r".*/tests/.*|.*/README\.md|nginx/(site|theatres|observe)/.*|nginx/(loa
 
 def kustomization(**environment: str) -> str:
     """What kustomization.sh prints."""
-    return subprocess.check_output(
-        ["sh", FOLDER / "kustomization.sh"],
-        env={"PATH": os.environ["PATH"], **IMAGES, **environment},
-        text=True,
-    )
+    named = {"PATH": os.environ["PATH"], **IMAGES, **environment}
+    return check("sh", FOLDER / "kustomization.sh", env=named)
 
 
 def validate(each: Json) -> None:
@@ -74,13 +70,8 @@ def test_every_setting_exists() -> None:
 )
 def test_the_service_accepts_its_settings(service: str, script: str) -> None:
     values = {each["name"]: each.get("value", "varnish-0") for each in container(service)["env"]}
-    done = subprocess.run(
-        ["sh", "-euc", f". {script}"],
-        cwd=REPO / service,
-        env={"PATH": os.environ["PATH"], **values},
-        capture_output=True,
-        text=True,
-    )
+    values["PATH"] = os.environ["PATH"]
+    done = ran("sh", "-euc", f". {script}", cwd=REPO / service, env=values)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -136,10 +127,8 @@ def test_the_images_are_those_of_compose_and_have_no_other_place() -> None:
 
 
 def test_a_missing_image_is_one_line() -> None:
-    said = subprocess.run(
-        ["sh", FOLDER / "kustomization.sh"], env={"PATH": os.environ["PATH"]}, capture_output=True
-    )
-    assert (said.returncode != 0, said.stdout, said.stderr.count(b"\n")) == (True, b"", 1)
+    said = ran("sh", FOLDER / "kustomization.sh", env={"PATH": os.environ["PATH"]})
+    assert (said.returncode != 0, said.stdout, said.stderr.count("\n")) == (True, "", 1)
 
 
 def kustomize(folder: Path) -> list[Json]:
@@ -147,7 +136,7 @@ def kustomize(folder: Path) -> list[Json]:
     command = ["kustomize", "build"] if shutil.which("kustomize") else ["kubectl", "kustomize"]
     if not shutil.which(command[0]):
         pytest.skip("there is neither kustomize nor kubectl")
-    return list(yaml.safe_load_all(subprocess.check_output([*command, folder], text=True)))
+    return list(yaml.safe_load_all(check(*command, folder)))
 
 
 def test_kustomize_makes_hardened_pods_with_versioned_files(tmp_path: Path) -> None:

@@ -5,14 +5,13 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from browsing import PICTURES, Visit, looks_right, on_stage
+from browsing import PICTURES, Visit, on_stage
 from checking.lesson import lessons
 from printed import in_section, solution
 from school import Pupil
 from stack import REPO, Stack
 from support.wait import wait_until
 
-SCREENS = ((1280, 800), (390, 844))  # a laptop and a phone
 LESSONS = sorted(path.parent.name for path in REPO.glob("lessons/[0-9]*/README.md"))
 
 
@@ -24,19 +23,6 @@ def test_the_first_lesson_can_be_done(stack: Stack) -> None:
     wait_until(lambda: '<li data-state="begun">' in stack.get("/lessons/").text)  # though it is in the cache
     pupil.follow([*solution(1), *in_section(lessons()[0], "Look")])
     pupil.right()
-
-
-@pytest.mark.parametrize("size", SCREENS)
-@pytest.mark.parametrize(
-    "path",
-    ["/lessons/", f"/lessons/{LESSONS[0]}", "/lessons/course"],  # the other lessons are made alike
-)
-def test_the_page_looks_right(
-    stack: Stack, visit: Visit, complaints: list[str], path: str, size: tuple[int, int]
-) -> None:
-    page = visit(path, *size)
-    looks_right(page, f"{path.strip('/').replace('/', '-')}-{stack.mode}-{size[0]}")
-    assert complaints == []
 
 
 def test_a_learner_finds_the_lessons_and_the_pages_to_try(stack: Stack, visit: Visit) -> None:

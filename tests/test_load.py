@@ -1,16 +1,16 @@
-"""Locust in the stack: the verdict of `make load`, and the web UI in a browser."""
+"""Locust in the stack: the verdict of `make load`, and the web UI."""
 
 import json
 import re
-import time
 import tomllib
 from html import unescape
+from typing import Any
 
 import pytest
 import requests
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser
 
-from browsing import PICTURES, on_stage
+from browsing import on_stage
 from stack import REPO, Stack
 from support.wait import wait_until
 from users.page import assets
@@ -40,50 +40,25 @@ def test_a_healthy_stack_passes(stack: Stack) -> None:
         assert row.split()[1] in page.read_text(), row
 
 
-def rows(page: Page) -> dict[str, int]:
-    """The rows of Locust's table of requests, and how many requests each has."""
-    found = {}
-    for line in page.locator("table tbody tr").all():
-        cells = line.locator("td").all_inner_texts()
-        if len(cells) > 2 and cells[2].replace(",", "").isdigit():
-            found[f"{cells[0]} {cells[1]}"] = int(cells[2].replace(",", ""))
-    return found
+def test_every_class_of_users_has_its_rows_and_the_form_its_verdict(stack: Stack) -> None:
+    """In a browser, against a fake site: loadtest/tests/test_processes.py."""
+    page = f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}"
 
+    def stats() -> Any:
+        return requests.get(f"{page}/stats/requests", timeout=10).json()
 
-def test_the_web_ui_shows_requests_caches_and_verdict(stack: Stack, browser: Browser) -> None:
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}/")
-    page.get_by_text("Custom parameters").click()
-    page.locator("input[name=maxHeardMs]").fill("400")
-    page.screenshot(path=PICTURES / f"locust-form-{stack.mode}.png", full_page=True)
-    page.get_by_role("button", name=re.compile("start", re.I)).click()
-    expect(page.get_by_text("RUNNING")).to_be_visible()
+    def kinds() -> set[str]:
+        return {row["method"] for row in stats()["stats"] if row["num_requests"]}
 
-    def all_types() -> bool:
-        types = {row.split()[0] for row, count in rows(page).items() if count}
-        return types >= {"GET", "POST", "stage", "ws", "policy"}  # POST: the player signs in
-
-    wait_until(all_types, within=60)
-    page.screenshot(path=PICTURES / f"locust-rows-{stack.mode}.png", full_page=True)
-    page.get_by_role("tab", name="Caches").click()
-    media = page.locator("tr", has_text="/media/*.svg").first
-    expect(media).to_be_visible()
-    time.sleep(3)
-    page.screenshot(path=PICTURES / f"locust-caches-{stack.mode}.png", full_page=True)
-    page.get_by_role("tab", name="Verdict").click()
-    heard = page.locator("tr", has_text="p95 of * heard")
-    expect(heard).to_contain_text("at most 400 ms")
-    page.get_by_role("button", name=re.compile("stop", re.I)).click()
-    expect(page.get_by_text(re.compile("STOPP", re.I)).first).to_be_visible(timeout=60_000)
-    # The last verdict stays on the page.
-    verdicts = re.compile("GOOD|FAILED|NOT MEASURED|INCONCLUSIVE")
-    expect(page.locator("tr", has_text="the run")).to_contain_text(verdicts)
-    expect(heard).to_contain_text("at most 400 ms")
-    page.screenshot(path=PICTURES / f"locust-verdict-{stack.mode}.png", full_page=True)
-    assert complaints == []
-    page.context.close()
+    form = {"user_count": 20, "spawn_rate": 4, "max_heard_ms": 400}
+    assert requests.post(f"{page}/swarm", data=form, timeout=10).json()["success"]
+    wait_until(lambda: kinds() >= {"GET", "POST", "stage", "ws", "policy"}, within=60)  # POST: a player
+    stack.swarm(0)
+    wait_until(lambda: stats()["state"] == "stopped", within=60)
+    tables = {table["key"]: table["data"] for table in stats()["extended_stats"]}
+    assert "/media/*.svg" in str(tables["caches"])
+    [heard] = [line for line in tables["verdict"] if line["what"] == "p95 of * heard"]
+    assert heard["allowed"] == "at most 400 ms"
 
 
 LINE = r"\w+[!?] The [a-z ]+\."
@@ -134,43 +109,3 @@ def test_a_simulated_visitor_fetches_what_a_browser_fetches(stack: Stack, browse
     wait_until(lambda: page.title() and expected <= fetched, within=60)  # a call lets Playwright report
     page.close()
     assert {url for url in fetched if WEBCAM not in url} == expected
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
-def test_where_other_machines_reach_it_the_web_ui_requires_a_password_that_is_kept(stack: Stack) -> None:
-    address = f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}"
-    show = ("exec", "-T", "locust", "python", "web_password.py")
-    assert requests.get(f"{address}/", allow_redirects=False, timeout=10).status_code == 200
-    assert stack.compose(*show) == ""
-    stack.settings["BIND_ADDR"] = "0.0.0.0"
-    try:
-        stack.compose("up", "-d", "--wait", "--no-deps", "locust")
-        answer = requests.get(f"{address}/stats/requests", allow_redirects=False, timeout=10)
-        assert answer.status_code == 302
-        told = stack.compose(*show)
-        stack.compose("rm", "--stop", "--force", "locust")
-        stack.compose("up", "-d", "--wait", "--no-deps", "locust")
-        assert stack.compose(*show) == told
-        name, password = told.split()[1::2]
-        form = {"username": name, "password": password}
-        assert requests.post(f"{address}/login", form, timeout=10).url == f"{address}/"
-    finally:
-        del stack.settings["BIND_ADDR"]
-        stack.compose("up", "-d", "--wait", "--no-deps", "locust")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
-def test_arrivals_are_judged_by_when_they_were_due(stack: Stack) -> None:
-    said = stack.make("load", "ARRIVALS=2", "TIME=10s")
-    assert "arrivals that never started" in said
-    assert "GOOD" in said
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
-@pytest.mark.parametrize("number", range(1, 12))
-def test_an_example_runs(stack: Stack, number: int) -> None:
-    said = stack.make("load", f"EXAMPLE={number}", "USERS=3", "TIME=6s")
-    assert re.search(r"Aggregated +[1-9]\d* +0\(", said), said  # no failure among them

@@ -16,6 +16,7 @@ import pytest
 
 from stack import REPO
 from support.checkout import copy_checkout
+from support.checks import ran
 from support.wait import wait_until
 
 pytestmark = [
@@ -51,15 +52,9 @@ class Machines:
         self.printed = ""  # by make cluster-up
 
     def script(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [SCRIPT, *arguments],
-            env={name: os.environ[name] for name in ("PATH", "HOME")},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=300,
-            cwd=cwd,
-        )
+        environment = {name: os.environ[name] for name in ("PATH", "HOME")}
+        both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        return ran(SCRIPT, *arguments, env=environment, cwd=cwd, timeout=300, **both)
 
     def on(self, machine: int, command: str) -> str:
         """Type a command in the checkout of a machine."""

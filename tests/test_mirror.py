@@ -3,8 +3,6 @@
 backend/tests/test_mirror.py tests the two servers, this file the effect on nginx and Varnish.
 """
 
-import ftplib
-import io
 import time
 import uuid
 from collections.abc import Iterator
@@ -13,8 +11,8 @@ from functools import partial
 
 import pytest
 
+from editing import add_player, store
 from stack import SITES, Stack
-from support.stage_client import StageClient
 from support.wait import wait_until
 
 pytestmark = pytest.mark.slow  # each part: backend/tests/test_mirror.py, nginx/tests/test_upstreams.py
@@ -62,15 +60,6 @@ def assert_all_are_at(stack: Stack, place: str, within: float = 20) -> None:
         wait_until(partial(serves, stack, place, host), within=within)
 
 
-def assert_cut_off(client: StageClient) -> None:
-    def read_all() -> None:
-        while True:
-            client.receive_frame()
-
-    with pytest.raises(Exception, match=r"closed|Closed|reset|lost"):
-        read_all()
-
-
 def said(stack: Stack) -> str:
     """The frames that a client gets that joins now."""
     client = stack.stage_client()
@@ -82,60 +71,47 @@ def said(stack: Stack) -> str:
         client.close()
 
 
+def say(stack: Stack) -> str:
+    """A line that a player of the stage socket says, and a visitor with a WebSocket hears."""
+    line, player, visitor = f"line {uuid.uuid4().hex}", stack.stage_client(), stack.web_stage_client()
+    for client in (player, visitor):
+        client.join()
+    player.send("TEXT", msg=line)
+    assert visitor.until("ANONTEXT")[-1]["text"] == line
+    player.close()
+    visitor.close()
+    return line
+
+
 def test_a_failure_moves_everything_to_the_mirror_and_back(ready: Stack) -> None:
-    """A chat line, a changed picture and a webcam's picture reach each side, and come back."""
+    """What was said, the media, which nginx reads itself, and a webcam's picture come back, too."""
     stack = ready
     with suppress(AssertionError):  # a run before this one may have left it
-        stack.upstage("player", "add", "cam", password="a password\n")
+        add_player(stack, "cam")
+
+    def drawn() -> str:
+        return stack.get("/media/drawn.svg", "static.localhost").text
+
     stack.write_medium("backend", "drawn.svg", "on the backend")
     assert_all_are_at(stack, "backend")
-    assert stack.get("/media/drawn.svg", "static.localhost").text == "on the backend"
-    clients = join_all(stack)
-    before, during = f"before {uuid.uuid4().hex}", f"during {uuid.uuid4().hex}"
-    clients[0].send("TEXT", msg=before)
-    clients[0].until("ANONTEXT")
+    assert drawn() == "on the backend"
+    before = say(stack)
     stack.control("stop", "backend")
     try:
-        for client in clients:
-            assert_cut_off(client)
         wait_until(lambda: before in said(stack), within=20)
         assert_all_are_at(stack, "mirror")
-        clients = join_all(stack)
-        clients[0].send("TEXT", msg=during)
-        for client in clients:
-            assert client.until("ANONTEXT")[-1]["text"] == during
-        send_webcam_picture(stack)
-        for host in SITES:
-            assert stack.get("/media/video/cam.jpg", host).content == JPEG, host
-        # nginx reads the mirror's media: this file differs from the backend's.
-        assert stack.get("/media/drawn.svg", "static.localhost").text == "on the backend"
+        during = say(stack)
+        store(stack, "cam", JPEG)
+        assert drawn() == "on the backend"
         stack.write_medium("mirror", "drawn.svg", "on the mirror")
-        assert stack.get("/media/drawn.svg", "static.localhost").text == "on the mirror"
+        assert drawn() == "on the mirror"
     finally:
         stack.control("start", "backend")
-    for client in clients:
-        assert_cut_off(client)
     assert_all_are_at(stack, "backend")
     chat = said(stack)
     assert chat.index(before) < chat.index(during)
-    assert stack.get("/media/drawn.svg", "static.localhost").text == "on the mirror"
+    assert drawn() == "on the mirror"
     assert stack.get("/media/video/cam.jpg").content == JPEG
-
-
-def join_all(stack: Stack) -> tuple[StageClient, ...]:
-    """One client that talks, and two that only listen."""
-    clients = (stack.stage_client(), stack.stage_client(), stack.web_stage_client())
-    for client in clients:
-        client.join()
-    return clients
-
-
-def send_webcam_picture(stack: Stack) -> None:
-    camera = ftplib.FTP()
-    camera.connect("127.0.0.1", int(stack.settings["FTP_PORT"]), timeout=10)
-    camera.login("cam", "a password")
-    camera.storbinary("STOR cam.jpg", io.BytesIO(JPEG))
-    camera.close()
 
 
 @pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")

@@ -4,14 +4,13 @@ offline/Dockerfile builds these images, too; only the packages differ.
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from stack import PROJECT, REPO
-from support.checks import check
+from support.checks import check, ran
 
 pytestmark = [
     pytest.mark.slow,
@@ -22,29 +21,17 @@ SID = "proscenium/base:sid"
 INSTALLABLE = "apt-get update && apt-get install -y --download-only --no-install-recommends nginx vinyl-cache"
 
 
-def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in the project folder; its output and exit code."""
-    return subprocess.run(
-        command,
-        cwd=REPO,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
 def build(target: str, **arguments: str) -> str:
     """Build one image of offline/Dockerfile; its name. Skip the test if the mirror of sid is at fault."""
     image = f"proscenium/{target}:newest"
     options = [option for name, value in arguments.items() for option in ("--build-arg", f"{name}={value}")]
     file = ("-f", "offline/Dockerfile", "--target", target)
-    built = run("docker", "build", "-t", image, *file, *options, "loadtest")
+    built = ran("docker", "build", "-t", image, *file, *options, "loadtest")
     if built.returncode and arguments["BASE"] == SID:
-        installed = run("docker", "run", "--rm", SID, "sh", "-c", INSTALLABLE)
+        installed = ran("docker", "run", "--rm", SID, "sh", "-c", INSTALLABLE)
         if installed.returncode:
-            pytest.skip(f"Debian unstable cannot be installed from its mirror today:\n{installed.stdout}")
-    assert built.returncode == 0, built.stdout
+            pytest.skip(f"Debian unstable cannot be installed from its mirror today:\n{installed.stderr}")
+    assert built.returncode == 0, built.stdout + built.stderr
     return image
 
 
@@ -52,7 +39,7 @@ def build(target: str, **arguments: str) -> str:
 def newest() -> dict[str, str]:
     """The environment that names the newest images, built now, and their own stack."""
     base = "proscenium/base:trixie"
-    offline = run("docker", "image", "inspect", base).returncode == 0
+    offline = ran("docker", "image", "inspect", base).returncode == 0
     stable, unstable = (base, base) if offline else ("debian:trixie-slim", "debian:sid-slim")
     check("docker", "build", "-q", "-t", SID, "--build-arg", f"BASE={unstable}", REPO / "tests" / "newest")
     return {
@@ -66,8 +53,7 @@ def newest() -> dict[str, str]:
 
 def passes(newest: dict[str, str], *selection: str) -> None:
     """Run other tests of this folder with the newest images."""
-    done = run(sys.executable, "-m", "pytest", "-q", "--maxfail=5", *selection, **newest)
-    assert done.returncode == 0, done.stdout[-20_000:]
+    check(sys.executable, "-m", "pytest", "-q", "--maxfail=5", *selection, env=os.environ | newest)
 
 
 def test_the_newest_images_keep_the_contract_and_every_rule(newest: dict[str, str]) -> None:

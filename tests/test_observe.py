@@ -1,15 +1,13 @@
-"""extras/observe on an engine: each query has data, each request counts once, each fault has its alert."""
+"""extras/observe on an engine: each query has data, each request counts once, a fault has its alert."""
 
 import json
 import re
 import subprocess
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import docker
 import pytest
 
 from stack import PROJECT, REPO, Stack
@@ -61,13 +59,8 @@ def asked(prober: Any) -> int:
 @pytest.fixture(scope="module")
 def observed() -> Iterator[Stack]:
     settings = {"EXTRAS": "observe", "VARNISH_STORAGE": "malloc,12m"}
-    stack = Stack("containers", PROJECT + "-observe", settings=settings)
-    stack.make("clean")
-    try:
-        stack.make("up")
+    with Stack("containers", PROJECT + "-observe", settings=settings).running() as stack:
         yield stack
-    finally:
-        stack.make("clean")
 
 
 def metrics_in(query: str) -> set[str]:
@@ -150,55 +143,8 @@ def stopped(stack: Stack, service: str) -> Iterator[None]:
         stack.compose("start", service)
 
 
-@contextmanager
-def visited(stack: Stack, rate: int, files: str) -> Iterator[None]:
-    """One client that asks for so many different files a second."""
-    prober = visit(
-        "python3",
-        "-",
-        f"127.0.0.1:{stack.ports['HTTP_PORT']}",
-        rate=rate,
-        seconds=120,
-        number=1_000_000,
-        files=files,
-    )
-    try:
-        yield
-    finally:
-        prober.terminate()
-        prober.communicate()
-
-
-@contextmanager
-def slowed(stack: Stack) -> Iterator[None]:
-    """The backend stands still for four tenths of a second, again and again."""
-    container = docker.from_env().containers.get(stack.compose("ps", "-q", "backend").strip())
-    over = threading.Event()
-
-    def stand_still() -> None:
-        while not over.wait(0.2):
-            container.pause()
-            time.sleep(0.4)
-            container.unpause()
-
-    thread = threading.Thread(target=stand_still)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
-FAULTS: dict[str, Callable[[Stack], AbstractContextManager[None]]] = {
-    "BackendDown": lambda stack: stopped(stack, "backend"),
-    "PolicyDown": lambda stack: stopped(stack, "policyd"),
-    "ClientsLimited": lambda stack: visited(stack, 1_000, "/media/fox.svg?0"),
-    "CacheDoesNotHelp": lambda stack: visited(stack, 60, "/media/fox.svg?{}"),
-    "CacheIsFull": lambda stack: visited(stack, 60, "/media/bench/small.swf?{}"),
-    "ChatIsSlow": slowed,
-    "VarnishDown": lambda stack: stopped(stack, "varnish"),
-}
+# The others have their cases in rules.test.yml; that there are such metrics, the test of all queries shows.
+FAULTS = {"BackendDown": "backend", "PolicyDown": "policyd", "VarnishDown": "varnish"}
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +166,7 @@ def test_a_fault_has_its_alert_and_no_other(played: Stack, alert: str) -> None:
         seen.update(played.alerts("firing"))
         return alert in seen
 
-    with FAULTS[alert](played):
+    with stopped(played, FAULTS[alert]):
         wait_until(fires, within=30, every=0.5, report=lambda: str(played.alerts()))
         time.sleep(10)
         fires()

@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from stack import PROJECT, REPO, SITES, Stack
-from support.checks import check
+from support.checks import check, ran
 from support.wait import wait_until
 
 pytestmark = [
@@ -34,9 +34,7 @@ RIGHTS = (
 
 def docker(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a Docker command; return its output and exit code."""
-    return subprocess.run(
-        ["docker", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300
-    )
+    return ran("docker", *arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
 
 
 @pytest.fixture

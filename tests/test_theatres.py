@@ -67,16 +67,3 @@ def test_one_word_adds_a_theatre_and_without_it_the_data_are_kept(restored: Stac
     stack.settings["THEATRES"] = "second third-hall"
     stack.make("up")
     assert status(stack, "/stages/dunsinane", host) == 200
-
-
-def test_clean_removes_the_data_of_theatres_that_are_no_longer_listed(stack: Stack) -> None:
-    other = Stack("containers", stack.project + "-theatres")
-    try:
-        other.settings["THEATRES"] = "second"
-        other.make("up")
-        other.settings["THEATRES"] = ""
-        other.make("up")
-        assert {"second-data", "data"} <= volumes(other)
-    finally:
-        other.make("clean")
-    assert volumes(other) == set()

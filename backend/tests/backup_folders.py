@@ -5,8 +5,10 @@ import os
 from contextlib import closing
 from pathlib import Path
 
+from forked import Forked
 from upstage.backup import restore, write
 from upstage.settings import Pair
+from upstage.stage.kept import Line
 from upstage.state.database import Database
 from upstage.state.records import Medium
 
@@ -37,9 +39,24 @@ class Folders:
         restore.restore(self.data, self.media, pair, io.BytesIO(backup))
         return [path for path in restore.replaced(self.data, self.media) if path not in before]
 
+    def say(self, line: str) -> None:
+        with closing(Database(self.data)) as database:
+            database.keep([("demo", Line(line))])
+
     def chat(self) -> list[str]:
         with closing(Database(self.data)) as database:
             return list(database.kept("demo").chat)
+
+    def run(self, command: list[str], archive: bytes = b"", **env: str) -> tuple[int, bytes, str]:
+        """Run `python COMMAND` with an archive as its input; return its status, output and errors."""
+        given, out, errors = (self.data.with_name(name) for name in ("stdin", "stdout", "stderr"))
+        given.write_bytes(archive)
+        env = os.environ | {"UPSTAGE_DATA": str(self.data), "UPSTAGE_MEDIA": str(self.media)} | env
+        status = Forked(command, env, out, errors, given).wait(30)
+        return status, out.read_bytes(), errors.read_text()
+
+    def upstage(self, *words: str, archive: bytes = b"", **env: str) -> tuple[int, bytes, str]:
+        return self.run(["-m", "upstage", *words], archive, **env)
 
 
 def content_of(folder: Path) -> dict[str, bytes]:

@@ -26,92 +26,67 @@ class Screen:
 
     def take(self, frame: str) -> None:
         fields = dict(pairs_of(frame, keep_blank_values=True))
-        getattr(self, f"on_{fields.pop('mode')}", lambda f: None)(fields)
+        mode = fields.pop("mode")
+        id, layer = fields.get("ID") or fields.get("avID", ""), fields.get("layer", "")
+        match mode:
+            case "LOAD_AV":
+                depth = str(10000 + 10 * int(id))
+                seen = {"name": fields["name"], "frame": fields["frame"], "layer": depth}
+                self.avatars[id] = seen | {"free": fields["available"]}
+            case "LOAD_BACKDROP":
+                self.backdrop_frames[id] = fields["frame"]
+                if fields["show"] == "True":
+                    self.backdrop = id
+            case "LOAD_CHAT":
+                self.chat = fields["chat"].split("\n") if fields["chat"] else []
+            case "AV_POS" | "AV_MOVETOWARD":
+                self.avatars[id] |= {"x": fields["X"], "y": fields["Y"]}
+            case "PUT_AWAY":
+                self.avatars[id].pop("x", None), self.avatars[id].pop("y", None)
+                self.release_prop(id)
+            case "AV_CONNECT" | "AV_DISCONNECT":
+                self.avatars[id]["free"] = str(mode == "AV_DISCONNECT")
+            case "RENAME":
+                self.avatars[id]["name"] = fields["name"]
+            case "AVPROPERTIES":
+                self.avatars[id]["named"] = fields["showName"]
+            case "AVLAYER":
+                for other in self.avatars.values():
+                    if other["layer"] == fields["newLayer"]:
+                        other["layer"] = self.avatars[id]["layer"]
+                self.avatars[id]["layer"] = fields["newLayer"]
+            case "FRAME":
+                self.avatars[id]["frame"] = fields["frameNumber"]
+            case "BINDPROP":
+                self.release_prop(id)
+                if fields["prop"] != "0":
+                    self.props[fields["prop"]] = id
+            case "SHOW_BACKDROP":
+                self.backdrop = id
+            case "BACKDROP_FRAME":
+                self.backdrop_frames[self.backdrop] = fields["frameNumber"]
+            case "DRAW_VIS":
+                self.visible[layer] = (fields["visible"], fields["alpha"])
+            case "DRAW_STYLE":
+                self.pens[layer] = (fields["colour"], fields["thickness"], fields["alpha"])
+            case "DRAW_MOVE":
+                self.points[layer] = (fields["x"], fields["y"])
+            case "DRAW_LINE":
+                end = (fields["x"], fields["y"])
+                self.strokes[layer].append((self.pens.get(layer), self.points.get(layer), end))
+                self.points[layer] = end
+            case "DRAW_CLEAR":
+                self.strokes[layer].clear()
+                self.points.pop(layer, None)
+            case "DRAW_LAYER_STATE":
+                self.users = fields
+            case "JOINED":
+                self.counts = (fields["pCount"], fields["aCount"])
+            case "APPLAUSE" | "NO_APPLAUSE":
+                self.applause = mode == "APPLAUSE"
 
-    def on_LOAD_AV(self, f: dict[str, str]) -> None:
-        free = f["available"] == "True"
-        layer = str(10000 + 10 * int(f["ID"]))
-        self.avatars[f["ID"]] = {"name": f["name"], "frame": f["frame"], "free": str(free), "layer": layer}
-
-    def on_LOAD_BACKDROP(self, f: dict[str, str]) -> None:
-        self.backdrop_frames[f["ID"]] = f["frame"]
-        if f["show"] == "True":
-            self.backdrop = f["ID"]
-
-    def on_LOAD_CHAT(self, f: dict[str, str]) -> None:
-        self.chat = f["chat"].split("\n") if f["chat"] else []
-
-    def on_AV_POS(self, f: dict[str, str]) -> None:
-        self.avatars[f["ID"]] |= {"x": f["X"], "y": f["Y"]}
-
-    on_AV_MOVETOWARD = on_AV_POS
-
-    def on_PUT_AWAY(self, f: dict[str, str]) -> None:
-        self.avatars[f["ID"]].pop("x", None), self.avatars[f["ID"]].pop("y", None)
-        self.props = {prop: holder for prop, holder in self.props.items() if holder != f["ID"]}
-
-    def on_AV_CONNECT(self, f: dict[str, str]) -> None:
-        self.avatars[f["ID"]]["free"] = "False"
-
-    def on_AV_DISCONNECT(self, f: dict[str, str]) -> None:
-        self.avatars[f["ID"]]["free"] = "True"
-
-    def on_RENAME(self, f: dict[str, str]) -> None:
-        self.avatars[f["ID"]]["name"] = f["name"]
-
-    def on_AVPROPERTIES(self, f: dict[str, str]) -> None:
-        self.avatars[f["ID"]]["named"] = f["showName"]
-
-    def on_AVLAYER(self, f: dict[str, str]) -> None:
-        mine = self.avatars[f["ID"]]
-        for other in self.avatars.values():
-            if other["layer"] == f["newLayer"]:
-                other["layer"] = mine["layer"]
-        mine["layer"] = f["newLayer"]
-
-    def on_FRAME(self, f: dict[str, str]) -> None:
-        self.avatars[f["avID"]]["frame"] = f["frameNumber"]
-
-    def on_BINDPROP(self, f: dict[str, str]) -> None:
-        self.props = {prop: holder for prop, holder in self.props.items() if holder != f["ID"]}
-        if f["prop"] != "0":
-            self.props[f["prop"]] = f["ID"]
-
-    def on_SHOW_BACKDROP(self, f: dict[str, str]) -> None:
-        self.backdrop = f["ID"]
-
-    def on_BACKDROP_FRAME(self, f: dict[str, str]) -> None:
-        self.backdrop_frames[self.backdrop] = f["frameNumber"]
-
-    def on_DRAW_VIS(self, f: dict[str, str]) -> None:
-        self.visible[f["layer"]] = (f["visible"], f["alpha"])
-
-    def on_DRAW_STYLE(self, f: dict[str, str]) -> None:
-        self.pens[f["layer"]] = (f["colour"], f["thickness"], f["alpha"])
-
-    def on_DRAW_MOVE(self, f: dict[str, str]) -> None:
-        self.points[f["layer"]] = (f["x"], f["y"])
-
-    def on_DRAW_LINE(self, f: dict[str, str]) -> None:
-        layer, end = f["layer"], (f["x"], f["y"])
-        self.strokes[layer].append((self.pens.get(layer), self.points.get(layer), end))
-        self.points[layer] = end
-
-    def on_DRAW_CLEAR(self, f: dict[str, str]) -> None:
-        self.strokes[f["layer"]].clear()
-        self.points.pop(f["layer"], None)
-
-    def on_DRAW_LAYER_STATE(self, f: dict[str, str]) -> None:
-        self.users = f
-
-    def on_JOINED(self, f: dict[str, str]) -> None:
-        self.counts = (f["pCount"], f["aCount"])
-
-    def on_APPLAUSE(self, f: dict[str, str]) -> None:
-        self.applause = True
-
-    def on_NO_APPLAUSE(self, f: dict[str, str]) -> None:
-        self.applause = False
+    def release_prop(self, holder: str) -> None:
+        self.props = {prop: other for prop, other in self.props.items() if other != holder}
 
     def everything(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "chat"}

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from playwright.sync_api import Browser
 from twisted.internet.task import Clock
 
 from backup_folders import Folders
 from demo_stage import with_demo
 from running_backend import PASSWORD, Backend, Editor, PurgedCache
+from support.chromium import chromium
 from upstage.net.connection import Connections
-from upstage.stage.kept import Line
 from upstage.stage.stage import Stage
 from upstage.stage.stages import Stages
 from upstage.state.database import Database
@@ -24,7 +25,10 @@ settings.load_profile("here")
 
 @pytest.fixture
 def stages() -> Stages:
-    return with_demo(Stages())
+    """The demo and another stage."""
+    stages = with_demo(Stages())
+    stages.add(Stage(stages, "other", "Other", "Hi", stages.by_id["demo"].colours))
+    return stages
 
 
 @pytest.fixture
@@ -42,6 +46,26 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
     server = Backend(tmp_path_factory.mktemp("server"), UPSTAGE_ADMIN_PASSWORD=PASSWORD)
     yield server
     server.end()
+
+
+@pytest.fixture(scope="session")
+def school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
+    """A server with the lessons."""
+    lessons = Path(__file__).parents[2] / "lessons"
+    server = Backend(tmp_path_factory.mktemp("school"), UPSTAGE_LESSONS=str(lessons))
+    yield server
+    server.end()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return Database(tmp_path)
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +107,7 @@ def made(folder: Path, line: str, password: str, **media: bytes) -> Folders:
     folders = Folders(folder)
     with closing(Database(folders.data)) as database:
         database.add_stage(new_stage("demo", "Demo"))
-        database.keep([("demo", Line(line))])
+    folders.say(line)
     for name, content in media.items():
         folders.put(f"{name}.svg", content)
     (folders.data / "admin-password").write_text(f"{password}\n")
@@ -97,6 +121,12 @@ def folders(tmp_path: Path) -> Folders:
     folders.put("audio/bell.mp3", b"bell")
     (folders.data / "lessons.json").write_text("{}")
     return folders
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Folders:
+    """The second of two servers, without data."""
+    return Folders(tmp_path / "mirror")
 
 
 @pytest.fixture

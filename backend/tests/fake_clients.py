@@ -1,17 +1,22 @@
 """Clients of the stages without a network: they collect the frames that they are sent."""
 
 import struct
+from typing import Any
 
 from twisted.internet.address import IPv4Address
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
+from twisted.protocols.haproxy._wrapper import HAProxyWrappingFactory
 from twisted.python.failure import Failure
+from wsproto.connection import Connection as WebSocket
+from wsproto.connection import ConnectionType
 
 from upstage.net.connection import REST, Connections
-from upstage.net.sockets import StageSocket, StageSocketFactory
+from upstage.net.sockets import StageSocketFactory
 from upstage.stage.players import Player
 from upstage.stage.stage import Member
 from upstage.stage.stages import Stages
+from upstage.web.websocket import StageWebSocket
 
 JOIN = b"stage_ID=demo&mode=JOIN\0"
 
@@ -70,13 +75,21 @@ def turn(connections: Connections) -> None:
 class SocketClient:
     """A connection of the stage port, with everything behind it."""
 
-    def __init__(self, connections: Connections, address: str = "192.168.1.1") -> None:
-        protocol = StageSocketFactory(connections).buildProtocol(None)
-        assert isinstance(protocol, StageSocket)
-        self.protocol = protocol
+    def __init__(
+        self,
+        connections: Connections,
+        address: str = "192.168.1.1",
+        websocket: bool = False,
+        proxied: bool = False,
+    ) -> None:
         self.connections = connections
         self.transport = StringTransport(peerAddress=IPv4Address("TCP", address, 1))
-        protocol.makeConnection(self.transport)
+        factory = StageSocketFactory(connections)
+        self.protocol: Any = (HAProxyWrappingFactory(factory) if proxied else factory).buildProtocol(None)
+        if websocket:
+            self.transport.registerProducer(object(), True)  # the HTTP channel
+            self.protocol = StageWebSocket(connections, WebSocket(ConnectionType.SERVER), b"", address)
+        self.protocol.makeConnection(self.transport)
 
     def send(self, data: bytes) -> list[bytes]:
         self.transport.clear()

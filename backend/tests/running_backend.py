@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 from forked import SRC, Forked, run_upstage
 from support import http
@@ -85,6 +85,12 @@ class Backend(Program):
     def connect(self) -> StageClient:
         return StageClient(("127.0.0.1", self.stage_port), timeout=5)
 
+    def on_stage(self, stage: bytes = b"demo", key: bytes = b"none") -> StageClient:
+        """A client that has joined a stage."""
+        client = self.connect()
+        join(client, key, stage)
+        return client
+
     def connect_web(self) -> WebStageClient:
         return WebStageClient(self.web_port, timeout=5)
 
@@ -111,6 +117,12 @@ def join(client: StageClient, key: bytes = b"none", stage: bytes = b"demo") -> l
     return client.frames_until(b"&mode=JOINED")
 
 
+def opened(backend: Backend, path: str) -> tuple[str, str]:
+    """Open a page with a form; return its cookie and its token."""
+    page = ask(backend, path)
+    return page.headers["set-cookie"].partition(";")[0], token_in(page.body)
+
+
 class Editor:
     """A browser of a player who may edit stages: a cookie, and the token of the page that is open."""
 
@@ -121,6 +133,11 @@ class Editor:
         assert answer.status == 302, answer.body
         self.cookie = answer.headers["set-cookie"].partition(";")[0]
         self.csrf = token_in(self.get("/admin/").body)
+
+    @property
+    def key(self) -> bytes:
+        """A new key for a stage connection of this player."""
+        return parse_qs(self.get("/admin/id").body)[b"key"][0]
 
     def get(self, path: str) -> Response:
         return ask(self.backend, path, Cookie=self.cookie)

@@ -18,16 +18,9 @@ from upstage.stage.players import AUDIENCE
 from upstage.state import login_limits
 from upstage.state.accounts import ADMIN, Accounts
 from upstage.state.admin_password import keep_password
-from upstage.state.login_limits import (
-    ADDRESS,
-    EVERYWHERE,
-    HERE,
-    MAX_WAITING,
-    REMEMBERED,
-    TooManyFailures,
-    TooManyWaiting,
-)
-from upstage.state.passwords import HASHER, PasswordError, choose
+from upstage.state.database import Database
+from upstage.state.load_account import keep_load_account
+from upstage.state.passwords import HASHER, PasswordError, choose, matches
 from upstage.state.passwords import matches as matches_hash
 from upstage.state.records import RIGHTS, Account, Session
 from upstage.state.sessions import admin_hash
@@ -195,7 +188,7 @@ def test_the_player_with_the_most_keys_loses_the_oldest() -> None:
 def test_a_class_signs_in_at_once(login: Login) -> None:
     login.slow = True
     results = [login.begin(name, name, SCHOOL) for name in [*CLASS, *CLASS, *CLASS]]
-    assert len(login.pending) == ADDRESS[0]  # the others wait
+    assert len(login.pending) == login_limits.ADDRESS[0]  # the others wait
     login.check_all()
     assert all(isinstance(result, str) for [result] in results)
 
@@ -203,13 +196,14 @@ def test_a_class_signs_in_at_once(login: Login) -> None:
 def test_simultaneous_guesses_do_not_exceed_the_limit(login: Login) -> None:
     login.slow = True
     results = [login.begin("admin", "wrong", GUESSER) for _ in range(300)]
-    assert login.checked == HERE[0]
-    assert sum(isinstance(result[0], Failure) for result in results if result) == 300 - HERE[0] - MAX_WAITING
+    assert login.checked == login_limits.HERE[0]
+    surplus = 300 - login_limits.HERE[0] - login_limits.MAX_WAITING
+    assert sum(isinstance(result[0], Failure) for result in results if result) == surplus
     login.check_all()
-    assert login.checked == HERE[0]
+    assert login.checked == login_limits.HERE[0]
     errors = [result.type for [result] in results if isinstance(result, Failure)]
-    assert errors.count(TooManyFailures) == MAX_WAITING
-    assert errors.count(TooManyWaiting) == 300 - HERE[0] - MAX_WAITING
+    assert errors.count(login_limits.TooManyFailures) == login_limits.MAX_WAITING
+    assert errors.count(login_limits.TooManyWaiting) == surplus
 
 
 def fail(login: Login, name: str, address: str, times: int) -> None:
@@ -218,9 +212,9 @@ def fail(login: Login, name: str, address: str, times: int) -> None:
 
 
 def test_a_locked_address_is_told_when_to_retry_and_others_sign_in(login: Login) -> None:
-    fail(login, "admin", GUESSER, HERE[0])
+    fail(login, "admin", GUESSER, login_limits.HERE[0])
     login.clock.advance(20.5)
-    with pytest.raises(TooManyFailures) as locked:
+    with pytest.raises(login_limits.TooManyFailures) as locked:
         login.token("admin", "admin", GUESSER)
     assert locked.value.seconds == 40
     assert login.token("admin", "admin", HOME)
@@ -230,45 +224,45 @@ def test_a_locked_address_is_told_when_to_retry_and_others_sign_in(login: Login)
 
 def test_a_login_forgives_only_the_failures_of_its_account(login: Login) -> None:
     """Between guesses, the attacker signs in to its own account."""
-    for turn in range(HERE[0]):
+    for turn in range(login_limits.HERE[0]):
         fail(login, "pupil0", GUESSER, 3)
         assert login.token("pupil0", "pupil0", GUESSER)
         fail(login, "admin", GUESSER, 1)
         assert login.checked == 5 * (turn + 1)
-    with pytest.raises(TooManyFailures):
+    with pytest.raises(login_limits.TooManyFailures):
         login.token("admin", "wrong", GUESSER)
 
 
 def test_guessing_at_many_accounts_locks_the_address(login: Login) -> None:
-    for turn in range(ADDRESS[0]):
+    for turn in range(login_limits.ADDRESS[0]):
         assert login.token("pupil29", "pupil29", GUESSER)
         fail(login, CLASS[turn % 20], GUESSER, 1)
     for name in ("pupil25", "nobody"):
-        with pytest.raises(TooManyFailures):
+        with pytest.raises(login_limits.TooManyFailures):
             login.token(name, name, GUESSER)
     assert login.token("pupil25", "pupil25", HOME)
 
 
 def test_guessing_from_many_addresses_is_slowed_and_does_not_lock_the_owner_out(login: Login) -> None:
     assert login.token("admin", "admin", HOME)
-    for number in range(EVERYWHERE[0]):
+    for number in range(login_limits.EVERYWHERE[0]):
         fail(login, "ADMIN"[: 5 * (number % 2)] or "admin", f"198.51.100.{number}", 1)
-    with pytest.raises(TooManyFailures):
+    with pytest.raises(login_limits.TooManyFailures):
         login.token("admin", "admin", "198.51.100.250")
     assert login.token("admin", "admin", HOME)
-    login.clock.advance(EVERYWHERE[1])
+    login.clock.advance(login_limits.EVERYWHERE[1])
     assert login.token("admin", "admin", "198.51.100.250")
 
 
 def test_an_ipv6_client_has_a_whole_network_of_addresses(login: Login) -> None:
-    for number in range(HERE[0]):
+    for number in range(login_limits.HERE[0]):
         fail(login, "admin", f"2001:db8:1:2::{number:x}", 1)
-    with pytest.raises(TooManyFailures):
+    with pytest.raises(login_limits.TooManyFailures):
         login.token("admin", "admin", "2001:db8:1:2:ffff::1")
 
 
 def test_the_tables_are_bounded(login: Login, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert REMEMBERED == 10_000
+    assert login_limits.REMEMBERED == 10_000
     monkeypatch.setattr(login_limits, "REMEMBERED", 100)
     for number in range(500):
         fail(login, f"name{number}" * 1000, str(number), 1)
@@ -286,9 +280,7 @@ def test_the_login_page_and_ftp_share_the_limit(tmp_path: Path) -> None:
         answer = ask(server, "/admin/login", "POST", body, X_Real_IP=address, **FORM)
         return answer.status, int(answer.headers.get("retry-after", "0"))
 
-    with ThreadPoolExecutor(30) as browsers:
-        assert {*browsers.map(sign_in, [SCHOOL] * 30)} == {(302, 0)}
-    wrong = [("wrong", "^530 ")] * HERE[0]
+    wrong = [("wrong", "^530 ")] * login_limits.HERE[0]
     for password, problem in [*wrong, (PASSWORD, "try again in [0-9]+ s")]:
         with ftplib.FTP() as client:
             client.connect("127.0.0.1", server.port_of("WebcamFactory"), 5)
@@ -296,6 +288,68 @@ def test_the_login_page_and_ftp_share_the_limit(tmp_path: Path) -> None:
                 client.login("admin", password)
     status, seconds = sign_in("127.0.0.1")
     assert status == 429
-    assert 0 < seconds <= HERE[1]
+    assert 0 < seconds <= login_limits.HERE[1]
     assert sign_in(HOME) == (302, 0)
     server.end()
+
+
+def works(database: Database, file: Path) -> bool:
+    """Whether the file has the account's password."""
+    name, password = file.read_text().removesuffix("\n").split(":")
+    return name == "load" and matches(database.snapshot().accounts["load"].password, password)
+
+
+def test_the_account_is_made_once_and_its_password_is_private(tmp_path: Path, database: Database) -> None:
+    file = tmp_path / "player" / "account"
+    keep_load_account(database, file)
+    assert works(database, file)
+    assert database.snapshot().accounts["load"].rights == {"act"}
+    assert file.stat().st_mode & 0o777 == 0o600
+    before = file.read_text()
+    for _ in range(2):
+        keep_load_account(database, file)
+        assert file.read_text() == before
+        assert works(database, file)
+        database.remove_player("load")  # it comes back with its password
+
+
+@pytest.mark.parametrize("content", ["", "load:short\n", "other:long enough\n", "\0" * 100])
+def test_an_unusable_file_is_replaced(tmp_path: Path, database: Database, content: str) -> None:
+    file = tmp_path / "account"
+    file.write_text(content)
+    keep_load_account(database, file)
+    assert works(database, file)
+
+
+def test_servers_that_start_together_share_the_account(tmp_path: Path) -> None:
+    """One password for all theatres: Locust has only one."""
+    file = tmp_path / "account"
+    databases = []
+    for n in range(4):
+        (tmp_path / f"{n}").mkdir()
+        databases.append(Database(tmp_path / f"{n}"))
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda database: keep_load_account(database, file), databases))
+    assert all(works(database, file) for database in databases)
+
+
+@pytest.mark.parametrize("content", [b"load:%s\n", b"", b"\xff\xfe\0", b"other:%s"])
+def test_a_password_that_was_changed_stays(tmp_path: Path, database: Database, content: bytes) -> None:
+    """No player loses an account to the load test; the file goes, so that no user tries a wrong password."""
+    file = tmp_path / "account"
+    keep_load_account(database, file)
+    file.write_bytes(content.replace(b"%s", file.read_bytes()[5:].strip()))
+    hash = choose("a password of mine")
+    database.set_password("load", hash)
+    for _ in range(2):
+        keep_load_account(database, file)
+        assert not file.exists()
+        assert database.snapshot().accounts["load"].password == hash
+
+
+def test_a_file_that_cannot_be_written_is_survived(tmp_path: Path, database: Database) -> None:
+    (tmp_path / "folder").touch()
+    keep_load_account(database, tmp_path / "folder" / "account")
+    assert database.snapshot().accounts == {}
+    keep_load_account(database, tmp_path)  # a folder in place of the file
+    assert database.snapshot().accounts == {}

@@ -1,6 +1,5 @@
 """Signing in and out over a real socket: sessions, form tokens, wrong passwords, forms from other sites."""
 
-import re
 from urllib.parse import parse_qs, urlencode
 
 import pytest
@@ -40,24 +39,6 @@ def test_a_session_opens_the_workshop_until_sign_out(server: Backend) -> None:
     assert ask(server, "/admin/", Cookie=cookie).text.count("Stage door") == 1
 
 
-def test_a_visitor_gets_an_audience_key(server: Backend) -> None:
-    answer = ask(server, "/admin/id")
-    assert answer.headers["cache-control"] == PRIVATE
-    assert re.fullmatch(
-        rb"player=nice\+visitor&key=[0-9a-f]{32}&canAct=False&canAdmin=False&canSu=False", answer.body
-    )
-
-
-def test_too_many_wrong_passwords_lock_the_address(server: Backend) -> None:
-    guesser = {"X_Real_IP": "192.0.2.7"}
-    for _ in range(10):
-        answer = sign_in(server, "wrong", **guesser)
-        assert answer.status == 401
-        assert b"The name or the password is wrong." in answer.body
-        assert b'required value="admin">' in answer.body
-    assert sign_in(server, **guesser).status == 429
-
-
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "http://localhost.evil.example", "http://[::"]
 )
@@ -86,13 +67,8 @@ def test_a_browser_needs_the_token_of_the_form(server: Backend) -> None:
 
 def test_a_rejected_form_comes_back_with_a_valid_token(server: Backend) -> None:
     page = sign_in(server, **OURS)
+    assert b'required value="admin">' in page.body
     cookie = page.headers["set-cookie"].partition(";")[0]
     fields = {"username": "admin", "password": PASSWORD, "csrf": token_in(page.body)}
     form = urlencode(fields).encode()
     assert ask(server, "/admin/login", "POST", form, **FORM, **OURS, Cookie=cookie).status == 302
-
-
-def test_a_login_must_be_a_small_url_encoded_form(server: Backend) -> None:
-    assert ask(server, "/admin/login", "POST", b"{}", Content_Type="application/json").status == 415
-    many = b"&".join(b"a%d=1" % n for n in range(100))
-    assert ask(server, "/admin/login", "POST", many, **FORM).status == 413

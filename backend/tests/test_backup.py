@@ -3,8 +3,8 @@
 import gzip
 import io
 import os
+import re
 import shutil
-import sqlite3
 import tempfile
 import threading
 from contextlib import closing
@@ -15,8 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from backup_folders import Folders, content_of
-from forked import Forked
-from running_backend import DRAWING, PASSWORD, Backend, Editor, ask, join
+from running_backend import Backend, ask
 from upstage.backup import archive, restore, write
 from upstage.mirror.control import Control
 from upstage.mirror.copying import Replica, Term, read_term, write_term
@@ -31,9 +30,7 @@ from upstage.state.records import Account, Medium, Session, new_stage
 from upstage.state.schema import MIGRATIONS
 
 
-def test_a_restored_server_has_everything_and_the_replaced_data_are_kept(
-    folders: Folders, other: Folders
-) -> None:
+def test_a_restored_server_has_all_and_the_replaced_data_are_kept(folders: Folders, other: Folders) -> None:
     os.utime(folders.media / "hat.svg", ns=(5, 1_234_567_890_123_456_789))
     (folders.media / ".upload-x").write_bytes(b"half of it")
     (folders.data / "speech").mkdir()
@@ -150,14 +147,6 @@ def test_a_backup_leaves_nothing_behind(folders: Folders) -> None:
     assert (content_of(folders.data), content_of(folders.media)) == before
 
 
-def test_a_damaged_database_is_not_backed_up(folders: Folders) -> None:
-    with (folders.data / FILE).open("r+b") as file:
-        file.seek(4096)
-        file.write(b"\xa5" * 3000)
-    with pytest.raises((CopyError, sqlite3.DatabaseError), match=r"damaged|malformed"):
-        folders.backup()
-
-
 def load_password_of(folders: Folders) -> str | None:
     """The hash of the password of the account `load`; None if there is no such account."""
     with closing(Database(folders.data)) as database:
@@ -165,9 +154,7 @@ def load_password_of(folders: Folders) -> str | None:
     return account.password if account else None
 
 
-def test_the_load_tests_account_is_made_anew_on_another_machine(
-    folders: Folders, other: Folders, tmp_path: Path
-) -> None:
+def test_another_machine_makes_its_own_load_account(folders: Folders, other: Folders, tmp_path: Path) -> None:
     """The programs of each machine know the password of that machine."""
     here, there = tmp_path / "here", tmp_path / "there"
     there.write_text("load:a password of the other machine\n")
@@ -182,9 +169,7 @@ def test_the_load_tests_account_is_made_anew_on_another_machine(
     assert load_password_of(folders) is not None
 
 
-def test_a_load_tests_account_of_the_users_own_is_in_the_backup(
-    folders: Folders, other: Folders, tmp_path: Path
-) -> None:
+def test_the_users_own_load_account_is_backed_up(folders: Folders, other: Folders, tmp_path: Path) -> None:
     account = tmp_path / "account"
     with closing(Database(folders.data)) as database:
         keep_load_account(database, account)
@@ -216,66 +201,23 @@ def test_a_backup_of_an_older_schema_is_upgraded_by_the_server(
     assert write.schema_of(folders.data / FILE) == len(MIGRATIONS)
 
 
-def test_a_server_is_backed_up_while_it_runs_and_restored_when_it_does_not(tmp_path: Path) -> None:
-    """With the command itself: chat, an uploaded picture, a player, and the generated password."""
-    for name in ("first", "second"):
-        (tmp_path / name).mkdir()
-    backend = Backend(tmp_path / "first")
-    password = (backend.data / "admin-password").read_text().strip()
-    editor = Editor(backend, password=password)
-    picture = editor.bring("Hat")
-    fields = {"action": "add", "name": "mia", "password": PASSWORD, "act": "yes"}
-    assert editor.post("/admin/workshop/players", **fields).status == 302
-    client = backend.connect()
-    join(client)
-    client.send_frames(b"msg=ahoy&mode=TEXT")
-    client.frames_until(b"mode=ANONTEXT")
-    backup = tmp_path / "backup"
-    assert command(backend, backup, "backup") == (0, "")
-    client.send_frames(b"msg=later&mode=TEXT")
-    client.frames_until(b"mode=ANONTEXT")
-
-    said = tmp_path / "said"
-    assert command(backend, said, "restore", "--check", stdin=backup) == (0, "")
-    assert "release 1.0.0: the database (" in said.read_text()
-    assert said.read_text().endswith("kB), admin-password\n")
-    status, errors = command(backend, said, "restore", stdin=backup)
-    assert (status, said.read_text()) == (1, "")
-    problem = f"a server uses {backend.data}: stop it first, as make restore does"
-    assert errors == f"upstage: nothing was restored: {problem}\n"
-    backend.end()
-
-    second = Backend(tmp_path / "second")
-    second.end()
-    status, errors = command(second, said, "restore", stdin=backup)
+def test_commands_back_up_a_running_server_and_restore_an_ended_one(folders: Folders, other: Folders) -> None:
+    with unused(folders.data):  # as a server that runs
+        status, backup, errors = folders.upstage("backup")
     assert (status, errors) == (0, "")
-    restored, replaced = said.read_text().splitlines()
+    status, said, _ = other.upstage("restore", "--check", archive=backup)
+    assert status == 0
+    assert re.search(rb"release 1.0.0: the database \(.*kB\), admin-password, .*lessons.json\n$", said), said
+    with unused(other.data):
+        refused = other.upstage("restore", archive=backup)
+    problem = f"a server uses {other.data}: stop it first, as make restore does"
+    assert refused == (1, b"", f"upstage: nothing was restored: {problem}\n")
+    assert other.chat() == ["other"]
+    status, said, errors = other.upstage("restore", archive=backup)
+    assert (status, errors, other.chat()) == (0, "", ["hello"])
+    restored, replaced = said.decode().splitlines()
     assert restored.startswith("restored: the data of 20")
-    assert replaced.startswith(f"replaced data: {second.data}/replaced-20")
-    second = Backend(tmp_path / "second")
-    log = ask(second, "/stages/demo/log").body
-    assert b"ahoy" in log
-    assert b"later" not in log
-    assert ask(second, f"/media/{picture}").body == DRAWING % b"Hat"
-    editor.backend = second
-    assert b"Sign out" not in editor.get("/admin/").body
-    Editor(second, "mia", PASSWORD)
-    Editor(second, password=password)
-    second.end()
-
-
-def command(backend: Backend, out: Path, *words: str, stdin: Path | str = os.devnull) -> tuple[int, str]:
-    """Run `upstage WORDS` with the server's settings; return its status and errors."""
-    errors = backend.folder / "errors"
-    status = Forked(["-m", "upstage", *words], backend.env, out, errors, stdin).wait(30)
-    return status, errors.read_text()
-
-
-def test_nothing_is_restored_while_a_server_uses_the_folder(folders: Folders, other: Folders) -> None:
-    backup, before = folders.backup(), content_of(other.data)
-    with unused(other.data), pytest.raises(InUseError, match="stop it first"):
-        other.restore(backup)
-    assert content_of(other.data) == before
+    assert replaced.startswith(f"replaced data: {other.data}/replaced-20")
 
 
 def test_a_restore_that_fails_moves_everything_back(
@@ -328,23 +270,20 @@ with mock.patch.object(os, "sync", step(os.sync)), mock.patch.object(Path, "rena
 """
 
 
-def kill_a_restore(folders: Folders, backup: Path, step: int) -> int:
+def kill_a_restore(folders: Folders, backup: bytes, step: int) -> int:
     """Restore, killed at that step; return the exit status."""
-    env = os.environ | {"UPSTAGE_DATA": str(folders.data), "UPSTAGE_MEDIA": str(folders.media)}
-    command = ["-c", KILLED.format(step=step)]
-    return Forked(command, env, backup.with_name("out"), stdin=backup).wait(30)
+    return folders.run(["-c", KILLED.format(step=step)], backup)[0]
 
 
-def test_a_restore_that_is_killed_loses_nothing(folders: Folders, other: Folders, tmp_path: Path) -> None:
+def test_a_restore_that_is_killed_loses_nothing(folders: Folders, other: Folders) -> None:
     """What there was, is there again: with the next restore at the latest."""
     (other.data / f"{FILE}-wal").write_bytes(b"what the database does not have yet")
-    backup = tmp_path / "backup"
-    backup.write_bytes(folders.backup())
+    backup = folders.backup()
     before = content_of(other.data), content_of(other.media)
     step = 0
     while (status := kill_a_restore(other, backup, step)) != 0:
         assert status == -9
-        restore.check(other.data, other.media, io.BytesIO(backup.read_bytes()))
+        restore.check(other.data, other.media, io.BytesIO(backup))
         assert (content_of(other.data), content_of(other.media)) == before
         assert not restore.replaced(other.data, other.media)
         step += 1
@@ -355,11 +294,9 @@ def test_a_restore_that_is_killed_loses_nothing(folders: Folders, other: Folders
     assert content_of(media) == before[1]
 
 
-def test_a_server_starts_on_what_there_was_before_a_killed_restore(folders: Folders, tmp_path: Path) -> None:
-    backup = tmp_path / "backup"
-    backup.write_bytes(folders.backup())
-    with closing(Database(folders.data)) as database:
-        database.keep([("demo", Line("later"))])
+def test_a_server_starts_on_what_there_was_before_a_killed_restore(folders: Folders) -> None:
+    backup = folders.backup()
+    folders.say("later")
     (folders.media / "hat.svg").write_bytes(b"a new hat")
     assert kill_a_restore(folders, backup, 3) == -9
     assert not (folders.media / "hat.svg").exists()
@@ -370,20 +307,15 @@ def test_a_server_starts_on_what_there_was_before_a_killed_restore(folders: Fold
     backend.end()
 
 
-def test_a_mirror_does_not_copy_a_half_restored_folder(
-    folders: Folders, other: Folders, tmp_path: Path
-) -> None:
+def test_a_mirror_copies_no_half_restored_folder(folders: Folders, other: Folders, mirror: Folders) -> None:
     """It starts before the backend, takes over, and has what there was."""
-    backup = tmp_path / "backup"
-    backup.write_bytes(other.backup())
-    assert kill_a_restore(folders, backup, 8) == -9
+    assert kill_a_restore(folders, other.backup(), 8) == -9
     assert folders.chat() == ["other"]  # all files have been moved
-    mirror = Folders(tmp_path / "mirror")
     write_term(folders.data, Term(5, "backend"))
     write_term(mirror.data, Term(4, "backend"))
     with tempfile.TemporaryDirectory() as short:  # a socket's path has to be
         server = Backend(
-            tmp_path / "mirror",
+            mirror.data.parent,
             UPSTAGE_ROLE="mirror",
             UPSTAGE_PEER_DATA=str(folders.data),
             UPSTAGE_PEER_MEDIA=str(folders.media),
@@ -407,71 +339,62 @@ def test_what_restores_have_replaced_is_named_where_the_disk_is_full(
         other.restore(backup)
 
 
-def test_all_that_restores_have_replaced_is_listed_and_removed(
-    folders: Folders, other: Folders, tmp_path: Path
-) -> None:
-    backup, out = tmp_path / "backup", tmp_path / "out"
-    backup.write_bytes(folders.backup())
+def test_all_that_restores_have_replaced_is_listed_and_removed(folders: Folders, other: Folders) -> None:
     earlier = [other.data / "replaced-20200101-100000", other.media / ".replaced-20200101-100000"]
     for folder in earlier:
         folder.mkdir()
         (folder / "file").write_bytes(b"x" * 20_000)
-    env = os.environ | {"UPSTAGE_DATA": str(other.data), "UPSTAGE_MEDIA": str(other.media)}
-
-    def upstage(*words: str) -> tuple[int, str]:
-        status = Forked(["-m", "upstage", *words], env, out, stdin=backup).wait(30)
-        return status, out.read_text()
-
-    status, said = upstage("restore")
-    assert status == 0
+    status, said, _ = other.upstage("restore", archive=folders.backup())
     folders_now = restore.replaced(other.data, other.media)
-    assert len(folders_now) == 4
-    assert f"{earlier[0]} (20 kB), " in said
-    assert all(f"{folder} ({size / 1000:.0f} kB)" in said for folder, size in folders_now.items())
+    assert (status, len(folders_now)) == (0, 4)
+    assert f"{earlier[0]} (20 kB), ".encode() in said
+    assert all(f"{folder} ({size / 1000:.0f} kB)".encode() in said for folder, size in folders_now.items())
     with unused(other.data):  # a server may run
-        status, said = upstage("restore", "--remove-replaced")
+        status, said, _ = other.upstage("restore", "--remove-replaced")
     assert status == 0
-    assert all(str(folder) in said and not folder.exists() for folder in folders_now)
+    assert all(str(folder).encode() in said and not folder.exists() for folder in folders_now)
     assert other.chat() == ["hello"]
-    assert upstage("restore", "--remove-replaced") == (
-        1,
-        "upstage: there is nothing that a restore has replaced\n",
-    )
+    nothing = other.upstage("restore", "--remove-replaced")
+    assert nothing == (1, b"", "upstage: there is nothing that a restore has replaced\n")
 
 
 def pair_of(peer: Folders) -> Pair:
     return Pair("backend", peer.data, peer.media, peer.data.parent / "control")
 
 
+@pytest.mark.parametrize("used", ["second", "mirror"])
+def test_no_running_server_is_restored(folders: Folders, other: Folders, mirror: Folders, used: str) -> None:
+    """Of two, the mirror would take over meanwhile, and go on with its own data."""
+    data = {"second": other, "mirror": mirror}[used].data
+    backup, before = folders.backup(), content_of(other.data)
+    with unused(data), pytest.raises(InUseError, match=f"a server uses {data}: stop it first"):
+        other.restore(backup, pair_of(mirror))
+    assert content_of(other.data) == before
+
+
 def test_of_two_servers_the_restored_one_has_the_newer_data(
-    folders: Folders, other: Folders, tmp_path: Path
+    folders: Folders, other: Folders, mirror: Folders, tmp_path: Path
 ) -> None:
     """The mirror was active: what only it has is kept too, and it serves nothing before it has copied."""
-    backup = folders.backup()
-    mirror = Folders(tmp_path / "mirror")
     with closing(Database(mirror.data)) as database:
         database.add_stage(new_stage("demo", "Demo"))
-        database.keep([("demo", Line("only on the mirror"))])
+    mirror.say("only on the mirror")
     mirror.put("cap.svg", b"cap")
     write_term(mirror.data, Term(7, "mirror"))
     write_term(other.data, Term(6, "backend"))
-    data, media = other.restore(backup, pair_of(mirror))
+    data, media = other.restore(folders.backup(), pair_of(mirror))
     with closing(Database(data)) as database:
         assert list(database.kept("demo").chat) == ["only on the mirror"]
     assert (media / "cap.svg").read_bytes() == b"cap"
     assert (read_term(other.data), read_term(mirror.data)) == (Term(8, "backend"), Term(0, ""))
     replica = Replica(Pair("mirror", other.data, other.media, tmp_path), mirror.data, mirror.media)
     assert replica.is_behind()
-    for _ in replica.copy():
-        pass
+    assert len(list(replica.copy())) > 0
     assert mirror.chat() == ["hello"]
     assert not (mirror.media / "cap.svg").exists()
 
 
-def test_newer_data_that_cannot_be_copied_are_not_replaced(
-    folders: Folders, other: Folders, tmp_path: Path
-) -> None:
-    mirror = Folders(tmp_path / "mirror")
+def test_newer_data_that_cannot_be_copied_stay(folders: Folders, other: Folders, mirror: Folders) -> None:
     write_term(mirror.data, Term(7, "mirror"))
     (mirror.data / FILE).write_bytes(b"damaged" * 1000)
     backup, before = folders.backup(), content_of(other.data)
@@ -481,29 +404,10 @@ def test_newer_data_that_cannot_be_copied_are_not_replaced(
     assert read_term(mirror.data) == Term(7, "mirror")
 
 
-def test_nothing_is_restored_while_one_of_two_servers_runs(
-    folders: Folders, other: Folders, tmp_path: Path
-) -> None:
-    """The mirror would take over meanwhile, and go on with its own data."""
-    backup, before = folders.backup(), content_of(other.data)
-    mirror = Folders(tmp_path / "mirror")
-    with unused(mirror.data), pytest.raises(InUseError, match=f"a server uses {mirror.data}: stop it first"):
-        other.restore(backup, pair_of(mirror))
-    assert content_of(other.data) == before
-
-
-def test_of_two_servers_the_active_one_is_backed_up(tmp_path: Path) -> None:
-    backend = Backend(tmp_path)
-    backend.end()
-    said, control = tmp_path / "said", Control(tmp_path / "s.mirror")
+def test_of_two_servers_the_active_one_is_backed_up(folders: Folders, tmp_path: Path) -> None:
+    control = Control(tmp_path / "s.mirror")
     assert control.active.take("mirror serving")
-    backend.env |= {
-        "UPSTAGE_ROLE": "backend",
-        "UPSTAGE_PEER_DATA": str(tmp_path / "peer"),
-        "UPSTAGE_PEER_MEDIA": str(tmp_path / "peer"),
-        "UPSTAGE_SOCKETS": str(tmp_path / "s"),
-    }
-    status, errors = command(backend, said, "backup")
-    assert (status, errors) == (1, "upstage: backend is the standby: run this command on mirror\n")
-    assert said.read_bytes() == b""
+    peer = {"UPSTAGE_PEER_DATA": str(tmp_path), "UPSTAGE_PEER_MEDIA": str(tmp_path)}
+    refused = folders.upstage("backup", UPSTAGE_ROLE="backend", UPSTAGE_SOCKETS=f"{tmp_path}/s", **peer)
+    assert refused == (1, b"", "upstage: backend is the standby: run this command on mirror\n")
     control.active.release()

@@ -79,8 +79,7 @@ def cameras(server: Backend, stage: bytes) -> int:
 def test_the_camera_is_on_stage_and_comes_back(tmp_path: Path, camera: Camera) -> None:
     account = {"UPSTAGE_LOAD_ACCOUNT_FILE": str(tmp_path / "account")}
     server = camera.start(**account)
-    audience = server.connect()
-    join(audience)
+    audience = server.on_stage()
     audience.frames_until(b"mode=RELOAD")  # the camera's avatar is put on stage
     first = frame(server)
     assert is_jpeg(first)
@@ -100,6 +99,8 @@ def test_the_camera_is_on_stage_and_comes_back(tmp_path: Path, camera: Camera) -
     changes = [key for key, _ in groupby(line.split()[0] for line in camera.lines())]
     assert changes == ["no", "pictures", "no", "pictures"]
     assert len(camera.lines()) <= 6  # a line for each change of state or reason, not for each attempt
+    password = (tmp_path / "account").read_text().strip().partition(":")[2]
+    assert password not in server.log.read_text()
     server.end()
 
 

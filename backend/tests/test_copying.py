@@ -4,111 +4,98 @@ import os
 import shutil
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from backup_folders import Folders
 from running_backend import Backend
 from upstage.mirror.control import Report
 from upstage.mirror.copying import Replica, Term, read_term, run_alone, write_term
 from upstage.mirror.standby import STEADY, Standby
 from upstage.settings import Pair, from_environment
-from upstage.stage.kept import Line
 from upstage.state.copies import CopyError, files
 from upstage.state.database import FILE, Database
-from upstage.state.records import Medium, new_stage
+from upstage.state.records import new_stage
 
 
-class Folders:
+class Both:
     """The folders of both servers, as the mirror sees them: `there` is the backend."""
 
     def __init__(self, folder: Path) -> None:
-        self.data, self.media = folder / "mirror-data", folder / "mirror-media"
-        self.their_data, self.their_media = folder / "data", folder / "media"
-        for path in (self.data, self.their_data, self.their_media):
-            path.mkdir()
-        pair = Pair("mirror", self.their_data, self.their_media, folder / "control")
-        self.replica = Replica(pair, self.data, self.media)
-        write_term(self.their_data, Term(1, "backend"))
-        self.database = Database(self.their_data)
-        self.database.add_stage(new_stage("demo", "Demo"))
-
-    def put(self, file: str, content: bytes, known: bool = True) -> None:
-        path = self.their_media / file
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(content)
-        if known:
-            self.database.put_medium(Medium(file, "prop", "Hat", "ann", "2026-01-01", len(content)))
+        self.there, self.here = Folders(folder / "backend"), Folders(folder / "mirror")
+        pair = Pair("mirror", self.there.data, self.there.media, folder / "control")
+        self.replica = Replica(pair, self.here.data, self.here.media)
+        write_term(self.there.data, Term(1, "backend"))
+        with closing(Database(self.there.data)) as database:
+            database.add_stage(new_stage("demo", "Demo"))
 
     def copy(self) -> Report:
         for _ in self.replica.copy():
             pass
         return self.replica.report
 
-    def chat(self) -> list[str]:
-        database = Database(self.data)
-        try:
-            return list(database.kept("demo").chat)
-        finally:
-            database.close()
-
 
 @pytest.fixture
-def folders(tmp_path: Path) -> Folders:
-    return Folders(tmp_path)
+def folders(tmp_path: Path) -> Both:
+    return Both(tmp_path)
 
 
-def test_a_copy_has_everything_and_keeps_dates(folders: Folders) -> None:
-    folders.put("hat.svg", b"hat")
-    folders.put("audio/bell.mp3", b"bell")
-    folders.database.keep([("demo", Line("hello"))])
-    (folders.their_data / "admin-password").write_text("secret\n")
-    (folders.their_data / "lessons.json").write_text("{}")
-    (folders.their_data / "speech").mkdir()
-    (folders.their_data / "speech" / "next-number").write_text("77\n")
-    (folders.their_data / "speech" / "utter-3.mp3").write_bytes(b"hello")
-    (folders.their_media / ".upload-x").write_bytes(b"half of it")
-    os.utime(folders.their_media / "hat.svg", ns=(5, 1_234_567_890_123_456_789))
+def test_a_copy_has_everything_and_keeps_dates(folders: Both) -> None:
+    folders.there.put("hat.svg", b"hat")
+    folders.there.put("audio/bell.mp3", b"bell")
+    folders.there.say("hello")
+    (folders.there.data / "admin-password").write_text("secret\n")
+    (folders.there.data / "lessons.json").write_text("{}")
+    (folders.there.data / "speech").mkdir()
+    (folders.there.data / "speech" / "next-number").write_text("77\n")
+    (folders.there.data / "speech" / "utter-3.mp3").write_bytes(b"hello")
+    (folders.there.media / ".upload-x").write_bytes(b"half of it")
+    os.utime(folders.there.media / "hat.svg", ns=(5, 1_234_567_890_123_456_789))
     report = folders.copy()
     assert (report.files, report.bytes, report.removed, report.total) == (2, 7, 0, 2)
-    assert report.database == (folders.data / FILE).stat().st_size
-    assert files(folders.media) == files(folders.their_media)
-    assert (folders.media / "hat.svg").stat().st_mtime_ns == 1_234_567_890_123_456_789
-    assert (folders.media / "hat.svg").stat().st_mode & 0o777 == 0o644  # nginx is another user
-    assert folders.chat() == ["hello"]
-    assert (folders.data / "admin-password").read_text() == "secret\n"
-    assert (folders.data / "lessons.json").read_text() == "{}"
-    assert (folders.data / "admin-password").stat().st_mode & 0o077 == 0
-    assert (folders.data / FILE).stat().st_mode & 0o077 == 0
-    assert (folders.data / "speech" / "next-number").read_text() == "77\n"
-    assert read_term(folders.data) == Term(1, "backend")
-    copied = {str(path.relative_to(folders.data)) for path in folders.data.rglob("*") if path.is_file()}
+    assert report.database == (folders.here.data / FILE).stat().st_size
+    assert files(folders.here.media) == files(folders.there.media)
+    assert (folders.here.media / "hat.svg").stat().st_mtime_ns == 1_234_567_890_123_456_789
+    assert (folders.here.media / "hat.svg").stat().st_mode & 0o777 == 0o644  # nginx is another user
+    assert folders.here.chat() == ["hello"]
+    assert (folders.here.data / "admin-password").read_text() == "secret\n"
+    assert (folders.here.data / "lessons.json").read_text() == "{}"
+    assert (folders.here.data / "admin-password").stat().st_mode & 0o077 == 0
+    assert (folders.here.data / FILE).stat().st_mode & 0o077 == 0
+    assert (folders.here.data / "speech" / "next-number").read_text() == "77\n"
+    assert read_term(folders.here.data) == Term(1, "backend")
+    copied = {
+        str(path.relative_to(folders.here.data)) for path in folders.here.data.rglob("*") if path.is_file()
+    }
     assert copied == {"admin-password", FILE, "lessons.json", "speech/next-number", "term"}
 
 
-def test_the_next_copy_has_only_what_has_changed(folders: Folders) -> None:
+def test_the_next_copy_has_only_what_has_changed(folders: Both) -> None:
     for name in ("hat.svg", "cup.svg", "old.svg"):
-        folders.put(name, name.encode())
+        folders.there.put(name, name.encode())
     folders.copy()
     assert folders.copy() == Report(total=3)
-    untouched = (folders.media / "cup.svg").stat()
-    folders.put("hat.svg", b"another hat")
-    (folders.their_media / "old.svg").unlink()
-    folders.database.remove_medium("old.svg")
+    untouched = (folders.here.media / "cup.svg").stat()
+    folders.there.put("hat.svg", b"another hat")
+    (folders.there.media / "old.svg").unlink()
+    with closing(Database(folders.there.data)) as database:
+        database.remove_medium("old.svg")
     report = folders.copy()
     assert (report.files, report.bytes, report.removed, report.total) == (1, 11, 1, 2)
     assert report.database > 0
-    assert files(folders.media) == files(folders.their_media)
-    assert (folders.media / "cup.svg").stat().st_ino == untouched.st_ino
-    folders.database.keep([("demo", Line("one line"))])
+    assert files(folders.here.media) == files(folders.there.media)
+    assert (folders.here.media / "cup.svg").stat().st_ino == untouched.st_ino
+    folders.there.say("one line")
     assert folders.copy().database > 0
-    assert folders.chat() == ["one line"]
+    assert folders.here.chat() == ["one line"]
 
 
-def test_a_file_is_replaced_in_one_step(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
-    folders.put("hat.svg", b"old")
+def test_a_file_is_replaced_in_one_step(folders: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders.there.put("hat.svg", b"old")
     folders.copy()
-    folders.put("hat.svg", b"newer")
+    folders.there.put("hat.svg", b"newer")
 
     def fail_halfway(source: Path, target: Path) -> None:
         target.write_bytes(b"ne")
@@ -117,30 +104,30 @@ def test_a_file_is_replaced_in_one_step(folders: Folders, monkeypatch: pytest.Mo
     monkeypatch.setattr(shutil, "copyfile", fail_halfway)
     with pytest.raises(CopyError, match="no space left"):
         folders.copy()
-    assert (folders.media / "hat.svg").read_bytes() == b"old"
-    assert [path.name for path in folders.media.iterdir()] == ["hat.svg"]
+    assert (folders.here.media / "hat.svg").read_bytes() == b"old"
+    assert [path.name for path in folders.here.media.iterdir()] == ["hat.svg"]
 
 
-def test_an_empty_media_folder_empties_nothing(folders: Folders) -> None:
+def test_an_empty_media_folder_empties_nothing(folders: Both) -> None:
     """Their media volume was lost; files that the database still names stay here."""
-    folders.put("hat.svg", b"hat")
-    folders.put("bench.swf", b"not in the database", known=False)
+    folders.there.put("hat.svg", b"hat")
+    (folders.there.media / "bench.swf").write_bytes(b"not in the database")
     folders.copy()
-    shutil.rmtree(folders.their_media)
+    shutil.rmtree(folders.there.media)
     with pytest.raises(CopyError, match="media"):
         folders.copy()
-    folders.their_media.mkdir()
+    folders.there.media.mkdir()
     assert folders.copy().removed == 1
-    assert (folders.media / "hat.svg").read_bytes() == b"hat"
+    assert (folders.here.media / "hat.svg").read_bytes() == b"hat"
 
 
 @pytest.mark.parametrize("damage", ["garbage", "page", "missing"])
-def test_a_damaged_database_is_not_copied(folders: Folders, damage: str) -> None:
-    folders.database.keep([("demo", Line(f"line {number} {'x' * 400}")) for number in range(200)])
+def test_a_damaged_database_is_not_copied(folders: Both, damage: str) -> None:
+    for number in range(200):
+        folders.there.say(f"line {number} {'x' * 400}")
     folders.copy()
-    folders.database.keep([("demo", Line("more"))])
-    folders.database.close()
-    file = folders.their_data / FILE
+    folders.there.say("more")
+    file = folders.there.data / FILE
     if damage == "missing":
         file.unlink()
     else:
@@ -150,28 +137,32 @@ def test_a_damaged_database_is_not_copied(folders: Folders, damage: str) -> None
         file.write_bytes(content)
     with pytest.raises(CopyError, match=r"data cannot be copied|is damaged"):
         folders.copy()
-    assert folders.chat()[-1] == f"line 199 {'x' * 400}"
-    assert not (folders.data / ".copy.db").exists()
+    assert folders.here.chat()[-1] == f"line 199 {'x' * 400}"
+    assert not (folders.here.data / ".copy.db").exists()
 
 
-def test_what_is_damaged_here_or_left_by_a_killed_copy_is_replaced(folders: Folders) -> None:
-    folders.database.keep([("demo", Line("hello"))])
-    (folders.their_data / "admin-password").write_text("secret\n")
-    (folders.media / "audio").mkdir()
-    left = [folders.data / ".copy.db", folders.media / "audio" / ".copy-bell.mp3"]
-    for path in (*left, folders.data / FILE, folders.data / f"{FILE}-wal", folders.data / "admin-password"):
+def test_what_is_damaged_here_or_left_by_a_killed_copy_is_replaced(folders: Both) -> None:
+    folders.there.say("hello")
+    (folders.there.data / "admin-password").write_text("secret\n")
+    (folders.here.media / "audio").mkdir()
+    left = [folders.here.data / ".copy.db", folders.here.media / "audio" / ".copy-bell.mp3"]
+    for path in (
+        *left,
+        folders.here.data / FILE,
+        folders.here.data / f"{FILE}-wal",
+        folders.here.data / "admin-password",
+    ):
         path.write_bytes(b"\xff\xfe" * 1000)
-    folders.replica = Replica(folders.replica._pair, folders.data, folders.media)
+    folders.replica = Replica(folders.replica._pair, folders.here.data, folders.here.media)
     assert not any(path.exists() for path in left)
     folders.copy()
-    assert folders.chat() == ["hello"]
-    assert (folders.data / "admin-password").read_text() == "secret\n"
+    assert folders.here.chat() == ["hello"]
+    assert (folders.here.data / "admin-password").read_text() == "secret\n"
 
 
-def test_a_locked_database_is_given_up(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_database_is_given_up(folders: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("upstage.state.copies.DATABASE_TIME", 0.5)
-    folders.database.close()
-    with sqlite3.connect(folders.their_data / FILE, isolation_level=None) as sql:
+    with sqlite3.connect(folders.there.data / FILE, isolation_level=None) as sql:
         sql.execute("PRAGMA locking_mode = EXCLUSIVE")
         sql.execute("BEGIN EXCLUSIVE")
         began = time.monotonic()
@@ -194,16 +185,14 @@ def test_a_locked_database_is_given_up(folders: Folders, monkeypatch: pytest.Mon
         (Term(2, "mirror"), Term(2, "backend"), False),  # both without the other: each keeps its own
     ],
 )
-def test_newer_data_are_copied_and_older_ones_are_not(
-    folders: Folders, here: Term, there: Term, behind: bool
-) -> None:
-    for folder, term in ((folders.data, here), (folders.their_data, there)):
+def test_only_newer_data_are_copied(folders: Both, here: Term, there: Term, behind: bool) -> None:
+    for folder, term in ((folders.here.data, here), (folders.there.data, there)):
         (folder / "term").unlink(missing_ok=True)
         if term.number:
             write_term(folder, term)
     assert folders.replica.is_behind() == behind
     folders.replica.new_term()
-    assert read_term(folders.data) == (max(here.number, there.number) + 1, "mirror")
+    assert read_term(folders.here.data) == (max(here.number, there.number) + 1, "mirror")
     assert not folders.replica.is_behind()
 
 
@@ -224,34 +213,34 @@ def test_a_server_without_its_mirror_has_the_newer_data_afterwards(tmp_path: Pat
     assert read_term(tmp_path / "data") == Term(5, "backend")
 
 
-def standby_of(folders: Folders) -> Standby:
-    here = {"ROLE": "mirror", "DATA": folders.data, "MEDIA": folders.media}
-    there = {"PEER_DATA": folders.their_data, "PEER_MEDIA": folders.their_media}
-    settings = here | there | {"SOCKETS": folders.data / "upstage"}
+def standby_of(folders: Both) -> Standby:
+    here = {"ROLE": "mirror", "DATA": folders.here.data, "MEDIA": folders.here.media}
+    there = {"PEER_DATA": folders.there.data, "PEER_MEDIA": folders.there.media}
+    settings = here | there | {"SOCKETS": folders.here.data / "upstage"}
     return Standby(from_environment({f"UPSTAGE_{name}": str(value) for name, value in settings.items()}))
 
 
 @pytest.mark.parametrize("lost", [False, True])
-def test_a_takeover_without_the_other_servers_data_is_not_complete(folders: Folders, lost: bool) -> None:
+def test_a_takeover_without_the_other_servers_data_is_not_complete(folders: Both, lost: bool) -> None:
     """The last changes may be missing, so the cache must not keep its copies."""
     folders.copy()
     if lost:
-        shutil.rmtree(folders.their_data)
+        shutil.rmtree(folders.there.data)
     standby = standby_of(folders)
     assert standby.wait() is not lost
     assert standby.control.failures("mirror") == 1  # until it has lasted
     standby.control.active.release()
-    assert read_term(folders.data) == Term(2, "mirror")
+    assert read_term(folders.here.data) == Term(2, "mirror")
 
 
-def test_a_mirror_without_a_copy_serves_nothing(folders: Folders) -> None:
+def test_a_mirror_without_a_copy_serves_nothing(folders: Both) -> None:
     standby = standby_of(folders)
     assert not any(standby._is_my_turn() for _ in range(20))
     folders.copy()
     assert standby._is_my_turn()
 
 
-def test_after_failures_a_server_is_ready_later(folders: Folders) -> None:
+def test_after_failures_a_server_is_ready_later(folders: Both) -> None:
     standby = standby_of(folders)
     standby._complete, standby._steady = True, STEADY
     assert standby._is_ready()

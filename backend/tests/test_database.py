@@ -10,18 +10,13 @@ import pytest
 from upstage.stage.kept import Line
 from upstage.stage.stage import CHAT_KEPT, Colours
 from upstage.state.database import FILE, Database
-from upstage.state.records import Account, Locked, Medium, RecordError, StageRecord, Thing
+from upstage.state.records import Account, Locked, Medium, NoRoom, RecordError, StageRecord, Thing, new_stage
 from upstage.state.schema import MIGRATIONS, statements
 
 COLOURS = Colours("0x112233", "0x445566", "0x778899", "0xAABBCC")
 STAGE = StageRecord("demo", "Demo", "Hello", COLOURS)
 HAT = Medium("hat.svg", "prop", "Hat", "ann", "2026-01-01", 10)
 PROP = Thing("prop", 0, "Hat", "hat.svg")
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    return Database(tmp_path)
 
 
 def test_data_persist_when_the_file_is_reopened(database: Database, tmp_path: Path) -> None:
@@ -140,9 +135,7 @@ def test_stages_of_the_first_release_are_listed(tmp_path: Path, monkeypatch: pyt
     assert Database(tmp_path).snapshot().stages == {"demo": STAGE}
 
 
-def test_a_migration_that_fails_leaves_the_file_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_migration_leaves_the_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Database(tmp_path).add_stage(STAGE)
     broken = (*MIGRATIONS, "ALTER TABLE stage ADD COLUMN mood TEXT;\nDROP TABLE nowhere;\n")
     monkeypatch.setattr("upstage.state.database.MIGRATIONS", broken)
@@ -157,19 +150,11 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
         Database(tmp_path)
 
 
-def test_a_file_that_is_not_a_database_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text("hello " * 1000)
-    with pytest.raises(sqlite3.DatabaseError):
-        Database(tmp_path)
-
-
 def test_scripts_are_split_at_the_ends_of_statements() -> None:
     assert list(statements("A;\nB (  -- not; here\n';'\n);\n\n")) == ["A;\n", "B (  -- not; here\n';'\n);\n"]
 
 
-def test_a_change_while_another_program_has_the_lock_changes_nothing(
-    database: Database, tmp_path: Path
-) -> None:
+def test_a_change_while_another_program_has_the_lock_is_refused(database: Database, tmp_path: Path) -> None:
     database.add_stage(STAGE)
     other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -189,3 +174,21 @@ def test_every_kind_of_busy_is_a_lock(database: Database) -> None:
     busy.sqlite_errorcode = sqlite3.SQLITE_BUSY_RECOVERY
     with pytest.raises(Locked), database._writing():
         raise busy
+
+
+def test_a_full_database_changes_nothing(tmp_path: Path) -> None:
+    database = Database(tmp_path)
+    [pages] = database._sql.execute("PRAGMA page_count").fetchone()
+    database._sql.execute(f"PRAGMA max_page_count = {pages}")
+
+    def fill() -> None:
+        for number in range(100):
+            database.add_stage(new_stage(f"s{number}", "x" * 100))
+
+    with pytest.raises(NoRoom):
+        fill()
+    stages = database.snapshot().stages
+    assert stages.keys() == {f"s{number}" for number in range(len(stages))}
+    database._sql.execute("PRAGMA max_page_count = 100000")
+    database.add_stage(new_stage("new", "New"))
+    database.close()

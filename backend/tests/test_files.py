@@ -89,9 +89,7 @@ def test_the_stage_page_lists_the_files_that_a_browser_will_load(server: Backend
         ("bytes=\xff", 200, (0, 75000)),
     ],
 )
-def test_one_range_of_a_file_is_served(
-    server: Backend, value: str, status: int, span: tuple[int, int]
-) -> None:
+def test_a_range_of_a_file_is_served(server: Backend, value: str, status: int, span: tuple[int, int]) -> None:
     whole = (server.media / "bench" / "small.swf").read_bytes()
     answer = ask(server, "/media/bench/small.swf", Range=value)
     assert answer.status == status

@@ -23,41 +23,43 @@ class Parts:
 
     def __init__(self, backup: bytes) -> None:
         with tarfile.open(fileobj=io.BytesIO(backup)) as tar:
-            found = [(info, tar.extractfile(info)) for info in tar]
-            [(_, manifest), *rest] = [(info, file.read()) for info, file in found if file]
+            [(_, manifest), *self.members] = [(info, read(tar, info)) for info in tar]
         self.manifest: dict[str, Any] = json.loads(manifest)
-        self.members = rest
 
-    def find(self, name: str) -> tarfile.TarInfo:
-        return next(info for info, _ in self.members if info.name == name)
+    def find(self, name: str) -> tuple[tarfile.TarInfo, bytes]:
+        return next(member for member in self.members if member[0].name == name)
 
-    def add(self, name: str, content: bytes, listed: bool = True) -> tarfile.TarInfo:
+    def add(self, name: str, content: bytes, listed: bool = True) -> None:
         info = tarfile.TarInfo(name)
         info.size = len(content)
         self.members.append((info, content))
         if listed:
-            self.manifest["members"][name] = {
-                "size": len(content),
-                "sha256": sha256(content).hexdigest(),
-                "date": 0,
-            }
-        return info
+            sum = sha256(content).hexdigest()
+            self.manifest["members"][name] = {"size": len(content), "sha256": sum, "date": 0}
+
+    def remove(self, name: str) -> None:
+        self.members.remove(self.find(name))
 
     def replace(self, name: str, content: bytes) -> None:
         """Give a member another content, with the right size and sum."""
-        self.members = [(info, old) for info, old in self.members if info.name != name]
+        self.remove(name)
         self.add(name, content)
 
     def pack(self) -> bytes:
         out = io.BytesIO()
+        text = json.dumps(self.manifest).encode()
+        first = tarfile.TarInfo("manifest.json")
+        first.size = len(text)
         with tarfile.open(fileobj=out, mode="w:gz", compresslevel=1) as tar:
-            text = json.dumps(self.manifest).encode()
-            info = tarfile.TarInfo("manifest.json")
-            info.size = len(text)
-            tar.addfile(info, io.BytesIO(text))
-            for member, content in self.members:
+            for member, content in [(first, text), *self.members]:
                 tar.addfile(member, io.BytesIO(content))
         return out.getvalue()
+
+
+def read(tar: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(info)
+    assert file
+    return file.read()
 
 
 Change = Callable[[Parts], object]
@@ -73,7 +75,7 @@ def become(kind: bytes, link: str = "") -> Change:
 
     def change(parts: Parts) -> None:
         parts.replace("media/hat.svg", b"")
-        info = parts.find("media/hat.svg")
+        info, _ = parts.find("media/hat.svg")
         info.type, info.linkname = kind, link
 
     return change
@@ -88,21 +90,14 @@ def put_member(**fields: object) -> Change:
 
 
 def damaged_database(parts: Parts) -> None:
-    content = bytearray(next(content for info, content in parts.members if info.name == f"data/{FILE}"))
+    content = bytearray(parts.find(f"data/{FILE}")[1])
     content[4096:8192] = b"\xa5" * 4096
     parts.replace(f"data/{FILE}", bytes(content))
 
 
-def without(name: str) -> Change:
-    def change(parts: Parts) -> None:
-        parts.members = [(info, content) for info, content in parts.members if info.name != name]
-
-    return change
-
-
 def long_header(parts: Parts) -> None:
     """A header of tar that claims, and has, far more bytes than a name needs."""
-    info = parts.find("media/hat.svg")
+    info, _ = parts.find("media/hat.svg")
     info.pax_headers = {"comment": "x" * 5_000_000}
 
 
@@ -124,7 +119,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "a folder": (become(tarfile.DIRTYPE), "not the plain file"),
     "a larger member": (put_member(size=2), "not the plain file"),
     "another content": (put_member(sha256="0" * 64), "its sum is not that of the list"),
-    "a missing medium": (without("media/hat.svg"), "'media/hat.svg' is missing"),
+    "a missing medium": (lambda parts: parts.remove("media/hat.svg"), "'media/hat.svg' is missing"),
     "a missing database": (lambda parts: parts.manifest["members"].pop(f"data/{FILE}"), "has no database"),
     "a huge member": (put_member(size=10**15), "has no room"),
     "a negative size": (put_member(size=-1), "invalid"),

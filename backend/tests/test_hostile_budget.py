@@ -9,21 +9,17 @@ from typing import cast
 import pytest
 from twisted.internet.testing import StringTransport
 from twisted.web.resource import Resource
-from wsproto.connection import Connection as WebSocket
-from wsproto.connection import ConnectionType
 
 from fake_clients import JOIN as JOIN_FRAME
-from fake_clients import message
+from fake_clients import SocketClient, message
 from fake_reactor import Reactor
 from upstage.net.connection import Connections
 from upstage.net.input import AT_ONCE, READ_SIZE
 from upstage.net.slices import SLICE, Slices
-from upstage.net.sockets import StageSocket
 from upstage.stage.limits import BURST, BYTES, GRACE, JOIN, MAX_WAIT, RATE
 from upstage.stage.stage import Stage
 from upstage.web.request import Site
 from upstage.web.templates import Pages
-from upstage.web.websocket import StageWebSocket
 
 
 class FakeServer:
@@ -39,27 +35,19 @@ class FakeServer:
         self.reactor.pump([0.05] * round(seconds / 0.05))
 
 
-class Client:
+class Client(SocketClient):
     """One client; `sent` is the number of bytes that were read from it."""
 
     def __init__(self, server: FakeServer, websocket: bool = False, address: str = "198.51.100.1") -> None:
+        super().__init__(server.connections, address, websocket)
         self.server = server
         self.sent = 0
-        self.transport = StringTransport()
-        self.transport.getPeer = lambda: type("Peer", (), {"host": address})()  # type: ignore[method-assign]
-        self.protocol: StageSocket | StageWebSocket
-        if websocket:
-            self.transport.registerProducer(object(), True)  # the HTTP channel
-            self.protocol = StageWebSocket(server.connections, WebSocket(ConnectionType.SERVER), b"", address)
-        else:
-            self.protocol = StageSocket(server.connections)
-        self.protocol.makeConnection(self.transport)
 
     @property
     def is_read(self) -> bool:
         return self.transport.producerState == "producing" and not self.transport.disconnected
 
-    def send(self, data: bytes) -> None:
+    def pour(self, data: bytes) -> None:
         self.sent += len(data)
         self.protocol.dataReceived(data)
 
@@ -67,7 +55,7 @@ class Client:
         """Send as much as the server reads in this many seconds."""
         for _ in range(round(seconds / 0.05)):
             while self.is_read:
-                self.send(next(stream))
+                self.pour(next(stream))
             self.server.wait(0.05)
             if self.transport.disconnected:
                 return
@@ -132,18 +120,6 @@ def test_input_over_the_budget_is_not_read_and_ends_in_a_disconnection(
     assert server.reactor.getDelayedCalls() == []
 
 
-@pytest.mark.parametrize("frame", [message(9), message(0, b"", False), message(0, b"x", False)])
-def test_control_frames_and_fragments_are_counted_like_lines(server: FakeServer, frame: bytes) -> None:
-    client = Client(server, websocket=True)
-    client.send(message(1, b"x", False) + frame * 1000)
-    server.wait(5)
-    pongs = client.transport.value().count(b"\x8a\0")
-    assert pongs <= BURST + 5 * RATE
-    assert not client.is_read
-    server.wait(10)
-    assert client.is_read  # all of them were taken, in their time
-
-
 def test_single_bytes_cost_a_token_for_each_read(server: FakeServer) -> None:
     client = Client(server)
     client.press((b"x" for _ in count()), 5)
@@ -152,10 +128,10 @@ def test_single_bytes_cost_a_token_for_each_read(server: FakeServer) -> None:
 
 def test_frames_that_come_too_fast_are_delayed_not_lost(server: FakeServer) -> None:
     client = Client(server)
-    client.send(JOIN_FRAME)
+    client.pour(JOIN_FRAME)
     server.wait(0.05)
     lines = [b"text=%d&mode=ANONTEXT" % number for number in range(600)]
-    client.send(b"".join(b"msg=%d&mode=TEXT\0" % number for number in range(600)))
+    client.pour(b"".join(b"msg=%d&mode=TEXT\0" % number for number in range(600)))
     server.wait(1)
     assert lines[-1] not in client.frames()
     server.wait(10)
@@ -169,14 +145,14 @@ def test_a_normal_client_is_always_read(server: FakeServer, websocket: bool) -> 
         return message(1, text) if websocket else text + b"\0"
 
     client = Client(server, websocket)
-    client.send(frame(b"MD5=x&mode=IDENT") + frame(JOIN_FRAME[:-1]) + frame(b"mode=LOADED"))
+    client.pour(frame(b"MD5=x&mode=IDENT") + frame(JOIN_FRAME[:-1]) + frame(b"mode=LOADED"))
     server.wait(0.05)
     for number in range(31 * 60):  # a minute of drawing
-        client.send(frame(b"layer=0&x=123.45&y=67.89&mode=DRAW_LINE"))
+        client.pour(frame(b"layer=0&x=123.45&y=67.89&mode=DRAW_LINE"))
         if number % 31 == 0:
-            client.send(frame(b"msg=look%20here&mode=TEXT"))
+            client.pour(frame(b"msg=look%20here&mode=TEXT"))
             if websocket:
-                client.send(message(10))
+                client.pour(message(10))
         server.reactor.advance(1 / 31)
         assert client.is_read
     assert server.stages.counts["throttled"] == 0
@@ -186,8 +162,8 @@ def test_clients_frames_are_taken_in_turn(server: FakeServer) -> None:
     heard: list[str] = []
     server.stages.receive = lambda member, frame: heard.append(member.id)  # type: ignore[method-assign]
     loud, calm = Client(server), Client(server)
-    loud.send(b"mode=NB\0" * 100)
-    calm.send(b"mode=NB\0")
+    loud.pour(b"mode=NB\0" * 100)
+    calm.pour(b"mode=NB\0")
     assert heard == ["sock_1"] * AT_ONCE + ["sock_2"]
     server.wait(0.05)
     assert len(heard) == 101
@@ -209,16 +185,16 @@ def ticking() -> Callable[[], float]:
 def test_the_chat_goes_on_while_a_school_joins_at_once(server: FakeServer) -> None:
     server.connections.shared = replace(server.connections.shared, slices=Slices(server.reactor, ticking()))
     talker = Client(server, address="192.0.2.1")
-    talker.send(JOIN_FRAME)
+    talker.pour(JOIN_FRAME)
     server.wait(0.05)
     school = [Client(server) for _ in range(500)]
     for pupil in school:
-        pupil.send(JOIN_FRAME)
+        pupil.pour(JOIN_FRAME)
     turns = 0
     while len(server.connections.shared.slices):
         server.reactor.turn()
         turns += 1
-        talker.send(b"msg=%d&mode=TEXT\0" % turns)
+        talker.pour(b"msg=%d&mode=TEXT\0" % turns)
         assert talker.frames()[-1] == b"text=%d&mode=ANONTEXT" % turns
     assert turns > 500 * 0.0005 / SLICE / 2
     assert server.stage.audience == 501
@@ -233,7 +209,7 @@ def test_repeated_connections_are_expensive(server: FakeServer) -> None:
     joined = refused = 0
     for _ in range(10_000):
         client = Client(server)
-        client.send(JOIN_FRAME)
+        client.pour(JOIN_FRAME)
         server.reactor.advance(0.001)
         joined += client.frames()[-1].endswith(b"JOINED")
         refused += client.transport.disconnected
@@ -241,7 +217,7 @@ def test_repeated_connections_are_expensive(server: FakeServer) -> None:
     assert joined <= (burst + 10 * rate) / (JOIN + 6) + 1
     assert refused == server.stages.counts["cut_address"] > 3_000
     neighbour = Client(server, address="192.0.2.1")
-    neighbour.send(JOIN_FRAME)
+    neighbour.pour(JOIN_FRAME)
     server.wait(0.05)
     assert neighbour.frames()[-1].endswith(b"JOINED")
     server.wait(MAX_WAIT + 1)

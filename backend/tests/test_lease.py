@@ -75,9 +75,7 @@ def test_a_replaced_lease_is_lost(tmp_path: Path) -> None:
     assert not second.held
 
 
-def test_a_lease_that_is_replaced_while_it_is_taken_is_not_held(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lease_replaced_while_taken_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lease, flock = Lease(tmp_path / "lease"), fcntl.flock
 
     def replaced_first(file: TextIO, how: int) -> None:
@@ -102,9 +100,7 @@ def test_a_lease_that_no_process_touches_is_silent(tmp_path: Path) -> None:
     assert pulse.look() == 0
 
 
-def test_a_server_that_does_not_stand_by_is_not_switched_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_server_that_stands_by_is_switched_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control, "SWITCH_TIME", 0.5)
     shared = Control(tmp_path / "shared")
     with pytest.raises(ControlError, match=r"^mirror is not ready: it is not running$"):

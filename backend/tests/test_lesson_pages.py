@@ -2,28 +2,20 @@
 
 import re
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from running_backend import Backend, ask, join
+from running_backend import Backend, ask
 from support.http import connect, message
 from upstage.web.lesson_pages import preferred
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
-    server = Backend(tmp_path_factory.mktemp("lessons"))
-    yield server
-    server.end()
-
-
-def test_the_slow_page_takes_300_ms_and_delays_no_other_request(server: Backend) -> None:
+def test_the_slow_page_takes_300_ms_and_delays_no_other_request(school: Backend) -> None:
     began = time.monotonic()
     with ThreadPoolExecutor(20) as pool:
-        slow = [pool.submit(ask, server, "/slow") for _ in range(20)]
-        assert ask(server, "/health").status == 200
+        slow = [pool.submit(ask, school, "/slow") for _ in range(20)]
+        assert ask(school, "/health").status == 200
         assert not all(each.done() for each in slow)
         answers = [each.result() for each in slow]
     assert 0.3 <= time.monotonic() - began < 20 * 0.3  # not one after another
@@ -32,35 +24,35 @@ def test_the_slow_page_takes_300_ms_and_delays_no_other_request(server: Backend)
     assert b"300 ms" in answers[0].body
 
 
-def test_a_client_that_leaves_the_slow_page_is_no_error(server: Backend) -> None:
-    with connect(("127.0.0.1", server.web_port)) as client:
+def test_a_client_that_leaves_the_slow_page_is_no_error(school: Backend) -> None:
+    with connect(("127.0.0.1", school.web_port)) as client:
         client.sendall(message("/slow", "localhost"))  # the server's log is looked at when it ends
-    assert ask(server, "/slow", "HEAD").body == b""
+    assert ask(school, "/slow", "HEAD").body == b""
 
 
-def test_the_playbill_has_instructions_for_a_cache_and_works_without_one(server: Backend) -> None:
-    page = ask(server, "/playbill")
+def test_the_playbill_has_instructions_for_a_cache_and_works_without_one(school: Backend) -> None:
+    page = ask(school, "/playbill")
     assert page.headers["surrogate-control"] == 'content="ESI/1.0"'
     assert page.headers["cache-control"] == "max-age=0, s-maxage=60"
     [source] = re.findall(rb'<esi:include src="([^"]+)"/>', page.body)
-    part = ask(server, source.decode())
+    part = ask(school, source.decode())
     assert part.headers["cache-control"] == "max-age=0, s-maxage=1"
     assert re.match(rb"\s*<strong[^>]*>\d+ in the audience</strong> at \d\d:\d\d:\d\d UTC", part.body)
     [remove] = re.findall(rb"<esi:remove>(.*?)</esi:remove>", page.body, re.S)
     assert b"in the audience" in remove
 
 
-def test_the_number_is_the_audience_of_all_listed_stages(server: Backend) -> None:
+def test_the_number_is_the_audience_of_all_listed_stages(school: Backend) -> None:
     def audience() -> int:
-        found = re.search(rb">(\d+) in the audience", ask(server, "/playbill/audience").body)
+        found = re.search(rb">(\d+) in the audience", ask(school, "/playbill/audience").body)
         assert found
         return int(found[1])
 
     before = audience()
-    clients = [server.connect() for _ in range(2)]
-    join(clients[0])
-    join(clients[1], stage=b"load")  # unlisted
+    clients = [school.on_stage(), school.on_stage(b"load")]  # unlisted
     assert audience() == before + 1
+    for client in clients:
+        client.close()
 
 
 @pytest.mark.parametrize(
@@ -86,9 +78,9 @@ def test_the_language_that_the_browser_prefers(header: str, language: str) -> No
     assert preferred(header) == language
 
 
-def test_the_greeting_says_what_it_depends_on(server: Backend) -> None:
-    german = ask(server, "/welcome", Accept_Language="de-AT,de;q=0.9")
+def test_the_greeting_says_what_it_depends_on(school: Backend) -> None:
+    german = ask(school, "/welcome", Accept_Language="de-AT,de;q=0.9")
     assert (german.headers["vary"], german.headers["content-language"]) == ("Accept-Language", "de")
     assert german.headers["cache-control"] == "max-age=0, s-maxage=60"
     assert '<h1 lang="de">Willkommen im Theater.</h1>' in german.text
-    assert "Nau mai" in ask(server, "/welcome", Accept_Language="mi").text
+    assert "Nau mai" in ask(school, "/welcome", Accept_Language="mi").text

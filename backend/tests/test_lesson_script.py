@@ -6,9 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from forked import SRC
 from running_backend import Backend
-from support.chromium import chromium
 
 LESSON = "/lessons/01-first-hit"
 WORDS = ("k00000001", "k00000002")
@@ -17,47 +15,33 @@ COMMANDS += 'curl -sI "http://localhost:8080/admin/id?{0}"\n' * 2
 LATER = 2000  # ms: more than lesson.js leaves between two questions
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
-    lessons = SRC.parent.parent / "lessons"
-    server = Backend(tmp_path_factory.mktemp("lessons"), UPSTAGE_LESSONS=str(lessons))
-    yield server
-    server.end()
-
-
 @pytest.fixture
 def complaints() -> list[str]:
     return []
 
 
 @pytest.fixture
-def page(browser: Browser, server: Backend, complaints: list[str]) -> Iterator[Page]:
+def page(browser: Browser, school: Backend, complaints: list[str]) -> Iterator[Page]:
     """The first lesson's page, begun; at the end there must be no error in the console."""
-    report(server, state="begun", word=WORDS[0])
+    report(school, state="begun", word=WORDS[0])
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.clock.install()
-    page.goto(address(server))
+    page.goto(address(school))
     yield page
     context.close()
     assert complaints == []
 
 
-def address(server: Backend, path: str = LESSON) -> str:
-    return f"http://localhost:{server.web_port}{path}"
+def address(school: Backend, path: str = LESSON) -> str:
+    return f"http://localhost:{school.web_port}{path}"
 
 
-def report(server: Backend, **result: object) -> None:
+def report(school: Backend, **result: object) -> None:
     """Send the backend a result of the first lesson, as `make check` does."""
-    assert server.upstage("lessons", stdin=json.dumps([{"lesson": 1, **result}])) == (0, "", "")
+    assert school.upstage("lessons", stdin=json.dumps([{"lesson": 1, **result}])) == (0, "", "")
 
 
 def come_back(page: Page, event: str = "dispatchEvent(new Event('focus'))") -> None:
@@ -90,16 +74,16 @@ def test_a_button_copies_the_commands_beside_it(page: Page, secure: bool) -> Non
     assert pasted(page) == COMMANDS.format(WORDS[0]).rstrip()
 
 
-def test_commands_have_a_button_and_other_blocks_have_none(page: Page, server: Backend) -> None:
-    page.goto(address(server, "/lessons/03-whose-page-is-it"))
+def test_commands_have_a_button_and_other_blocks_have_none(page: Page, school: Backend) -> None:
+    page.goto(address(school, "/lessons/03-whose-page-is-it"))
     page.get_by_text("Hint").click()
     expect(page.locator("pre", has_text="sub vcl_req_cookie")).to_be_visible()
     assert page.locator("pre").count() == page.get_by_role("button", name="Copy").count() + 1
 
 
-def test_without_scripts_there_is_no_button(browser: Browser, server: Backend) -> None:
+def test_without_scripts_there_is_no_button(browser: Browser, school: Backend) -> None:
     page = browser.new_page(java_script_enabled=False)
-    page.goto(address(server))
+    page.goto(address(school))
     expect(page.locator("pre", has_text="fox.svg").first).to_be_visible()
     assert page.get_by_role("button").count() == 0
     page.context.close()
@@ -108,17 +92,15 @@ def test_without_scripts_there_is_no_button(browser: Browser, server: Backend) -
 @pytest.mark.parametrize(
     "event", ["dispatchEvent(new Event('focus'))", "document.dispatchEvent(new Event('visibilitychange'))"]
 )
-def test_coming_back_brings_the_panel_and_the_words_up_to_date(
-    page: Page, server: Backend, event: str
-) -> None:
-    report(server, state="begun", word=WORDS[1], said="Not done yet.", choices=list("wxyz"))
+def test_coming_back_brings_panel_and_words_up_to_date(page: Page, school: Backend, event: str) -> None:
+    report(school, state="begun", word=WORDS[1], said="Not done yet.", choices=list("wxyz"))
     come_back(page, event)
     panel = page.get_by_role("complementary", name="Where you are")
     expect(panel).to_contain_text("Not done yet.")
     expect(panel.get_by_role("button", name="Copy")).to_have_count(4)  # one for each answer
     expect(page.get_by_role("status")).to_have_text("This lesson has begun. Not done yet.")
     assert page.locator(".text .word").all_inner_texts() == [WORDS[1]] * page.locator(".text .word").count()
-    report(server, state="")  # as after a new start of the stack
+    report(school, state="")  # as after a new start of the stack
     come_back(page, event)
     expect(panel).to_contain_text("has not begun")
     expect(page.locator(".text .word").first).to_have_text("WORD")
@@ -137,13 +119,13 @@ def test_a_return_is_one_request_and_nothing_asks_by_itself(page: Page) -> None:
     assert len(requests) == 1
 
 
-def test_an_unchanged_panel_keeps_the_focus_and_a_new_one_takes_it(page: Page, server: Backend) -> None:
+def test_an_unchanged_panel_keeps_the_focus_and_a_new_one_takes_it(page: Page, school: Backend) -> None:
     button = page.locator("#where").get_by_role("button", name="Copy")
     button.focus()
     with page.expect_response("**" + LESSON):
         come_back(page)
     expect(button).to_be_focused()
-    report(server, state="done", word=WORDS[0])
+    report(school, state="done", word=WORDS[0])
     come_back(page)
     expect(page.locator("#where")).to_contain_text("is done")
     expect(page.locator("#where")).to_be_focused()

@@ -2,29 +2,20 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from forked import SRC
 from running_backend import Backend, PurgedCache, ask
-from upstage.state.progress import (
-    FILE,
-    MAX_REPORT,
-    MAX_SAID,
-    ProgressError,
-    Result,
-    keep_progress,
-    read_progress,
-)
+from upstage.state import progress
 from upstage.web.course import read_course, read_lesson
 from upstage.web.visit import Published
 
 LESSONS = SRC.parent.parent / "lessons"
 STACK = Published(http=9080, https=9443, locust=9089, observe=9099)
-RESULTS = [{"lesson": 1, "state": "done", "answers": 2}, {"lesson": 2, "state": "begun"}]
-KEPT = {1: Result("done"), 2: Result("begun")}
+RESULTS = ({"lesson": 1, "state": "done", "answers": 2}, {"lesson": 2, "state": "begun"})
+KEPT = {1: progress.Result("done"), 2: progress.Result("begun")}
 WORD = "k1a2b3c4d"
 ASKED = {
     "lesson": 1,
@@ -35,19 +26,21 @@ ASKED = {
 }
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
-    server = Backend(tmp_path_factory.mktemp("lessons"), UPSTAGE_LESSONS=str(LESSONS))
-    yield server
-    server.end()
+DONE = {"lesson": 1, "state": "done", "word": WORD}
+FIRST, SOLUTION = "/lessons/01-first-hit", "/lessons/01-first-hit/solution"
 
 
-def test_every_lesson_has_a_page_with_its_sections(server: Backend) -> None:
-    listed = re.findall(r'<b><a href="(/lessons/[^"]+)">', ask(server, "/lessons/").text)
+def report(school: Backend, *results: dict[str, object]) -> None:
+    """Send results, as `make check` does."""
+    assert school.upstage("lessons", stdin=json.dumps(results)) == (0, "", "")
+
+
+def test_every_lesson_has_a_page_with_its_sections(school: Backend) -> None:
+    listed = re.findall(r'<b><a href="(/lessons/[^"]+)">', ask(school, "/lessons/").text)
     folders = sorted(path.parent for path in LESSONS.glob("[0-9]*/README.md"))
     assert listed == [f"/lessons/{folder.name}" for folder in folders]
     for url, folder in zip(listed, folders, strict=True):
-        page = ask(server, url)
+        page = ask(school, url)
         assert page.status == 200
         headings = re.findall(r"^## (.*)$", (folder / "README.md").read_text(), re.M)
         assert re.findall(r"<h2[^>]*>(.*?)</h2>", page.text) == ["Where you are", *headings]
@@ -55,23 +48,21 @@ def test_every_lesson_has_a_page_with_its_sections(server: Backend) -> None:
         assert "<details><summary>Hint</summary>" in page.text
 
 
-def test_pages_are_cached_for_a_minute_with_a_tag(server: Backend) -> None:
+def test_pages_are_cached_for_a_minute_with_a_tag(school: Backend) -> None:
     for url in ("/lessons/", "/lessons/01-first-hit", "/lessons/course", "/lessons/cheat-sheet"):
-        headers = ask(server, url).headers
+        headers = ask(school, url).headers
         assert headers["cache-control"] == "max-age=0, s-maxage=60"
         assert headers["x-cache-tags"] == "lessons"
-    assert ask(server, "/lessons").headers["location"].endswith("/lessons/")
+    assert ask(school, "/lessons").headers["location"].endswith("/lessons/")
     for url in ("/lessons/99-nothing", "/lessons/checking", "/lessons/01-first-hit/check.py"):
-        missing = ask(server, url)
+        missing = ask(school, url)
         assert missing.status == 404
         assert "x-cache-tags" not in missing.headers
 
 
-def test_without_the_folder_there_is_no_page_and_no_link(tmp_path: Path) -> None:
-    server = Backend(tmp_path)
+def test_without_the_folder_there_is_no_page_and_no_link(server: Backend, tmp_path: Path) -> None:
     assert ask(server, "/lessons/").status == 404
     assert "/lessons/" not in ask(server, "/").text
-    server.end()
     assert read_course(tmp_path / "nothing", STACK) is None
 
 
@@ -101,11 +92,11 @@ def test_a_link_leads_to_a_page_of_the_site_or_is_text() -> None:
     assert '<a href="https://example.org/">web</a>' in body
 
 
-def test_links_from_the_solution_and_the_course_are_seen_from_their_folders(server: Backend) -> None:
+def test_links_from_the_solution_and_the_course_are_seen_from_their_folders(school: Backend) -> None:
     solution = "# 3. A: solution\n\n[course](../../docs/course.md#glossary) [rules](../../docs/rules.md)\n"
     body = read_lesson("03-a", "# 3. A\n", STACK, solution).solution
     assert '<a href="/lessons/course#glossary">course</a> rules' in body
-    page = ask(server, "/lessons/course").text
+    page = ask(school, "/lessons/course").text
     for text in (
         '<a href="/lessons/01-first-hit">First hit</a>',
         '<a href="/lessons/cheat-sheet">',
@@ -115,114 +106,101 @@ def test_links_from_the_solution_and_the_course_are_seen_from_their_folders(serv
         assert text in page
     assert "style=" not in page  # the pages' policy would block it
     for link in set(re.findall(r'(?:href|src)="(/lessons/[^"#]+)', page)):
-        assert ask(server, link).status == 200, link
+        assert ask(school, link).status == 200, link
 
 
-def test_the_order_of_study_is_in_the_list_with_the_encores_after_the_lessons(server: Backend) -> None:
-    page = ask(server, "/lessons/").text
-    assert "Lesson 1 leads to 2" in page
+def test_the_order_of_study_is_in_the_list_with_the_encores_after_the_lessons(school: Backend) -> None:
+    page = ask(school, "/lessons/").text
     lessons, _, encores = page.partition('<h2 id="encores">')
     assert "Encore:" not in lessons
     assert encores.count('">Encore: ') == encores.count('<span class="goal">') > 0
-    assert "You need lessons 1 and 6, an editor" in lessons
 
 
 def test_the_cheat_sheet_has_its_own_style_and_the_ports_of_this_stack(tmp_path: Path) -> None:
-    server = Backend(tmp_path, UPSTAGE_LESSONS=str(LESSONS), UPSTAGE_HTTP_PORT="9080")
-    sheet = ask(server, "/lessons/cheat-sheet")
+    school = Backend(tmp_path, UPSTAGE_LESSONS=str(LESSONS), UPSTAGE_HTTP_PORT="9080")
+    sheet = ask(school, "/lessons/cheat-sheet")
     assert "http://localhost:9080/" in sheet.text
     assert "style-src 'unsafe-inline'" in sheet.headers["content-security-policy"]
     [picture] = re.findall(r'<img src="([^"]+)"', sheet.text)
-    drawing = ask(server, f"/lessons/{picture}")
+    drawing = ask(school, f"/lessons/{picture}")
     assert (drawing.status, drawing.headers["content-type"]) == (200, "image/svg+xml")
     assert drawing.headers["x-cache-tags"] == "lessons"
     for other in ("", "nothing.svg", "..%2fcheat-sheet.html"):
-        assert ask(server, f"/lessons/pictures/{other}").status == 404
-    server.end()
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Callable[..., str]]:
-    """A page after results were reported: page(PATH, RESULT...)."""
-    server = Backend(tmp_path, UPSTAGE_LESSONS=str(LESSONS))
-
-    def page(path: str, *results: dict[str, object]) -> str:
-        assert server.upstage("lessons", stdin=json.dumps(results)) == (0, "", "")
-        return ask(server, path).text
-
-    yield page
-    server.end()
+        assert ask(school, f"/lessons/pictures/{other}").status == 404
+    school.end()
 
 
 def test_a_result_is_shown_and_purges_the_pages_once(tmp_path: Path) -> None:
     cache = PurgedCache()
-    server = Backend(tmp_path, UPSTAGE_LESSONS=str(LESSONS), UPSTAGE_PURGE=cache.address)
-    assert "0 of " in ask(server, "/lessons/").text
-    assert server.upstage("lessons", stdin=json.dumps(RESULTS)) == (0, "", "")
-    assert server.upstage("lessons", stdin=json.dumps(RESULTS)) == (0, "", "")
+    school = Backend(tmp_path, UPSTAGE_LESSONS=str(LESSONS), UPSTAGE_PURGE=cache.address)
+    assert "0 of " in ask(school, "/lessons/").text
+    report(school, *RESULTS)
+    report(school, *RESULTS)
     assert cache.tags.count("lessons") == 1
-    page = ask(server, "/lessons/").text
+    page = ask(school, "/lessons/").text
     assert "1 of " in page
     assert re.findall(r'<li data-state="(\w+)">', page) == ["done", "begun"]
-    assert "This lesson is done." in ask(server, "/lessons/01-first-hit").text
-    assert "This lesson has begun" in ask(server, "/lessons/02-how-long-is-fresh").text
+    assert "This lesson is done." in ask(school, "/lessons/01-first-hit").text
+    assert "This lesson has begun" in ask(school, "/lessons/02-how-long-is-fresh").text
 
     cache.close()
     changed = json.dumps([{"lesson": 2, "state": "done"}])
-    code, _, said = server.upstage("lessons", stdin=changed)
+    code, _, said = school.upstage("lessons", stdin=changed)
     assert (code, "not purged yet" in said) == (1, True)  # the pages are right within a minute
-    assert "1 of " in ask(server, "/lessons/").text
-    server.end()
+    assert "1 of " in ask(school, "/lessons/").text
+    school.end()
 
 
-def test_before_the_lesson_begins_its_page_says_how_to_get_the_word(desk: Callable[..., str]) -> None:
-    page = desk("/lessons/01-first-hit", {"lesson": 1, "state": ""})
-    assert "make lesson LESSON=1<" in panel(page)
-    assert "make learn LESSON=1<" in panel(page)
-    assert 'fox.svg?<mark class="word">WORD</mark>&quot;' in page
+def marked(word: str) -> str:
+    return f'fox.svg?<mark class="word">{word}</mark>'
 
 
-def test_the_word_is_in_every_command_of_a_lesson_that_has_begun(desk: Callable[..., str]) -> None:
-    page = desk("/lessons/01-first-hit", {"lesson": 1, "state": "begun", "word": WORD})
-    assert f'fox.svg?<mark class="word">{WORD}</mark>&quot;' in page
-    assert "WORD" not in page
-    assert "make check LESSON=1<" in panel(page)
-    assert "make lesson" not in panel(page)
+# By name: the page, the result of its lesson, what the page says then, and what it does not say.
+STATES: dict[str, tuple[str, dict[str, object], list[str], list[str]]] = {
+    "not begun": (FIRST, {}, ["make lesson LESSON=1<", "make learn LESSON=1<", marked("WORD")], []),
+    "begun": (
+        FIRST,
+        {"state": "begun", "word": WORD},
+        [marked(WORD), "make check LESSON=1<"],
+        ["WORD", "make learn LESSON=1<", SOLUTION],
+    ),
+    "begun, word unknown": (FIRST, {"state": "begun"}, ["in place of", 'data-word=""', marked("WORD")], []),
+    "checked, with a question": (
+        FIRST,
+        ASKED,
+        [
+            "One question is left.",
+            "For how many seconds is this copy fresh",
+            *(f"<b>{letter})</b> {choice} " for letter, choice in zip("abcd", "wxyz", strict=True)),
+            *(f"make check LESSON=1 ANSWER={letter}<" for letter in "abcd"),
+        ],
+        [SOLUTION],
+    ),
+    "checked, in HTML": (
+        FIRST,
+        ASKED | {"said": "<script>\ud800", "choices": ["<b>", "&amp;", "x", "y"]},
+        ["&lt;script&gt;?", "&lt;b&gt;", "&amp;amp;"],
+        ["<script>"],
+    ),
+    "closed solution": (SOLUTION, ASKED, ["can be read here when the lesson is done"], []),
+    "done": (FIRST, DONE, [SOLUTION, "/lessons/02-how-long-is-fresh"], []),
+    "open solution": (SOLUTION, DONE, ["1. First hit: solution</h1>", marked(WORD)], []),
+}
 
 
-def test_without_the_word_the_panel_says_that_it_is_to_be_filled_in(desk: Callable[..., str]) -> None:
-    page = desk("/lessons/01-first-hit", {"lesson": 1, "state": "begun"})
-    assert "in place of" in panel(page)
-    assert 'data-word=""' in page
-    assert 'fox.svg?<mark class="word">WORD</mark>&quot;' in page
-
-
-def test_the_panel_has_the_checks_last_sentence_and_the_choices_with_their_commands(
-    desk: Callable[..., str],
+@pytest.mark.parametrize(("path", "result", "said", "unsaid"), STATES.values(), ids=STATES)
+def test_a_page_says_how_far_the_learner_is(
+    school: Backend, path: str, result: dict[str, object], said: list[str], unsaid: list[str]
 ) -> None:
-    told = panel(desk("/lessons/01-first-hit", ASKED))
-    assert "One question is left." in told
-    assert "For how many seconds is this copy fresh" in told
-    for letter, choice in zip("abcd", "wxyz", strict=True):
-        assert f"<b>{letter})</b> {choice} " in told
-        assert f"make check LESSON=1 ANSWER={letter}<" in told
+    report(school, {"lesson": 1, "state": "", **result})
+    page = ask(school, path).text
+    assert [text for text in said if text not in page] == []
+    assert [text for text in unsaid if text in page] == []
 
 
-def test_the_solution_and_the_next_lesson_are_for_those_who_are_done(desk: Callable[..., str]) -> None:
-    solution = "/lessons/01-first-hit/solution"
-    assert "can be read here when the lesson is done" in desk(solution, ASKED)
-    assert solution not in desk("/lessons/01-first-hit", ASKED)
-    done = {"lesson": 1, "state": "done", "word": WORD}
-    told = panel(desk("/lessons/01-first-hit", done))
-    assert solution in told
-    assert "/lessons/02-how-long-is-fresh" in told
-    page = desk(solution, done)
-    assert "1. First hit: solution</h1>" in page
-    assert f'fox.svg?<mark class="word">{WORD}</mark>' in page
-
-
-def test_a_closed_solution_is_not_stored(server: Backend) -> None:
-    closed = ask(server, "/lessons/01-first-hit/solution")
+def test_a_closed_solution_is_not_stored(school: Backend) -> None:
+    report(school, ASKED)
+    closed = ask(school, SOLUTION)
     assert (closed.status, closed.headers["cache-control"]) == (404, "no-store")
     assert "x-cache-tags" not in closed.headers
 
@@ -233,35 +211,23 @@ def test_every_lesson_has_a_solution() -> None:
     assert [lesson.name for lesson in course.lessons if not lesson.solution] == []
 
 
-def test_what_a_check_says_is_text_not_html(desk: Callable[..., str]) -> None:
-    hostile = {"said": "<script>\ud800", "choices": ["<b>", "&amp;", "x", "y"]}
-    told = panel(desk("/lessons/01-first-hit", ASKED | hostile))
-    assert "&lt;script&gt;?" in told
-    assert "&lt;b&gt;" in told
-    assert "&amp;amp;" in told
-
-
-def panel(page: str) -> str:
-    """The panel of a lesson's page, which lesson.js replaces."""
-    [found] = re.findall(r'<aside .*?id="where".*?</aside>', page, re.S)
-    return str(found)
-
-
 def test_the_texts_are_kept_and_a_long_one_is_cut(tmp_path: Path) -> None:
-    keep_progress(tmp_path, json.dumps([ASKED | {"said": "x" * (MAX_SAID + 1)}]))
-    assert read_progress(tmp_path) == {1: Result("begun", WORD, "x" * MAX_SAID, tuple("wxyz"))}
-    assert not keep_progress(tmp_path, json.dumps([ASKED | {"said": "x" * MAX_SAID}]))
+    progress.keep_progress(tmp_path, json.dumps([ASKED | {"said": "x" * (progress.MAX_SAID + 1)}]))
+    assert progress.read_progress(tmp_path) == {
+        1: progress.Result("begun", WORD, "x" * progress.MAX_SAID, tuple("wxyz"))
+    }
+    assert not progress.keep_progress(tmp_path, json.dumps([ASKED | {"said": "x" * progress.MAX_SAID}]))
 
 
 def test_missing_texts_are_empty(tmp_path: Path) -> None:
     for told in ({}, {"word": None, "said": None, "choices": None}, {"word": "", "said": "", "choices": []}):
-        keep_progress(tmp_path, json.dumps([{"lesson": 1, "state": "begun"} | told]))
-        assert read_progress(tmp_path) == {1: Result("begun")}
+        progress.keep_progress(tmp_path, json.dumps([{"lesson": 1, "state": "begun"} | told]))
+        assert progress.read_progress(tmp_path) == {1: progress.Result("begun")}
 
 
 def test_a_file_of_an_earlier_release_is_read(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text('{"1": "done", "2": "begun"}')
-    assert read_progress(tmp_path) == KEPT
+    (tmp_path / progress.FILE).write_text('{"1": "done", "2": "begun"}')
+    assert progress.read_progress(tmp_path) == KEPT
 
 
 @pytest.mark.parametrize(
@@ -282,21 +248,21 @@ def test_a_file_of_an_earlier_release_is_read(tmp_path: Path) -> None:
                 {"choices": 4},
             )
         ),
-        json.dumps(RESULTS) + " " * MAX_REPORT,
+        json.dumps(RESULTS) + " " * progress.MAX_REPORT,
     ],
 )
 def test_what_is_no_result_changes_nothing(tmp_path: Path, told: str) -> None:
-    keep_progress(tmp_path, json.dumps(RESULTS))
-    with pytest.raises(ProgressError):
-        keep_progress(tmp_path, told)
-    assert read_progress(tmp_path) == KEPT
+    progress.keep_progress(tmp_path, json.dumps(RESULTS))
+    with pytest.raises(progress.ProgressError):
+        progress.keep_progress(tmp_path, told)
+    assert progress.read_progress(tmp_path) == KEPT
 
 
 @pytest.mark.parametrize(
     "damaged", ["", "[]", "{", '{"a": "done"}', '{"1": "lost"}', '{"1": {"state": "lost"}}', "\xff"]
 )
 def test_a_damaged_file_counts_as_no_result(tmp_path: Path, damaged: str) -> None:
-    (tmp_path / FILE).write_text(damaged, "latin-1")
-    assert read_progress(tmp_path) == {}
-    assert keep_progress(tmp_path, json.dumps(RESULTS))
-    assert read_progress(tmp_path) == KEPT
+    (tmp_path / progress.FILE).write_text(damaged, "latin-1")
+    assert progress.read_progress(tmp_path) == {}
+    assert progress.keep_progress(tmp_path, json.dumps(RESULTS))
+    assert progress.read_progress(tmp_path) == KEPT

@@ -3,17 +3,7 @@
 import pytest
 from twisted.internet.task import Clock
 
-from upstage.stage.limits import (
-    CONNECT,
-    JOIN,
-    MAX_PER_ADDRESS,
-    MAX_WAIT,
-    REMEMBERED,
-    Addresses,
-    Bucket,
-    Places,
-    client_of,
-)
+from upstage.stage import limits
 
 
 class One:
@@ -21,7 +11,7 @@ class One:
 
     gave_up = False
 
-    def __init__(self, places: Places | None = None, address: str = "") -> None:
+    def __init__(self, places: limits.Places | None = None, address: str = "") -> None:
         self.places, self.address = places, address
 
     def give_up(self) -> None:
@@ -30,9 +20,23 @@ class One:
         self.places.free(self.address, self)
 
 
+def come(places: limits.Places, address: str, joined: bool = True) -> One:
+    """A newcomer, who gives up at once if there is no place."""
+    one = One(places, address)
+    if places.take(address, one):
+        places.note(address, one, joined)
+    else:
+        one.gave_up = True
+    return one
+
+
+def gone(ones: list[One]) -> int:
+    return sum(one.gave_up for one in ones)
+
+
 def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
     clock = Clock()
-    bucket = Bucket(clock.seconds, rate=10, burst=5)
+    bucket = limits.Bucket(clock.seconds, rate=10, burst=5)
     assert [bucket.spend(1) for _ in range(7)] == [0] * 5 + [pytest.approx(0.1), pytest.approx(0.2)]
     clock.advance(0.2)
     assert bucket.spend(0) == 0
@@ -48,7 +52,7 @@ def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
 
 
 def test_connections_of_an_address_are_limited() -> None:
-    addresses = Addresses(Clock().seconds, 2)
+    addresses = limits.Addresses(Clock().seconds, 2)
     ones = [One() for _ in range(3)]
     assert [addresses.enter("192.0.2.1", one) is None for one in ones] == [False, False, True]
     assert addresses.enter("192.0.2.2", ones[2])
@@ -61,64 +65,43 @@ def test_connections_of_an_address_are_limited() -> None:
 
 
 def test_a_newcomer_gets_the_newest_place_of_the_address_that_has_the_most() -> None:
-    places = Places(most=10, each=8)
-
-    def come(address: str) -> tuple[bool, One]:
-        one = One(places, address)
-        got = places.take(address, one)
-        if got:
-            places.note(address, one, joined=True)
-        return got, one
-
-    crowd = [come("192.0.2.1")[1] for _ in range(7)]
-    few = [come("192.0.2.2")[1] for _ in range(3)]
-    assert come("192.0.2.3")[0]
-    assert come("192.0.2.2")[0]
+    places = limits.Places(most=10, each=8)
+    crowd = [come(places, "192.0.2.1") for _ in range(7)]
+    few = [come(places, "192.0.2.2") for _ in range(3)]
+    assert not gone([come(places, "192.0.2.3"), come(places, "192.0.2.2")])
     assert [one.gave_up for one in crowd] == [False] * 5 + [True] * 2
-    assert not come("192.0.2.1")[0]  # its own are the most
-    assert not come("192.0.2.2")[0]  # then each would take from the other in turn
-    assert not any(one.gave_up for one in few)
+    assert gone([come(places, "192.0.2.1")])  # its own are the most
+    assert gone([come(places, "192.0.2.2")])  # then each would take from the other in turn
+    assert not gone(few)
     assert len(places) == 10
 
 
 def test_those_who_have_not_joined_lose_their_places_first() -> None:
-    places = Places(most=20, each=20)
-
-    def come(address: str, joined: bool = True) -> One:
-        one = One(places, address)
-        if places.take(address, one):
-            places.note(address, one, joined)
-        else:
-            one.gave_up = True
-        return one
-
-    def gone(ones: list[One]) -> int:
-        return sum(one.gave_up for one in ones)
-
-    school = [come("192.0.2.1") for _ in range(10)]
-    crowds = [[come(f"198.51.100.{number}", joined=False) for _ in range(5)] for number in range(2)]
-    assert gone([come(f"198.51.100.{number % 2}", joined=False) for number in range(20)]) == 20
+    places = limits.Places(most=20, each=20)
+    school = [come(places, "192.0.2.1") for _ in range(10)]
+    crowds = [[come(places, f"198.51.100.{number}", joined=False) for _ in range(5)] for number in range(2)]
+    assert gone([come(places, f"198.51.100.{number % 2}", joined=False) for number in range(20)]) == 20
     assert [gone(crowd) for crowd in crowds] == [0, 0]  # each would take from the other in turn
-    school += [come("192.0.2.1") for _ in range(8)]
+    school += [come(places, "192.0.2.1") for _ in range(8)]
     assert [gone(crowd) for crowd in crowds] == [4, 4]
-    assert not gone([come("203.0.113.1"), come("203.0.113.2")])
+    assert not gone([come(places, "203.0.113.1"), come(places, "203.0.113.2")])
     assert [gone(crowd) for crowd in crowds] == [5, 5]  # even the only ones of their addresses
     assert not gone(school)
-    assert not gone([come("203.0.113.3")])
+    assert not gone([come(places, "203.0.113.3")])
     assert (gone(school), gone(school[-1:])) == (1, 1)
     places.note("192.0.2.1", school[0], joined=False)  # it has lost its stage
-    assert not gone([come("203.0.113.4")])
+    assert not gone([come(places, "203.0.113.4")])
     assert (gone(school), gone(school[:1])) == (2, 1)
     assert len(places) == 20
 
 
 def test_an_address_keeps_its_debts() -> None:
     clock = Clock()
-    addresses = Addresses(clock.seconds, most=2, rate=10)
+    addresses = limits.Addresses(clock.seconds, most=2, rate=10)
     one = One()
     bucket = addresses.enter("192.0.2.1", one)
     assert bucket
-    assert bucket.spend(2 * (CONNECT + JOIN) + 10 * MAX_WAIT) > MAX_WAIT
+    assert bucket.spend(2 * (limits.CONNECT + limits.JOIN) + 10 * limits.MAX_WAIT) > limits.MAX_WAIT
     addresses.leave("192.0.2.1", one)
     assert addresses.enter("192.0.2.1", one) is None
     clock.advance(3)
@@ -126,20 +109,20 @@ def test_an_address_keeps_its_debts() -> None:
 
 
 def test_a_school_behind_one_address_connects_at_once() -> None:
-    addresses = Addresses(Clock().seconds)
-    for _ in range(MAX_PER_ADDRESS):
+    addresses = limits.Addresses(Clock().seconds)
+    for _ in range(limits.MAX_PER_ADDRESS):
         bucket = addresses.enter("192.0.2.1", One())
         assert bucket
-        assert bucket.spend(JOIN) == 0
+        assert bucket.spend(limits.JOIN) == 0
 
 
 def test_remembered_addresses_are_bounded() -> None:
-    addresses = Addresses(Clock().seconds)
+    addresses = limits.Addresses(Clock().seconds)
     one = One()
-    for number in range(REMEMBERED + 5):
+    for number in range(limits.REMEMBERED + 5):
         addresses.enter(str(number), one)
         addresses.leave(str(number), one)
-    assert len(addresses._left) == REMEMBERED
+    assert len(addresses._left) == limits.REMEMBERED
 
 
 @pytest.mark.parametrize(
@@ -153,4 +136,4 @@ def test_remembered_addresses_are_bounded() -> None:
     ],
 )
 def test_a_client_is_its_ipv4_address_or_its_ipv6_network(address: str, client: str) -> None:
-    assert client_of(address) == client
+    assert limits.client_of(address) == client

@@ -1,6 +1,5 @@
 """Unix sockets, for proxies, and the direct listener, for clients whose headers are not trusted."""
 
-import os
 import re
 import socket
 import stat
@@ -12,13 +11,13 @@ import pytest
 import websocket
 from twisted.logger import capturedLogs
 
-from forked import run_upstage
 from running_backend import FORM, PASSWORD, Backend
 from support.http import Address, Response, connect, message, receive, request
 from support.ports import free_ports
 from support.stage_client import StageClient
 from support.wait import wait_until
 from upstage import service
+from upstage.net.listening import remove_stale
 
 CLAIMS = {
     "X_Real_IP": "192.0.2.66",
@@ -223,9 +222,7 @@ def test_the_health_check_covers_unix_sockets_and_a_start_replaces_those_of_a_ki
     assert not list(folder.glob("h*"))
 
 
-def test_a_limit_of_open_files_below_the_connections_is_logged(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_limit_of_open_files_below_the_connections_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = [(1024, 4096)]
     monkeypatch.setattr("resource.getrlimit", lambda _: limits[-1])
     monkeypatch.setattr("resource.setrlimit", lambda _, both: limits.append(both))
@@ -236,23 +233,16 @@ def test_a_limit_of_open_files_below_the_connections_is_logged(
     assert [event["fields"] for event in events] == [{"files": 4096, "connections": 6000}]
 
 
-def start_error(tmp_path: Path, sockets: str) -> str:
-    """Start a server that must fail to start; return its standard error."""
-    env = dict(os.environ, UPSTAGE_SOCKETS=sockets)
-    env |= {f"UPSTAGE_{name}_ENDPOINT": "tcp:0:interface=127.0.0.1" for name in ("WEB", "STAGE", "METRICS")}
-    env |= {"UPSTAGE_DATA": str(tmp_path / "data"), "UPSTAGE_MEDIA": str(tmp_path / "media")}
-    status, _, errors = run_upstage("serve", env=env)
-    assert (status, errors.count("\n")) == (1, 1)
-    return errors
-
-
-def test_a_path_in_use_prevents_the_start_and_is_not_changed(tmp_path: Path, folder: Path) -> None:
-    assert start_error(tmp_path, f"{folder}/away/b").endswith("away/b.sock: there is no such folder.\n")
+def test_a_path_in_use_is_not_taken(folder: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="there is no such folder"):
+        remove_stale(folder / "away" / "b.sock")
     (folder / "f.sock").write_text("a file")
-    assert "f.sock: the path exists and is not a socket" in start_error(tmp_path, f"{folder}/f")
+    with pytest.raises(FileExistsError, match="the path exists and is not a socket"):
+        remove_stale(folder / "f.sock")
     assert (folder / "f.sock").read_text() == "a file"
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(folder / "c.sock"))
         other.listen()
-        assert "c.sock: another process is listening on it" in start_error(tmp_path, f"{folder}/c")
+        with pytest.raises(FileExistsError, match="another process is listening on it"):
+            remove_stale(folder / "c.sock")
         connect(folder / "c.sock").close()

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -17,7 +16,7 @@ from twisted.internet.task import Clock
 
 from demo_stage import with_demo
 from forked import SRC
-from running_backend import PASSWORD, RARELY, Backend, Editor, ask, join, serve
+from running_backend import PASSWORD, RARELY, Backend, Editor, ask, serve
 from upstage.media import speech
 from upstage.net.connection import Connections
 from upstage.net.metrics import LAG_INTERVAL, MeasuredStages, Metrics, Sources, class_of
@@ -101,13 +100,6 @@ def test_the_reactor_lag_is_measured(meter: Meter) -> None:
     assert meter.clock.getDelayedCalls() == []
 
 
-@pytest.fixture
-def backend(tmp_path: Path) -> Iterator[Backend]:
-    server = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD=PASSWORD)
-    yield server
-    server.end()
-
-
 def scrape(server: Backend) -> dict[str, float]:
     """Return all numbers by name and labels."""
     connection = HTTPConnection("127.0.0.1", server.port_of("MetricsSite"), timeout=5)
@@ -123,16 +115,10 @@ def scrape(server: Backend) -> dict[str, float]:
     return {name: float(value) for name, _, value in lines}
 
 
-def admin_key(server: Backend) -> bytes:
-    """Sign in as admin and return the key for a socket."""
-    return parse_qs(Editor(server).get("/admin/id").text)["key"][0].encode()
-
-
-def test_a_running_server_counts_chat_and_speech(backend: Backend) -> None:
+def test_a_running_server_counts_chat_and_speech(tmp_path: Path) -> None:
     """The admin speaks; the audience reads and hears it; the metrics count."""
-    player, audience = backend.connect(), backend.connect()
-    join(player, admin_key(backend))
-    join(audience)
+    backend = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD=PASSWORD)
+    player, audience = backend.on_stage(key=Editor(backend).key), backend.on_stage()
     numbers = scrape(backend)
     assert numbers['upstage_clients{role="player",transport="tcp"}'] == 1
     assert numbers['upstage_clients{role="audience",transport="tcp"}'] == 1
@@ -157,6 +143,7 @@ def test_a_running_server_counts_chat_and_speech(backend: Backend) -> None:
     assert numbers["process_resident_memory_bytes"] > 10_000_000
     for client in (player, audience):
         client.close()
+    backend.end()
 
 
 def test_a_stop_does_not_wait_for_work_in_progress(tmp_path: Path) -> None:
@@ -169,8 +156,7 @@ def test_a_stop_does_not_wait_for_work_in_progress(tmp_path: Path) -> None:
     few = "from upstage.web import speech; speech.MAX_WAITING = 3; " + serve(RARELY)[1]
     path = f"{programs}:{os.environ['PATH']}"
     server = Backend(tmp_path, ["-c", few], PATH=path, UPSTAGE_ADMIN_PASSWORD=PASSWORD)
-    player, stalled = server.connect(), server.connect()
-    join(player, admin_key(server))
+    player, stalled = server.on_stage(key=Editor(server).key), server.connect()
     stalled.send_frames(b"stage_ID=demo&mode=JOIN")
     player.send_frames(b"ID=1&mode=AV", b"msg=Good evening&mode=TEXT")
     url = parse_qs(player.frames_until(b"mode=WAVE")[-1].decode())["url"][0]

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from client_screen import Screen
 from fake_clients import FakeClient, acting_player
 from upstage.stage.kept import Change
-from upstage.stage.layers import MAX_MARKS, Layer
+from upstage.stage.layers import Layer
 from upstage.stage.stage import Colours, Member, Stage
 from upstage.stage.stages import Stages
 from upstage.stage.things import Audio, Avatar, Backdrop, Prop
@@ -261,12 +261,3 @@ class StagesMachine(RuleBasedStateMachine):
 
 StagesMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
 TestStages = StagesMachine.TestCase
-
-
-def test_a_full_layer_is_empty_after_a_clear() -> None:
-    """The clients above never draw that much."""
-    layer = Layer(0)
-    for x in range(MAX_MARKS + 1):
-        layer.point("DRAW_LINE", str(x), "0")
-    layer.clear()
-    assert list(layer.replay()) == [layer.visibility()]

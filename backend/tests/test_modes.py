@@ -162,7 +162,7 @@ def test_what_each_frame_makes_the_members_hear(
 
 def test_every_mode_is_tested() -> None:
     told = {frame.rpartition("mode=")[2] for _, frame, _ in ALL}
-    elsewhere = {"IDENT", "JOIN", "LOADED", "INFO", "WHISPER"}  # test_stages, test_talk
+    elsewhere = {"IDENT", "JOIN", "LOADED", "INFO", "WHISPER"}  # test_stages
     assert told - {"av"} | elsewhere == {*modes.COMMON_MODES, *modes.PLAYER_MODES}
 
 

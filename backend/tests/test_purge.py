@@ -9,8 +9,7 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from fake_reactor import begin
-from running_backend import DRAWING, Backend, Editor, PurgedCache, ask
-from support.origin import Request
+from running_backend import Backend, PurgedCache
 from upstage.net.purge import (
     AGAIN,
     ALL_MEDIA,
@@ -141,26 +140,17 @@ def test_the_repetition_counts_from_the_last_change(purger: FakeCache) -> None:
     assert purger.wait(60) == [(AGAIN, "y"), (0.375 + AGAIN, "x")]
 
 
-def test_a_change_during_its_purge_is_purged_again(purger: FakeCache) -> None:
-    purger.purge_soon("x")
-    purger.answer = None
-    assert purger.wait(AGAIN) == [(AGAIN, "x")]  # and the cache has not answered yet
-    purger.answer = OK
-    purger.purge_soon("x")
-    purger.thinking.callback(OK)
-    assert purger.wait(60) == [(2 * AGAIN, "x")]
-    assert purger.queued == 0
-
-
-def test_purges_are_repeated_one_at_a_time(purger: FakeCache) -> None:
+def test_changes_during_a_purge_are_purged_after_it(purger: FakeCache) -> None:
     purger.purge_soon("x")
     purger.answer = None
     assert purger.wait(AGAIN) == [(AGAIN, "x")]  # and the cache has not answered yet
     purger.answer = OK
     purger.purge_soon("y")
-    assert purger.wait(AGAIN) == []
+    purger.purge_soon("x")
+    assert purger.wait(AGAIN) == []  # they are repeated one at a time
     purger.thinking.callback(OK)
-    assert [tag for _, tag in purger.wait(60)] == ["y"]
+    assert [tag for _, tag in purger.wait(60)] == ["y", "x"]
+    assert purger.queued == 0
 
 
 def test_an_unreachable_cache_gets_all_purges_later(purger: FakeCache) -> None:
@@ -187,9 +177,7 @@ def test_the_queue_is_bounded_and_lost_purges_are_counted(purger: FakeCache) -> 
 
 
 @pytest.mark.parametrize(("answer", "said", "lost"), [(OK, ["x", "y"], 0), (NO, ["x"], 2), (None, ["x"], 2)])
-def test_a_stop_sends_the_queued_purges(
-    purger: FakeCache, answer: str | None, said: list[str], lost: int
-) -> None:
+def test_a_stop_sends_what_waits(purger: FakeCache, answer: str | None, said: list[str], lost: int) -> None:
     purger.purge_soon("x")
     purger.purge_soon("y")
     purger.answer = answer
@@ -223,32 +211,6 @@ def test_a_tag_is_a_word_that_varnish_accepts() -> None:
     assert tag_of("audio/bell_2.mp3") == "medium-audio-bell_2-mp3"
     assert tag_of("x" * 200 + ".png") == "medium-" + "x" * 57
     assert tag_of("a b|.*)\r\n") == "medium-a-b------"
-
-
-class RacingCache(PurgedCache):
-    """A cache that stores the old content just after its first purge."""
-
-    kept = False
-
-    def purge(self, request: Request) -> bytes:
-        self.kept = len(self.requests) == 1
-        return super().purge(request)
-
-
-def test_a_second_purge_removes_a_copy_stored_during_the_first(tmp_path: Path) -> None:
-    cache = RacingCache()
-    server = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD="open sesame", UPSTAGE_PURGE=cache.address)
-    editor = Editor(server)
-    cup = editor.bring("Cup")
-    assert editor.upload(f"/admin/workshop/media/{cup}", DRAWING % b"new").status == 302
-    assert cache.kept
-    server.wait_for(lambda: not cache.kept)
-    assert cache.tags == [tag_of(cup)] * 2
-    (server.media / "video" / "ann.jpg").write_bytes(b"a picture")
-    still = ask(server, "/media/video-still/ann.jpg")
-    assert still.headers["x-cache-tags"] == "media " + tag_of("video/ann.jpg")
-    assert server.stop() == 0
-    cache.close()
 
 
 def test_the_command_drops_a_path_or_what_has_a_tag(workshop: Backend, cache: PurgedCache) -> None:

@@ -1,13 +1,11 @@
 """served.js finds out from Server-Timing which server sent a file, and its time, in a real browser."""
 
-from collections.abc import Iterator
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from forked import SRC
-from support.chromium import chromium
 
 SCRIPT = SRC / "upstage/site/script/served.js"
 # Of a file that the page has loaded, of one that came from the browser's cache, and of a response's header.
@@ -25,9 +23,8 @@ ASK = """
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    with chromium() as browser:
-        yield browser.new_page()
+def page(browser: Browser) -> Page:
+    return browser.new_page()
 
 
 @pytest.mark.parametrize(

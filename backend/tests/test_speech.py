@@ -168,9 +168,7 @@ def test_a_disconnected_client_does_not_wait(speaker: Speaker, machine: Machine)
     machine.finish()
 
 
-def test_without_text_or_programs_nothing_is_recorded(
-    speaker: Speaker, tmp_path: Path, machine: Machine
-) -> None:
+def test_without_text_or_programs_it_is_silent(speaker: Speaker, tmp_path: Path, machine: Machine) -> None:
     assert speaker.speak("default", " \n") is None
     silent = Speaker(tmp_path / "speech", machine, path=str(tmp_path))
     with capturedLogs() as logged:

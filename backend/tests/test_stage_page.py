@@ -7,13 +7,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from running_backend import PASSWORD, Backend
-from support.chromium import chromium
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,12 @@
-"""stages and stage: joining, the set-up frames in UpStage's order, roles, and invalid frames."""
+"""stages, stage and talk: joining, the set-up frames in UpStage's order, roles, lines and whispers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from demo_stage import with_demo
 from fake_clients import FakeClient, acting_player
+from upstage.stage.kept import Change, Line
 from upstage.stage.players import AUDIENCE
 from upstage.stage.stage import CHAT_REPLAY, CHAT_REPLAY_SIZE, Stage
 from upstage.stage.stages import Stages
@@ -96,12 +97,6 @@ def test_a_players_key_makes_the_client_a_player_until_its_connection_ends(stage
     assert stages.keys.get(key) is None
 
 
-@pytest.mark.parametrize("key", ["", "undefined", "0" * 32])
-def test_an_unknown_key_means_audience(stages: Stages, key: str) -> None:
-    FakeClient(stages, stage="").send(f"MD5={key}&mode=IDENT", "stage_ID=demo&mode=JOIN")
-    assert stages.by_id["demo"].audience == 1
-
-
 def test_audience_keys_are_not_stored(stages: Stages) -> None:
     admin = stages.key_for(ADMIN)
     keys = {stages.key_for(AUDIENCE) for _ in range(2000)}
@@ -110,7 +105,6 @@ def test_audience_keys_are_not_stored(stages: Stages) -> None:
 
 
 def test_joining_another_stage_leaves_the_first(stages: Stages, stage: Stage) -> None:
-    stages.add(Stage(stages, "other", "Other", "Hi", stage.colours))
     neighbour, client = FakeClient(stages), FakeClient(stages)
     client.heard(), neighbour.heard()
     client.send("stage_ID=other&mode=JOIN")
@@ -173,3 +167,92 @@ def test_counts_are_sent_once_for_many_joins() -> None:
     assert [client.heard() for client in clients] == [["pCount=0&aCount=2&mode=JOINED"]] * 2
     clients[0].send("stage_ID=demo&mode=JOIN")
     assert len(moments) == 2
+
+
+def test_each_kind_of_line_has_its_form_in_the_log() -> None:
+    written: list[tuple[str, str]] = []
+    spoken: list[tuple[str, str]] = []
+
+    def keep(id: str, changes: Sequence[Change], kept: Callable[[], None]) -> None:
+        written.extend((id, change.text) for change in changes if isinstance(change, Line))
+        kept()
+
+    stages = with_demo(Stages(keep=keep, speak=lambda voice, text: spoken.append((voice, text))))
+    ann, stage = FakeClient(stages, acting_player("ann")), stages.by_id["demo"]
+    stage.avatars[0].voice = "robot"
+    ann.send("msg=hello&mode=TEXT", "ID=1&mode=AV", "msg=a%20%3C%20b&mode=TEXT", "thought=t&mode=THOUGHT")
+    ann.send("shout=S&mode=SHOUT", "pmessage=p&mode=PMESSAGE")
+    lines = [" hello", "<Ann> a < b", "[Ann] {t}", "<Ann>! S", "<Ann># p"]
+    assert list(stage.chat) == lines
+    assert written == [("demo", line) for line in lines]
+    assert spoken == [("robot", "a < b"), ("robot", "S")]
+    assert "WAVE" not in ann.modes()  # there was no URL
+
+
+Cast = tuple[FakeClient, FakeClient, FakeClient]
+
+
+@pytest.fixture
+def cast(stages: Stages) -> Cast:
+    """Ann and Bob, who holds the second avatar, and Eve on another stage."""
+    ann, bob = (FakeClient(stages, acting_player(name)) for name in ("ann", "bob"))
+    eve = FakeClient(stages, acting_player("eve"), "other")
+    bob.send("ID=2&mode=AV")
+    for client in (ann, bob, eve):
+        client.heard()
+    return ann, bob, eve
+
+
+def test_a_whisper_finds_players_on_all_stages(stages: Stages, cast: Cast) -> None:
+    (ann, bob, eve), crowd = cast, FakeClient(stages)
+    for client in (*cast, crowd):
+        client.heard()
+    ann.send("msg=Bo~B|eve;nobody%20%3D%20now%20%3D%20%3C&mode=WHISPER".replace(";", "%3B"))
+    whisper = "senderID=ann&text=now+%3D+%26lt%3B&mode=WHISPER"
+    assert bob.heard() == eve.heard() == [whisper]
+    assert crowd.heard() == []
+    assert ann.heard() == [
+        "message=You+whispered+to+bob%2C+eve%3A+now+%3D+%26lt%3B&mode=MSG",
+        "message=No+player+here+is+called+nobody.&mode=MSG",
+    ]
+    assert not stages.by_id["demo"].chat
+    ann.send("msg=nobody%3Dhi&mode=WHISPER")
+    assert ann.heard() == ["message=No+player+here+is+called+nobody.&mode=MSG"]
+
+
+def test_a_whisper_to_all_stays_on_the_stage(cast: Cast) -> None:
+    ann, bob, eve = cast
+    ann.send("msg=*%3Dplaces&mode=WHISPER")
+    assert bob.modes() == ["WHISPER"]
+    assert ann.modes() == ["WHISPER", "MSG"]
+    assert eve.modes() == []
+
+
+def test_a_whisper_to_many_names_lists_the_members_once(stages: Stages, cast: Cast) -> None:
+    ann, bob, _ = cast
+    looks: list[object] = []
+    members = stages.members
+    stages.members = lambda: looks.append(1) or members()  # type: ignore[method-assign,func-returns-value]
+    ann.send("msg=" + ",".join(f"n{number}" for number in range(300)) + ",bob%3Dhello&mode=WHISPER")
+    assert (len(looks), bob.heard()) == (1, ["senderID=ann&text=hello&mode=WHISPER"])
+
+
+@pytest.mark.parametrize("text", ["bob", "=x", "bob=", ", =x", ""])
+def test_an_invalid_whisper_gets_the_usage(cast: Cast, text: str) -> None:
+    ann, bob, _ = cast
+    ann.send(f"msg={text.replace('=', '%3D')}&mode=WHISPER")
+    assert ann.heard() == ["message=To+whisper%3A+%2Fwh+name%2C+name+%3D+text&mode=MSG"]
+    assert bob.heard() == []
+
+
+def test_late_joiners_see_the_buttons(stages: Stages) -> None:
+    ann = FakeClient(stages, acting_player("ann"))
+    ann.send("mode=APPLAUSE", "mode=VOLUNTEER")
+    late = FakeClient(stages)
+    late.heard()
+    late.send("mode=LOADED")
+    assert late.modes()[-3:] == ["APPLAUSE", "VOLUNTEER", "CONFIRM_LOADED"]
+    ann.send("mode=NOAPPLAUSE", "mode=NOVOLUNTEER")
+    late.heard()
+    late.send("mode=LOADED")
+    assert "APPLAUSE" not in late.modes()

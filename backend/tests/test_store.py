@@ -1,7 +1,7 @@
 """Data that survive a kill -9 and a restart, and changes from a shell while the server runs."""
 
+import os
 import sqlite3
-import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -12,9 +12,10 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
-from running_backend import PASSWORD, Backend, Editor, ask, join
+from forked import run_upstage
+from running_backend import DRAWING, FORM, PASSWORD, Backend, Editor, ask, join, opened
 from upstage.stage.kept import Change, Line
-from upstage.state.database import FILE, LOCK_TIME
+from upstage.state.database import LOCK_TIME
 from upstage.state.records import Locked, NoRoom
 from upstage.state.store import MAX_QUEUE, RETRY, SHORT_WAIT, Store
 
@@ -36,44 +37,22 @@ def test_confirmed_changes_survive_a_kill_and_incomplete_uploads_do_not(start: S
     server = start()
     left = server.media / ".upload-abc"
     left.write_bytes(b"half a file")
-    editor = Editor(server)
-    assert editor.post("/admin/workshop/stages", action="make", id="mine", name="Mine").status == 302
-    drawing = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
-    where = editor.upload("/admin/workshop/media", drawing, name="Dot", kind="prop").headers["location"]
-    file = where.rpartition("/")[2].partition("?")[0]
+    editor, client = Editor(server), server.on_stage()
+    client.send_frames(b"msg=ahoy&mode=TEXT")
+    client.frames_until(b"text=ahoy&mode=ANONTEXT")  # a line that was sent is on the disk
+    dot = editor.bring("Dot")
+    assert editor.post("/admin/workshop/stages/demo", action="put", file=dot).status == 302
     assert editor.post("/admin/workshop/stages/demo", action="take", kind="prop", id="1").status == 302
-    assert editor.post("/admin/workshop/stages/mine", action="put", file=file).status == 302
     assert editor.post("/admin/workshop/players", action="add", name="ann", password="12345678").status == 302
     server.kill()
     server = start()
-    editor = Editor(server)
-    assert b'value="Dot"' in editor.get("/admin/workshop/stages/mine").body
-    assert ask(server, f"/media/{file}").body == drawing
     assert not left.exists()
-    assert b'value="Lantern"' not in editor.get("/admin/workshop/stages/demo").body
-    assert b">ann<" in editor.get("/admin/workshop/players").body
+    assert ask(server, "/stages/demo/log").body.count(b"<li> ahoy</li>") == 1
+    assert any(b"ahoy" in frame and b"mode=LOAD_CHAT" in frame for frame in join(server.connect()))
+    assert ask(server, f"/media/{dot}").body == DRAWING % b"Dot"
+    demo = Editor(server).get("/admin/workshop/stages/demo").body
+    assert (b'value="Dot"' in demo, b'value="Lantern"' in demo) == (True, False)
     Editor(server, "ann", "12345678")
-
-
-def test_chat_survives_a_kill_and_a_stop(start: Start) -> None:
-    server = start()
-    client = server.connect()
-    join(client)
-    for number in range(100):
-        client.send_frames(f"msg=line%20{number}&mode=TEXT".encode())
-    client.frames_until(b"text=line+99&mode=ANONTEXT")  # a line that was sent is in the log
-    server.kill()
-    server = start()
-    log = ask(server, "/stages/demo/log").body
-    assert [log.count(f"<li> line {number}</li>".encode()) for number in range(100)] == [1] * 100
-    client = server.connect()
-    assert any(b"line+99" in frame and b"mode=LOAD_CHAT" in frame for frame in join(client))
-    for number in range(100, 150):  # and then SIGTERM immediately: sent lines are written first
-        client.send_frames(f"msg=line%20{number}&mode=TEXT".encode())
-    client.frames_until(b"text=line+149&mode=ANONTEXT")
-    server.end()
-    server = start()
-    assert b"line 149</li>" in ask(server, "/stages/demo/log").body
 
 
 def test_the_administrators_password_can_be_set_later(start: Start) -> None:
@@ -85,35 +64,27 @@ def test_the_administrators_password_can_be_set_later(start: Start) -> None:
     server = start(UPSTAGE_ADMIN_PASSWORD="another one")
     Editor(server, "admin", "another one")
     server.end()
-    Editor(start(UPSTAGE_ADMIN_PASSWORD=""), "admin", generated.strip())
+    server = start(UPSTAGE_ADMIN_PASSWORD="")
+    assert server.upstage("admin-password") == (0, generated, "")
+    assert server.upstage("admin-password", UPSTAGE_ADMIN_PASSWORD="mine") == (0, "mine\n", "")
+    Editor(server, "admin", generated.strip())
 
 
 def test_commands_change_players_while_the_server_runs(start: Start) -> None:
     server = start()
+    admin = Editor(server)
     arguments = ("player", "add", "Ann", "--rights", "act,admin")
     assert server.upstage(*arguments, stdin="12345678\n") == (0, "", "")
     assert server.upstage("player", "list") == (0, "Ann\tact,admin\n", "")
-    wait_for_login(server, "ann", "12345678")
-    ann = Editor(server, "Ann", "12345678")
+    server.wait_for(lambda: b">Ann<" in admin.get("/admin/workshop/players").body)
+    ann = Editor(server, "ann", "12345678")
     assert ann.get("/admin/workshop/stages").status == 200
     assert ann.get("/admin/workshop/players").status == 403
     assert server.upstage("player", "passwd", "Ann", stdin="87654321\n") == (0, "", "")
-    wait_for_login(server, "Ann", "87654321")
-    assert ann.get("/admin/workshop/stages").status == 302  # a new password ends old sessions
+    server.wait_for(lambda: ann.get("/admin/workshop/stages").status == 302)  # it ends old sessions
+    Editor(server, "Ann", "87654321")
     assert server.upstage("player", "remove", "ann") == (0, "", "")
     assert server.upstage("player", "list") == (0, "", "")
-
-
-def wait_for_login(server: Backend, name: str, password: str) -> None:
-    def can() -> bool:
-        time.sleep(0.3)  # ten wrong tries would be too many
-        try:
-            Editor(server, name, password)
-        except AssertionError:
-            return False
-        return True
-
-    server.wait_for(can)
 
 
 def test_commands_change_stages_while_the_server_runs(start: Start) -> None:
@@ -122,9 +93,7 @@ def test_commands_change_stages_while_the_server_runs(start: Start) -> None:
     server.wait_for(lambda: ask(server, "/stages/garden").status == 200)
     _, stages, _ = server.upstage("stage", "list")
     assert "garden\tThe garden\n" in stages
-    client = server.connect()
-    client.send_frames(b"stage_ID=garden&mode=JOIN")
-    client.frames_until(b"&mode=JOINED")
+    client = server.on_stage(b"garden")
     assert server.upstage("stage", "remove", "garden") == (0, "", "")
     assert client.receive_frame().startswith(b"msg=This+stage+has+been+closed")
     assert ask(server, "/stages/garden").status == 404
@@ -133,25 +102,28 @@ def test_commands_change_stages_while_the_server_runs(start: Start) -> None:
 @pytest.mark.parametrize(
     ("arguments", "stdin", "message"),
     [
-        (("player", "add", "ann", "--rights", "fly"), "12345678\n", "Unknown right: fly"),
         (("player", "add", "a b"), "12345678\n", "A player's name must have"),
         (("player", "add", "ann"), "short\n", "A password must have 8 to 200"),
         (("player", "add", "ann"), "", "A password must have 8 to 200"),
         (("player", "add", "Admin"), "12345678\n", "UPSTAGE_ADMIN_PASSWORD"),
         (("player", "passwd", "bob"), "12345678\n", "There is no player bob"),
-        (("player", "remove", "bob"), "", "There is no player bob"),
-        (("stage", "add", "demo"), "", "There is already a stage demo"),
         (("stage", "add", "a/b"), "", "A stage's address must have"),
         (("stage", "remove", "x"), "", "There is no stage x"),
     ],
 )
-def test_a_command_names_its_error(
-    seeded: Backend, arguments: tuple[str, ...], stdin: str, message: str
-) -> None:
+def test_commands_name_errors(seeded: Backend, arguments: tuple[str, ...], stdin: str, message: str) -> None:
     status, out, error = seeded.upstage(*arguments, stdin=stdin)
     assert (status, out) == (1, "")
     assert error.startswith("upstage: ")
     assert message in error
+
+
+@pytest.mark.parametrize("command", [("player", "list"), ("admin-password",)])
+def test_a_command_before_the_first_start_creates_nothing(tmp_path: Path, command: tuple[str, ...]) -> None:
+    status, out, error = run_upstage(*command, env=os.environ | {"UPSTAGE_DATA": str(tmp_path)})
+    assert (status, out) == (1, "")
+    assert "created when the server starts" in error or "no password yet" in error
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture(scope="module")
@@ -159,13 +131,6 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Backend:
     server = Backend(tmp_path_factory.mktemp("seeded"))
     assert server.stop() == 0
     return server
-
-
-def test_a_command_before_the_first_start_creates_nothing(tmp_path: Path, seeded: Backend) -> None:
-    status, _, error = seeded.upstage("player", "list", UPSTAGE_DATA=str(tmp_path))
-    assert status == 1
-    assert "it is created when the server starts" in error
-    assert list(tmp_path.iterdir()) == []
 
 
 class Disk:
@@ -240,9 +205,7 @@ def test_a_line_is_sent_in_order_when_it_is_on_the_disk(disk: Disk) -> None:
         sqlite3.OperationalError("disk I/O error"),
     ],
 )
-def test_lines_that_could_not_be_written_are_sent_at_once_and_written_later(
-    disk: Disk, problem: Exception
-) -> None:
+def test_unwritten_lines_are_sent_at_once_and_written_later(disk: Disk, problem: Exception) -> None:
     disk.problem = problem
     disk.hear("one")
     disk.hear("two")
@@ -316,19 +279,46 @@ def test_lines_that_wait_for_the_disk_are_bounded(disk: Disk) -> None:
     assert (disk.store.queued, disk.store.outcomes["lost"]) == (MAX_QUEUE, 11)
 
 
-def test_chat_goes_on_while_another_program_has_the_database(start: Start) -> None:
-    server = start()
-    client = server.connect()
-    join(client)
-    other = sqlite3.connect(server.data / FILE, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    began = time.monotonic()
-    for number in range(10):
-        client.send_frames(f"msg=line%20{number}&mode=TEXT".encode())
-        client.frames_until(f"text=line+{number}&mode=ANONTEXT".encode())
-    assert time.monotonic() - began < 1
-    other.execute("ROLLBACK")
-    server.wait_for(lambda: other.execute("SELECT count(*) FROM chat").fetchone() == (10,))
-    server.kill()  # no client has said anything since
-    log = ask(start(), "/stages/demo/log").body
-    assert [log.count(f"<li> line {number}</li>".encode()) for number in range(10)] == [1] * 10
+# While the file named on the command line is there, the disk is full.
+RUN = """
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from upstage import cli
+from upstage.state.database import Database
+from upstage.state.records import NoRoom
+full, writing = Path(sys.argv[1]), Database._writing
+@contextmanager
+def on_a_disk(database, *wait):
+    with writing(database, *wait) as sql:
+        yield sql
+        if full.exists():
+            raise NoRoom("the disk is full")
+Database._writing = on_a_disk
+sys.exit(cli.main(["serve"]))
+"""
+
+
+def test_the_pages_report_a_full_disk_and_keep_their_data(tmp_path: Path) -> None:
+    full = tmp_path / "full"
+    server = Backend(tmp_path, ["-c", RUN, str(full)], UPSTAGE_ADMIN_PASSWORD=PASSWORD, UPSTAGE_SIGNUP="open")
+    editor = Editor(server)
+    cookie, csrf = opened(server, "/signup")
+    visitor = f"csrf={csrf}&username=new&password=12345678".encode()
+    before = sorted(server.media.iterdir())
+    full.touch()
+    for answer in (
+        editor.post("/admin/workshop/stages", action="make", id="attic", name="x"),
+        editor.upload("/admin/workshop/media", DRAWING % b"x", name="x", kind="prop"),
+        editor.post("/admin/workshop/players", action="add", name="ann", password="12345678"),
+        ask(server, "/signup", "POST", visitor, Cookie=cookie, **FORM),
+    ):
+        assert answer.status == 507
+        assert b"disk is full" in answer.body
+    assert sorted(server.media.iterdir()) == before
+    assert ask(server, "/stages/attic").status == 404
+    full.unlink()
+    assert editor.post("/admin/workshop/stages", action="make", id="attic", name="x").status == 302
+    assert ask(server, "/stages/attic").status == 200
+    assert server.logged("nothing was written")
+    server.end()

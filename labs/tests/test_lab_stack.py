@@ -78,7 +78,7 @@ requests = 500
 seconds = 60
 
 [[cells]]
-topology = ["direct", "default", "astray"]
+topology = ["direct", "default"]
 
 [topologies.direct]
 url = "http://backend:8081"
@@ -88,10 +88,6 @@ bytes = 75_000
 url = "http://nginx:8000"
 host = "upstage.localhost"
 bytes = 75_000
-
-[topologies.astray]
-url = "http://nginx:8000"
-host = "unknown.localhost"
 """
 
 
@@ -109,11 +105,10 @@ def test_a_lab_from_beginning_to_end(
     monkeypatch.setattr(command, "RESULTS", tmp_path)
     monkeypatch.setattr(command, "REPO", tmp_path)
     monkeypatch.setattr("sys.argv", ["bench", "smallest"])
-    assert command.main() == 1, capsys.readouterr().out
+    assert command.main() == 0, capsys.readouterr().out
     results = Results.read(tmp_path / "smallest.json")
     assert results is not None
-    direct, default, astray = results.cells
-    assert astray.problem == "the first response was not a 2xx"
+    direct, default = results.cells
     assert (len(direct.samples), len(default.samples)) == (2, 2)
     # Varnish keeps the file, so the backend has little to do.
     assert backend_seconds(direct) > 3 * backend_seconds(default)
@@ -121,7 +116,5 @@ def test_a_lab_from_beginning_to_end(
     assert 0 < default.median["memory_percent.varnish"] < 100
     assert results.versions.keys() == {"nginx", "varnish", "backend", "generator"}
     assert results.machine["cores"] >= 1
-    tables = (tmp_path / "smallest.md").read_text()
-    assert tables.startswith("# Results: The smallest lab")
-    assert "the first response was not a 2xx" in tables
+    assert (tmp_path / "smallest.md").read_text().startswith("# Results: The smallest lab")
     assert remains() == ""

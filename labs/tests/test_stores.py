@@ -24,23 +24,21 @@ class TestStores:
     def test_every_driver_measures(self, lab: LabStack) -> None:
         assert measure_briefly(lab, LAB)["malformed"]["completed_percent"] == 100, "the last has its remedy"
 
-    @pytest.mark.parametrize("workers", ["processes", "threads"])
-    @pytest.mark.parametrize("store", ["flat-locked", "rollback", "wal"])
-    def test_a_store_that_keeps_its_writers_apart_loses_nothing(
-        self, lab: LabStack, store: str, workers: str
+    @pytest.mark.parametrize(
+        ("store", "workers", "writers"),
+        [
+            *((store, "processes", 4) for store in ("flat-locked", "rollback", "wal")),
+            *((store, "threads", 4) for store in ("flat-locked", "rollback", "wal", "one-writer")),
+            *((store, "threads", 1) for store in ("flat", "wal-deferred", "no-mutexes", "one-writer")),
+        ],
+    )
+    def test_a_store_that_keeps_its_writers_apart_or_has_only_one_loses_nothing(
+        self, lab: LabStack, store: str, workers: str, writers: int
     ) -> None:
-        found = measured(lab, store, workers)
+        found = measured(lab, store, workers, writers)
         assert found["completed_percent"] == 100, found
         assert not any(found[name] for name in COUNTS)
         assert found["operations_per_second"] > 0
-
-    @pytest.mark.parametrize("store", ["flat", "wal-deferred", "no-mutexes", "one-writer"])
-    def test_every_store_is_sound_with_one_writer(self, lab: LabStack, store: str) -> None:
-        found = measured(lab, store, "threads", writers=1)
-        assert found["completed_percent"] == 100, found
-
-    def test_one_thread_that_writes_for_all_loses_nothing(self, lab: LabStack) -> None:
-        assert measured(lab, "one-writer", "threads")["completed_percent"] == 100
 
     @pytest.mark.parametrize(
         ("store", "workers", "counts"),

@@ -15,8 +15,7 @@ from checking.lesson import LESSONS, Lesson
 
 APPENDED, DIFF = ("vcl", "vtc"), "diff"
 CHANGING = (*APPENDED, DIFF)  # the languages of blocks that change a file
-# Of README.md, and not typed: it restarts Varnish, which then has an alert. A cache of this
-# size is in tests/test_observe.py.
+# Of README.md, and not typed: it restarts Varnish, which then has an alert.
 NOT_TYPED = {"make up EXTRAS=observe VARNISH_STORAGE=malloc,12m"}
 
 

@@ -98,8 +98,8 @@ class FakeStage:
         self.camera = ""  # the URL of a webcam's picture
         self.stalls = False  # stop reading after JOIN
         self.policy = POLICY
-        self.socket = StageSocket(self)
-        self.policy_socket = PolicySocket(self)
+        self.socket = Origin("stage", behave=self.serve)
+        self.policy_socket = Origin("policy", behave=self.answer_policy)
 
     @property
     def modes(self) -> Counter[str]:
@@ -128,44 +128,29 @@ class FakeStage:
         self.socket.close()
         self.policy_socket.close()
 
+    def answer_policy(self, connection: socket.socket) -> None:
+        """The Flash policy."""
+        assert connection.recv(100) == b"<policy-file-request/>\0"
+        connection.sendall(self.policy)
 
-class StageSocket(Origin):
-    """The stage socket."""
-
-    def __init__(self, stage: FakeStage) -> None:
-        self.stage = stage
-        super().__init__("stage")
-
-    def serve(self, connection: socket.socket, number: int) -> None:
-        stage = self.stage
-        client = Client(stage, lambda frame: connection.sendall(frame + b"\0"))
+    def serve(self, connection: socket.socket) -> None:
+        """The stage socket."""
+        client = Client(self, lambda frame: connection.sendall(frame + b"\0"))
         rest = b""
         try:
             client.send("SET", ID=client.me)
             while data := connection.recv(65536):
                 *frames, rest = (rest + data).split(b"\0")
                 for frame in frames:
-                    if stage.cut_at and frame.endswith(f"mode={stage.cut_at}".encode()):
+                    if self.cut_at and frame.endswith(f"mode={self.cut_at}".encode()):
                         connection.sendall(b"text=half+a+li")
                         return
                     client.receive(frame)
-                    if stage.stalls and frame.endswith(b"mode=JOIN"):
+                    if self.stalls and frame.endswith(b"mode=JOIN"):
                         time.sleep(1)
                         return
         finally:
-            stage.end(client)
-
-
-class PolicySocket(Origin):
-    """The Flash policy."""
-
-    def __init__(self, stage: FakeStage) -> None:
-        self.stage = stage
-        super().__init__("policy")
-
-    def serve(self, connection: socket.socket, number: int) -> None:
-        assert connection.recv(100) == b"<policy-file-request/>\0"
-        connection.sendall(self.stage.policy)
+            self.end(client)
 
 
 def serve_web_socket(

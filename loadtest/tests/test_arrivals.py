@@ -188,16 +188,6 @@ def test_every_visitor_is_a_newcomer_and_a_file_that_fails_fails_the_visit(site:
     assert result.failures["arrival start"] == 0
 
 
-def test_what_never_started_is_in_the_table_when_the_run_has_ended(
-    site: FakeSite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(arrivals, "VISITORS", 2)
-    site.latency = 0.5
-    result = run(site, Arrivals, arguments=("--arrivals=50",), until_rows={"arrival visit": 2})
-    assert result.failed == {"arrival start"}
-    assert result.reasons == [f"arrival start: {NEVER}"]
-
-
 def test_late_and_never_started_are_lines_of_the_verdict() -> None:
     shipped = read(SHIPPED)
     late, never = "p99 of how late arrivals start", "arrivals that never started"

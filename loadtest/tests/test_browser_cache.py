@@ -15,11 +15,6 @@ def cache(clock: SimpleNamespace) -> BrowserCache:
     return BrowserCache(lambda: clock.now)
 
 
-def test_an_unknown_url_is_neither_fresh_nor_conditional(cache: BrowserCache) -> None:
-    assert not cache.fresh("/a")
-    assert cache.conditions("/a") == {}
-
-
 def test_a_fresh_asset_is_not_requested_again(cache: BrowserCache, clock: SimpleNamespace) -> None:
     cache.store("/a", {"cache-control": "public, max-age=60, immutable", "etag": '"1"'})
     clock.now += 59

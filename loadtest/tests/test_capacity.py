@@ -1,7 +1,6 @@
 """The shape Capacity: its steps, its end and its result."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,10 +17,10 @@ from verdict.judge import FAILED, INCONCLUSIVE, NOT_MEASURED, OK, Line, Row, Run
 LIMIT = "p95 of GET /media/*"
 
 
-def measurement(users: int, verdict: str, samples: int = 1) -> Measurement:
+def measurement(users: int, verdict: str, *more: Line, samples: int = 1, lost: int = 0) -> Measurement:
     line = Line(LIMIT, "at most 250 ms", "300 ms", verdict, "" if verdict == OK else "too slow")
-    run = Run(rows=[Row("GET", "/media/*.svg", samples, 0, {5: samples})])
-    return Measurement("upstage.localhost", users, 0.0, 15.0, 0, run, [line], {}, {})
+    run = Run(rows=[Row("GET", "/media/*.svg", samples, 0, {5: samples})], lost=lost)
+    return Measurement("upstage.localhost", users, 0.0, 15.0, 0, run, [line, *more], {}, {})
 
 
 def climb(monkeypatch: pytest.MonkeyPatch, most: int, holds_up_to: int, verdict: str = FAILED) -> list[int]:
@@ -110,21 +109,23 @@ def test_every_climb_ends(monkeypatch: pytest.MonkeyPatch, most: int, limit: int
         assert next_level(carried, failing, most) == 0
 
 
-def test_a_level_that_lost_workers_is_not_carried_and_no_answer() -> None:
-    fine = measurement(5, NOT_MEASURED)
-    lost = replace(fine, run=replace(fine.run, lost=1))
-    assert not lost.carried
-    assert capacity.outcome("default", 3, lost).startswith("default carries at least 3 visitors. At 5: ")
+BUSY = Line("CPU of Locust", "at most 90%", "97%", INCONCLUSIVE)
 
 
-def test_a_failure_beside_a_busy_locust_is_no_answer() -> None:
-    """Locust may have caused it."""
-    failed = measurement(5, FAILED)
-    busy = replace(failed, lines=[*failed.lines, Line("CPU of Locust", "at most 90%", "97%", INCONCLUSIVE)])
-    assert not busy.carried
-    assert capacity.outcome("default", 3, busy).startswith(
-        f"default carries at least 3 visitors. At 5: {LIMIT}"
-    )
+@pytest.mark.parametrize(
+    ("level", "carried"),
+    [
+        (measurement(5, NOT_MEASURED), True),  # too few samples
+        (measurement(5, NOT_MEASURED, samples=0), False),
+        (measurement(5, NOT_MEASURED, lost=1), False),
+        (measurement(5, FAILED, BUSY), False),  # Locust may have caused it
+    ],
+    ids=["few", "none", "lost", "busy"],
+)
+def test_a_level_that_could_not_be_judged_is_no_answer(level: Measurement, carried: bool) -> None:
+    assert level.carried is carried
+    if not carried and level.run.rows[0].samples:
+        assert capacity.outcome("default", 3, level).startswith("default carries at least 3 visitors. At 5: ")
 
 
 def test_programs_read_which_levels_were_carried_and_whether_locust_was_the_limit() -> None:
@@ -133,8 +134,3 @@ def test_programs_read_which_levels_were_carried_and_whether_locust_was_the_limi
     )
     assert (carried["carried"], carried["limited"]) == (True, False)
     assert (limited["carried"], limited["limited"]) == (False, True)
-
-
-def test_too_few_samples_are_no_failure_but_none_at_all_are() -> None:
-    assert measurement(5, NOT_MEASURED).carried
-    assert not measurement(5, NOT_MEASURED, samples=0).carried

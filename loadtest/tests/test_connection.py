@@ -22,11 +22,7 @@ def serve() -> Iterator[Callable[[Behave], int]]:
     servers: list[Origin] = []
 
     def start(behave: Behave) -> int:
-        class Server(Origin):
-            def serve(self, connection: socket.socket, number: int) -> None:
-                behave(connection)
-
-        servers.append(Server("behaving"))
+        servers.append(Origin("behaving", behave=behave))
         return servers[-1].port
 
     yield start

@@ -11,15 +11,6 @@ from locust_library import run
 from support.origin import response
 
 
-def test_one_response_counts_at_every_tier_it_reached() -> None:
-    count("/media/*.svg", "varnish; hit; ttl=1, nginx; fwd=bypass")
-    assert counts == {
-        ("/media/*.svg", "client", "hit"): 1,
-        ("/media/*.svg", "varnish", "hit"): 1,
-        ("/media/*.svg", "nginx", "pass"): 1,
-    }
-
-
 class Plain(HttpUser):
     """As in a first example of Locust: no class of ours."""
 

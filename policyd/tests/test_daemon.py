@@ -11,34 +11,14 @@ import subprocess
 import time
 from contextlib import ExitStack
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import policyd
-from hostile import CLOSE, POLICY, REQUEST, connect, connect_and_close, fate, honest, sends
+from hostile import CLOSE, POLICY, REQUEST, connect, connect_and_close, fate, honest
 from running_daemon import COMMAND, LOCAL, SHIPPED, Daemon, run
 from support.wait import wait_until
-
-BEGUN_WELL = st.builds(lambda n, rest: REQUEST[:n] + rest, st.integers(0, 23), st.binary(max_size=80))
-
-
-def test_only_the_request_is_answered_however_it_is_cut() -> None:
-    with Daemon() as daemon:
-
-        @settings(max_examples=60, deadline=None)
-        @given(BEGUN_WELL, st.lists(st.integers(0, 300), max_size=6))
-        def play(data: bytes, places: list[int]) -> None:
-            edges = sorted({0, len(data), *(place % (len(data) + 1) for place in places)})
-            packets = [data[begin:end] for begin, end in pairwise(edges)]
-            got = sends(*packets, half_close=True)(LOCAL, daemon.port, 1)
-            assert got == (POLICY if data.startswith(REQUEST) else CLOSE)
-
-        play()
-        assert "error" not in daemon.stop()
 
 
 def test_lingering_is_bounded_in_time_and_in_bytes() -> None:

@@ -22,8 +22,5 @@ def fronting(origin_port: int) -> Iterator[Stack]:
         pytest.skip("no container engine can run here (make test said why)")
     stack = Stack("containers", PROJECT + "-outside")
     stack.settings |= {"EXTRAS": "site", "SITE": f"http://127.0.0.1:{origin_port}", "WITH": "upstage"}
-    try:
-        stack.make("up")
+    with stack.running():
         yield stack
-    finally:
-        stack.make("clean")

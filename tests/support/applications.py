@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import requests
-import urllib3
 
 from support.wait import wait_until
 
@@ -244,18 +243,6 @@ def visitors_get_copies(app: Application) -> None:
     later = hits[len(app.pages) + len(app.files) :]
     print(f"{app.name}: {sum(hits) / len(hits):.0%}, after the first visitor {sum(later) / len(later):.0%}")
     assert sum(later) / len(later) >= app.kept
-
-
-def a_form_is_taken_by_https(app: Application, address: str) -> None:
-    """As by HTTP. (MediaWiki and WordPress are told one address, and know no other.)"""
-    browser = requests.Session()
-    browser.verify = browser.trust_env = False
-    urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
-    http, app.address = app.address, address
-    try:
-        app.sign_in(browser, "ann")
-    finally:
-        app.address = http
 
 
 def pages_are_not_mixed(app: Application) -> None:

@@ -1,7 +1,8 @@
-"""Run a command-line checker on the files of this checkout."""
+"""Run commands, such as checkers, on the files of this checkout."""
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -14,15 +15,15 @@ def tracked(*patterns: str) -> list[str]:
     return [name for name in listed.splitlines() if (REPO / name).exists()]
 
 
-def check(*command: str | Path, **kwargs: object) -> str:
-    """Run a checker; raise AssertionError with its whole output if it fails."""
-    done = subprocess.run(
-        command,
-        cwd=REPO,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        **kwargs,  # type: ignore[call-overload]
-    )
-    assert done.returncode == 0, done.stdout
-    return str(done.stdout)
+def ran(*command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command, in this checkout unless `cwd` says otherwise; its exit code and what it printed."""
+    if "stderr" not in options:
+        options["capture_output"] = True
+    return subprocess.run(command, **{"cwd": REPO, "text": True, **options})
+
+
+def check(*command: str | Path, **options: Any) -> str:
+    """Run a command; return all that it printed. Raise AssertionError with that if it fails."""
+    done = ran(*command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+    assert done.returncode == 0, f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}"
+    return done.stdout

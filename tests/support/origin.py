@@ -34,14 +34,22 @@ class Origin:
     """An HTTP server in threads; serves until `close`.
 
     `answer` makes the bytes of a response of each request, after `delay` seconds; without one the body is the
-    origin's name. `requests` holds the requests, those for `quiet` paths (a probe's) left out.
+    origin's name. `requests` holds the requests, those for `quiet` paths (a probe's) left out. `behave` takes
+    each connection instead, for another protocol.
     """
 
-    def __init__(self, name: str, path: Path | None = None, quiet: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        path: Path | None = None,
+        quiet: tuple[str, ...] = (),
+        behave: Callable[[socket.socket], None] | None = None,
+    ) -> None:
         self.name = name
         self.path = path
         self.port = 0
         self.quiet = quiet
+        self.behave = behave
         self.answer: Callable[[Request], bytes] | None = None
         self.delay = 0.0
         self.requests: list[Request] = []
@@ -103,7 +111,10 @@ class Origin:
 
     def _run(self, connection: socket.socket, number: int) -> None:
         with connection, contextlib.suppress(OSError, ValueError):
-            self.serve(connection, number)
+            if self.behave:
+                self.behave(connection)
+            else:
+                self.serve(connection, number)
         self._open.discard(connection)
 
     def serve(self, connection: socket.socket, number: int) -> None:

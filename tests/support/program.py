@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from support.checks import ran
 from support.origin import Origin
 from support.wait import wait_until
 
@@ -86,14 +87,8 @@ class Service:
 
     def run(self, *command: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:
         """Run a command in that environment to its end."""
-        return subprocess.run(
-            command,
-            env=self.environment(**settings),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=60,
-        )
+        both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        return ran(*command, env=self.environment(**settings), timeout=60, **both)
 
     def run_script(self, name: str, **settings: str) -> subprocess.CompletedProcess[str]:
         """Run one of the shell scripts to its end."""

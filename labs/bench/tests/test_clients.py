@@ -7,7 +7,6 @@ import asyncio
 import json
 import os
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -24,6 +23,7 @@ from bench.clients.link import INITIAL_WINDOW, Link
 from bench.clients.speakers import Speakers
 from bench.clients.stage_sockets import StageSockets
 from stack import REPO
+from support.checks import ran
 from support.origin import Origin, Request, response
 
 FILES = ("/style/main.css", "/script/main.js", "/media/queen.svg", "/media/castle.svg", "/media/bell.mp3")
@@ -32,13 +32,8 @@ PAGE = '<a href="/stages/">Stages</a>' + "".join(f'<link href="{path}">' for pat
 
 def report(client: str, settings: dict[str, Any]) -> dict[str, Any]:
     """The report of a program; if it fails, its last words."""
-    done = subprocess.run(
-        [sys.executable, "-m", f"bench.clients.{client}", json.dumps(settings)],
-        env={**os.environ, "PYTHONPATH": str(REPO / "labs")},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    command = (sys.executable, "-m", f"bench.clients.{client}", json.dumps(settings))
+    done = ran(*command, env={**os.environ, "PYTHONPATH": str(REPO / "labs")}, timeout=120)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 

@@ -42,13 +42,14 @@ class Driver:
     stack: Busy = field(default_factory=Busy)
     asked: list[tuple[int, bool]] = field(default_factory=list)  # the cell, and whether it was a warm-up
     act: Callable[[int, bool], None] = lambda cell, warm: None
+    own: Mapping[str, float] = field(default_factory=dict)  # figures that it determines itself
 
     def measure(self, stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
         cell, warm = settings["number"], settings["warm"]
         self.stack.seconds += 0.5
         self.act(cell, warm)
         self.asked.append((cell, warm))
-        return {"rps": float(cell), "seconds": 2.0, "requests": 100}
+        return {"rps": float(cell), "seconds": 2.0, "requests": 100, **self.own}
 
     @property
     def counted(self) -> list[int]:
@@ -84,6 +85,21 @@ def run(lab: Experiment, results: Results, path: Path, driver: Driver) -> str:
     return printed.getvalue()
 
 
+Measure = Callable[..., Results]
+
+
+@pytest.fixture
+def measure(tmp_path: Path) -> Measure:
+    """measure(lab, driver) runs the lab once, from its beginning."""
+
+    def measure(lab: Experiment, driver: Driver) -> Results:
+        results = empty(lab)
+        run(lab, results, tmp_path / "x.json", driver)
+        return results
+
+    return measure
+
+
 def there_and_back(*cells: int, rounds: int = 3) -> list[int]:
     """The cells once in each round, in every second one in the reverse order."""
     return [cell for number in range(rounds) for cell in cells[:: -1 if number % 2 else 1]]
@@ -94,10 +110,9 @@ def calibrations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "calibrate", lambda: 10.0)
 
 
-def test_warm_up_then_round_by_round(tmp_path: Path) -> None:
-    lab, driver = experiment(), Driver()
-    results = empty(lab)
-    run(lab, results, tmp_path / "x.json", driver)
+def test_warm_up_then_round_by_round(measure: Measure, tmp_path: Path) -> None:
+    driver = Driver()
+    results = measure(experiment(), driver)
     assert driver.asked[:3] == [(0, True), (1, True), (2, True)]
     assert driver.counted == there_and_back(0, 1, 2)
     assert Results.read(tmp_path / "x.json") == results
@@ -111,41 +126,29 @@ def test_a_file_has_the_progress_as_lines(tmp_path: Path, monkeypatch: pytest.Mo
     assert re.findall(r"\d of \d samples", printed) == [f"{done} of 4 samples" for done in (1, 2, 3, 4)]
 
 
-def test_cpu_and_memory_of_each_service_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cpu_and_memory_of_each_service_are_noted_and_those_of_a_cells_own_servers_added_up(
+    measure: Measure, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("psutil.cpu_percent", lambda: 80.0)
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     lab = experiment()
-    results = empty(lab)
-    run(lab, results, tmp_path / "x.json", Driver())
-    assert [cell.median["cpu_percent.nginx"] for cell in results.cells] == [25, 25, 25]
-    assert results.cells[0].median["cpu_percent.generator"] == 12.5
-    assert results.cells[0].median["memory_percent.nginx"] == 30
-    assert results.cells[0].median["cpu_milliseconds_per_request"] == 7.5
-    assert results.cells[0].median["system_cpu_percent"] == 80
-    assert results.cells[0].median["system_without_generator_cpu_percent"] == 80 - 12.5 / 4
-
-
-def test_a_driver_may_determine_these_figures_itself(tmp_path: Path) -> None:
-    class Longer(Driver):
-        """Its call is longer than what it measures."""
-
-        def measure(self, stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-            return {**super().measure(stack, settings), "cpu_percent.nginx": 70.0}
-
-    lab = experiment(1)
-    results = empty(lab)
-    run(lab, results, tmp_path / "x.json", Longer())
-    assert results.cells[0].median["cpu_percent.nginx"] == 70
-    assert results.cells[0].median["cpu_percent.generator"] == 12.5
-
-
-def test_the_cpu_and_memory_of_a_cells_own_servers_are_added_up(tmp_path: Path) -> None:
-    lab = experiment(1)
     object.__setattr__(lab.cells[0], "settings", {**lab.cells[0].settings, "servers": ["nginx", "generator"]})
-    results = empty(lab)
-    run(lab, results, tmp_path / "x.json", Driver())
-    assert results.cells[0].median["server_cpu_microseconds_per_request"] == 7500
-    assert results.cells[0].median["server_memory_bytes"] == 30
+    first, *others = (cell.median for cell in measure(lab, Driver()).cells)
+    assert [one["cpu_percent.nginx"] for one in (first, *others)] == [25, 25, 25]
+    assert first["cpu_percent.generator"] == 12.5
+    assert first["memory_percent.nginx"] == 30
+    assert first["cpu_milliseconds_per_request"] == 7.5
+    assert first["system_cpu_percent"] == 80
+    assert first["system_without_generator_cpu_percent"] == 80 - 12.5 / 4
+    assert first["server_cpu_microseconds_per_request"] == 7500
+    assert first["server_memory_bytes"] == 30
+    assert "server_memory_bytes" not in others[0]
+
+
+def test_a_driver_may_determine_these_figures_itself(measure: Measure) -> None:
+    """Its call is longer than what it measures."""
+    [cell] = measure(experiment(1), Driver(own={"cpu_percent.nginx": 70.0})).cells
+    assert (cell.median["cpu_percent.nginx"], cell.median["cpu_percent.generator"]) == (70, 12.5)
 
 
 def test_a_container_that_was_restarted_counts_from_zero() -> None:
@@ -208,24 +211,20 @@ def test_a_rejected_cell_is_not_measured_again(tmp_path: Path) -> None:
     assert again.asked == []
 
 
-def test_a_failure_in_the_warm_up_rejects_the_cell(tmp_path: Path) -> None:
+def test_a_failure_in_the_warm_up_rejects_the_cell(measure: Measure) -> None:
     def act(cell: int, warm: bool) -> None:
         if cell == 0 and warm:
             raise Problem("502")
 
-    lab, driver = experiment(), Driver(act=act)
-    results = empty(lab)
-    run(lab, results, tmp_path / "x.json", driver)
-    assert results.cells[0].problem == "502"
+    driver = Driver(act=act)
+    assert measure(experiment(), driver).cells[0].problem == "502"
     assert driver.counted == there_and_back(1, 2)
 
 
-def test_a_measurement_without_the_primary_metric_is_rejected(tmp_path: Path) -> None:
+def test_a_measurement_without_the_primary_metric_is_rejected(measure: Measure) -> None:
     lab = experiment(1)
-    results = empty(lab)
     object.__setattr__(lab.cells[0], "primary", "latency")
-    run(lab, results, tmp_path / "x.json", Driver())
-    assert "latency" in (results.cells[0].problem or "")
+    assert "latency" in str(measure(lab, Driver()).cells[0].problem)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +235,12 @@ def test_a_measurement_without_the_primary_metric_is_rejected(tmp_path: Path) ->
     ],
 )
 def test_a_sample_taken_beside_another_program_is_taken_once_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: float, kept: float, notes: list[str]
+    measure: Measure,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    second: float,
+    kept: float,
+    notes: list[str],
 ) -> None:
     class Slow(Driver):
         """Half as fast in the second measurement that counts."""
@@ -247,10 +251,8 @@ def test_a_sample_taken_beside_another_program_is_taken_once_more(
 
     times = iter([10.0, 20.0, 10.0, 10.0, 10.0, 10.0, second])
     monkeypatch.setattr(runner, "calibrate", lambda: next(times))
-    lab, driver = experiment(), Slow()
-    object.__setattr__(lab, "repetitions", 2)
-    results = empty(lab)
-    run(lab, results, tmp_path / "x.json", driver)
+    lab, driver = experiment(repetitions=2), Slow()
+    results = measure(lab, driver)
     assert driver.counted == [*there_and_back(0, 1, 2, rounds=2), 1]
     assert [one["rps"] for one in results.cells[1].samples] == [kept, 100]
     found = [note for note in results.noise["notes"] if "samples were taken" in note]
@@ -261,14 +263,12 @@ def test_a_sample_taken_beside_another_program_is_taken_once_more(
 
 
 def test_on_a_busy_machine_only_the_slowest_samples_are_taken_once_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = iter([20.0, 10.0, 30.0, 50.0, 20.0, 40.0, 10.0, 20.0, 10.0, 10.0])
     monkeypatch.setattr(runner, "calibrate", lambda: next(times))
-    lab, driver = experiment(4), Driver()
-    object.__setattr__(lab, "repetitions", 2)
-    results = empty(lab)
-    run(lab, results, tmp_path / "x.json", driver)
+    driver = Driver()
+    results = measure(experiment(4, repetitions=2), driver)
     assert driver.counted == [*there_and_back(0, 1, 2, 3, rounds=2), 3, 2]
     assert results.noise["repeated"] == [[3, 0], [2, 1]]
 

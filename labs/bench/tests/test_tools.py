@@ -1,5 +1,7 @@
 """The load generators of others: what the drivers read in their reports, and which runs they reject."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,6 +11,8 @@ from bench.lab_stack import Problem
 from bench.percentile import percentile
 from bench.tests.generator import Generator
 
+Read = Callable[[str], dict[str, float]]
+
 
 @pytest.mark.parametrize(("percent", "expected"), [(1, 1), (50, 50), (95, 95), (99, 99)])
 def test_a_percentile_is_the_value_that_so_many_values_do_not_exceed(percent: int, expected: float) -> None:
@@ -16,7 +20,15 @@ def test_a_percentile_is_the_value_that_so_many_values_do_not_exceed(percent: in
     assert percentile([7.0], percent) == 7
 
 
-# --- ab
+def changed(printed: str, *changes: tuple[str, str]) -> str:
+    """Another report: each old text replaced by a new one."""
+    for old, new in changes:
+        assert old in printed
+        printed = printed.replace(old, new)
+    return printed
+
+
+# --- The reports
 
 FIRST = "Document Length:        5000 bytes\nComplete requests:      1\nFailed requests:        0\n"
 # From ab 2.3, shortened.
@@ -38,71 +50,7 @@ Percentage served,Time in ms
 99,12.498
 100,13.000
 """
-LOAD: dict[str, Any] = {
-    **{"url": "http://nginx:8000", "path": "/media/bench/small.swf", "requests": 50000, "seconds": 1},
-    **{"clients": 25, "keepalive": False},
-}
-
-
-def read(first: str = FIRST, measured: str = MEASURED, expected: int | None = None) -> dict[str, float]:
-    return ab.metrics(f"{first}=== measured\n{measured}", expected)
-
-
-def test_the_report_of_ab() -> None:
-    found = {"requests": 400, "seconds": 0.5, "requests_per_second": 800, "milliseconds": 1.25}
-    found |= {"p50_milliseconds": 2.125, "p95_milliseconds": 9.5, "p99_milliseconds": 12.498}
-    found |= {"bytes_per_second": 4161600, "kept_alive_percent": 99, "generator_cpu_percent": 40}
-    assert read(expected=5000) == pytest.approx(found)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
-        ("Failed requests:        0", "Failed requests:        37", "37 of 400 requests failed"),
-        (
-            "Keep-Alive",
-            "Non-2xx responses:      4\nKeep-Alive",
-            "4 of 400 requests were not answered by a 2xx",
-        ),
-        ("Length:        5000", "Length:        335", "5000 bytes at first, then 335"),
-        ("Time taken", "Time lost", "did not print"),
-    ],
-)
-def test_a_run_of_ab_with_failures_is_rejected(old: str, new: str, reason: str) -> None:
-    assert old in MEASURED
-    with pytest.raises(Problem, match=reason):
-        read(measured=MEASURED.replace(old, new))
-
-
-def test_a_wrong_first_response_is_rejected() -> None:
-    with pytest.raises(Problem, match="not a 2xx"):
-        read(first=FIRST + "Non-2xx responses:      1\n")
-    with pytest.raises(Problem, match="5000 bytes instead of 75000"):
-        read(expected=75_000)
-
-
-def test_percentiles_that_ab_cannot_know_are_left_out() -> None:
-    """With few requests ab reads past its last sample: it has really printed the figure below."""
-    few = MEASURED.replace("requests:      400", "requests:      40")
-    figures = read(measured=few.replace("99,12.498", "99,7311156825131345.000"))
-    assert "p99_milliseconds" not in figures
-    assert figures["p95_milliseconds"] == 9.5
-
-
-def test_the_command_line_of_ab() -> None:
-    generator = Generator(*[f"{FIRST}=== measured\n{MEASURED}"] * 3)
-    ab.measure(generator.stack, LOAD)
-    more = {"host": "upstage.localhost", "keepalive": True, "headers": ["Cookie: a=b"]}
-    ab.measure(generator.stack, {**LOAD, **more})
-    ab.measure(generator.stack, {**LOAD, "post": "q=CMS"})
-    first, second, third = generator.commands
-    assert first[3:] == ("ab", "50000", "1", "25", "", "http://nginx:8000/media/bench/small.swf")
-    assert second[8:-1] == ("-k", "-H", "Cookie: a=b", "-H", "Host: upstage.localhost")
-    assert third[7] == "q=CMS"
-    assert third[8:-1] == ("-p", "/tmp/ab.body", "-T", "application/x-www-form-urlencoded")
-
-
-# --- wrk
+AB = f"{FIRST}=== measured\n{MEASURED}"
 
 WRK = """\
   Latency Distribution
@@ -114,38 +62,15 @@ WRK = """\
 Requests/sec:    800.00
 Generator: 0.100 0.360
 """
-
-
-def test_the_report_of_wrk() -> None:
-    found = {"requests": 920, "seconds": 1.15, "requests_per_second": 800, "generator_cpu_percent": 40}
-    assert wrk.metrics(WRK) == pytest.approx({**found, "p50_milliseconds": 0.96, "p99_milliseconds": 1780})
-    assert wrk.metrics(WRK.replace("1.15s", "1.50m"))["seconds"] == 90
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
-        ("Req", "  Non-2xx or 3xx responses: 7\nReq", "^7 of 920 requests were not answered by a 2xx$"),
-        ("Req", "  Socket errors: connect 0, read 3\nReq", "^Socket errors: connect 0, read 3$"),
-        ("920", "0", "wrk measured nothing"),
-        (WRK, "unable to connect to nginx:8000", "wrk measured nothing: unable to connect"),
-        ("1.18MB", "1.12MB", "^the responses had 1277 bytes instead of 1300$"),
-        ("1.18MB", "1.12KB", "^the responses had 1 bytes instead of 1300$"),
-    ],
-)
-def test_a_run_of_wrk_with_failures_is_rejected(old: str, new: str, reason: str) -> None:
-    with pytest.raises(Problem, match=reason):
-        wrk.metrics(WRK.replace(old, new), 1300)
-
-
-# --- httperf
-
-RATE: dict[str, Any] = {
-    **{"host": "nginx-today", "port": 8080, "path": "/page.html", "service": "nginx-today", "bytes": 5000},
-    **{"rate": 200, "seconds": 1, "timeout": 2, "generators": 1},
-}
-
-
+# From h2load 1.64.0, shortened.
+H2LOAD = """\
+Application protocol: h2
+finished in 2.00s, 800.00 req/s, 57.30MB/s
+requests: 1600 total, 1610 started, 1600 done, 1600 succeeded, 0 failed, 0 errored, 0 timeout
+status codes: 1602 2xx, 0 3xx, 0 4xx, 0 5xx
+traffic: 114.60MB (120170000) total, 66.97KB (68578) headers (space savings 62.71%), 114.44MB (120000000) data
+Generator: 0.300 0.500
+"""
 # From httperf 0.9.0, shortened.
 HTTPERF = """\
 === report
@@ -169,29 +94,128 @@ Reply status: 1xx=0 2xx=200 3xx=0 4xx=0 5xx=0
 
 CPU time [s]: user 0.05 system 0.36 (user 4.7% system 36.1% total 40.8%)
 """
-
-
-def httperf(*changes: tuple[str, str]) -> str:
-    """Another report."""
-    printed = HTTPERF
-    for old, new in changes:
-        assert old in printed
-        printed = printed.replace(old, new)
-    return printed
-
-
-IMPATIENT = httperf(
+IMPATIENT = changed(
+    HTTPERF,
     ("length: 4", "length: 51"),
     ("min 0.1 avg 3.4 max 31.6 median 0.5 stddev 6.3", "min 0.2 avg 1.4 max 12.2 median 0.5 stddev 2.0"),
     ("duration 0.997", "duration 0.513"),
     ("2xx=200", "2xx=1416"),
 )
-REFUSED = httperf(("2xx=200", "2xx=0"), ("content 5000.0", "content 0.0"))
-STARVED = httperf(("length: 4", "length: 39"), ("total 40.8%", "total 2.1%"))
+REFUSED = changed(HTTPERF, ("2xx=200", "2xx=0"), ("content 5000.0", "content 0.0"))
+STARVED = changed(HTTPERF, ("length: 4", "length: 39"), ("total 40.8%", "total 2.1%"))
+
+
+of_ab, of_wrk = partial(ab.metrics, expected=5000), partial(wrk.metrics, expected=1300)
+of_h2load = partial(h2load.metrics, expected=75_000)
+of_httperf = partial(fixed_rate.metrics, rate=200, due=200, expected=5000)
+
+
+OF_AB = {
+    **{"requests": 400, "seconds": 0.5, "milliseconds": 1.25, "bytes_per_second": 4161600},
+    **{"p50_milliseconds": 2.125, "p95_milliseconds": 9.5, "p99_milliseconds": 12.498},
+    "kept_alive_percent": 99,
+}
+
+
+@pytest.mark.parametrize(
+    ("read", "printed", "found"),
+    [
+        (of_ab, AB, OF_AB),
+        (of_wrk, WRK, {"requests": 920, "seconds": 1.15, "p50_milliseconds": 0.96, "p99_milliseconds": 1780}),
+        (
+            of_h2load,
+            H2LOAD,
+            {"requests": 1600, "seconds": 2, "bytes_per_second": 60_000_000, "http_version": 2},
+        ),
+    ],
+    ids=["ab", "wrk", "h2load"],
+)
+def test_a_report_has_the_figures_of_the_run(read: Read, printed: str, found: dict[str, float]) -> None:
+    of_all = {"requests_per_second": 800, "generator_cpu_percent": 40}
+    assert read(printed) == pytest.approx({**found, **of_all})
+
+
+def test_minutes_and_an_older_http_are_read_too() -> None:
+    assert of_wrk(changed(WRK, ("1.15s", "1.50m")))["seconds"] == 90
+    assert of_h2load(changed(H2LOAD, ("protocol: h2", "protocol: http/1.1")))["http_version"] == 1.1
+
+
+NOT_2XX = "requests were not answered by a 2xx$"
+
+
+@pytest.mark.parametrize(
+    ("read", "printed", "old", "new", "reason"),
+    [
+        (of_ab, AB, "0\nKeep-Alive", "37\nKeep-Alive", "^37 of 400 requests failed$"),
+        (of_ab, AB, "Keep-Alive", "Non-2xx responses: 4\nKeep-Alive", f"^4 of 400 {NOT_2XX}"),
+        (of_ab, AB, "5000 bytes\n\n", "335 bytes\n\n", "5000 bytes at first, then 335"),
+        (of_ab, AB, "Time taken", "Time lost", "did not print"),
+        (of_ab, AB, "=== measured", "Non-2xx responses: 1\n=== measured", "the first response was not a 2xx"),
+        (of_ab, AB, "5000 bytes", "75000 bytes", "75000 bytes instead of 5000"),
+        (of_wrk, WRK, "Req", "  Non-2xx or 3xx responses: 7\nReq", f"^7 of 920 {NOT_2XX}"),
+        (of_wrk, WRK, "Req", "  Socket errors: connect 0, read 3\nReq", "^Socket errors: connect 0, read 3$"),
+        (of_wrk, WRK, "920", "0", "wrk measured nothing"),
+        (of_wrk, WRK, WRK, "unable to connect to nginx:8000", "wrk measured nothing: unable to connect"),
+        (of_wrk, WRK, "1.18MB", "1.12MB", "^the responses had 1277 bytes instead of 1300$"),
+        (of_wrk, WRK, "1.18MB", "1.12KB", "^the responses had 1 bytes instead of 1300$"),
+        (of_h2load, H2LOAD, "1600 done", "0 done", "no response"),
+        (of_h2load, H2LOAD, "0 failed", "3 failed", "^3 of 1600 requests: failed$"),
+        (of_h2load, H2LOAD, "0 errored", "4 errored", "^4 of 1600 requests: errored$"),
+        (of_h2load, H2LOAD, "0 timeout", "5 timeout", "^5 of 1600 requests: timeout$"),
+        (of_h2load, H2LOAD, "0 3xx", "6 3xx", f"^6 of 1600 {NOT_2XX}"),
+        (of_h2load, H2LOAD, "0 5xx", "7 5xx", f"^7 of 1600 {NOT_2XX}"),
+        (of_h2load, H2LOAD, "(120000000)", "(110000000)", "^the responses had 68750 bytes instead of 75000$"),
+        (of_h2load, H2LOAD, H2LOAD, "could not resolve nginx:8443", "could not resolve"),
+        (of_httperf, HTTPERF, HTTPERF, REFUSED, "none of 200 connections was answered"),
+        (of_httperf, HTTPERF, "content 5000", "content 335", "335 bytes instead of 5000"),
+        (of_httperf, HTTPERF, HTTPERF, "=== report\nRequests per second: 1000", "did not print"),
+        (of_httperf, HTTPERF, ".5 ", " ", "no histogram"),
+    ],
+)
+def test_a_run_with_failures_is_rejected(read: Read, printed: str, old: str, new: str, reason: str) -> None:
+    with pytest.raises(Problem, match=reason):
+        read(changed(printed, (old, new)))
+
+
+# --- ab
+
+LOAD: dict[str, Any] = {
+    **{"url": "http://nginx:8000", "path": "/media/bench/small.swf", "requests": 50000, "seconds": 1},
+    **{"clients": 25, "keepalive": False},
+}
+
+
+def test_percentiles_that_ab_cannot_know_are_left_out() -> None:
+    """With few requests ab reads past its last sample: it has really printed the figure below."""
+    few = MEASURED.replace("requests:      400", "requests:      40")
+    figures = of_ab(f"{FIRST}=== measured\n" + few.replace("99,12.498", "99,7311156825131345.000"))
+    assert "p99_milliseconds" not in figures
+    assert figures["p95_milliseconds"] == 9.5
+
+
+def test_the_command_line_of_ab() -> None:
+    generator = Generator(AB, AB, AB)
+    ab.measure(generator.stack, LOAD)
+    more = {"host": "upstage.localhost", "keepalive": True, "headers": ["Cookie: a=b"]}
+    ab.measure(generator.stack, {**LOAD, **more})
+    ab.measure(generator.stack, {**LOAD, "post": "q=CMS"})
+    first, second, third = generator.commands
+    assert first[3:] == ("ab", "50000", "1", "25", "", "http://nginx:8000/media/bench/small.swf")
+    assert second[8:-1] == ("-k", "-H", "Cookie: a=b", "-H", "Host: upstage.localhost")
+    assert third[7] == "q=CMS"
+    assert third[8:-1] == ("-p", "/tmp/ab.body", "-T", "application/x-www-form-urlencoded")
+
+
+# --- httperf
+
+RATE: dict[str, Any] = {
+    **{"host": "nginx-today", "port": 8080, "path": "/page.html", "service": "nginx-today", "bytes": 5000},
+    **{"rate": 200, "seconds": 1, "timeout": 2, "generators": 1},
+}
 
 
 def test_the_report_of_httperf() -> None:
-    found = fixed_rate.metrics(HTTPERF, rate=200, due=200, expected=5000)
+    found = of_httperf(HTTPERF)
     assert found == {
         "seconds": 0.997,
         "requests_per_second": pytest.approx(200.6, abs=0.01),
@@ -222,14 +246,13 @@ def test_the_reports_of_several_processes_are_merged() -> None:
     assert found["late_milliseconds"] == pytest.approx(51 / 3), "of the later one"
     assert found["saturated"] == 1
     with pytest.raises(fixed_rate.Late, match="195 ms late"):
-        fixed_rate.metrics(HTTPERF + STARVED, rate=200, due=200, expected=5000)
-    one_of_two = fixed_rate.metrics(REFUSED + HTTPERF, rate=200, due=200, expected=5000)
+        of_httperf(HTTPERF + STARVED)
+    one_of_two = of_httperf(REFUSED + HTTPERF)
     assert (one_of_two["errors"], one_of_two["milliseconds"]) == (200, 3.4)
 
 
 def test_a_server_that_answers_everything_too_slowly_is_saturated() -> None:
-    slow = httperf(("0.997 s", "1.060 s"))
-    found = fixed_rate.metrics(slow, rate=200, due=200, expected=5000)
+    found = of_httperf(changed(HTTPERF, ("0.997 s", "1.060 s")))
     assert (found["errors"], found["saturated"]) == (0, 1)
 
 
@@ -237,24 +260,10 @@ def test_a_late_generator_is_the_bottleneck() -> None:
     with pytest.raises(
         fixed_rate.Late, match=r"bottleneck: .* 195 ms late, 39 connections at once, 2 % of a core"
     ):
-        fixed_rate.metrics(STARVED, rate=200, due=200, expected=5000)
-    long_burst = httperf(("length: 4", "length: 257"))
+        of_httperf(STARVED)
+    long_burst = changed(HTTPERF, ("length: 4", "length: 257"))
     with pytest.raises(fixed_rate.Late, match="86 ms late, 257 connections"):
         fixed_rate.metrics(long_burst, rate=3000, due=1500, expected=5000)
-
-
-@pytest.mark.parametrize(
-    ("printed", "reason"),
-    [
-        (REFUSED, "none of 100 connections was answered"),
-        (httperf(("content 5000", "content 335")), "335 bytes instead of 5000"),
-        ("=== report\nRequests per second: 1000", "did not print"),
-        (httperf((".5 ", " ")), "no histogram"),
-    ],
-)
-def test_a_sweep_without_good_responses_is_rejected(printed: str, reason: str) -> None:
-    with pytest.raises(Problem, match=reason):
-        fixed_rate.metrics(printed, rate=200, due=100, expected=5000)
 
 
 def test_every_connection_carries_one_request_and_the_server_closes() -> None:
@@ -283,43 +292,6 @@ def test_a_late_generator_tries_again_up_to_a_limit() -> None:
 
 
 # --- h2load
-
-# From h2load 1.64.0, shortened.
-H2LOAD = """\
-Application protocol: h2
-finished in 2.00s, 800.00 req/s, 57.30MB/s
-requests: 1600 total, 1610 started, 1600 done, 1600 succeeded, 0 failed, 0 errored, 0 timeout
-status codes: 1602 2xx, 0 3xx, 0 4xx, 0 5xx
-traffic: 114.60MB (120170000) total, 66.97KB (68578) headers (space savings 62.71%), 114.44MB (120000000) data
-Generator: 0.300 0.500
-"""
-
-
-def test_the_report_of_h2load() -> None:
-    found = {"requests": 1600, "seconds": 2, "requests_per_second": 800, "bytes_per_second": 60_000_000}
-    found |= {"http_version": 2, "generator_cpu_percent": 40}
-    assert h2load.metrics(H2LOAD, 75_000) == pytest.approx(found)
-    assert h2load.metrics(H2LOAD.replace("protocol: h2", "protocol: http/1.1"))["http_version"] == 1.1
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
-        ("1600 done", "0 done", "no response"),
-        ("0 failed", "3 failed", "^3 of 1600 requests: failed$"),
-        ("0 errored", "4 errored", "^4 of 1600 requests: errored$"),
-        ("0 timeout", "5 timeout", "^5 of 1600 requests: timeout$"),
-        ("0 3xx", "6 3xx", "^6 of 1600 requests were not answered by a 2xx$"),
-        ("0 5xx", "7 5xx", "^7 of 1600 requests were not answered by a 2xx$"),
-        ("(120000000)", "(110000000)", "^the responses had 68750 bytes instead of 75000$"),
-        (H2LOAD, "could not resolve nginx:8443", "could not resolve"),
-    ],
-)
-def test_a_run_of_h2load_with_failures_is_rejected(old: str, new: str, reason: str) -> None:
-    assert old in H2LOAD
-    with pytest.raises(Problem, match=reason):
-        h2load.metrics(H2LOAD.replace(old, new), 75_000)
-
 
 TLS: dict[str, Any] = {"host": "a.example", "path": "/", "tls": "nginx:8443", "clients": 10, "seconds": 4}
 

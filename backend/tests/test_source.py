@@ -1,7 +1,12 @@
-"""Figures that appear in more than one place: in code, on pages and in docs/wire-protocol.md."""
+"""The source: packages import one way (README.md), and figures agree wherever they are."""
 
+import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from forked import SRC
 from upstage.net import connection
@@ -11,6 +16,39 @@ from upstage.web.forms import MAX_FIELDS as MAX_FORM_FIELDS
 from upstage.web.request import MAX_FORM
 from upstage.web.templates import MESSAGES
 from upstage.web.upload import MAX_FILE, MAX_SU_FILE
+
+MAY_IMPORT = {
+    "stage": set(),
+    "state": {"stage"},
+    "media": {"stage", "state"},
+    "mirror": {"state", "settings"},
+    "backup": {"state", "mirror", "settings"},
+    "net": {"stage", "settings"},
+    "web": {"stage", "state", "media", "net"},
+}
+
+
+def imported(path: Path) -> set[str]:
+    """The parts of `upstage` that a module imports."""
+    modules = [
+        node.module or ""
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom)
+    ]
+    return {module.split(".")[1] for module in modules if module.startswith("upstage.")}
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_a_package_imports_only_what_is_below_it(package: str) -> None:
+    for path in (SRC / "upstage" / package).glob("*.py"):
+        assert imported(path) <= MAY_IMPORT[package] | {package}, path
+
+
+def test_the_stage_core_loads_without_twisted() -> None:
+    modules = [f"upstage.stage.{path.stem}" for path in (SRC / "upstage" / "stage").glob("*.py")]
+    code = f"import sys, {', '.join(modules)}; sys.exit('twisted' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(SRC)}, check=True, timeout=20)
+
 
 PROTOCOL = (Path(__file__).parents[2] / "docs" / "wire-protocol.md").read_text()
 SITE = SRC / "upstage" / "site"

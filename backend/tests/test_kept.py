@@ -1,16 +1,18 @@
-"""Reset: a stage as it was seeded, for connected clients, for late joiners and after a restart."""
+"""What stages keep: it survives a kill, a reset removes it, and what is no state of theirs is ignored."""
 
 from pathlib import Path
 
 import pytest
 
+from demo_stage import demo_stage
 from fake_clients import FakeClient, acting_player
 from running_backend import PASSWORD, Backend, Editor, ask, join
 from support.stage_client import StageClient
-from upstage.stage.kept import Kept
+from upstage.stage.kept import Kept, Mark, Standing
 from upstage.stage.stage import Colours, Stage
 from upstage.stage.stages import Stages
 from upstage.stage.wire import encode
+from upstage.state import scene
 from upstage.state.in_memory import make_stage, reset
 from upstage.state.records import StageRecord, Thing
 
@@ -98,41 +100,28 @@ def log_of(backend: Backend, stage: str) -> bytes:
     return ask(backend, f"/stages/{stage}/log").body
 
 
-def test_the_command_resets_a_running_server(tmp_path: Path) -> None:
+def test_the_command_resets_one_stage_or_all_of_a_running_server(tmp_path: Path) -> None:
     backend = Backend(tmp_path)
-    here, there = backend.connect(), backend.connect_web()
-    join(here)
-    join(there, stage=b"rehearsal")
+    here, there = backend.on_stage(), backend.on_stage(b"rehearsal")
     say(here, b"ahoy")
     say(there, b"bravo")
-    assert b"ahoy" in log_of(backend, "demo")
-
     assert backend.upstage("stage", "reset", "demo") == (0, "", "")
     here.frames_until(b"mode=RELOAD")
     assert not any(b"ahoy" in frame for frame in join(here))
     assert b"ahoy" not in log_of(backend, "demo")
     assert b"bravo" in log_of(backend, "rehearsal")
-    say(here, b"cheers")
-    assert b"cheers" in log_of(backend, "demo")
-
     assert backend.upstage("stage", "reset") == (0, "", "")
     for client in (here, there):
         client.frames_until(b"mode=RELOAD")
+    assert b"bravo" not in log_of(backend, "rehearsal")
     assert backend.upstage("stage", "reset", "nowhere") == (1, "", "upstage: There is no stage nowhere.\n")
-    for restarted in (False, True):
-        if restarted:
-            backend.end()
-            backend = Backend(tmp_path)
-        assert b"cheers" not in log_of(backend, "demo")
-        assert b"bravo" not in log_of(backend, "rehearsal")
     backend.end()
 
 
 def test_the_workshop_resets_and_hides_a_stage(tmp_path: Path) -> None:
     backend = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD=PASSWORD)
     editor = Editor(backend)
-    client = backend.connect()
-    join(client)
+    client = backend.on_stage()
     say(client, b"hello")
     page = "/admin/workshop/stages/demo"
     assert editor.post(page, action="reset").headers["location"].endswith("?said=reset")
@@ -149,3 +138,72 @@ def test_the_workshop_resets_and_hides_a_stage(tmp_path: Path) -> None:
         assert (b"Renamed" in ask(backend, "/").body) is listed
         assert ask(backend, "/stages/demo").status == 200
     backend.end()
+
+
+def test_the_scene_and_a_sign_in_survive_a_kill_and_a_sign_out_does_too(tmp_path: Path) -> None:
+    server = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD="open sesame")
+    editor, left = Editor(server), Editor(server)
+    client = server.on_stage(key=editor.key)
+    client.send_frames(b"ID=1&mode=AV", b"X=33&Y=44&mode=MOVE", b"ID=1&mode=PROP", b"ID=2&mode=BACKDROP")
+    client.send_frames(b"layer=1&mode=DRAW_LAYER", b"x=5&y=6&mode=DRAW_LINE")
+    seen = client.frames_until(b"x=5&y=6&mode=DRAW_LINE")  # what was seen is on the disk
+    assert b"ID=1&X=33.0&Y=44.0&Z=0&mode=AV_POS" in seen
+    assert left.post("/admin/logout").status == 302
+    server.kill()
+    server = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD="open sesame")
+    editor.backend = left.backend = server
+    assert b"player=admin" in editor.get("/admin/id").body
+    assert b"player=nice+visitor" in left.get("/admin/id").body
+    client = server.connect()
+    frames = join(client)
+    assert b"layer=1&x=5&y=6&mode=DRAW_LINE" in frames
+    [shown] = [frame for frame in frames if b"show=True" in frame and frame.endswith(b"LOAD_BACKDROP")]
+    assert shown.startswith(b"ID=2&")
+    client.send_frames(b"mode=LOADED")
+    frames = client.frames_until(b"mode=CONFIRM_LOADED")
+    assert b"ID=1&X=33.0&Y=44.0&Z=0&mode=AV_POS" in frames
+    assert b"ID=1&prop=1&mode=BINDPROP" in frames
+    assert server.upstage("stage", "reset", "demo")[0] == 0
+    server.kill()  # a reset is forever
+    frames = join(Backend(tmp_path).connect())
+    assert not any(frame.endswith(b"DRAW_LINE") for frame in frames)
+
+
+ANN = {"url": "/media/ann.svg", "x": 1.0, "y": 2.0, "z": 0, "frame": 1, "layer": 10010, "show_name": True}
+NOT_OURS = [
+    Standing("avatar", 1, "no JSON"),
+    Standing("avatar", 1, "[]"),
+    Standing("avatar", 1, "9" * 5000),
+    Standing("avatar", 1, "[" * 100_000),
+    Standing.of("avatar", 1, ANN | {"x": "nan"}),
+    Standing.of("avatar", 1, ANN | {"url": "/media/another.svg"}),  # another picture has this ID now
+    Standing.of("avatar", 1, {"url": "/media/ann.svg"}),
+    Standing.of("avatar", 9, ANN),
+    Standing.of("stage", 0, {"backdrop": 9, "applause": False, "volunteer": False}),
+    Standing.of("prop", 1, {"url": "/media/hat.svg", "holder": 7}),
+    Standing("layer", 1, "{}"),
+]
+
+
+@pytest.mark.parametrize("standing", NOT_OURS, ids=range(len(NOT_OURS)))
+def test_a_state_that_fits_nothing_is_ignored(standing: Standing) -> None:
+    stage = demo_stage(Stages())
+    scene.restore(stage, Kept(standings=[standing]))
+    before = demo_stage(Stages())
+    assert [thing.standing() for thing in stage.pictures] == [thing.standing() for thing in before.pictures]
+
+
+@pytest.mark.parametrize(
+    "mark", [Mark(7, b"mode=DRAW_CLEAR"), Mark(0, b"x"), Mark(0, b"x=nan&y=1&mode=DRAW_LINE")]
+)
+def test_a_mark_that_is_none_is_ignored(mark: Mark) -> None:
+    stage = demo_stage(Stages())
+    line = Mark(0, b"layer=0&x=1&y=1&mode=DRAW_LINE")
+    scene.restore(stage, Kept(marks=[mark, line]))
+    assert list(stage.layers[0].replay())[1:] == [line.frame + b"\0"]
+
+
+def test_a_name_from_elsewhere_forges_no_line_of_the_chat() -> None:
+    stage = demo_stage(Stages())
+    scene.restore(stage, Kept(standings=[Standing.of("avatar", 1, ANN | {"name": "Eve> hello\n<Bob"})]))
+    assert stage.avatars[0].name == "Eve hello Bob"
