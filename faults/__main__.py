@@ -73,12 +73,14 @@ def wait_until_mended() -> None:
 
 
 def answers(path: str) -> bool:
-    """Whether a visitor gets a page."""
-    address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1")
-    connection = http.client.HTTPConnection(address.strip("[]"), int(os.environ["HTTP_PORT"]), timeout=5)
+    """Whether UpStage answers a visitor, if it runs here (extras/site)."""
+    if "backend" not in running().services():
+        return True
+    address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1").strip("[]")
+    connection = http.client.HTTPConnection(address, int(os.environ["HTTP_PORT"]), timeout=5)
     try:
-        connection.request("GET", path, headers={"Host": "localhost"})
-        return connection.getresponse().status == 200
+        connection.request("GET", path, headers={"Host": "upstage.localhost"})
+        return connection.getresponse().status < 500
     except (OSError, http.client.HTTPException):
         return False
     finally:

@@ -26,6 +26,7 @@ host() {
 stutter() {
     # shellcheck disable=SC2016 # the shell in the container expands it
     container_exec "$1" sh -c 'program=$(grep -l "^PPid:.1$" /proc/[0-9]*/status | head -n 1 | cut -d / -f 3)
+        [ "$program" ] || exit 1
         for _ in $(seq 30); do kill -STOP "$program"; sleep 0.15; kill -CONT "$program"; sleep 0.05; done'
 }
 

@@ -159,6 +159,7 @@ class Reader(threading.Thread):
         super().__init__(daemon=True)
         self._name, self._stack, self._follow, self._lines = name, stack, follow, lines
         self._process: Process | None = None
+        self._ended = False
         self.start()
 
     def run(self) -> None:
@@ -166,6 +167,9 @@ class Reader(threading.Thread):
         while True:
             with suppress(NotRunning):  # it may end again at once
                 self._process = self._follow()
+                if self._ended:
+                    self.end()
+                    return
                 assert self._process.stdout
                 for text in self._process.stdout:
                     self._lines.put((self._name, SAID.get(text[:12], text.rstrip("\n"))))
@@ -183,6 +187,7 @@ class Reader(threading.Thread):
 
     def end(self) -> None:
         """End the tool, unless it has ended."""
+        self._ended = True
         if self._process:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGTERM)

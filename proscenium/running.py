@@ -12,6 +12,7 @@ import tarfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +20,7 @@ REPO = Path(__file__).resolve().parents[1]
 # The checkout whose stack is asked: this one, or a copy that an instructor judges (make class-check).
 CHECKOUT = Path(os.environ.get("JUDGED_CHECKOUT", REPO))
 LINES = 20_000  # of a service's log
+RUNS = ("running", "paused")  # states of a container
 RECENT = 1.0  # seconds for which the engine's list of containers is taken as it was
 
 Process = subprocess.Popen[str]
@@ -91,12 +93,16 @@ class Running(ABC):
         """The services that are a Varnish: one, or several (extras/ring)."""
         return [name for name in self.services(stopped) if re.fullmatch(r"varnish(-\d+)?", name)]
 
-    def varnish(self, tool: str, *arguments: str) -> str:
-        """What a tool of Varnish prints: in every Varnish, one after the other; varnishadm, in the first."""
+    def varnish_tool(self, tool: str, *arguments: str) -> list[list[str]]:
+        """The command lines of a tool in every Varnish, one after the other; of varnishadm, in the first."""
         varnishes = self.varnishes() or ["varnish"]
         if tool == "varnishadm":
             del varnishes[1:]
-        return "".join(self.run(name, "sh", "-c", VARNISH_TOOL, tool, *arguments) for name in varnishes)
+        return [self.where(name, "sh", "-c", VARNISH_TOOL, tool, *arguments) for name in varnishes]
+
+    def varnish(self, tool: str, *arguments: str) -> str:
+        """What they print."""
+        return "".join(map(printed, self.varnish_tool(tool, *arguments)))
 
     def follow_varnishlog(self, varnish: str, *arguments: str) -> Process:
         """An empty line when it begins, then the log of one Varnish."""
@@ -118,8 +124,9 @@ class Containers(Running):
         if time.monotonic() - self._listed > RECENT:
             row = '{{.Label "com.docker.compose.service"}} {{.ID}} {{.State}}'
             listed = printed(["docker", "ps", "-a", *self._ours, "--format", row])
-            rows = sorted(line.split() for line in listed.splitlines())
-            self._ids = {service: (id_, state in ("running", "paused")) for service, id_, state in rows}
+            rows = (line.split() for line in listed.splitlines())
+            found = sorted((service, state in RUNS, id_) for service, id_, state in rows)
+            self._ids = {service: (id_, runs) for service, runs, id_ in found}  # of two, that which runs
             self._listed = time.monotonic()
         return self._ids
 
@@ -157,10 +164,11 @@ class Containers(Running):
         return follow(["sh", "-c", FOLLOWING, "following", *events])
 
     def upstage(self, *arguments: str, given: str = "") -> str:
-        role = "backend"
+        active: list[str] = []
         if "mirror" in self.services():
-            role = self.run("nginx", "cat", "/run/proscenium/backend/upstage.mirror/active").split()[0]
-        return self.run(role, "upstage", *arguments, given=given.encode())
+            with suppress(NotRunning):
+                active = self.run("nginx", "cat", "/run/proscenium/backend/upstage.mirror/active").split()
+        return self.run(*active[:1] or ["backend"], "upstage", *arguments, given=given.encode())
 
     def nginx_is_current(self) -> bool:
         return succeeds(self.where("nginx", "sh", "/etc/nginx/proscenium/loaded.sh"))
@@ -232,7 +240,10 @@ def running() -> Running:
 def printed(command: list[str], given: bytes = b"", both: bool = False) -> str:
     """What a program prints, with its errors if both are wanted. Raise NotRunning if it fails."""
     errors = subprocess.STDOUT if both else subprocess.PIPE
-    done = subprocess.run(command, cwd=REPO, input=given, stdout=subprocess.PIPE, stderr=errors, check=False)
+    try:
+        done = subprocess.run(command, cwd=REPO, input=given, stdout=subprocess.PIPE, stderr=errors)
+    except FileNotFoundError as error:
+        raise NotRunning(str(error)) from None
     if done.returncode:
         raise NotRunning((done.stderr or done.stdout).decode(errors="replace").strip())
     return done.stdout.decode(errors="replace")

@@ -54,7 +54,7 @@ is_gone() {
 stack_folder() {
     local folder other=
     while read -r folder; do
-        if [ "$folder" -ef "${JUDGED_CHECKOUT:-.}" ]; then # logs/inside.py
+        if [ "$folder" -ef "${JUDGED_CHECKOUT:-.}" ]; then # proscenium/running.py
             echo "$PWD"
             return
         fi

@@ -20,31 +20,35 @@ from .shipped import restore
 ERASE = "\r\033[K"  # the line
 
 
-def main(arguments: list[str]) -> int:
+def main(command: str, number: str = "") -> int:
     """Run one command; return the exit code."""
-    command, number = arguments[0], arguments[1] if len(arguments) > 1 else ""
     progress = Progress(Evidence())
     try:
-        if command == "reset":
-            return reset(progress)
-        if command == "check" and number == "all":
-            return print_results(progress)
-        if command == "judge":
-            return judge_only(progress, find(number))
-        if command == "learn":
-            from .learn import learn  # the only command that needs a package
-
-            return learn(find(number) if number else None)
-        if command == "list":
-            code = list_lessons(progress)
-        else:
-            code = begin(progress, find(number)) if command == "begin" else check(find(number))
-        sys.stdout.flush()
-        progress.publish()
-        return code
+        code = run(progress, command, number)
     except StartAgain as error:
         print(error, file=sys.stderr)
-        return 2
+        code = 2
+    if command in ("list", "begin", "check"):
+        sys.stdout.flush()
+        progress.publish()
+    return code
+
+
+def run(progress: Progress, command: str, number: str) -> int:
+    """Run one command; return the exit code. Raise StartAgain."""
+    if command == "list":
+        return list_lessons(progress)
+    if command == "reset":
+        return reset(progress)
+    if command == "check" and number == "all":
+        return print_results(progress)
+    if command == "judge":
+        return judge_only(progress, find(number))
+    if command == "learn":
+        from .learn import learn  # the only command that needs a package
+
+        return learn(find(number) if number else None)
+    return begin(progress, find(number)) if command == "begin" else check(find(number))
 
 
 def find(number: str) -> Lesson:
@@ -137,7 +141,7 @@ def reset(progress: Progress) -> int:
 
 if __name__ == "__main__":
     try:
-        code = main(sys.argv[1:])
+        code = main(*sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

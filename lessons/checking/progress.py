@@ -81,6 +81,7 @@ class Progress:
             results = json.dumps(self.results())
             if not sent.exists() or sent.read_text() != results:
                 running().upstage("lessons", given=results)
+                self.folder.mkdir(parents=True, exist_ok=True)
                 sent.write_text(results)
 
     @contextmanager

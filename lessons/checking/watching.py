@@ -75,6 +75,9 @@ class Watch:
         while self._open:
             with suppress(NotRunning):
                 self._tools[name] = tool = follow()
+                if not self._open:
+                    end(tool)
+                    return
                 assert tool.stdout
                 for line in tool.stdout:
                     if any(word in line for word in words):

@@ -78,6 +78,7 @@ class Pupil:
         """The check says this sentence of says.toml, with these figures if any are given, or these words."""
         parts = re.split(r"\{[^}]*\}", lessons()[self.lesson - 1].says["refused"].get(refusal, ""))
         if len(parts) > 1 or parts[0]:
+            assert not figures or len(figures) == len(parts) - 1
             gaps = [re.escape(str(figure)) for figure in figures] or [".*"] * len(parts)
             refusal = "".join(re.escape(part) + gap for part, gap in zip(parts, [*gaps, ""], strict=False))
         found, said = self.check()

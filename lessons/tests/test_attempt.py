@@ -1,6 +1,7 @@
 """What is kept of an attempt."""
 
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 
@@ -10,6 +11,7 @@ from checking.errors import StartAgain
 from checking.evidence import Evidence
 from checking.lesson import Lesson, lessons
 from checking.question import LETTERS
+from proscenium.running import Running
 
 
 @pytest.fixture
@@ -75,3 +77,15 @@ def test_a_fault_of_the_check_is_a_sentence_and_takes_the_place_of_the_old_verdi
     attempt = ours.attempt(first)
     assert attempt
     assert "StopIteration" in attempt.said
+
+
+def test_results_are_published_before_any_lesson_has_begun(
+    evidence: Evidence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, and again only when they have changed."""
+    stack = create_autospec(Running)
+    monkeypatch.setattr(progress, "running", lambda: stack)
+    evidence.state /= "new"
+    for _ in range(2):
+        progress.Progress(evidence).publish()
+    assert stack.upstage.call_count == 1

@@ -9,7 +9,14 @@ import pytest
 from proscenium import running
 from proscenium.running import Containers, NotRunning
 
-LISTED = "nginx 1a running\nvarnish 2b exited\nvarnish-2 3c running\nbackend 4d paused\nmirror 5e running\n"
+LISTED = """\
+nginx 1a running
+varnish 2b exited
+nginx 9z exited
+varnish-2 3c running
+backend 4d paused
+mirror 5e running
+"""
 
 
 @pytest.fixture
@@ -41,7 +48,9 @@ def test_the_services_that_run_and_those_that_do_not(asked: Callable[[str], list
 
 
 def test_what_is_missing_is_named(asked: Callable[[str], list[list[str]]]) -> None:
-    asked(LISTED)
+    commands = asked(LISTED)
+    Containers().run("nginx", "true")
+    assert commands[-1][3] == "1a", "of two containers, that which runs"
     with pytest.raises(NotRunning, match=r"^varnish is not running"):
         Containers().run("varnish", "true")
     assert Containers().log("varnish") == "said\n"  # of before
