@@ -13,7 +13,9 @@ import std;
 
 include "backends.vcl";     # the backend and its address: written by start.sh
 include "client.vcl";       # the headers that later rules trust: client address, request id, range
+include "strangers.vcl";    # clients without a cookie, crawlers among them: a few of their fetches at a time
 include "normalise.vcl";    # one spelling for each request: host and query
+include "queries.vcl";      # pages have no arguments
 include "deployment.vcl";   # additions of this deployment: written by start.sh, empty here
 include "purge.vcl";        # how the backend purges a replaced picture
 include "reject.vcl";       # malformed and unsupported requests: 400, 405, 414, 501

@@ -42,10 +42,35 @@ backend $1 {
 END
 }
 
+# limit_strangers NAME FETCHES WAIT LINES: the same server once more, for those whom strangers.vcl calls strangers. So many of their
+# fetches are in progress, and 100 wait, each in two of Varnish's 400 threads. If the server is sick, it is not asked.
+limit_strangers() {
+    [ "$2" != 0 ] && varnishd -x parameter | grep -q -x backend_wait_limit || return 0
+    cat <<END
+backend $1_strangers {
+    $4
+    .max_connections = $2;
+    .wait_limit = 100;
+    .wait_timeout = $3;
+}
+sub vcl_backend_fetch {
+    if (bereq.http.X-Stranger && bereq.backend == $1 && std.healthy($1)) { set bereq.backend = $1_strangers; }
+}
+END
+}
+
+# limit_upstage NAME ADDRESS: with the time limits of every backend. nginx waits for Varnish for two seconds, and a fetch that fails
+# is repeated once.
+limit_upstage() {
+    limit_strangers "$1" "$STRANGER_FETCHES" 0.8s "$(in_vcl "$2") $(grep -o '^[.][a-z_]*_timeout = [^;]*;' "$folder/limits.vcl")"
+}
+
 # declare_theatre NAME: its backend, and the rule that chooses it. The cache key contains the host, so theatres share the
 # cache but no object. nginx lets no other host name through that begins with NAME (nginx/scripts/theatres.sh).
 declare_theatre() {
-    declare_backend "theatre_$1" "${THEATRES_ADDRESS%%\**}$1${THEATRES_ADDRESS#*\*}" theatre_limits.vcl
+    address=${THEATRES_ADDRESS%%\**}$1${THEATRES_ADDRESS#*\*}
+    declare_backend "theatre_$1" "$address" theatre_limits.vcl
+    limit_upstage "theatre_$1" "$address"
     cat <<END
 sub vcl_recv {
     if (req.http.Host ~ "(?i)^$1(\.|$)") {
@@ -63,16 +88,18 @@ declare_site() {
     case $name in *.*) host=$name ;; *) host=$name.localhost ;; esac
     address=$(echo "${1#*=http://}" | sed 's|/$||; /:/!s/$/:80/')
     [ -z "$SITE_ADDRESS" ] || address=${SITE_ADDRESS%%\**}$name${SITE_ADDRESS#*\*}
-    cat <<END
-backend application_$number {
-    $(in_vcl "$address")
-    .host_header = "$host";
+    lines="$(in_vcl "$address")
+    .host_header = \"$host\";
     .connect_timeout = 2s;
     .first_byte_timeout = $SITE_TIMEOUT;
-    .between_bytes_timeout = $SITE_TIMEOUT;
+    .between_bytes_timeout = $SITE_TIMEOUT;"
+    cat <<END
+backend application_$number {
+    $lines
     .max_connections = $((100 / $(echo "$sites" | wc -w)));
     $([ -z "$SITE_HEALTH" ] || sed "s|/health|$SITE_HEALTH|" "$folder/probe.vcl")
 }
+$(limit_strangers "application_$number" "$SITE_STRANGER_FETCHES" 10s "$lines")
 sub vcl_recv {
     if (req.http.X-Site == "$name") { set req.backend_hint = application_$number; }
     if (local.socket == "purge_site" && req.http.Host ~ "(?i)^$host(:|$)") {
@@ -83,7 +110,19 @@ END
 }
 
 # also_ignored NAMES: a further alternative for an expression of analytics.vcl, as sed writes it.
-also_ignored() { printf '%s' "$1" | sed 's/^ *//; s/ *$//; s/[.]/[.]/g; s/[*]/[^=;\\&]*/g; s/  */|/g; s/^./|&/'; }
+also_ignored() { printf '%s' "$1" | sed 's/^ *//; s/ *$//; s/[.]/[.]/g; s/[*]/[^=;\\\&]*/g; s/  */|/g; s/^./|&/'; }
+
+# known_arguments: drops every other argument of a page. A POST creates no object and keeps its query.
+known_arguments() {
+    [ -z "$SITE_ARGUMENTS" ] || cat <<END
+sub vcl_recv {
+    if (req.restarts == 0 && (req.method == "GET" || req.method == "HEAD")) {
+        set req.url = regsuball(req.url, "(?<=[?&])(?!($(also_ignored "$SITE_ARGUMENTS" | sed 's/^|//; s/.&/\&/g'))(=|&|\$))[^&]*(&|\$)", "");
+        set req.url = std.querysort(regsub(req.url, "[?&]\$", ""));
+    }
+}
+END
+}
 
 # write_vcl: the files that differ from one deployment to another. vcl_path names their folder first.
 write_vcl() {
@@ -92,11 +131,13 @@ write_vcl() {
     {
         [ -z "$sites" ] || echo 'include "site_handover.vcl";'
         echo 'include "handover.vcl";'
+        limit_upstage upstage "$BACKEND_ADDRESS"
         for name in $THEATRES; do declare_theatre "$name"; done
     } >"$VARNISH_GENERATED/deployment.vcl"
     if [ "$sites" ]; then
         number=0
         for name in $sites; do declare_site "$name"; done >"$VARNISH_GENERATED/site_backend.vcl"
+        known_arguments >>"$VARNISH_GENERATED/site_backend.vcl"
         cat "$SITE_RULES" ${SITE_RECIPE:+"$starter/recipes/$SITE_RECIPE.vcl"} >"$VARNISH_GENERATED/rules.vcl" 2>/dev/null || : # no file: no rules
         sed '/^backend app {$/,/^}$/d; s|"./analytics.vcl"|"site_analytics.vcl"|' "$starter/varnish/default.vcl" >"$VARNISH_GENERATED/starter.vcl" # includes ./rules.vcl
         sed "s/|_gl)/|_gl$(also_ignored "$SITE_IGNORE_ARGUMENTS"))/; s/|has_js)/|has_js$(also_ignored "$SITE_IGNORE_COOKIES"))/" \

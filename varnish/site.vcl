@@ -7,10 +7,11 @@ import std;
 
 include "site_backend.vcl"; # each application's address and limits, and which one is asked: written by start.sh
 include "client.vcl";
+include "strangers.vcl";
 
 # Whose response it is, for purges of one site.
 sub vcl_backend_response {
-    set beresp.http.X-Site = bereq.backend;
+    set beresp.http.X-Site = regsub("" + bereq.backend, "_strangers$", "");
     unset beresp.http.X-Small; # microcache.vcl
 }
 

@@ -29,7 +29,7 @@ check 'an absolute path' '/[^"$;{}\\]*' SITE_RULES=/etc/site/rules.vcl
 check 'an absolute path without spaces' '/[^[:space:]"\\:,]+' VARNISH_LISTEN_SOCKET=/run/proscenium/varnish/varnish.sock \
     VARNISH_WORKDIR=/var/lib/varnish/varnishd VARNISH_GENERATED=/tmp/varnish
 check 'names separated by spaces, in which * stands for any characters' ' *([0-9A-Za-z_.*-]+ *)*' SITE_IGNORE_COOKIES= \
-    SITE_IGNORE_ARGUMENTS=
+    SITE_IGNORE_ARGUMENTS= SITE_ARGUMENTS=
 check '/PATH or ADDRESS:PORT' '/[^[:space:]"\\:,]+|[0-9A-Za-z._-]+:[0-9]{1,5}' VARNISH_LISTEN_SITE_PURGE=
 check 'http://HOST:PORT or https://NAME:PORT, without a path' \
     '(http://[0-9A-Za-z._-]+|https://[0-9A-Za-z._-]*[A-Za-z][0-9A-Za-z._-]*)(:[0-9]{1,5})?/?' SITE=
@@ -43,3 +43,4 @@ check ':PORT or ADDRESS:PORT' '[0-9A-Za-z._-]*:[0-9]{1,5}' VARNISH_LISTEN=:8080 
 check 'one line' '.*' SITE_RECIPE=
 check 'names of lower-case letters, digits and hyphens' '[a-z0-9 -]*' THEATRES=
 check 'a time, such as 300ms, 2s or 5m' '[1-9][0-9]{0,5}(ms|s|m)' SITE_TIMEOUT=60s
+check 'a whole number from 0 to 100' '[0-9]|[1-9][0-9]|100' SITE_STRANGER_FETCHES=0 STRANGER_FETCHES=2

@@ -13,13 +13,13 @@ RULES = {
     "shipped": "",
     "right": r"""
 sub vcl_recv {
-    set req.url = regsuball(req.url, "([?&])reader=[^&]*(&|$)", "\1");
+    set req.url = regsuball(req.url, "([?&])reader-[^&]*(&|$)", "\1");
     set req.url = regsub(req.url, "[?&]$", "");
 }
 """,
     "no-query": r"""
 sub vcl_recv {
-    if (req.url ~ "[?&]reader=") { set req.url = regsub(req.url, "\?.*", ""); }
+    if (req.url ~ "[?&]reader-") { set req.url = regsub(req.url, "\?.*", ""); }
 }
 """,
     "mine": None,
@@ -37,14 +37,14 @@ def check(attempt: Attempt, need: Need) -> None:
 
     gone, new = attempt.changed("normalise.vcl")
     need(gone or new, "shipped")
-    links = [f"/stages/?page=NEW&reader={number}" for number in (4711, 4712)]
+    links = [f"/stages/?page-NEW&reader-{number}" for number in (4711, 4712)]
     first, second = attempt.ask(*map(Ask, links))
     need((first.outcome, second.outcome) == ("miss", "hit"), "not-shared", first.outcome, second.outcome)
     fetched = first.seen.fetches[-1].all("BereqURL")[-1] if first.seen else ""
-    need("page=" in fetched and "reader" not in fetched, "wrong-url", fetched)
-    others = attempt.ask(Ask("/stages/?NEW&proofreader=a"), Ask("/stages/?NEW&proofreader=b"))
+    need("page-" in fetched and "reader" not in fetched, "wrong-url", fetched)
+    others = attempt.ask(Ask("/stages/?NEW&proofreader-a"), Ask("/stages/?NEW&proofreader-b"))
     need({probe.outcome for probe in others} == {"miss"}, "proofreader")
-    (only,) = attempt.ask(Ask("/stages/?reader=NEW"))
+    (only,) = attempt.ask(Ask("/stages/?reader-NEW"))
     sent = only.seen.fetches[-1].all("BereqURL")[-1] if only.seen and only.seen.fetches else "/stages/"
     need(sent == "/stages/", "question-mark", sent)
     need("mine" in passes, "fails-with-mine")

@@ -200,18 +200,18 @@ def test_lesson_21_one_near_miss_after_the_other(pupil: Pupil) -> None:
     pupil.edit(TEST, "", "")
     for test, refusal in (
         (
-            VTC.replace("&reader=1", "").replace("reader=2&", "").replace("?reader=3", ""),
+            VTC.replace("&reader-1", "").replace("reader-2&", "").replace("?reader-3", ""),
             "passes-without-rule",
         ),
-        (VTC.replace('req.url == "/stages/?a=1"', 'req.url == "/stages/?a=2"'), "fails-with-rule"),
-        (VTC.replace("a=1&", "").replace("&a=1", "").replace("?a=1", ""), "drops-query"),
+        (VTC.replace('req.url == "/stages/?a"', 'req.url == "/stages/?b"'), "fails-with-rule"),
+        (VTC.replace("?a&", "?").replace("&a", "").replace("?a", ""), "drops-query"),
         (VTC, "shipped"),
     ):
         (pupil.folder / TEST).write_text(test)
         pupil.refused(refusal)
     pupil.refuses(
         NORMALISE,
-        ("", NO_READER.replace("([?&])reader=", "([?&])[a-z]*reader="), "proofreader"),
+        ("", NO_READER.replace("([?&])reader-", "([?&])[a-z]*reader-"), "proofreader"),
         ("", NO_READER.replace("[?&]$", "&$"), "question-mark"),
         ("", 'sub vcl_hash { hash_data(regsub(req.url, "reader.*", "")); }', "not-shared"),
     )

@@ -122,6 +122,13 @@ def test_credentials_a_range_and_the_workshop_bypass_the_cache(
     assert headers.items() <= server.varnish.requests[-1].headers.items()
 
 
+def test_the_cookie_that_every_visitor_has_keeps_no_copy_away(server: NginxServer) -> None:
+    for cookie in ("visit=1", "visit=1", "visit=1; who=me"):
+        answer = server.request("/visited", cookie=cookie)
+    assert [request.headers["cookie"] for request in server.varnish.requests] == ["visit=1", "visit=1; who=me"]
+    assert answer.headers["cache-status"].endswith("nginx; fwd=bypass")
+
+
 def test_only_get_is_cached(server: NginxServer) -> None:
     server.request("/head")
     assert server.request("/head", method="HEAD").headers["cache-status"].endswith("nginx; fwd=bypass")

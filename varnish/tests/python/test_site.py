@@ -151,11 +151,22 @@ def test_cookies_and_arguments_of_the_settings_are_ignored_on_the_site_alone(
     site.settings |= {"SITE_IGNORE_COOKIES": "theme visit_*", "SITE_IGNORE_ARGUMENTS": " ref src.* "}
     site.start()
     cookie = "theme=dark; visit_1=a; themes=b; _ga=1"
-    site.request("/?a=1&ref=x&src.y=2&refs=3", x_site="yes", cookie=cookie)
-    assert (app.requests[0].target, app.requests[0].headers["cookie"]) == ("/?a=1&refs=3", "themes=b")
-    site.request("/?ref=x", cookie=cookie)
+    site.request("/?a=1&ref=x&src.y=2&src.z&b=2&refs=3", x_site="yes", cookie=cookie)
+    assert (app.requests[0].target, app.requests[0].headers["cookie"]) == ("/?a=1&b=2&refs=3", "themes=b")
+    site.request("/?ref", cookie=cookie)
     [theatre] = site.backend.requests
-    assert (theatre.target, theatre.headers["cookie"]) == ("/?ref=x", "theme=dark; visit_1=a; themes=b")
+    assert (theatre.target, theatre.headers["cookie"]) == ("/?ref", "theme=dark; visit_1=a; themes=b")
+
+
+def test_arguments_that_no_page_reads_make_no_other_page(site: VarnishServer, app: Backend) -> None:
+    site.settings["SITE_ARGUMENTS"] = "page q.*"
+    site.start()
+    for query in ("sort=name&page=2&q.a=1&pages=3&x", "q.a=1&ref=q&page=2"):
+        site.request(f"/list?{query}", x_site="yes")
+    site.request("/list?sort=name", x_site="yes")
+    site.request("/list?sort=name", x_site="yes", method="POST")
+    targets = [request.target for request in app.requests]
+    assert targets == ["/list?page=2&q.a=1"] * 2 + ["/list", "/list?sort=name"]
 
 
 def test_a_recipe_of_the_starter_comes_after_the_own_rules(site: VarnishServer, app: Backend) -> None:

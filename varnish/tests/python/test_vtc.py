@@ -58,6 +58,8 @@ def run(vtc: Path, path: str) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
+    if done.returncode == 77:
+        pytest.skip("this Varnish lacks the VTC's `feature`")
     if done.returncode != 0:
         # A line with four dashes says what failed; the shared memory log before it says why.
         reason = re.findall(r"^---- .*", done.stdout, flags=re.M)

@@ -1,0 +1,10 @@
+# No page of UpStage reads an argument, so the arguments of a page (?page=17&sort=name) are dropped: those that crawlers invent, and
+# those that links get on their way, make no other page. A bare word stays: by one (?WORD), the lessons ask for a page of their own.
+# Files keep all of it, their version among them, and so do paths that are never cached.
+
+sub vcl_recv {
+    if ((req.method == "GET" || req.method == "HEAD") && req.url ~ "^/[^?.]*\?.*=" &&
+        req.url !~ "^/(admin|swf|ws|media|speech)(/|\?)") {
+        set req.url = regsub(regsuball(req.url, "(?<=[?&])[^&=]*=[^&]*(&|$)", ""), "[?&]$", "");
+    }
+}
