@@ -39,7 +39,7 @@ logs: ## show the output of every service, until Ctrl-C
 trace: ## follow one request through every log: URL=/media/fox.svg, HEADER='Cookie: who=me'; ID=...: an earlier one
 	@bin/trace
 
-watch: ## one line for each request as it happens: what answered, and why not from the cache (HOST=, WORD=: only matching ones)
+watch: ## one line for each request as it happens: what answered, and why not from the cache (HOST=, VISITOR=stranger, WORD=: only those)
 	@bin/watch
 
 doctor: ## list what this machine lacks, and what to type

@@ -54,6 +54,11 @@ def site_host() -> str:
     return name if port == "80" else f"{name}:{port}"
 
 
+def sets_cookie(host: str) -> bool:
+    """Whether the script of a stage sets a visitor's cookie there: on the default host, and in theatres."""
+    return host not in (*CORE[1:], *SITES)
+
+
 def base_url(target: str, host: str, direct_port: int, site_port: int) -> str:
     """The URL of a topology, if `target` is that of nginx. Some have ports of their own."""
     port = {DIRECT: direct_port, SITE_ALONE: site_port, SITE_NGINX: site_port + 1}.get(host)

@@ -12,7 +12,7 @@ from typing import Any
 NGINX = re.compile(
     r'^\S+ "(?P<method>\S+) (?P<url>\S+) (?P<protocol>\S+)" (?P<host>\S+) (?P<status>\d+) '
     r'(?P<bytes>\d+) (?P<seconds>[\d.]+)s answered=(?P<answered>\S+) cache="(?P<cache>[^"]*)" '
-    r"at=(?P<ended>[\d.]+) id=(?P<id>\w+)$"
+    r"visitor=(?P<visitor>\w+) at=(?P<ended>[\d.]+) id=(?P<id>\w+)$"
 )
 CLASSIC = re.compile(
     r'^(?P<host>classic\.localhost) \S+ - \S+ \[[^]]*\] "(?P<method>\S+) (?P<url>\S+) '
@@ -34,6 +34,7 @@ class Line:
     host: str = ""  # nginx only
     answered: str = ""  # nginx only: server:outcome (nginx/logging/outcome.conf)
     cache: str = ""  # nginx only: the Cache-Status that was sent; the log of classic.localhost does not say
+    visitor: str = ""  # nginx only: stranger (varnish/strangers.vcl) or known
     seconds: float | None = None  # nginx only: how long it took
     ended: float | None = None  # seconds since 1970; the log of classic.localhost does not say
 

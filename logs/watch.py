@@ -37,14 +37,15 @@ HEADS = COLUMNS.format("SERVER", "HOW", "TOTAL", "BACKEND", "REQUEST")  # once V
 
 @dataclass(frozen=True)
 class Wanted:
-    """A choice of requests: those to a host, with a word in the URL; an empty string means all."""
+    """A choice of requests: to a host, by strangers or those who are known, with a word in the URL; empty: all."""
 
     host: str = ""
+    visitor: str = ""
     word: str = ""
 
     def has(self, line: Line) -> bool:
         """Whether a request is chosen."""
-        return self.host in ("", line.host) and self.word in line.url
+        return self.host in ("", line.host) and self.visitor in ("", line.visitor) and self.word in line.url
 
 
 class Joiner:
@@ -243,7 +244,7 @@ def watch(wanted: Wanted, faults: Faults) -> int:
 if __name__ == "__main__":
     try:
         note = Path(".run", os.environ["COMPOSE_PROJECT_NAME"], "fault.json")
-        sys.exit(watch(Wanted(os.environ.get("HOST", ""), os.environ.get("WORD", "")), Faults(note)))
+        sys.exit(watch(Wanted(*(os.environ.get(name, "") for name in ("HOST", "VISITOR", "WORD"))), Faults(note)))
     except NotRunning as error:
         sys.exit(str(error))
     except KeyboardInterrupt:

@@ -31,6 +31,23 @@ def test_a_reload_requests_only_what_may_have_changed_and_a_newcomer_everything(
     assert [site.revalidated[path] for path in some] == [0, 2, 0, 0]
 
 
+@pytest.mark.parametrize(
+    ("topology", "cookie"), [("upstage.localhost", "visit=1"), ("nginx.localhost", None)]
+)
+def test_a_visitor_has_the_cookie_that_the_stages_script_sets(
+    site: FakeSite, topology: str, cookie: str | None
+) -> None:
+    visitor = type("Audience", (Audience,), {"host": site.url})(
+        create(site, Audience, arguments=(f"--topology={topology}",))
+    )
+    visitor.on_start()
+    for load in (visitor.become_newcomer, visitor.load_stage, visitor.load_page) * 2:
+        load()
+    visitor.on_stop()
+    sent = [request.headers.get("cookie") for request in site.requests if request.target == "/stages/demo"]
+    assert sent == [None, cookie] * 2
+
+
 def test_the_first_requests_may_all_miss(site: FakeSite) -> None:
     # Every user's requests are under way before the first response of any URL is complete.
     site.latency = 0.3

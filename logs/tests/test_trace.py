@@ -13,7 +13,7 @@ from support.origin import Origin, response
 
 ID = "6a05b1a18a71752b342d7240ec65bac5"
 LOGS = {
-    "nginx": '1.2.3.4 "GET /a?b HTTP/1.1" HOST 200 9 0.3s answered=ANSWERED cache="CACHE" at=1.5 '
+    "nginx": '1.2.3.4 "GET /a?b HTTP/1.1" HOST 200 9 0.3s answered=ANSWERED cache="CACHE" visitor=stranger at=1.5 '
     f"id={ID}\nan error without an id\n",
     "backend": f'{{"path": "/page", "request_id": "{ID}"}}\n{{"path": "/", "request_id": "{ID[:-1]}"}}\n',
     "mirror": "",
@@ -90,7 +90,7 @@ def test_the_request_and_its_lines_of_each_log(origin: Origin, traced: Callable[
         "",
         "nginx",
         '  1.2.3.4 "GET /a?b HTTP/1.1" localhost 200 9 0.3s answered=nginx:hit '
-        f'cache="varnish; hit, nginx; hit" at=1.5 id={ID}',
+        f'cache="varnish; hit, nginx; hit" visitor=stranger at=1.5 id={ID}',
         "",
         "varnish",
         "  has no record: nginx has a copy of this second",

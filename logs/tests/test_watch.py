@@ -72,9 +72,10 @@ def test_requests_are_in_order_although_the_workers_of_nginx_write_their_logs_on
     assert [row.split()[1] for row in slow] == ["miss", "hit"]
 
 
-def test_host_and_word_choose() -> None:
+def test_host_visitor_and_word_choose() -> None:
     assert {row.split()[3] for row in rows(Joiner(Wanted(host="classic.localhost")))} == {"classic.localhost"}
-    assert len(rows(Joiner(Wanted(word="/admin/id?pine")))) == 1
+    assert len(rows(Joiner(Wanted(word="/admin/id?pine", visitor="stranger")))) == 1
+    assert rows(Joiner(Wanted(word="/admin/id?pine", visitor="known"))) == []
     assert rows(Joiner(Wanted(word="oak"))) == []
 
 
@@ -85,7 +86,7 @@ def test_the_times() -> None:
         ("/stages/demo", "", (r" 0 ms {12}200", r" 3 ms {12}200")),
         ("", "classic.localhost", (r" 3 ms +1 ms  200",)),
     ):
-        shown = printed(Joiner(Wanted(host, word)), NGINX, VARNISH)
+        shown = printed(Joiner(Wanted(host=host, word=word)), NGINX, VARNISH)
         assert [
             row for row, pattern in zip(shown, patterns, strict=True) if not re.search(pattern, row)
         ] == []

@@ -95,7 +95,7 @@ def test_what_varnish_says_is_counted(nginx: Observed, said: str, answered: str,
     nginx.answer_all(lambda _: response("x", **timing))
     site = "upstage.localhost" if host == "localhost" else host
     path = f"/media/{said}.svg"
-    assert nginx.classified(path, host) == f"{site} media 200 {answered}"
+    assert nginx.classified(path, host) == f"{site} media 200 stranger {answered}"
     (logged,) = wait_until(lambda: nginx.log_lines(f"{path} .* {host} |^{host} .*{path} "))
     assert f" answered={answered} " in logged
 
@@ -116,7 +116,7 @@ def test_what_varnish_says_is_counted(nginx: Observed, said: str, answered: str,
     ],
 )
 def test_the_kind_is_the_class_of_the_path(nginx: Observed, path: str, kind: str) -> None:
-    assert nginx.classified(path, "nginx.localhost") == f"nginx.localhost {kind} 200 backend:none"
+    assert nginx.classified(path, "nginx.localhost") == f"nginx.localhost {kind} 200 stranger backend:none"
 
 
 def test_a_websocket(nginx: Observed) -> None:
@@ -127,19 +127,19 @@ def test_a_websocket(nginx: Observed) -> None:
         )
         assert client.recv(4096).startswith(b"HTTP/1.1 101")
     [line] = wait_until(nginx.lines)
-    assert line.startswith("upstage.localhost websocket 101 backend:none ")
+    assert line.startswith("upstage.localhost websocket 101 stranger backend:none ")
 
 
 def test_nginxs_own_copies_and_a_stale_one(nginx: Observed) -> None:
     nginx.varnish.answer = lambda _: response("x", server_timing=HIT, x_accel_expires="1")
-    assert nginx.classified("/stages/kept") == "upstage.localhost stage 200 varnish:hit"
-    assert nginx.classified("/stages/kept") == "upstage.localhost stage 200 nginx:hit"
+    assert nginx.classified("/stages/kept") == "upstage.localhost stage 200 stranger varnish:hit"
+    assert nginx.classified("/stages/kept") == "upstage.localhost stage 200 stranger nginx:hit"
     nginx.varnish.close()
     try:
-        stale = "upstage.localhost stage 200 nginx:stale"
+        stale = "upstage.localhost stage 200 stranger nginx:stale"
         wait_until(lambda: nginx.classified("/stages/kept") == stale)
         # Without a copy it is nginx's own page, but the kind is still that of the request.
-        assert nginx.classified("/media/lost.svg") == "upstage.localhost media 503 nginx:error"
+        assert nginx.classified("/media/lost.svg") == "upstage.localhost media 503 stranger nginx:error"
     finally:
         nginx.varnish.listen()
 
@@ -153,28 +153,32 @@ def test_files_that_nginx_reads_from_the_disk(nginx: Observed) -> None:
         )
 
     nginx.varnish.answer = elsewhere
-    assert nginx.classified("/media/large.svg") == "upstage.localhost media 200 nginx:disk"
-    assert nginx.classified("/media/large.svg", "static.localhost") == "static.localhost media 200 nginx:disk"
+    assert nginx.classified("/media/large.svg") == "upstage.localhost media 200 stranger nginx:disk"
     assert (
-        nginx.classified("/media/none.svg", "static.localhost") == "static.localhost media 200 backend:none"
+        nginx.classified("/media/large.svg", "static.localhost")
+        == "static.localhost media 200 stranger nginx:disk"
+    )
+    assert (
+        nginx.classified("/media/none.svg", "static.localhost")
+        == "static.localhost media 200 stranger backend:none"
     )
 
 
 def test_nginxs_own_answers(nginx: Observed) -> None:
-    assert nginx.classified("/media/a", "evil.example") == "_ media 421 nginx:synth"
+    assert nginx.classified("/media/a", "evil.example") == "_ media 421 stranger nginx:synth"
     logins = [nginx.classified("/admin/login", method="POST") for _ in range(3)]
-    assert logins[2] == "upstage.localhost admin 429 nginx:synth"
+    assert logins[2] == "upstage.localhost admin 429 stranger nginx:synth"
     with nginx.connect() as client:
         client.sendall(b"nonsense\r\n\r\n")
         client.recv(4096)
     [line] = wait_until(nginx.lines)
-    assert re.match(r"\S+ other 400 nginx:synth ", line)
+    assert re.match(r"\S+ other 400 stranger nginx:synth ", line)
 
 
 def test_a_client_over_its_limit_still_sees_the_page_that_shows_it(nginx: Observed) -> None:
     def limited() -> bool:
         nginx.request("/stages/demo", source="127.0.0.77")
-        return any(" stage 429 nginx:synth " in line for line in nginx.lines())
+        return any(" stage 429 stranger nginx:synth " in line for line in nginx.lines())
 
     wait_until(limited, within=30, every=0)
     assert nginx.request("/user/", source="127.0.0.77", port=nginx.observe).status == 200

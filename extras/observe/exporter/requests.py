@@ -2,7 +2,7 @@
 
 nginx sends one datagram for each of them (nginx/observe/), already classified, as a syslog message:
 
-    <190>Nov 23 21:44:00 nginx: site kind status tier:outcome seconds bytes id
+    <190>Nov 23 21:44:00 nginx: site kind status visitor tier:outcome seconds bytes id
     <190>Nov 23 21:44:00 nginx: port status
 
 https://nginx.org/en/docs/syslog.html
@@ -20,7 +20,7 @@ from prometheus_client.metrics_core import Metric
 
 LINE = re.compile(
     rb"<\d{1,3}>\w{3} [ \d]\d [\d:]{8} nginx: (?:"
-    rb"([\w.-]{1,64} \w{1,16} \d{3} \w{1,16}:[a-z-]{1,16}) (\d{1,9}\.\d{3}) (\d{1,15}) ([0-9a-f]{32})"
+    rb"([\w.-]{1,64} \w{1,16} \d{3} \w{1,16} \w{1,16}:[a-z-]{1,16}) (\d{1,9}\.\d{3}) (\d{1,15}) ([0-9a-f]{32})"
     rb"|(\d{1,5} \d{3}))"
 )
 # A row is one combination of labels. nginx makes a few hundred; the limit is for what another process sends.
@@ -40,8 +40,8 @@ class Requests:
         self._rows: dict[bytes, Callable[[float, float, str], None]] = {}
         self._requests = Counter(
             "nginx_requests",
-            "Requests that nginx has answered, by tier, and by outcome in the last cache",
-            ["site", "kind", "status", "tier", "outcome"],
+            "Requests that nginx has answered, by tier, by outcome in the last cache, and by strangers or others",
+            ["site", "kind", "status", "visitor", "tier", "outcome"],
             registry=registry,
         )
         self._seconds = Histogram(

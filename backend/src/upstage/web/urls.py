@@ -18,7 +18,7 @@ from upstage.web.workshop_media import MediaPage
 from upstage.web.workshop_players import PlayersPage
 from upstage.web.workshop_stages import StagesEditor
 
-ROBOTS = b"User-agent: *\nDisallow: /admin/\nCrawl-delay: 1\n"  # seconds; Bing and Yandex obey it, Google does not
+ROBOTS = b"User-agent: *\nDisallow: /admin/\nCrawl-delay: 1\n"  # seconds; some obey it
 # Grants nothing to Flash content of other sites; content of this site needs no grant.
 CROSSDOMAIN = b"""\
 <?xml version="1.0"?>
