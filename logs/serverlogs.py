@@ -34,7 +34,7 @@ class Line:
     host: str = ""  # nginx only
     answered: str = ""  # nginx only: server:outcome (nginx/logging/outcome.conf)
     cache: str = ""  # nginx only: the Cache-Status that was sent; the log of classic.localhost does not say
-    visitor: str = ""  # nginx only: stranger (varnish/strangers.vcl) or known
+    visitor: str = ""  # nginx only: stranger, known or personal (nginx/caching/micro_cache.conf)
     seconds: float | None = None  # nginx only: how long it took
     ended: float | None = None  # seconds since 1970; the log of classic.localhost does not say
 

@@ -37,7 +37,7 @@ HEADS = COLUMNS.format("SERVER", "HOW", "TOTAL", "BACKEND", "REQUEST")  # once V
 
 @dataclass(frozen=True)
 class Wanted:
-    """A choice of requests: to a host, by strangers or those who are known, with a word in the URL; empty: all."""
+    """A choice of requests: to a host, by strangers or others, with a word in the URL; empty means all."""
 
     host: str = ""
     visitor: str = ""
@@ -244,7 +244,8 @@ def watch(wanted: Wanted, faults: Faults) -> int:
 if __name__ == "__main__":
     try:
         note = Path(".run", os.environ["COMPOSE_PROJECT_NAME"], "fault.json")
-        sys.exit(watch(Wanted(*(os.environ.get(name, "") for name in ("HOST", "VISITOR", "WORD"))), Faults(note)))
+        wanted = Wanted(*(os.environ.get(name, "") for name in ("HOST", "VISITOR", "WORD")))
+        sys.exit(watch(wanted, Faults(note)))
     except NotRunning as error:
         sys.exit(str(error))
     except KeyboardInterrupt:

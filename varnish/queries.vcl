@@ -3,7 +3,7 @@
 # Files keep all of it, their version among them, and so do paths that are never cached.
 
 sub vcl_recv {
-    if ((req.method == "GET" || req.method == "HEAD") && req.url ~ "^/[^?.]*\?.*=" &&
+    if (req.url ~ "^/[^?.]*\?.*=" && (req.method == "GET" || req.method == "HEAD") &&
         req.url !~ "^/(admin|swf|ws|media|speech)(/|\?)") {
         set req.url = regsub(regsuball(req.url, "(?<=[?&])[^&=]*=[^&]*(&|$)", ""), "[?&]$", "");
     }

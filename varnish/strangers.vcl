@@ -2,7 +2,7 @@
 # cookie, and ask for pages of which there is no copy.
 #
 # A *stranger* is a client without a cookie and without a password. (The script of a stage sets the cookie `visit=1`, the same for
-# every visitor; an application that somebody signs in to sets its own.) Copies are for everyone. Of the fetches that strangers
+# every visitor; an application that a visitor signs in to sets its own.) Copies are for everyone. Of the fetches that strangers
 # cause, only STRANGER_FETCHES are in progress at a time: the others wait for up to 0.8 s, twice, and then get our 503 page. So a
 # page that is not in the cache comes as soon for a visitor who is known as if there were no crawlers.
 #
@@ -10,16 +10,23 @@
 
 sub vcl_recv {
     if (req.restarts == 0) {
+        unset req.http.X-Known;
         unset req.http.X-Stranger;
-        # Not for what the backend holds back, a webcam's next picture and a line that is being spoken: a place would be taken for
-        # seconds. Nor for a form that is sent: nginx limits those.
-        if (!req.http.Cookie && !req.http.Authorization && (req.method == "GET" || req.method == "HEAD") &&
-            req.url !~ "^/(media/video|speech)/") {
-            set req.http.X-Stranger = "yes";
-        } elsif (req.http.Cookie ~ "visit=1") {
+        if (req.http.Cookie || req.http.Authorization) {
+            set req.http.X-Known = "yes";
             # It has told what it has to tell: no page depends on it.
-            set req.http.Cookie = regsub(req.http.Cookie, "(^|; *)visit=1(; *|$)", "\1");
-            if (req.http.Cookie == "") { unset req.http.Cookie; }
+            if (req.http.Cookie ~ "visit=1") {
+                set req.http.Cookie = regsub(req.http.Cookie, "(^|; *)visit=1(; *|$)", "\1");
+                if (req.http.Cookie == "") { unset req.http.Cookie; }
+            }
         }
+    }
+}
+
+# Not for a form that is sent: nginx limits those. Nor for what the backend holds back, a webcam's next picture and a line that is
+# being spoken: a place would be taken for seconds.
+sub vcl_backend_fetch {
+    if (!bereq.http.X-Known && (bereq.method == "GET" || bereq.method == "HEAD") && bereq.url !~ "^/(media/video|speech)/") {
+        set bereq.http.X-Stranger = "yes";
     }
 }

@@ -20,7 +20,8 @@ from prometheus_client.metrics_core import Metric
 
 LINE = re.compile(
     rb"<\d{1,3}>\w{3} [ \d]\d [\d:]{8} nginx: (?:"
-    rb"([\w.-]{1,64} \w{1,16} \d{3} \w{1,16} \w{1,16}:[a-z-]{1,16}) (\d{1,9}\.\d{3}) (\d{1,15}) ([0-9a-f]{32})"
+    rb"([\w.-]{1,64} \w{1,16} \d{3} \w{1,16} \w{1,16}:[a-z-]{1,16})"
+    rb" (\d{1,9}\.\d{3}) (\d{1,15}) ([0-9a-f]{32})"
     rb"|(\d{1,5} \d{3}))"
 )
 # A row is one combination of labels. nginx makes a few hundred; the limit is for what another process sends.
@@ -40,7 +41,7 @@ class Requests:
         self._rows: dict[bytes, Callable[[float, float, str], None]] = {}
         self._requests = Counter(
             "nginx_requests",
-            "Requests that nginx has answered, by tier, by outcome in the last cache, and by strangers or others",
+            "Requests that nginx has answered, by visitor, by tier, and by outcome in the last cache",
             ["site", "kind", "status", "visitor", "tier", "outcome"],
             registry=registry,
         )
