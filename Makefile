@@ -126,7 +126,7 @@ cluster-demo: ## open three machines in network namespaces of this one, with the
 	@KEEP=1 bin/lab cluster
 
 ##@ Measure
-load: ## load the running stack with USERS=20, SPAWN=10 more a second, for TIME=30s, and judge the run (CLASSES=Reader: these users; ARRIVALS=4: visits a second, whether or not earlier ones have ended; EXAMPLE=01: loadtest/README.md)
+load: ## load the running stack with USERS=20, SPAWN=10 more a second, for TIME=30s, and judge the run (CLASSES=Reader: these users; ARRIVALS=4: visits a second, whether or not earlier ones have ended; CRAWL=300: requests a second by crawlers with CRAWL_ADDRESSES=1000, ROBOTS=obey; EXAMPLE=01: loadtest/README.md)
 	@bin/stack load
 
 soak: ## load the running stack for MINUTES=30 with USERS=30, and judge whether memory, descriptors, latency or output grows

@@ -1,4 +1,4 @@
-"""The load test: eight classes of users with their weights, and seven load shapes.
+"""The load test: nine classes of users with their weights, and seven load shapes.
 
 The classes list a user's tasks; `users/` implements them. The web UI offers all classes and shapes.
 """
@@ -29,6 +29,7 @@ from shapes import (
 from users import flash, stalled, taking_part
 from users.arrivals import DIFFERENCE, Schedule
 from users.browser import Browser
+from users.crawler import Crawl
 from users.pages import SiteVisitor
 from users.player import SignedInVisitor
 from users.visitor import StageVisitor, WebSocketVisitor
@@ -131,6 +132,17 @@ class Arrivals(Schedule):
     def come(self) -> None:
         """Whichever visits are due."""
         self.open_visits()
+
+
+class Crawler(Crawl):
+    """Crawlers, `crawl` requests a second of `crawl addresses` together: they walk a site's links, without
+    cookies and caches, beside the other classes; `robots` says whether they obey robots.txt. At 0 not at all.
+    """
+
+    @task
+    def crawl(self) -> None:
+        """Whichever requests are due."""
+        self.ask_due()
 
 
 @events.init_command_line_parser.add_listener

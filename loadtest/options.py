@@ -15,6 +15,9 @@ FAIL, COUNT = MISSES = ["fail", "count"]
 YEAR = 365 * 24 * 3600  # seconds
 CONSTANT, POISSON = ARRIVAL_TIMES = ["constant", "poisson"]
 MOST_ARRIVALS = 1000.0  # per second; many processes of Locust together open fewer
+IGNORE, OBEY = ROBOTS = ["ignore", "obey"]
+MOST_CRAWLED = 10_000.0  # per second
+MOST_ADDRESSES = 60_000
 
 
 def add(parser: LocustArgumentParser) -> None:
@@ -86,11 +89,31 @@ def add(parser: LocustArgumentParser) -> None:
         default=CONSTANT,
         help="gaps between arrivals: all the same, or by chance, as of visitors unknown to each other",
     )
+    option(
+        "crawl",
+        type=within(0, MOST_CRAWLED, "number of requests per second"),
+        default=0.0,
+        help="requests per second of all crawlers (class Crawler), beside the other classes; 0: none",
+    )
+    option(
+        "crawl-addresses",
+        type=within(1, MOST_ADDRESSES, "number of addresses", int),
+        default=1000,
+        help="addresses that the crawlers have together, each with limits of its own",
+    )
+    option(
+        "robots",
+        choices=ROBOTS,
+        default=IGNORE,
+        help="ignore: crawlers ask for anything, with invented queries; obey: only for what robots.txt "
+        "allows, each address as often as its Crawl-delay allows",
+    )
     port = within(1, 65_534, "port", int)
     hidden: dict[str, Any] = {"include_in_web_ui": False}
     option("stage-port", type=port, default=17230, help="port of the stage socket (17230)", **hidden)
     option("direct-port", type=port, default=8081, help="port of direct.localhost (8081)", **hidden)
     option("site-port", type=port, default=18000, help="port of alone.site, then nginx.site", **hidden)
+    option("proxy-port", type=port, default=8001, help="port of the crawlers (8001)", **hidden)
     # An option, because workers get these from the master.
     option("site-host", default=topologies.site_host(), help="Host header for your own site", **hidden)
     option("policy-port", type=port, default=13000, help="port of the Flash policy (13000)", **hidden)

@@ -59,6 +59,11 @@ def sets_cookie(host: str) -> bool:
     return host not in (*CORE[1:], *SITES)
 
 
+def by_name(host: str) -> bool:
+    """Whether nginx knows this topology by its Host header alone; the others have ports of their own."""
+    return host not in (DIRECT, SITE_ALONE, SITE_NGINX)
+
+
 def base_url(target: str, host: str, direct_port: int, site_port: int) -> str:
     """The URL of a topology, if `target` is that of nginx. Some have ports of their own."""
     port = {DIRECT: direct_port, SITE_ALONE: site_port, SITE_NGINX: site_port + 1}.get(host)

@@ -350,6 +350,10 @@ def test_a_load_that_fails_to_start_names_no_report(bare: Path, command: str) ->
         ),
         ({"EXAMPLE": "09", "LOADTEST_PROCESSES": "2"}, "examples/09_workers.py --processes 2 --master-bind"),
         ({"ARRIVALS": "2"}, "--thresholds verdict/thresholds.toml --arrivals 2"),
+        (
+            {"CRAWL": "300", "CRAWL_ADDRESSES": "50", "ROBOTS": "obey"},
+            "--thresholds verdict/thresholds.toml --crawl 300 --crawl-addresses 50 --robots obey",
+        ),
     ],
 )
 def test_a_load_has_the_users_the_time_and_the_example_that_were_typed(

@@ -82,6 +82,7 @@ except OSError:
     ("source", "host", "port", "reached"),
     [
         ("locust", "nginx", 8000, True),
+        ("locust", "nginx", 8001, True),
         ("locust", "direct.localhost", 8081, True),
         ("locust", "backend", 8081, False),
         ("locust", "varnish", 8080, False),

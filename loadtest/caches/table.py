@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from caches.outcomes import OUTCOMES, TIERS, hit_ratio
+from caches.outcomes import HITS, OUTCOMES, TIERS, hit_ratio
 
 # Locust sorts by name, and "(" comes before "/": these rows come first.
 ALL = "(all)"
@@ -14,6 +14,7 @@ NO_BREAK = "\u00a0"
 BACKEND = f"(backend{NO_BREAK}now)"
 REFRESHES = "(refreshes)"
 REST = "(unseen)"
+CRAWLERS = "(crawlers)"  # their responses count in no row of a visitor
 # Requests that no user's response reports: a copy refreshed in the background, a WebSocket, other clients.
 UNREPORTED = ("refresh", "websocket", "unseen")
 # The backend's classes of paths, in its metrics; the first match counts.
@@ -66,18 +67,39 @@ def complete(counts: Counts, asked: Mapping[str, int]) -> Counts:
     return +total
 
 
+def row_of_crawlers(url: str) -> str:
+    """The row in which crawlers' responses count: one for each of the backend's classes of paths."""
+    return f"{CRAWLERS} {class_of(url)}"
+
+
+def of_crawlers(row: str) -> bool:
+    return row.startswith(CRAWLERS)
+
+
 def class_of(row: str) -> str:
     """The backend's class of a row's paths."""
+    if of_crawlers(row):
+        return row.removeprefix(f"{CRAWLERS} ")
     return next((kind for start, kind in CLASSES if row.startswith(start)), "page")
 
 
 def rows(counts: Counts, backend: str = "") -> list[dict[str, Any]]:
-    """A row for all paths, one for each row of Locust's table, and one with the words `backend`, if any."""
+    """A row for all paths, one for each row of Locust's table, and one with the words `backend`, if any.
+
+    Crawlers have a row of their own, with their share of all responses, theirs and those of the row for all
+    paths, and of those that no cache had.
+    """
     by_row: dict[str, dict[str, Counter[str]]] = {ALL: {}}
     for (row, tier, outcome), count in counts.items():
-        by_row.setdefault(row, {}).setdefault(tier, Counter())[outcome] += count
-        by_row[ALL].setdefault(tier, Counter())[outcome] += count
+        for name in (CRAWLERS,) if of_crawlers(row) else (row, ALL):
+            by_row.setdefault(name, {}).setdefault(tier, Counter())[outcome] += count
     table = [_row(name, tiers) for name, tiers in sorted(by_row.items())]
+    if CRAWLERS in by_row:
+        theirs, others = (by_row[name].get("client", Counter()) for name in (CRAWLERS, ALL))
+        both = theirs + others
+        ours = next(line for line in table if line["name"] == CRAWLERS)
+        ours["answers"] = f"{ours['answers']} ({theirs.total() / (both.total() or 1):.0%} of all)"
+        ours["hits"] = f"{ours['hits']} ({misses(theirs) / (misses(both) or 1):.0%} of all misses)"
     if backend:
         table.append(
             {"name": BACKEND, "answers": "", "hits": "", "nginx": "", "varnish": "", "backend": backend}
@@ -93,6 +115,11 @@ def _row(name: str, tiers: Mapping[str, Counter[str]]) -> dict[str, Any]:
     return {"name": name, "answers": answers, "hits": hits} | {
         tier: words(tiers.get(tier, Counter())) for tier in TIERS[1:]
     }
+
+
+def misses(responses: Mapping[str, int]) -> int:
+    """The number of responses that no cache had; `responses` as in `hit_ratio`."""
+    return sum(number for outcome, number in responses.items() if outcome not in HITS)
 
 
 def words(numbers: Mapping[str, int]) -> str:

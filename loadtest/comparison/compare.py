@@ -8,6 +8,7 @@ from comparison.recorder import recorder
 from comparison.shape import Series, Tick
 from users import taking_part
 from users.arrivals import DIFFERENCE
+from users.open_model import OpenModel
 
 
 class Compare(Series):
@@ -36,5 +37,6 @@ class Compare(Series):
         if not self.options.arrivals:
             return [0.0]
         waiting = Namespace(**{**vars(self.options), "arrivals": 0.0})
-        refused = taking_part.refusal(self.environment.user_classes, waiting)
+        visitors = [user for user in self.environment.user_classes if not issubclass(user, OpenModel)]
+        refused = taking_part.refusal(visitors, waiting)
         return [*([] if refused else [0.0]), self.options.arrivals]

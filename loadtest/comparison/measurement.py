@@ -90,10 +90,10 @@ class Measurement:
         times = [row for row in http if not paths.held(row.name)]
         visits = [row for row in self.run.rows if str(row) == "arrival visit"]
         chat = [row for row in self.run.rows if row.name == "chat"]
-        client = {key: count for key, count in self.run.caches.items() if key[1] == "client"}
         outcomes: dict[str, int] = {}
-        for (_, _, outcome), count in client.items():
-            outcomes[outcome] = outcomes.get(outcome, 0) + count
+        for (row, tier, outcome), count in self.run.caches.items():
+            if tier == "client" and not table.of_crawlers(row):
+                outcomes[outcome] = outcomes.get(outcome, 0) + count
         failures = sum(row.failures for row in self.run.rows)
         samples = sum(row.samples for row in self.run.rows)
         return {

@@ -12,6 +12,7 @@ import options
 from comparison.measurement import Measurement
 from comparison.recorder import recorder
 from shapes import Shape
+from users import taking_part
 
 LATE = 10.0  # seconds; users that have not come or gone after that are not waited for
 
@@ -77,10 +78,11 @@ class Series(Shape):
     def _wait(self, users: int, within: float) -> None:
         assert self.runner
         end = time.monotonic() + within
-        while self.runner.user_count != users and time.monotonic() < end:
+        expected = taking_part.in_all(self.environment, users)
+        while self.runner.user_count != expected and time.monotonic() < end:
             gevent.sleep(0.05)
-        if self.runner.user_count != users:
-            log.warning("There are %d users instead of %d.", self.runner.user_count, users)
+        if self.runner.user_count != expected:
+            log.warning("There are %d users instead of %d.", self.runner.user_count, expected)
 
 
 def register(environment: Environment) -> None:

@@ -60,6 +60,8 @@ def settings(environment: Environment) -> str:
     if given.arrivals:
         both = f"{users} users, then " if recorder.measurements else ""
         load = f"{both}{given.arrivals:g} visits per second"
+    if given.crawl:
+        load += f", beside {given.crawl:g} requests per second of crawlers,"
     return f"{load} on the stage {given.stage} of {environment.host}"
 
 

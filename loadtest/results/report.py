@@ -2,7 +2,7 @@
 
 A run is judged with `--thresholds FILE` (`make load`); Compare and Capacity report what they measured. Both
 happen when Locust quits, on the master or in the only process: a worker has a part of the figures only. The
-exit code of a judged run is raised, never lowered.
+exit code of a judged run is raised, never lowered, except that Locust's own counts the failures of crawlers.
 
 `LOADTEST_REPORTS`: a folder for `report.html`, `report.json` and, for several measurements, `compare.csv` and
 `compare.svg`.
@@ -26,7 +26,7 @@ from comparison.recorder import recorder
 from comparison.shape import Series
 from results import chart, page
 from results import table as comparison_table
-from verdict import judge, this_run
+from verdict import judge, rows, this_run
 from verdict.generator import load_of_locust
 
 
@@ -51,6 +51,8 @@ def conclude(environment: Environment, **_: Any) -> None:
         text = table(lines)
         if not judge.good(lines):
             environment.process_exit_code = max(1, code_so_far(environment, runner))
+        elif crawlers_failed(runner):
+            environment.process_exit_code = code_so_far(environment, runner)
         files = {"report.json": as_json(figures(environment, lines))}
     else:
         return
@@ -61,12 +63,18 @@ def conclude(environment: Environment, **_: Any) -> None:
 
 
 def code_so_far(environment: Environment, runner: Runner) -> int:
-    """The exit code of Locust without us, by the same conditions as in its `main`."""
+    """The exit code of Locust without us, by the same conditions as in its `main`, and without crawlers'
+    failures."""
     if environment.process_exit_code is not None:
         return environment.process_exit_code
-    if runner.errors or runner.exceptions:
+    if len(runner.errors) > len(crawlers_failed(runner)) or runner.exceptions:
         return int(environment.parsed_options.exit_code_on_error)  # type: ignore[union-attr]
     return 2 if log.unhandled_greenlet_exception else 0
+
+
+def crawlers_failed(runner: Runner) -> list[str]:
+    """The failures of crawlers, as keys of Locust's table of failures."""
+    return [key for key, error in runner.errors.items() if error.method == rows.CRAWL]
 
 
 def table(lines: list[judge.Line]) -> str:

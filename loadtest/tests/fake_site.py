@@ -67,6 +67,7 @@ class FakeSite(Origin):
         self.signed_in_as = "ann"  # the name in /admin/id for a request with the session cookie
         self.most_in_flight = 0
         self.cached: set[str] = set()  # paths that have been answered
+        self.said: list[str] = []  # the lines of the PROXY protocol with which crawlers' connections begin
         self.stage = FakeStage()
         self._in_flight = 0
         self._lock = threading.Lock()
@@ -96,6 +97,15 @@ class FakeSite(Origin):
     def close(self) -> None:
         super().close()
         self.stage.close()
+
+    def serve(self, connection: socket.socket, number: int) -> None:
+        """Both ports of nginx in one: with a line of the PROXY protocol in front, or without it."""
+        if connection.recv(6, socket.MSG_PEEK | socket.MSG_WAITALL) == b"PROXY ":
+            line = b""
+            while not line.endswith(b"\n"):
+                line += connection.recv(1)
+            self.said.append(line.decode())
+        super().serve(connection, number)
 
     def upgraded(self, connection: socket.socket, request: Request) -> None:
         serve_web_socket(self.stage, connection, request.target, list(request.headers.items()))

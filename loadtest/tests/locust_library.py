@@ -42,6 +42,7 @@ def create(site: FakeSite, *classes: type[User], arguments: tuple[str, ...] = ()
         "--stage=demo",
         f"--stage-port={site.stage.socket.port}",
         f"--policy-port={site.stage.policy_socket.port}",
+        f"--proxy-port={site.port}",
     )
     options = parse(*target, *arguments)
     environment = Environment(

@@ -15,21 +15,21 @@ from locust.runners import WorkerNode
 from fake_site import FakeSite
 from locust_library import create, parse, run
 from locustfile import Arrivals, Reader
-from users import arrivals, taking_part
+from users import arrivals, open_model, taking_part
 from verdict import rows
 from verdict.judge import FAILED, NOT_IN_RUN, OK, Row, Run, judge, read
 from verdict.thresholds import SHIPPED
 
 
 def test_constant_arrivals_have_equal_gaps_and_processes_are_not_in_step() -> None:
-    one, other = (list(islice(arrivals.instants(4, "constant", random.Random(seed)), 9)) for seed in (1, 2))
+    one, other = (list(islice(open_model.instants(4, "constant", random.Random(seed)), 9)) for seed in (1, 2))
     assert [round(b - a, 9) for a, b in pairwise(one)] == [0.25] * 8
     assert 0 <= one[0] < 0.25
     assert one[0] != other[0]
 
 
 def test_poisson_arrivals_have_the_rate_as_their_mean_and_vary_as_much() -> None:
-    due = list(islice(arrivals.instants(40, "poisson", random.Random(1)), 40_000))
+    due = list(islice(open_model.instants(40, "poisson", random.Random(1)), 40_000))
     gaps = [b - a for a, b in pairwise(due)]
     mean = sum(gaps) / len(gaps)
     assert mean == pytest.approx(1 / 40, rel=0.02)
@@ -80,7 +80,7 @@ def schedule(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> Iterator[Arriva
     user = Arrivals(create(site, Arrivals, arguments=("--arrivals=1",)))
     user.newcomer = Held
     assert user.environment.parsed_options
-    user.environment.parsed_options.processes_of_arrivals = 1
+    user.environment.parsed_options.processes_of_run = 1
     user.on_start()
     user.pool, user.schedule = Pool(2), iter([1e9])
     user.due = next(user.schedule)

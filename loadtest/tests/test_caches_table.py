@@ -42,6 +42,28 @@ def test_a_row_for_each_path_and_one_for_all() -> None:
     assert all(set(row) == columns for row in rows.values())
 
 
+CRAWLED = {
+    ("(crawlers) page", "client", "miss"): 900,
+    ("(crawlers) media", "client", "hit"): 100,
+    ("(crawlers) page", "backend", "miss"): 900,
+}
+
+
+def test_crawlers_have_one_row_with_their_shares_and_count_in_no_other() -> None:
+    counts = {("/media/*.svg", "client", "hit"): 900, ("/admin/id", "client", "pass"): 100, **CRAWLED}
+    rows = {row["name"]: row for row in table.rows(counts)}
+    assert set(rows) == {"(all)", "(crawlers)", "/admin/id", "/media/*.svg"}
+    assert (rows["(all)"]["answers"], rows["(all)"]["hits"], rows["(all)"]["backend"]) == (1000, 90.0, "")
+    crawlers = rows["(crawlers)"]
+    assert (crawlers["answers"], crawlers["hits"]) == ("1000 (50% of all)", "10.0 (90% of all misses)")
+    assert crawlers["backend"] == f"miss{table.NO_BREAK}900"
+
+
+def test_what_crawlers_asked_of_the_backend_is_seen() -> None:
+    assert table.row_of_crawlers("/stages/demo?ref=1") == "(crawlers) stage"
+    assert unreported(CRAWLED, {"page": 905, "media": 0}) == {("(unseen)", "unseen"): 5}
+
+
 def test_csv_has_every_count_of_a_cache() -> None:
     lines = table.as_csv({**COUNTS, ("/admin/id", "status", "200"): 2000}).splitlines()
     assert lines[0] == "path,tier,hit,stale,miss,hit-for-miss,pass,synth,error,none,refresh,websocket,unseen"

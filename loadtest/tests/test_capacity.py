@@ -10,6 +10,7 @@ from comparison import capacity
 from comparison.capacity import Capacity, next_level
 from comparison.measurement import Measurement
 from comparison.recorder import recorder
+from locustfile import Reader
 from results.table import as_json
 from users.session import PATIENCE
 from verdict.judge import FAILED, INCONCLUSIVE, NOT_MEASURED, OK, Line, Row, Run
@@ -70,9 +71,10 @@ def test_a_warm_up_lasts_as_long_as_the_form_says_or_longer_if_necessary(
     slept: list[float] = []
     monkeypatch.setattr("gevent.sleep", slept.append)
     monkeypatch.setattr(recorder, "begin", lambda *_: None)
-    options = SimpleNamespace(topology="", spawn_rate=20, warm_up=4.0, seconds=0.0)
+    options = SimpleNamespace(topology="", spawn_rate=20, warm_up=4.0, seconds=0.0, arrivals=0.0)
+    options.processes_of_run = 1
     shape = Capacity()
-    environment = SimpleNamespace(parsed_options=options)
+    environment = SimpleNamespace(parsed_options=options, user_classes=[Reader])
     shape.runner = SimpleNamespace(user_count=3, environment=environment)  # type: ignore[assignment]
     assert list(shape.measure("upstage.localhost", 3, least)) == [(3, 20)]
     assert slept == [lasted]

@@ -64,10 +64,23 @@ def test_with_arrivals_no_other_class_takes_part(ui: WebUI) -> None:
     assert ui.start(user_classes="Reader", shape_class="Default", arrivals="0")["success"] is True
 
 
+def test_crawlers_need_a_topology_with_a_port_for_them(ui: WebUI) -> None:
+    chosen = {"user_classes": "Crawler", "shape_class": "Default", "crawl": "1"}
+    refused = ui.start(**chosen, topology="direct.localhost")["message"]
+    assert refused.endswith("Crawler: direct.localhost has no port for crawlers.")
+    chosen["topology"] = "classic.localhost"
+    assert ui.start(**chosen | {"crawl": "0"})["message"].endswith("Crawler: there is no --crawl.")
+    assert ui.start(**chosen)["success"] is True
+
+
 @pytest.mark.parametrize(
     ("field", "text", "message"),
     [
         ("arrivals", "nan", "arrivals: 'nan' is not a number of visits per second from 0 to 1000"),
+        ("crawl", "nan", "crawl: 'nan' is not a number of requests per second from 0 to 10000"),
+        ("crawl_addresses", "0", "crawl addresses: '0' is not a number of addresses from 1 to 60000"),
+        ("robots", "perhaps", "robots: 'perhaps' is not one of ignore, obey"),
+        ("user_classes", "Crawler", "No user can take part in this run. Crawler: there is no --crawl."),
         ("topologies", "default,nowhere", "topologies: unknown topology 'nowhere'"),
         ("seconds", "0", "seconds: '0' is not a number of seconds from 1 to 3600"),
         ("warm_up", "-1", "warm up: '-1' is not a number of seconds from 0 to 3600"),

@@ -49,6 +49,11 @@ TOO_SLOW = judge.judge(RUN, {"p95_ms": {"GET /media/*": 20}})
 DIRECT = replace(MEASURED, topology="direct.localhost", lines=TOO_SLOW, backend={"absent": "status 404"})
 
 
+def test_crawlers_are_not_in_the_figures_of_visitors() -> None:
+    caches = {**RUN.caches, ("(crawlers) page", "client", "miss"): 500}
+    assert replace(MEASURED, run=replace(RUN, caches=caches)).figures() == MEASURED.figures()
+
+
 def test_the_figures_of_a_measurement() -> None:
     assert MEASURED.figures() == {
         "requests_per_second": 12.0,

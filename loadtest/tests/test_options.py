@@ -12,6 +12,9 @@ WRONG = [
     *((option, value) for option in LOCUSTS for value in ("abc", "-1", "inf", "nan", "0")),
     *((option, value) for option in ("chat-rate", "max-errors") for value in ("abc", "-1", "inf", "nan")),
     *(("arrivals", value) for value in ("many", "-1", "inf", "nan", "1000.1")),
+    *(("crawl", value) for value in ("many", "-1", "inf", "nan", "10000.1")),
+    *(("crawl-addresses", value) for value in ("0", "60001", "1.5")),
+    ("robots", "perhaps"),
     *(("stage-port", "0"), ("misses", "often"), ("topologies", "nowhere"), ("paths", "/")),
     ("seconds", "0.5"),
 ]

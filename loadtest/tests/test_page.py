@@ -1,4 +1,4 @@
-from users.page import assets
+from users.page import assets, links
 
 HOME = "http://upstage.localhost:8000/stages/demo"
 
@@ -44,3 +44,17 @@ def test_files_on_other_servers_are_left_out() -> None:
     <img src="data:image/svg+xml,x"><img src="http://upstage.localhost:8000/media/a.svg">
     """
     assert named(html) == ["/media/a.svg"]
+
+
+def test_the_links_of_a_page_are_those_on_its_server_in_order() -> None:
+    html = """
+    <a href="/b">b</a><A HREF="a?x=1&amp;y=2#part">a</A><a href="/b#again">b</a><a name="anchor">no link</a>
+    <a href="http://elsewhere.example/c">c</a><a href="//elsewhere.example">d</a><a href="mailto:a@b.c">m</a>
+    <a href="http://[">broken</a><a href="?page=2">2</a><link rel="stylesheet" href="/s.css"><img src="/i">
+    """
+    found = [url.removeprefix("http://upstage.localhost:8000") for url in links(html, HOME)]
+    assert found == ["/b", "/stages/a?x=1&y=2", "/stages/demo?page=2"]
+
+
+def test_what_python_cannot_read_ends_a_page() -> None:
+    assert named('<img src="/a.svg"><![strange[<img src="/b.svg">') == ["/a.svg"]

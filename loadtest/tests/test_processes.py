@@ -38,6 +38,7 @@ def environment(site: FakeSite, **variables: str) -> dict[str, str]:
         "LOADTEST_STAGE": "demo",
         "LOADTEST_STAGE_PORT": str(site.stage.socket.port),
         "LOADTEST_POLICY_PORT": str(site.stage.policy_socket.port),
+        "LOADTEST_PROXY_PORT": str(site.port),
         **dict.fromkeys(("LOCUST_WEB_HOST", "LOCUST_MASTER_BIND_HOST"), "127.0.0.1"),
         **dict.fromkeys(("LOCUST_MASTER_BIND_PORT", "LOCUST_MASTER_NODE_PORT"), master_port),
         **variables,
@@ -108,12 +109,13 @@ def test_every_example_runs_by_itself_as_make_load_starts_it(site: FakeSite, tmp
     (tmp_path / "account").write_text(f"ann:{site.password}\n")
     given = {"LOADTEST_ACCOUNT_FILE": str(tmp_path / "account")}
     both: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    variables = {example: environment(site, **given) for example in EXAMPLES}  # threads cannot draw ports
 
     def run(example: Path) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "locust", "--headless", "--only-summary", "-u4", "-r4", "-t8s"]
         command += ["--processes=2"] if "workers" in example.name else []
         command += ["-f", f"examples/{example.name}"]
-        return ran(*command, cwd=LOADTEST, env=environment(site, **given), timeout=90, **both)
+        return ran(*command, cwd=LOADTEST, env=variables[example], timeout=90, **both)
 
     with ThreadPoolExecutor(len(EXAMPLES)) as side_by_side:
         for done in side_by_side.map(run, EXAMPLES):
@@ -131,6 +133,14 @@ def test_workers_share_the_arrivals(site: FakeSite) -> None:
     done = headless(site, "-u1", "--processes=2", "--arrivals=20", until={"arrival visit": 20})
     assert done.returncode == 0, done.stdout
     assert "Traceback" not in done.stdout
+
+
+def test_workers_share_the_crawl_and_its_addresses(site: FakeSite) -> None:
+    crawl = ("--crawl=40", "--crawl-addresses=4", "Crawler")
+    done = headless(site, "-u1", "--processes=2", *crawl, until={"/": 20})
+    assert done.returncode == 0, done.stdout
+    assert "Traceback" not in done.stdout
+    assert {line.split()[2] for line in site.said} == {f"198.18.0.{last}" for last in (1, 2, 3, 4)}
 
 
 def health(given: dict[str, str]) -> str:

@@ -55,12 +55,12 @@ Judge = Callable[..., Verdict]
 def judged(
     site: FakeSite, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Judge:
-    """Let Locust quit after a run that has four samples of each of these rows; one of `fails` has failed."""
+    """Let Locust quit after a run that has four samples of each row; of `fails`, one each has failed."""
     monkeypatch.setenv("LOADTEST_REPORTS", str(tmp_path / "reports"))
 
     def end(
         *rows: str,
-        fails: str = "",
+        fails: tuple[str, ...] = (),
         arguments: tuple[str, ...] = (),
     ) -> Verdict:
         file = tmp_path / "thresholds.toml"
@@ -68,10 +68,12 @@ def judged(
         environment = create(site, Audience, arguments=(f"--thresholds={file}", *arguments))
         locustfile.set_up(environment)
         hit = SimpleNamespace(status_code=200, headers={"cache-status": "varnish; hit"})
+        failing = set(fails)
         for row in rows * 4:
             kind, name = row.split(" ", 1)
             sample = {"request_type": kind, "name": name, "response_time": 5, "response_length": 9}
-            fault, fails = (ValueError("wrong"), "") if row == fails else (None, fails)
+            fault = ValueError("wrong") if row in failing else None
+            failing.discard(row)
             response = hit if kind == "GET" else None
             environment.events.request.fire(**sample, response=response, exception=fault, context={})
         environment.events.quitting.fire(environment=environment, reverse=True)
@@ -113,9 +115,28 @@ def test_a_run_that_lacks_samples_fails_and_says_why(judged: Judge) -> None:
 
 @pytest.mark.parametrize(("asked", "expected"), [("0", 1), ("3", 3)])
 def test_the_exit_code_is_raised_never_lowered(judged: Judge, asked: str, expected: int) -> None:
-    verdict = judged("GET /stages/demo", fails="GET /stages/demo", arguments=("--exit-code-on-error", asked))
+    verdict = judged(
+        "GET /stages/demo", fails=("GET /stages/demo",), arguments=("--exit-code-on-error", asked)
+    )
     assert verdict.code == expected
     assert verdict.why("errors of *") == "1 of 4 failed, most of them GET /stages/demo"
+
+
+def test_what_the_stack_refuses_crawlers_changes_neither_verdict_nor_exit_code(judged: Judge) -> None:
+    verdict = judged("GET /stages/demo", "stage join", "crawl /", fails=("crawl /",))
+    assert (verdict.code, verdict.report["good"]) == (0, True)
+    assert verdict.output.rstrip().endswith("GOOD: all 6 lines hold.")
+    failed = {(row["method"], row["name"]): row["num_failures"] for row in verdict.report["rows"]}
+    assert failed == {("crawl", "/"): 1, ("GET", "/stages/demo"): 0, ("stage", "join"): 0}
+
+
+def test_a_visitors_failure_counts_beside_those_of_crawlers(judged: Judge) -> None:
+    code = ("--exit-code-on-error", "3")
+    both = judged(
+        "GET /stages/demo", "stage join", "crawl /", fails=("crawl /", "stage join"), arguments=code
+    )
+    assert both.code == 3
+    assert both.why("errors of *") == "1 of 8 failed, most of them stage join"
 
 
 def test_the_report_escapes_what_the_site_says(judged: Judge) -> None:

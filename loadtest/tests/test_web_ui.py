@@ -25,13 +25,16 @@ def test_the_form_offers_classes_shapes_and_fields(
     assert shown["host"] == site.url
     weights = {name: (user["weight"], user["fixed_count"]) for name, user in shown["users"].items()}
     several = {"Audience": 10, "WebAudience": 5, "FlashClient": 2, "Reader": 2, "SlowReader": 1}
-    several |= {"Pages": 1, "Arrivals": 1}
+    several |= {"Pages": 1, "Arrivals": 1, "Crawler": 1}
     assert weights == {"Player": (1, 1), **{name: (weight, 0) for name, weight in several.items()}}
     assert shown["available_shape_classes"] == ["Default", *sorted(shape.__name__ for shape in SHAPES)]
     fields = shown["extra_options"]
     assert fields["topology"]["choices"][0] == fields["topology"]["default_value"] == "upstage.localhost"
     assert fields["audience"]["choices"] == ["reloads", "stays"]
     assert {"chat_rate", "player", "password"} < fields.keys()
+    shipped = {"crawl": 0.0, "crawl_addresses": 1000, "robots": "ignore"}
+    assert {name: fields[name]["default_value"] for name in shipped} == shipped
+    assert fields["robots"]["choices"] == ["ignore", "obey"]
     assert fields["stage"]["default_value"] == "load"  # no trace on the demo stage
     assert fields["password"]["is_secret"] is True
     assert "open sesame" not in str(shown)

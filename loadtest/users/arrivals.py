@@ -6,56 +6,24 @@ and the requests that would have met the stall are never measured: coordinated o
 to Measure Latency").
 """
 
-import random
 import time
 from argparse import Namespace
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from gevent.pool import Pool
-from locust import User
-from locust.dispatch import UsersDispatcher
-from locust.runners import WorkerNode
 
-import options
 from users.browser import PATIENCE, Browser
+from users.open_model import OpenModel
 from users.samples import Samples
 
 VISITORS = 200  # of one process; each has up to six connections
-LONGEST_WAIT = 1.0  # seconds until the schedule looks again, also for visits that have waited too long
 
 DIFFERENCE = (
     "Users wait for each answer before they ask again, so a stack that stalls is asked less, and few of "
     "their samples are slow. Arrivals come at their instants, as strangers do, whatever became of earlier "
     "visits. Their time counts from that instant, so every visit that a stall delays is a slow sample."
 )
-
-
-def instants(rate: float, times: str, chance: random.Random) -> Iterator[float]:
-    """Seconds from the start of a run to each visit, `rate` (above 0) of them a second on average.
-
-    `constant`: equal gaps; the first is shorter, by chance, so that several processes are not in step.
-    `poisson`: gaps by chance, with the exponential distribution, as of visitors unknown to each other.
-    """
-    poisson = times == options.POISSON
-    due = 0.0 if poisson else (chance.random() - 1) / rate
-    while True:
-        due += chance.expovariate(rate) if poisson else 1 / rate
-        yield due
-
-
-class OnePerProcess(UsersDispatcher):
-    """Gives each process that is there at the start of a run one user; none at all for a number of 0."""
-
-    def __init__(self, worker_nodes: list[WorkerNode], user_classes: list[type[User]]) -> None:
-        super().__init__(worker_nodes, user_classes)
-        self.shares = len(worker_nodes)
-
-    def new_dispatch(
-        self, target_user_count: int, spawn_rate: float, user_classes: list[type[User]] | None = None
-    ) -> None:
-        """Begin to start or stop users, all at once. The numbers in the form are of the users who wait."""
-        super().new_dispatch(self.shares if target_user_count else 0, self.shares, user_classes)
 
 
 class Newcomer(Browser):
@@ -76,7 +44,7 @@ class Newcomer(Browser):
         return came
 
 
-class Schedule(User):
+class Schedule(OpenModel):
     """Opens its share of `--arrivals` at their instants, by at most VISITORS newcomers at a time.
 
     Samples, in milliseconds from the instant of a visit: `arrival start` until it starts, and `arrival visit`
@@ -96,28 +64,17 @@ class Schedule(User):
     def on_start(self) -> None:
         given = self.environment.parsed_options
         assert given
-        rate = given.arrivals / given.processes_of_arrivals
-        began = time.monotonic()
-        self.schedule: Iterator[float] = (
-            began + due for due in instants(rate, given.arrival_times, random.Random())
-        )
-        self.due = next(self.schedule)
+        self.begin(given.arrivals, given.arrival_times)
         self.waiting: deque[float] = deque()  # the instants of visits that have not started
         self.under_way: dict[Newcomer, float] = {}  # and of those that have
         self.idle: list[Newcomer] = []
         self.pool = Pool(VISITORS)
         self.samples = Samples(self.environment, "arrival")
 
-    def wait_time(self) -> float:
-        """Seconds until the next visit is due."""
-        return max(0.0, min(self.due - time.monotonic(), LONGEST_WAIT))
-
     def open_visits(self) -> None:
         """Start the visits that are due, in their order, as far as newcomers are free."""
         now = time.monotonic()
-        while self.due <= now:
-            self.waiting.append(self.due)
-            self.due = next(self.schedule)
+        self.waiting.extend(self.due_until(now))
         while self.waiting and now - self.waiting[0] > PATIENCE:
             self.give_up()
         for _ in range(min(len(self.waiting), self.pool.free_count())):

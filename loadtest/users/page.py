@@ -1,5 +1,7 @@
-"""The files that a browser fetches because an HTML page names them."""
+"""What an HTML page names: the files that a browser fetches, and the pages to which it links."""
 
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
 from html.parser import HTMLParser
 from urllib.parse import urldefrag, urljoin, urlsplit
 
@@ -8,35 +10,60 @@ FETCHED_LINKS = frozenset({"stylesheet", "modulepreload", "preload", "prefetch",
 TAGS_WITH_SRC = frozenset({"script", "img", "audio", "source"})
 
 
+Attributes = Mapping[str, str | None]
+
+
 def assets(html: str, url: str) -> list[str]:
     """The absolute URLs of a page's style sheets, scripts, icons, pictures and sounds, once each. `url` is
     the page's own. Files on other servers are left out: the page's Content-Security-Policy keeps a
     browser from fetching them, and a load test must not load a server other than its target.
     """
-    collector = _Collector()
-    collector.feed(html)
-    collector.close()
+    return same_server(_references(html, _fetched), url)
+
+
+def links(html: str, url: str) -> list[str]:
+    """The absolute URLs on the page's own server to which it links, once each and in order."""
+    return same_server(_references(html, _linked), url)
+
+
+def same_server(references: Iterable[str], url: str) -> list[str]:
+    """The absolute URLs of these references of a page, without fragments, once each, on its server alone."""
     home = urlsplit(url)
     found: dict[str, None] = {}
-    for reference in collector.references:
-        target = urldefrag(urljoin(url, reference)).url
-        if urlsplit(target)[:2] == home[:2]:
-            found[target] = None
+    for reference in references:
+        with contextlib.suppress(ValueError):  # such as http://[
+            target = urldefrag(urljoin(url, reference)).url
+            if urlsplit(target)[:2] == home[:2]:
+                found[target] = None
     return list(found)
 
 
+def _fetched(tag: str, named: Attributes) -> str | None:
+    """What a browser fetches because of a tag, as it is written there."""
+    if tag == "link" and FETCHED_LINKS & set((named.get("rel") or "").lower().split()):
+        return named.get("href")
+    return named.get("src") if tag in TAGS_WITH_SRC else None
+
+
+def _linked(tag: str, named: Attributes) -> str | None:
+    """Where a tag links to, as it is written there."""
+    return named.get("href") if tag == "a" else None
+
+
+def _references(html: str, wanted: Callable[[str, Attributes], str | None]) -> list[str]:
+    collector = _Collector(wanted)
+    with contextlib.suppress(AssertionError):  # html.parser has no other way to say what it cannot read
+        collector.feed(html)
+        collector.close()
+    return collector.references
+
+
 class _Collector(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self, wanted: Callable[[str, Attributes], str | None]) -> None:
         super().__init__()
         self.references: list[str] = []
+        self._wanted = wanted
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        named = dict(attributes)
-        if tag == "link" and FETCHED_LINKS & set((named.get("rel") or "").lower().split()):
-            reference = named.get("href")
-        elif tag in TAGS_WITH_SRC:
-            reference = named.get("src")
-        else:
-            return
-        if reference:
+        if reference := self._wanted(tag, dict(attributes)):
             self.references.append(reference.strip())

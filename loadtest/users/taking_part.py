@@ -1,7 +1,7 @@
 """Chooses the classes of users that can take part in a run: some need an account, or a list of paths.
 
 Such a class has a class method `lack(options)`, which says what is missing, or returns None. With
-`--arrivals`, only that class takes part.
+`--arrivals`, only that class takes part, and the crawlers: they are beside whatever visitors there are.
 """
 
 import logging
@@ -14,14 +14,16 @@ from locust.dispatch import UsersDispatcher
 from locust.env import Environment
 from locust.runners import WorkerNode, WorkerRunner
 
-from users.arrivals import OnePerProcess, Schedule
+from users.arrivals import Schedule
+from users.crawler import Crawl
+from users.open_model import OnePerProcess, OpenModel
 
 log = logging.getLogger(__name__)
 
 
 def lack(user: type[User], options: Namespace) -> str | None:
     """Return what this class lacks, or None."""
-    if options.arrivals and not issubclass(user, Schedule):
+    if options.arrivals and not issubclass(user, Schedule | Crawl):
         return "with --arrivals only Arrivals take part"
     asked = getattr(user, "lack", None)
     return asked(options) if asked else None
@@ -33,6 +35,15 @@ def refusal(users: Iterable[type[User]], options: Namespace) -> str | None:
     if not all(lacks.values()):
         return None
     return "No user can take part in this run. " + " ".join(f"{name}: {why}." for name, why in lacks.items())
+
+
+def in_all(environment: Environment, users: int) -> int:
+    """How many users there will be if Locust starts `users`, in a run that has begun: see OnePerProcess."""
+    options = environment.parsed_options
+    assert options
+    picked = [user for user in environment.user_classes if not lack(user, options)]
+    each = sum(issubclass(user, OpenModel) for user in picked)
+    return (users if each < len(picked) else 0) + (options.processes_of_run * each if users else 0)
 
 
 def register(environment: Environment) -> None:
@@ -49,9 +60,8 @@ def register(environment: Environment) -> None:
                 log.info("No %s in this run: %s.", user.__name__, reason)
         complete = [user for user in user_classes if not lacks[user]]
         # Workers get it with the options.
-        environment.parsed_options.processes_of_arrivals = len(worker_nodes)
-        kind = OnePerProcess if environment.parsed_options.arrivals else UsersDispatcher
-        return kind(worker_nodes, complete)
+        environment.parsed_options.processes_of_run = len(worker_nodes)
+        return OnePerProcess(worker_nodes, complete, user_classes)
 
     # The form says it where one starts the run, and a worker knows no options yet.
     options = environment.parsed_options

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from caches.outcomes import hit_ratio
+from caches.table import of_crawlers
 from users import paths
 
 # The tables of thresholds.toml that are about rows.
@@ -246,7 +247,7 @@ def _hits(run: Run, pattern: str, least: float) -> Line:
         return line("", NOT_IN_RUN)
     responses: Counter[str] = Counter()
     for (row, tier, outcome), count in run.caches.items():
-        if tier == "client" and fnmatchcase(row, pattern) and not paths.passed(row):
+        if tier == "client" and fnmatchcase(row, pattern) and not (paths.passed(row) or of_crawlers(row)):
             responses[outcome] += count
     # A failed sample is not a hit, whichever cache answered.
     bad = sum(row.failures for row in run.rows if row.kind == "GET" and fnmatchcase(row.name, pattern))

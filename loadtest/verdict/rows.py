@@ -14,6 +14,7 @@ PAGE = tuple(f"GET {path}" for path in FILES)
 # No run has to fill these: they need a player who speaks, or a webcam on the stage.
 LIVE = ("GET /speech/*.mp3", "GET /media/video-still/*.jpg", "poll /media/video/*.jpg")
 VISIT = (*PAGE, "GET /admin/id", *LIVE)
+CRAWL = "crawl"  # the type of crawlers' samples, which are not judged
 ARRIVAL = ("arrival start", "arrival visit")
 SESSION = ("connect", "join", "chat", "heard")
 STAGE, WEB = (tuple(f"{kind} {name}" for name in SESSION) for kind in ("stage", "ws"))

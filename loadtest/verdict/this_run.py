@@ -20,7 +20,10 @@ def verdict(environment: Environment) -> list[judge.Line]:
 
 
 def measured(runner: Runner) -> judge.Run:
-    """The measurements of the run, for the judge; a copy, because the run continues."""
+    """The measurements of the run's visitors, for the judge; a copy, because the run continues.
+
+    Crawlers are none: what the stack refuses them is no failure of it. Their responses are in `caches` alone.
+    """
     environment = runner.environment
     table = [
         judge.Row(
@@ -32,6 +35,7 @@ def measured(runner: Runner) -> judge.Run:
             length=entry.total_content_length,
         )
         for entry in sort_stats(runner.stats.entries)
+        if entry.method != rows.CRAWL
     ]
     assert environment.parsed_options
     seen = map(str, table) if environment.parsed_options.misses == COUNT else None

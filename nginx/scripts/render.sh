@@ -94,7 +94,7 @@ varnish) VARNISH_PASS=varnish ;;
 esac
 case $COMPARISON_NAMES in
 on) COMPARISON_LISTENERS='include listeners/http.conf;' ;;
-off) COMPARISON_LISTENERS="listen $LISTEN_LOAD;" ;;
+off) COMPARISON_LISTENERS="listen $LISTEN_LOAD; listen $LISTEN_LOAD_PROXY proxy_protocol;" ;;
 esac
 BACKEND_SERVER=$(server "$BACKEND_ADDRESS")
 BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")

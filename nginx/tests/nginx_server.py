@@ -21,7 +21,7 @@ LISTENERS = (
     *("LISTEN_HTTP", "LISTEN_HTTPS", "LISTEN_LOAD", "LISTEN_STAGE", "LISTEN_LOAD_STAGE"),
     *("LISTEN_POLICY", "LISTEN_LOAD_POLICY", "LISTEN_LOCUST", "LISTEN_DIRECT"),
     *("LISTEN_LOAD_SITE", "LISTEN_LOAD_SITE_NGINX", "LISTEN_OBSERVE", "LISTEN_STATUS", "LISTEN_OBSERVE_LOG"),
-    *("LISTEN_THEATRES_STAGE", "LISTEN_THEATRES_LOAD_STAGE"),
+    *("LISTEN_LOAD_PROXY", "LISTEN_THEATRES_STAGE", "LISTEN_THEATRES_LOAD_STAGE"),
 )
 
 
@@ -62,7 +62,8 @@ class NginxServer(Service):
         self.public, self.https, self.load, self.stage, self.load_stage = ports[:5]
         self.policy, self.load_policy, self.locust_page, self.direct = ports[5:9]
         self.load_site, self.load_site_nginx, self.observe, self.status = ports[9:13]
-        self.theatres_stage, self.theatres_load_stage = ports[14:]  # of the first; the others follow
+        self.load_proxy, *theatres = ports[14:]
+        self.theatres_stage, self.theatres_load_stage = theatres  # of the first; the others follow
         self.settings = {
             "BIND_ADDR": self.address,
             **{name: f"{self.address}:{port}" for name, port in zip(LISTENERS, ports, strict=True)},
@@ -124,6 +125,11 @@ class NginxServer(Service):
     ) -> Response:
         """One request over a separate connection; `if_none_match="x"` becomes `if-none-match: x`."""
         return self.exchange(message(path, host, method, body, **headers), port, method, source)
+
+    def crawl(self, path: str, address: str, host: str = "localhost") -> Response:
+        """One request on the crawlers' port, by a client that says it has that address."""
+        said = f"PROXY TCP4 {address} 127.0.0.1 40000 8001\r\n".encode()
+        return self.exchange(said + message(path, host), self.load_proxy)
 
     def websocket(self, path: str, host: str) -> tuple[int, bytes]:
         """Upgrade, then send one word: the status and the echo."""

@@ -42,6 +42,8 @@ def test_https_answers_so_too_whatever_the_name_in_the_handshake(server: NginxSe
 def test_the_load_port_has_every_name(server: NginxServer, host: str) -> None:
     assert server.request("/", host, port=server.load).status == 200
     assert server.request("/.nginx/backend", host, port=server.load).text == "metrics"
+    # So has that of Locust's crawlers, and neither has a redirect to HTTPS.
+    assert server.crawl("/", "198.18.0.1", host).status == 200
 
 
 @pytest.mark.parametrize(

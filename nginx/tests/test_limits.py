@@ -47,6 +47,37 @@ def test_a_forged_address_does_not_evade_the_limit(server: NginxServer) -> None:
     assert 429 in statuses
 
 
+def test_each_address_of_the_proxy_protocol_has_limits_of_its_own(server: NginxServer) -> None:
+    started = time.monotonic()
+    statuses = Counter(server.crawl(f"/crawled/{number}", "198.18.0.1").status for number in range(100))
+    assert 51 <= statuses[200] <= 51 + 5 * (time.monotonic() - started)
+    assert statuses[429] == 100 - statuses[200]
+    assert server.crawl("/crawled/other", "198.18.0.2").status == 200
+    lines = wait_until(lambda: [x for x in [server.log_lines("/crawled/")] if len(x) == 101])[0]
+    addresses = Counter(line.split()[0] for line in lines)
+    assert addresses == {"198.18.0.1": 100, "198.18.0.2": 1}
+    # What is for Locust alone stays on the load port.
+    assert server.crawl("/.nginx/backend", "198.18.0.2").status == 404
+
+
+@pytest.mark.parametrize("port", ["public", "load"])
+def test_only_the_crawlers_port_believes_a_client_what_its_address_is(server: NginxServer, port: str) -> None:
+    claims = ("x-forwarded-for", "x-real-ip", "forwarded", "proxy-protocol", "true-client-ip")
+    listener, source = getattr(server, port), "127.0.0.14"
+    forged = "".join(f"{claim}: 198.18.0.3\r\n" for claim in claims).encode()
+    asked = message("/claimed").replace(b"\r\n\r\n", b"\r\n" + forged + b"\r\n")
+    answer = server.exchange(asked, listener, source=source)
+    assert answer.status == 200
+    (line,) = wait_until(lambda: server.log_lines(answer.headers["x-request-id"]))
+    assert line.startswith(f"{source} ")
+    assert server.requests[-1].headers["x-real-ip"] == source
+    # A client that begins with the line of the PROXY protocol is not heard at all.
+    begun = b"PROXY TCP4 198.18.0.3 127.0.0.1 40000 8001\r\n" + message("/claimed")
+    assert server.exchange(begun, listener, source=source).status == 400
+    # Nor is one on the crawlers' port without it: the connection is closed.
+    assert server.request("/claimed", port=server.load_proxy).status == 0
+
+
 @pytest.fixture
 def release(server: NginxServer) -> Iterator[threading.Event]:
     """Let no origin answer until the event is set."""

@@ -1,0 +1,38 @@
+# A thousand clients whom no cache helps, because each of their URLs is asked for once. On this port, which is
+# for load tests alone, nginx believes the address that a connection says it has (the PROXY protocol), so each
+# has limits of its own. With CRAWLERS = 1 all are one client: look at *Failures*.
+import http.client
+import os
+import random
+import time
+from itertools import cycle
+from urllib.parse import urlsplit
+
+from locust import User, constant_throughput, task
+
+PORT = int(os.environ.get("LOADTEST_PROXY_PORT", "8001"))
+CRAWLERS = 1000
+# 198.18.0.0/15 is for load tests (RFC 2544).
+ADDRESSES = cycle(f"198.18.{number // 250}.{number % 250 + 1}" for number in range(CRAWLERS))
+
+
+class Crawler(User):
+    wait_time = constant_throughput(50)
+
+    @task
+    def crawl(self) -> None:
+        began = time.perf_counter()
+        fault: Exception | None = None
+        server = http.client.HTTPConnection(urlsplit(self.host).hostname, PORT, timeout=10)
+        try:
+            server.connect()
+            server.sock.sendall(f"PROXY TCP4 {next(ADDRESSES)} 127.0.0.1 40000 {PORT}\r\n".encode())
+            server.request("GET", f"/stages/load?ref={random.getrandbits(64):x}")
+            if (status := server.getresponse().status) != 200:
+                fault = RuntimeError(f"status {status}")
+        except (OSError, http.client.HTTPException) as error:
+            fault = error
+        server.close()
+        sample = {"request_type": "crawl", "name": "stage", "response_length": 0, "exception": fault}
+        passed = 1000 * (time.perf_counter() - began)
+        self.environment.events.request.fire(response_time=passed, context={}, **sample)
