@@ -139,7 +139,7 @@ lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.m
 	@bin/lab $(LAB)
 
 bench: ## run every lab and write its tables (FULL=1: as long as in the articles, hours; FRESH=1, PUBLISH=1: labs/README.md)
-	@bin/bench
+	@bin/lab all
 
 ##@ Develop
 test: ## run the tests that a change can break, on their own stack (ONLY=static,unit: these parts; SECOND_CHANCE=yes; tests/README.md)
@@ -151,5 +151,5 @@ test-all: ## run the rest, before a change is finished: ONLY=labs,lessons: these
 lock: ## update the Python lock files
 	@bin/lock
 
-settings: ## write what is made from settings.toml: .env.example, the checks of settings (table.sh), the READMEs' lists
+settings: ## write what is made from settings.toml (.env.example, table.sh, READMEs) and from the list of nginx's sites
 	@python3 -m proscenium.settings

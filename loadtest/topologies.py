@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 
 DEFAULT = "upstage.localhost"
 DIRECT = "direct.localhost"
-CORE = (DEFAULT, "classic.localhost", "nginx.localhost", "static.localhost", DIRECT)
+COMPARISON = ["classic", "nginx", "static"]  # `make settings` writes them
+CORE = (DEFAULT, *(f"{name}.localhost" for name in COMPARISON), DIRECT)
 SITE = "site.localhost"
 SITE_ALONE, SITE_NGINX = "alone.site", "nginx.site"  # ports, not host names
 SITES = (SITE_ALONE, SITE_NGINX, SITE)
-COMPARED = "direct,classic,nginx,static,default"
+COMPARED = ",".join(["direct", *COMPARISON, "default"])
 MOST = 20  # in one comparison
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-# nginx/logging/access.conf has the format, nginx/sites/classic.conf that of 2011.
+# nginx/logging/access.conf has the format, nginx/sites/classic.localhost.conf that of 2011.
 NGINX = re.compile(
     r'^\S+ "(?P<method>\S+) (?P<url>\S+) (?P<protocol>\S+)" (?P<host>\S+) (?P<status>\d+) '
     r'(?P<bytes>\d+) (?P<seconds>[\d.]+)s answered=(?P<answered>\S+) cache="(?P<cache>[^"]*)" '

@@ -90,7 +90,7 @@ native_up() {
     step "Starting nginx, Varnish, the backend, policyd and Locust as processes"
     if native_running; then native_down; fi
     prepare_native_folders
-    theatre_programs >"$NATIVE_RUN/theatres.conf"
+    native_programs >"$NATIVE_RUN/programs.conf"
     published_ports | cut -d ' ' -f 2 >"$NATIVE_RUN/ports"
     "${unproxied[@]}" .venv/bin/supervisord -c native/supervisord.conf # fails if another `make up` was quicker
     find "$GENERATED_FOLDER" "$NATIVE_SOCKETS" -mindepth 1 -delete # of the last run
@@ -100,12 +100,12 @@ native_up() {
     wait
 }
 
-# The theatres' part of supervisord.conf.
-theatre_programs() {
-    local theatre
-    for theatre in $THEATRES; do
+# The services' part of supervisord.conf.
+native_programs() {
+    local service
+    for service in "${native_services[@]}"; do
         cat <<END
-[program:$theatre]
+[program:$service]
 command=sh native/run.sh %(program_name)s
 autostart=false
 redirect_stderr=true

@@ -18,13 +18,14 @@ choose_images() {
         return
     done
     # Images named in the environment or .env say nothing about the official ones.
-    if [ -z "${NGINX_IMAGE:-}${VARNISH_IMAGE:-}${PYTHON_IMAGE:-}${LOCUST_IMAGE:-}${PROMETHEUS_IMAGE:-}" ]; then remove_override; fi
+    if [ -z "${NGINX_IMAGE:-}${VARNISH_IMAGE:-}${PYTHON_IMAGE:-}${LOCUST_IMAGE:-}${PROMETHEUS_IMAGE:-}" ] && override_is_ours; then rm $override; fi
 }
 
-# The images that Compose would have to pull: all but the two that it builds. COMPOSE_FILE leaves our override out.
+# The images of the Compose files in use, and the one that ours are built on: no option of Compose 2.24 prints that one.
+images_in_use() { docker compose config | sed -n 's/^ *\(image\|PYTHON_IMAGE\): //p' | sort -u; }
+# Those that Compose would have to pull: all but the two that it builds. COMPOSE_FILE leaves our override out.
 base_images() {
-    docker compose config | sed -n 's/^ *\(image\|PYTHON_IMAGE\): //p' | sort -u |
-        grep -vxF -e "${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" -e "${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}"
+    images_in_use | grep -vxF -e "${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" -e "${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}"
 }
 
 registry_answers() { timeout 8 docker manifest inspect "$1" >/dev/null 2>&1; }
@@ -33,21 +34,16 @@ registry_answers() { timeout 8 docker manifest inspect "$1" >/dev/null 2>&1; }
 
 # Each image carries a checksum of what it is made from; an image whose checksum is still right is not built again.
 ensure_offline_images() {
-    local target content built targets=(nginx varnish python locust)
+    local target content targets=(nginx varnish python locust)
     if chosen extras/observe/compose.yaml; then targets+=(prometheus); fi
     ensure_base
-    content=$(offline_content)
+    content=$({ docker image inspect -f '{{.RootFS.Layers}}' proscenium/base:trixie && cat offline/Dockerfile loadtest/requirements.lock; } | cksum | tr ' ' -)
     for target in "${targets[@]}"; do
-        built=$(docker image inspect -f '{{index .Config.Labels "content"}}' "proscenium/$target:offline" 2>/dev/null || true)
-        if [ "$built" = "$content" ]; then continue; fi
+        if [ "$(label_of "proscenium/$target:offline" content)" = "$content" ]; then continue; fi
         step "Building the offline image for $target"
         quietly "build-$target" docker build --label "content=$content" -f offline/Dockerfile --target "$target" \
             -t "proscenium/$target:offline" loadtest
     done
-}
-
-offline_content() {
-    { docker image inspect -f '{{.RootFS.Layers}}' proscenium/base:trixie && cat offline/Dockerfile loadtest/requirements.lock; } | cksum | tr ' ' -
 }
 
 ensure_base() {
@@ -69,5 +65,3 @@ write_override() {
         say "$override is yours, so plain Compose commands need this first: set -a; . offline/images.env; set +a"
     fi
 }
-
-remove_override() { if override_is_ours; then rm $override; fi; }

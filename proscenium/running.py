@@ -187,7 +187,7 @@ class Native(Running):
     """As processes under supervisord: native/native.sh has their addresses."""
 
     # A shell of its own: Compose and `make` would take the addresses for the user's settings.
-    SHELL = """. bin/lib/common.sh; . bin/lib/containers.sh; . native/native.sh
+    SHELL = """. bin/lib/common.sh; . bin/lib/modes.sh
         mode=native; THEATRES=$(started_theatres); native_environment
         "$@" || { code=$?; native_running || die "The stack is not running. Type: make up"; exit $code; }"""
 

@@ -1,4 +1,4 @@
-"""Writes the files that are made from settings.toml, for readers that have no Python (`make settings`)."""
+"""Writes what is made from settings.toml and topologies.toml, for readers without them (`make settings`)."""
 
 import shlex
 import textwrap
@@ -53,6 +53,8 @@ TABLE = tomllib.loads((REPO / "settings.toml").read_text())
 KINDS: dict[str, tuple[str, str]] = TABLE.pop("kinds")
 SETTINGS = [Setting(section, name, *row) for section, rows in TABLE.items() for name, row in rows.items()]
 FOR_USERS = [setting for setting in SETTINGS if setting.section != "internal"]
+TOPOLOGIES = tomllib.loads((REPO / "backend/src/upstage/site/topologies.toml").read_text())
+COMPARISON = [name for name in TOPOLOGIES if name not in ("default", "direct")]
 
 
 def example() -> str:
@@ -94,18 +96,32 @@ def readme(reader: str) -> str:
         if setting not in FOR_USERS:
             default = f"`{setting.default}` " if setting.default else ""
             lines.append(f"| `{setting.name}` | {default}| {setting.meaning} |")
-    before, _, rest = (REPO / reader / "README.md").read_text().partition(BEGIN)
-    return before + BEGIN + "\n".join(lines) + END + rest.partition(END)[2]
+    return replaced(f"{reader}/README.md", BEGIN, "\n".join(lines), END)
+
+
+def replaced(path: str, begin: str, text: str, end: str) -> str:
+    """The text of a file with another part between these words."""
+    before, _, rest = (REPO / path).read_text().partition(begin)
+    return before + begin + text + end + rest.partition(end)[2]
 
 
 def files() -> dict[str, str]:
-    """Each file that is made from the table, and its text."""
+    """Each file that is made from the tables or has a part that is, and its text."""
+    hosts = ", ".join(f"{name}.localhost" for name in ("upstage", *COMPARISON, "direct"))
+    names = ", ".join(f'"{name}"' for name in COMPARISON)
+    printed = ""
+    for name in COMPARISON:
+        label = TOPOLOGIES[name]["label"]
+        printed += f"\n    {label[0].lower() + label[1:]:20} http://{name}.localhost:$HTTP_PORT/"
     return {
         ".env.example": example(),
         "nginx/scripts/table.sh": checks("nginx"),
         "nginx/README.md": readme("nginx"),
         "varnish/table.sh": checks("varnish"),
         "varnish/README.md": readme("varnish"),
+        "bin/up": replaced("bin/up", 'others="', printed, '"\n'),
+        "compose.yaml": replaced("compose.yaml", "aliases: [", hosts, "]"),
+        "loadtest/topologies.py": replaced("loadtest/topologies.py", "COMPARISON = [", names, "]"),
     }
 
 

@@ -11,7 +11,7 @@ from support.checks import ran
 
 BASICS = shlex.split("""
     bash sh env id dirname readlink cat grep sed awk find mkdir timeout sleep rm df printf tail date uname
-    cksum tr xargs sort
+    cksum tr xargs sort numfmt
 """)
 LIBRARIES = ("bin/lib/common.sh", "bin/lib/containers.sh", "native/native.sh", "bin/lib/settings.sh")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import web_password
-from proscenium.settings import FOR_USERS, SETTINGS
+from proscenium.settings import COMPARISON, FOR_USERS, SETTINGS
 from stack import REPO
 from support.checks import check, tracked
 from support.compose import EXTRAS, MACHINES, THEATRES, merged
@@ -204,12 +204,12 @@ def test_only_upstage_and_locust_have_the_account_for_load_tests(composed: dict)
 
 def test_no_theatre_can_take_the_name_of_a_service_or_a_site(composed: dict) -> None:  # type: ignore[type-arg]
     script = (REPO / "nginx" / "scripts" / "theatres.sh").read_text()
-    [reserved] = re.findall(r"^ +(upstage \|.*?)\)", script, re.M | re.S)
+    [reserved] = re.findall(r'case "( upstage .*?)" in', script, re.S)
     sites = "".join(path.read_text() for path in (REPO / "nginx" / "sites").iterdir())
     sites += (REPO / "nginx" / "scripts" / "render.sh").read_text()
     taken = {*composed["services"], *re.findall(r"([a-z]+)\.localhost", sites)} - {"second", "third"}
     assert len(taken) > 8
-    assert taken <= set(re.findall(r"[\w-]+", reserved))
+    assert taken <= {*re.findall(r"[\w-]+", reserved), *COMPARISON}
 
 
 def test_every_image_and_host_port_is_a_setting_and_documented() -> None:

@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # Sourced by backup and restore: which UpStage is meant, and where its backups are.
-. bin/lib/containers.sh
-. native/native.sh
+. bin/lib/modes.sh
 
 mode=$(started_mode)
 require_stack

@@ -175,10 +175,6 @@ refuse_locust() {
     return 1
 }
 
-# Locust's options for `make compare`, in either mode.
-# shellcheck disable=SC2034  # used by bin/stack
-compare_run=(--headless --shape Compare --only-summary --chat-rate 20)
-
 # A command for sh with the argument ADDRESS:PORT: prints when the certificate that is served there expires.
 # shellcheck disable=SC2034,SC2016  # used in either mode; the other shell expands it
 certificate_end='openssl s_client -connect "$1" </dev/null 2>/dev/null | openssl x509 -noout -enddate'

@@ -3,16 +3,11 @@
 
 . bin/lib/build.sh
 
+ours=(docker ps --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False)
 # container_ids [SERVICE [OPTION]]: the running containers of this project, or of a service; --all: stopped ones too.
-container_ids() {
-    docker ps -q ${2:-} --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
-        --filter label=com.docker.compose.oneoff=False ${1:+--filter "label=com.docker.compose.service=$1"}
-}
+container_ids() { "${ours[@]}" -q ${2:-} ${1:+--filter "label=com.docker.compose.service=$1"}; }
 # containers_services [OPTION]: the services that run, one per line; --all: that have a container.
-containers_services() {
-    docker ps ${1:-} --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
-        --format '{{.Label "com.docker.compose.service"}}' 2>/dev/null || true
-}
+containers_services() { "${ours[@]}" ${1:-} --format '{{.Label "com.docker.compose.service"}}' 2>/dev/null || true; }
 # containers_varnishes [OPTION]: the Varnishes that run, one per line: one service, or several (extras/ring); --all: that have a container.
 containers_varnishes() { containers_services "${1:---filter=status=running}" | grep -xE 'varnish(-[0-9]+)?' | sort; }
 # container_exec SERVICE COMMAND...: in half the time of `docker compose exec`, which reads all its files first.
@@ -70,11 +65,11 @@ renew_volumes() {
 
 # heal: continues services that are paused and restarts those that do not work. Compose leaves a container that runs as it is.
 heal() {
-    local ours=(docker ps -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME") paused broken
-    paused=$("${ours[@]}" --filter status=paused)
+    local paused broken
+    paused=$(container_ids '' --filter=status=paused)
     [ -z "$paused" ] || xargs docker unpause <<<"$paused" >/dev/null
     for _ in {1..20}; do # a health check after a pause takes a moment
-        broken=$("${ours[@]}" --filter health=unhealthy)
+        broken=$(container_ids '' --filter=health=unhealthy)
         if [ -z "$paused" ] || [ -z "$broken" ]; then break; fi
         sleep 0.5
     done

@@ -3,6 +3,8 @@
 # starts them, if this user may. A function that fails sets $engine_reason.
 engine_reason=
 
+. offline/images.sh
+
 engine_answers() { has docker && timeout 20 docker info >/dev/null 2>&1; }
 
 compose_needed=2.24.4 # and newer: labs and extras use !reset and !override
@@ -50,15 +52,13 @@ ensure_engine() {
         require_engine
         if [ -n "${DOCKER_HOST:-}" ]; then
             engine_reason="no engine answers at DOCKER_HOST=$DOCKER_HOST"
-            return 1
         elif ! is_root; then
             engine_reason="no container engine answers, and only root could install or start one"
-            return 1
-        elif ! has dockerd; then
-            if ! is_debian_like; then
-                engine_reason="no container engine answers, and this command can install one on Debian and Ubuntu only"
-                return 1
-            fi
+        elif ! has dockerd && ! is_debian_like; then
+            engine_reason="no container engine answers, and this command can install one on Debian and Ubuntu only"
+        fi
+        [ -z "$engine_reason" ] || return 1
+        if ! has dockerd; then
             step "No container engine answers: installing Docker from this distribution's packages"
             install_packages docker.io iptables ca-certificates
         fi

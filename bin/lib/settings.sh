@@ -157,8 +157,4 @@ user_mounts() {
     done
     return 1
 }
-bytes() {
-    local size=${1%[kKmMgG]}
-    case $1 in *[kK]) size=$((size * 1024)) ;; *[mM]) size=$((size * 1048576)) ;; *[gG]) size=$((size * 1073741824)) ;; esac
-    echo "$size"
-}
+bytes() { numfmt --from=iec "${1^^}"; }

@@ -56,7 +56,7 @@ images() (
     . offline/images.sh
     choose_images >&2
     build_images >&2
-    docker compose config | sed -n 's/^ *\(image\|PYTHON_IMAGE\): //p' | sort -u
+    images_in_use
     if here proscenium/base:trixie; then echo proscenium/base:trixie; fi
 )
 

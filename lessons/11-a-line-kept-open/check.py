@@ -3,7 +3,7 @@
 from checking import Ask, Attempt, Need
 
 HOST = "classic.localhost"
-CHANGES = {"nginx/sites/classic.conf"}
+CHANGES = {"nginx/sites/classic.localhost.conf"}
 NUMBER = 30
 
 

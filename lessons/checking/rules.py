@@ -6,11 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from proscenium.running import REPO
+from proscenium.settings import COMPARISON, TOPOLOGIES
 
 from .attempt import SECOND, Attempt, secret_word
 from .evidence import Ask
 
-HOSTS = ("localhost", "classic.localhost")  # a line without a host is checked on both
+# The sites with Varnish: a line without a host is checked on each.
+CACHED = [name for name in COMPARISON if "varnish" in TOPOLOGIES[name]["stations"]]
+HOSTS = ["localhost", *(f"{name}.localhost" for name in CACHED)]
 
 
 @dataclass(frozen=True)

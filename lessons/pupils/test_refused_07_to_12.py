@@ -205,7 +205,7 @@ def test_lesson_10_a_line_of_nginx_that_was_written_by_hand(pupil: Pupil) -> Non
 
 # --- 11. A line kept open.
 
-SITE = "nginx/sites/classic.conf"
+SITE = "nginx/sites/classic.localhost.conf"
 (POOL,) = (block.text for block in solution(11) if block.language == "nginx")  # the other way
 
 

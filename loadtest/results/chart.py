@@ -12,13 +12,8 @@ from comparison.measurement import Measurement
 from results.table import FIGURES
 
 # Colours that people with colour blindness can tell apart: https://jfly.uni-koeln.de/color/
-COLOURS = {
-    "direct": "#d55e00",
-    "classic": "#e69f00",
-    "nginx": "#56b4e9",
-    "static": "#0072b2",
-    "default": "#009e73",
-}
+PALETTE = ["#009e73", "#d55e00", "#e69f00", "#56b4e9", "#0072b2", "#f0e442"]
+COLOURS = dict(zip(("default", "direct", *topologies.COMPARISON), PALETTE, strict=False))
 OTHER = "#cc79a7"
 PANELS = (
     "requests_per_second",

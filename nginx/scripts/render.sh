@@ -96,6 +96,7 @@ case $COMPARISON_NAMES in
 on) COMPARISON_LISTENERS='include listeners/http.conf;' ;;
 off) COMPARISON_LISTENERS="listen $LISTEN_LOAD; listen $LISTEN_LOAD_PROXY proxy_protocol;" ;;
 esac
+COMPARISON_SITES=$(echo "$comparison_sites" | tr ' ' '|')
 BACKEND_SERVER=$(server "$BACKEND_ADDRESS")
 BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")
 BACKEND_DIRECT_SERVER=$(server "$BACKEND_DIRECT_ADDRESS")
@@ -160,7 +161,7 @@ set +a
 command -v envsubst >/dev/null || die "envsubst is missing: apt-get install gettext-base"
 # nginx's own variables are in lower case, so envsubst leaves them alone.
 fill() { envsubst "$(env | sed -n 's/^\([A-Z][0-9A-Z_]*\)=.*/${\1}/p')"; }
-for folder in cdn redirect observe site theatres; do rm -rf "${GENERATED_FOLDER:?}/$folder"; done
+for folder in cdn redirect observe site sites theatres; do rm -rf "${GENERATED_FOLDER:?}/$folder"; done
 for file in nginx.conf */*.conf */*.template; do
     case $file in # folders of one setting
     cdn/*) [ "$CDN" = on ] || continue ;;

@@ -13,6 +13,9 @@ die() {
 pair() { [ "${2:+set}" = "${4:+set}" ] || die "$1 and $3 belong together: set both"; }
 pair TLS_CERTIFICATE "$TLS_CERTIFICATE" TLS_CERTIFICATE_KEY "$TLS_CERTIFICATE_KEY"
 
+# The sites for comparisons: a file for each.
+comparison_sites=$(basename -s .localhost.conf sites/*.localhost.conf | paste -s -d ' ' -)
+
 . scripts/theatres.sh
 check_theatres
 THEATRES=$(echo "$THEATRES" | awk '{ $1 = $1; print }') # one space between two names
@@ -25,8 +28,8 @@ esac
 # site_host NAME=URL: its host name.
 site_host() { case ${1%%=*} in *.*) echo "${1%%=*}" ;; *) echo "${1%%=*}.localhost" ;; esac; }
 # The names of all sites, which certificate.sh needs, too.
-names="upstage.localhost localhost 127.0.0.1 [::1] classic.localhost nginx.localhost static.localhost ${SITE:+site.localhost} $SITE_NAMES $SERVER_NAMES"
-for name in $THEATRES; do names="$names $name.localhost"; done
+names="upstage.localhost localhost 127.0.0.1 [::1] ${SITE:+site.localhost} $SITE_NAMES $SERVER_NAMES"
+for name in $comparison_sites $THEATRES; do names="$names $name.localhost"; done
 count=0
 for site in $SITES; do
     case " $names direct.localhost " in *" $(site_host "$site") "*) die "SITES: $(site_host "$site") is already the name of another site" ;; esac

@@ -10,13 +10,13 @@ check_theatres() (
         case $name in
         *[!a-z0-9-]* | [!a-z]* | *-) die "THEATRES: a name has lower-case letters, digits and hyphens and begins with a letter, not '$name'" ;;
         ?????????????????????*) die "THEATRES: a name has at most 20 characters, not '$name'" ;;
-        upstage | localhost | default | classic | direct | nginx | static | site | www | \
-            varnish | varnish-2 | varnish-3 | backend | policyd | locust | locust-worker | mirror | webcam | camera | inspect | \
-            observe | exporter | varnishstat | prometheus | \
-            true | false | yes | no | on | off | null) # YAML would not read these as names
-            die "THEATRES: the name '$name' is reserved; choose another one"
-            ;;
         *-stage | *-direct) die "THEATRES: '$name' ends like the path of another socket, in -stage or -direct" ;;
+        esac
+        # Sites, services, and what YAML would not read as names.
+        case " upstage localhost default direct site www ${comparison_sites:-} \
+            varnish varnish-2 varnish-3 nginx backend policyd locust locust-worker mirror webcam camera inspect \
+            observe exporter varnishstat prometheus true false yes no on off null " in
+        *" $name "*) die "THEATRES: the name '$name' is reserved; choose another one" ;;
         esac
         case $seen in *" $name "*) die "THEATRES has '$name' twice" ;; esac
         seen="$seen$name " count=$((count + 1))

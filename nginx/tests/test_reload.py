@@ -29,7 +29,7 @@ def test_a_reload_under_load_loses_no_request(fresh: NginxServer) -> None:
     for client in clients:
         client.start()
     for text in ("first", "second", "third"):
-        fresh.edit("sites/error_page.conf", "There is a queue", f"{text} There is a queue")
+        fresh.edit("sites/error_page.conf.template", "There is a queue", f"{text} There is a queue")
         reloaded = fresh.run_script("reload.sh")
         assert (reloaded.returncode, reloaded.stdout) == (0, "")
         time.sleep(0.2)
@@ -96,14 +96,14 @@ def test_a_broken_file_is_rejected_with_its_line(fresh: NginxServer) -> None:
     fresh.start()
     wait_until(lambda: len(fresh.workers()) == 4)
     before = fresh.workers()
-    line = len((fresh.scripts / "sites" / "nginx.conf").read_text().splitlines()) + 1
-    fresh.edit("sites/nginx.conf", "}\n}\n", "}\n}\nserver { listen 99999; }\n")
+    line = len((fresh.scripts / "sites/nginx.localhost.conf").read_text().splitlines()) + 1
+    fresh.edit("sites/nginx.localhost.conf", "}\n}\n", "}\n}\nserver { listen 99999; }\n")
     rejected = fresh.run_script("reload.sh")
     assert rejected.returncode == 1
-    assert f"{fresh.generated}/sites/nginx.conf:{line}" in rejected.stdout
+    assert f"{fresh.generated}/sites/nginx.localhost.conf:{line}" in rejected.stdout
     assert fresh.request("/").status == 200
     assert fresh.workers() == before
-    fresh.edit("sites/nginx.conf", "server { listen 99999; }\n", "")
+    fresh.edit("sites/nginx.localhost.conf", "server { listen 99999; }\n", "")
     assert fresh.run_script("reload.sh").returncode == 0
 
 

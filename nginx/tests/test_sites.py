@@ -276,7 +276,7 @@ def test_the_pages_of_all_servers_look_alike() -> None:
     """nginx's and Varnish's own pages have one style, in the colours of the backend's."""
     styles = [
         (NGINX.parent / file).read_text().partition("<style>")[2].partition("</style>")[0]
-        for file in ("nginx/sites/error_page.conf", "varnish/pages.vcl")
+        for file in ("nginx/sites/error_page.conf.template", "varnish/pages.vcl")
     ]
     assert styles[0] == styles[1]
     colours = set(re.findall(r"#[0-9a-f]{6}", styles[0]))

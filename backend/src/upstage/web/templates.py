@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from twisted.web.server import Request
 
 from upstage.web.headers import PAGE_CSP
-from upstage.web.visit import Published, Visit
+from upstage.web.visit import TOPOLOGIES, Published, Visit
 
 _IMPORT = re.compile(r'^(?:import|\}) .*"\./([^"]+)";$', re.MULTILINE)
 ASSET_FOLDERS = ("style", "script", "image")
@@ -53,6 +53,7 @@ class Pages:
             auto_reload=False,
         )
         self._templates.globals["asset"] = self.asset
+        self._templates.globals["TOPOLOGIES"] = TOPOLOGIES
         self._templates.globals["has_lessons"] = has_lessons
 
     def asset(self, name: str) -> str:

@@ -5,13 +5,16 @@ direct listener, which has no cache in front, overrides it.
 """
 
 import ipaddress
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 
 from twisted.web.server import Request
 
 from upstage.web.headers import host_name
 
-SITES = ("classic", "nginx", "static")  # of nginx, each with its own path; other names are the default
+TOPOLOGIES = tomllib.loads((Path(__file__).parent.parent / "site" / "topologies.toml").read_text())
+SITES = TOPOLOGIES.keys() - {"direct"}  # of nginx, each with its own path; other names are the default
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Published:
 
 
 class Visit:
-    """What a template may say about one request's path: `topology` is `default`, `direct` or one of SITES."""
+    """What a template may say about one request's path: `topology` is its name in TOPOLOGIES."""
 
     def __init__(self, request: Request, published: Published) -> None:
         self.name = host_name(request) or "localhost"
