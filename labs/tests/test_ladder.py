@@ -64,7 +64,7 @@ def vcl_of(site: Path) -> str:
 
 
 def test_the_first_step_is_classic() -> None:
-    assert of_step(SITES[0]) == of_host("classic.conf")
+    assert of_step(SITES[0]) == of_host("classic.localhost.conf")
     assert vcl_of(SITES[0]) == "classic"
 
 
