@@ -23,10 +23,11 @@ sub vcl_recv {
     }
 }
 
-# Not for a form that is sent: nginx limits those. Nor for what the backend holds back, a webcam's next picture and a line that is
-# being spoken: a place would be taken for seconds.
+# Not for a page of which there is an old copy: it is not asked for once. Not for a form that is sent: nginx limits those. Nor for
+# what the backend holds back, a webcam's next picture and a line that is being spoken: a place would be taken for seconds.
 sub vcl_backend_fetch {
-    if (!bereq.http.X-Known && (bereq.method == "GET" || bereq.method == "HEAD") && bereq.url !~ "^/(media/video|speech)/") {
+    if (!bereq.http.X-Known && !bereq.is_bgfetch && !bereq.http.X-Old &&
+        (bereq.method == "GET" || bereq.method == "HEAD") && bereq.url !~ "^/(media/video|speech)/") {
         set bereq.http.X-Stranger = "yes";
     }
 }

@@ -10,6 +10,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 MINUS = "\N{MINUS SIGN}"
 
 _KEYS = {
+    "addresses": "{} addresses",
     "clients": "{} clients",
     "connections": "{} connections",
     "rate": "{}/s",

@@ -4,6 +4,7 @@ A lesson's `check.py` uses the names below and nothing else.
 """
 
 from logs.serverlogs import Line
+from logs.varnishlog import Request
 from proscenium.running import CHECKOUT
 
 from .attempt import Attempt, Probe, outcomes, secret_cookie, secret_word, site
@@ -12,5 +13,5 @@ from .lesson import Need
 from .question import Question
 from .shipped import shipped
 
-__all__ = ["CHECKOUT", "LAGGARDS", "Ask", "Attempt", "Line", "Need", "Probe", "Question"]
+__all__ = ["CHECKOUT", "LAGGARDS", "Ask", "Attempt", "Line", "Need", "Probe", "Question", "Request"]
 __all__ += ["outcomes", "secret_cookie", "secret_word", "shipped", "site"]

@@ -128,7 +128,7 @@ def _head(view: View) -> Table:
     head.add_column()
     head.add_column(justify="right", no_wrap=True)
     title = f"Lesson {view.lesson}: {view.course[view.lesson - 1][0]}"
-    head.add_row(Text(title, "bold"), Text(f"  {bar} {sum(done)} of {len(done)}", "green"))
+    head.add_row(Text(title, "bold"), Text(f" {bar} {sum(done)} of {len(done)}", "green"))
     return head
 
 

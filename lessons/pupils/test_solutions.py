@@ -13,7 +13,7 @@ from printed import in_section, solution
 from school import Pupil
 from support.wait import wait_until
 from test_refused_07_to_12 import excuse_a_busy_machine
-from test_refused_13_to_21 import mend, title, watched
+from test_refused_13_to_22 import mend, title, watched
 
 
 @pytest.fixture

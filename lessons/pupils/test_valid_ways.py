@@ -7,6 +7,7 @@ import pytest
 
 from school import COMMIT, Pupil, school
 from support.wait import wait_until
+from test_refused_13_to_22 import QUERIES, crawling, see_the_crawler
 
 MEDIA = "varnish/media.vcl"
 RIGHT = "43200 "  # how the right answer of lesson 1 begins
@@ -79,6 +80,21 @@ def test_lesson_09_bans_by_varnishadm(pupil: Pupil) -> None:
             pupil.get(f"/media/{picture}.svg?WORD", host, "HEAD")
     pupil.stack.inside("varnishadm", "ban", "req.url ~ fox")
     pupil.refused("not-purged")
+
+
+def test_lesson_22_another_spelling(pupil: Pupil) -> None:
+    """And a newcomer who asks by HEAD."""
+    see_the_crawler(pupil)
+    pages = 'req.url ~ "^/[^?.]*[?]" && req.url !~ "^/(admin|swf|ws|media|speech)/"'
+    drop = 'regsuball(req.url, "([?&])trail-[0-9a-f]{8}(&|$)", "\\1")'
+    rule = (
+        f'sub vcl_recv {{ if ({pages} && req.method ~ "^(GET|HEAD)$") {{\n'
+        f'set req.url = {drop}; set req.url = regsub(req.url, "[?&]$", ""); }} }}'
+    )
+    pupil.change(QUERIES, "", rule)
+    with crawling(pupil):
+        pupil.request("/slow?WORD-later", method="HEAD")
+    pupil.right()
 
 
 def test_lesson_01_a_done_lesson_is_read_again_and_a_stopped_one_goes_on(pupil: Pupil) -> None:

@@ -30,7 +30,7 @@ LEVELS = REPO / "test-results" / "bench" / "capacity"
 SCRIPT = """
 LOADTEST_REPORTS=$(mktemp -d)
 export LOADTEST_REPORTS
-printed=$(locust --headless --only-summary --shape=Capacity "$@" 2>&1)
+printed=$(locust --headless --only-summary "$@" 2>&1)
 cat "$LOADTEST_REPORTS/report.json" || { echo "$printed" >&2; exit 1; }
 rm -r "$LOADTEST_REPORTS"
 """
@@ -57,6 +57,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 def options(settings: Mapping[str, Any]) -> list[str]:
     """The arguments of Locust."""
     return [
+        "--shape=Capacity",
         f"--topology={settings['topology']}",
         f"--users={settings['most']}",
         f"--spawn-rate={settings['rate']}",

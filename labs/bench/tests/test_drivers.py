@@ -13,6 +13,7 @@ from bench.cpu import MACHINE, Cpu
 from bench.drivers import (
     capacity,
     chat,
+    crawlers,
     crowd,
     handshakes,
     joins,
@@ -330,3 +331,50 @@ def test_a_change_of_locusts_files_is_another_configuration_of_this_lab_alone() 
     found = {name: machine.configuration(stack, lab).keys() for name, lab in labs.items()}
     assert found["capacity"] - found["scale"] == {"locust"}
     assert all((REPO / path).exists() for path in machine.LOCUST)
+
+
+# --- Crawlers
+
+
+def crawled(bot: str, *measurements: dict[str, Any]) -> dict[str, float]:
+    cpu = Cpu(Generator().stack)
+    cpu.samples = [
+        (moment, {"backend": 0.1 * moment, "locust": 0.4 * moment, MACHINE: moment}) for moment in (0.0, 30.0)
+    ]
+    return crawlers.metrics({"outcome": "no users", "measurements": measurements}, bot, cpu, 0.25)
+
+
+def test_visitors_the_bot_and_the_crawlers_have_figures_of_their_own() -> None:
+    rows = {
+        "/media/*.svg": {("client", "hit"): 900, ("status", "200"): 900},
+        "(crawlers) page": {("client", "hit"): 30, ("client", "miss"): 50, ("status", "200"): 80},
+        "(crawlers) stage": {
+            ("client", "stale"): 10,
+            ("client", "error"): 10,
+            ("status", "503"): 10,
+            ("status", "404"): 10,
+        },
+    }
+    counts = [
+        {"row": row, "tier": tier, "outcome": outcome, "answers": answers}
+        for row, found in rows.items()
+        for (tier, outcome), answers in found.items()
+    ]
+    lines = [("p95 of GET /stages/*", "1.5 ms"), ("p95 of * chat", "47 ms"), ("hits of /media/*", "")]
+    run = level(30, True, caches=counts, failures=0, seconds=10.0, began=5.0)
+    run["lines"] = [{"what": what, "measured": measured} for what, measured in lines]
+    bot = "".join(f"200 0.0{number:02}\n" for number in range(1, 21)) + "503 1.6\n000 0.0\n"
+    found = crawled(bot, run)
+    assert (found["page_p95_milliseconds"], found["chat_p95_milliseconds"]) == (1.5, 47)
+    assert (found["bot_refused"], found["bot_p95_milliseconds"]) == (2, pytest.approx(19, abs=1))
+    asked = [found[f"crawlers_{name}_per_second"] for name in ("asked", "hits", "refused")]
+    assert asked == [10, 4, 1]
+    assert found["backend_share_percent"] == pytest.approx(40)
+
+
+@pytest.mark.parametrize(
+    ("bot", "runs", "reason"), [("503 0.1\n", 1, "the bot had no answer"), ("", 0, "no users")]
+)
+def test_a_run_without_visitors_or_without_the_bot_is_rejected(bot: str, runs: int, reason: str) -> None:
+    with pytest.raises(Problem, match=reason):
+        crawled(bot, *[level(30, True, lines=[], caches=[], failures=0)] * runs)

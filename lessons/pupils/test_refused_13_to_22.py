@@ -1,4 +1,4 @@
-"""Lessons 13 to 21: what is missing, near misses and shortcuts, each refused by its sentence in says.toml.
+"""Lessons 13 to 22: what is missing, near misses and shortcuts, each refused by its sentence in says.toml.
 
 Lesson 18's are in tests/test_load_models.py, lesson 17's in tests/test_watch_the_stack.py.
 """
@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from threading import Event, Thread
@@ -215,6 +216,84 @@ def test_lesson_21_one_near_miss_after_the_other(pupil: Pupil) -> None:
         ("", NO_READER.replace("[?&]$", "&$"), "question-mark"),
         ("", 'sub vcl_hash { hash_data(regsub(req.url, "reader.*", "")); }', "not-shared"),
     )
+
+
+# --- 22. Crawler weather.
+
+CRAWLER = "lessons/22-crawler-weather/crawler.py"
+((QUERIES, PAGES, NO_TRAIL),) = changes(22)
+DROP = 'set req.url = regsub(regsuball(req.url, "(?<=[?&])trail-[^&]*(&|$)", ""), "[?&]$", "");'
+
+
+@contextmanager
+def crawling(pupil: Pupil) -> Iterator[None]:
+    """While the page's program asks, for ten seconds; from its fourth second on."""
+    program = (pupil.folder / CRAWLER).read_text().replace("SECONDS = 25", "SECONDS = 10")
+    typed = ("exec", "-T", "locust", "python", "-", pupil.word)
+    crawler = Thread(target=pupil.stack.compose, args=typed, kwargs={"typed": program})
+    crawler.start()
+    try:
+        pupil.wait(4)
+        yield
+    finally:
+        crawler.join()
+
+
+def come(pupil: Pupil, page: str) -> None:
+    """Eight newcomers at once, who each ask for another page."""
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: pupil.get(f"/slow?WORD-{page}-{number}"), range(8)))
+
+
+def see_the_crawler(pupil: Pupil) -> None:
+    """What the page says before the rule."""
+    with crawling(pupil):
+        pupil.get("/slow?WORD-known", cookie="visit=1")
+        come(pupil, "new")
+
+
+def test_lesson_22_one_near_miss_after_the_other(pupil: Pupil) -> None:
+    pupil.refused("no-crawl", 0, 0)
+    with crawling(pupil):
+        pass
+    come(pupil, "late")
+    pupil.refused("no-newcomer")
+    with crawling(pupil):
+        come(pupil, "new")
+    pupil.wait(2).request("/slow?WORD-late", cookie="visit=1").refused("no-visitor")
+    see_the_crawler(pupil)
+    pupil.refused("shipped")
+
+    def only(do: str, when: str = 'req.url ~ "^/[^?.]*[?].*trail-"') -> str:
+        return f"sub vcl_recv {{ if ({when}) {{ {do} }} }}"
+
+    def anywhere_but(paths: str) -> str:
+        return only(DROP, f'req.url !~ "{paths}"')
+
+    pupil.refuses(
+        QUERIES,
+        ("", only("return (synth(403));"), "not-shared"),
+        ("", only('set req.url = regsub(req.url, "[?].*", "");'), "not-shared"),
+        ("", only('set req.url = regsub(req.url, "&trail-[^&]*", "");'), "not-shared"),
+        (PAGES, NO_TRAIL.replace('"[?&]$"', '"&$"'), "question-mark"),
+        (PAGES, NO_TRAIL.replace("(trail-", "([a-z]*trail-"), "other-words"),
+        (PAGES, NO_TRAIL.replace("trail-", "trail"), "other-words"),
+        ("", anywhere_but("^/admin/"), "elsewhere"),
+        ("", anywhere_but("^/(admin|media|style)/"), "elsewhere"),  # a POST
+        (PAGES, NO_TRAIL.replace("    }\n", "        return (hash);\n    }\n"), "private"),
+        (PAGES, NO_TRAIL + '    set req.http.X-Known = "yes";\n', "lane"),
+        ("", only("return (synth(403));", "!req.http.User-Agent"), "uses req.http.user-agent"),
+        (PAGES, NO_TRAIL, "crawl-again"),
+    )
+    with crawling(pupil):
+        pass
+    pupil.refused("newcomer-again")
+
+
+def test_lesson_22_changed_before_it_was_seen(pupil: Pupil) -> None:
+    pupil.change(QUERIES, PAGES, NO_TRAIL)
+    see_the_crawler(pupil)
+    pupil.refused("no-crawl")
 
 
 # --- 20. The header from the other side.

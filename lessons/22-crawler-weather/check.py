@@ -1,0 +1,75 @@
+"""What a crawler invents is dropped: its requests share people's copies, and newcomers are served again."""
+
+import secrets
+
+from checking import Ask, Attempt, Need, Probe, Request, outcomes, secret_cookie
+
+CHANGES = {"varnish/queries.vcl"}
+LEAST = 100  # requests of a crawl
+
+
+def check(attempt: Attempt, need: Need) -> None:
+    """People beside a crawl under the shipped rules; the rule with new words; people beside another crawl."""
+    asked = attempt.requests("/slow")
+    crawl = [request for request in asked if "trail-" in request.url]
+    people = [request for request in asked if "trail-" not in request.url]
+    refused = [request for request in crawl if request.outcome == "error"]
+    need(len(refused) >= LEAST, "no-crawl", len(crawl), len(refused))
+    newcomers = [one for one in beside(refused, people) if not one.header("Cookie")]
+    need(any(one.outcome == "error" for one in newcomers), "no-newcomer")
+    known = [one for one in beside(refused, people) if one.header("Cookie") == "visit=1"]
+    need(any(served(one) for one in known), "no-visitor")
+
+    gone, new = attempt.changed("queries.vcl")
+    need(gone or new, "shipped")
+    page, crawled, first, plain = attempt.ask(
+        *(Ask("/stages/?a-NEW"), Ask(f"/stages/?a-NEW&{trail()}")),
+        *(Ask(f"/stages/?{trail()}&z-NEW"), Ask("/stages/?z-NEW")),
+    )
+    need(copies(page, crawled) == copies(first, plain) == 1, "not-shared", crawled.outcome, plain.outcome)
+    (alone,) = attempt.ask(Ask(f"/stages/NEW?{trail()}"))
+    need(not sent(alone).endswith("?"), "question-mark", sent(alone))
+    words = [f"/stages/?{name}-NEW-{number}" for name in ("contrail", "trailer", "page") for number in (1, 2)]
+    lost = [probe.ask.url for probe in attempt.ask(*map(Ask, words)) if probe.outcome != "miss"]
+    need(not lost, "other-words", *lost[:1])
+    kept = attempt.ask(
+        *[Ask(f"{path}?{trail()}&NEW") for path in ("/media/fox.svg", "/style/main.css", "/admin/")],
+        Ask(f"/stages/?{trail()}&NEW", method="POST"),
+    )
+    lost = [f"{probe.ask.method} {probe.ask.url}" for probe in kept if "trail-" not in sent(probe)]
+    need(not lost, "elsewhere", *lost[:1])
+    private = ({"Cookie": f"{secret_cookie()}=me"}, {"Authorization": "Basic eDp5"})
+    personal = attempt.ask(*[Ask(f"/stages/?NEW&{trail()}", headers=header) for header in private])
+    need(outcomes(personal) == ["pass", "pass"], "private")
+    (visitor,) = attempt.ask(Ask("/stages/?k-NEW", headers={"Cookie": "visit=1"}))
+    need(page.sent_on("X-Stranger") and not visitor.sent_on("X-Stranger"), "lane")
+
+    hits = [request for request in attempt.under_this_vcl(crawl) if request.outcome in ("hit", "stale")]
+    need(len(hits) >= LEAST, "crawl-again", len(hits))
+    newcomers = [one for one in beside(hits, people) if not one.header("Cookie")]
+    need(any(served(one) for one in newcomers), "newcomer-again")
+
+
+def trail() -> str:
+    """A word as the crawler invents it."""
+    return f"trail-{secrets.token_hex(4)}"
+
+
+def beside(crawl: list[Request], people: list[Request]) -> list[Request]:
+    """The people's requests that came within a second of one of the crawl."""
+    return [one for one in people if any(abs(one.began - other.began) < 1 for other in crawl)]
+
+
+def served(request: Request) -> bool:
+    """Whether it got a page that no cache had."""
+    return request.outcome == "miss" and request.status == 200
+
+
+def copies(*probes: Probe) -> int:
+    """How many objects answered."""
+    return len({probe.seen.object for probe in probes if probe.seen})
+
+
+def sent(probe: Probe) -> str:
+    """The URL that the backend was asked for, or an empty string."""
+    return probe.seen.fetches[-1].all("BereqURL")[-1] if probe.seen and probe.seen.fetches else ""
