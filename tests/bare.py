@@ -80,7 +80,8 @@ def engine(bare: Path, *answers: str) -> Path:
         f"#!/bin/sh\necho \"$*\" >>'{log}'\n"
         'case "$*" in ' + "\n".join(f"{answer} ;;" for answer in answers) + "\n"
         "info | 'compose version --short') ;;\n"
-        f"*working_dir*) echo '{bare}' ;; ps*status=paused*|ps*health=*) ;; ps*) echo 1 ;;\n"
+        f"*working_dir*) echo '{bare}' ;; ps*status=paused*|ps*health=*|ps*stack.namespace=*) ;;\n"
+        "ps*) echo 1 ;;\n"
         "'compose ps'*|'compose config'*) ;; *) exit 1 ;; esac\n"
     )
     docker.chmod(0o755)

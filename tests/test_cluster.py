@@ -1,9 +1,14 @@
-"""extras/cluster: the translation for Docker Swarm, and that Docker accepts the result. Needs no engine."""
+"""extras/cluster: the translation for Docker Swarm, and that Docker accepts the result; whose machines
+labs/cluster/machines.sh changes. Needs no engine."""
 
+import fcntl
 import json
 import os
 import shlex
+import shutil
 import subprocess
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +17,7 @@ import pytest
 from extras.cluster.translate import LONGEST, Refused, translate
 from stack import REPO
 from support.checks import check
+from support.wait import wait_until
 
 # Words that `docker stack deploy` ignores, with a warning (docker/cli, cli/compose/types/types.go).
 IGNORED = shlex.split("""
@@ -132,3 +138,120 @@ def test_docker_accepts_the_stack(tmp_path: Path, extra: str) -> None:
     for name, service in made["services"].items():
         assert kept <= service.keys(), name
         assert not service.keys() & IGNORED, name
+
+
+def program(folder: Path, name: str, text: str) -> None:
+    """Write a shell script."""
+    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+    (folder / name).chmod(0o755)
+
+
+def test_a_name_that_is_gone_is_looked_up_more_often(tmp_path: Path) -> None:
+    """Its new address is then known within a tenth of a second."""
+    (tmp_path / "addresses").write_text("10.0.0.1 STREAM\n")
+    program(tmp_path, "getent", f"echo x >>{tmp_path}/lookups; cat {tmp_path}/addresses")
+    program(tmp_path, "start.sh", f'echo "$#" "$@" >{tmp_path}/options; exec sleep 60')
+    program(tmp_path, "reload.sh", f"echo x >>{tmp_path}/reloads")
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = [
+        "sh",
+        str(REPO / "extras" / "cluster" / "follow.sh"),
+        "backend",
+        str(tmp_path),
+        "-p",
+        "x=%D -O0",
+    ]
+
+    def lookups(seconds: float) -> int:
+        before = (tmp_path / "lookups").read_text().count("x")
+        time.sleep(seconds)
+        return (tmp_path / "lookups").read_text().count("x") - before
+
+    following = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        wait_until((tmp_path / "lookups").exists, within=10)
+        assert lookups(2.2) <= 3
+        assert (tmp_path / "options").read_text() == "2 -p x=%D -O0\n"
+        (tmp_path / "addresses").write_text("")
+        assert lookups(3.2) >= 6
+        assert not (tmp_path / "reloads").exists()
+        (tmp_path / "addresses").write_text("10.0.0.2 STREAM\n")
+        wait_until((tmp_path / "reloads").exists, within=10)
+        assert lookups(2.2) <= 3
+    finally:
+        os.killpg(following.pid, 15)
+        following.wait()
+
+
+Machines = Callable[..., "subprocess.Popen[str]"]
+PREFIX = f"t{os.getpid()}"
+RUN = Path(f"/run/proscenium-{PREFIX}")
+
+
+@pytest.fixture
+def machines(tmp_path: Path) -> Iterator[Machines]:
+    """machines.sh with a prefix of its own, and without the programs that would change this machine."""
+    if os.getuid():
+        pytest.skip("only root has machines")
+    there = "\n".join(
+        (f"{PREFIX}-switch", f"{PREFIX}-1 (id: 0)", f"{PREFIX}0-1", "machines-1", f"x-{PREFIX}-1")
+    )
+    program(
+        tmp_path, "ip", f"[ \"$1 $2\" != 'netns list' ] || echo '{there}'; echo \"$*\" >>{tmp_path}/ip.log"
+    )
+    program(tmp_path, "nsenter", "ls -l /proc/self/fd")
+    program(tmp_path, "docker", "")
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "MACHINES_PREFIX": PREFIX}
+
+    def script(*arguments: str, before: tuple[str, ...] = (), **options: Any) -> "subprocess.Popen[str]":
+        command = [*before, str(REPO / "labs" / "cluster" / "machines.sh"), *arguments]
+        none, pipe = subprocess.DEVNULL, subprocess.PIPE
+        return subprocess.Popen(command, env=environment, stdout=none, stderr=pipe, text=True, **options)
+
+    (RUN / "1").mkdir(parents=True)
+    yield script
+    shutil.rmtree(RUN, ignore_errors=True)
+    shutil.rmtree(f"/var/lib/{RUN.name}", ignore_errors=True)
+    Path(f"{RUN}.lock").unlink(missing_ok=True)
+
+
+def test_the_machines_of_others_are_left_alone(machines: Machines, tmp_path: Path) -> None:
+    other = tmp_path / "checkout"
+    other.mkdir()
+    (RUN / "owner").write_text(f"1 {other}\n")
+    for command in ("up 3", "down", "kill 1", "start 1", "cut 1", "plug 1"):
+        assert (
+            f"belong to the checkout {other}. MACHINES_PREFIX=other"
+            in machines(*command.split()).communicate()[1]
+        )
+    (RUN / "owner").write_text(f"{os.getpid()} {REPO}\n")
+    for command in ("up 3", "down"):  # by another process than this one
+        said = machines(*command.split(), before=("sh", "-c", '"$0" "$@"; :')).communicate()[1]
+        assert f"Process {os.getpid()} is using these machines" in said
+    assert not (tmp_path / "ip.log").exists()
+
+    ended = machines("down")
+    assert (ended.communicate()[1], ended.returncode) == ("", 0)
+    deleted = [line for line in (tmp_path / "ip.log").read_text().splitlines() if "delete" in line]
+    assert deleted == [f"netns delete {PREFIX}-switch", f"netns delete {PREFIX}-1"]
+    assert not RUN.exists()
+
+
+def test_one_command_at_a_time_changes_the_machines(machines: Machines) -> None:
+    with open(f"{RUN}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        down = machines("down")
+        time.sleep(1)
+        assert (down.poll(), RUN.exists()) == (None, True)
+    assert down.wait(timeout=30) == 0
+    assert not RUN.exists()
+
+
+def test_an_engine_keeps_no_file_of_its_caller(machines: Machines, tmp_path: Path) -> None:
+    with (tmp_path / "inherited").open("w") as inherited:
+        started = machines("start", "1", pass_fds=(inherited.fileno(),))
+        assert (started.communicate()[1], started.returncode) == ("", 0)
+    wait_until(lambda: "/dev/null" in (RUN / "1.log").read_text(), within=10)
+    files = (RUN / "1.log").read_text()
+    assert "inherited" not in files
+    assert ".lock" not in files

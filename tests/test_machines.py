@@ -27,6 +27,7 @@ pytestmark = [
 PAGE = (REPO / "docs" / "several-machines.md").read_text()
 SCRIPT = REPO / "labs" / "cluster" / "machines.sh"
 PROBER = REPO / "labs" / "cluster" / "prober.py"
+PREFIX = "tests"  # the lab's machines may run beside these
 
 
 @dataclass
@@ -52,7 +53,7 @@ class Machines:
         self.printed = ""  # by make cluster-up
 
     def script(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        environment = {name: os.environ[name] for name in ("PATH", "HOME")}
+        environment = {name: os.environ[name] for name in ("PATH", "HOME")} | {"MACHINES_PREFIX": PREFIX}
         both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         return ran(SCRIPT, *arguments, env=environment, cwd=cwd, timeout=300, **both)
 
@@ -72,10 +73,10 @@ class Machines:
     def visited(self, machines: tuple[int, ...], seconds: int) -> Iterator[Probe]:
         """Visitors come to these machines while the block runs."""
         addresses = [f"10.77.0.1{machine}:8080" for machine in machines]
-        command = (str(SCRIPT), "client", "python3", str(PROBER), *addresses, "--host=stage.example.org")
-        with subprocess.Popen(
-            [*command, f"--seconds={seconds}"], stdout=subprocess.PIPE, text=True
-        ) as prober:
+        options = ("--host=stage.example.org", f"--seconds={seconds}")
+        command = (str(SCRIPT), "client", "python3", str(PROBER), *addresses, *options)
+        environment = os.environ | {"MACHINES_PREFIX": PREFIX}
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as prober:
             probe = Probe()
             yield probe
             probe.report = json.loads(prober.communicate(timeout=seconds + 30)[0])
@@ -226,7 +227,7 @@ def test_a_swarm_has_each_file_once_and_a_purge_reaches_all(swarm: Machines) -> 
     # nginx before 1.27.3 learns within two seconds that a Varnish has come.
     wait_until(lambda: all(len(of_a_file) == 1 for of_a_file in varnishes()), within=20)
     assert set.union(*varnishes()) == {"varnish-1", "varnish-2", "varnish-3"}
-    swarm.on(1, "docker exec $(docker ps -qf name=proscenium_backend) upstage purge /media/fox.svg")
+    swarm.on(1, "make purge URL=/media/fox.svg")
     time.sleep(1)  # nginx keeps a copy of one second
     assert {varnish_of(swarm.ask(2, file)[1])[1] for file in files} == {"fwd=uri-miss"}
 
@@ -238,6 +239,19 @@ def test_passwords_are_secrets_and_the_status_names_the_nodes(swarm: Machines) -
     [shown] = re.findall("^ +(docker exec .*)", swarm.printed, re.M)
     assert swarm.on(1, shown).strip() == "open sesame"
     assert re.search(r"proscenium_backend.1 +machine-1 +Running", swarm.on(1, "make cluster-status"))
+
+
+def test_commands_find_the_backend_of_the_swarm(swarm: Machines) -> None:
+    swarm.on(1, "make status")
+    swarm.on(1, "make reset STAGE=demo")
+    swarm.on(1, "make backup FILE=saved.tar.gz")
+    assert "It has" in swarm.on(1, "make restore FILE=saved.tar.gz")
+    wait_until(lambda: swarm.ask(2, "/admin/")[0] == 200, within=20)
+    assert "Type: make cluster-up" in swarm.script("on", "1", "make", "up", cwd=swarm.folder / "1").stdout
+    [shown] = re.findall(
+        "docker exec .*", swarm.script("on", "1", "make", "load", cwd=swarm.folder / "1").stdout
+    )
+    assert "name: locust" in swarm.on(1, shown)
 
 
 def test_a_slot_is_killed_and_comes_back(swarm: Machines) -> None:
@@ -260,3 +274,10 @@ def test_a_changed_file_updates_only_who_reads_it(swarm: Machines) -> None:
     assert "Waiting for varnish" in swarm.on(1, "make cluster-up")
     assert swarm.on(2, "docker ps -qf name=proscenium_nginx") == before
     assert swarm.on(1, "docker config ls").count("pages.vcl") == 1
+
+    varnishes = swarm.on(2, "docker ps -qf name=proscenium_varnish")
+    file.write_text("sub vcl_recv { broken }\n")
+    said = swarm.script("on", "1", "make", "cluster-up", cwd=swarm.folder / "1")
+    assert said.returncode != 0
+    assert "('varnish/pages.vcl' Line 1" in said.stdout
+    assert swarm.on(2, "docker ps -qf name=proscenium_varnish") == varnishes

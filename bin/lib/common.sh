@@ -42,6 +42,10 @@ for name in "${settings[@]}"; do
     if [[ ${readers_of[$name]} == *published* ]]; then ports+=("$name") && export "$name=${!name:-${default_of[$name]}}"; fi
 done
 
+# The command that was typed.
+asked=${0##*/}
+if [ "$asked" = stack ]; then asked=${1:-}; fi
+
 # The state of this copy of the stack between commands.
 state=.run/$COMPOSE_PROJECT_NAME
 # is_gone FOLDER: succeeds if there is none; it may be below one that this user cannot enter.
@@ -63,7 +67,12 @@ stack_folder() {
         --format '{{.Label "com.docker.compose.project.working_dir"}}' 2>/dev/null || true)
     [ -z "$other" ] || echo "$other"
 }
-# Prints the mode of the stack: containers, native or nothing. The note may be missing, or left by a native stack that was
+# swarm_exists: the stack runs on a Swarm (extras/cluster) that this engine manages, or of which it runs a part.
+swarm_exists() {
+    local of_stack=(--filter "label=com.docker.stack.namespace=$COMPOSE_PROJECT_NAME")
+    [ -n "$({ docker service ls -q "${of_stack[@]}" || docker ps -q "${of_stack[@]}"; } 2>/dev/null)" ]
+}
+# Prints the mode of the stack: containers, native, swarm or nothing. The note may be missing, or left by a native stack that was
 # stopped before: `docker compose up` in this folder writes none. A stack of another checkout is left alone.
 started_mode() {
     local note='' folder
@@ -74,6 +83,7 @@ started_mode() {
         "$PWD") note=containers ;;
         ?*) die "The stack '$COMPOSE_PROJECT_NAME' belongs to the checkout $folder; this one is $PWD." \
             "Give this one a COMPOSE_PROJECT_NAME and ports of its own in .env (docs/operations.md, A second copy), or type there: make down" ;;
+        *) if swarm_exists; then note=swarm; fi ;;
         esac
     fi
     [ -z "$note" ] || echo "$note"
@@ -84,13 +94,43 @@ engine_denied="This user may not use the container engine: it is not in the grou
 require_stack() {
     if [ -n "$mode" ] && "${mode}_exists"; then return; fi
     require_engine
-    refuse_beside_swarm
+    refuse_on_kubernetes
     die "The stack '$COMPOSE_PROJECT_NAME' is not running. Type: make up"
 }
-# Exits with a message if the stack of this name runs on a Swarm that this engine manages: another one would have its ports.
-refuse_beside_swarm() {
-    [ -z "$(docker service ls -q --filter "label=com.docker.stack.namespace=$COMPOSE_PROJECT_NAME" 2>/dev/null)" ] ||
-        die "The stack '$COMPOSE_PROJECT_NAME' runs on a Swarm. make cluster-status shows it; extras/cluster/README.md says how to back it up and to purge."
+# Exits with a sentence, and the line to type, if the stack runs on a Swarm: for commands that are about one machine.
+refuse_on_swarm() {
+    local line name=$COMPOSE_PROJECT_NAME
+    [ "$mode" = swarm ] || return 0
+    case $asked in
+    up | reload) line='make cluster-up' ;;
+    down | clean) line='make cluster-down' ;;
+    mirror) line='make backup' ;;
+    trace) line="docker service logs ${name}_nginx 2>&1 | grep X-REQUEST-ID" ;;
+    watch) line="docker service logs --follow --tail 0 ${name}_nginx" ;;
+    inside) line="docker exec -it \$(docker ps -qf name=${name}_varnish | head -n 1) varnishlog -n /var/lib/varnish/varnishd" ;;
+    load | soak | compare)
+        die "The stack '$name' runs on a Swarm, where Locust's page, http://localhost:$LOCUST_PORT/, takes the place of make $asked." \
+            "To see its password, type, on the node with stage=yes: docker exec \$(docker ps -qf name=${name}_locust) sh /etc/cluster/secrets.sh python web_password.py"
+        ;;
+    *) line='make up, on a machine without it' ;; # faults and lessons
+    esac
+    die "The stack '$name' runs on a Swarm, and this command is for one machine. Type: $line"
+}
+# Exits with a sentence, and the line to type, if the current context of kubectl has the stack (extras/kubernetes).
+refuse_on_kubernetes() {
+    local line='get pods' what=''
+    { has kubectl && timeout 3 kubectl get statefulset backend -n proscenium --request-timeout=2s; } >/dev/null 2>&1 || return 0
+    case $asked in
+    logs) line="logs -f --prefix --max-log-requests=20 -l 'app in (nginx,varnish,backend,policyd)'" ;;
+    trace) line='logs --prefix -l app=nginx --tail=-1 | grep X-REQUEST-ID' ;;
+    watch) line='logs -f --prefix -l app=nginx' ;;
+    backup) line='exec backend-0 -- upstage backup >backup.tar.gz' ;;
+    purge) line='exec backend-0 -- upstage purge /media/fox.svg' ;;
+    reset) line='exec backend-0 -- upstage stage reset' ;;
+    status) ;;
+    *) what=', and this command is for one machine' ;;
+    esac
+    die "The stack runs on Kubernetes, in the namespace proscenium$what. Type: kubectl -n proscenium $line"
 }
 require_running() {
     local service

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
-# Each command in either mode: those that begin with containers_ and with native_.
+# Each command in every mode: those that begin with containers_, with native_ and with swarm_.
 . bin/lib/containers.sh
+. bin/lib/swarm.sh
 . native/native.sh

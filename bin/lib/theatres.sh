@@ -15,6 +15,7 @@ theatres_file=$state/theatres.yaml
 # started none of them.
 started_theatres() {
     local list services theatre running=()
+    [ "$mode" != swarm ] || return 0
     list=$(sed -n '1s/^# THEATRES="\(.*\)".*/\1/p' "$theatres_file" 2>/dev/null) || true
     if [ -n "$list" ] && [ "$mode" = containers ]; then
         services=$(containers_services --all)

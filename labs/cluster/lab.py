@@ -37,6 +37,7 @@ FILES = 410  # of 75 kB: two and a half times what one cache holds
 RATE = 60  # requests a second
 BEFORE = 4  # seconds until the event, and after it
 SLOW = 1.0  # seconds
+PAGES = {"page": "/stages/demo", "workshop": "/admin/"}
 
 console = Console()
 
@@ -47,7 +48,8 @@ class Failed(Exception):
 
 def script(*arguments: str) -> str:
     """Run machines.sh; return its output. Raise Failed."""
-    environment = {name: os.environ[name] for name in ("PATH", "HOME")}  # not what `make lab` has set
+    taken = ("PATH", "HOME", "MACHINES_PREFIX")  # not what `make lab` has set
+    environment = {name: os.environ[name] for name in taken if name in os.environ}
     done = subprocess.run(
         [SCRIPT, *arguments],
         cwd=REPO,
@@ -187,6 +189,7 @@ def probe(machines: tuple[int, ...], seconds: float | None, **options: str | int
     """Visitors who come for so many seconds, or until they are told to stop."""
     addresses = [f"10.77.0.1{machine}:8080" for machine in machines]
     given = {"files": "/media/bench/small.swf?{}", "number": FILES, "rate": RATE, **options}
+    given["pages"] = ",".join(PAGES.values())
     flags = [f"--{name}={value}" for name, value in given.items()]
     command = [SCRIPT, "client", sys.executable, str(FOLDER / "prober.py"), *addresses, *flags]
     return subprocess.Popen([*command, f"--seconds={seconds or 600}"], stdout=subprocess.PIPE, text=True)
@@ -241,12 +244,19 @@ def table(found: dict[str, Any]) -> str:
         "|---|---|--:|",
         *(f"| {cell['caches']} | {cell['chosen']} | {cell['hit_ratio']:.2f} |" for cell in found["cells"]),
         "",
-        "| event | asked | failed | repeated | above 1 s | p99 after 10 s, s | sockets ended | healed, s |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| event | asked | failed | repeated | above 1 s | p99 after 10 s, s | sockets ended | healed, s | "
+        + " | ".join(f"{name}: failed | longest gap, s" for name in PAGES)
+        + " |",
+        "|---|" + "--:|" * (7 + 2 * len(PAGES)),
         *(
             f"| {one['event']} | {one['asked']} | {one['failed']} | {one['repeated']} | {one['slow']} | "
             f"{one['p99_after_10_s'] or ''} | {one['sockets_ended']} of {len(one['held'])} | "
-            f"{one['healed_seconds']} |"
+            f"{one['healed_seconds']} | "
+            + " | ".join(
+                f"{each['failed']} of {each['asked']} | {each['gap']}"
+                for each in map(one["pages"].__getitem__, PAGES.values())
+            )
+            + " |"
             for one in found["events"]
         ),
     ]

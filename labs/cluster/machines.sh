@@ -1,20 +1,44 @@
 #!/usr/bin/env bash
 # machines.sh up N | on I COMMAND... | client COMMAND... | cut I | plug I | kill I | start I | down
 # Several machines on this one: container engines in network namespaces of their own, joined by a bridge in another. Needs
-# root. The machine's own engine, its docker0 and its rules are not touched.
+# root. The machine's own engine, its docker0 and its rules are not touched. MACHINES_PREFIX=other: others beside them, for another
+# user of this machine.
 #
 #   10.77.0.11 ...  the machines: `on I` runs a command in the network of machine I, and with its engine
 #   10.77.0.100     a client outside: `client`
 set -euo pipefail
 
-prefix=machines
-run=/run/proscenium-machines      # sockets and logs of the engines
-data=/var/lib/proscenium-machines # their images and containers
+die() {
+    echo "$*" >&2
+    exit 1
+}
+
+prefix=${MACHINES_PREFIX:-machines}
+[[ $prefix =~ ^[a-z][a-z0-9]{0,11}$ ]] || die "MACHINES_PREFIX must be up to twelve lower-case letters and digits, not '$prefix'"
+group=proscenium-$prefix # of processes
+run=/run/$group          # sockets and logs of the engines
+data=/var/lib/$group     # their images and containers
+checkout=$(CDPATH='' cd -- "${0%/*}/../.." && pwd)
 network=10.77.0
 
 address() { echo "$network.$((10 + $1))"; }
 socket() { echo "unix://$run/$1/docker.sock"; }
 engine() { docker -H "$(socket "$1")" "${@:2}"; }
+
+# take COMMAND: one command at a time changes these machines; and only those of this checkout, which no other process is using.
+take() {
+    local process folder
+    [ "$(id -u)" = 0 ] || die "Engines of their own need root."
+    exec 9>>"$run.lock"
+    flock -w 300 9 || die "Another command is changing these machines: it holds $run.lock"
+    [ -e "$run/owner" ] || return 0
+    read -r process folder <"$run/owner"
+    [ "$folder" = "$checkout" ] || [ ! -e "$folder" ] || die "These machines belong to the checkout $folder. MACHINES_PREFIX=other gives you others."
+    if [[ $1 =~ ^(up|down)$ && $process != "$PPID" ]] && kill -0 "$process" 2>/dev/null; then
+        die "Process $process is using these machines ($(tr '\0' ' ' <"/proc/$process/cmdline")). MACHINES_PREFIX=other gives you others."
+    fi
+}
+
 numbers() { find "$run" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort -n; }
 
 # plug_in I ADDRESS: a network namespace with a cable to the bridge. Its network card is always the same, as that of a machine
@@ -36,11 +60,17 @@ start_engine() {
     mkdir -p "$run/$i" "$data/$i"
     # nsenter, because `ip netns exec` mounts another /sys, which has no control groups. No name server: names that the engine does
     # not know are asked of 127.0.0.1, which refuses immediately.
-    # shellcheck disable=SC2016  # for the other shell
-    setsid nsenter --net="/run/netns/$prefix-$i" unshare --uts sh -c 'hostname "$0" && exec "$@"' "machine-$i" \
-        dockerd --data-root "$data/$i" --exec-root "$run/$i" --pidfile "$run/$i/docker.pid" --host "$(socket "$i")" \
-        --cgroup-parent "/proscenium-machines/$i" --dns 127.0.0.1 --no-new-privileges --config-file "$run/engine.json" \
-        >>"$run/$i.log" 2>&1 </dev/null &
+    (
+        # The engine outlives this command: it keeps neither the lock nor a pipe of its caller.
+        for file in "/proc/$BASHPID/fd/"*; do
+            file=${file##*/}
+            if [ "$file" -gt 2 ]; then exec {file}>&-; fi
+        done
+        # shellcheck disable=SC2016  # for the other shell
+        exec setsid nsenter --net="/run/netns/$prefix-$i" unshare --uts sh -c 'hostname "$0" && exec "$@"' "machine-$i" \
+            dockerd --data-root "$data/$i" --exec-root "$run/$i" --pidfile "$run/$i/docker.pid" --host "$(socket "$i")" \
+            --cgroup-parent "/$group/$i" --dns 127.0.0.1 --no-new-privileges --config-file "$run/engine.json"
+    ) >>"$run/$i.log" 2>&1 </dev/null &
     for _ in {1..200}; do
         if engine "$i" info >/dev/null 2>&1; then return; fi
         sleep 0.1
@@ -51,7 +81,7 @@ start_engine() {
 
 # images: those of the stack, and what they are built from, for which `make up` asks; builds what this machine's engine lacks.
 images() (
-    cd "$(dirname "$0")/../.."
+    cd "$checkout"
     . bin/lib/common.sh
     . offline/images.sh
     choose_images >&2
@@ -63,10 +93,10 @@ images() (
 # The first engine loads the images; the others get hard links to its layers, which no engine ever writes to.
 up() {
     local n=$1 i images
-    [ "$(id -u)" = 0 ] || { echo "Engines of their own need root." >&2; exit 1; }
     images=$(images)
     down
     mkdir -p "$run"
+    echo "$PPID $checkout" >"$run/owner"
     echo '{}' >"$run/engine.json" # not that of the machine's own engine
     ip netns add "$prefix-switch"
     ip -n "$prefix-switch" link add bridge type bridge
@@ -92,7 +122,7 @@ stop_engine() {
         pids=$(
             ip netns pids "$prefix-$1" 2>/dev/null || true
             pgrep -f -- "containerd-shim.* -address $folder/containerd/" || true
-            find /sys/fs/cgroup -path "*/proscenium-machines/$1/*" -name cgroup.procs -exec cat {} + 2>/dev/null || true
+            find /sys/fs/cgroup -path "*/$group/$1/*" -name cgroup.procs -exec cat {} + 2>/dev/null || true
         )
     else
         pids=$(cat "$folder/docker.pid")
@@ -118,13 +148,14 @@ unmount() {
 down() {
     local i namespace
     if [ -d "$run" ]; then for i in $(numbers); do stop_engine "$i" KILL; done; fi
-    for namespace in $(ip netns list | awk -v start="$prefix-" 'index($1, start) == 1 { print $1 }'); do ip netns delete "$namespace"; done
+    for namespace in $(ip netns list | awk -v ours="^$prefix-([0-9]+|switch|client)\$" '$1 ~ ours { print $1 }'); do ip netns delete "$namespace"; done
     rm -rf "$run" "$data"
-    find /sys/fs/cgroup -depth -type d -path "*/proscenium-machines*" -exec rmdir {} + 2>/dev/null || true
+    find /sys/fs/cgroup -depth -type d \( -path "*/$group" -o -path "*/$group/*" \) -exec rmdir {} + 2>/dev/null || true
 }
 
-command=$1
-shift
+command=${1:-}
+shift || true
+if [[ $command =~ ^(up|down|cut|plug|kill|start)$ ]]; then take "$command"; fi
 case $command in
 up) up "$@" ;;
 on) DOCKER_HOST=$(socket "$1") exec nsenter --net="/run/netns/$prefix-$1" "${@:2}" ;;
