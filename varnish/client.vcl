@@ -42,7 +42,11 @@ sub normalise_client {
 
 # VCL has no variables: one subroutine passes notes to the next in request headers, which a client must not set.
 sub drop_private_notes {
+    unset req.http.X-Asked;         # microcache.vcl
     unset req.http.X-Media;         # media.vcl
     unset req.http.X-Outcome;       # cache_status.vcl
     unset req.http.Cache-Status;    # cache_status.vcl
+    if (req.url ~ "\?") {
+        set req.http.X-Asked = req.url;
+    }
 }

@@ -2,7 +2,8 @@
 # file and second.
 #
 # Varnish decides, because only Varnish knows how it got a response. It must be a fresh copy, the same for every client,
-# and small enough for nginx's memory. (Only a copy, because nginx repeats its Cache-Status, "hit".) nginx connects to
+# and small enough for nginx's memory. (Only a copy, because nginx repeats its Cache-Status, "hit".) Its URL must be the one that was
+# asked for: where arguments are dropped, a page has any number of others, and nginx would keep a copy for each. nginx connects to
 # the listeners "nginx" and "nginx-tcp", and stores nothing without this header.
 #
 # "@" and a time: valid until the end of that second. A plain "1" could last for almost two seconds, and an object that
@@ -21,7 +22,7 @@ sub vcl_backend_response {
 sub vcl_deliver {
     unset resp.http.X-Accel-Expires;
     if (local.socket ~ "^nginx" && req.method == "GET" && !req.http.Range && req.http.X-Outcome == "hit" &&
-        resp.http.X-Small && (!resp.http.Vary || resp.http.Vary ~ "(?i)^accept-encoding$")) {
+        (!req.http.X-Asked || req.http.X-Asked == req.url) && resp.http.X-Small && (!resp.http.Vary || resp.http.Vary ~ "(?i)^accept-encoding$")) {
         set resp.http.X-Accel-Expires = "@" + std.integer(time=now);
     }
     unset resp.http.X-Small;

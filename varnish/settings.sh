@@ -43,14 +43,15 @@ END
 }
 
 # limit_strangers NAME FETCHES WAIT LINES: the same server once more, for those whom strangers.vcl calls strangers. So many of their
-# fetches are in progress, and 100 wait, each in two of Varnish's 400 threads. If the server is sick, it is not asked.
+# fetches are in progress, and others wait, each in two of Varnish's 400 threads: 100 of all backends. If the server is sick, it is
+# not asked.
 limit_strangers() {
     [ "$2" != 0 ] && varnishd -x parameter | grep -q -x backend_wait_limit || return 0
     cat <<END
 backend $1_strangers {
     $4
     .max_connections = $2;
-    .wait_limit = 100;
+    .wait_limit = $((100 / (1 + $(echo "$THEATRES $sites" | wc -w))));
     .wait_timeout = $3;
 }
 sub vcl_backend_fetch {
@@ -59,18 +60,16 @@ sub vcl_backend_fetch {
 END
 }
 
-# limit_upstage NAME ADDRESS: with the time limits of every backend. nginx waits for Varnish for two seconds, and a fetch that fails
-# is repeated once.
-limit_upstage() {
-    limit_strangers "$1" "$STRANGER_FETCHES" 0.8s "$(in_vcl "$2") $(grep -o '^[.][a-z_]*_timeout = [^;]*;' "$folder/limits.vcl")"
-}
+# limit_upstage NAME ADDRESS LIMITS: with the time limits of that file. nginx waits for Varnish for two seconds, and a fetch that
+# fails is repeated once.
+limit_upstage() { limit_strangers "$1" "$STRANGER_FETCHES" 0.8s "$(in_vcl "$2") $(grep -v -e max_connections -e '^#' "$folder/$3")"; }
 
 # declare_theatre NAME: its backend, and the rule that chooses it. The cache key contains the host, so theatres share the
 # cache but no object. nginx lets no other host name through that begins with NAME (nginx/scripts/theatres.sh).
 declare_theatre() {
     address=${THEATRES_ADDRESS%%\**}$1${THEATRES_ADDRESS#*\*}
     declare_backend "theatre_$1" "$address" theatre_limits.vcl
-    limit_upstage "theatre_$1" "$address"
+    limit_upstage "theatre_$1" "$address" theatre_limits.vcl
     cat <<END
 sub vcl_recv {
     if (req.http.Host ~ "(?i)^$1(\.|$)") {
@@ -112,11 +111,11 @@ END
 # also_ignored NAMES: a further alternative for an expression of analytics.vcl, as sed writes it.
 also_ignored() { printf '%s' "$1" | sed 's/^ *//; s/ *$//; s/[.]/[.]/g; s/[*]/[^=;\\\&]*/g; s/  */|/g; s/^./|&/'; }
 
-# known_arguments: drops every other argument of a page. A POST creates no object and keeps its query.
+# known_arguments: drops every other argument of a page. A file keeps its version, and a POST, which creates no object, its query.
 known_arguments() {
     [ -z "$SITE_ARGUMENTS" ] || cat <<END
 sub vcl_recv {
-    if (req.restarts == 0 && (req.method == "GET" || req.method == "HEAD")) {
+    if (req.restarts == 0 && (req.method == "GET" || req.method == "HEAD") && req.url !~ "^[^?]*\.[a-z0-9]+\?") {
         set req.url = regsuball(req.url, "(?<=[?&])(?!($(also_ignored "$SITE_ARGUMENTS" | sed 's/^|//; s/.&/\&/g'))(=|&|\$))[^&]*(&|\$)", "");
         set req.url = std.querysort(regsub(req.url, "[?&]\$", ""));
     }
@@ -131,7 +130,7 @@ write_vcl() {
     {
         [ -z "$sites" ] || echo 'include "site_handover.vcl";'
         echo 'include "handover.vcl";'
-        limit_upstage upstage "$BACKEND_ADDRESS"
+        limit_upstage upstage "$BACKEND_ADDRESS" limits.vcl
         for name in $THEATRES; do declare_theatre "$name"; done
     } >"$VARNISH_GENERATED/deployment.vcl"
     if [ "$sites" ]; then

@@ -5,9 +5,9 @@ vcl 4.1;
 
 import std;
 
+include "client.vcl";
 include "strangers.vcl";
 include "site_backend.vcl"; # each application's address and limits, and which one is asked: written by start.sh
-include "client.vcl";
 
 # Whose response it is, for purges of one site.
 sub vcl_backend_response {

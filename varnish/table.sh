@@ -43,4 +43,4 @@ check ':PORT or ADDRESS:PORT' '[0-9A-Za-z._-]*:[0-9]{1,5}' VARNISH_LISTEN=:8080 
 check 'one line' '.*' SITE_RECIPE=
 check 'names of lower-case letters, digits and hyphens' '[a-z0-9 -]*' THEATRES=
 check 'a time, such as 300ms, 2s or 5m' '[1-9][0-9]{0,5}(ms|s|m)' SITE_TIMEOUT=60s
-check 'a whole number from 0 to 100' '[0-9]|[1-9][0-9]|100' SITE_STRANGER_FETCHES=0 STRANGER_FETCHES=2
+check 'a whole number from 0 to 50' '[0-9]|[1-4][0-9]|50' SITE_STRANGER_FETCHES=0 STRANGER_FETCHES=2

@@ -50,6 +50,7 @@ install_compose() {
 ensure_engine() {
     if ! engine_answers; then
         require_engine
+        engine_reason=
         if [ -n "${DOCKER_HOST:-}" ]; then
             engine_reason="no engine answers at DOCKER_HOST=$DOCKER_HOST"
         elif ! is_root; then

@@ -17,7 +17,7 @@ def check(attempt: Attempt, need: Need) -> None:
     need(len(refused) >= LEAST, "no-crawl", len(crawl), len(refused))
     newcomers = [one for one in beside(refused, people) if not one.header("Cookie")]
     need(any(one.outcome == "error" for one in newcomers), "no-newcomer")
-    known = [one for one in beside(refused, people) if one.header("Cookie") == "visit=1"]
+    known = [one for one in beside(refused, people) if one.header("Cookie") == "upstage_seen=1"]
     need(any(served(one) for one in known), "no-visitor")
 
     gone, new = attempt.changed("queries.vcl")
@@ -41,7 +41,7 @@ def check(attempt: Attempt, need: Need) -> None:
     private = ({"Cookie": f"{secret_cookie()}=me"}, {"Authorization": "Basic eDp5"})
     personal = attempt.ask(*[Ask(f"/stages/?NEW&{trail()}", headers=header) for header in private])
     need(outcomes(personal) == ["pass", "pass"], "private")
-    (visitor,) = attempt.ask(Ask("/stages/?k-NEW", headers={"Cookie": "visit=1"}))
+    (visitor,) = attempt.ask(Ask("/stages/?k-NEW", headers={"Cookie": "upstage_seen=1"}))
     need(page.sent_on("X-Stranger") and not visitor.sent_on("X-Stranger"), "lane")
 
     hits = [request for request in attempt.under_this_vcl(crawl) if request.outcome in ("hit", "stale")]

@@ -248,7 +248,7 @@ def come(pupil: Pupil, page: str) -> None:
 def see_the_crawler(pupil: Pupil) -> None:
     """What the page says before the rule."""
     with crawling(pupil):
-        pupil.get("/slow?WORD-known", cookie="visit=1")
+        pupil.get("/slow?WORD-known", cookie="upstage_seen=1")
         come(pupil, "new")
 
 
@@ -260,7 +260,7 @@ def test_lesson_22_one_near_miss_after_the_other(pupil: Pupil) -> None:
     pupil.refused("no-newcomer")
     with crawling(pupil):
         come(pupil, "new")
-    pupil.wait(2).request("/slow?WORD-late", cookie="visit=1").refused("no-visitor")
+    pupil.wait(2).request("/slow?WORD-late", cookie="upstage_seen=1").refused("no-visitor")
     see_the_crawler(pupil)
     pupil.refused("shipped")
 

@@ -27,7 +27,7 @@ class Crawler(User):
         try:
             server.connect()
             server.sock.sendall(f"PROXY TCP4 {next(ADDRESSES)} 127.0.0.1 40000 {PORT}\r\n".encode())
-            server.request("GET", f"/stages/load?ref={random.getrandbits(64):x}")
+            server.request("GET", f"/stages/load?{random.getrandbits(64):x}")
             if (status := server.getresponse().status) != 200:
                 fault = RuntimeError(f"status {status}")
         except (OSError, http.client.HTTPException) as error:

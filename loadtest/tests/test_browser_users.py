@@ -32,7 +32,7 @@ def test_a_reload_requests_only_what_may_have_changed_and_a_newcomer_everything(
 
 
 @pytest.mark.parametrize(
-    ("topology", "cookie"), [("upstage.localhost", "visit=1"), ("nginx.localhost", None)]
+    ("topology", "cookie"), [("upstage.localhost", "upstage_seen=1"), ("nginx.localhost", None)]
 )
 def test_a_visitor_has_the_cookie_that_the_stages_script_sets(
     site: FakeSite, topology: str, cookie: str | None

@@ -15,7 +15,7 @@ from users import checks, http_client, page, paths, seen_files
 from users.browser_cache import BrowserCache
 
 IDENTITY = "/admin/id"
-VISITED = "visit=1"  # set by the stage's script: its client is no stranger (varnish/strangers.vcl)
+VISITED = "upstage_seen=1"  # set by the stage's script: its client is no stranger (varnish/strangers.vcl)
 PATIENCE = 10.0  # seconds without a byte until a request is given up
 # The same for responses that the backend holds: a spoken line up to 15 s, a webcam picture up to 30 s.
 LONG_PATIENCE = 40.0
@@ -36,7 +36,7 @@ class Browser(FastHttpUser):
         self.browser_cache = BrowserCache()
         self.assets: list[str] = []
         self.identity: dict[str, str] = {}
-        self.visited = False  # whether a stage's script has set its cookie
+        self.visited = False  # whether a stage's script has run
         self.client = http_client.session(self, PATIENCE)
         self.patient_client = http_client.session(self, LONG_PATIENCE)
 
@@ -78,6 +78,7 @@ class Browser(FastHttpUser):
                 if not self.browser_cache.fresh(url):
                     requests.append(pool.spawn(self.fetch, url))
             joinall(requests, raise_error=True)
+            self.visited = True
         finally:
             # Locust may stop this user in the middle; its requests must stop with it.
             pool.kill()
@@ -86,7 +87,6 @@ class Browser(FastHttpUser):
     def read_page(self, html: str) -> str | None:
         """Store the files that the stage page names; return its fault, if any."""
         self.assets = page.assets(html, self.stage_url)
-        self.visited = topologies.sets_cookie(self.options.topology)
         return checks.stage_fault(self.assets)
 
     def read_identity(self, text: str) -> str | None:
@@ -107,7 +107,8 @@ class Browser(FastHttpUser):
         was_warm = seen_files.is_warm(file)
         client = self.patient_client if paths.held(path) else self.client
         asked = {"Host": self.options.topology, "Accept-Encoding": http_client.ENCODING, **conditions}
-        if self.visited and not len(client.cookiejar):  # a session's cookie says as much
+        has_run = self.visited or path == IDENTITY  # the script that sets the cookie
+        if has_run and topologies.sets_cookie(self.options.topology) and not len(client.cookiejar):
             asked["Cookie"] = VISITED
         with client.get(url, name=paths.row(path), headers=asked, catch_response=True) as response:
             meta: dict[str, Any] = response.request_meta

@@ -123,11 +123,11 @@ def test_credentials_a_range_and_the_workshop_bypass_the_cache(
 
 
 def test_the_cookie_that_every_visitor_has_keeps_no_copy_away(server: NginxServer) -> None:
-    for cookie in ("visit=1", "visit=1", "visit=1; who=me"):
+    for cookie in ("upstage_seen=1", "upstage_seen=1", "upstage_seen=1; who=me"):
         answer = server.request("/visited", cookie=cookie)
     assert [request.headers["cookie"] for request in server.varnish.requests] == [
-        "visit=1",
-        "visit=1; who=me",
+        "upstage_seen=1",
+        "upstage_seen=1; who=me",
     ]
     assert answer.headers["cache-status"].endswith("nginx; fwd=bypass")
 

@@ -79,7 +79,7 @@ def test_the_gap_of_a_page_is_as_long_as_it_fails(visited: tuple[Server, Prober]
     assert 3 <= workshop.failed <= length / PAGE_PAUSE + 1
     assert workshop.asked >= 8
     assert (stage.failed, stage.gap) == (0, 0)
-    assert {"visit=1" in cookie for cookie in server.cookies} == {True}
+    assert {"upstage_seen=1" in cookie for cookie in server.cookies} == {True}
     counts = [second.counts for second in crowd.seconds.values()]
     assert sum(each["hit"] for each in counts) == sum(each["asked"] for each in counts) == 50
 

@@ -165,8 +165,9 @@ def test_arguments_that_no_page_reads_make_no_other_page(site: VarnishServer, ap
         site.request(f"/list?{query}", x_site="yes")
     site.request("/list?sort=name", x_site="yes")
     site.request("/list?sort=name", x_site="yes", method="POST")
+    site.request("/app.css?v=2", x_site="yes")
     targets = [request.target for request in app.requests]
-    assert targets == ["/list?page=2&q.a=1"] * 2 + ["/list", "/list?sort=name"]
+    assert targets == ["/list?page=2&q.a=1"] * 2 + ["/list", "/list?sort=name", "/app.css?v=2"]
 
 
 def test_a_recipe_of_the_starter_comes_after_the_own_rules(site: VarnishServer, app: Backend) -> None:
