@@ -27,7 +27,7 @@ OTHERS |= {
     "extras/edge/README.md",
     "extras/cluster/README.md",
 }  # test_machines.py
-OTHERS |= {"extras/kubernetes/README.md"}  # no cluster: test_kubernetes.py
+OTHERS |= {"extras/kubernetes/README.md"}  # test_kubernetes_run.py
 FOUND = (str(page.relative_to(REPO)) for folder in FOLDERS for page in sorted(REPO.glob(folder)))
 OURS = (page for page in FOUND if page not in OTHERS)
 PAGES = ("README.md", *OURS, "varnish/README.md")

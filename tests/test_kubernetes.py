@@ -1,8 +1,13 @@
-"""extras/kubernetes: the API's schemas; images, settings and files are the stack's. Needs no cluster."""
+"""extras/kubernetes: the API's schemas; images, settings and files are the stack's. Needs no cluster.
+
+test_kubernetes_run.py runs it.
+"""
 
 import os
 import re
 import shutil
+import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +15,18 @@ import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml
 
+from nginx_server import NginxServer
 from proscenium.settings import SETTINGS
 from stack import REPO
 from support.checks import check, ran, tracked
+from support.origin import response
 
 Json = dict[str, Any]
 
 FOLDER = REPO / "extras" / "kubernetes"
 BASE = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
-OBJECTS = [each for name in BASE["resources"] for each in yaml.safe_load_all((FOLDER / name).read_text())]
+FILES = (*BASE["resources"], "load-balancer.yaml")
+OBJECTS = [each for name in FILES for each in yaml.safe_load_all((FOLDER / name).read_text())]
 PODS = {  # of each service
     each["metadata"]["name"]: each["spec"]["template"]["spec"]
     for each in OBJECTS
@@ -129,6 +137,48 @@ def test_the_images_are_those_of_compose_and_have_no_other_place() -> None:
 def test_a_missing_image_is_one_line() -> None:
     said = ran("sh", FOLDER / "kustomization.sh", env={"PATH": os.environ["PATH"]})
     assert (said.returncode != 0, said.stdout, said.stderr.count("\n")) == (True, "", 1)
+
+
+def test_the_stack_fits_a_node_of_two_cores_beside_its_system() -> None:
+    asked = Counter[str]()
+    for each in OBJECTS:
+        if "template" in each["spec"]:
+            name = each["metadata"]["name"]
+            millicores = container(name)["resources"]["requests"]["cpu"].removesuffix("m")
+            asked[name] = int(millicores) * each["spec"].get("replicas", 1)  # a DaemonSet: on this node
+    assert asked.keys() == PODS.keys()
+    assert sum(asked.values()) <= 1000
+
+
+def test_dns_is_allowed_as_each_kind_of_cluster_has_it() -> None:
+    [back] = [each for each in OBJECTS if each["metadata"]["name"] == "back"]
+    _, dns = back["spec"]["egress"]
+    pods, node = dns["to"]
+    assert pods["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "kube-system"}
+    assert node == {"ipBlock": {"cidr": "169.254.20.10/32"}}  # NodeLocal DNSCache
+
+
+def test_the_load_balancer_leads_to_the_node_s_own_ports() -> None:
+    [balancer] = [each for each in OBJECTS if each["spec"].get("type") == "LoadBalancer"]
+    asked = {port["name"]: port["port"] for port in balancer["spec"]["ports"]}
+    assert asked == {port["name"]: port["hostPort"] for port in container("nginx")["ports"]}
+    made = yaml.safe_load(kustomization(RESOURCES="extras/kubernetes/load-balancer.yaml"))
+    assert made["resources"] == ["extras/kubernetes", "extras/kubernetes/load-balancer.yaml"]
+    assert yaml.safe_load(kustomization())["resources"] == ["extras/kubernetes"]
+
+
+def test_a_node_is_ready_only_while_a_varnish_has_a_page_for_it() -> None:
+    """nginx's own copy of this page says nothing about the others. (Varnish: stale_24h_while_sick.vtc.)"""
+    asked = container("nginx")["readinessProbe"]["httpGet"]
+    headers = "".join(f"{each['name']}: {each['value']}\r\n" for each in asked["httpHeaders"])
+    probe = f"GET {asked['path']} HTTP/1.1\r\n{headers}\r\n".encode()
+    with NginxServer() as nginx:
+        nginx.varnish.answer = lambda _: response("a page", x_accel_expires=f"@{int(time.time()) + 60}")
+        nginx.start()
+        for expected in (200, 503):
+            assert nginx.request(asked["path"], port=nginx.load).status == 200
+            assert nginx.exchange(probe, nginx.load).status == expected
+            nginx.varnish.close()
 
 
 def kustomize(folder: Path) -> list[Json]:

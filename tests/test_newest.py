@@ -69,6 +69,10 @@ def test_the_whole_stack_works_on_the_newest_images(newest: dict[str, str]) -> N
     passes(newest, *(f"tests/test_{name}.py" for name in names), "-m", "not slow", "-k", "containers")
 
 
+def test_kubernetes_runs_the_newest_images(newest: dict[str, str]) -> None:
+    passes(newest, "tests/test_kubernetes_run.py")
+
+
 def test_the_newest_nginx_follows_the_names_of_a_ring(newest: dict[str, str], tmp_path: Path) -> None:
     """nginx follows names since 1.27.3. The tests of nginx/ run the first nginx in PATH: here the image's."""
     container = check("docker", "create", newest["NGINX_IMAGE"]).strip()

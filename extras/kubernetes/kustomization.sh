@@ -1,7 +1,8 @@
 #!/bin/sh
 # Prints the kustomization.yaml of this checkout: the objects beside this script, the images of compose.yaml, your
-# settings, and a ConfigMap of each folder that a container reads. Its place is the top folder of the checkout, because
-# kustomize reads no file above its own; and it is printed, because kustomize knows no wildcards.
+# settings, and a ConfigMap of each folder that a container reads. RESOURCES names files of further objects, separated by
+# commas. Its place is the top folder of the checkout, because kustomize reads no file above its own; and it is printed,
+# because kustomize knows no wildcards.
 set -eu
 cd "$(dirname "$0")/../.."
 : "${BACKEND_IMAGE:?names your image of the backend in a registry}" "${POLICYD_IMAGE:?names your image of policyd in a registry}"
@@ -24,7 +25,7 @@ cat <<END
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 namespace: proscenium
-resources: [extras/kubernetes]
+resources: [extras/kubernetes${RESOURCES:+, $RESOURCES}]
 images:
 END
 for variable in NGINX_IMAGE VARNISH_IMAGE BACKEND_IMAGE POLICYD_IMAGE; do image $variable; done
