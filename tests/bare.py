@@ -86,3 +86,9 @@ def engine(bare: Path, *answers: str) -> Path:
     )
     docker.chmod(0o755)
     return log
+
+
+def note(bare: Path, name: str, text: str) -> None:
+    """Write a note as an earlier `make up` would have left it."""
+    (bare / ".run" / "proscenium").mkdir(parents=True, exist_ok=True)
+    (bare / ".run" / "proscenium" / name).write_text(text)

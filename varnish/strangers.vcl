@@ -1,10 +1,11 @@
 # Crawlers come from thousands of addresses, each of which asks for little, so no limit for one client sees them. But they bring no
 # cookie, and ask for pages of which there is no copy.
 #
-# A *stranger* is a client without a cookie and without a password. (The script of a stage sets the cookie `upstage_seen=1`, the same for
-# every visitor; an application that a visitor signs in to sets its own.) Copies are for everyone. Of the fetches that strangers
-# cause, only STRANGER_FETCHES are in progress at a time: the others wait for up to 0.8 s, twice, and then get our 503 page. So a
-# page that no cache has, and no stranger is waiting for, comes as soon for a visitor who is known as if there were no crawlers.
+# A *stranger* is a client without a cookie and without a password. (The script of a stage sets the cookie `upstage_seen=1`, the
+# same for every visitor; an application that a visitor signs in to sets its own.) Copies are for everyone. Of the fetches that
+# strangers cause, only STRANGER_FETCHES are in progress at a time: the others wait for up to 0.8 s, twice, and then get our 503
+# page. So a page that no cache has, and no stranger is waiting for, comes as soon for a visitor who is known as if there were no
+# crawlers.
 #
 # https://varnish-cache.org/docs/7.7/reference/vcl-backend.html (wait_limit): Varnish 7.6 and newer. An older one has no such limit.
 
