@@ -40,13 +40,12 @@ def check(attempt: Attempt, need: Need) -> None:
     links = [f"/stages/?page-NEW&reader-{number}" for number in (4711, 4712)]
     first, second = attempt.ask(*map(Ask, links))
     need((first.outcome, second.outcome) == ("miss", "hit"), "not-shared", first.outcome, second.outcome)
-    fetched = first.seen.fetches[-1].all("BereqURL")[-1] if first.seen else ""
+    fetched = first.url_sent_on
     need("page-" in fetched and "reader" not in fetched, "wrong-url", fetched)
     others = attempt.ask(Ask("/stages/?NEW&proofreader-a"), Ask("/stages/?NEW&proofreader-b"))
     need({probe.outcome for probe in others} == {"miss"}, "proofreader")
     (only,) = attempt.ask(Ask("/stages/?reader-NEW"))
-    sent = only.seen.fetches[-1].all("BereqURL")[-1] if only.seen and only.seen.fetches else "/stages/"
-    need(sent == "/stages/", "question-mark", sent)
+    need(only.url_sent_on in ("/stages/", ""), "question-mark", only.url_sent_on)
     need("mine" in passes, "fails-with-mine")
 
 

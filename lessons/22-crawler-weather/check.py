@@ -28,7 +28,7 @@ def check(attempt: Attempt, need: Need) -> None:
     )
     need(copies(page, crawled) == copies(first, plain) == 1, "not-shared", crawled.outcome, plain.outcome)
     (alone,) = attempt.ask(Ask(f"/stages/NEW?{trail()}"))
-    need(not sent(alone).endswith("?"), "question-mark", sent(alone))
+    need(not alone.url_sent_on.endswith("?"), "question-mark", alone.url_sent_on)
     words = [f"/stages/?{name}-NEW-{number}" for name in ("contrail", "trailer", "page") for number in (1, 2)]
     lost = [probe.ask.url for probe in attempt.ask(*map(Ask, words)) if probe.outcome != "miss"]
     need(not lost, "other-words", *lost[:1])
@@ -36,7 +36,7 @@ def check(attempt: Attempt, need: Need) -> None:
         *[Ask(f"{path}?{trail()}&NEW") for path in ("/media/fox.svg", "/style/main.css", "/admin/")],
         Ask(f"/stages/?{trail()}&NEW", method="POST"),
     )
-    lost = [f"{probe.ask.method} {probe.ask.url}" for probe in kept if "trail-" not in sent(probe)]
+    lost = [f"{probe.ask.method} {probe.ask.url}" for probe in kept if "trail-" not in probe.url_sent_on]
     need(not lost, "elsewhere", *lost[:1])
     private = ({"Cookie": f"{secret_cookie()}=me"}, {"Authorization": "Basic eDp5"})
     personal = attempt.ask(*[Ask(f"/stages/?NEW&{trail()}", headers=header) for header in private])
@@ -68,8 +68,3 @@ def served(request: Request) -> bool:
 def copies(*probes: Probe) -> int:
     """How many objects answered."""
     return len({probe.seen.object for probe in probes if probe.seen})
-
-
-def sent(probe: Probe) -> str:
-    """The URL that the backend was asked for, or an empty string."""
-    return probe.seen.fetches[-1].all("BereqURL")[-1] if probe.seen and probe.seen.fetches else ""

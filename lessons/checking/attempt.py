@@ -236,6 +236,11 @@ class Probe:
         """Seconds for which Varnish keeps the fetched response; 0 if it fetched none."""
         return self.seen.lifetime if self.seen else 0
 
+    @property
+    def url_sent_on(self) -> str:
+        """The URL that the backend was asked for, or an empty string."""
+        return self.seen.fetches[-1].all("BereqURL")[-1] if self.seen and self.seen.fetches else ""
+
     def sent_on(self, header: str) -> str:
         """A request header as the backend got it, or an empty string."""
         fetch = self.seen.fetches[-1:] if self.seen else []

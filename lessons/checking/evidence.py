@@ -256,9 +256,9 @@ class Evidence:
         finally:
             connection.close()
 
-    def ask_at_once(self, asks: Sequence[Ask]) -> list[Answer]:
-        """Make requests side by side."""
-        with ThreadPoolExecutor(len(asks)) as pool:
+    def ask_at_once(self, asks: Sequence[Ask], most: int = 0) -> list[Answer]:
+        """Make requests side by side: all of them, or `most` at a time."""
+        with ThreadPoolExecutor(most or len(asks)) as pool:
             return list(pool.map(self.ask, asks))
 
 

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from proscenium.running import REPO
 from proscenium.settings import COMPARISON, TOPOLOGIES
 
-from .attempt import SECOND, Attempt, secret_word
+from .attempt import Attempt, secret_word
 from .evidence import Ask
 
 # The sites with Varnish: a line without a host is checked on each.
@@ -51,12 +50,10 @@ def broken_rules(attempt: Attempt, but: frozenset[str]) -> list[str]:
             url = url.removesuffix("?NEW")  # a pass needs no new URL: any client would ask like this
         elif "NEW" not in url:
             url += "?NEW"
-        url = url.replace("NEW", secret_word())
-        asks.append(Ask(url, case.ask.host, case.ask.method, case.ask.headers))
-    with ThreadPoolExecutor(8) as pool:
-        first = list(pool.map(evidence.ask, asks))
-        attempt.wait(SECOND)
-        second = list(pool.map(evidence.ask, asks))
+        asks.append(replace(case.ask, url=url.replace("NEW", secret_word())))
+    first = evidence.ask_at_once(asks, 8)
+    attempt.wait()
+    second = evidence.ask_at_once(asks, 8)
     seen = evidence.requests_by_id(answer.id for answer in (*first, *second) if answer.id)
     broken = []
     for number, case in enumerate(wanted):

@@ -88,31 +88,23 @@ def current(found: list[Result]) -> dict[str, Any] | None:
     }
 
 
-class Recent:
-    """The answer to a question that is asked at most once in some seconds, however many want to know."""
-
-    def __init__(self, seconds: float, ask: Callable[[], Answer]) -> None:
-        self._seconds, self._ask = seconds, ask
-        self._lock = threading.Lock()
-        self._until = 0.0
-        self._answer: Answer
-
-    def get(self) -> Answer:
-        """The latest answer; ask again if it is older than that."""
-        with self._lock:
-            if time.monotonic() >= self._until:
-                self._answer = self._ask()
-                self._until = time.monotonic() + self._seconds
-            return self._answer
-
-
 class PageServer(ThreadingHTTPServer):
     """The page's files, and the state of the class; `ask` finds that out."""
 
     def __init__(self, port: int, ask: Callable[[], Answer]) -> None:
         """Listen. Raise OSError if the port is taken."""
-        self.recent = Recent(EVERY, ask)
+        self._ask, self._until = ask, 0.0
+        self._lock = threading.Lock()
+        self._answer: Answer
         super().__init__(("127.0.0.1", port), partial(Handler, directory=FILES))
+
+    def recent(self) -> Answer:
+        """The latest answer, asked for at most once in EVERY seconds, however many want to know."""
+        with self._lock:
+            if time.monotonic() >= self._until:
+                self._answer = self._ask()
+                self._until = time.monotonic() + EVERY
+            return self._answer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Be silent about a browser that has gone."""
@@ -134,7 +126,7 @@ class Handler(SimpleHTTPRequestHandler):
             return None
         if self.path.partition("?")[0] != "/state.json":
             return super().send_head()
-        status, body = self.server.recent.get()
+        status, body = self.server.recent()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

@@ -112,15 +112,22 @@ class Pupil:
     def do_lesson_1(self, host: str = "localhost") -> None:
         """What the page of lesson 1 says."""
         for path, method in (("/media/fox.svg", "HEAD"), ("/admin/id", "HEAD"), ("/slow", "GET")):
-            for _ in range(2):
-                self.get(f"{path}?WORD", host, method)
+            self.series(f"{path}?WORD", 2, host, method)
 
     def herd(
         self, path: str, number: int = 40, host: str = "localhost", method: str = "GET", **headers: str
     ) -> Self:
-        """That many requests at once."""
+        """That many requests at once; {} in the path is the number of each."""
         with ThreadPoolExecutor(number) as pool:
-            list(pool.map(lambda _: self.get(path, host, method, **headers), range(number)))
+            list(pool.map(lambda each: self.get(path.format(each), host, method, **headers), range(number)))
+        return self
+
+    def series(
+        self, path: str, number: int, host: str = "localhost", method: str = "GET", **headers: str
+    ) -> Self:
+        """The same, one after the other."""
+        for each in range(number):
+            self.get(path.format(each), host, method, **headers)
         return self
 
     def follow(self, blocks: Iterable[Block]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import requests
 
+from classroom.engine import docker
 from stack import PROJECT
 from support.checkout import copy_checkout
 from support.wait import wait_until
@@ -39,10 +40,6 @@ def left_over() -> list[str]:
         found += docker(*kind.split(), "--format", line).split()
     found += docker("image", "ls", "--format", "{{.Repository}}").split()
     return [name for name in found if name.startswith(f"{CLASS}-class-")]
-
-
-def docker(*arguments: str) -> str:
-    return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=True).stdout
 
 
 def started(number: int) -> str:

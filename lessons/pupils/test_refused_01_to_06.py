@@ -41,12 +41,10 @@ def test_lesson_01_a_copy_that_another_request_stored(pupil: Pupil) -> None:
 
 
 def test_lesson_01_without_the_backend(pupil: Pupil) -> None:
-    for _ in range(2):
-        pupil.get(FOX)
+    pupil.series(FOX, 2)
     with pupil.paused_backend():
         pupil.wait_until_backend_is("sick")
-        for _ in range(2):
-            pupil.get("/admin/id?WORD")
+        pupil.series("/admin/id?WORD", 2)
     pupil.stack.wait_until_ready()
     pupil.refused("key-not-fetched")
 
@@ -237,9 +235,7 @@ def test_lesson_04_names_each_missing_step(pupil: Pupil) -> None:
     pupil.load(STORE, SHIPPED, STORE_404.replace("10s", "1h")).refused("too-long", 3600)
     pupil.load(STORE, "ttl = 1h", "ttl = 10s").refused("grace", 86400)
     pupil.load(STORE, GRACE, NO_GRACE).refused("forty-again")
-    for _ in range(2):
-        pupil.get("/media/WORD-again.png")
-    pupil.refused("forty-again")
+    pupil.series("/media/WORD-again.png", 2).refused("forty-again")
     pupil.herd("/media/WORD-more.png").refused("wait")
 
     # The last of these rules stores a 404, which another line undoes; then one that does not ask the backend.
@@ -259,25 +255,18 @@ def test_lesson_04_names_each_missing_step(pupil: Pupil) -> None:
 # --- 5. Forty at the door.
 
 
-def one_by_one(pupil: Pupil, path: str) -> Pupil:
-    """Forty requests, each after the response to the previous one."""
-    for _ in range(40):
-        pupil.get(path, CLASSIC)
-    return pupil
-
-
 def test_lesson_05_names_each_herd_that_is_missing_or_none(pupil: Pupil) -> None:
     """A new word makes up for it."""
     pupil.refused("not-requested", "/slow")
     pupil.herd("/slow?WORD").refused("another-host", "/slow")
     pupil.request("/slow?WORD", CLASSIC).refused("too-few", 1, "/slow?WORD")
     pupil.herd("/slow?WORD", host=CLASSIC).refused("copy-before")
-    one_by_one(pupil, "/slow?WORD-2").refused("not-waited", 0, "/slow?WORD-2", "/slow?WORD-3")
+    pupil.series("/slow?WORD-2", 40, CLASSIC).refused("not-waited", 0, "/slow?WORD-2", "/slow?WORD-3")
     pupil.herd("/slow?WORD-3", host=CLASSIC, cookie="who=me")  # a crowd of passes: none waits for another
     pupil.refused("not-one", 40, "/slow?WORD-3")
     pupil.herd("/slow?WORD-4", host=CLASSIC).refused("not-requested", "/media/")
     pupil.herd("/media/fox.svg?WORD", host=CLASSIC).refused("a 404, is not stored")
-    one_by_one(pupil, "/media/WORD.png").refused("one-by-one")
+    pupil.series("/media/WORD.png", 40, CLASSIC).refused("one-by-one")
     pupil.herd("/media/WORD-2.png", host=CLASSIC).refused("not-requested", "/admin/id")
     pupil.herd("/admin/id?WORD", host=CLASSIC, method="PURGE").refused("/admin/id is never cached")
 

@@ -209,16 +209,9 @@ SITE = "nginx/sites/classic.localhost.conf"
 (POOL,) = (block.text for block in solution(11) if block.language == "nginx")  # the other way
 
 
-def thirty(pupil: Pupil, name: str, host: str = CLASSIC) -> Pupil:
-    """Thirty URLs, each over a connection of the client's own."""
-    for number in range(30):
-        pupil.get(f"{FOX}-{name}-{number}", host)
-    return pupil
-
-
 def test_lesson_11_one_near_miss_after_the_other(pupil: Pupil) -> None:
     pupil.refused("thirty")
-    thirty(pupil, "default", "localhost").refused("default-host")
+    pupil.series(f"{FOX}-default-{{}}", 30).refused("default-host")
     with requests.Session() as client:  # as one curl with thirty URLs: its own connection is kept, no other
         for number in range(30):
             url = pupil.stack.url(f"/media/fox.svg?{pupil.word}-{number}", "127.0.0.1")
@@ -227,10 +220,10 @@ def test_lesson_11_one_near_miss_after_the_other(pupil: Pupil) -> None:
     pupil.load(SITE, "http://$varnish_tcp", "http://backend").refused("around-varnish", 0)
     pupil.edit(SITE, "http://backend", "http://$varnish_tcp")
     pupil.load(SITE, "        proxy_http_version 1.0;\n", "")
-    thirty(pupil, "still").refused("too-many", 30, "HTTP/1.1")
+    pupil.series(f"{FOX}-still-{{}}", 30, CLASSIC).refused("too-many", 30, "HTTP/1.1")
     pupil.edit(SITE, "http://$varnish_tcp", "http://varnish").refused("nginx has not loaded what is saved")
     pupil.reload().refused("not-seen")
-    thirty(pupil, "after").refused("no-http2")
+    pupil.series(f"{FOX}-after-{{}}", 30, CLASSIC).refused("no-http2")
     pupil.send(f"GET /media/fox.svg?{pupil.word} HTTP/2.0").refused("no-http2")  # a version that was typed
 
 
@@ -239,7 +232,7 @@ def test_lesson_11_changed_before_it_was_seen(pupil: Pupil) -> None:
     pupil.edit(SITE, "server {\n", f"{POOL}\nserver {{\n")
     pupil.edit(SITE, "http://$varnish_tcp", "http://kept")
     pupil.load(SITE, "        proxy_http_version 1.0;\n", "").wait(2)  # until the workers are replaced
-    thirty(pupil, "after").refused("few-before")
+    pupil.series(f"{FOX}-after-{{}}", 30, CLASSIC).refused("few-before")
 
 
 # --- 12. Slashdot.
@@ -301,8 +294,7 @@ def test_lesson_12_reports_that_are_not_enough_or_invented(pupil: Pupil) -> None
     for _ in range(12):
         pupil.herd(FOX, 50, CLASSIC)
     pupil.refused("backend", 600, 0)
-    for number in range(200):
-        pupil.get(f"{FOX}-{number}")
+    pupil.series(f"{FOX}-{{}}", 200)
     for _ in range(12):
         pupil.herd(FOX, 50, "nginx.localhost")
     pupil.refused(r"it had 2\d\d requests of the default host and 600 of nginx\.localhost")

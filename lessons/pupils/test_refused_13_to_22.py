@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from threading import Event, Thread
@@ -131,9 +130,7 @@ def read_german(pupil: Pupil, query: str = "") -> Pupil:
 
 
 def test_lesson_15_names_each_missing_step_and_each_wrong_rule(pupil: Pupil) -> None:
-    for _ in range(3):
-        pupil.get("/welcome?WORD", method="HEAD", accept_language="de")
-    pupil.refused("three-languages")
+    pupil.series("/welcome?WORD", 3, method="HEAD", accept_language="de").refused("three-languages")
     read_german(pupil).refused("not-shared", "miss, miss, miss")
     pupil.change(NORMALISE, "", LANGUAGES).refused("not-seen")
 
@@ -239,27 +236,23 @@ def crawling(pupil: Pupil) -> Iterator[None]:
         crawler.join()
 
 
-def come(pupil: Pupil, page: str) -> None:
-    """Eight newcomers at once, who each ask for another page."""
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda number: pupil.get(f"/slow?WORD-{page}-{number}"), range(8)))
+NEWCOMERS = "/slow?WORD-new-{}"  # each of them asks for another page
 
 
 def see_the_crawler(pupil: Pupil) -> None:
     """What the page says before the rule."""
     with crawling(pupil):
         pupil.get("/slow?WORD-known", cookie="upstage_seen=1")
-        come(pupil, "new")
+        pupil.herd(NEWCOMERS, 8)
 
 
 def test_lesson_22_one_near_miss_after_the_other(pupil: Pupil) -> None:
     pupil.refused("no-crawl", 0, 0)
     with crawling(pupil):
         pass
-    come(pupil, "late")
-    pupil.refused("no-newcomer")
+    pupil.herd("/slow?WORD-late-{}", 8).refused("no-newcomer")
     with crawling(pupil):
-        come(pupil, "new")
+        pupil.herd(NEWCOMERS, 8)
     pupil.wait(2).request("/slow?WORD-late", cookie="upstage_seen=1").refused("no-visitor")
     see_the_crawler(pupil)
     pupil.refused("shipped")
@@ -338,9 +331,7 @@ def test_lesson_20_one_near_miss_after_the_other(pupil: Pupil) -> None:
 
 def ring(pupil: Pupil, files: int = 12) -> Pupil:
     """Request so many files."""
-    for number in range(files):
-        pupil.get(f"/media/fox.svg?WORD-{number}", method="HEAD")
-    return pupil
+    return pupil.series("/media/fox.svg?WORD-{}", files, method="HEAD")
 
 
 def test_lesson_16_one_cache(pupil: Pupil) -> None:

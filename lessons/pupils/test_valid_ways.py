@@ -7,6 +7,7 @@ import pytest
 
 from school import COMMIT, Pupil, school
 from support.wait import wait_until
+from test_refused_07_to_12 import look_at_pictures
 from test_refused_13_to_22 import QUERIES, crawling, see_the_crawler
 
 MEDIA = "varnish/media.vcl"
@@ -75,9 +76,7 @@ def test_lesson_01_another_name_of_the_default_host(pupil: Pupil, host: str) -> 
 
 
 def test_lesson_09_bans_by_varnishadm(pupil: Pupil) -> None:
-    for host in ("localhost", "classic.localhost"):
-        for picture in ("fox", "diva"):
-            pupil.get(f"/media/{picture}.svg?WORD", host, "HEAD")
+    look_at_pictures(pupil)
     pupil.stack.inside("varnishadm", "ban", "req.url ~ fox")
     pupil.refused("not-purged")
 

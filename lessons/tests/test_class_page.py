@@ -20,7 +20,7 @@ from classroom import web
 from classroom.engine import EngineError
 from classroom.plan import PlanError
 from classroom.results import Result
-from classroom.web import Recent, answer, current
+from classroom.web import answer, current
 from fake_class import FakeClass
 from support.chromium import chromium
 
@@ -92,17 +92,17 @@ def test_the_engine_is_asked_once_however_many_look(three: FakeClass) -> None:
     assert three.asked == 1
 
 
-def test_an_answer_is_asked_for_again_when_it_is_old() -> None:
+def test_an_answer_is_asked_for_again_when_it_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
 
     def ask() -> web.Answer:
         asked.append(time.monotonic())
         return HTTPStatus.OK, b""
 
-    recent = Recent(0.05, ask)
-    recent.get()
-    while len(asked) < 3:
-        recent.get()
+    monkeypatch.setattr(web, "EVERY", 0.05)
+    with web.PageServer(0, ask) as server:
+        while len(asked) < 3:
+            server.recent()
     assert all(later - earlier >= 0.05 for earlier, later in pairwise(asked))
 
 

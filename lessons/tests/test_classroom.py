@@ -7,6 +7,8 @@ import re
 import socket
 import stat
 import sys
+from collections.abc import Callable
+from functools import partial
 from ipaddress import IPv4Network
 from itertools import combinations
 from pathlib import Path
@@ -63,23 +65,22 @@ def test_a_copy_without_addresses_or_ports_is_an_error() -> None:
         Plan("x", ports=65000).copy(5)
 
 
-@pytest.mark.parametrize("text", ["", "x", "0", "-1", "100", "1.5", "²"])
-def test_a_wrong_number_of_copies_is_an_error(text: str) -> None:
-    with pytest.raises(PlanError, match="N is"):
-        plan.parse_number("N", text)
-
-
-def test_wrong_settings_are_errors() -> None:
-    with pytest.raises(PlanError, match="CLASS_PORTS"):
-        plan.parse_ports("20050")
-    for text in ("", "x", "0", "65536"):
-        with pytest.raises(PlanError, match="CLASS_PAGE_PORT"):
-            plan.parse_number("CLASS_PAGE_PORT", text, 65535)
-    with pytest.raises(PlanError, match="CLASS_SUBNETS"):
-        plan.parse_subnets("10.0.0.1/18")
-    for text in ("nan", "0", "x", "1000"):
-        with pytest.raises(PlanError, match="CLASS_CPUS"):
-            plan.parse_cpus(text)
+@pytest.mark.parametrize(
+    ("parse", "texts", "named"),
+    [
+        (partial(plan.parse_number, "N"), ("", "x", "0", "-1", "100", "1.5", "²"), "N is"),
+        (partial(plan.parse_number, "PORT", most=65535), ("65536",), "PORT is"),
+        (plan.parse_ports, ("20050",), "CLASS_PORTS"),
+        (plan.parse_subnets, ("10.0.0.1/18",), "CLASS_SUBNETS"),
+        (plan.parse_cpus, ("nan", "0", "x", "1000"), "CLASS_CPUS"),
+    ],
+)
+def test_a_wrong_number_and_a_wrong_setting_are_errors(
+    parse: Callable[[str], object], texts: tuple[str, ...], named: str
+) -> None:
+    for text in texts:
+        with pytest.raises(PlanError, match=named):
+            parse(text)
 
 
 ROUTES = """Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
@@ -96,13 +97,12 @@ def test_a_route_into_the_range_is_found_and_the_default_route_is_none() -> None
     assert not list(plan.overlapping([copy], routes[:1]))
 
 
-def test_the_state_of_a_class_is_kept_and_only_its_owner_reads_the_passwords(tmp_path: Path) -> None:
+def test_the_state_of_a_class_is_kept(tmp_path: Path) -> None:
     opened = new_class(tmp_path / "class", CLASS_PORTS="30000", CLASS_CPUS="1", BIND_ADDR="0.0.0.0")
     assert (opened.plan.ports, opened.plan.cpus, opened.plan.subnets) == (30000, 1, PLAN.subnets)
     opened.save()
     assert ClassState.load(tmp_path / "class", {"CLASS_PORTS": "30000"}) == opened
     assert ClassState.load(tmp_path / "none", {}) is None
-    assert stat.S_IMODE((tmp_path / "class" / "class.json").stat().st_mode) == 0o600
 
 
 def test_a_running_class_cannot_get_other_settings(tmp_path: Path) -> None:
@@ -256,6 +256,7 @@ def test_without_a_tunnel_a_copy_on_127_0_0_1_has_no_other_name(tmp_path: Path) 
 
 def test_only_its_owner_reads_the_passwords(tmp_path: Path) -> None:
     write(tmp_path)
+    new_class(tmp_path).save()
     for file in tmp_path.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
 
