@@ -125,9 +125,10 @@ def follow(line: Line) -> None:
         found, away = [], str(error).partition("\n")[0]
     theatre = line.host.partition(".")[0]
     own_site = line.host == "site.localhost" or any(seen.header("X-Site") for seen in found)
-    theatres, backends = os.environ["THEATRES"].split(), os.environ["BACKENDS"].split()
-    if theatre in theatres:
-        backends = [theatre]
+    backends, machine = os.environ["BACKENDS"].split(), "the first machine"
+    for name, _, elsewhere in (each.partition("@") for each in os.environ["THEATRES"].split()):
+        if name == theatre:
+            backends, machine = ([], elsewhere) if elsewhere else ([name], "")
 
     if line.host == "direct.localhost":
         show("\nnginx", ["copied the bytes: it reads no HTTP on this port"])
@@ -139,7 +140,7 @@ def follow(line: Line) -> None:
         show("\nyour application", [f"was asked {fetches} times" if fetches else "was not asked"])
         return
     if not backends:
-        show("\nbackend", ["runs on the first machine, whose log has it"])
+        show("\nbackend", [f"runs on {machine}, whose log has it"])
     for backend in backends:
         show(f"\n{backend}", logged(backend, line.id) or ["was not asked"])
 

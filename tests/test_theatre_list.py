@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import yaml
+
 from bare import compose_file, engine, functions, run
 
 
@@ -20,6 +22,29 @@ def test_the_example_is_what_make_up_writes(bare: Path) -> None:
     assert moved == example.replace(":7231-7232:", ":9231-9232:")
     assert ':7231:7231"' in generated(bare, THEATRES="second")
     assert generated(bare, THEATRES="") == ""
+
+
+def test_each_of_several_machines_runs_its_own_and_knows_the_others(bare: Path) -> None:
+    """The second is on another machine, at ports in the order of the list; the third is on the first one."""
+    addresses = {"FIRST_MACHINE": "127.0.0.1", "OTHER_MACHINES": "127.0.0.2"}
+    settings = {"EXTRAS": "edge", "THEATRES": "third second@127.0.0.2", **addresses}
+    first, other = (
+        yaml.safe_load(generated(bare, **settings, MACHINE=machine)) for machine in addresses.values()
+    )
+    assert list(first["services"]) == ["third", "varnish", "nginx", "backend", "locust"]
+    assert list(other["services"]) == ["second", "varnish", "nginx"]
+    asked = first["services"]["nginx"]["environment"]
+    assert asked["THEATRES_ADDRESS"] == "unix:/run/proscenium/*/upstage.sock 127.0.0.2:18102"
+    assert asked["THEATRES_STAGE_ADDRESS"] == "unix:/run/proscenium/*/upstage-stage.sock 127.0.0.2:17232"
+    assert asked["THEATRES_METRICS_ADDRESS"] == "*:9110 127.0.0.2:19112"
+    assert [port.rpartition("}:")[2] for port in other["services"]["second"]["ports"]] == [
+        "18102:8081",
+        "17232:7230",
+        "19112:9110",
+    ]
+    asked = other["services"]["varnish"]["environment"]["THEATRES_ADDRESS"]
+    assert asked == "127.0.0.1:18101 unix:/run/proscenium/*/upstage.sock"
+    assert len(first["volumes"]) == len(other["volumes"]) == 3
 
 
 def test_later_commands_know_the_theatres_of_the_last_start(bare: Path) -> None:

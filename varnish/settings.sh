@@ -67,7 +67,13 @@ limit_upstage() { limit_strangers "$1" "$STRANGER_FETCHES" 0.8s "$(in_vcl "$2") 
 # declare_theatre NAME: its backend, and the rule that chooses it. The cache key contains the host, so theatres share the
 # cache but no object. nginx lets no other host name through that begins with NAME (nginx/scripts/theatres.sh).
 declare_theatre() {
-    address=${THEATRES_ADDRESS%%\**}$1${THEATRES_ADDRESS#*\*}
+    number=$((number + 1))
+    address=$(echo "$THEATRES_ADDRESS " | cut -d ' ' -f $number)
+    case $THEATRES_ADDRESS in *' '*) ;; *\**) address=$THEATRES_ADDRESS ;; esac
+    case $address in
+    '') die "'$THEATRES_ADDRESS' does not say where the theatre $1 is" ;;
+    *\**) address=${address%%\**}$1${address#*\*} ;;
+    esac
     declare_backend "theatre_$1" "$address" theatre_limits.vcl
     limit_upstage "theatre_$1" "$address" theatre_limits.vcl
     cat <<END
@@ -131,6 +137,7 @@ write_vcl() {
         [ -z "$sites" ] || echo 'include "site_handover.vcl";'
         echo 'include "handover.vcl";'
         limit_upstage upstage "$BACKEND_ADDRESS" limits.vcl
+        number=0
         for name in $THEATRES; do declare_theatre "$name"; done
     } >"$VARNISH_GENERATED/deployment.vcl"
     if [ "$sites" ]; then

@@ -12,12 +12,13 @@ if "${mode}_has_mirror"; then
     chosen extras/mirror/compose.yaml || COMPOSE_FILE+=:extras/mirror/compose.yaml
 fi
 if [ "$mode" = native ]; then native_environment; fi
-if is_other_machine; then die "The data are on the first machine, $FIRST_MACHINE."; fi
+if [ -z "${THEATRE:-}" ] && is_other_machine; then die "The data are on the first machine, $FIRST_MACHINE${THEATRES:+; of its theatre: THEATRE=${THEATRES%% *}}."; fi
 if without upstage; then die "UpStage does not run here (WITH=upstage starts it), and a backup is of its data."; fi
 
 # The service with the data: the backend, or a theatre.
 service=backend backups=backups/$COMPOSE_PROJECT_NAME
 if [ -n "${THEATRE:-}" ]; then
+    ! machine=$(on_other_machine "$THEATRE") || die "The data of $THEATRE are on $machine."
     [[ " $THEATRES " == *" $THEATRE "* ]] || die "THEATRE is '$THEATRE'; the stack has these: ${THEATRES:-none}."
     service=$THEATRE backups+=.$THEATRE has_mirror=
 fi
