@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import time
 from collections import Counter
@@ -194,6 +195,19 @@ def test_a_theatre_lives_on_another_machine(edge: Machines) -> None:
     refused = edge.script("on", "1", "bash", "-c", backup, cwd=edge.folder / "1")
     assert "The data of second are on 10.77.0.12." in refused.stdout
     assert "10.77.0.12, whose log has it" in edge.on(1, f"make trace URL=http://{host}/welcome")
+
+
+def test_a_theatre_moves_to_another_machine_with_its_data(edge: Machines) -> None:
+    """As the page says."""
+    edge.on(2, "make backup THEATRE=second FILE=moved.tar.gz")
+    shutil.copy(edge.folder / "2" / "moved.tar.gz", edge.folder / "3")
+    for machine in (2, 3, 1):
+        file = edge.folder / str(machine) / ".env"
+        file.write_text(file.read_text().replace("second@10.77.0.12", "second@10.77.0.13"))
+        said = edge.on(machine, "make up")
+        assert ("The theatre second now runs on 10.77.0.13" in said) == (machine == 2)
+    edge.on(3, "make restore THEATRE=second FILE=moved.tar.gz")
+    wait_until(lambda: edge.ask(1, "/stages/dunsinane", "second.example.org")[0] == 200, within=20)
 
 
 def test_a_varnish_is_killed_and_a_purge_says_so(edge: Machines) -> None:
