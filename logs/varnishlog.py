@@ -99,6 +99,11 @@ class Request:
         return self.client.first("ReqURL")
 
     @property
+    def looked_up(self) -> str:
+        """What the VCL made of it: a part of the cache key."""
+        return self.client.all("ReqURL")[-1]
+
+    @property
     def path(self) -> str:
         """The URL without its query."""
         return self.url.partition("?")[0]

@@ -28,7 +28,8 @@ ALIASES = ("127.0.0.1", "[", "upstage.localhost")  # of localhost; `[` begins an
 
 # The check's requests are drawn from these, so that no rule can know them.
 DRAWN_HOSTS = ("localhost", "upstage.localhost", "127.0.0.1")
-DRAWN_QUERIES = (("{}",), ("{}=1", "page={}", "a=1&b={}"))
+# Of a page's query varnish/queries.vcl leaves the word alone.
+DRAWN_QUERIES = (("{}",), ("{}&a=1", "page=2&{}", "a=1&{}&b=2"))
 DRAWN_ENCODINGS = ("", "gzip", "gzip, deflate, br, zstd")
 DRAWN_COOKIES = ("session", "sessionid", "PHPSESSID", "who", "upstage_visit", "theme2", "mytheme")
 draw = random.SystemRandom().choice
@@ -198,7 +199,7 @@ class Attempt:
         """Make requests, one after another or all at once, and find each in Varnish's log.
 
         NEW in a URL becomes one secret word for all of them, ?NEW a query with it: the word alone, in every
-        second call with `=`.
+        second call beside an argument.
         """
         word = secret_word()
         query = draw(DRAWN_QUERIES[self.evidence.asked % 2]).format(word)
@@ -207,10 +208,12 @@ class Attempt:
         answers = self.evidence.ask_at_once(made) if at_once else [self.evidence.ask(ask) for ask in made]
         seen = self.evidence.requests_by_id(answer.id for answer in answers if answer.id)
         fetched = self.evidence.backend_lines()
-        return [
-            Probe(ask, answer, seen.get(answer.id), [line for line in fetched if line.url == ask.url])
-            for ask, answer in zip(made, answers, strict=True)
-        ]
+        probes = []
+        for ask, answer in zip(made, answers, strict=True):
+            found = seen.get(answer.id)
+            url = found.looked_up if found else ask.url
+            probes.append(Probe(ask, answer, found, [line for line in fetched if line.url == url]))
+        return probes
 
     def wait(self, seconds: float = SECOND) -> None:
         """Wait, by default until nginx has forgotten its copies."""

@@ -1,17 +1,19 @@
 """What is kept of an attempt."""
 
+import itertools
+import re
 from pathlib import Path
 from unittest.mock import create_autospec
 
 import pytest
 
 from checking import progress
-from checking.attempt import Attempt, Result
+from checking.attempt import DRAWN_QUERIES, Attempt, Result
 from checking.errors import StartAgain
 from checking.evidence import Evidence
 from checking.lesson import Lesson, lessons
 from checking.question import LETTERS
-from proscenium.running import Running
+from proscenium.running import REPO, Running
 
 
 @pytest.fixture
@@ -89,3 +91,11 @@ def test_results_are_published_before_any_lesson_has_begun(
     for _ in range(2):
         progress.Progress(evidence).publish()
     assert stack.upstage.call_count == 1
+
+
+@pytest.mark.parametrize("query", itertools.chain(*DRAWN_QUERIES))
+def test_a_drawn_query_makes_a_page_of_its_own(query: str) -> None:
+    """With what varnish/queries.vcl drops."""
+    rule = (REPO / "varnish" / "queries.vcl").read_text()
+    [(arguments, end)] = re.findall(r'regsub\(regsuball\(req\.url, "(.*?)", ""\), "(.*?)", ""\)', rule)
+    assert re.sub(end, "", re.sub(arguments, "", f"/?{query.format('k1')}")) == "/?k1"
