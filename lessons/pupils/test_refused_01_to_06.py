@@ -208,7 +208,6 @@ OTHERS = "=me came from the cache|theme=A and theme=B must share|does the rule r
 @pytest.mark.parametrize(
     ("condition", "pattern", "refusal"),
     [
-        pytest.param('req.url ~ "="', "^/stages/", SOME, id="URLs like those of visitors"),
         pytest.param(
             'req.http.Cookie !~ "who|upstage_visit"', "^/stages/", SOME, id="cookies of an old check"
         ),
