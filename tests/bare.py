@@ -6,8 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from stack import REPO
-from support.checks import ran
+from tests.stack import REPO
+from tests.support.checks import ran
 
 BASICS = shlex.split("""
     bash sh env id dirname readlink cat grep sed awk find mkdir timeout sleep rm df printf tail date uname

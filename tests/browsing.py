@@ -6,7 +6,7 @@ from collections.abc import Callable
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from stack import REPO, Stack
+from tests.stack import REPO, Stack
 
 Visit = Callable[..., Page]
 PICTURES = REPO / "test-results"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import requests
 
-from stack import REPO
+from tests.stack import REPO
 
 OLD, NEW = "Sat, 01 Jan 2000 00:00:00 GMT", "Sat, 01 Jan 2050 00:00:00 GMT"
 CARRIED = ("ETag", "Last-Modified", "Vary", "Cache-Control", "Content-Location", "Expires")

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from bare import bare_checkout
-from browsing import PICTURES, Visit
-from stack import PROJECT, REPO, Stack, webcam_ports
-from support.chromium import chromium
+from tests.bare import bare_checkout
+from tests.browsing import PICTURES, Visit
+from tests.stack import PROJECT, REPO, Stack, webcam_ports
+from tests.support.chromium import chromium
 
 # Tests started in the background of a shell ignore Ctrl-C, and so would every program under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)

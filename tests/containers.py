@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from functools import cached_property
 
-from support.checks import ran
+from tests.support.checks import ran
 
 Address = tuple[str, int]
 SERVICES = ("nginx", "varnish", "backend")

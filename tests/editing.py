@@ -7,8 +7,8 @@ import re
 import pytest
 import requests
 
-from stack import Stack
-from support.wait import wait_until
+from tests.stack import Stack
+from tests.support.wait import wait_until
 
 PASSWORD = "a horse, a horse"
 MEDIA = "/admin/workshop/media"

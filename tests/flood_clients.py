@@ -9,8 +9,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from uuid import uuid4
 
-from containers import Address, Containers
-from flood_report import Outcome
+from tests.containers import Address, Containers
+from tests.flood_report import Outcome
 
 HOST = b"upstage.localhost"
 BIG = "/media/bench/big.swf"

@@ -1,6 +1,6 @@
 """Record the moving picture of README.md, docs/images/proscenium.webp, from the running stack.
 
-    .venv/bin/python tests/record.py
+    .venv/bin/python -m tests.record
 
 The demo stage is brought back to its start (`make reset`). A player speaks and walks; House lights show which
 server sent each file on a first visit and on a second one, then while the backend hangs (`make break`) and
@@ -18,9 +18,9 @@ from collections.abc import Callable
 from PIL import Image, ImageDraw, ImageFont
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from browsing import on_stage, point, say
-from stack import REPO
-from support.chromium import chromium
+from tests.browsing import on_stage, point, say
+from tests.stack import REPO
+from tests.support.chromium import chromium
 
 TARGET = REPO / "docs" / "images" / "proscenium.webp"
 LARGEST = 500_000  # bytes

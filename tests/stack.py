@@ -13,10 +13,10 @@ from urllib.parse import parse_qsl
 
 import requests
 
-from support.checks import check
-from support.ports import free_port_range, free_ports
-from support.stage_client import StageClient, WebStageClient
-from support.wait import wait_until
+from tests.support.checks import check
+from tests.support.ports import free_port_range, free_ports
+from tests.support.stage_client import StageClient, WebStageClient
+from tests.support.wait import wait_until
 
 REPO = Path(__file__).resolve().parent.parent
 # Two checkouts, or two files, can be tested at the same time.

@@ -4,16 +4,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bare import bare_checkout
-from nginx_server import NginxServer
+from nginx.tests.nginx_server import NginxServer
 from proscenium.settings import COMPARISON
-from stack import REPO
+from tests.bare import bare_checkout
+from tests.stack import REPO
 
 HOST = "fifth.localhost"
 KNOWN = f"""
 from pathlib import Path
 import topologies
-from checking.rules import HOSTS
+from lessons.checking.rules import HOSTS
 from results.chart import COLOURS
 from upstage.web.templates import Pages
 from upstage.web.visit import SITES
@@ -40,7 +40,7 @@ def test_a_file_and_a_row_add_a_site(tmp_path: Path) -> None:
     table.write_text(f"{table.read_text()}\n{row}\n")
 
     def python(*arguments: str) -> str:
-        path = "loadtest:lessons:backend/src:."
+        path = "loadtest:backend/src:."
         command = [sys.executable, *arguments]
         return subprocess.check_output(command, cwd=copy, env={"PYTHONPATH": path}, text=True)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from bare import engine, functions
-from editing import has_data, leave_data
-from stack import PROJECT, Stack
-from support.wait import wait_until
+from tests.bare import engine, functions
+from tests.editing import has_data, leave_data
+from tests.stack import PROJECT, Stack
+from tests.support.wait import wait_until
 
 CHECKED = "'exec -i 1 upstage restore --check') cat >checked; echo the data"
 # An engine whose backend can be backed up.

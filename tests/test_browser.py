@@ -2,9 +2,9 @@
 
 import pytest
 
-from browsing import PICTURES, Visit, looks_right, on_stage, sign_in
-from checking.lesson import lessons
-from stack import Stack
+from lessons.checking.lesson import lessons
+from tests.browsing import PICTURES, Visit, looks_right, on_stage, sign_in
+from tests.stack import Stack
 
 SCREENS = ((1280, 800), (390, 844))  # a laptop and a phone
 LESSONS = ["/lessons/", f"/lessons/{lessons()[0].folder.name}", "/lessons/course"]  # the others are alike

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from stack import PROJECT, REPO
-from support.checkout import copy_checkout
-from support.checks import ran
+from tests.stack import PROJECT, REPO
+from tests.support.checkout import copy_checkout
+from tests.support.checks import ran
 
 # An engine: an image is a file that contains its label.
 DOCKER = """#!/bin/sh

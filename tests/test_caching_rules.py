@@ -5,8 +5,8 @@ import uuid
 
 import pytest
 
-from checking.rules import Case, cases
-from stack import Stack
+from lessons.checking.rules import Case, cases
+from tests.stack import Stack
 
 HOSTS = ("localhost", "upstage.localhost", "classic.localhost")
 

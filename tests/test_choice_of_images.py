@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bare import functions
+from tests.bare import functions
 
 REGISTRY = """#!/bin/sh
 # An engine. The file `registry` says whether a registry answers; an image's label is in the file of its name.

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from extras.cluster.translate import LONGEST, Refused, translate
-from stack import REPO
-from support.checks import check
-from support.wait import wait_until
+from tests.stack import REPO
+from tests.support.checks import check
+from tests.support.wait import wait_until
 
 # Words that `docker stack deploy` ignores, with a warning (docker/cli, cli/compose/types/types.go).
 IGNORED = shlex.split("""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bare import NOBODY, compose_file, engine, files, functions, note, run
-from stack import draw_ports
+from tests.bare import NOBODY, compose_file, engine, files, functions, note, run
+from tests.stack import draw_ports
 
 
 def test_nothing_usable_is_one_clear_line_and_changes_nothing(bare: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bare import engine, functions, note
+from tests.bare import engine, functions, note
 
 NO_COMPOSE = "*working_dir*|*compose.project=*)"
 ON_A_SWARM = (NO_COMPOSE, "'service ls'*) echo 7x", "info*) echo active true")

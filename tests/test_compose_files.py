@@ -8,9 +8,9 @@ import pytest
 
 import web_password
 from proscenium.settings import COMPARISON, FOR_USERS, SETTINGS
-from stack import REPO
-from support.checks import check, tracked
-from support.compose import EXTRAS, MACHINES, THEATRES, merged
+from tests.stack import REPO
+from tests.support.checks import check, tracked
+from tests.support.compose import EXTRAS, MACHINES, THEATRES, merged
 
 
 @pytest.fixture(scope="module")

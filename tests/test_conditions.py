@@ -7,8 +7,8 @@ import uuid
 
 import pytest
 
-from conditions import differences, rows
-from stack import SITES, Stack
+from tests.conditions import differences, rows
+from tests.stack import SITES, Stack
 
 FILES = ("bench/small.swf", "bench/big.swf", "fox.svg")  # small, from the disk of nginx, compressed
 

@@ -9,8 +9,8 @@ import uuid
 
 import pytest
 
-from stack import REPO, SITES, Stack
-from support.wait import wait_until
+from tests.stack import REPO, SITES, Stack
+from tests.support.wait import wait_until
 
 pytestmark = pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
 SERVICES = ("nginx", "varnish", "backend", "policyd", "locust")

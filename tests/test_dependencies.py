@@ -9,8 +9,8 @@ from importlib.metadata import packages_distributions, requires
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from stack import REPO
-from support.checks import tracked
+from tests.stack import REPO
+from tests.support.checks import tracked
 
 
 def test_locks_hold_together() -> None:

@@ -4,8 +4,8 @@ import re
 
 from playwright.sync_api import Browser, expect
 
-from browsing import PICTURES, on_stage
-from stack import Stack
+from tests.browsing import PICTURES, on_stage
+from tests.stack import Stack
 
 DIRECT = "direct.localhost"
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from stack import PROJECT, REPO, Stack, webcam_ports
-from support.checks import check
-from support.wait import wait_until
+from tests.stack import PROJECT, REPO, Stack, webcam_ports
+from tests.support.checks import check
+from tests.support.wait import wait_until
 
 FOLDERS = ("docs/*.md", "extras/**/*.md")
 OTHERS = {"docs/your-site.md", "extras/site/README.md"}  # test_your_site.py

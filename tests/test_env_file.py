@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stack import REPO
+from tests.stack import REPO
 
 NAMES = ("A", "B", "C", "lower", "Z9")
 PIECES = (

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bare import NOBODY, engine, files, functions, run
-from stack import REPO
-from support.ports import free_port_range, free_ports
+from tests.bare import NOBODY, engine, files, functions, run
+from tests.stack import REPO
+from tests.support.ports import free_port_range, free_ports
 
 
 @pytest.mark.parametrize("closed", ["nginx/sites", "varnish/start.sh", "health.sh"])

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from faults.fault import Fault, faults
-from stack import PROJECT, REPO, Stack
-from support.checkout import copy_checkout
-from support.visitors import Visitors, seen_by_a_newcomer
-from support.wait import wait_until
-from test_watch import watching
+from tests.stack import PROJECT, REPO, Stack
+from tests.support.checkout import copy_checkout
+from tests.support.visitors import Visitors, seen_by_a_newcomer
+from tests.support.wait import wait_until
+from tests.test_watch import watching
 
 # In `make test`: they take the shortest time.
 QUICK = shlex.split("""

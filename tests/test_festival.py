@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from stack import Stack
+from tests.stack import Stack
 
 PATTERN = re.compile(r"/media/festival-[a-z0-9-]+\.png")
 LARGE = 80 << 10  # bytes; nginx reads larger media from the disk (nginx/caching/large_media.conf)

@@ -1,10 +1,10 @@
-"""The floods of tests/floods.py, shortened; `python tests/floods.py` runs them at full size."""
+"""The floods of tests/floods.py, shortened; `python -m tests.floods` runs them at full size."""
 
 import pytest
 
-from flood_clients import FLOODS, Sizes
-from floods import flood
-from stack import Stack
+from tests.flood_clients import FLOODS, Sizes
+from tests.floods import flood
+from tests.stack import Stack
 
 pytestmark = pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
 SIZES = Sizes(files=150, slow=600, seconds=8, crowd=150, crowd_seconds=3, urls=5000, viewer_seconds=6)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stack import REPO
+from tests.stack import REPO
 
 
 class Checked:

@@ -6,7 +6,7 @@ import time
 import pytest
 from httplint import HttpRequestLinter, HttpResponseLinter, levels
 
-from stack import SITES, Stack
+from tests.stack import SITES, Stack
 
 RESPONSES = {
     "page": ("GET", "/stages/demo", {}),

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from stack import REPO
-from support.checks import check
-from test_dependencies import third_party_imports
+from tests.stack import REPO
+from tests.support.checks import check
+from tests.test_dependencies import third_party_imports
 
 pytestmark = [
     pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here"),

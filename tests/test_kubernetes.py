@@ -15,11 +15,11 @@ import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml
 
-from nginx_server import NginxServer
+from nginx.tests.nginx_server import NginxServer
 from proscenium.settings import SETTINGS
-from stack import REPO
-from support.checks import check, ran, tracked
-from support.origin import response
+from tests.stack import REPO
+from tests.support.checks import check, ran, tracked
+from tests.support.origin import response
 
 Json = dict[str, Any]
 

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from stack import REPO
-from support.checkout import copy_checkout
-from support.checks import check, ran
-from support.http import Response, request
-from support.stage_client import StageClient
-from support.wait import wait_until
+from tests.stack import REPO
+from tests.support.checkout import copy_checkout
+from tests.support.checks import check, ran
+from tests.support.http import Response, request
+from tests.support.stage_client import StageClient
+from tests.support.wait import wait_until
 
 pytestmark = [
     pytest.mark.slow,

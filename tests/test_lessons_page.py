@@ -5,12 +5,12 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from browsing import PICTURES, Visit, on_stage
-from checking.lesson import lessons
-from printed import in_section, solution
-from school import Pupil
-from stack import REPO, Stack
-from support.wait import wait_until
+from lessons.checking.lesson import lessons
+from lessons.pupils.printed import in_section, solution
+from lessons.pupils.school import Pupil
+from tests.browsing import PICTURES, Visit, on_stage
+from tests.stack import REPO, Stack
+from tests.support.wait import wait_until
 
 LESSONS = sorted(path.parent.name for path in REPO.glob("lessons/[0-9]*/README.md"))
 

@@ -10,9 +10,9 @@ import pytest
 import requests
 from playwright.sync_api import Browser
 
-from browsing import on_stage
-from stack import REPO, Stack
-from support.wait import wait_until
+from tests.browsing import on_stage
+from tests.stack import REPO, Stack
+from tests.support.wait import wait_until
 from users.page import assets
 
 DEMO = REPO / "backend" / "src" / "upstage" / "content" / "demo" / "stage.toml"

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from stack import REPO
-from support.checkout import copy_checkout
-from support.checks import ran
-from support.wait import wait_until
+from tests.stack import REPO
+from tests.support.checkout import copy_checkout
+from tests.support.checks import ran
+from tests.support.wait import wait_until
 
 pytestmark = [
     pytest.mark.slow,

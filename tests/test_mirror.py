@@ -11,9 +11,9 @@ from functools import partial
 
 import pytest
 
-from editing import add_player, store
-from stack import SITES, Stack
-from support.wait import wait_until
+from tests.editing import add_player, store
+from tests.stack import SITES, Stack
+from tests.support.wait import wait_until
 
 pytestmark = pytest.mark.slow  # each part: backend/tests/test_mirror.py, nginx/tests/test_upstreams.py
 JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00\xff\xd9"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stack import PROJECT, REPO
-from support.checks import check, ran
+from tests.stack import PROJECT, REPO
+from tests.support.checks import check, ran
 
 pytestmark = [
     pytest.mark.slow,

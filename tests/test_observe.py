@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from stack import PROJECT, REPO, Stack
-from support.wait import wait_until
+from tests.stack import PROJECT, REPO, Stack
+from tests.support.wait import wait_until
 
 EXTRA = REPO / "extras" / "observe"
 PROBER = REPO / "labs" / "cluster" / "prober.py"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stack import REPO, Stack
-from support.ports import free_ports
+from tests.stack import REPO, Stack
+from tests.support.ports import free_ports
 
 OPERATIONS = REPO / "docs" / "operations.md"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stack import REPO
-from support.checks import tracked
+from tests.stack import REPO
+from tests.support.checks import tracked
 
 SLIDES = REPO / "docs" / "slides"
 PAGES = [REPO / name for name in tracked("*.md", "docs/slides/*.html")]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from stack import REPO
+from tests.stack import REPO
 from users.paths import passed, stored
 
 ROWS = re.findall(

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
-from browsing import PICTURES, Visit, on_stage, point, say, sign_in, standing_at
-from stack import Stack
+from tests.browsing import PICTURES, Visit, on_stage, point, say, sign_in, standing_at
+from tests.stack import Stack
 
 AVATARS = 5  # of the demo stage: four figures, and the camera of extras/webcam
 PLAYERS = {"amy": "break a leg, amy", "bob": "break a leg, bob"}

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import requests
 
-from stack import PROJECT, REPO, SITES, Stack
-from support.checks import check, ran
-from support.wait import wait_until
+from tests.stack import PROJECT, REPO, SITES, Stack
+from tests.support.checks import check, ran
+from tests.support.wait import wait_until
 
 pytestmark = [
     pytest.mark.slow,

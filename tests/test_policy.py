@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from stack import REPO, Stack
-from support.checks import check
+from tests.stack import REPO, Stack
+from tests.support.checks import check
 
 
 @pytest.mark.smoke

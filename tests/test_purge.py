@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from stack import Stack
+from tests.stack import Stack
 
 
 def hits(stack: Stack, word: str) -> set[tuple[str, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stack import PROJECT, Stack
+from tests.stack import PROJECT, Stack
 
 FILES = [f"/media/fox.svg?{number}" for number in range(60)]
 

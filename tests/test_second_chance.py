@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stack import REPO
+from tests.stack import REPO
 
 TESTS = """
 from pathlib import Path
@@ -46,8 +46,8 @@ def judged(folder: Path, tests: str, *first: str) -> subprocess.CompletedProcess
     (folder / "test_it.py").write_text(tests)
     (folder / "pytest.ini").write_text("[pytest]\n")
     # Without the other plugins: loading them takes seconds.
-    environment = {**os.environ, "PYTHONPATH": str(REPO / "tests"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "yes"}
-    plugins = ("-p", "support.second_chance", "-p", "xdist")
+    environment = {**os.environ, "PYTHONPATH": str(REPO), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "yes"}
+    plugins = ("-p", "tests.support.second_chance", "-p", "xdist")
 
     def run(*options: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "pytest", "-q", *plugins, *options]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bare import bare_checkout, engine, functions, run
 from proscenium.settings import FOR_USERS, KINDS, SETTINGS, files
-from stack import REPO
+from tests.bare import bare_checkout, engine, functions, run
+from tests.stack import REPO
 
 # The engine's commands that change nothing.
 QUESTIONS = {"info", "compose version --short"}

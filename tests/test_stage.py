@@ -2,7 +2,7 @@
 
 import pytest
 
-from stack import Stack
+from tests.stack import Stack
 
 
 @pytest.mark.smoke

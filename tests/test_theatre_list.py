@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from bare import compose_file, engine, functions, run
+from tests.bare import compose_file, engine, functions, run
 
 
 def generated(bare: Path, **settings: str) -> str:

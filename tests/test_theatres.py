@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from stack import REPO, Stack
-from support.wait import wait_until
+from tests.stack import REPO, Stack
+from tests.support.wait import wait_until
 
 pytestmark = [
     pytest.mark.slow,  # nginx: test_theatres.py, Varnish: test_addresses.py, backend: test_data_lock.py

@@ -2,8 +2,8 @@
 
 from playwright.sync_api import Browser, expect
 
-from browsing import on_stage
-from stack import Stack
+from tests.browsing import on_stage
+from tests.stack import Stack
 
 
 def test_the_stage_works_over_https(stack: Stack, browser: Browser) -> None:

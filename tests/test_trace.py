@@ -2,7 +2,7 @@
 
 import uuid
 
-from stack import Stack
+from tests.stack import Stack
 
 
 def test_a_miss_and_a_hit_of_the_running_stack(stack: Stack) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from editing import has_data, leave_data
-from stack import PROJECT, REPO, Stack
-from support.checks import check, ran
-from support.wait import wait_until
+from tests.editing import has_data, leave_data
+from tests.stack import PROJECT, REPO, Stack
+from tests.support.checks import check, ran
+from tests.support.wait import wait_until
 
 OLD = ("e77a7d0d", "b7a1c8fa")  # of 23 and 25 November 2026
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from stack import Stack
-from support.wait import wait_until
+from tests.stack import Stack
+from tests.support.wait import wait_until
 
 
 @contextmanager

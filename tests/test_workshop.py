@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from playwright.sync_api import expect
 
-from browsing import Visit, on_stage
-from editing import MEDIA, PASSWORD, Editor, add_player, store
-from stack import SITES, Stack
-from support.stage_client import StageClient
-from support.wait import wait_until
+from tests.browsing import Visit, on_stage
+from tests.editing import MEDIA, PASSWORD, Editor, add_player, store
+from tests.stack import SITES, Stack
+from tests.support.stage_client import StageClient
+from tests.support.wait import wait_until
 
 PICTURE = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9" fill="{}"/></svg>'

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 import requests
 
-from conditions import differences
-from stack import PROJECT, REPO, Stack
-from support.applications import (
+from tests.conditions import differences
+from tests.stack import PROJECT, REPO, Stack
+from tests.support.applications import (
     BLOG,
     SHOP,
     Application,
@@ -25,10 +25,10 @@ from support.applications import (
     pages_are_not_mixed,
     visitors_get_copies,
 )
-from support.checks import check, ran
-from support.http import connect
-from support.ports import free_ports
-from support.wait import wait_until
+from tests.support.checks import check, ran
+from tests.support.http import connect
+from tests.support.ports import free_ports
+from tests.support.wait import wait_until
 
 pytestmark = pytest.mark.slow
 PAGE = (REPO / "docs" / "your-site.md").read_text()

@@ -5,7 +5,7 @@ import os
 from contextlib import closing
 from pathlib import Path
 
-from forked import Forked
+from backend.tests.forked import Forked
 from upstage.backup import restore, write
 from upstage.settings import Pair
 from upstage.stage.kept import Line

@@ -9,10 +9,10 @@ from hypothesis import settings
 from playwright.sync_api import Browser
 from twisted.internet.task import Clock
 
-from backup_folders import Folders
-from demo_stage import with_demo
-from running_backend import PASSWORD, Backend, Editor, PurgedCache
-from support.chromium import chromium
+from backend.tests.backup_folders import Folders
+from backend.tests.demo_stage import with_demo
+from backend.tests.running_backend import PASSWORD, Backend, Editor, PurgedCache
+from tests.support.chromium import chromium
 from upstage.net.connection import Connections
 from upstage.stage.stage import Stage
 from upstage.stage.stages import Stages

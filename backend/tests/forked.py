@@ -18,7 +18,7 @@ SRC = Path(__file__).parents[1] / "src"
 # Everything that `upstage serve` imports, except the modules that import the reactor: it belongs to one
 # process.
 MODULES = [
-    *("forked", "twisted.application.strports", "twisted.internet.epollreactor", "upstage.cli"),
+    *(__name__, "twisted.application.strports", "twisted.internet.epollreactor", "upstage.cli"),
     *("upstage.net.metrics", "upstage.state.in_memory", "upstage.state.seed", "upstage.web.urls"),
 ]
 
@@ -41,7 +41,7 @@ class Forked(ForkServerProcess):
         self._files = [stdin, out, errors or out]
         for file in (out, errors or out):
             file.write_bytes(b"")
-        path = os.pathsep.join([str(SRC), str(Path(__file__).parent)])
+        path = os.pathsep.join([str(SRC), str(Path(__file__).parents[2])])
         with mock.patch.dict(os.environ, PYTHONPATH=path):
             forkserver.ensure_running()
         self.start()

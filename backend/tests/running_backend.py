@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
-from forked import SRC, Forked, run_upstage
-from support import http
-from support.http import Response
-from support.origin import Origin, Request, response
-from support.program import Program
-from support.stage_client import StageClient, WebStageClient
+from backend.tests.forked import SRC, Forked, run_upstage
+from tests.support import http
+from tests.support.http import Response
+from tests.support.origin import Origin, Request, response
+from tests.support.program import Program
+from tests.support.stage_client import StageClient, WebStageClient
 
 PASSWORD = "open sesame"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

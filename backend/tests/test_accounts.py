@@ -11,8 +11,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from fake_reactor import begin
-from running_backend import FORM, FTP, PASSWORD, Backend, ask
+from backend.tests.fake_reactor import begin
+from backend.tests.running_backend import FORM, FTP, PASSWORD, Backend, ask
 from upstage.stage.keys import Keys, digest_of
 from upstage.stage.players import AUDIENCE
 from upstage.state import login_limits

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fake_clients import FakeClient, acting_player
+from backend.tests.fake_clients import FakeClient, acting_player
 from upstage.stage.drawing import redraw
 from upstage.stage.kept import Drawing, Mark
 from upstage.stage.layers import MAX_MARKS, Layer

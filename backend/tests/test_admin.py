@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlencode
 
 import pytest
 
-from running_backend import FORM, PASSWORD, Backend, Response, ask, join, token_in
+from backend.tests.running_backend import FORM, PASSWORD, Backend, Response, ask, join, token_in
 
 PRIVATE = "no-store"
 

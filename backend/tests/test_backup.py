@@ -14,8 +14,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from backup_folders import Folders, content_of
-from running_backend import Backend, ask
+from backend.tests.backup_folders import Folders, content_of
+from backend.tests.running_backend import Backend, ask
 from upstage.backup import archive, restore, write
 from upstage.mirror.control import Control
 from upstage.mirror.copying import Replica, Term, read_term, write_term

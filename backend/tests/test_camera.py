@@ -10,10 +10,10 @@ import pytest
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock
 
-from forked import SRC, Forked
-from running_backend import Backend, ask, join
-from support.ports import free_ports
-from support.wait import wait_until
+from backend.tests.forked import SRC, Forked
+from backend.tests.running_backend import Backend, ask, join
+from tests.support.ports import free_ports
+from tests.support.wait import wait_until
 from upstage.camera.__main__ import FRESH, main
 from upstage.camera.picture import picture
 from upstage.camera.upload import EVERY, RETRY_REJECTED

@@ -8,8 +8,8 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.logger import capturedLogs
 
-from fake_clients import JOIN, SocketClient, beat, clock_of, joined, message, turn
-from fake_reactor import Reactor
+from backend.tests.fake_clients import JOIN, SocketClient, beat, clock_of, joined, message, turn
+from backend.tests.fake_reactor import Reactor
 from upstage.net.connection import MAX_LINES, PATIENCE, REST, SWEEP, Connection, Connections
 from upstage.net.slices import SLICE, Slices
 from upstage.net.sockets import StageSocket

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from backup_folders import Folders
-from running_backend import Backend
+from backend.tests.backup_folders import Folders
+from backend.tests.running_backend import Backend
 from upstage.mirror.control import Report
 from upstage.mirror.copying import Replica, Term, read_term, run_alone, write_term
 from upstage.mirror.standby import STEADY, Standby

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from forked import Forked, run_upstage
-from running_backend import SERVE, Backend, ask
-from support.http import request
-from support.wait import wait_until
+from backend.tests.forked import Forked, run_upstage
+from backend.tests.running_backend import SERVE, Backend, ask
+from tests.support.http import request
+from tests.support.wait import wait_until
 from upstage.state.damage import find_damage, set_aside
 from upstage.state.database import FILE, Database
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from forked import SRC
-from running_backend import Backend, ask
+from backend.tests.forked import SRC
+from backend.tests.running_backend import Backend, ask
 from upstage.web.templates import Pages
 
 SITE = SRC / "upstage/site"

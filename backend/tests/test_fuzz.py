@@ -23,8 +23,8 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 
-from demo_stage import with_demo
-from fake_clients import JOIN, SocketClient, joined, message, turn
+from backend.tests.demo_stage import with_demo
+from backend.tests.fake_clients import JOIN, SocketClient, joined, message, turn
 from upstage.media import svg
 from upstage.media.files import BadMedia, format_of
 from upstage.net.connection import Connections

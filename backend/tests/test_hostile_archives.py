@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from backup_folders import Folders, content_of
+from backend.tests.backup_folders import Folders, content_of
 from upstage.backup.archive import ArchiveError
 from upstage.state.database import FILE
 from upstage.state.schema import MIGRATIONS

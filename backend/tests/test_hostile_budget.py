@@ -10,9 +10,9 @@ import pytest
 from twisted.internet.testing import StringTransport
 from twisted.web.resource import Resource
 
-from fake_clients import JOIN as JOIN_FRAME
-from fake_clients import SocketClient, message
-from fake_reactor import Reactor
+from backend.tests.fake_clients import JOIN as JOIN_FRAME
+from backend.tests.fake_clients import SocketClient, message
+from backend.tests.fake_reactor import Reactor
 from upstage.net.connection import Connections
 from upstage.net.input import AT_ONCE, READ_SIZE
 from upstage.net.slices import SLICE, Slices

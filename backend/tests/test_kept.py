@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from demo_stage import demo_stage
-from fake_clients import FakeClient, acting_player
-from running_backend import PASSWORD, Backend, Editor, ask, join
-from support.stage_client import StageClient
+from backend.tests.demo_stage import demo_stage
+from backend.tests.fake_clients import FakeClient, acting_player
+from backend.tests.running_backend import PASSWORD, Backend, Editor, ask, join
+from tests.support.stage_client import StageClient
 from upstage.stage.kept import Kept, Mark, Standing
 from upstage.stage.stage import Colours, Stage
 from upstage.stage.stages import Stages

@@ -15,7 +15,7 @@ from unittest.mock import Mock
 import pytest
 from twisted.internet.task import Clock
 
-from forked import SRC
+from backend.tests.forked import SRC
 from upstage.mirror import active, control
 from upstage.mirror.control import Control, ControlError
 from upstage.mirror.lease import TICK, Lease, Pulse

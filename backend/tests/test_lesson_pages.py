@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from running_backend import Backend, ask
-from support.http import connect, message
+from backend.tests.running_backend import Backend, ask
+from tests.support.http import connect, message
 from upstage.web.lesson_pages import preferred
 
 

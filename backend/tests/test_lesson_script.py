@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from running_backend import Backend
+from backend.tests.running_backend import Backend
 
 LESSON = "/lessons/01-first-hit"
 WORDS = ("k00000001", "k00000002")

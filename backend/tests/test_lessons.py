@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from forked import SRC
-from running_backend import Backend, PurgedCache, ask
+from backend.tests.forked import SRC
+from backend.tests.running_backend import Backend, PurgedCache, ask
 from upstage.state import progress
 from upstage.web.course import read_course, read_lesson
 from upstage.web.visit import Published

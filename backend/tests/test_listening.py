@@ -11,11 +11,11 @@ import pytest
 import websocket
 from twisted.logger import capturedLogs
 
-from running_backend import FORM, PASSWORD, Backend
-from support.http import Address, Response, connect, message, receive, request
-from support.ports import free_ports
-from support.stage_client import StageClient
-from support.wait import wait_until
+from backend.tests.running_backend import FORM, PASSWORD, Backend
+from tests.support.http import Address, Response, connect, message, receive, request
+from tests.support.ports import free_ports
+from tests.support.stage_client import StageClient
+from tests.support.wait import wait_until
 from upstage import service
 from upstage.net.listening import remove_stale
 

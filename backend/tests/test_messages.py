@@ -9,9 +9,9 @@ from twisted.internet.error import ConnectionDone
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
-from fake_clients import turn
-from forked import SRC
-from support.http import Response, receive
+from backend.tests.fake_clients import turn
+from backend.tests.forked import SRC
+from tests.support.http import Response, receive
 from upstage.net.connection import Connections
 from upstage.web.channel import Channel
 from upstage.web.headers import host_name

@@ -14,9 +14,9 @@ from urllib.parse import parse_qs
 import pytest
 from twisted.internet.task import Clock
 
-from demo_stage import with_demo
-from forked import SRC
-from running_backend import PASSWORD, RARELY, Backend, Editor, ask, serve
+from backend.tests.demo_stage import with_demo
+from backend.tests.forked import SRC
+from backend.tests.running_backend import PASSWORD, RARELY, Backend, Editor, ask, serve
 from upstage.media import speech
 from upstage.net.connection import Connections
 from upstage.net.metrics import LAG_INTERVAL, MeasuredStages, Metrics, Sources, class_of

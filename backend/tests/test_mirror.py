@@ -15,11 +15,11 @@ from urllib.parse import parse_qsl
 import pytest
 import websocket
 
-from forked import SRC, run_upstage
-from running_backend import DRAWING, PASSWORD, RARELY, Editor, PurgedCache, ask
-from support.program import Program
-from support.stage_client import StageClient, WebStageClient
-from support.wait import wait_until
+from backend.tests.forked import SRC, run_upstage
+from backend.tests.running_backend import DRAWING, PASSWORD, RARELY, Editor, PurgedCache, ask
+from tests.support.program import Program
+from tests.support.stage_client import StageClient, WebStageClient
+from tests.support.wait import wait_until
 from upstage.mirror.control import Control
 
 # Shorter times, except for the watchdog, which is another program.

@@ -14,8 +14,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from client_screen import Screen
-from fake_clients import FakeClient, acting_player
+from backend.tests.client_screen import Screen
+from backend.tests.fake_clients import FakeClient, acting_player
 from upstage.stage.kept import Change
 from upstage.stage.layers import Layer
 from upstage.stage.stage import Colours, Member, Stage

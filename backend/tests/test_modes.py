@@ -2,8 +2,8 @@
 
 import pytest
 
-from demo_stage import with_demo
-from fake_clients import FakeClient, acting_player
+from backend.tests.demo_stage import with_demo
+from backend.tests.fake_clients import FakeClient, acting_player
 from upstage.stage import stages as modes
 from upstage.stage.players import Player
 from upstage.stage.stages import Stages

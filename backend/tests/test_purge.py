@@ -8,8 +8,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from fake_reactor import begin
-from running_backend import Backend, PurgedCache
+from backend.tests.fake_reactor import begin
+from backend.tests.running_backend import Backend, PurgedCache
 from upstage.net.purge import (
     AGAIN,
     ALL_MEDIA,

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Page
 
-from forked import SRC
+from backend.tests.forked import SRC
 
 SCRIPT = SRC / "upstage/site/script/served.js"
 # Of a file that the page has loaded, of one that came from the browser's cache, and of a response's header.

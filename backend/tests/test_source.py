@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from forked import SRC
+from backend.tests.forked import SRC
 from upstage.net import connection
 from upstage.stage import layers, limits, stage, wire
 from upstage.stage.things import HEIGHT, WIDTH

@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.error import ProcessDone, ProcessTerminated
 from twisted.logger import capturedLogs
 
-from fake_programs import Machine
+from backend.tests.fake_programs import Machine
 from upstage.media import speech
 from upstage.media.speech import Numbers, Speaker
 from upstage.media.voices import VOICES

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from running_backend import PASSWORD, Backend
+from backend.tests.running_backend import PASSWORD, Backend
 
 
 @pytest.fixture(scope="module")

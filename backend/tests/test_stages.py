@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from demo_stage import with_demo
-from fake_clients import FakeClient, acting_player
+from backend.tests.demo_stage import with_demo
+from backend.tests.fake_clients import FakeClient, acting_player
 from upstage.stage.kept import Change, Line
 from upstage.stage.players import AUDIENCE
 from upstage.stage.stage import CHAT_REPLAY, CHAT_REPLAY_SIZE, Stage

@@ -12,8 +12,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
-from forked import run_upstage
-from running_backend import DRAWING, FORM, PASSWORD, Backend, Editor, ask, join, opened
+from backend.tests.forked import run_upstage
+from backend.tests.running_backend import DRAWING, FORM, PASSWORD, Backend, Editor, ask, join, opened
 from upstage.stage.kept import Change, Line
 from upstage.state.database import LOCK_TIME
 from upstage.state.records import Locked, NoRoom

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from running_backend import Backend, ask
+from backend.tests.running_backend import Backend, ask
 
 NAMES = ("browser", "nginx", "varnish", "upstage")
 STATIONS = {"default": NAMES, "classic": NAMES, "nginx": ("browser", "nginx", "upstage")}

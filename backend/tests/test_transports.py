@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import websocket
 
-from forked import run_upstage
-from running_backend import Backend, join, serve
+from backend.tests.forked import run_upstage
+from backend.tests.running_backend import Backend, join, serve
 
 SMALL_WINDOW = (socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # so that the kernel buffers little
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from running_backend import FORM, Backend, ask
-from support.http import Response
+from backend.tests.running_backend import FORM, Backend, ask
+from tests.support.http import Response
 from upstage.web.urls import ROBOTS
 
 SHARED = "max-age=0, s-maxage=1"

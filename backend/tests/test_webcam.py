@@ -17,8 +17,8 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
-from fake_reactor import Reactor
-from running_backend import FTP, PASSWORD, Backend, Editor, ask
+from backend.tests.fake_reactor import Reactor
+from backend.tests.running_backend import FTP, PASSWORD, Backend, Editor, ask
 from upstage.net import webcam
 from upstage.net.pictures import MAX_SIZE, Pictures, Rejected
 from upstage.net.slices import SLICE, Slices

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from running_backend import (
+from backend.tests.running_backend import (
     DRAWING,
     FORM,
     MULTIPART,

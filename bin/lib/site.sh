@@ -61,6 +61,6 @@ compare_site() {
     "${mode}_locust" "$report" "${compare_run[@]}" --topologies alone.site,nginx.site,site --paths "$paths" Pages || code=$?
     kill $measuring 2>/dev/null || true
     [ -e "$report/report.json" ] || exit "$code"
-    PYTHONPATH=. STACK_MODE=$mode "${python[@]}" extras/site/answer.py "$report" "${sites[0]%%=*}"
+    STACK_MODE=$mode "${python[@]}" -m extras.site.answer "$report" "${sites[0]%%=*}"
     say "The report: $report"
 }

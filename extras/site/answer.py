@@ -1,4 +1,6 @@
-"""Say how much a cache helps a site: `answer.py FOLDER SITE` reads a comparison and says the answer.
+"""Say how much a cache helps a site: read a comparison and say the answer.
+
+    python -m extras.site.answer FOLDER SITE
 
 FOLDER has `report.json`, Locust's measurements of the application alone, behind nginx, and behind nginx
 and Varnish; and `cpu`, the output of `cpu.py` during these. SITE is its name in SITES, or `site`.

@@ -1,6 +1,6 @@
 """Measures labs and writes their tables; `make lab` runs it.
 
-python -m bench [NAME...] [--full] [--fresh] [--publish quiet|busy]
+python -m labs.bench [NAME...] [--full] [--fresh] [--publish quiet|busy]
 """
 
 import argparse
@@ -15,12 +15,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import machine, runner, words
-from bench.experiment import MODES, load
-from bench.lab_stack import REPO, LabStack, Problem
-from bench.report import write
-from bench.report.reading import read
-from bench.results import Results
+from labs.bench import machine, runner, words
+from labs.bench.experiment import MODES, load
+from labs.bench.lab_stack import REPO, LabStack, Problem
+from labs.bench.report import write
+from labs.bench.report.reading import read
+from labs.bench.results import Results
 
 LABS = REPO / "labs"
 RESULTS = REPO / "test-results" / "bench"
@@ -75,7 +75,7 @@ def measure(lab: Path, mode: str, fresh: bool, console: Console) -> bool:
     """Measure one lab and print its figures. Returns whether a cell was rejected."""
     experiment = load(lab, mode)
     drivers = {
-        cell.driver: importlib.import_module(f"bench.drivers.{cell.driver}") for cell in experiment.cells
+        cell.driver: importlib.import_module(f"labs.bench.drivers.{cell.driver}") for cell in experiment.cells
     }
     path = RESULTS / f"{experiment.name}.json"
     console.print(f"[bold]{experiment.title}[/]: starting the containers of labs/{lab.name}")

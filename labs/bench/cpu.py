@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import psutil
 
-from bench.lab_stack import LabStack
-from bench.sampler import Sampler
+from labs.bench.lab_stack import LabStack
+from labs.bench.sampler import Sampler
 
 PAUSE = 1.0  # seconds between two readings: the engine spends CPU time on each
 MACHINE = ""  # the name of the machine among those of the services

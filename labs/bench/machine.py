@@ -4,8 +4,8 @@ import hashlib
 import re
 from pathlib import Path
 
-from bench.experiment import Experiment
-from bench.lab_stack import REPO, LabStack
+from labs.bench.experiment import Experiment
+from labs.bench.lab_stack import REPO, LabStack
 
 # Commands that print the version of a service of the stack; lab.toml has those of a lab's own servers.
 VERSIONS = {

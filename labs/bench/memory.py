@@ -1,7 +1,7 @@
 """Samples a service's memory and processes while a load runs."""
 
-from bench.lab_stack import LabStack, Usage
-from bench.sampler import Sampler
+from labs.bench.lab_stack import LabStack, Usage
+from labs.bench.sampler import Sampler
 
 PAUSE = 0.2  # seconds between a response of the engine and the next request; a response takes up to a second
 

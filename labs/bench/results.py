@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from bench.experiment import Experiment, Scalar
+from labs.bench.experiment import Experiment, Scalar
 
 Metrics = dict[str, float]
 NOISY = 25.0  # per cent of the median between the lowest and the highest sample

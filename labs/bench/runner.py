@@ -20,10 +20,10 @@ import psutil
 from rich.console import Console
 from rich.progress import Progress
 
-from bench import words
-from bench.experiment import Cell, Experiment
-from bench.lab_stack import LabStack, Problem, Usage
-from bench.results import BUSY, CALIBRATION, NOISY, Measured, Metrics, Results, spread_percent
+from labs.bench import words
+from labs.bench.experiment import Cell, Experiment
+from labs.bench.lab_stack import LabStack, Problem, Usage
+from labs.bench.results import BUSY, CALIBRATION, NOISY, Measured, Metrics, Results, spread_percent
 
 FULL = 90.0  # per cent of one core: a generator of one thread that uses more is the bottleneck
 NAMED = 5  # cells in one note

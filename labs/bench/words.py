@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TypeGuard
 
-from bench.experiment import Scalar
+from labs.bench.experiment import Scalar
 
 NOTHING = "\N{EN DASH}"  # in a table: no figure
 TIMES = "\N{MULTIPLICATION SIGN}"

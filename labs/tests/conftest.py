@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench import lab_stack
-from bench.experiment import load
-from bench.lab_stack import LabStack
-from running_lab import NETWORK, PROJECT
-from stack import REPO
+from labs.bench import lab_stack
+from labs.bench.experiment import load
+from labs.bench.lab_stack import LabStack
+from labs.tests.running_lab import NETWORK, PROJECT
+from tests.stack import REPO
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bench.experiment import load
-from bench.lab_stack import LabStack
-from stack import REPO
+from labs.bench.experiment import load
+from labs.bench.lab_stack import LabStack
+from tests.stack import REPO
 
 NETWORK = "198.19.14"  # of labs/opendata; a run beside the tests uses the default one
 PROJECT = os.environ.get("COMPOSE_PROJECT_NAME", "proscenium") + "-test-lab"
@@ -82,7 +82,7 @@ def measure_briefly(stack: LabStack, lab: str) -> dict[str, dict[str, float]]:
     experiment = load(REPO / "labs" / lab, "quick")
     found = {}
     for name, cell in {cell.driver: cell for cell in experiment.cells}.items():
-        driver = importlib.import_module(f"bench.drivers.{name}")
+        driver = importlib.import_module(f"labs.bench.drivers.{name}")
         found[name] = driver.measure(stack, {**cell.settings, **experiment.warm_up})
         assert found[name][cell.primary] >= 0, name
     return found

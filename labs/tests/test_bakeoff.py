@@ -6,11 +6,11 @@ from hashlib import sha256
 
 import pytest
 
-from bench.drivers import production, wrk
-from bench.experiment import load
-from bench.lab_stack import LabStack
-from running_lab import Received, ask, check_cells, needs_engine
-from stack import REPO
+from labs.bench.drivers import production, wrk
+from labs.bench.experiment import load
+from labs.bench.lab_stack import LabStack
+from labs.tests.running_lab import Received, ask, check_cells, needs_engine
+from tests.stack import REPO
 
 LAB = "bakeoff"
 SITE = REPO / "labs" / LAB / "www" / "site"

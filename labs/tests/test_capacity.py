@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.drivers import capacity
-from bench.experiment import Cell, load
-from bench.lab_stack import LabStack, Problem
-from running_lab import needs_engine
-from stack import REPO
+from labs.bench.drivers import capacity
+from labs.bench.experiment import Cell, load
+from labs.bench.lab_stack import LabStack, Problem
+from labs.tests.running_lab import needs_engine
+from tests.stack import REPO
 
 LAB = "capacity"
 EXPERIMENT = load(REPO / "labs" / LAB, "quick")

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from bench.experiment import load
-from bench.lab_stack import LabStack
-from running_lab import needs_engine
-from stack import REPO
-from support.checks import check
+from labs.bench.experiment import load
+from labs.bench.lab_stack import LabStack
+from labs.tests.running_lab import needs_engine
+from tests.stack import REPO
+from tests.support.checks import check
 
 LABS = [path.parent for path in sorted((REPO / "labs").glob("*/lab.toml"))]
 NAMES = [lab.name for lab in LABS]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from bench.drivers import crawlers
-from bench.experiment import Cell, load
-from bench.lab_stack import LabStack, Problem
-from running_lab import ask, needs_engine
-from stack import REPO
+from labs.bench.drivers import crawlers
+from labs.bench.experiment import Cell, load
+from labs.bench.lab_stack import LabStack, Problem
+from labs.tests.running_lab import ask, needs_engine
+from tests.stack import REPO
 
 LAB = "crawlers"
 EXPERIMENT = load(REPO / "labs" / LAB, "quick")

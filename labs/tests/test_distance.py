@@ -5,13 +5,13 @@ import re
 
 import pytest
 
-from bench.clients import conversation
-from bench.drivers import connections, preload
-from bench.experiment import load
-from bench.lab_stack import LabStack
-from running_lab import needs_engine
-from stack import REPO
-from support.origin import Origin, Request, response
+from labs.bench.clients import conversation
+from labs.bench.drivers import connections, preload
+from labs.bench.experiment import load
+from labs.bench.lab_stack import LabStack
+from labs.tests.running_lab import needs_engine
+from tests.stack import REPO
+from tests.support.origin import Origin, Request, response
 
 LAB = "distance"
 FOLDER = REPO / "labs" / LAB

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from stack import REPO
+from tests.stack import REPO
 
 LAB = REPO / "labs" / "hit"
 SITES = {path.stem: path.read_text() for path in (LAB / "sites").iterdir()}

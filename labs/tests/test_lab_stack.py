@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bench import __main__ as command
-from bench import lab_stack
-from bench.lab_stack import LabStack, Problem
-from bench.results import Measured, Results
-from running_lab import PROJECT, needs_engine
+from labs.bench import __main__ as command
+from labs.bench import lab_stack
+from labs.bench.lab_stack import LabStack, Problem
+from labs.bench.results import Measured, Results
+from labs.tests.running_lab import PROJECT, needs_engine
 
 pytestmark = needs_engine
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.lab_stack import LabStack
-from running_lab import ask_often, needs_engine
-from stack import REPO
+from labs.bench.lab_stack import LabStack
+from labs.tests.running_lab import ask_often, needs_engine
+from tests.stack import REPO
 
 LAB = "ladder"
 LADDER = REPO / "labs" / LAB

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from bench.experiment import load
-from bench.lab_stack import LabStack
-from running_lab import NETWORK, ask, check_cells, needs_engine
-from stack import REPO
-from support.wait import wait_until
+from labs.bench.experiment import load
+from labs.bench.lab_stack import LabStack
+from labs.tests.running_lab import NETWORK, ask, check_cells, needs_engine
+from tests.stack import REPO
+from tests.support.wait import wait_until
 
 LAB = "opendata"
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from bench.drivers import working_set
-from bench.experiment import load
-from bench.lab_stack import LabStack
-from running_lab import needs_engine
-from stack import REPO
+from labs.bench.drivers import working_set
+from labs.bench.experiment import load
+from labs.bench.lab_stack import LabStack
+from labs.tests.running_lab import needs_engine
+from tests.stack import REPO
 
 LAB = "ring"
 EXPERIMENT = load(REPO / "labs" / LAB, "quick")

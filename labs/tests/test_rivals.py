@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from bench.drivers import crowd, outage
-from bench.drivers.crowd import requests_to_origin
-from bench.experiment import load
-from bench.lab_stack import LabStack
-from running_lab import ask_often, measure_briefly, needs_engine
-from stack import REPO
-from support.wait import wait_until
+from labs.bench.drivers import crowd, outage
+from labs.bench.drivers.crowd import requests_to_origin
+from labs.bench.experiment import load
+from labs.bench.lab_stack import LabStack
+from labs.tests.running_lab import ask_often, measure_briefly, needs_engine
+from tests.stack import REPO
+from tests.support.wait import wait_until
 
 LAB = "rivals"
 CELLS = load(REPO / "labs" / LAB, "full").cells

@@ -4,12 +4,12 @@ import gzip
 
 import pytest
 
-from bench.drivers import fixed_rate, open_connections
-from bench.experiment import load
-from bench.lab_stack import LabStack
-from running_lab import ask, needs_engine
-from stack import REPO
-from support.wait import wait_until
+from labs.bench.drivers import fixed_rate, open_connections
+from labs.bench.experiment import load
+from labs.bench.lab_stack import LabStack
+from labs.tests.running_lab import ask, needs_engine
+from tests.stack import REPO
+from tests.support.wait import wait_until
 
 LAB = "static"
 PAGE = REPO / "labs" / LAB / "www" / "page.html"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from bench.drivers import stores
-from bench.experiment import load
-from bench.lab_stack import LabStack
-from running_lab import measure_briefly, needs_engine
-from stack import REPO
+from labs.bench.drivers import stores
+from labs.bench.experiment import load
+from labs.bench.lab_stack import LabStack
+from labs.tests.running_lab import measure_briefly, needs_engine
+from tests.stack import REPO
 
 LAB = "stores"
 CELLS = load(REPO / "labs" / LAB, "full").cells

@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from bench.drivers import cold_visit, handshakes
-from bench.experiment import load
-from bench.lab_stack import LabStack, Problem
-from running_lab import measure_briefly, needs_engine
-from stack import REPO
-from support.wait import wait_until
+from labs.bench.drivers import cold_visit, handshakes
+from labs.bench.experiment import load
+from labs.bench.lab_stack import LabStack, Problem
+from labs.tests.running_lab import measure_briefly, needs_engine
+from tests.stack import REPO
+from tests.support.wait import wait_until
 
 LAB = "tls"
 CELLS = load(REPO / "labs" / LAB, "full").cells

@@ -1,6 +1,6 @@
 """A miss, then a hit on the object that it stored; two passes that store nothing."""
 
-from checking import Attempt, Need
+from lessons.checking import Attempt, Need
 
 
 def check(attempt: Attempt, need: Need) -> None:

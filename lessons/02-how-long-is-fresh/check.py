@@ -1,6 +1,6 @@
 """The rule for media says 60 s, an older object keeps its 12 hours, and one stored since then has 60 s."""
 
-from checking import Ask, Attempt, Need
+from lessons.checking import Ask, Attempt, Need
 
 CHANGES = {"varnish/media.vcl"}
 OLD = "set beresp.ttl = 43200s;"

@@ -2,7 +2,7 @@
 
 import re
 
-from checking import Ask, Attempt, Need, outcomes, secret_cookie, secret_word
+from lessons.checking import Ask, Attempt, Need, outcomes, secret_cookie, secret_word
 
 CHANGES = {"varnish/normalise.vcl", "varnish/passed.vcl", "varnish/media.vcl"}
 READS = {"req.http.cookie"}

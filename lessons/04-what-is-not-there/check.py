@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from checking import Ask, Attempt, Need
+from lessons.checking import Ask, Attempt, Need
 
 CHANGES = {"varnish/store.vcl"}
 CHANGED_RULES = {

@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 
-from checking import Attempt, Need
+from lessons.checking import Attempt, Need
 
 HOST = "classic.localhost"
 

@@ -1,6 +1,6 @@
 """While the backend was stopped, a stored page was served old and a new one was a 503; now it runs again."""
 
-from checking import Ask, Attempt, Need
+from lessons.checking import Ask, Attempt, Need
 
 RESTARTS = {"backend"}
 

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from checking import Ask, Attempt, Need
+from lessons.checking import Ask, Attempt, Need
 
 CHANGES = {"varnish/stale.vcl"}
 

@@ -1,6 +1,6 @@
 """A 304 from Varnish for an ETag that the client sent, one from the backend for an ETag that Varnish sent."""
 
-from checking import Attempt, Need
+from lessons.checking import Attempt, Need
 from logs.varnishlog import Request
 
 CHANGES = {"varnish/media.vcl"}

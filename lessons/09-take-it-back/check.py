@@ -1,6 +1,6 @@
 """The fox went on both hosts and the diva stayed; then the diva went by its tag; from outside: 405."""
 
-from checking import Attempt, Need
+from lessons.checking import Attempt, Need
 from logs.varnishlog import Request
 
 HOSTS = ("localhost", "classic.localhost")

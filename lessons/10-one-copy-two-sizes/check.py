@@ -1,6 +1,6 @@
 """One object for two sizes; then an object that Varnish did not compress and nginx did; then as shipped."""
 
-from checking import Attempt, Need
+from lessons.checking import Attempt, Need
 from logs.varnishlog import Request
 
 CHANGES = {"varnish/gzip.vcl", "nginx/sites/default.conf.template"}

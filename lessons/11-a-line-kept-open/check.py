@@ -1,6 +1,6 @@
 """Thirty requests over thirty connections, then over a few; and one that came over HTTP/2."""
 
-from checking import Ask, Attempt, Need
+from lessons.checking import Ask, Attempt, Need
 
 HOST = "classic.localhost"
 CHANGES = {"nginx/sites/classic.localhost.conf"}

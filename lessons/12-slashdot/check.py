@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from checking import Attempt, Need, site
+from lessons.checking import Attempt, Need, site
 
 SEVERAL = 500  # requests: a comparison of 50 users has thousands
 

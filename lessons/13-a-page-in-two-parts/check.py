@@ -1,6 +1,6 @@
 """The page is a hit for a minute, and the number in it is fetched every second."""
 
-from checking import Ask, Attempt, Need
+from lessons.checking import Ask, Attempt, Need
 
 CHANGES = {"varnish/store.vcl"}
 READS = {"beresp.http.surrogate-control", "resp.http.surrogate-control"}

@@ -1,6 +1,6 @@
 """A client that does not read is disconnected, and later when nginx's kernel keeps more for it."""
 
-from checking import LAGGARDS, Attempt, Need
+from lessons.checking import LAGGARDS, Attempt, Need
 
 CHANGES = {"nginx/streams/stage.conf.template"}
 STAGE = "rehearsal"

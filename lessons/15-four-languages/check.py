@@ -1,6 +1,6 @@
 """Browsers with different headers but the same language share one copy; each language still gets its own."""
 
-from checking import Ask, Attempt, Need, outcomes
+from lessons.checking import Ask, Attempt, Need, outcomes
 
 CHANGES = {"varnish/normalise.vcl"}
 READS = {"req.http.accept-language"}

@@ -2,7 +2,7 @@
 
 import re
 
-from checking import Ask, Attempt, Need
+from lessons.checking import Ask, Attempt, Need
 
 RESTARTS = {"varnish-2", "varnish-3"}
 SEVERAL = 12  # files: hardly ever all on two caches

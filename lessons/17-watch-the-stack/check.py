@@ -4,7 +4,7 @@ import time
 import tomllib
 from pathlib import Path
 
-from checking import Attempt, Need, Question
+from lessons.checking import Attempt, Need, Question
 
 # Any service may have been restarted, Prometheus as well: it keeps its figures in a volume.
 RESTARTS = {"nginx", "varnish", "backend", "policyd", "locust", "exporter", "varnishstat", "prometheus"}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from checking import Attempt, Line, Need
+from lessons.checking import Attempt, Line, Need
 
 URL = re.compile(r"/stages/load\?(waits|arrives)=(\d+)")
 # Seconds.

@@ -1,8 +1,8 @@
 """A drawn fault is mended, by hand, and its cause is named."""
 
-from checking import Ask, Attempt, Need, Question
 from faults.fault import bash, faults
 from faults.note import Note, read_note, write_note
+from lessons.checking import Ask, Attempt, Need, Question
 
 RESTARTS = {"nginx", "varnish", "backend", "policyd"}
 

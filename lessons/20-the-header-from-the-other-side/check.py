@@ -1,6 +1,6 @@
 """The application's own headers, as Varnish and nginx obey them; then one that poisons a copy."""
 
-from checking import Ask, Attempt, Need, Probe
+from lessons.checking import Ask, Attempt, Need, Probe
 
 HOST = "site.localhost"
 

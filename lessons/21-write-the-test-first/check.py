@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from checking import CHECKOUT, Ask, Attempt, Need, shipped
+from lessons.checking import CHECKOUT, Ask, Attempt, Need, shipped
 
 TEST = "varnish/tests/newsletter.vtc"
 FILE = "varnish/normalise.vcl"

@@ -2,7 +2,7 @@
 
 import secrets
 
-from checking import Ask, Attempt, Need, Probe, Request, outcomes, secret_cookie
+from lessons.checking import Ask, Attempt, Need, Probe, Request, outcomes, secret_cookie
 
 CHANGES = {"varnish/queries.vcl"}
 LEAST = 100  # requests of a crawl

@@ -7,13 +7,13 @@ import os
 import subprocess
 import sys
 
-from classroom.checkout import REPO, environment, make_checkout, put_aside
-from classroom.class_state import ClassState
-from classroom.engine import Commands, EngineError, handle_interrupts, remove
-from classroom.opening import log_of, open_class, side_by_side, start
-from classroom.plan import PAGE_PORT, PlanError, count, parse_number
-from classroom.status import as_csv, as_json, as_table, states
-from classroom.web import serve
+from lessons.classroom.checkout import REPO, environment, make_checkout, put_aside
+from lessons.classroom.class_state import ClassState
+from lessons.classroom.engine import Commands, EngineError, handle_interrupts, remove
+from lessons.classroom.opening import log_of, open_class, side_by_side, start
+from lessons.classroom.plan import PAGE_PORT, PlanError, count, parse_number
+from lessons.classroom.status import as_csv, as_json, as_table, states
+from lessons.classroom.web import serve
 
 FOLDER = REPO / ".run" / "class"
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from classroom.class_state import ClassState, write_private
-from classroom.plan import Copy, PlanError
+from lessons.classroom.class_state import ClassState, write_private
+from lessons.classroom.plan import Copy, PlanError
 
 REPO = Path(__file__).resolve().parents[2]
 NAME = re.compile(r"^#?([A-Z_]+)=", re.M)

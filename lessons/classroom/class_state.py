@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from classroom.plan import Copy, Plan, PlanError, parse_cpus, parse_ports, parse_subnets
+from lessons.classroom.plan import Copy, Plan, PlanError, parse_cpus, parse_ports, parse_subnets
 
 LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # no two look alike on paper
 LOCUST_USER = "locust"

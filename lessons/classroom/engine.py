@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-from classroom.plan import Copy
+from lessons.classroom.plan import Copy
 
 PROJECT = "com.docker.compose.project"
 PATIENCE = 60  # seconds for the answer to a question; a busy engine needs some

@@ -4,8 +4,8 @@ import csv
 import io
 import socket
 
-from classroom.class_state import LOCUST_USER, ClassState, write_private
-from classroom.plan import Copy
+from lessons.classroom.class_state import LOCUST_USER, ClassState, write_private
+from lessons.classroom.plan import Copy
 
 TUNNELED = ("HTTP_PORT", "HTTPS_PORT", "LOCUST_PORT")  # what a browser opens
 LOCALHOST = ("", "127.0.0.1", "0.0.0.0", "::", "[::]")  # addresses of a copy that has that name, too

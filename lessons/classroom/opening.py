@@ -11,11 +11,11 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from classroom.checkout import REPO, environment, git, make_checkout
-from classroom.class_state import ClassState, Entry
-from classroom.engine import Commands, EngineError, ignore_interrupts, remove
-from classroom.handout import handout_table, write_handout
-from classroom.plan import PUBLISHED, Copy, PlanError, count, overlapping, parse_routes
+from lessons.classroom.checkout import REPO, environment, git, make_checkout
+from lessons.classroom.class_state import ClassState, Entry
+from lessons.classroom.engine import Commands, EngineError, ignore_interrupts, remove
+from lessons.classroom.handout import handout_table, write_handout
+from lessons.classroom.plan import PUBLISHED, Copy, PlanError, count, overlapping, parse_routes
 
 MEMORY = 230  # MiB that a copy and the engine's part for it take: docs/teaching-class.md
 SIDE_BY_SIDE = os.cpu_count() or 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checking.lesson import lessons
+from lessons.checking.lesson import lessons
 
 MOST = 64 * 1024  # bytes of a file; an attempt takes less than 2 KiB
 LATEST = 1e11  # seconds since 1970: the year 5138

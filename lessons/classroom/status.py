@@ -6,12 +6,12 @@ import json
 import time
 from dataclasses import asdict, dataclass
 
-from checking.lesson import lessons
-from classroom.checkout import SERVICES, checks_sum
-from classroom.class_state import ClassState
-from classroom.engine import Usage, usage
-from classroom.plan import Copy
-from classroom.results import Result, results
+from lessons.checking.lesson import lessons
+from lessons.classroom.checkout import SERVICES, checks_sum
+from lessons.classroom.class_state import ClassState
+from lessons.classroom.engine import Usage, usage
+from lessons.classroom.plan import Copy
+from lessons.classroom.results import Result, results
 
 MIB = 2**20
 

@@ -19,12 +19,12 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from checking.lesson import lessons
-from classroom.class_state import ClassState
-from classroom.engine import EngineError
-from classroom.plan import PlanError
-from classroom.results import Result
-from classroom.status import states
+from lessons.checking.lesson import lessons
+from lessons.classroom.class_state import ClassState
+from lessons.classroom.engine import EngineError
+from lessons.classroom.plan import PlanError
+from lessons.classroom.results import Result
+from lessons.classroom.status import states
 
 EVERY = 5  # seconds between two questions to the engine, which take it one or two
 HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?", re.I)  # any port: a tunnel has its own

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from school import Pupil, school
+from lessons.pupils.school import Pupil, school
 
 HERE = Path(__file__).parent
 

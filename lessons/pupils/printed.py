@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 
-from checking.lesson import LESSONS, Lesson
+from lessons.checking.lesson import LESSONS, Lesson
 
 APPENDED, DIFF = ("vcl", "vtc"), "diff"
 CHANGING = (*APPENDED, DIFF)  # the languages of blocks that change a file

@@ -12,11 +12,11 @@ from typing import Self
 
 from requests import Response
 
-from checking.lesson import PORTS, lessons
-from printed import Block
-from stack import PROJECT, REPO, Stack
-from support.checkout import copy_checkout
-from support.wait import wait_until
+from lessons.checking.lesson import PORTS, lessons
+from lessons.pupils.printed import Block
+from tests.stack import PROJECT, REPO, Stack
+from tests.support.checkout import copy_checkout
+from tests.support.wait import wait_until
 
 ENDLESS = re.compile(r"\bwhile |99999")  # until Ctrl-C
 ENOUGH = 3  # seconds of such a command

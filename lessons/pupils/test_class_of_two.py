@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import requests
 
-from classroom.engine import docker
-from stack import PROJECT
-from support.checkout import copy_checkout
-from support.wait import wait_until
+from lessons.classroom.engine import docker
+from tests.stack import PROJECT
+from tests.support.checkout import copy_checkout
+from tests.support.wait import wait_until
 
 CLASS = f"{PROJECT}-two"
 SETTINGS = {

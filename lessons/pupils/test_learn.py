@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import pyte
 import pytest
 
-from school import Pupil
-from stack import REPO
-from support.wait import wait_until
+from lessons.pupils.school import Pupil
+from tests.stack import REPO
+from tests.support.wait import wait_until
 
 RIGHT = "43200 "  # how the right answer begins
 

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from printed import changes
-from school import COMMIT, Pupil
+from lessons.pupils.printed import changes
+from lessons.pupils.school import COMMIT, Pupil
 
 CLASSIC = "classic.localhost"
 FOX = "/media/fox.svg?WORD"

@@ -6,9 +6,9 @@ from typing import Any
 
 import requests
 
-from printed import changes, solution
-from school import Pupil
-from support.wait import wait_until
+from lessons.pupils.printed import changes, solution
+from lessons.pupils.school import Pupil
+from tests.support.wait import wait_until
 
 CLASSIC = "classic.localhost"
 HOSTS = ("localhost", CLASSIC)

@@ -15,12 +15,12 @@ from threading import Event, Thread
 
 import pytest
 
-from checking.lesson import LESSONS
 from faults.fault import faults
-from printed import changes
-from school import Pupil
-from stack import REPO
-from support.wait import wait_until
+from lessons.checking.lesson import LESSONS
+from lessons.pupils.printed import changes
+from lessons.pupils.school import Pupil
+from tests.stack import REPO
+from tests.support.wait import wait_until
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,12 +8,12 @@ from contextlib import nullcontext
 
 import pytest
 
-from checking.lesson import Lesson, lessons
-from printed import in_section, solution
-from school import Pupil
-from support.wait import wait_until
-from test_refused_07_to_12 import excuse_a_busy_machine
-from test_refused_13_to_22 import mend, title, watched
+from lessons.checking.lesson import Lesson, lessons
+from lessons.pupils.printed import in_section, solution
+from lessons.pupils.school import Pupil
+from lessons.pupils.test_refused_07_to_12 import excuse_a_busy_machine
+from lessons.pupils.test_refused_13_to_22 import mend, title, watched
+from tests.support.wait import wait_until
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from school import COMMIT, Pupil, school
-from support.wait import wait_until
-from test_refused_07_to_12 import look_at_pictures
-from test_refused_13_to_22 import QUERIES, crawling, see_the_crawler
+from lessons.pupils.school import COMMIT, Pupil, school
+from lessons.pupils.test_refused_07_to_12 import look_at_pictures
+from lessons.pupils.test_refused_13_to_22 import QUERIES, crawling, see_the_crawler
+from tests.support.wait import wait_until
 
 MEDIA = "varnish/media.vcl"
 RIGHT = "43200 "  # how the right answer of lesson 1 begins

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checking.lesson import PORTS
+from lessons.checking.lesson import PORTS
 
 
 @pytest.fixture

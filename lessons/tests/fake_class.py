@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from classroom import status
-from classroom.checkout import SERVICES, checks_sum
-from classroom.class_state import ClassState, Entry
-from classroom.engine import Usage
-from classroom.plan import Copy
-from classroom.web import PageServer, answer
+from lessons.classroom import status
+from lessons.classroom.checkout import SERVICES, checks_sum
+from lessons.classroom.class_state import ClassState, Entry
+from lessons.classroom.engine import Usage
+from lessons.classroom.plan import Copy
+from lessons.classroom.web import PageServer, answer
 
 
 def new_class(folder: Path, **environment: str) -> ClassState:

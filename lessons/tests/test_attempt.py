@@ -7,12 +7,12 @@ from unittest.mock import create_autospec
 
 import pytest
 
-from checking import progress
-from checking.attempt import DRAWN_QUERIES, Attempt, Result
-from checking.errors import StartAgain
-from checking.evidence import Evidence
-from checking.lesson import Lesson, lessons
-from checking.question import LETTERS
+from lessons.checking import progress
+from lessons.checking.attempt import DRAWN_QUERIES, Attempt, Result
+from lessons.checking.errors import StartAgain
+from lessons.checking.evidence import Evidence
+from lessons.checking.lesson import Lesson, lessons
+from lessons.checking.question import LETTERS
 from proscenium.running import REPO, Running
 
 

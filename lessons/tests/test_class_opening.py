@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from classroom import opening
-from classroom.class_state import ClassState
-from classroom.engine import EngineError, handle_interrupts
-from classroom.opening import check_room, open_class, reason_in
-from classroom.plan import Copy, PlanError
+from lessons.classroom import opening
+from lessons.classroom.class_state import ClassState
+from lessons.classroom.engine import EngineError, handle_interrupts
+from lessons.classroom.opening import check_room, open_class, reason_in
+from lessons.classroom.plan import Copy, PlanError
 
 UP = """#!/bin/sh
 echo up >>../../tried-$(basename "$PWD")

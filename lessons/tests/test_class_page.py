@@ -15,14 +15,14 @@ import pytest
 import requests
 from playwright.sync_api import Browser, Page, expect
 
-from browsing import unreadable
-from classroom import web
-from classroom.engine import EngineError
-from classroom.plan import PlanError
-from classroom.results import Result
-from classroom.web import answer, current
-from fake_class import FakeClass
-from support.chromium import chromium
+from lessons.classroom import web
+from lessons.classroom.engine import EngineError
+from lessons.classroom.plan import PlanError
+from lessons.classroom.results import Result
+from lessons.classroom.web import answer, current
+from lessons.tests.fake_class import FakeClass
+from tests.browsing import unreadable
+from tests.support.chromium import chromium
 
 HOSTILE = "<img src=x onerror=\"document.title='caught'\">"
 

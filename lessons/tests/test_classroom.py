@@ -16,18 +16,18 @@ from typing import Any
 
 import pytest
 
-from checking.lesson import lessons
-from classroom import plan
-from classroom.__main__ import show
-from classroom.checkout import checks_sum, environment, override
-from classroom.class_state import ClassState, Entry
-from classroom.engine import Usage
-from classroom.handout import write_handout
-from classroom.plan import Plan, PlanError
-from classroom.results import LETTERS, MOST, Result, parse_result, results
-from classroom.status import State, as_csv, as_json, as_table, health
-from fake_class import new_class
-from stack import REPO
+from lessons.checking.lesson import lessons
+from lessons.classroom import plan
+from lessons.classroom.__main__ import show
+from lessons.classroom.checkout import checks_sum, environment, override
+from lessons.classroom.class_state import ClassState, Entry
+from lessons.classroom.engine import Usage
+from lessons.classroom.handout import write_handout
+from lessons.classroom.plan import Plan, PlanError
+from lessons.classroom.results import LETTERS, MOST, Result, parse_result, results
+from lessons.classroom.status import State, as_csv, as_json, as_table, health
+from lessons.tests.fake_class import new_class
+from tests.stack import REPO
 
 PLAN = Plan("x")
 

@@ -10,14 +10,14 @@ from typing import cast
 
 import pytest
 
-from checking import learn
-from checking.attempt import Attempt
-from checking.lesson import Lesson, lessons
-from checking.progress import Finding
-from checking.question import LETTERS
-from checking.screen import View, broken, draw, rows
-from checking.terminal import Terminal
-from checking.watching import Watch
+from lessons.checking import learn
+from lessons.checking.attempt import Attempt
+from lessons.checking.lesson import Lesson, lessons
+from lessons.checking.progress import Finding
+from lessons.checking.question import LETTERS
+from lessons.checking.screen import View, broken, draw, rows
+from lessons.checking.terminal import Terminal
+from lessons.checking.watching import Watch
 
 # --- Every lesson, in a small window and a large one.
 

@@ -8,9 +8,9 @@ from zlib import crc32
 
 import pytest
 
-from checking.attempt import Attempt
-from checking.errors import Missing
-from checking.lesson import lessons
+from lessons.checking.attempt import Attempt
+from lessons.checking.errors import Missing
+from lessons.checking.lesson import lessons
 from logs.serverlogs import Line
 
 (LESSON,) = (lesson for lesson in lessons() if lesson.number == 18)

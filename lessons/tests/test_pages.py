@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
-from checking.lesson import LESSONS, Lesson, lessons
-from checking.question import Question
-from checking.rules import HOSTS, cases
-from printed import CHANGING, NOT_TYPED, blocks, changes, in_section, solution
-from stack import REPO
+from lessons.checking.lesson import LESSONS, Lesson, lessons
+from lessons.checking.question import Question
+from lessons.checking.rules import HOSTS, cases
+from lessons.pupils.printed import CHANGING, NOT_TYPED, blocks, changes, in_section, solution
+from tests.stack import REPO
 
 SECTIONS = ("Start", "Do", "Look", "Question", "In production", "Manual")
 ALL = pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.folder.name)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from checking import nginx
-from checking.vcl import changes, foreign, reads, sets, statements
+from lessons.checking import nginx
+from lessons.checking.vcl import changes, foreign, reads, sets, statements
 
 AGENT = "req.http.user-agent"
 RULE = "sub vcl_backend_response { if (bereq.http.X-Media) { set beresp.ttl = 12h; } }"

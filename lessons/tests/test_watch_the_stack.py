@@ -14,12 +14,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from checking.attempt import Attempt
-from checking.errors import Missing, StartAgain
-from checking.evidence import Evidence
-from checking.lesson import lessons
-from stack import REPO
-from support.origin import Origin, Request, response
+from lessons.checking.attempt import Attempt
+from lessons.checking.errors import Missing, StartAgain
+from lessons.checking.evidence import Evidence
+from lessons.checking.lesson import lessons
+from tests.stack import REPO
+from tests.support.origin import Origin, Request, response
 
 OBSERVE = REPO / "extras" / "observe"
 FILE = json.loads((Path(__file__).parent / "prometheus.json").read_text())

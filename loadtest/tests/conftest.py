@@ -16,8 +16,8 @@ with pytest.MonkeyPatch.context() as patch:
 
 import figures
 from caches import backend
-from fake_site import FakeSite
-from locust_library import LOADTEST, WebUI
+from loadtest.tests.fake_site import FakeSite
+from loadtest.tests.locust_library import LOADTEST, WebUI
 
 # A test may be slow on a busy machine.
 settings.register_profile("patient", deadline=None)

@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
-from fake_stage import STILL, FakeStage, serve_web_socket
-from support.origin import Origin, Request, response
+from loadtest.tests.fake_stage import STILL, FakeStage, serve_web_socket
+from tests.support.origin import Origin, Request, response
 
 ASSETS = {
     "/style/v1/main.css": "text/css",

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Event, Ping, Pong, Request, TextMessage
 
-from support.origin import Origin
+from tests.support.origin import Origin
 
 POLICY = b"""<?xml version="1.0"?><cross-domain-policy>
 <allow-access-from domain="*.localhost" to-ports="80,7230-7239"/></cross-domain-policy>\0"""

@@ -19,7 +19,7 @@ from locust.stats import PERCENTILES_TO_REPORT, StatsCSV, StatsEntry
 from werkzeug.test import TestResponse
 
 import locustfile
-from fake_site import FakeSite
+from loadtest.tests.fake_site import FakeSite
 
 LOADTEST = Path(__file__).parents[1]
 CLASSES = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fake_site import FakeSite
-from locust_library import CLASSES, WebUI, until
+from loadtest.tests.fake_site import FakeSite
+from loadtest.tests.locust_library import CLASSES, WebUI, until
 from locustfile import Player
 from users import account
 

@@ -12,8 +12,8 @@ from gevent.event import Event
 from gevent.pool import Pool
 from locust.runners import WorkerNode
 
-from fake_site import FakeSite
-from locust_library import create, parse, run
+from loadtest.tests.fake_site import FakeSite
+from loadtest.tests.locust_library import create, parse, run
 from locustfile import Arrivals, Reader
 from users import arrivals, open_model, taking_part
 from verdict import rows

@@ -7,9 +7,9 @@ import pytest
 
 from caches import backend
 from caches.backend import BackendPoll
-from fake_site import METRICS
-from locust_library import parse
-from support.origin import Origin, response
+from loadtest.tests.fake_site import METRICS
+from loadtest.tests.locust_library import parse
+from tests.support.origin import Origin, response
 
 
 def test_they_begin_before_the_first_user_and_end_after_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from locust import User
 
-from fake_site import CAMERA, STAGE_PAGE, FakeSite, Page
-from locust_library import create, eager, reasons, run
+from loadtest.tests.fake_site import CAMERA, STAGE_PAGE, FakeSite, Page
+from loadtest.tests.locust_library import create, eager, reasons, run
 from locustfile import Audience, Reader, WebAudience
-from support.origin import response
+from tests.support.origin import response
 from users import http_client, paths
 
 

@@ -11,10 +11,10 @@ import pytest
 from comparison.measurement import Measurement
 from comparison.recorder import recorder
 from comparison.shape import Series
-from fake_site import STAGE_PAGE, FakeSite
-from locust_library import WebUI, until
+from loadtest.tests.fake_site import STAGE_PAGE, FakeSite
+from loadtest.tests.locust_library import WebUI, until
 from results.report import conclude
-from support.origin import Origin, Request, response
+from tests.support.origin import Origin, Request, response
 from users.arrivals import DIFFERENCE
 
 

@@ -9,8 +9,8 @@ import pytest
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection
 
-from fake_site import FakeSite
-from support.origin import Origin
+from loadtest.tests.fake_site import FakeSite
+from tests.support.origin import Origin
 from users.connection import MAX_FRAME, SocketConnection, StageError, WebSocketConnection
 
 Behave = Callable[[socket.socket], None]

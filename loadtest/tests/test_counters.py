@@ -6,9 +6,9 @@ from locust import FastHttpUser, HttpUser, task
 
 from caches import counters
 from caches.counters import MAX_ROWS, OTHER, count, counts
-from fake_site import FakeSite
-from locust_library import run
-from support.origin import response
+from loadtest.tests.fake_site import FakeSite
+from loadtest.tests.locust_library import run
+from tests.support.origin import response
 
 
 class Plain(HttpUser):

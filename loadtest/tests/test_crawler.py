@@ -15,11 +15,11 @@ from locust.runners import WorkerNode
 import topologies
 from caches import counters
 from comparison.compare import Compare
-from fake_site import FakeSite, Page
-from locust_library import create, parse, run
+from loadtest.tests.fake_site import FakeSite, Page
+from loadtest.tests.locust_library import create, parse, run
 from locustfile import Arrivals, Crawler, Reader
 from results import page
-from support.origin import response
+from tests.support.origin import response
 from users import crawler, taking_part
 from users.crawler import Addresses, Frontier, Rules, disguise
 from verdict import rows, this_run

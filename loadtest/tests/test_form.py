@@ -3,8 +3,8 @@
 import pytest
 
 from caches import backend
-from fake_site import FakeSite
-from locust_library import CLASSES, WebUI, parse, until
+from loadtest.tests.fake_site import FakeSite
+from loadtest.tests.locust_library import CLASSES, WebUI, parse, until
 from locustfile import SHAPES
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import gevent
 import pytest
 
-from locust_library import until
+from loadtest.tests.locust_library import until
 from verdict import generator
 from verdict.generator import LoadOfLocust
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import web_password
-from fake_site import FakeSite
-from locust_library import WebUI, until
+from loadtest.tests.fake_site import FakeSite
+from loadtest.tests.locust_library import WebUI, until
 
 FORM = {"user_count": "1", "spawn_rate": "1", "user_classes": "Reader"}
 # Every path that changes something, and one that shows figures.

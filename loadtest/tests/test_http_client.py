@@ -9,7 +9,7 @@ import pytest
 from locust.contrib.fasthttp import FastHttpUser
 from locust.env import Environment
 
-from support.origin import Origin, response
+from tests.support.origin import Origin, response
 from users import http_client
 
 HEAVY = bytes(range(256)) * 5078  # 1.3 MB

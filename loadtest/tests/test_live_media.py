@@ -9,9 +9,9 @@ import gevent
 import pytest
 from gevent.event import Event
 
-from fake_site import CAMERA, FakeSite
-from fake_stage import STILL
-from locust_library import run, until
+from loadtest.tests.fake_site import CAMERA, FakeSite
+from loadtest.tests.fake_stage import STILL
+from loadtest.tests.locust_library import run, until
 from locustfile import Audience, FlashClient, Player
 from users import live_media
 from users.live_media import EVERY, MOST_FAILURES, PAUSE, LiveMedia

@@ -3,8 +3,8 @@
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from fake_site import FakeSite
-from locust_library import WebUI, until
+from loadtest.tests.fake_site import FakeSite
+from loadtest.tests.locust_library import WebUI, until
 from web_ui import metrics
 
 CLASSROOM = "upstage.localhost:8089"  # the name under which extras/observe reaches it

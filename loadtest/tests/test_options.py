@@ -3,8 +3,8 @@
 import pytest
 
 import locustfile
-from fake_site import FakeSite
-from locust_library import create, parse
+from loadtest.tests.fake_site import FakeSite
+from loadtest.tests.locust_library import create, parse
 from locustfile import Pages
 
 LOCUSTS = ("users", "spawn-rate", "run-time")  # options, not ours

@@ -7,10 +7,10 @@ import pytest
 
 import topologies
 from caches import counters
-from fake_site import FakeSite
-from locust_library import parse, run
+from loadtest.tests.fake_site import FakeSite
+from loadtest.tests.locust_library import parse, run
 from locustfile import Pages, Reader
-from support.origin import Origin, Request, response
+from tests.support.origin import Origin, Request, response
 from users import pages, taking_part
 
 

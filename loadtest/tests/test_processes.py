@@ -16,14 +16,14 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-from fake_site import ASSETS, FakeSite
-from fake_site import Page as File
-from locust_library import LOADTEST
-from support.checks import ran
-from support.chromium import chromium
-from support.origin import EchoServer, Origin, response
-from support.ports import free_ports
-from support.wait import wait_until
+from loadtest.tests.fake_site import ASSETS, FakeSite
+from loadtest.tests.fake_site import Page as File
+from loadtest.tests.locust_library import LOADTEST
+from tests.support.checks import ran
+from tests.support.chromium import chromium
+from tests.support.origin import EchoServer, Origin, response
+from tests.support.ports import free_ports
+from tests.support.wait import wait_until
 
 STOP_WHEN = Path(__file__).with_name("stop_when.py")
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import locustfile
-from fake_site import FakeSite
-from locust_library import create
+from loadtest.tests.fake_site import FakeSite
+from loadtest.tests.locust_library import create
 from locustfile import Audience
 from verdict.generator import load_of_locust
 

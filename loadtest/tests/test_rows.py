@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import pytest
 from locust import User
 
-from fake_site import CAMERA, FakeSite
-from locust_library import CLASSES, parse, run
+from loadtest.tests.fake_site import CAMERA, FakeSite
+from loadtest.tests.locust_library import CLASSES, parse, run
 from locustfile import Audience, FlashClient, Reader
 from verdict import rows
 from verdict.judge import FAILED, NOT_IN_RUN, OK, Row, Run, judge, read

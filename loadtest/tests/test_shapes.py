@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import shapes
-from fake_site import FakeSite
-from locust_library import create
+from loadtest.tests.fake_site import FakeSite
+from loadtest.tests.locust_library import create
 from locustfile import SHAPES
 from shapes import Interval, Timetable
 

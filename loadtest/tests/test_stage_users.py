@@ -7,8 +7,8 @@ import pytest
 from locust import User, constant
 from locust.exception import StopUser
 
-from fake_site import FakeSite
-from locust_library import create, eager, reasons, run, until
+from loadtest.tests.fake_site import FakeSite
+from loadtest.tests.locust_library import create, eager, reasons, run, until
 from locustfile import Audience, FlashClient, Player, SlowReader, WebAudience
 from users import session
 from users.player_session import PlayerSession

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from locust_library import parse
+from loadtest.tests.locust_library import parse
 from verdict import judge, thresholds
 
 SHIPPED = judge.read(thresholds.SHIPPED)

@@ -3,7 +3,7 @@
 import pytest
 
 import topologies
-from locust_library import parse
+from loadtest.tests.locust_library import parse
 
 CORE = [f"{name}.localhost" for name in ("upstage", "classic", "nginx", "static", "direct")]
 

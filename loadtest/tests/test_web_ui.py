@@ -7,10 +7,10 @@ from urllib.parse import urljoin
 import gevent
 import pytest
 
-from fake_site import METRICS, FakeSite
-from locust_library import WebUI, template_arguments, until
+from loadtest.tests.fake_site import METRICS, FakeSite
+from loadtest.tests.locust_library import WebUI, template_arguments, until
 from locustfile import SHAPES
-from support.origin import response
+from tests.support.origin import response
 from verdict import judge, thresholds
 from verdict.judge import FAILED, NOT_IN_RUN, NOT_MEASURED, OK
 from web_ui import tabs

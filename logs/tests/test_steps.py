@@ -10,10 +10,10 @@ import pytest
 
 from logs.steps import SENTENCES, steps
 from logs.varnishlog import requests
-from support.http import connect, message
-from support.origin import Request, response
-from support.wait import wait_until
-from varnish_server import VARNISH, VarnishServer
+from tests.support.http import connect, message
+from tests.support.origin import Request, response
+from tests.support.wait import wait_until
+from varnish.tests.python.varnish_server import VARNISH, VarnishServer
 
 DEPLOYED = [file for file in VARNISH.glob("*.vcl") if file.name != "site.vcl"]
 

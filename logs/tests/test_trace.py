@@ -9,7 +9,7 @@ from logs import trace
 from logs.serverlogs import Line
 from logs.varnishlog import requests
 from proscenium.running import NotRunning, Running
-from support.origin import Origin, response
+from tests.support.origin import Origin, response
 
 ID = "6a05b1a18a71752b342d7240ec65bac5"
 LOGS = {

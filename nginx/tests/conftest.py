@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nginx_server import NginxServer
+from nginx.tests.nginx_server import NginxServer
 
 
 @pytest.fixture(scope="module")

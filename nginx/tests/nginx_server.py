@@ -7,10 +7,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from support.http import Response, connect, exchange, message
-from support.origin import EchoServer, Origin, Request
-from support.ports import free_ports
-from support.program import Service
+from tests.support.http import Response, connect, exchange, message
+from tests.support.origin import EchoServer, Origin, Request
+from tests.support.ports import free_ports
+from tests.support.program import Service
 
 NGINX = Path(__file__).resolve().parent.parent
 UPGRADED = (

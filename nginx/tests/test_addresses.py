@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from name_server import NameServer
-from nginx_server import NginxServer
-from support.origin import EchoServer, Origin
-from support.wait import wait_until
+from nginx.tests.name_server import NameServer
+from nginx.tests.nginx_server import NginxServer
+from tests.support.origin import EchoServer, Origin
+from tests.support.wait import wait_until
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from nginx_server import NginxServer
-from support.checks import REPO
-from support.http import Response, request
-from support.origin import Origin, response
-from support.ports import free_ports
-from support.program import PATH, Program
-from varnish_server import QUICK, VARNISH, VarnishServer
+from nginx.tests.nginx_server import NginxServer
+from tests.support.checks import REPO
+from tests.support.http import Response, request
+from tests.support.origin import Origin, response
+from tests.support.ports import free_ports
+from tests.support.program import PATH, Program
+from varnish.tests.python.varnish_server import QUICK, VARNISH, VarnishServer
 
 SETTINGS = {"CDN": "on"}
 TAGS = "media medium-a-png"

@@ -4,8 +4,8 @@ import ssl
 
 import pytest
 
-from nginx_server import SITES, NginxServer
-from support.http import Response, message, receive
+from nginx.tests.nginx_server import SITES, NginxServer
+from tests.support.http import Response, message, receive
 
 SETTINGS = {"BIND_ADDR": "0.0.0.0", "HTTPS_REDIRECT": "on"}
 NAMES = SITES[1:]

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from nginx_server import NginxServer
-from support.origin import Request, response
+from nginx.tests.nginx_server import NginxServer
+from tests.support.origin import Request, response
 
 BODY = bytes(range(256)) * 800  # 200 kB
 HEADERS = {

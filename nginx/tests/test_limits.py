@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from nginx_server import UPGRADED, NginxServer
-from support.http import Response, message
-from support.origin import Request, response
-from support.wait import wait_until
+from nginx.tests.nginx_server import UPGRADED, NginxServer
+from tests.support.http import Response, message
+from tests.support.origin import Request, response
+from tests.support.wait import wait_until
 
 SETTINGS = {
     "CLIENT_CONNECTIONS": "20",

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from nginx_server import SITES, NginxServer
-from support.origin import Request, response
-from support.wait import wait_until
+from nginx.tests.nginx_server import SITES, NginxServer
+from tests.support.origin import Request, response
+from tests.support.wait import wait_until
 
 
 def test_classic_has_a_log_of_its_own(server: NginxServer) -> None:

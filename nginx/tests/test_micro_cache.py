@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from nginx_server import NginxServer
-from support.origin import Request, response
-from support.wait import wait_until
+from nginx.tests.nginx_server import NginxServer
+from tests.support.origin import Request, response
+from tests.support.wait import wait_until
 
 
 def kept_for(seconds: int) -> Callable[[Request], bytes]:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from exporter.requests import Requests
-from nginx_server import UPGRADED, NginxServer
-from support.origin import Origin, Request, response
-from support.wait import wait_until
+from extras.observe.exporter.requests import Requests
+from nginx.tests.nginx_server import UPGRADED, NginxServer
+from tests.support.origin import Origin, Request, response
+from tests.support.wait import wait_until
 
 
 class Observed(NginxServer):

@@ -4,8 +4,8 @@ import socket
 import threading
 import time
 
-from nginx_server import NginxServer
-from support.wait import wait_until
+from nginx.tests.nginx_server import NginxServer
+from tests.support.wait import wait_until
 
 
 def test_a_reload_under_load_loses_no_request(fresh: NginxServer) -> None:

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from name_server import NameServer
-from nginx_server import UPGRADED, NginxServer
-from support.http import message
-from support.origin import Origin, Request, response
-from support.wait import wait_until
+from nginx.tests.name_server import NameServer
+from nginx.tests.nginx_server import UPGRADED, NginxServer
+from tests.support.http import message
+from tests.support.origin import Origin, Request, response
+from tests.support.wait import wait_until
 
 FILES = [f"/media/{number}.png" for number in range(300)]
 

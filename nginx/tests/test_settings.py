@@ -2,8 +2,8 @@
 
 import pytest
 
-from nginx_server import NginxServer
-from support.program import PATH
+from nginx.tests.nginx_server import NginxServer
+from tests.support.program import PATH
 
 STAGE = "stage.example"
 

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from nginx_server import UPGRADED, NginxServer
-from support.origin import Origin, Request, response
-from support.wait import wait_until
+from nginx.tests.nginx_server import UPGRADED, NginxServer
+from tests.support.origin import Origin, Request, response
+from tests.support.wait import wait_until
 
 HOST = "site.localhost:8080"
 FORGED = dict.fromkeys(

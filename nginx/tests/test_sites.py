@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from nginx_server import NGINX, SITES, UPGRADED, NginxServer
-from support.http import receive
-from support.origin import Origin, Request, response
-from support.wait import wait_until
+from nginx.tests.nginx_server import NGINX, SITES, UPGRADED, NginxServer
+from tests.support.http import receive
+from tests.support.origin import Origin, Request, response
+from tests.support.wait import wait_until
 
 SETTINGS = {"SERVER_NAMES": "stage.example.org 192.0.2.7"}
 MAIN_CSS = NGINX.parent / "backend/src/upstage/site/style/main.css"

@@ -4,8 +4,8 @@ import os
 import signal
 from pathlib import Path
 
-from nginx_server import NginxServer
-from support.program import PATH
+from nginx.tests.nginx_server import NginxServer
+from tests.support.program import PATH
 
 
 def contents(folder: Path) -> dict[Path, bytes]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from nginx_server import NginxServer
-from support.http import Response
-from support.origin import response
+from nginx.tests.nginx_server import NginxServer
+from tests.support.http import Response
+from tests.support.origin import response
 
 HOST = "static.localhost"
 KINDS = {

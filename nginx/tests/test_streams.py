@@ -7,9 +7,9 @@ from functools import partial
 
 import pytest
 
-from nginx_server import NginxServer
-from support.ports import free_ports
-from support.wait import wait_until
+from nginx.tests.nginx_server import NginxServer
+from tests.support.ports import free_ports
+from tests.support.wait import wait_until
 
 SETTINGS = {"CLIENT_STAGE_CONNECTIONS": "350"}
 

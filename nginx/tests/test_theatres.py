@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from name_server import NameServer
-from nginx_server import NginxServer
-from support.origin import EchoServer, Origin, response
-from support.wait import wait_until
+from nginx.tests.name_server import NameServer
+from nginx.tests.nginx_server import NginxServer
+from tests.support.origin import EchoServer, Origin, response
+from tests.support.wait import wait_until
 
 NAMES = ("second", "third-hall")
 SETTINGS = {"THEATRES": " ".join(NAMES)}

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from nginx_server import NginxServer
-from support.http import receive
-from support.origin import response
-from support.wait import wait_until
+from nginx.tests.nginx_server import NginxServer
+from tests.support.http import receive
+from tests.support.origin import response
+from tests.support.wait import wait_until
 
 
 @pytest.fixture(scope="module")

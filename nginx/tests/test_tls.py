@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from nginx_server import NginxServer
-from support.http import Response, receive
-from support.wait import wait_until
+from nginx.tests.nginx_server import NginxServer
+from tests.support.http import Response, receive
+from tests.support.wait import wait_until
 
 SETTINGS = {
     "SERVER_NAMES": "stage.example.org 192.0.2.7 [2001:db8::7] *.example.net .example.com www.example.*"

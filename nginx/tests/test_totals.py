@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from nginx_server import NginxServer
-from support.origin import response
-from support.wait import wait_until
+from nginx.tests.nginx_server import NginxServer
+from tests.support.origin import response
+from tests.support.wait import wait_until
 
 
 @pytest.mark.slow  # thousands of requests

@@ -4,9 +4,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from nginx_server import NginxServer
-from support.origin import EchoServer, Origin, Request, response
-from support.wait import wait_until
+from nginx.tests.nginx_server import NginxServer
+from tests.support.origin import EchoServer, Origin, Request, response
+from tests.support.wait import wait_until
 
 
 def test_a_recreated_socket_is_found_at_once(server: NginxServer) -> None:

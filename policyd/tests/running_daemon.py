@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from support.wait import wait_until
+from tests.support.wait import wait_until
 
 FOLDER = Path(__file__).parents[1]
 COMMAND = [sys.executable, str(FOLDER / "src" / "policyd.py")]

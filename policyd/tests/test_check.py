@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hostile import REQUEST
-from policyd import Problem, check
-from running_daemon import LOCAL, SHIPPED, Daemon, run
-from support.origin import Origin
-from support.ports import free_ports
+from policyd.src.policyd import Problem, check
+from policyd.tests.hostile import REQUEST
+from policyd.tests.running_daemon import LOCAL, SHIPPED, Daemon, run
+from tests.support.origin import Origin
+from tests.support.ports import free_ports
 
 GOOD = b"""<cross-domain-policy>
 <allow-access-from domain="a" to-ports="7230"/>

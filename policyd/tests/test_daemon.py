@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-import policyd
-from hostile import CLOSE, POLICY, REQUEST, connect, connect_and_close, fate, honest
-from running_daemon import COMMAND, LOCAL, SHIPPED, Daemon, run
-from support.wait import wait_until
+from policyd.src import policyd
+from policyd.tests.hostile import CLOSE, POLICY, REQUEST, connect, connect_and_close, fate, honest
+from policyd.tests.running_daemon import COMMAND, LOCAL, SHIPPED, Daemon, run
+from tests.support.wait import wait_until
 
 
 def test_lingering_is_bounded_in_time_and_in_bytes() -> None:

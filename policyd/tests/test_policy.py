@@ -4,8 +4,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from policyd import MAX_BYTES, Problem, check_policy
-from running_daemon import SHIPPED
+from policyd.src.policyd import MAX_BYTES, Problem, check_policy
+from policyd.tests.running_daemon import SHIPPED
 
 ARTICLE = """<?xml version="1.0"?>
 <!DOCTYPE cross-domain-policy SYSTEM "/xml/dtds/cross-domain-policy.dtd">

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-import hostile
-from running_daemon import FOLDER, LOCAL, Daemon
-from support.wait import wait_until
+from policyd.tests import hostile
+from policyd.tests.running_daemon import FOLDER, LOCAL, Daemon
+from tests.support.wait import wait_until
 
 SECTION = (FOLDER / "README.md").read_text().partition("## What each client gets")[2]
 ROWS = [line.strip("|` ").split(" | ") for line in SECTION.splitlines() if line.endswith("` |")]

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support.ports import free_ports
-from support.wait import wait_until
+from tests.support.ports import free_ports
+from tests.support.wait import wait_until
 
 STARTER = Path(__file__).parent.parent
 PROJECT = f"{os.environ.get('COMPOSE_PROJECT_NAME', 'proscenium')}-test-starter"

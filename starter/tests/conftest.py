@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from asking import APP_PORT, STARTER, TOKEN, App, New, started
+from starter.tests.asking import APP_PORT, STARTER, TOKEN, App, New, started
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from asking import HTTP, copy_with, started
-from support.applications import ALL, Application, an_edit_is_shown, pages_are_not_mixed, visitors_get_copies
+from starter.tests.asking import HTTP, copy_with, started
+from tests.support.applications import (
+    ALL,
+    Application,
+    an_edit_is_shown,
+    pages_are_not_mixed,
+    visitors_get_copies,
+)
 
 pytestmark = pytest.mark.slow
 

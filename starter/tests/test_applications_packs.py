@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from asking import Response, ask, copy_with, started
-from support.wait import wait_until
+from starter.tests.asking import Response, ask, copy_with, started
+from tests.support.wait import wait_until
 
 pytestmark = pytest.mark.slow
 

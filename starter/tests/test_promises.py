@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from asking import BOTH, HTTPS, MEGABYTE, TOKEN, App, New, ask, connect
-from support.wait import wait_until
+from starter.tests.asking import BOTH, HTTPS, MEGABYTE, TOKEN, App, New, ask, connect
+from tests.support.wait import wait_until
 
 pytestmark = pytest.mark.slow
 

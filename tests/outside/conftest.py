@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from stack import PROJECT, Stack
-from support.ports import free_ports
+from tests.stack import PROJECT, Stack
+from tests.support.ports import free_ports
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stack import REPO
+from tests.stack import REPO
 
 HERE = Path(__file__).parent
 PLACE = REPO / ".run" / "outside"

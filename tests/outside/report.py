@@ -1,6 +1,6 @@
 """The table of counts in test-results/outside.md: a row for each tool, from its last run."""
 
-from stack import REPO
+from tests.stack import REPO
 
 REPORT = REPO / "test-results" / "outside.md"
 HEAD = ["| tool | passed | failed, allowed | other |", "|---|--:|--:|--:|"]

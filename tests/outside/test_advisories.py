@@ -5,11 +5,11 @@ import subprocess
 
 import pytest
 
-from outside.allowed import compare
-from outside.installed import python_tools
-from outside.report import record
-from stack import REPO
-from support.checks import tracked
+from tests.outside.allowed import compare
+from tests.outside.installed import python_tools
+from tests.outside.report import record
+from tests.stack import REPO
+from tests.support.checks import tracked
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from outside.allowed import TABLE, compare
+from tests.outside.allowed import TABLE, compare
 
 
 @pytest.fixture

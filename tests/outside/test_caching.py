@@ -10,10 +10,10 @@ from collections import Counter
 
 import pytest
 
-from outside.allowed import compare
-from outside.installed import cache_tests, python_tools
-from outside.report import record
-from stack import Stack
+from tests.outside.allowed import compare
+from tests.outside.installed import cache_tests, python_tools
+from tests.outside.report import record
+from tests.stack import Stack
 
 pytestmark = pytest.mark.slow
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from outside.allowed import compare
-from outside.installed import python_tools
-from outside.report import record
-from stack import REPO
-from support.compose import EXTRAS, THEATRES, merged
+from tests.outside.allowed import compare
+from tests.outside.installed import python_tools
+from tests.outside.report import record
+from tests.stack import REPO
+from tests.support.compose import EXTRAS, THEATRES, merged
 
 pytestmark = [
     pytest.mark.slow,

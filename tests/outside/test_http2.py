@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from outside.allowed import compare
-from outside.installed import h2spec
-from outside.report import record
-from stack import Stack
+from tests.outside.allowed import compare
+from tests.outside.installed import h2spec
+from tests.outside.report import record
+from tests.stack import Stack
 
 pytestmark = pytest.mark.slow
 

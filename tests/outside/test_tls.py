@@ -5,10 +5,10 @@ import subprocess
 
 import pytest
 
-from outside.allowed import compare
-from outside.installed import python_tools
-from outside.report import record
-from stack import Stack
+from tests.outside.allowed import compare
+from tests.outside.installed import python_tools
+from tests.outside.report import record
+from tests.stack import Stack
 
 pytestmark = pytest.mark.slow
 

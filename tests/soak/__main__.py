@@ -1,6 +1,6 @@
 """Load the running stack for a while, record what its services use, and say whether anything grows.
 
-    python -m soak FOLDER --project proscenium --page http://127.0.0.1:8089 --minutes 30 --users 30
+    python -m tests.soak FOLDER --project proscenium --page http://127.0.0.1:8089 --minutes 30 --users 30
 
 FOLDER gets samples.jsonl (a line every five seconds, written at once), soak.png and table.md. The account of
 Locust's page, if it requires one, is in LOCUST_ACCOUNT as "name password". Exit status 1 if something grows
@@ -20,11 +20,11 @@ from typing import Any, TextIO
 
 import requests
 
-from soak.load import Load
-from soak.plot import plot
-from soak.services import Services, between
-from soak.trend import PARTS
-from soak.verdict import number, rows, table
+from tests.soak.load import Load
+from tests.soak.plot import plot
+from tests.soak.services import Services, between
+from tests.soak.trend import PARTS
+from tests.soak.verdict import number, rows, table
 
 EVERY = 5.0  # seconds
 A_MINUTE = round(60 / EVERY)  # samples

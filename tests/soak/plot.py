@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
-from bench.report.plots import STYLE, colours
-from soak.verdict import MEASURES, Measure, Sample
+from labs.bench.report.plots import STYLE, colours
+from tests.soak.verdict import MEASURES, Measure, Sample
 
 COLUMNS = 2
 WIDTH, HEIGHT = 5.0, 2.6  # inches of a panel

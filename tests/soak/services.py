@@ -14,7 +14,7 @@ from typing import Self
 import docker
 from docker.models.containers import Container
 
-from bench.lab_stack import endpoint, usage_of
+from labs.bench.lab_stack import endpoint, usage_of
 
 # Counts the descriptors of all processes in the container, its own few included, for each line that it reads.
 COUNT = "while read -r _; do set -- /proc/[0-9]*/fd/*; echo $#; done"

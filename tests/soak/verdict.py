@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from soak.trend import PARTS, Trend, trend
+from tests.soak.trend import PARTS, Trend, trend
 
 Sample = Mapping[str, Any]  # "seconds", and by measure: name -> value
 

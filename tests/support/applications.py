@@ -12,7 +12,7 @@ from pathlib import Path
 
 import requests
 
-from support.wait import wait_until
+from tests.support.wait import wait_until
 
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "stage.png"
 PASSWORDS = {"ann": "the curtain rises", "bob": "the curtain falls"}

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from support.checks import check, tracked
+from tests.support.checks import check, tracked
 
 # All but the one for Swarm, whose words Compose warns about (test_cluster.py).
 EXTRAS = tuple(file for file in tracked("extras/*/compose.yaml") if "cluster" not in file)

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from support.checks import ran
-from support.origin import Origin
-from support.wait import wait_until
+from tests.support.checks import ran
+from tests.support.origin import Origin
+from tests.support.wait import wait_until
 
 # As in native mode. Debian keeps nginx and varnishd in /usr/sbin.
 PATH = f"{Path(__file__).parents[2] / 'native' / 'bin'}:{os.environ['PATH']}:/usr/sbin"

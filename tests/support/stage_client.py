@@ -4,7 +4,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import websocket
 
-from support.http import Address, connect
+from tests.support.http import Address, connect
 
 
 class StageClient:

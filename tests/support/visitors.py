@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl
 
 import websocket
 
-from stack import Stack
-from support.http import connect
-from support.stage_client import WebStageClient
+from tests.stack import Stack
+from tests.support.http import connect
+from tests.support.stage_client import WebStageClient
 
 EVERY = 0.25  # seconds between two requests of a kind
 PATIENCE = 10.0  # seconds: after that a visitor goes away

@@ -12,11 +12,11 @@ from threading import Thread
 
 from prometheus_client import CollectorRegistry, start_http_server
 
-from exporter.connections import Connections
-from exporter.requests import Requests
-from exporter.services import Services
-from exporter.sources import Sources
-from exporter.varnish import Varnishes
+from .connections import Connections
+from .requests import Requests
+from .services import Services
+from .sources import Sources
+from .varnish import Varnishes
 
 PORT = 9100
 

@@ -13,10 +13,10 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from browsing import unreadable
-from support.chromium import chromium
-from support.origin import Origin, Request, response
-from support.wait import wait_until
+from tests.browsing import unreadable
+from tests.support.chromium import chromium
+from tests.support.origin import Origin, Request, response
+from tests.support.wait import wait_until
 
 PAGE = Path(__file__).parents[1] / "page"
 POLICY = "default-src 'self'; frame-ancestors 'none'"  # without 'unsafe-inline': the page needs none

@@ -11,8 +11,8 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import choose_encoder
 
-from exporter.requests import MAX_ROWS, Requests
-from support.wait import wait_until
+from extras.observe.exporter.requests import MAX_ROWS, Requests
+from tests.support.wait import wait_until
 
 ID = b"6a05b1a18a71752b342d7240ec65bac5"
 HIT = b"<190>Nov 23 21:44:00 nginx: upstage.localhost media 200 known varnish:hit 0.003 1234 " + ID
@@ -112,7 +112,7 @@ def test_the_rows_are_bounded_and_the_known_ones_go_on(counted: Counted) -> None
 @pytest.fixture
 def listening(counted: Counted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The socket that feeds the counters; a file with its name exists before."""
-    monkeypatch.setattr("exporter.requests.PATIENCE", 0.1)
+    monkeypatch.setattr("extras.observe.exporter.requests.PATIENCE", 0.1)
     path = tmp_path / "nginx.sock"
     with pytest.raises(OSError, match="no socket"):
         counted.requests.read()

@@ -12,13 +12,13 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
-from exporter import connections, services, varnish
-from exporter.alerts import lines
-from exporter.connections import Connections
-from exporter.services import Services
-from exporter.sources import Sources
-from exporter.varnish import Varnishes
-from support.origin import Origin, Request, response
+from extras.observe.exporter import connections, services, varnish
+from extras.observe.exporter.alerts import lines
+from extras.observe.exporter.connections import Connections
+from extras.observe.exporter.services import Services
+from extras.observe.exporter.sources import Sources
+from extras.observe.exporter.varnish import Varnishes
+from tests.support.origin import Origin, Request, response
 
 FIXTURE = (
     Path(__file__).parent / "fixtures" / "varnishstat.json"

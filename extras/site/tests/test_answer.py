@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import answer
+from extras.site import answer
 
 HINT = ": is the first of SITE_NAMES the name that the application knows, and are these its paths?"
 

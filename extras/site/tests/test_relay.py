@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from support.http import request
-from support.origin import Origin, response
-from support.ports import free_ports
-from support.program import Service
+from tests.support.http import request
+from tests.support.origin import Origin, response
+from tests.support.ports import free_ports
+from tests.support.program import Service
 
 SITE = Path(__file__).parent.parent
 REFUSED = {"foreign": "certificate verify error", "misnamed": 'certificate does not match "localhost"'}

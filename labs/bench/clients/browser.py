@@ -9,7 +9,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 
-from bench.clients.link import LateWriter
+from labs.bench.clients.link import LateWriter
 
 CONNECTIONS = 6  # to one server, as browsers do over HTTP/1.1
 Connect = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter | LateWriter]]]

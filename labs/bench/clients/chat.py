@@ -1,6 +1,6 @@
 """Clients talk on a stage while other clients load its page and files.
 
-    python3 -m bench.clients.chat '{
+    python3 -m labs.bench.clients.chat '{
         "web": {"address": "nginx", "port": 8000, "host": "upstage.localhost", "page": "/stages/demo"},
         "stage": {"address": "nginx", "port": 17230, "proxied": true, "stage": "demo"},
         "speakers": 10, "lines_per_second": 100, "seconds": 15, "page_loads_per_second": 6}'
@@ -18,7 +18,7 @@ from typing import Any
 
 import uvloop
 
-from bench.clients.speakers import Speakers
+from labs.bench.clients.speakers import Speakers
 
 LEAD = 2.0  # seconds of page loads before the first line
 TAIL = 0.5  # and after the last one
@@ -50,7 +50,7 @@ async def start_page_loads(settings: dict[str, Any]) -> asyncio.subprocess.Proce
         "page_loads_per_second": settings["page_loads_per_second"],
         "seconds": LEAD + settings["seconds"] + TAIL,
     }
-    command = ("nice", sys.executable, "-m", "bench.clients.page_loads", json.dumps(loads))
+    command = ("nice", sys.executable, "-m", "labs.bench.clients.page_loads", json.dumps(loads))
     return await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
 
 

@@ -1,6 +1,6 @@
 """One connection after another, each for one request: how many does the range of client ports allow?
 
-    python3 -m bench.clients.connections '{"address": "nginx", "port": 8000, "host": "upstage.localhost",
+    python3 -m labs.bench.clients.connections '{"address": "nginx", "port": 8000, "host": "upstage.localhost",
         "path": "/favicon.ico", "closes": "client", "seconds": 4}'
 
 The side that closes first ("client" or "server") keeps the pair of addresses and ports for a minute, in the

@@ -1,6 +1,6 @@
 """The article's 18 steps between a browser and a server, timed in a real browser: prints a table in Markdown.
 
-    PYTHONPATH=labs .venv/bin/python -m bench.clients.conversation http://upstage.localhost:8080/stages/demo
+    .venv/bin/python -m labs.bench.clients.conversation http://upstage.localhost:8080/stages/demo
 
 Chromium opens the page three times: near; through a link (link.py) with a round trip of 100 ms and 8 Mbit/s;
 and through the same link once more, with the files that its cache has kept. The figures are those of the page
@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, Page, Response, async_playwright
 
-from bench.clients.distance import copy
-from bench.clients.link import Link
+from labs.bench.clients.distance import copy
+from labs.bench.clients.link import Link
 
 NEAR = {"round_trip": 0.0, "megabits": None}
 FAR = {"round_trip": 100.0, "megabits": 8.0}

@@ -1,6 +1,6 @@
 """Many clients that ask for one URL at the same instant.
 
-    python3 -m bench.clients.crowd '{"host": "upstage.localhost", "address": "nginx", "port": 8000,
+    python3 -m labs.bench.clients.crowd '{"host": "upstage.localhost", "address": "nginx", "port": 8000,
         "path": "/stages/demo", "clients": 200}'
 
 Every client connects first; then all requests are sent, before any response is read. Reports how many

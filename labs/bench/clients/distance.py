@@ -1,6 +1,6 @@
 """Runs a command whose connections to a server take a given time, as if the server were far away.
 
-    python3 -m bench.clients.distance '{"address": "tls-nginx", "port": 8443, "round_trip": 100,
+    python3 -m labs.bench.clients.distance '{"address": "tls-nginx", "port": 8443, "round_trip": 100,
         "command": ["curl", "https://localhost:8443/"]}'
 
 The command reaches the server as 127.0.0.1, at the same port, over TCP and UDP; everything arrives half a
@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from bench.clients.link import PIECE, LateWriter, Link
+from labs.bench.clients.link import PIECE, LateWriter, Link
 
 
 async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter | LateWriter) -> None:

@@ -1,6 +1,6 @@
 """Many listeners on one stage: the delay of a line to each, and the cost of a listener to the server.
 
-    python -m bench.clients.fan_out '{"listeners": 1000, "stalled": 0, "seconds": 10}'
+    python -m labs.bench.clients.fan_out '{"listeners": 1000, "stalled": 0, "seconds": 10}'
 
 Runs in the backend's container and starts a fresh server on loopback for each measurement, so that no memory
 of an earlier one counts. Listeners other than the sampled ones do not read during the measurement: the
@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.clients.stage_sockets import raise_file_limit
-from bench.percentile import percentile
+from labs.bench.clients.stage_sockets import raise_file_limit
+from labs.bench.percentile import percentile
 
 SAMPLED = 20  # listeners whose delay is measured
 RATE = 20  # lines a second

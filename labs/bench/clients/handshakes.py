@@ -1,6 +1,6 @@
 """TLS handshakes, one connection after another, in as many processes as given.
 
-    python3 -m bench.clients.handshakes '{"address": "tls-nginx", "port": 8443, "version": "TLSv1.3",
+    python3 -m labs.bench.clients.handshakes '{"address": "tls-nginx", "port": 8443, "version": "TLSv1.3",
         "ciphers": "", "resumed": false, "processes": 3, "seconds": 4}'
 
 A resumed handshake continues the session of an earlier connection, which a process opens before the clock

@@ -1,6 +1,6 @@
 """Open many connections to one server, hold them, and request a file over each of them again and again.
 
-    python3 -m bench.clients.hold_connections '{"host": "nginx", "port": 8080, "path": "/file",
+    python3 -m labs.bench.clients.hold_connections '{"host": "nginx", "port": 8080, "path": "/file",
         "bytes": 5000, "response_timeout": 20, "connections": 10000, "pause": 2, "every": 2.5, "rounds": 2}'
 
 First, every client connects and sends one request: its response proves that the server has accepted the
@@ -33,8 +33,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.clients.stage_sockets import raise_file_limit
-from bench.percentile import percentile
+from labs.bench.clients.stage_sockets import raise_file_limit
+from labs.bench.percentile import percentile
 
 OPENING = 200  # connections being opened at a time: fewer than any server's listen queue holds (nginx: 511)
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)

@@ -1,6 +1,6 @@
 """Clients talk on a stage while many others join it at once.
 
-    python3 -m bench.clients.joins '{"stage": {"address": "nginx", "port": 17230, "proxied": true,
+    python3 -m labs.bench.clients.joins '{"stage": {"address": "nginx", "port": 17230, "proxied": true,
         "stage": "rehearsal"}, "joins": 1000, "speakers": 5, "lines_per_second": 20, "seconds": 5}'
 
 The joins are a separate process with a lower priority (stage_sockets.py): their computing must not delay the
@@ -16,7 +16,7 @@ from typing import Any
 
 import uvloop
 
-from bench.clients.speakers import Speakers
+from labs.bench.clients.speakers import Speakers
 
 LONGEST = 60.0  # seconds of talk
 
@@ -48,7 +48,7 @@ async def main(settings: dict[str, Any]) -> dict[str, Any]:
 async def start_joins(settings: dict[str, Any]) -> asyncio.subprocess.Process:
     """Start the process that joins."""
     wanted = json.dumps({"stage": settings["stage"], "joins": settings["joins"]})
-    command = ("nice", sys.executable, "-m", "bench.clients.stage_sockets", wanted)
+    command = ("nice", sys.executable, "-m", "labs.bench.clients.stage_sockets", wanted)
     return await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
 
 

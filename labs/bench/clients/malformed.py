@@ -1,6 +1,6 @@
 """How an SQLite file becomes malformed: the rules that its locks rely on, each broken on purpose.
 
-    python3 -m bench.clients.malformed '{"mistake": "copied", "remedy": false, "trials": 5}'
+    python3 -m labs.bench.clients.malformed '{"mistake": "copied", "remedy": false, "trials": 5}'
 
 In each trial a transaction is so large that SQLite writes most of it to the file before the commit; the data
 to undo it are in another file, the journal. Then the mistake happens, or what should be done instead. Nothing

@@ -1,6 +1,6 @@
 """A client that joins a stage and never reads: how long until the stage disconnects it?
 
-    python3 -m bench.clients.non_reader '{"stage": {"address": "nginx", "port": 17230, "proxied": true,
+    python3 -m labs.bench.clients.non_reader '{"stage": {"address": "nginx", "port": 17230, "proxied": true,
         "stage": "rehearsal"}, "kilobytes_per_second": 5, "within": 120}'
 
 Another client reads, and says so much that the stage sends that many kilobytes a second to each. The time
@@ -16,7 +16,7 @@ import sys
 import time
 from typing import Any
 
-from bench.clients.speakers import PROXY
+from labs.bench.clients.speakers import PROXY
 
 LINES = 20  # a second
 ESCAPED = 8  # bytes that the stage sends for a "<": %26lt%3B

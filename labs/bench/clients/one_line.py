@@ -1,6 +1,6 @@
 """Many clients on one stage; a line at a time is sent to all.
 
-    python3 -m bench.clients.one_line '{"stage": {"address": "nginx", "port": 17230, "proxied": true,
+    python3 -m labs.bench.clients.one_line '{"stage": {"address": "nginx", "port": 17230, "proxied": true,
         "stage": "load"}, "listeners": 10000, "watched": 500, "lines": 20, "every": 2, "settle": 3}'
 
 After all have joined, nothing is sent for `settle` seconds. Then a client says `lines` lines, one `every`
@@ -16,8 +16,8 @@ import sys
 import time
 from typing import Any
 
-from bench.clients.stage_sockets import StageSockets, raise_file_limit
-from bench.percentile import percentile
+from labs.bench.clients.stage_sockets import StageSockets, raise_file_limit
+from labs.bench.percentile import percentile
 
 
 def main(settings: dict[str, Any]) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Visitors load a stage's page and files, on schedule.
 
-    python3 -m bench.clients.page_loads '{"address": "nginx", "port": 8000, "host": "upstage.localhost",
+    python3 -m labs.bench.clients.page_loads '{"address": "nginx", "port": 8000, "host": "upstage.localhost",
         "page": "/stages/demo", "page_loads_per_second": 10, "seconds": 20}'
 
 Page loads start when they are due, whether or not earlier ones have finished (an open loop): a server that
@@ -22,7 +22,7 @@ from typing import Any
 
 import uvloop
 
-from bench.clients.browser import Browser
+from labs.bench.clients.browser import Browser
 
 TIMEOUT = 30.0  # seconds for a page load
 

@@ -1,6 +1,6 @@
 """Distant visitors open a stage at the same instant, while clients talk on another stage.
 
-    python3 -m bench.clients.preload '{
+    python3 -m labs.bench.clients.preload '{
         "web": {"address": "nginx", "port": 8000, "host": "upstage.localhost", "page": "/stages/festival"},
         "stage": {"address": "nginx", "port": 17230, "proxied": true, "stage": "demo"},
         "visitors": 100, "round_trip": 20, "megabits": 8, "processes": 2, "timeout": 60,
@@ -23,9 +23,9 @@ from typing import Any
 
 import uvloop
 
-from bench.clients.browser import Browser
-from bench.clients.link import Link
-from bench.clients.speakers import Speakers
+from labs.bench.clients.browser import Browser
+from labs.bench.clients.link import Link
+from labs.bench.clients.speakers import Speakers
 
 LEAD = 0.2  # seconds from when all processes are ready until all visitors begin
 
@@ -62,7 +62,7 @@ async def start(settings: dict[str, Any], number: int) -> asyncio.subprocess.Pro
     """A process with its part of the visitors."""
     part, rest = divmod(settings["visitors"], settings["processes"])
     own = json.dumps({**settings, "visitors": part + (number < rest), "part": number})
-    command = ("nice", sys.executable, "-m", "bench.clients.preload", own)
+    command = ("nice", sys.executable, "-m", "labs.bench.clients.preload", own)
     pipe = asyncio.subprocess.PIPE
     return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
 

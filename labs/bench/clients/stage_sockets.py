@@ -1,7 +1,7 @@
 """Thousands of connections to one stage, from one process that takes little CPU from the servers.
 
-    python3 -m bench.clients.stage_sockets '{"stage": {"address": "nginx", "port": 17230, "proxied": true,
-        "stage": "rehearsal"}, "joins": 1000}'
+    python3 -m labs.bench.clients.stage_sockets '{"stage": {"address": "nginx", "port": 17230,
+        "proxied": true, "stage": "rehearsal"}, "joins": 1000}'
 
 Run as a program, it joins all at once, and reports the milliseconds of each join (from its connecting to the
 last frame of the reply), the seconds until the last one, the bytes received, and its own CPU.
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from bench.clients.speakers import PROXY
+from labs.bench.clients.speakers import PROXY
 
 OPENING = 200  # connections at a time from which nothing has arrived: nginx's listen queue holds 511
 TIMEOUT = 30.0  # seconds without any progress

@@ -1,6 +1,6 @@
 """Several workers and one store: does every record that went in come out again, once and whole?
 
-    python3 -m bench.clients.stores \
+    python3 -m labs.bench.clients.stores \
         '{"kind": "flat", "locked": true, "workers": "processes", "writers": 4, "runs": 25}'
 
 A run is the job of the 2009 posts: tasks of two kilobytes wait for a short time, several under one key.
@@ -26,7 +26,7 @@ from pathlib import Path
 from threading import BrokenBarrierError, Thread
 from typing import Any
 
-from bench.clients.store import Store, open_stores
+from labs.bench.clients.store import Store, open_stores
 
 KEYS = (b"audience", b"player", b"stage", b"media")
 BYTES = 2000  # of a record

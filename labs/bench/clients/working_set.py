@@ -1,6 +1,6 @@
 """One client that asks for many files, one after the other over one connection.
 
-    python3 -m bench.clients.working_set '{"address": "nginx", "port": 8000, "host": "upstage.localhost",
+    python3 -m labs.bench.clients.working_set '{"address": "nginx", "port": 8000, "host": "upstage.localhost",
         "path": "/media/bench/small.swf?x-", "files": 410, "requests": 1000, "seed": 3}'
 
 Asks for `requests` of the files at random; with 0 for each of them once, in random order. It requests ten

@@ -16,8 +16,8 @@ from contextlib import suppress
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from bench.lab_stack import LabStack, Problem
-from bench.percentile import percentile
+from labs.bench.lab_stack import LabStack, Problem
+from labs.bench.percentile import percentile
 
 Result = TypeVar("Result")
 
@@ -30,7 +30,12 @@ def report(
     environment: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Run a program of clients/ in a service; return its report. `environment`: variables as NAME=VALUE."""
-    command = (*(["env", *environment] if environment else []), "python3", "-m", f"bench.clients.{client}")
+    command = (
+        *(["env", *environment] if environment else []),
+        "python3",
+        "-m",
+        f"labs.bench.clients.{client}",
+    )
     found: dict[str, Any] = json.loads(stack.run(service, *command, json.dumps(settings)))
     return found
 

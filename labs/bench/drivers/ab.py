@@ -8,8 +8,8 @@ earlier end; `bytes`, the required length of a response.
 from collections.abc import Mapping
 from typing import Any
 
-from bench.drivers import TIME, generator_cpu_percent, number
-from bench.lab_stack import LabStack, Problem
+from labs.bench.drivers import TIME, generator_cpu_percent, number
+from labs.bench.lab_stack import LabStack, Problem
 
 BODY = "/tmp/ab.body"  # noqa: S108  # in a container of its own
 

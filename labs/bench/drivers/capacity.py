@@ -20,8 +20,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from bench.cpu import Cpu
-from bench.lab_stack import REPO, LabStack, Problem
+from labs.bench.cpu import Cpu
+from labs.bench.lab_stack import REPO, LabStack, Problem
 
 SERVICE = "locust"
 LEVELS = REPO / "test-results" / "bench" / "capacity"

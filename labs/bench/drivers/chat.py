@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from bench.drivers import report, talk
-from bench.lab_stack import LabStack, Problem
+from labs.bench.drivers import report, talk
+from labs.bench.lab_stack import LabStack, Problem
 
 BUSY = 90.0  # per cent of one core: above it, the generator itself is measured
 LATE = 250.0  # milliseconds behind schedule: if half of the page loads start later, the generator is too slow

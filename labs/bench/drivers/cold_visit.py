@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
-from bench.lab_stack import LabStack, Problem
+from labs.bench.lab_stack import LabStack, Problem
 
 WRITE_OUT = "%{http_version} %{http_code} %{size_download} %{time_total}\\n"
 
@@ -22,7 +22,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     curl += ["-o", "/dev/null", "-w", WRITE_OUT, f"https://{host}:{port}{settings['path']}"]
     arguments = json.dumps({**settings, "command": curl})
     visits = [
-        stack.run("generator", "python3", "-m", "bench.clients.distance", arguments)
+        stack.run("generator", "python3", "-m", "labs.bench.clients.distance", arguments)
         for _ in range(settings["visits"])
     ]
     return metrics(visits, settings)

@@ -7,8 +7,8 @@ settings of the cell; `url`, `host`, `path`; `closes`, the side that closes firs
 from collections.abc import Mapping
 from typing import Any
 
-from bench.drivers import report, with_address
-from bench.lab_stack import LabStack
+from labs.bench.drivers import report, with_address
+from labs.bench.lab_stack import LabStack
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:

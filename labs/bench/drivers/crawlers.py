@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from bench.cpu import Cpu
-from bench.drivers.capacity import SCRIPT, SERVICE
-from bench.lab_stack import LabStack, Problem
-from bench.percentile import percentile
+from labs.bench.cpu import Cpu
+from labs.bench.drivers.capacity import SCRIPT, SERVICE
+from labs.bench.lab_stack import LabStack, Problem
+from labs.bench.percentile import percentile
 
 # An empty file comes before the rule's own in Varnish's path; a setting needs no file.
 RULES = """

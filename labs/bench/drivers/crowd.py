@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from bench.drivers import report, with_address
-from bench.lab_stack import LabStack, Problem
+from labs.bench.drivers import report, with_address
+from labs.bench.lab_stack import LabStack, Problem
 
 ORIGIN = "backend"
 # The backend's own count; it counts a request when the request ends.

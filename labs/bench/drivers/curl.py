@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from bench.drivers import repeated
-from bench.lab_stack import LabStack, Problem
+from labs.bench.drivers import repeated
+from labs.bench.lab_stack import LabStack, Problem
 
 # Some runs of curl 8.14 over HTTP/3 stall, most of them with large files on a busy machine.
 ATTEMPTS = 3

@@ -7,6 +7,6 @@ of talk.
 
 from functools import partial
 
-from bench.drivers import report
+from labs.bench.drivers import report
 
-measure = partial(report, client="fan_out", service="backend", environment=["PYTHONPATH=/labs"])
+measure = partial(report, client="fan_out", service="backend", environment=["PYTHONPATH=/"])

@@ -24,10 +24,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from bench.drivers import number, numbers, repeated
-from bench.lab_stack import LabStack, Problem
-from bench.memory import Memory
-from bench.percentile import percentile
+from labs.bench.drivers import number, numbers, repeated
+from labs.bench.lab_stack import LabStack, Problem
+from labs.bench.memory import Memory
+from labs.bench.percentile import percentile
 
 LATE = 100.0  # milliseconds behind schedule: no steady rate
 BURST = 256  # connections at once: a quarter of what httperf can hold

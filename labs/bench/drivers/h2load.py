@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from bench.drivers import TIME, generator_cpu_percent, number, numbers, repeated
-from bench.lab_stack import LabStack, Problem
+from labs.bench.drivers import TIME, generator_cpu_percent, number, numbers, repeated
+from labs.bench.lab_stack import LabStack, Problem
 
 # Some runs of h2load 1.64 never end on a machine that is too busy to connect all clients in time.
 ATTEMPTS = 3

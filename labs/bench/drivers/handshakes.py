@@ -9,8 +9,8 @@ earlier session; `processes` of the client; `seconds`.
 from collections.abc import Mapping
 from typing import Any
 
-from bench.drivers import report
-from bench.lab_stack import LabStack, Problem
+from labs.bench.drivers import report
+from labs.bench.lab_stack import LabStack, Problem
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:

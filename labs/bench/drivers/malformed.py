@@ -6,6 +6,6 @@ clients/malformed.py runs in the generator's container and reports the metrics. 
 
 from functools import partial
 
-from bench.drivers import report
+from labs.bench.drivers import report
 
 measure = partial(report, client="malformed")

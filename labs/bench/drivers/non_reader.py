@@ -7,8 +7,8 @@ clients/non_reader.py is the client; its first lines explain the settings `stage
 from collections.abc import Mapping
 from typing import Any
 
-from bench.drivers import report
-from bench.lab_stack import LabStack, Problem
+from labs.bench.drivers import report
+from labs.bench.lab_stack import LabStack, Problem
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:

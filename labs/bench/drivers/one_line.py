@@ -9,9 +9,9 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
-from bench.drivers import report
-from bench.lab_stack import LabStack, Problem
-from bench.memory import Memory
+from labs.bench.drivers import report
+from labs.bench.lab_stack import LabStack, Problem
+from labs.bench.memory import Memory
 
 SERVERS = ("nginx", "backend")
 # Figures of the program's report.

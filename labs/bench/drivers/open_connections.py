@@ -13,9 +13,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.drivers import report
-from bench.lab_stack import LabStack, Problem, Usage
-from bench.memory import Memory
+from labs.bench.drivers import report
+from labs.bench.lab_stack import LabStack, Problem, Usage
+from labs.bench.memory import Memory
 
 SETTLED = 20.0  # seconds until the memory of new processes must be stable
 PAUSE = 0.5  # seconds between two samples of it

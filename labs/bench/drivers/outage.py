@@ -12,8 +12,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from bench.drivers.crowd import ORIGIN, ask
-from bench.lab_stack import LabStack, Problem
+from labs.bench.drivers.crowd import ORIGIN, ask
+from labs.bench.lab_stack import LabStack, Problem
 
 BACK_WITHIN = 20.0  # seconds until the server under test has noticed that the origin is back
 

@@ -14,10 +14,10 @@ generator was the bottleneck.
 from collections.abc import Mapping
 from typing import Any
 
-from bench.drivers import report
-from bench.lab_stack import LabStack, Problem
-from bench.memory import Memory
-from bench.percentile import percentile
+from labs.bench.drivers import report
+from labs.bench.lab_stack import LabStack, Problem
+from labs.bench.memory import Memory
+from labs.bench.percentile import percentile
 
 BUSY = 95.0  # per cent of one core: above it, the generator itself is measured
 

@@ -9,9 +9,9 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
-from bench.drivers import open_connections, report
-from bench.lab_stack import LabStack
-from bench.memory import Memory
+from labs.bench.drivers import open_connections, report
+from labs.bench.lab_stack import LabStack
+from labs.bench.memory import Memory
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:

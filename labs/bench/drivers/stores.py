@@ -7,6 +7,6 @@ too. Settings: those of the store, as labs/stores/lab.toml has them; `workers`, 
 
 from functools import partial
 
-from bench.drivers import report
+from labs.bench.drivers import report
 
 measure = partial(report, client="stores")

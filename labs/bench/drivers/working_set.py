@@ -8,9 +8,9 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from bench.drivers import report, with_address
-from bench.drivers.crowd import requests_to_origin
-from bench.lab_stack import LabStack, Problem
+from labs.bench.drivers import report, with_address
+from labs.bench.drivers.crowd import requests_to_origin
+from labs.bench.lab_stack import LabStack, Problem
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:

@@ -13,8 +13,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from bench.drivers import TIME, generator_cpu_percent
-from bench.lab_stack import LabStack, Problem
+from labs.bench.drivers import TIME, generator_cpu_percent
+from labs.bench.lab_stack import LabStack, Problem
 
 SCRIPT = rf"""
 exec 2>&1

@@ -6,9 +6,9 @@ by name.
 
 from pathlib import Path
 
-from bench.report import markdown
-from bench.report.exhibits import Exhibit
-from bench.report.reading import Lab
+from labs.bench.report import markdown
+from labs.bench.report.exhibits import Exhibit
+from labs.bench.report.reading import Lab
 
 __all__ = ["write"]
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench import words
-from bench.report import plots, tables
-from bench.report.limits import Use, use
-from bench.report.reading import Lab, Wanted
-from bench.report.tables import Table, distinct
-from bench.results import Measured
+from labs.bench import words
+from labs.bench.report import plots, tables
+from labs.bench.report.limits import Use, use
+from labs.bench.report.reading import Lab, Wanted
+from labs.bench.report.tables import Table, distinct
+from labs.bench.results import Measured
 
 
 @dataclass(frozen=True)

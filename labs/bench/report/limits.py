@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from bench.report.reading import Lab
-from bench.results import Measured
-from bench.words import is_number
+from labs.bench.report.reading import Lab
+from labs.bench.results import Measured
+from labs.bench.words import is_number
 
 CPU, MEMORY = "cpu_percent.", "memory_percent."
 GENERATOR = "generator_cpu_percent"

@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from bench import words
-from bench.report import tables
-from bench.report.exhibits import Exhibit
-from bench.report.reading import Lab
-from bench.report.tables import Table
+from labs.bench import words
+from labs.bench.report import tables
+from labs.bench.report.exhibits import Exhibit
+from labs.bench.report.reading import Lab
+from labs.bench.report.tables import Table
 
 
 def results(lab: Lab, exhibits: Sequence[Exhibit]) -> str:

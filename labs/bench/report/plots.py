@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from bench import words
+from labs.bench import words
 
 WIDTH = 5.0  # inches; the page scales it
 INK, MUTED = "#1f1b2e", "#66566a"

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.experiment import Scalar
-from bench.results import Measured, Results
-from bench.words import is_number
+from labs.bench.experiment import Scalar
+from labs.bench.results import Measured, Results
+from labs.bench.words import is_number
 
 Key = Mapping[str, Scalar]
 KINDS = ("bars", "steps", "limits")

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from bench import words
-from bench.report.limits import RATE, Use
-from bench.report.reading import Lab
-from bench.results import Measured
+from labs.bench import words
+from labs.bench.report.limits import RATE, Use
+from labs.bench.report.reading import Lab
+from labs.bench.results import Measured
 
 REJECTED, NOT_YET, REST = "rejected", "not yet", "everything else"
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any, cast
 
-from bench.lab_stack import LabStack, Problem, Usage
+from labs.bench.lab_stack import LabStack, Problem, Usage
 
 
 class Generator:

@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
-from bench.clients import speakers
-from bench.clients.hold_connections import hold
-from bench.clients.link import INITIAL_WINDOW, Link
-from bench.clients.speakers import Speakers
-from bench.clients.stage_sockets import StageSockets
-from stack import REPO
-from support.checks import ran
-from support.origin import Origin, Request, response
+from labs.bench.clients import speakers
+from labs.bench.clients.hold_connections import hold
+from labs.bench.clients.link import INITIAL_WINDOW, Link
+from labs.bench.clients.speakers import Speakers
+from labs.bench.clients.stage_sockets import StageSockets
+from tests.stack import REPO
+from tests.support.checks import ran
+from tests.support.origin import Origin, Request, response
 
 FILES = ("/style/main.css", "/script/main.js", "/media/queen.svg", "/media/castle.svg", "/media/bell.mp3")
 PAGE = '<a href="/stages/">Stages</a>' + "".join(f'<link href="{path}">' for path in FILES)
@@ -32,8 +32,8 @@ PAGE = '<a href="/stages/">Stages</a>' + "".join(f'<link href="{path}">' for pat
 
 def report(client: str, settings: dict[str, Any]) -> dict[str, Any]:
     """The report of a program; if it fails, its last words."""
-    command = (sys.executable, "-m", f"bench.clients.{client}", json.dumps(settings))
-    done = ran(*command, env={**os.environ, "PYTHONPATH": str(REPO / "labs")}, timeout=120)
+    command = (sys.executable, "-m", f"labs.bench.clients.{client}", json.dumps(settings))
+    done = ran(*command, env={**os.environ, "PYTHONPATH": str(REPO)}, timeout=120)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
@@ -248,7 +248,7 @@ def test_the_delay_of_a_line_counts_from_when_it_was_said(sockets: StageSockets,
 def test_a_client_that_is_not_watched_must_receive_each_line_too(
     sockets: StageSockets, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.clients.stage_sockets.TIMEOUT", 1.0)
+    monkeypatch.setattr("labs.bench.clients.stage_sockets.TIMEOUT", 1.0)
     stage.deaf = 4
     sockets.join(4)
     sockets.watch(1)

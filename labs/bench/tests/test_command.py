@@ -1,4 +1,4 @@
-"""`python -m bench NAME`: its output and exit code, with a fake stack and driver."""
+"""`python -m labs.bench NAME`: its output and exit code, with a fake stack and driver."""
 
 import fcntl
 from collections.abc import Callable, Mapping, Sequence
@@ -8,12 +8,12 @@ from typing import Any, Self
 
 import pytest
 
-from bench import __main__ as command
-from bench import machine, runner
-from bench.drivers import ab
-from bench.lab_stack import REPO, Problem, Usage
-from bench.report import plots
-from bench.results import Results
+from labs.bench import __main__ as command
+from labs.bench import machine, runner
+from labs.bench.drivers import ab
+from labs.bench.lab_stack import REPO, Problem, Usage
+from labs.bench.report import plots
+from labs.bench.results import Results
 
 LAB = """
 title = "A lab"
@@ -216,7 +216,7 @@ def test_a_second_run_at_the_same_time_is_rejected(bench: Bench, tmp_path: Path)
 def test_the_digest_covers_names_and_contents_but_no_markdown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.machine.REPO", tmp_path)
+    monkeypatch.setattr("labs.bench.machine.REPO", tmp_path)
     folder = tmp_path / "nginx"
     (folder / "__pycache__").mkdir(parents=True)
     (folder / "a.conf").write_text("a")

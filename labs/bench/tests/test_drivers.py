@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from bench import machine
-from bench.cpu import MACHINE, Cpu
-from bench.drivers import (
+from labs.bench import machine
+from labs.bench.cpu import MACHINE, Cpu
+from labs.bench.drivers import (
     capacity,
     chat,
     crawlers,
@@ -23,11 +23,11 @@ from bench.drivers import (
     outage,
     preload,
 )
-from bench.experiment import load
-from bench.lab_stack import LabStack, Problem, Usage
-from bench.memory import Memory
-from bench.tests.generator import Generator
-from stack import REPO
+from labs.bench.experiment import load
+from labs.bench.lab_stack import LabStack, Problem, Usage
+from labs.bench.memory import Memory
+from labs.bench.tests.generator import Generator
+from tests.stack import REPO
 
 # --- Chat, joins, and clients that never read
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from bench.experiment import MODES, expand, load
-from bench.report.reading import published
+from labs.bench.experiment import MODES, expand, load
+from labs.bench.report.reading import published
 
 LABS = Path(__file__).parents[2]
 

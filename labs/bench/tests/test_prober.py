@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from cluster import lab, prober
-from cluster.prober import PAGE_PAUSE, Page, Prober
+from labs.cluster import lab, prober
+from labs.cluster.prober import PAGE_PAUSE, Page, Prober
 
 FAILS = (0.5, 1.5)  # seconds after the first request, in which the workshop fails
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stack import REPO
+from tests.stack import REPO
 
 NUMBER_WORDS = {18: "eighteen", 20: "twenty", 21: "twenty-one", 22: "twenty-two", 27: "twenty-seven"}
 FIGURES = [

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from bench import words
-from bench.experiment import load
-from bench.report import plots, tables, write
-from bench.report.exhibits import Exhibit
-from bench.report.limits import Use, use
-from bench.report.reading import Lab, read
-from bench.report.tables import Table
-from bench.results import Results
-from stack import REPO
+from labs.bench import words
+from labs.bench.experiment import load
+from labs.bench.report import plots, tables, write
+from labs.bench.report.exhibits import Exhibit
+from labs.bench.report.limits import Use, use
+from labs.bench.report.reading import Lab, read
+from labs.bench.report.tables import Table
+from labs.bench.results import Results
+from tests.stack import REPO
 
 TOML = """
 title = "A lab (SAMPLE)"

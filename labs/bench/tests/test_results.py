@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as some
 
-from bench.results import Measured, Results
+from labs.bench.results import Measured, Results
 
 samples = some.lists(some.floats(0, 1e9), min_size=1, max_size=9)
 

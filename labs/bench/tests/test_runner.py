@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from rich.console import Console
 
-from bench import runner
-from bench.experiment import Experiment, expand
-from bench.lab_stack import LabStack, Problem, Usage
-from bench.results import Results
+from labs.bench import runner
+from labs.bench.experiment import Experiment, expand
+from labs.bench.lab_stack import LabStack, Problem, Usage
+from labs.bench.results import Results
 
 
 @dataclass

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.clients import malformed, stores
-from bench.clients.store import Flat, Sqlite
-from bench.experiment import load
-from stack import REPO
+from labs.bench.clients import malformed, stores
+from labs.bench.clients.store import Flat, Sqlite
+from labs.bench.experiment import load
+from tests.stack import REPO
 
 STORES = {
     str(cell.key["store"]): cell.settings

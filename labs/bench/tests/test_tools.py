@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bench.drivers import ab, cold_visit, curl, fixed_rate, h2load, wrk
-from bench.lab_stack import Problem
-from bench.percentile import percentile
-from bench.tests.generator import Generator
+from labs.bench.drivers import ab, cold_visit, curl, fixed_rate, h2load, wrk
+from labs.bench.lab_stack import Problem
+from labs.bench.percentile import percentile
+from labs.bench.tests.generator import Generator
 
 Read = Callable[[str], dict[str, float]]
 

@@ -1,7 +1,7 @@
 """Numbers, metrics and keys as the results say them."""
 
-from bench import words
-from bench.report.reading import Key
+from labs.bench import words
+from labs.bench.report.reading import Key
 
 
 def test_numbers_have_three_digits() -> None:

@@ -1,6 +1,6 @@
 """Locust's figures, as its page writes them (loadtest/web_ui/metrics.py)."""
 
-from soak.load import parse
+from tests.soak.load import parse
 
 TEXT = r"""locust_users 31
 locust_running 1

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from soak import __main__ as soak
-from soak.load import Figures, Load
-from soak.services import Reading, Services
+from tests.soak import __main__ as soak
+from tests.soak.load import Figures, Load
+from tests.soak.services import Reading, Services
 
 MINUTES = 1 / 6  # two samples
 

@@ -5,8 +5,8 @@ from typing import Any, cast
 
 from matplotlib.figure import Figure
 
-from soak.plot import paint, plot
-from soak.verdict import MEASURES
+from tests.soak.plot import paint, plot
+from tests.soak.verdict import MEASURES
 
 SAMPLES = [
     {

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from soak.trend import trend
+from tests.soak.trend import trend
 
 TIMES = [place * 5.0 for place in range(180)]  # a quarter of an hour
 

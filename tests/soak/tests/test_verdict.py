@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from soak.verdict import MEASURES, Row, rows, table
+from tests.soak.verdict import MEASURES, Row, rows, table
 
 HALF_HOUR = 360  # samples
 

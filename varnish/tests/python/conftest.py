@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.program import PATH
-from varnish_server import VarnishServer
+from tests.support.program import PATH
+from varnish.tests.python.varnish_server import VarnishServer
 
 
 def pytest_report_header() -> str:

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from support.wait import wait_until
-from varnish_server import Backend, VarnishServer
+from tests.support.wait import wait_until
+from varnish.tests.python.varnish_server import Backend, VarnishServer
 
 
 @pytest.fixture

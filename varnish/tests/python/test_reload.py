@@ -10,7 +10,7 @@ from http.client import HTTPException
 
 import pytest
 
-from varnish_server import VarnishServer
+from varnish.tests.python.varnish_server import VarnishServer
 
 VERSION = re.compile(r"^(?!discarded).*\b((?:classic|site|default)_\d\S*)", flags=re.M)
 

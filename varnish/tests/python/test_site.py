@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-import answer
+from extras.site import answer
 from logs.varnishlog import Request, requests
-from support.http import Address
-from support.origin import Request as Asked
-from support.origin import response
-from support.ports import free_ports
-from support.wait import wait_until
-from varnish_server import Backend, VarnishServer
+from tests.support.http import Address
+from tests.support.origin import Request as Asked
+from tests.support.origin import response
+from tests.support.ports import free_ports
+from tests.support.wait import wait_until
+from varnish.tests.python.varnish_server import Backend, VarnishServer
 
 
 @pytest.fixture

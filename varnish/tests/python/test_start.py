@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from support.program import PATH
-from support.wait import wait_until
-from varnish_server import VarnishServer
+from tests.support.program import PATH
+from tests.support.wait import wait_until
+from varnish.tests.python.varnish_server import VarnishServer
 
 
 def test_the_unix_socket_is_nginx_s_and_every_user_may_connect(server: VarnishServer) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.program import PATH
-from varnish_server import QUICK, VARNISH
+from tests.support.program import PATH
+from varnish.tests.python.varnish_server import QUICK, VARNISH
 
 WRITTEN = {
     "backends.vcl",

@@ -4,11 +4,11 @@ import socket
 import subprocess
 from pathlib import Path
 
-from support.http import Address, Response, request
-from support.origin import Origin, response
-from support.origin import Request as BackendRequest
-from support.ports import free_ports
-from support.program import Service
+from tests.support.http import Address, Response, request
+from tests.support.origin import Origin, response
+from tests.support.origin import Request as BackendRequest
+from tests.support.ports import free_ports
+from tests.support.program import Service
 
 VARNISH = Path(__file__).parent.parent.parent
 # The C compiler, which varnishd tells to optimise each VCL, would take most of a short test's time.

@@ -1,0 +1,1 @@
+"""A package of its own, because another, Debian's python3-extras, has this name."""

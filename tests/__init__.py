@@ -1,0 +1,1 @@
+"""A package of its own, because another in .venv (of sniffpy) has this name."""
