@@ -69,7 +69,8 @@ def test_topologies_are_measured_one_by_one(ui: WebUI, monkeypatch: pytest.Monke
         users.append(series.runner.user_count)
 
     monkeypatch.setattr(Series, "_wait", watched)
-    compare(ui, "classic,nginx,default,direct", seconds="2")  # `classic` needs half of one for a response
+    # `classic` needs half a second for a response.
+    compare(ui, "classic,nginx,default,direct", seconds="2", warm_up="1")
     until(lambda: finished(ui), within=60)
     # The users leave after each topology and come again for the next one.
     assert users == [4, 0, 4, 0, 4, 0, 4]
