@@ -21,8 +21,8 @@ choose_images() {
     if [ -z "${NGINX_IMAGE:-}${VARNISH_IMAGE:-}${PYTHON_IMAGE:-}${LOCUST_IMAGE:-}${PROMETHEUS_IMAGE:-}" ] && override_is_ours; then rm $override; fi
 }
 
-# The images of the Compose files in use, and the one that ours are built on: no option of Compose 2.24 prints that one.
-images_in_use() { docker compose config | sed -n 's/^ *\(image\|PYTHON_IMAGE\): //p' | sort -u; }
+# The images of the Compose files in use, and the one that ours are built on.
+images_in_use() { composed | awk -F '\t' '$3 == "image" { print $4 } $5 == "PYTHON_IMAGE" { print $6 }' | sort -u; }
 # Those that Compose would have to pull: all but the two that it builds. COMPOSE_FILE leaves our override out.
 base_images() {
     images_in_use | grep -vxF -e "${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" -e "${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bare import CONFIG
 from tests.stack import PROJECT, REPO
 from tests.support.checkout import copy_checkout
 from tests.support.checks import ran
@@ -17,7 +18,7 @@ from tests.support.checks import ran
 DOCKER = """#!/bin/sh
 mkdir -p "$ENGINE" && for last; do :; done
 case "$*" in
-*" config") printf 'services:\\n  nginx:\\n    image: nginx:1\\n    PYTHON_IMAGE: python:3\\n' ;;
+*" config --format json") echo 'CONFIG' ;;
 "image inspect -f {{index"*) sed -n 's/^proscenium[^=]*=//p' "$ENGINE/$last" ;;
 "image inspect -f"*) echo layers ;;
 "images -q"*) grep -lx "${last#label=}" "$ENGINE"/* 2>/dev/null || true ;;
@@ -37,7 +38,7 @@ def machine(tmp_path: Path) -> Path:
     copy_checkout(checkout)
     programs = tmp_path / "bin"
     programs.mkdir()
-    (programs / "docker").write_text(DOCKER)
+    (programs / "docker").write_text(DOCKER.replace("CONFIG", CONFIG))
     (programs / "docker").chmod(0o755)
     venv = checkout / ".venv" / "bin"
     venv.mkdir(parents=True)

@@ -6,7 +6,7 @@
 build_images() {
     local base part name image content found added hint=
     if [ -n "$(client_proxy)" ]; then hint="The build goes by way of $(client_proxy), which is in Docker's client configuration."; fi
-    base=$(docker compose config | sed -n 's/^ *PYTHON_IMAGE: //p' | sort -u)
+    base=$(composed | awk -F '\t' '$5 == "PYTHON_IMAGE" { print $6 }' | sort -u)
     here "$base" || quietly pull docker pull "$base"
     for part in backend policyd; do
         name=${part^^}_IMAGE
@@ -44,12 +44,9 @@ built_from() {
 
 # Services with their own build, in a file that the user has added. Ours all run the two images above.
 added_builds() {
-    docker compose config | awk -v backend="${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" \
+    composed | awk -F '\t' -v backend="${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" \
         -v policyd="${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}" '
-        function ended() { if (build && image != backend && image != policyd) print service; build = image = "" }
-        /^[^ ]/ { ended(); services = /^services:/ }
-        services && /^  [^ ]/ { ended(); service = $1; sub(/:$/, "", service) }
-        services && /^    build:/ { build = 1 }
-        services && /^    image:/ { image = $2 }
-        END { ended() }'
+        $1 == "services" && $3 == "build" { built[$2] }
+        $1 == "services" && $3 == "image" { image[$2] = $4 }
+        END { for (service in built) if (image[service] != backend && image[service] != policyd) print service }'
 }

@@ -195,6 +195,24 @@ choose_files() {
 }
 # chosen FILE: succeeds if FILE is one of the Compose files in use.
 chosen() { [[ :$COMPOSE_FILE: == *:"$1":* ]]; }
+# composed: what Compose makes of these files, a line for each value: its path and the value, separated by tabs. Compose prints each
+# value of its JSON in a line of its own, two spaces further in than what it is a part of.
+composed() {
+    docker compose config --format json | awk '
+        function plain(text) {
+            if (text ~ /^"/) { text = substr(text, 2, length(text) - 2); gsub(/\\"/, "\"", text); gsub(/\\\\/, "\\", text) }
+            return text
+        }
+        {
+            match($0, /^ */); depth = RLENGTH / 2; value = substr($0, RLENGTH + 1); sub(/,$/, "", value)
+            path[depth] = "-" # an item of a list
+            if (match(value, /^"([^"\\]|\\.)*": /)) { path[depth] = plain(substr(value, 1, RLENGTH - 2)); value = substr(value, RLENGTH + 1) }
+            if (value ~ /^[][{}]$/) next
+            line = path[1]
+            for (i = 2; i <= depth; i++) line = line "\t" path[i]
+            print line "\t" plain(value)
+        }'
+}
 # is_other_machine: succeeds if this machine is one of several and runs neither backend nor Locust (extras/edge).
 is_other_machine() { chosen extras/edge/other.yaml; }
 choose_files

@@ -48,15 +48,12 @@ renew_volumes() {
         [[ $options == *type=tmpfs* ]] || die "The volume $name has data, and was made as '${options% }', not as '$wanted'." \
             "To keep its data, set it back; or type: make backup, make clean, make up, make restore"
         outdated+=("$name")
-    done < <(docker compose config | awk '
-        function ended() { if (name != "") print name options; name = options = "" }
-        /^[^ ]/ { ended(); volumes = /^volumes:/ }
-        volumes && /^  [^ ]/ { ended() }
-        volumes && /^    name: / { name = $2 }
-        volumes && /^    external: true/ { name = "" }
-        volumes && /^    [^ ]/ { part = $1 }
-        volumes && part == "driver_opts:" && /^      [^ ]+: / { key = $1; sub(/:$/, "", key); sub(/^ *[^ ]+: /, ""); gsub(/^"|"$/, ""); options = options " " key "=" $0 }
-        END { ended() }')
+    done < <(composed | awk -F '\t' '
+        $1 != "volumes" { next }
+        $3 == "name" { name[$2] = $4 }
+        $3 == "external" { foreign[$2] }
+        $3 == "driver_opts" { options[$2] = options[$2] " " $4 "=" $5 }
+        END { for (volume in name) if (!(volume in foreign)) print name[volume] options[volume] }')
     [ ${#outdated[@]} -gt 0 ] || return 0
     step "Making ${outdated[*]} anew: another version made them otherwise, and they are in memory, without data"
     containers_down
