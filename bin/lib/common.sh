@@ -196,11 +196,14 @@ choose_files() {
 # chosen FILE: succeeds if FILE is one of the Compose files in use.
 chosen() { [[ :$COMPOSE_FILE: == *:"$1":* ]]; }
 # composed: what Compose makes of these files, a line for each value: its path and the value, separated by tabs. Compose prints each
-# value of its JSON in a line of its own, two spaces further in than what it is a part of.
+# value of its JSON in a line of its own, two spaces further in than what it is a part of; $ as $$, and &, < and > by their numbers.
 composed() {
     docker compose config --format json | awk '
         function plain(text) {
-            if (text ~ /^"/) { text = substr(text, 2, length(text) - 2); gsub(/\\"/, "\"", text); gsub(/\\\\/, "\\", text) }
+            if (text !~ /^"/) return text
+            text = substr(text, 2, length(text) - 2)
+            gsub(/\\u0026/, "\\&", text); gsub(/\\u003c/, "<", text); gsub(/\\u003e/, ">", text)
+            gsub(/\\"/, "\"", text); gsub(/\\\\/, "\\", text); gsub(/[$][$]/, "$", text)
             return text
         }
         {
