@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -35,8 +35,14 @@ class Line:
     answered: str = ""  # nginx only: server:outcome (nginx/logging/outcome.conf)
     cache: str = ""  # nginx only: the Cache-Status that was sent; the log of classic.localhost does not say
     visitor: str = ""  # nginx only: stranger, known or personal (nginx/caching/micro_cache.conf)
-    seconds: float | None = None  # nginx only: how long it took
-    ended: float | None = None  # seconds since 1970; the log of classic.localhost does not say
+    seconds: float | None = None  # how long it took; the log of classic.localhost does not say
+    ended: float | None = None  # seconds since 1970; neither does it say this
+    span: str = ""  # nginx's own in the trace `id`; the access log does not say
+    parent: str = ""  # the span that asked
+    flags: str = "00"  # 01: the trace is kept
+    traced: str = ""  # why nginx tells of it: failed, slow or drawn
+    # backend only: what it waited for, from and to in milliseconds after the beginning
+    steps: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
 
     @property
     def path(self) -> str:
@@ -69,7 +75,17 @@ def backend_lines(log: Iterable[str]) -> Iterator[Line]:
     for entry in _entries(log):
         if "request_id" in entry:  # those of health checks have none
             method, url, status, size = (entry[name] for name in ("method", "path", "status", "bytes"))
-            yield Line(method, url, status, size, entry["request_id"], ended=_seconds(entry))
+            yield Line(
+                method,
+                url,
+                status,
+                size,
+                entry["request_id"],
+                seconds=entry["ms"] / 1000,
+                ended=_seconds(entry),
+                parent=entry.get("parent", ""),
+                steps=entry.get("steps", {}),
+            )
 
 
 def cuts(log: Iterable[str]) -> Iterator[Cut]:

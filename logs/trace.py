@@ -16,7 +16,8 @@ from http.client import parse_headers
 from proscenium.running import NotRunning, running
 
 from .explaining import BY_NGINX, of_varnish
-from .serverlogs import Line, nginx_lines
+from .serverlogs import Line, backend_lines, nginx_lines
+from .spans import lines, tree
 from .steps import steps
 from .varnishlog import Request, requests
 
@@ -138,11 +139,16 @@ def follow(line: Line) -> None:
     if own_site:
         fetches = sum(len(seen.fetches) for seen in found) if found else int(line.answered == "backend:none")
         show("\nyour application", [f"was asked {fetches} times" if fetches else "was not asked"])
-        return
-    if not backends:
+        backends = []
+    elif not backends:
         show("\nbackend", [f"runs on {machine}, whose log has it"])
+    pages: list[str] = []
     for backend in backends:
-        show(f"\n{backend}", logged(backend, line.id) or ["was not asked"])
+        said = logged(backend, line.id)
+        pages += said
+        show(f"\n{backend}", said or ["was not asked"])
+    if line.ended is not None and len(drawn := list(lines(tree(line, found, backend_lines(pages))))) > 1:
+        show(f"\n{'when':<84} after     for", drawn)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,11 @@ class Transaction:
         return self.first("Begin").split()[2]
 
     @property
+    def caused_by(self) -> int:
+        """The number of the transaction that caused this one; of a client's first, that of its connection."""
+        return int(self.first("Begin").split()[1])
+
+    @property
     def calls(self) -> list[str]:
         """The subroutines of the VCL that ran, such as RECV, HASH, HIT, DELIVER."""
         return self.all("VCL_call")

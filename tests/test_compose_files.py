@@ -28,10 +28,11 @@ def composed(compose: None) -> dict:  # type: ignore[type-arg]
 
 OBSERVE = "extras/observe/compose.yaml"
 RING = "extras/ring/compose.yaml extras/observe/compose.yaml extras/observe/ring.yaml"
+OTLP = "extras/observe/compose.yaml extras/observe/otlp.yaml"
 EDGE = "extras/edge/compose.yaml extras/edge/other.yaml"
 
 
-@pytest.mark.parametrize("extra", ["", *EXTRAS, THEATRES, EDGE, RING])
+@pytest.mark.parametrize("extra", ["", *EXTRAS, THEATRES, EDGE, RING, OTLP])
 def test_compose_accepts_each_extra_without_a_warning(compose: None, extra: str) -> None:
     files = [f"--file={file}" for file in ("compose.yaml", *extra.split())]
     assert check("docker", "compose", *files, "config", "-q", env=os.environ | MACHINES) == ""
@@ -262,7 +263,8 @@ def test_native_mode_sets_every_address() -> None:
     for_people = {"NAME_SERVERS"}
     for_people |= {"CONNECT_TIMEOUT", "VARNISH_NAME", "VARNISH_LISTEN_NGINX", "CDN"}  # for several caches
     for_people |= {"BACKEND_CONNECTIONS"}  # for more clients than the memory limits have room for
-    observing = {"OBSERVE_LOG", "OBSERVE_ADDRESS", "LISTEN_OBSERVE", "LISTEN_OBSERVE_LOG", "LISTEN_STATUS"}
+    observing = {"OBSERVE_LOG", "OBSERVE_ADDRESS", "TRACES_ADDRESS"}
+    observing |= {"LISTEN_OBSERVE", "LISTEN_OBSERVE_LOG", "LISTEN_STATUS"}
     for_people |= observing  # containers only
     native = names(r"^([A-Z_]+)=", "native/addresses.env", *tracked("extras/*/native.env"))
     assert len(settings - for_people) > 20

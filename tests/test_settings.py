@@ -44,6 +44,10 @@ SAMPLES = {
     "name": ("varnish|varnish-2", "edge-2|varnish-"),
     "names": (".a.b www.a.*|*.a 192.0.2.7 [::1] ", "a; b|a\nb|a *|a*b|*a.b|*.a.*|a..b|[a|[a] b|::1 a|a:80"),
     "number": ("1|999999999", "0|64k|-1|none"),
+    "otlp": (
+        "http://192.0.2.7:4318|https://collect.example/otlp",
+        "192.0.2.7:4318|grpc://a|http://a b|http://a;",
+    ),
     "password": ("x|correct horse|pässword", " spaces |a\tb|a\nb"),
     "path": ("/var/my folder", '/x"; error_log "/y|tmp'),
     "path_of_each": ("/srv/the theatres/*/media", "/srv/*; error_log|/srv/x|/*/*"),
@@ -54,6 +58,7 @@ SAMPLES = {
     "project": ("proscenium-2", "Proscenium|-x"),
     "purge_listener": ("/run/purge.sock|127.0.0.1:6081", "6081|/a,b"),
     "socket_address": ("127.0.0.1:9092", "9092|localhost:9092|:9092"),
+    "share": ("0.01|1|2.5|100", "0|0.00|101|1%|.5|1.234"),
     "signup": ("open|closed", "maybe"),
     "site": ("http://127.0.0.1:5000|https://shop/", "https://127.0.0.1|http://a:1/path|ftp://a|a"),
     "sites": (
@@ -182,6 +187,7 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
         (MACHINES | {"THEATRES": "second@192.0.2.8"}, "second@192.0.2.8 is on none of FIRST_MACHINE"),
         ({"THEATRES": "second@192.0.2.9"}, "which needs EXTRAS=edge"),
         (MACHINES | {"EXTRAS": "observe,edge"}, "The extra observe is for one machine"),
+        ({"EXTRAS": "direct", "OTLP": "http://a:4318"}, "Type: make up EXTRAS=direct,observe"),
         ({"EXTRAS": "observe", "LOCUST_PORT": "9090"}, "LOCUST_PORT and OBSERVE_PORT both have port 9090"),
         (
             {"EXTRAS": "observe,site", "SITE": "http://127.0.0.1:5000"},

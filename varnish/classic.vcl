@@ -68,3 +68,6 @@ include "curtain.vcl";
 include "pages.vcl";
 include "cache_status.vcl";
 include "conditional.vcl";
+
+# Not in the article: the fetch in a trace.
+include "trace.vcl";

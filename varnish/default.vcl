@@ -31,3 +31,4 @@ include "cache_status.vcl"; # Cache-Status and Server-Timing: every response say
 include "microcache.vcl";   # responses that nginx may cache until the end of the second
 include "large_media.vcl";  # files that nginx sends from the disk
 include "conditional.vcl";  # If-None-Match and its kin, for copies
+include "trace.vcl";        # the fetch in a trace

@@ -56,3 +56,4 @@ sub vcl_req_cookie {
 include "cache_status.vcl";
 include "conditional.vcl";
 include "microcache.vcl";
+include "trace.vcl";

@@ -188,6 +188,7 @@ choose_files() {
         COMPOSE_FILE+=${extras:+:${extras//$'\n'/:}}
     fi
     if chosen extras/observe/compose.yaml && chosen extras/ring/compose.yaml; then COMPOSE_FILE+=:extras/observe/ring.yaml; fi
+    if chosen extras/observe/compose.yaml && [ "${OTLP:-}" ]; then COMPOSE_FILE+=:extras/observe/otlp.yaml; fi
     if chosen extras/edge/compose.yaml && [ "${MACHINE:-}" != "${FIRST_MACHINE:-}" ]; then COMPOSE_FILE+=:extras/edge/other.yaml; fi
     if [ -e "$theatres_file" ]; then COMPOSE_FILE+=:$theatres_file; fi
     if [ -e $override ] && ! override_is_ours; then COMPOSE_FILE+=:$override; fi

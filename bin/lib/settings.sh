@@ -12,6 +12,7 @@ check_settings() {
     if chosen extras/observe/compose.yaml && without upstage; then
         die "EXTRAS=observe shows a stack with UpStage. Type: make up EXTRAS=$EXTRAS ${SITE:+SITE=$SITE }${SITES:+SITES=\"$SITES\" }WITH=upstage,policyd,locust"
     fi
+    [ -z "${OTLP:-}" ] || chosen extras/observe/compose.yaml || die "OTLP: only EXTRAS=observe sends traces. Type: make up EXTRAS=${EXTRAS:+$EXTRAS,}observe"
     if [ -n "${TLS_CERTIFICATE:-}${TLS_CERTIFICATE_KEY:-}" ]; then check_certificate; fi
     [ -e "starter/recipes/${SITE_RECIPE:-wordpress}.vcl" ] || die "SITE_RECIPE must be one of starter/recipes, not '$SITE_RECIPE'"
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes Varnish's counters into a file every two seconds: the exporter's container has no varnishstat, which must be of
-# varnishd's own version. /var/lib/NAME is the folder of the Varnish NAME.
+# What the exporter needs of Varnish, whose tools must be of varnishd's own version: its counters, in a file every two seconds,
+# and its records of the requests to trace, in a named pipe. /var/lib/NAME is the folder of the Varnish NAME.
 #
 #   varnishstat.sh        writes, for ever
 #   varnishstat.sh check  the health check: succeeds if every file is recent
@@ -12,6 +12,24 @@ if [ "${1:-}" = check ]; then
     done
     exit 0
 fi
+
+# trace NAME: those that nginx tells of, too (nginx/observe/http.conf.template); of their headers only the two that name them.
+# Without a reader, Varnish's log passes by: nothing waits for it, and nothing is kept.
+trace() {
+    while :; do
+        varnishlog -n "/var/lib/$1/varnishd" -t 1 -g request \
+            -q 'ReqHeader:traceparent ~ "-01$" or RespStatus >= 500 or Timestamp:Resp[2] >= 0.09' \
+            -i Begin,Link,ReqMethod,ReqURL,RespStatus,BerespStatus,FetchError,Timestamp,VCL_call,VCL_return,VCL_Log \
+            -i VCL_use,Hit,HitMiss,HitPass,TTL,BackendOpen,ExpBan,ReqAcct \
+            -I 'ReqHeader:^(?i)(traceparent|x-request-id|host):' >"$out/$1.pipe" 2>/dev/null
+        sleep 2
+    done
+}
+for folder in /var/lib/varnish*; do
+    [ -p "$out/${folder##*/}.pipe" ] || mkfifo "$out/${folder##*/}.pipe"
+    trace "${folder##*/}" &
+done
+
 while :; do
     for folder in /var/lib/varnish*; do
         name=${folder##*/}

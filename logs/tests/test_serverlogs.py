@@ -5,7 +5,7 @@ from logs.serverlogs import Cut, backend_lines, cuts
 LOG = [
     "varnish-1  | not JSON",
     '{"time": "1970-01-01T00:01:40.500Z", "event": "request", "method": "GET", "path": "/?k1",'
-    ' "status": 200, "bytes": 12, "request_id": "ab"}',
+    ' "status": 200, "bytes": 12, "ms": 12.5, "request_id": "ab"}',
     '{"time": "1970-01-01T00:01:41.000Z", "event": "cut off", "socket": "sock_7", "reason": "laggard",'
     ' "sent": 149865, "stage": "rehearsal"}',
     '{"time": "1970-01-01T00:01:42.000Z", "event": "cut off", "socket": "sock_8", "reason": "address",'
@@ -15,7 +15,7 @@ LOG = [
 
 def test_requests_have_their_time() -> None:
     [line] = backend_lines(LOG)
-    assert (line.method, line.url, line.ended) == ("GET", "/?k1", 100.5)
+    assert (line.method, line.url, line.seconds, line.ended) == ("GET", "/?k1", 0.0125, 100.5)
 
 
 def test_clients_that_were_disconnected() -> None:

@@ -157,3 +157,15 @@ def test_the_backend_s_own_port(origin: Origin, traced: Callable[..., str]) -> N
     said = traced("http://direct.localhost/", WEB_PORT=str(origin.port))
     assert "\nnginx\n  copied the bytes: it reads no HTTP on this port\n" in said
     assert "\nvarnish\n  has no record: this way has no cache\n" in said
+
+
+def test_the_times_of_all_on_one_scale(traced: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (
+        '{"time": "1970-01-01T00:00:01.450Z", "method": "GET", "path": "/a", "status": 200, "bytes": 9,'
+        f' "ms": 200.0, "request_id": "{ID}"}}'
+    )
+    monkeypatch.setitem(LOGS, "backend", page)
+    *_, head, first, second = traced("/a", answered="backend:none").splitlines()
+    assert head.split() == ["when", "after", "for"]
+    assert first.split() == ["nginx", "GET", "█" * 40, "0.0", "300.0", "ms"]
+    assert second.split() == ["backend", "page", "█" * 27, "50.0", "200.0", "ms"]

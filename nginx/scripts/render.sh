@@ -147,7 +147,8 @@ for site in $sites; do
 done
 # part WORDS: what stands in the starter's file from these words to the next empty line.
 part() { [ ! "$sites" ] || sed -n "/$1/,/^$/s/^    //p" ../starter/nginx/nginx.conf; }
-SITE_MAPS=$(part 'The host is the one') SITE_HEADERS=$(part 'What the application may believe')
+# shellcheck disable=SC2016  # nginx's variables: here the id is a trace's (logging/trace.conf)
+SITE_MAPS=$(part 'The host is the one') SITE_HEADERS=$(part 'What the application may believe' | sed 's/\$request_id;/$trace_id;/')
 
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
 # shellcheck disable=SC2086  # several, separated by spaces

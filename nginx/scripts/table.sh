@@ -22,7 +22,8 @@ check 'unix:/PATH or HOST:PORT' 'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0
     BACKEND_ADDRESS=unix:/run/proscenium/backend/upstage.sock \
     BACKEND_STAGE_ADDRESS=unix:/run/proscenium/backend/upstage-stage.sock \
     BACKEND_DIRECT_ADDRESS=unix:/run/proscenium/backend/upstage-direct.sock BACKEND_METRICS_ADDRESS=backend:9110 \
-    POLICYD_ADDRESS=unix:/run/proscenium/policyd/policyd.sock LOCUST_ADDRESS=locust:8089 OBSERVE_ADDRESS=prometheus:9090
+    POLICYD_ADDRESS=unix:/run/proscenium/policyd/policyd.sock LOCUST_ADDRESS=locust:8089 OBSERVE_ADDRESS=prometheus:9090 \
+    TRACES_ADDRESS=exporter:9100
 check 'unix:/PATH or HOST:PORT, with one * for the name' \
     'unix:/[^][:space:]"$;{}\\:*]*[*][^][:space:]"$;{}\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' SITE_ADDRESS=
 check 'unix:/PATH or HOST:PORT, with a * for the name, or an address for each name' \
@@ -47,6 +48,7 @@ check 'names, *.NAME, NAME.*, and addresses such as 192.0.2.7 and [2001:db8::7],
 check 'an absolute path' '/[^"$;{}\\]*' CERTIFICATE_FOLDER=/var/tmp GENERATED_FOLDER=/etc/nginx/generated PREFIX=/tmp
 check 'an absolute path with one * for the name' '/[^"$;{}\\*]*[*][^"$;{}\\*]*' 'THEATRES_MEDIA_FOLDER=/srv/theatres/*'
 check ADDRESS:PORT '[0-9.]+:[0-9]{1,5}' LISTEN_OBSERVE_LOG=127.0.0.1:9092
+check 'a number from 0.01 to 100' '100|[1-9][0-9]?([.][0-9]{1,2})?|0[.](0[1-9]|[1-9][0-9]?)' TRACE_SHARE=1
 check 'http://HOST:PORT or https://NAME:PORT, without a path' \
     '(http://[0-9A-Za-z._-]+|https://[0-9A-Za-z._-]*[A-Za-z][0-9A-Za-z._-]*)(:[0-9]{1,5})?/?' SITE=
 check 'NAME=http://HOST:PORT or NAME=https://HOST:PORT, or several of them separated by spaces, in lower case and without paths' \

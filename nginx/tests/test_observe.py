@@ -1,5 +1,6 @@
 """With OBSERVE_LOG: one classified line for each request, nginx's connections, and the way to Prometheus."""
 
+import json
 import re
 import socket
 import threading
@@ -10,6 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from extras.observe.exporter.requests import Requests
+from logs.serverlogs import Line
 from nginx.tests.nginx_server import UPGRADED, NginxServer
 from tests.support.origin import Origin, Request, response
 from tests.support.wait import wait_until
@@ -29,12 +31,16 @@ class Observed(NginxServer):
         path.chmod(0o666)
         self._received: list[bytes] = []
         self.registry = CollectorRegistry()
-        self._counts = Requests(self.registry, path)
+        self._counts = Requests(self.registry)
+        self.traced: list[Line] = []
         threading.Thread(target=self._receive, daemon=True).start()  # the kernel lets only ten of them wait
 
     def _receive(self) -> None:
         while True:
-            datagram = self.inbox.recv(4096)
+            datagram = self.inbox.recv(65536)
+            if b" trace: " in datagram:
+                self.traced.append(Line(**json.loads(datagram.partition(b" trace: ")[2])))
+                continue
             self._counts.count(datagram)
             self._received.append(datagram)
 

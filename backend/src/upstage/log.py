@@ -4,8 +4,11 @@ import json
 import os
 import re
 import select
+import socket
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 
 from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogBeginner
 from zope.interface import implementer
@@ -25,18 +28,35 @@ def write_to_stdout(line: bytes) -> None:
         pass  # the reader is gone, or the disk is full
 
 
-def start_logging(write: Callable[[bytes], None] = write_to_stdout) -> None:
-    """Send all events, Python's warnings included, to `write` from now on."""
-    globalLogBeginner.beginLoggingTo([observer(write)], redirectStandardIO=False)
+def datagrams(path: Path) -> Callable[[bytes], None]:
+    """Return a function that sends a line to a Unix socket, and drops it if nothing reads there."""
+    outbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    outbox.setblocking(False)
+
+    def write(line: bytes) -> None:
+        with suppress(OSError):
+            outbox.sendto(line, str(path))
+
+    return write
 
 
-def observer(write: Callable[[bytes], None]) -> ILogObserver:
-    """Return an observer that writes `{"time", "level", "event", ...fields}`."""
+def start_logging(traces: Path | None = None) -> None:
+    """Write all events, Python's warnings included, to standard output from now on; send those that belong to
+    a trace to the socket `traces`, too.
+    """
+    observers = [observer(write_to_stdout)]
+    if traces:
+        observers.append(observer(datagrams(traces), only="traced"))
+    globalLogBeginner.beginLoggingTo(observers, redirectStandardIO=False)
+
+
+def observer(write: Callable[[bytes], None], only: str = "") -> ILogObserver:
+    """Return an observer that writes `{"time", "level", "event", ...fields}`, if `only` of marked events."""
 
     @implementer(ILogObserver)
     class Observer:
         def __call__(self, event: LogEvent) -> None:
-            if not ROUTINE.fullmatch(formatEvent(event)):
+            if (not only or event.get(only)) and not ROUTINE.fullmatch(formatEvent(event)):
                 write(line_of(event))
 
     return Observer()

@@ -277,7 +277,7 @@ def serve(settings: Settings) -> int:
     from twisted.internet import reactor  # importing it installs it
 
     sys.setswitchinterval(SWITCH_INTERVAL)
-    start_logging()
+    start_logging(settings.traces)
     raise_file_limit(settings.connections)
     active: Active | None = None
     try:

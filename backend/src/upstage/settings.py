@@ -206,6 +206,7 @@ class Settings:
     web_port: int | None = None  # the direct listener; None: not published
     theatres: tuple[str, ...] = ()  # other UpStages: `second` for second.localhost
     lessons: Path | None = None  # the folder of the lessons, with docs/ beside it; None: no pages of them
+    traces: Path | None = None  # a Unix socket that gets the log lines of traced requests; None: none does
     ftp: Endpoint | None = None  # for webcam programs; None: off
     ftp_ports: range = range(2122, 2132)  # for FTP data connections
     ftp_address: str = ""  # announced for those ports; empty: the address that the client connected to
@@ -267,6 +268,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         observe_port=parse_port("UPSTAGE_OBSERVE_PORT", value("UPSTAGE_OBSERVE_PORT", "9090")),
         web_port=parse_port("UPSTAGE_WEB_PORT", port) if (port := value("UPSTAGE_WEB_PORT", "")) else None,
         theatres=parse_theatres(value("UPSTAGE_THEATRES", "")),
+        traces=path("UPSTAGE_TRACES", "") if value("UPSTAGE_TRACES", "") else None,
         ftp=endpoint("UPSTAGE_FTP_ENDPOINT", "") if value("UPSTAGE_FTP_ENDPOINT", "") else None,
         ftp_ports=parse_ports("UPSTAGE_FTP_PASSIVE", value("UPSTAGE_FTP_PASSIVE", "2122-2131")),
         ftp_address=parse_ipv4("UPSTAGE_FTP_ADDRESS", value("UPSTAGE_FTP_ADDRESS", "")),

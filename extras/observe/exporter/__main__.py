@@ -1,53 +1,97 @@
-"""Runs the exporter: `python -m exporter`, in the image of the backend, which has `prometheus_client`.
+"""Runs the exporter: `python -m exporter`, in the image of the backend, which has the libraries.
 
 `COMPOSE_PROJECT_NAME`: the stack. `SERVICES`: the services whose CPU and memory are exported, separated by
-spaces.
+spaces. `OTLP`: a collector for traces, or nothing; `TRACE_SLOW`: the time from which a request always does.
 """
 
 import fcntl
 import os
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Thread
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client.exposition import ThreadingWSGIServer
 
 from .connections import Connections
+from .inbox import Inbox
 from .requests import Requests
 from .services import Services
 from .sources import Sources
+from .traces import Traces
 from .varnish import Varnishes
 
 PORT = 9100
+SOCKETS = Path("/run/observe")
+VARNISH = Path("/run/varnishstat")
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+
+
+def seconds(text: str) -> float:
+    """300ms, 2s or 5m as seconds."""
+    number = text.rstrip("ms")
+    return int(number) * UNITS[text.removeprefix(number)]
 
 
 def main() -> None:
     """Serve all metrics until the process is ended."""
-    lock = os.open("/run/observe/lock", os.O_CREAT | os.O_WRONLY)  # never closed: nginx's log has one reader
+    lock = os.open(SOCKETS / "lock", os.O_CREAT | os.O_WRONLY)  # never closed: nginx's log has one reader
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         sys.exit("Another exporter of this stack is running: it holds /run/observe/lock")
     registry = CollectorRegistry()
-    requests = Requests(registry, Path("/run/observe/nginx.sock"))
+    project, send = os.environ["COMPOSE_PROJECT_NAME"], None
+    if collector := os.environ.get("OTLP"):
+        from .otlp import sender  # which takes memory
+
+        send = sender(collector, project, seconds(os.environ["TRACE_SLOW"]))
+    traces = Traces(send)
+    requests = Requests(registry)
+
+    def from_nginx(datagram: bytes) -> None:
+        head, is_trace, line = datagram.partition(b" trace: ")
+        traces.nginx(line) if is_trace and len(head) < 25 else requests.count(datagram)
+
+    nginx = Inbox(SOCKETS / "nginx.sock", from_nginx)
+    backend = Inbox(SOCKETS / "backend.sock", traces.backend)
     connections = Connections("http://nginx:9091/")
-    varnishes = Varnishes(Path("/run/varnishstat"))
-    names = os.environ["SERVICES"].split()
-    services = Services(os.environ["COMPOSE_PROJECT_NAME"], names, Path("/host/cgroup"), Path("/proc"))
+    varnishes = Varnishes(VARNISH)
+    services = Services(project, os.environ["SERVICES"].split(), Path("/host/cgroup"), Path("/proc"))
     registry.register(
         Sources(
             {
-                "requests": requests.read,
+                "requests": nginx.check,
                 "connections": connections.read,
                 "varnish": varnishes.read,
                 "services": services.read,
+                "traces": traces.read,
             }
         )
     )
-    for work in (requests.listen, connections.poll):
+    for work in (nginx.listen, backend.listen, connections.poll, traces.work, lambda: traces.follow(VARNISH)):
         Thread(target=work, daemon=True).start()
-    _, server = start_http_server(PORT, registry=registry)
-    server.join()
+    serve(make_wsgi_app(registry), traces)
+
+
+def serve(metrics: Callable[..., Iterable[bytes]], traces: Traces) -> None:
+    """Answer `/traces` with the last ones, everything else with the metrics, for ever."""
+
+    class Silent(WSGIRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            """Log nothing: Prometheus asks each two seconds."""
+
+    def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if environ["PATH_INFO"] != "/traces":
+            return metrics(environ, start_response)
+        start_response("200 OK", [("Content-Type", "application/json"), ("Cache-Control", "no-store")])
+        return [traces.shown()]
+
+    with make_server("", PORT, app, ThreadingWSGIServer, Silent) as server:
+        server.serve_forever()
 
 
 if __name__ == "__main__":

@@ -9,14 +9,9 @@ https://nginx.org/en/docs/syslog.html
 """
 
 import re
-import socket
-import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
-from prometheus_client.metrics_core import Metric
 
 LINE = re.compile(
     rb"<\d{1,3}>\w{3} [ \d]\d [\d:]{8} nginx: (?:"
@@ -26,18 +21,14 @@ LINE = re.compile(
 )
 # A row is one combination of labels. nginx makes a few hundred; the limit is for what another process sends.
 MAX_ROWS = 2000
-LONGEST = 512  # bytes of a datagram
 SLOW = 0.1  # seconds from which a request leaves its ID as an exemplar
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)  # seconds
-PATIENCE = 5.0  # seconds without a datagram after which the socket is checked
 
 
 class Requests:
-    """The counters, and the socket at `path` that feeds them."""
+    """The counters."""
 
-    def __init__(self, registry: CollectorRegistry, path: Path) -> None:
-        self._path = path
-        self._listening = False
+    def __init__(self, registry: CollectorRegistry) -> None:
         self._rows: dict[bytes, Callable[[float, float, str], None]] = {}
         self._requests = Counter(
             "nginx_requests",
@@ -57,39 +48,6 @@ class Requests:
         self._sessions = Counter("nginx_sessions", text, ["port", "status"], registry=registry)
         text = "Datagrams that are not nginx's, or a row too many"
         self._rejected = Counter("nginx_log_lines_rejected", text, registry=registry)
-
-    def read(self) -> list[Metric]:
-        """Nothing: the registry has the counters. Raise OSError while nginx has no socket to write to."""
-        if not (self._listening and self._path.is_socket()):
-            raise OSError(f"no socket {self._path}")
-        return []
-
-    def listen(self) -> None:
-        """Count what arrives, for ever."""
-        while True:
-            try:
-                self._receive()
-            except OSError as error:
-                print(f"{self._path}: {error}", file=sys.stderr, flush=True)
-                time.sleep(PATIENCE)
-
-    def _receive(self) -> None:
-        """Count what arrives, until the path has gone or there is an OSError."""
-        self._path.unlink(missing_ok=True)  # left by the last run: a socket's file outlives its process
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as inbox:
-            inbox.bind(str(self._path))
-            self._path.chmod(0o666)  # nginx runs as another user
-            inbox.settimeout(PATIENCE)
-            self._listening = True
-            try:
-                while True:
-                    try:
-                        self.count(inbox.recv(LONGEST))
-                    except TimeoutError:
-                        if not self._path.is_socket():
-                            return
-            finally:
-                self._listening = False
 
     def count(self, datagram: bytes) -> None:
         """Count one request or session; anything else is counted as rejected."""

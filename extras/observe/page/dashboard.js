@@ -149,7 +149,7 @@ class Chart extends Panel {
   async show(range) {
     const { names, data } = await lines(this.targets, range);
     const named = await slowest(this.targets.find(({ exemplar }) => exemplar), range);
-    this.slowest.textContent = named && `Slowest: ${this.words(+named.value)}, make trace ID=${named.labels.request_id}`;
+    this.slowest.replaceChildren(...named ? this.name(named) : []);
     if (!names.length) return this.clear("nothing yet");
     const shown = this.stacked ? stack(data) : data;
     const same = JSON.stringify(this.names) === JSON.stringify(names);
@@ -164,6 +164,14 @@ class Chart extends Panel {
     } else {
       this.plot = new uPlot(this.options(size), shown, this.body);
     }
+  }
+
+  name({ value, labels: { request_id: id } }) {
+    const said = `Slowest: ${this.words(+value)}, make trace ID=${id} `;
+    const trace = document.getElementById(`trace-${id}`);
+    if (!trace) return [said];
+    const open = () => { trace.open = true; };
+    return [said, element("a", { href: `#${trace.id}`, onclick: open, textContent: "where the time went" })];
   }
 
   clear(reason = "") {
@@ -228,6 +236,35 @@ function stack([times, ...values]) {
   return [times, ...values.map(line => line.map((value, at) => sum[at] += value ?? 0))];
 }
 
+// --- The last failed and slow requests: when each server worked on them (exporter/traces.py).
+
+const traces = document.getElementById("traces");
+
+async function showTraces() {
+  const response = await fetch("/traces", { signal: AbortSignal.timeout(PATIENCE), cache: "no-store" });
+  if (!response.ok) return;
+  const { failed, slow } = await response.json();
+  const known = new Map([...traces.querySelectorAll("details")].map(trace => [trace.id, trace])); // open, perhaps
+  const list = (title, some) => some.length ? [element("h2", {}, title), ...some.map(one => known.get(`trace-${one.id}`) ?? waterfall(one))] : [];
+  const made = [...list("Failed requests", failed), ...list("Slow requests", slow)];
+  if (made.length !== traces.children.length || made.some((one, i) => one.textContent !== traces.children[i].textContent)) traces.replaceChildren(...made);
+  traces.hidden = !made.length;
+}
+
+function waterfall({ id, at, title, status, spans }) {
+  const whole = Math.max(...spans.map(span => span.from + span.seconds), 0.001);
+  const rows = spans.map(({ depth, what, from, seconds, failed, behind, why }) => {
+    const bar = element("i", { className: failed ? "failed" : behind ? "behind" : "" });
+    bar.style.marginLeft = `${Math.min(from / whole * 100, 99)}%`;
+    bar.style.width = `${Math.max(seconds / whole * 100, 0.5)}%`;
+    const name = element("span", {}, `${what}${failed ? ", failed" : ""} `, element("small", { className: "note" }, why));
+    name.style.paddingLeft = `${depth}em`;
+    return element("li", {}, name, element("span", { className: "line" }, bar), element("span", { className: "took" }, UNITS.s(seconds)));
+  });
+  const summary = `${clock(at)} ${title}: ${status}, ${UNITS.s(spans[0].seconds)}`;
+  return element("details", { id: `trace-${id}` }, element("summary", {}, summary), element("ol", {}, ...rows), element("code", {}, `make trace ID=${id}`));
+}
+
 // --- The line at the top.
 
 const alerts = document.getElementById("alerts");
@@ -278,6 +315,7 @@ async function round(panels) {
     const range = { start: end - chosen.minutes * 60, end, step };
     shownFault = await fault(range);
     const { alerts } = await ask("alerts");
+    if (chosen.dashboard === "stack") await showTraces(); // before the charts, which lead there
     const drawn = await Promise.allSettled(panels.map(panel => panel.draw(range)));
     showAlerts(alerts, shownFault, panels[0].idle);
     const failed = drawn.find(({ status }) => status === "rejected");

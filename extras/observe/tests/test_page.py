@@ -36,6 +36,7 @@ class FakePrometheus(Origin):
         self.alerts: list[dict[str, Any]] = []
         self.exemplars: Series = []
         self.note: dict[str, Any] = {}  # of a fault
+        self.traces: dict[str, list[Any]] = {"failed": [], "slow": []}
         self.up = True
         self.answering = Event()  # cleared: requests wait
         self.answering.set()
@@ -49,6 +50,8 @@ class FakePrometheus(Origin):
 
     def _answer(self, request: Request) -> bytes:
         url = urlsplit(request.target)
+        if url.path == "/traces":
+            return response(json.dumps(self.traces), content_type="application/json")
         if url.path == "/.nginx/fault":
             return response(json.dumps(self.note)) if self.note else response("", "204 No Content")
         if url.path.startswith("/api/v1/"):
@@ -167,7 +170,7 @@ def test_every_dashboard_is_drawn_on_screens_of_all_sizes(
     expect(link).to_have_attribute("aria-current", "page")
     panels = DASHBOARDS[name]["panels"]
     expect(page.locator("canvas")).to_have_count(sum(one["type"] == "timeseries" for one in panels))
-    assert page.locator("h2").all_inner_texts() == [one["title"] for one in panels]
+    assert page.locator("main h2").all_inner_texts() == [one["title"] for one in panels]
     cut = """[...document.querySelectorAll("section")]
         .filter(one => one.scrollHeight > one.clientHeight + 1).map(one => one.innerText)"""
     for width in (390, 1366, 1920):
@@ -246,6 +249,51 @@ def test_names_are_text_and_the_slowest_request_has_its_own(page: Page, promethe
     slowest = panel(page, "Response time, slowest 5 %").locator(".slowest")
     expect(slowest).to_have_text("Slowest: 1.1 s, make trace ID=11f")
     assert page.locator("img").count() == 0
+
+
+def trace(id: str, status: int, *spans: tuple[int, str, float, float]) -> dict[str, Any]:
+    """A request as the exporter has it: depth, what, from and for how many seconds."""
+    keys = ("depth", "what", "from", "seconds")
+    made = [
+        dict(zip(keys, span, strict=True)) | {"failed": False, "behind": False, "why": ""} for span in spans
+    ]
+    return {"id": id, "at": 1000, "title": f"GET localhost/{HOSTILE}", "status": status, "spans": made}
+
+
+def test_a_slow_point_leads_to_where_the_time_went(
+    page: Page, prometheus: FakePrometheus, complaints: list[str]
+) -> None:
+    prometheus.exemplars = [({"request_id": "11f"}, 0.4)]
+    page.goto(prometheus.url)
+    expect(page.get_by_role("status")).to_have_text("All is well.")
+    expect(page.locator("#traces")).to_be_hidden()
+    slow = trace(
+        "11f", 200, (0, "nginx GET", 0, 0.4), (1, "varnish miss", 0.1, 0.3), (2, "varnish fetch", 0.2, 0.2)
+    )
+    slow["spans"][2] |= {"failed": True, "why": "HTC closed"}
+    prometheus.traces = {"failed": [trace("22f", 503, (0, "nginx GET", 0, 0.0))], "slow": [slow]}
+    let_pass(page)
+    expect(page.locator("#traces summary")).to_have_text(
+        [re.compile("GET localhost/<img .*: 503, 0 ms$"), re.compile("GET localhost/<img .*: 200, 400 ms$")]
+    )
+    panel(page, "Response time, slowest 5 %").get_by_role("link", name="where the time went").click()
+    rows = page.locator("#trace-11f li")
+    expect(rows).to_have_text(
+        ["nginx GET 400 ms", "varnish miss 300 ms", "varnish fetch, failed HTC closed200 ms"]
+    )
+    expect(rows.last).to_be_in_viewport()
+    widths = rows.locator("i").evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
+    assert [width / widths[0] for width in widths] == pytest.approx([1, 0.75, 0.5], abs=0.01)
+    assert unreadable(page) == []
+    let_pass(page)
+    expect(rows.last).to_be_visible()  # it stays open
+    for width in (390, 1366):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.screenshot(path=f"/tmp/traces-{width}.png", full_page=True)
+        assert (
+            page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+        )
+    assert complaints == []
 
 
 def test_a_slow_prometheus_is_asked_no_more_than_once_and_by_a_hidden_page_not_at_all(

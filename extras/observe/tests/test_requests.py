@@ -1,18 +1,10 @@
 """nginx's datagrams: each is counted once, and nothing else that arrives is."""
 
-import os
-import socket
-import stat
-import threading
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import choose_encoder
 
 from extras.observe.exporter.requests import MAX_ROWS, Requests
-from tests.support.wait import wait_until
 
 ID = b"6a05b1a18a71752b342d7240ec65bac5"
 HIT = b"<190>Nov 23 21:44:00 nginx: upstage.localhost media 200 known varnish:hit 0.003 1234 " + ID
@@ -22,9 +14,9 @@ SESSION = b"<190>Nov  3 21:44:00 nginx: 3000 200"
 class Counted:
     """The counters, and their registry as Prometheus would read it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.requests = Requests(self.registry, path)
+        self.requests = Requests(self.registry)
 
     def value(self, name: str, **labels: str) -> float | None:
         return self.registry.get_sample_value(name, labels)
@@ -35,8 +27,8 @@ class Counted:
 
 
 @pytest.fixture
-def counted(tmp_path: Path) -> Counted:
-    return Counted(tmp_path / "nginx.sock")
+def counted() -> Counted:
+    return Counted()
 
 
 def test_a_request_and_a_session(counted: Counted) -> None:
@@ -107,37 +99,3 @@ def test_the_rows_are_bounded_and_the_known_ones_go_on(counted: Counted) -> None
     assert len(sites) == MAX_ROWS
     counted.requests.count(HIT)
     assert counted.value("nginx_sent_bytes_total", site="upstage.localhost") == 2468
-
-
-@pytest.fixture
-def listening(counted: Counted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The socket that feeds the counters; a file with its name exists before."""
-    monkeypatch.setattr("extras.observe.exporter.requests.PATIENCE", 0.1)
-    path = tmp_path / "nginx.sock"
-    with pytest.raises(OSError, match="no socket"):
-        counted.requests.read()
-    path.touch()
-    threading.Thread(target=counted.requests.listen, daemon=True).start()
-    wait_until(path.is_socket)
-    yield path
-    path.unlink()
-    path.mkdir()  # nothing can listen here any more
-
-
-def send(path: Path, *datagrams: bytes) -> None:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-        for datagram in datagrams:
-            sender.sendto(datagram, str(path))
-
-
-def test_another_user_may_write_to_the_socket_and_it_comes_back(counted: Counted, listening: Path) -> None:
-    wait_until(lambda: stat.S_IMODE(os.stat(listening).st_mode) == 0o666)
-    assert counted.requests.read() == []
-    send(listening, HIT, os.urandom(4000), b"", SESSION)
-    wait_until(lambda: counted.value("nginx_sessions_total", port="3000", status="200") == 1)
-    assert counted.rejected == 2
-    inode = listening.stat().st_ino
-    listening.rename(listening.with_name("moved"))
-    wait_until(lambda: listening.is_socket() and listening.stat().st_ino != inode)
-    send(listening, SESSION)
-    wait_until(lambda: counted.value("nginx_sessions_total", port="3000", status="200") == 2)

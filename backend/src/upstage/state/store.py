@@ -17,6 +17,7 @@ from twisted.logger import Logger
 from twisted.python.threadpool import ThreadPool
 
 from upstage.stage.kept import Change
+from upstage.state import steps
 from upstage.state.database import LOCK_TIME, Database
 from upstage.state.records import NotWritten
 
@@ -74,7 +75,10 @@ class Store:
 
     def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
         """Do blocking work in the thread; fires with its result."""
-        return deferToThreadPool(self._reactor, self._thread, work, *args, **kwargs)
+        done = deferToThreadPool(self._reactor, self._thread, work, *args, **kwargs)
+        if request := steps.current.get():
+            request.wait("database", done)
+        return done
 
     def keep(self, stage: str, changes: Sequence[Change], kept: Callable[[], None]) -> None:
         """Write changes to disk, then call `kept`; if the disk fails, call it and write them later."""

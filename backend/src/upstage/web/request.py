@@ -6,6 +6,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Coroutine
+from contextvars import copy_context
 from http import HTTPStatus
 from io import BytesIO
 from typing import Any, Protocol, TypeVar, cast
@@ -21,6 +22,7 @@ from twisted.web.resource import IResource, Resource
 from upstage.net.slices import Slices
 from upstage.stage.limits import client_of
 from upstage.state.records import NotWritten
+from upstage.state.steps import Steps, current
 from upstage.web.channel import Channel
 from upstage.web.headers import PAGE_CSP, header, host_name
 from upstage.web.templates import Pages
@@ -38,8 +40,18 @@ HEADERS = {
 IDLE_TIMEOUT = 75
 HEALTH = b"/health"  # requested by probes
 # What nginx and Varnish tell this server about a request. From a client it would be a claim.
-FROM_PROXIES = (b"x-real-ip", b"x-forwarded-for", b"x-forwarded-proto", b"x-accel-media", b"x-request-id")
+FROM_PROXIES = (
+    b"x-real-ip",
+    b"x-forwarded-for",
+    b"x-forwarded-proto",
+    b"x-accel-media",
+    b"x-request-id",
+    b"traceparent",
+)
 REQUEST_ID = re.compile(r"[0-9a-zA-Z-]{16,64}")
+# What asked: the span, and whether its trace is kept (https://www.w3.org/TR/trace-context/#traceparent-header).
+TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-([0-9a-f]{16})-(0[01])")
+SLOW = 100  # milliseconds from which a request is traced, unless it was meant to wait
 
 Later = Coroutine[Deferred[Any], Any, bytes | int]  # a response that is not ready yet
 T = TypeVar("T")
@@ -71,6 +83,8 @@ class SiteRequest(server.Request):
     content: BytesIO
     transport: ITCPTransport
     began = 0.0
+    steps = Steps(0.0)
+    waits = False  # for an event: being slow is its purpose
     body_size = 0
     body: Body | None = None
     gone = False  # the client has disconnected
@@ -79,6 +93,7 @@ class SiteRequest(server.Request):
     def gotLength(self, length: int | None) -> None:
         """Called after the header; `length` is the body's, None if unknown."""
         self.began = time.monotonic()
+        self.steps = Steps(self.began)
         self.content = BytesIO()
         # Twisted sets the request's own site and path only when the body is complete.
         site: Site = self.channel.site  # type: ignore[attr-defined]
@@ -128,12 +143,14 @@ class SiteRequest(server.Request):
             self.path = b"/"
         if self.path == HEALTH:
             # Not within this call, which would serve all of a client's requests in a row.
-            site.reactor.callLater(0, self._process)
+            site.reactor.callLater(0, self._process, time.monotonic())
         else:
-            site.slices.add(self._process, client_of(self.client_address))
+            asked = time.monotonic()
+            site.slices.add(lambda: self._process(asked), client_of(self.client_address))
 
-    def _process(self) -> None:
+    def _process(self, asked: float) -> None:
         if not self.gone:
+            self.steps.add("queue", asked)
             super().process()
 
     def render(self, resource: IResource) -> None:
@@ -158,7 +175,9 @@ class SiteRequest(server.Request):
             else:
                 self.processingFailed(reason)
 
-        Deferred.fromCoroutine(answer).addCallback(send).addErrback(failed)
+        context = copy_context()
+        context.run(current.set, self.steps)
+        context.run(Deferred.fromCoroutine, answer).addCallback(send).addErrback(failed)
         return server.NOT_DONE_YET
 
     def answer(self, body: bytes) -> None:
@@ -222,15 +241,21 @@ class SiteRequest(server.Request):
             "path": self.uri.decode("latin-1"),
             "status": status,
             "bytes": self.sentLength,
-            "ms": round((time.monotonic() - self.began) * 1000, 1),
+            "ms": (taken := round((time.monotonic() - self.began) * 1000, 1)),
             "client": self.client_address,
         }
         request_id = header(self, b"x-request-id")
         if REQUEST_ID.fullmatch(request_id):
             fields["request_id"] = request_id
+        if self.steps:
+            fields["steps"] = self.steps
         if aborted:
             fields["aborted"] = True
-        log.info("request", fields=fields)
+        traced = False
+        if asked_by := TRACEPARENT.fullmatch(header(self, b"traceparent")):
+            fields["parent"] = asked_by[1]
+            traced = asked_by[2] == "01" or status >= 500 or (taken >= SLOW and not self.waits)
+        log.info("request", fields=fields, traced=traced)
 
 
 class Site(server.Site):
@@ -333,6 +358,7 @@ class ErrorPage(Node):
 
 async def held(request: SiteRequest, ready: Deferred[T]) -> T:
     """A long poll: wait for `ready` while the request stays open; cancel it if the client disconnects."""
+    request.waits = True
     request.notifyFinish().addErrback(lambda _: ready.cancel())
     return await ready
 

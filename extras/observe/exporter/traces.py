@@ -1,0 +1,197 @@
+"""Puts together what nginx, Varnish and the backend log of one request, as a tree of spans.
+
+nginx and the backend send a line for each request that is drawn, slow or failed; varnishlog writes its
+records of such requests into a named pipe. They arrive in any order, so a request waits for a few seconds
+until it is put together.
+"""
+
+import json
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any
+
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.metrics_core import Metric
+
+from logs.serverlogs import Line, backend_lines
+from logs.spans import Span, tree
+from logs.varnishlog import Request, requests
+
+HOLD = 5.0  # seconds from the first piece of a request until it is put together
+MOST = 500  # requests that wait; pieces of further ones are dropped
+PIECES = 50  # of one request
+SHOWN = 10  # of the slow requests, and as many of the failed ones, for the page
+LONGEST = 5000  # lines of varnishlog that belong together
+PERIOD = 1.0  # seconds
+
+
+@dataclass
+class Trace:
+    """One request: the number of its trace, the client's span that asked, if any, and nginx's span."""
+
+    id: str
+    parent: str
+    root: Span
+    slow: bool  # and not meant to wait
+    sampled: bool
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.root.ended - self.root.began
+
+    def as_json(self) -> dict[str, Any]:
+        """For the page; times in seconds, those of the spans from the beginning of the request."""
+        spans = [
+            {
+                "depth": depth,
+                "what": f"{span.service} {span.name}",
+                "from": span.began - self.root.began,
+                "seconds": span.ended - span.began,
+                "failed": span.failed,
+                "behind": span.behind,
+                "why": str(span.facts.get("proscenium.why") or span.facts.get("error.message", "")),
+            }
+            for depth, span in self.root.walk()
+        ]
+        facts = self.root.facts
+        title = f"{self.root.name} {facts['server.address']}{facts['url.path']}"
+        status = facts["http.response.status_code"]
+        return {"id": self.id, "at": self.root.began, "title": title, "status": status, "spans": spans}
+
+
+@dataclass
+class _Pieces:
+    since: float
+    nginx: list[Line] = field(default_factory=list)
+    varnish: list[Request] = field(default_factory=list)
+    backend: list[Line] = field(default_factory=list)
+
+
+class Traces:
+    """The requests that wait, and the last slow and failed ones. `send` gets each that is put together."""
+
+    def __init__(
+        self, send: Callable[[Trace], None] | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._send = send
+        self._clock = clock
+        self._lock = Lock()
+        self._waiting: dict[str, _Pieces] = {}  # in the order of their first pieces
+        self._shown: dict[str, deque[Trace]] = {kind: deque(maxlen=SHOWN) for kind in ("failed", "slow")}
+        self._dropped = 0
+
+    def nginx(self, text: bytes) -> None:
+        """A line in the format `traced` (nginx/observe/http.conf.template); anything else is dropped."""
+        with self._or_drop():
+            line = Line(**json.loads(text))
+            self._add(line.id, lambda pieces: pieces.nginx, line)
+
+    def backend(self, text: bytes) -> None:
+        """A line of the backend's log; anything else is dropped."""
+        with self._or_drop():
+            for line in backend_lines([text.decode(errors="replace")]):
+                self._add(line.id, lambda pieces: pieces.backend, line)
+
+    def varnish(self, log: list[str]) -> None:
+        """One request, as varnishlog prints it; anything else is dropped."""
+        with self._or_drop():
+            for request in requests(log):
+                self._add(request.id, lambda pieces: pieces.varnish, request)
+
+    @contextmanager
+    def _or_drop(self) -> Iterator[None]:
+        """Anything may arrive: what cannot be read is counted."""
+        try:
+            yield
+        except (ValueError, TypeError, LookupError, AttributeError):
+            self._dropped += 1
+
+    def _add(self, id: str, kind: Callable[[_Pieces], list[Any]], piece: Line | Request) -> None:
+        with self._lock:
+            if id not in self._waiting and len(self._waiting) >= MOST:
+                self._dropped += 1
+                return
+            some = kind(self._waiting.setdefault(id, _Pieces(self._clock())))
+            if len(some) < PIECES:
+                some.append(piece)
+
+    def put_together(self) -> None:
+        """Take the requests that have waited for long enough; without a line of nginx they are dropped."""
+        for trace in self._complete():
+            if trace.root.failed:
+                self._shown["failed"].append(trace)
+            elif trace.slow:
+                self._shown["slow"].append(trace)
+            if self._send:
+                self._send(trace)
+
+    def _complete(self) -> list[Trace]:
+        complete: list[Trace] = []
+        with self._lock:
+            until = self._clock() - HOLD
+            ready = [id for id, pieces in self._waiting.items() if pieces.since <= until]
+            taken = {id: self._waiting.pop(id) for id in ready}
+        for id, pieces in taken.items():
+            for line in pieces.nginx:
+                own = [request for request in pieces.varnish if line.span in request.header("traceparent")]
+                with self._or_drop():
+                    root = tree(line, own, pieces.backend)
+                    complete.append(Trace(id, line.parent, root, line.traced == "slow", line.flags == "01"))
+        return complete
+
+    def read(self) -> list[Metric]:
+        """How much was dropped."""
+        text = "Log lines of requests to trace, when too many waited, and what is no such line"
+        return [CounterMetricFamily("traces_dropped", text, self._dropped)]
+
+    def shown(self) -> bytes:
+        """The last failed and slow requests, as JSON, the newest first."""
+        return json.dumps(
+            {kind: [trace.as_json() for trace in reversed(some)] for kind, some in self._shown.items()}
+        ).encode()
+
+    def work(self) -> None:
+        """Put requests together, for ever."""
+        while True:
+            time.sleep(PERIOD)
+            self.put_together()
+
+    def follow(self, folder: Path) -> None:
+        """Read every named pipe of the folder, for ever; each is a Varnish's."""
+        known: set[Path] = set()
+        while True:
+            for pipe in folder.glob("*.pipe"):
+                if pipe not in known:
+                    known.add(pipe)
+                    Thread(target=self._follow, args=(pipe,), daemon=True).start()
+            time.sleep(PERIOD)
+
+    def _follow(self, pipe: Path) -> None:
+        while True:
+            try:
+                with pipe.open(errors="replace") as log:  # waits until varnishlog runs
+                    for group in groups(log):
+                        self.varnish(group)
+            except OSError as error:
+                print(f"{pipe}: {error}", file=sys.stderr, flush=True)
+            time.sleep(PERIOD)
+
+
+def groups(log: Iterable[str]) -> Iterator[list[str]]:
+    """The lines between empty lines; of a group that is too long, none."""
+    group: list[str] = []
+    for line in log:
+        if line.strip():
+            if len(group) <= LONGEST:
+                group.append(line.rstrip("\n"))
+        else:
+            if 0 < len(group) <= LONGEST:
+                yield group
+            group = []
