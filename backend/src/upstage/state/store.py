@@ -76,7 +76,7 @@ class Store:
     def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
         """Do blocking work in the thread; fires with its result."""
         done = deferToThreadPool(self._reactor, self._thread, work, *args, **kwargs)
-        if request := steps.current.get():
+        if (request := steps.current.get()) is not None:
             request.wait("database", done)
         return done
 
