@@ -8,7 +8,7 @@ from locust.argument_parser import LocustArgumentParser
 from locust.util.timespan import parse_timespan
 
 import topologies
-from users import pages
+import walk
 
 AUDIENCES = ["reloads", "stays"]
 FAIL, COUNT = MISSES = ["fail", "count"]
@@ -133,7 +133,7 @@ def paths_file(text: str) -> str:
     """The name of a file with paths. Raise ArgumentTypeError if there is none, or no path in it."""
     try:
         if text:
-            pages.paths_of(text)
+            walk.paths_of(text)
     except (OSError, ValueError) as error:
         raise ArgumentTypeError(str(error)) from error
     return text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from users import walk
+import walk
 
 LOG = """127.0.0.1 - - [25/Nov/2026:10:00:00 +0000] "GET /a?b=1 HTTP/1.1" 200 12 "-" "curl"
 192.0.2.1 "GET /c HTTP/2.0" site.localhost 200 5 0.001s cache="nginx; hit" at=1.0 id=ab

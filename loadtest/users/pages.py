@@ -3,14 +3,14 @@
 import random
 import time
 from argparse import Namespace
-from pathlib import Path
 
 from locust import FastHttpUser
 from requests.cookies import create_cookie
 
 import topologies
+import walk
 from caches import counters
-from users import http_client, walk
+from users import http_client
 
 PATIENCE = 60.0  # seconds without a byte until a request is given up
 ROWS = 150  # of Locust's table; further paths share one
@@ -41,7 +41,7 @@ class SiteVisitor(FastHttpUser):
         self.client = http_client.session(self, PATIENCE)
         visitor = f"GA1.1.{random.randrange(10**9)}.{time.time():.0f}"
         self.client.cookiejar.set_cookie(create_cookie("_ga", visitor))  # type: ignore[no-untyped-call]
-        self.paths = paths_of(options.paths)
+        self.paths = walk.paths_of(options.paths)
         self.position = random.randrange(len(self.paths))
 
     def on_stop(self) -> None:
@@ -64,15 +64,7 @@ class SiteVisitor(FastHttpUser):
                 response.failure(f"status {body.status_code}")
 
 
-_read: dict[str, list[str]] = {}  # by file: all users of a process walk the same list
 _rows: dict[str, str] = {}
-
-
-def paths_of(file: str) -> list[str]:
-    """The list; it was read once when the option was checked."""
-    if file not in _read:
-        _read[file] = walk.read(Path(file))
-    return _read[file]
 
 
 def row_of(path: str) -> str:

@@ -8,6 +8,7 @@ also notices dead clients, and those that hold a place without using it. `input`
 import time
 from collections import Counter, deque
 from collections.abc import Callable
+from enum import Enum, auto
 from functools import partial
 from typing import Protocol
 
@@ -46,6 +47,20 @@ class Transport(Protocol):
     def resumeProducing(self) -> None: ...
     def loseConnection(self) -> None: ...
     def abortConnection(self) -> None: ...
+
+
+class Client(Enum):
+    """What the client does, as far as the server sees."""
+
+    READS = auto()
+    PINGED = auto()  # and has sent nothing since
+    BEHIND = auto()  # does not read
+    STUCK = auto()  # has not read for a whole heartbeat
+    GONE = auto()
+
+
+READING = {Client.READS, Client.PINGED}
+BEHIND = {Client.BEHIND, Client.STUCK}
 
 
 class Connections:
@@ -137,9 +152,7 @@ class Connection:
         self._peer = peer
         self._ping = ping
         self._address: str | None = None  # while this connection counts for its address
-        self._unanswered = False  # a ping
-        self._behind = False
-        self._stuck = False  # behind for a whole heartbeat
+        self._client = Client.READS
         self._unread = self._sent = 0  # bytes
         self._joined = False  # whether it was on a stage at the last look
         self._joining = False
@@ -148,7 +161,6 @@ class Connection:
         self._queued = False  # waits for its turn to send a piece of that
         self._waiting_since = connections.shared.clock()  # for a JOIN, or for the rest of a frame
         self._complete = 0  # frames, at that time
-        self._gone = False
         transport.registerProducer(self, True)
         connections.all.add(self)
         self._member = self._stages.connect(self.send)
@@ -176,20 +188,22 @@ class Connection:
 
     def received(self, data: bytes) -> None:
         """Take bytes from the client, split anywhere."""
-        self._unanswered = False
+        if self._client is Client.PINGED:
+            self._client = Client.READS
         self.enter()
-        if not self._gone:
+        if self._client is not Client.GONE:
             self._input.take(data)
 
     def send(self, frames: bytes) -> None:
         """Send encoded frames. Errors of one client end here: they must not stop a broadcast."""
-        if self._gone:
+        if self._client is Client.GONE:
             return
         if self._joining or self._outgoing:
             self._outgoing.append(frames)
         else:
             self._put(frames)
-        if self._behind and not self._joining:  # while it waits for its turn, the delay is the server's
+        # While it waits for its turn to be sent a stage, the delay is the server's.
+        if self._client in BEHIND and not self._joining:
             self._unread += len(frames)
             if self._unread > self._connections.max_unread:
                 self.cut("laggard")
@@ -225,7 +239,7 @@ class Connection:
         Later frames follow the reply immediately: otherwise they could pile up faster than their turns come.
         """
         size = 0
-        while self._outgoing and not (self._behind or self._gone):
+        while self._outgoing and self._client in READING:
             size += len(self._outgoing[0])
             if self._reply and size > len(self._outgoing[0]) and size > SMALL:
                 self._input.wait()
@@ -242,26 +256,27 @@ class Connection:
     def _go_on(self) -> None:
         self._queued = False
         self._put_outgoing()
-        if not (self._outgoing or self._behind or self._gone):
+        if not self._outgoing and self._client in READING:
             self._unread = 0
             self._input.go_on()
 
     def beat(self) -> None:
         """Send a heartbeat, or cut a client that has read or answered nothing since the last one."""
-        if self._behind:
-            if self._stuck:
+        match self._client:
+            case Client.STUCK:
                 self.cut("laggard")
-            self._stuck = True
-        elif self._ping is None:
-            self.send(BEAT)
-        elif self._unanswered:
-            self.cut("silent")
-        else:
-            self._unanswered = True
-            try:
-                self._ping()
-            except Exception:  # a WebSocket that is closing
-                self.cut("unsendable")
+            case Client.BEHIND:
+                self._client = Client.STUCK
+            case Client.PINGED:
+                self.cut("silent")
+            case Client.READS if self._ping:
+                self._client = Client.PINGED
+                try:
+                    self._ping()
+                except Exception:  # a WebSocket that is closing
+                    self.cut("unsendable")
+            case Client.READS:
+                self.send(BEAT)
 
     def check_progress(self, now: float) -> None:
         """Cut a client that has been on no stage, or not completed a frame, for PATIENCE seconds.
@@ -273,7 +288,7 @@ class Connection:
         complete = self._input.complete
         if self._joined and (complete != self._complete or not self._input.unfinished):
             self._complete, self._waiting_since = complete, now
-        elif now - self._waiting_since > PATIENCE and not (self._input.held or self._behind):
+        elif now - self._waiting_since > PATIENCE and not (self._input.held or self._client in BEHIND):
             self.cut("unfinished" if self._joined else "unjoined")
 
     def _look_at_stage(self, now: float) -> None:
@@ -286,7 +301,7 @@ class Connection:
 
     def enter(self) -> None:
         """Take a place as soon as the client's address is known."""
-        if self._address is None and not self._gone:
+        if self._address is None and self._client is not Client.GONE:
             address = client_of(self._peer())
             bucket = self._connections.addresses.enter(address, self)
             if bucket is None:
@@ -310,7 +325,7 @@ class Connection:
 
     def cut(self, reason: str) -> None:
         """Close immediately, drop unsent data, and count the reason."""
-        if not self._gone:
+        if self._client is not Client.GONE:
             self._end()
             self._stages.counts[f"cut_{reason}"] += 1
             stage = self._member.stage
@@ -326,7 +341,7 @@ class Connection:
         self._stages.disconnect(self._member)
 
     def _end(self) -> None:
-        self._gone = True
+        self._client = Client.GONE
         self._outgoing.clear()
         self._input.stop()
         if self._address is not None:
@@ -340,11 +355,13 @@ class Connection:
 
         Otherwise it could request replies (INFO, a WebSocket ping) without ever reading one.
         """
-        self._behind = True
+        if self._client in READING:
+            self._client = Client.BEHIND
         self._input.wait()
 
     def resumeProducing(self) -> None:
-        self._behind = self._stuck = self._unanswered = False
+        if self._client is not Client.GONE:
+            self._client = Client.READS
         if self._transport.disconnecting:
             self._transport.unregisterProducer()  # or Twisted would wait for the producer forever
         elif self._outgoing:

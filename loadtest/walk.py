@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -27,6 +28,12 @@ def read(file: Path) -> list[str]:
     if not found:
         raise ValueError(f"{file.name} has no path, such as /about")
     return found[:MOST]
+
+
+@cache
+def paths_of(file: str) -> list[str]:
+    """What `read` finds in a file, once for the option's check and for all users of a process."""
+    return read(Path(file))
 
 
 def of_har(text: str) -> list[str]:
