@@ -8,6 +8,13 @@ from typing import NamedTuple
 
 REPO = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- from settings.toml -->\n", "\n<!-- end -->\n"
+PAGE = "nginx/sites/error_page.conf.template"
+IN_VCL = {  # the variables of that page, as Varnish's pages.vcl has them
+    "$page_title": "req.http.X-Title",
+    "$page_text": "req.http.X-Message",
+    "$status": "resp.status",
+    "$trace_id": "req.http.X-Request-Id",
+}
 SHELL = """\
 # shellcheck shell=sh disable=SC2154  # eval assigns value
 # Written from settings.toml by `make settings`.
@@ -105,6 +112,14 @@ def replaced(path: str, begin: str, text: str, end: str) -> str:
     return before + begin + text + end + rest.partition(end)[2]
 
 
+def page() -> str:
+    """The text of pages.vcl, with nginx's page in it."""
+    html = (REPO / PAGE).read_text().partition("default '<")[2].partition("';")[0]
+    for variable, value in IN_VCL.items():
+        html = html.replace(variable, f'"}} + {value} + {{"')
+    return replaced("varnish/pages.vcl", 'writes it.\n    set resp.body = {"', f"<{html}", '"};\n    return;')
+
+
 def files() -> dict[str, str]:
     """Each file that is made from the tables or has a part that is, and its text."""
     hosts = ", ".join(f"{name}.localhost" for name in ("upstage", *COMPARISON, "direct"))
@@ -117,6 +132,7 @@ def files() -> dict[str, str]:
         ".env.example": example(),
         "nginx/scripts/table.sh": checks("nginx"),
         "nginx/README.md": readme("nginx"),
+        "varnish/pages.vcl": page(),
         "varnish/table.sh": checks("varnish"),
         "varnish/README.md": readme("varnish"),
         "bin/up": replaced("bin/up", 'others="', printed, '"\n'),

@@ -20,7 +20,8 @@ sub vcl_builtin_synth {
     }
     set resp.http.Content-Type = "text/html; charset=utf-8";
     set resp.http.Content-Security-Policy = "default-src 'none'; style-src 'unsafe-inline'";
-    set resp.body = {"<!DOCTYPE html>
+    # nginx's page (nginx/sites/error_page.conf.template), as `make settings` writes it.
+    set resp.body = {"<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
