@@ -2,15 +2,20 @@
 
 import json
 import re
+import secrets
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 
+from logs.serverlogs import backend_lines, nginx_lines
+from logs.spans import Span, tree
+from logs.varnishlog import requests
 from tests.stack import PROJECT, REPO, Stack
+from tests.support.collector import Collector
 from tests.support.wait import wait_until
 
 EXTRA = REPO / "extras" / "observe"
@@ -57,8 +62,16 @@ def asked(prober: Any) -> int:
 
 
 @pytest.fixture(scope="module")
-def observed() -> Iterator[Stack]:
+def collector() -> Iterator[Collector]:
+    collector = Collector(everywhere=True)
+    yield collector
+    collector.close()
+
+
+@pytest.fixture(scope="module")
+def observed(collector: Collector) -> Iterator[Stack]:
     settings = {"EXTRAS": "observe", "VARNISH_STORAGE": "malloc,12m"}
+    settings["OTLP"] = f"http://host.docker.internal:{collector.port}"
     with Stack("containers", PROJECT + "-observe", settings=settings).running() as stack:
         yield stack
 
@@ -131,9 +144,6 @@ def test_each_request_is_counted_once(observed: Stack, limited: bool) -> None:
     assert (sum(values(observed, 'sum(nginx_requests_total{status="429"})')) > 0) == limited
 
 
-# --- Faults.
-
-
 @contextmanager
 def stopped(stack: Stack, service: str) -> Iterator[None]:
     stack.compose("stop", "-t", "1", service)
@@ -141,6 +151,99 @@ def stopped(stack: Stack, service: str) -> Iterator[None]:
         yield
     finally:
         stack.compose("start", service)
+
+
+# --- Traces.
+
+
+class Traced:
+    """Requests on the load port, each in a trace of its own that is kept."""
+
+    def __init__(self, stack: Stack, collector: Collector) -> None:
+        self.stack = stack
+        self.collector = collector
+
+    def ask(self, path: str, *options: str) -> str:
+        """A request; the trace."""
+        trace = secrets.token_hex(16)
+        parent = f"traceparent: 00-{trace}-{secrets.token_hex(8)}-01"
+        curl = ("curl", "-sS", "-o", "/dev/null", "-H", "Host: upstage.localhost", "-H", parent, *options)
+        with suppress(AssertionError):  # a WebSocket that curl leaves open until its time is over
+            self.stack.compose("exec", "-T", "nginx", *curl, f"http://127.0.0.1:8000{path}")
+        return trace
+
+    def tree(self, trace: str) -> list[str]:
+        """The spans that arrived, each below its parent, in order; they agree with the three logs."""
+        wait_until(lambda: self.collector.spans(trace), within=30)
+        spans = self.collector.spans(trace)
+        logs = {
+            service: self.stack.compose("logs", "--no-log-prefix", service).splitlines()
+            for service in ("nginx", "backend")
+        }
+        [line] = [line for line in nginx_lines(logs["nginx"]) if line.id == trace]
+        query = f'ReqHeader:X-Request-Id eq "{trace}"'
+        seen = requests(self.stack.inside("varnishlog", "-d", "-g", "request", "-q", query).splitlines())
+        pages = [page for page in backend_lines(logs["backend"]) if page.id == trace]
+        expected = list(tree(line, seen, pages).walk())
+        made = [(span.service, span.name, round(span.began, 3), round(span.ended, 3)) for _, span in expected]
+        assert [
+            (
+                service,
+                span.name,
+                round(span.start_time_unix_nano / 1e9, 3),
+                round(span.end_time_unix_nano / 1e9, 3),
+            )
+            for service, span in spans
+        ] == made
+        ids = {span.span_id: span.name for _, span in spans}
+        above = [ids.get(span.parent_span_id, "") for _, span in spans]
+        assert above == [parent_of(expected, place) for place in range(len(expected))]
+        return [f"{'  ' * depth}{span.service} {span.name}" for depth, span in expected]
+
+
+def parent_of(walked: list[tuple[int, Span]], place: int) -> str:
+    """The name of the span above one of a walk; empty for the first."""
+    depth = walked[place][0]
+    return next((span.name for level, span in reversed(walked[:place]) if level < depth), "")
+
+
+@pytest.fixture
+def traced(observed: Stack, collector: Collector) -> Traced:
+    return Traced(observed, collector)
+
+
+def test_a_miss_a_hit_a_stale_hit_and_a_restart(traced: Traced) -> None:
+    path = f"/media/fox.svg?{secrets.token_hex(4)}"
+    miss = traced.ask(path)
+    time.sleep(1.2)  # nginx's own copy is of the second
+    hit = traced.ask(path)
+    page = "/stages/"
+    traced.ask(page)
+    time.sleep(3)
+    stale = traced.ask(page)
+    time.sleep(15)
+    restarted = traced.ask(page)
+    socket = traced.ask(
+        *("/ws", "-N", "--max-time", "2", "-H", "Connection: Upgrade", "-H", "Upgrade: websocket"),
+        *("-H", "Sec-WebSocket-Version: 13", "-H", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="),
+    )
+    assert traced.tree(miss) == ["nginx GET", "  varnish miss", "    varnish fetch", "      backend page"]
+    assert traced.tree(hit) == ["nginx GET", "  varnish hit"]
+    assert traced.tree(stale)[:3] == ["nginx GET", "  varnish stale", "    varnish fetch in the background"]
+    assert traced.tree(stale)[3] == "      backend page"
+    print(traced.tree(restarted))
+    assert traced.tree(socket) == ["nginx GET", "  backend page"]
+
+
+def test_a_503(traced: Traced) -> None:
+    with stopped(traced.stack, "backend"):
+        time.sleep(5)
+        failed = traced.ask(f"/media/{secrets.token_hex(4)}.png")
+        print(traced.tree(failed))
+    assert traced.tree(failed)[:2] == ["nginx GET", "  varnish error"]
+
+
+# --- Faults.
 
 
 # The others have their cases in rules.test.yml; that there are such metrics, the test of all queries shows.

@@ -52,7 +52,7 @@ def test_the_variant_default_is_the_default_host() -> None:
 def test_without_the_id_the_log_and_the_headers_are_the_same() -> None:
     logs = [REPO / "nginx" / "logging" / "access.conf", LAB / "sites.conf"]
     [theirs], [ours] = (re.findall(r"^log_format \S+ ([^;]*);", log.read_text(), re.M) for log in logs)
-    assert ours == re.sub(r"'\s+'", "", theirs).replace(" id=$request_id", "")
+    assert ours == re.sub(r"'\s+'", "", theirs).replace(" id=$trace_id", "")
     headers = directives((REPO / "nginx" / "logging" / "response_headers.conf").read_text())
     wanted = {one for one in headers if one.startswith("add_header") and "X-Request-Id" not in one}
     assert wanted <= set(directives(SITES["no-id"]))

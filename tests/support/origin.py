@@ -44,8 +44,10 @@ class Origin:
         path: Path | None = None,
         quiet: tuple[str, ...] = (),
         behave: Callable[[socket.socket], None] | None = None,
+        host: str = "127.0.0.1",
     ) -> None:
         self.name = name
+        self.host = host
         self.path = path
         self.port = 0
         self.quiet = quiet
@@ -71,7 +73,7 @@ class Origin:
     def listen(self) -> None:
         """Open the socket, also again after `close`: a new one at the same address."""
         if self.path is None:
-            self._listener = socket.create_server(("127.0.0.1", self.port), backlog=512)
+            self._listener = socket.create_server((self.host, self.port), backlog=512)
             self.port = self._listener.getsockname()[1]
         else:
             self.path.unlink(missing_ok=True)  # a killed process leaves it behind

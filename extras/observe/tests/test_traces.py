@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from extras.observe.exporter.__main__ import seconds
 from extras.observe.exporter.otlp import sender
 from extras.observe.exporter.traces import HOLD, LONGEST, MOST, PIECES, SHOWN, Trace, Traces, groups
-from tests.support.origin import Origin, response
+from tests.support.collector import Collector
 from tests.support.wait import wait_until
 
 ID, SPAN, CLIENT = "6a05b1a18a71752b342d7240ec65bac5", "342d7240ec65bac5", "b7ad6b7169203331"
@@ -186,34 +185,20 @@ def test_varnishs_records_come_through_a_pipe(made: Made, tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def collector() -> Iterator[Origin]:
-    origin = Origin("collector")
-    origin.answer = lambda _: response(b"", content_type="application/x-protobuf")
-    yield origin
-    origin.close()
+def collector() -> Iterator[Collector]:
+    collector = Collector()
+    yield collector
+    collector.close()
 
 
-def received(collector: Origin) -> list[Any]:
-    """The spans that have arrived, each with the name of its service."""
-    found = []
-    for request in collector.requests:
-        assert request.target == "/v1/traces"
-        for resource in ExportTraceServiceRequest.FromString(request.body).resource_spans:
-            facts = {each.key: each.value.string_value for each in resource.resource.attributes}
-            service = facts["service.name"]
-            found += [(service, span) for scope in resource.scope_spans for span in scope.spans]
-    return found
-
-
-def test_a_collector_gets_the_tree(made: Made, collector: Origin) -> None:
+def test_a_collector_gets_the_tree(made: Made, collector: Collector) -> None:
     made.traces = Traces(sender(f"http://{collector.address}/", "stack", slow=0.1), clock=lambda: made.now)
     made.nginx(parent=CLIENT)
     made.traces.varnish(VARNISH.replace("bereq 10 fetch", "bereq 10 bgfetch").splitlines())
     made.traces.backend(json.dumps(BACKEND).encode())
     made.complete()
-    wait_until(lambda: len(received(collector)) == 4)
-    spans = received(collector)
-    spans.sort(key=lambda each: each[1].start_time_unix_nano)
+    wait_until(lambda: len(collector.spans()) == 4)
+    spans = collector.spans()
     assert [(service, span.name) for service, span in spans] == [
         ("nginx", "GET"),
         ("varnish", "miss"),
@@ -243,16 +228,16 @@ def test_a_collector_gets_the_tree(made: Made, collector: Origin) -> None:
         ({"seconds": 100.0, "traced": "drawn"}, False),  # a WebSocket
     ],
 )
-def test_what_is_sent(made: Made, collector: Origin, fields: dict[str, object], sent: bool) -> None:
+def test_what_is_sent(made: Made, collector: Collector, fields: dict[str, object], sent: bool) -> None:
     made.traces = Traces(sender(f"http://{collector.address}", "stack", slow=1.0), clock=lambda: made.now)
     made.nginx(**fields)
     made.nginx(id="f" * 32, flags="01")  # the last one
     made.complete()
-    wait_until(lambda: any(span.trace_id.hex() == "f" * 32 for _, span in received(collector)))
-    assert any(span.trace_id.hex() == ID for _, span in received(collector)) == sent
+    wait_until(lambda: collector.spans("f" * 32))
+    assert bool(collector.spans(ID)) == sent
 
 
-def test_a_collector_that_is_away_delays_nothing(made: Made, collector: Origin) -> None:
+def test_a_collector_that_is_away_delays_nothing(made: Made, collector: Collector) -> None:
     address = collector.address
     collector.close()
     send = sender(f"http://{address}", "stack", slow=0.1)
