@@ -176,7 +176,7 @@ class Request:
     @property
     def connection(self) -> str:
         """The number of the connection over which the request came."""
-        return self.client.first("Begin").split()[1]
+        return str(self.client.caused_by)
 
     @property
     def remaining(self) -> float:
@@ -203,7 +203,9 @@ class Request:
 
     @property
     def outcome(self) -> str:
-        """hit, stale, miss, hit-for-miss, pass, pipe, error or synth, from the steps of the VCL that ran."""
+        """hit, stale, miss, hit-for-miss, pass, pipe, error or synth, from the steps of the VCL that ran; refused
+        if none did, because the request is malformed.
+        """
         last = self.last
         if "SYNTH" in last.calls:
             return "error" if self.status == 503 else "synth"
@@ -211,7 +213,7 @@ class Request:
             return "stale" if self.remaining < 0 else "hit"
         if "MISS" in last.calls:
             return "hit-for-miss" if last.all("HitMiss") else "miss"
-        return next(step.lower() for step in ("PASS", "PIPE", "RECV") if step in last.calls)
+        return next((step.lower() for step in ("PASS", "PIPE", "RECV") if step in last.calls), "refused")
 
     @property
     def found_sick(self) -> bool:
@@ -241,7 +243,7 @@ def requests(log: Iterable[str]) -> list[Request]:
         elif transaction and (record := RECORD.match(line)):
             transaction.records.append((record[1], record[2]))
             if record[1] == "Begin":
-                owner = caused.get(int(record[2].split()[1]))
+                owner = caused.get(transaction.caused_by)
                 if transaction.kind == "Request" and (owner is None or transaction.reason == "esi"):
                     request = Request(transaction)
                     (owner.parts if owner else found).append(request)

@@ -39,7 +39,9 @@ class Observed(NginxServer):
         while True:
             datagram = self.inbox.recv(65536)
             if b" trace: " in datagram:
-                self.traced.append(Line(**json.loads(datagram.partition(b" trace: ")[2])))
+                self.traced.append(
+                    Line(**json.loads(datagram.partition(b" trace: ")[2].decode(errors="replace")))
+                )
                 continue
             self._counts.count(datagram)
             self._received.append(datagram)
@@ -134,6 +136,44 @@ def test_a_websocket(nginx: Observed) -> None:
         assert client.recv(4096).startswith(b"HTTP/1.1 101")
     [line] = wait_until(nginx.lines)
     assert line.startswith("upstage.localhost websocket 101 stranger backend:none ")
+
+
+GIVEN = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+@pytest.mark.parametrize(
+    ("path", "said", "traced"),
+    [
+        ("/stages/a", {}, ""),
+        ("/stages/b", {"status": "500 Internal Server Error"}, "failed"),
+        ("/stages/c", {"delay": "0.2"}, "slow"),
+        ("/media/video/a.jpg", {"delay": "0.2"}, ""),
+        ("/stages/d", {"delay": "0.2", "content_type": "text/event-stream; charset=utf-8"}, ""),
+        ("/stages/e", {"traceparent": GIVEN}, "drawn"),
+        ("/stages/\xff?\xe9", {"traceparent": GIVEN}, "drawn"),
+        ("/media/video/b.jpg", {"traceparent": GIVEN, "delay": "0.2"}, "drawn"),
+    ],
+)
+def test_a_second_line_tells_of_what_failed_was_slow_or_drawn(
+    nginx: Observed, path: str, said: dict[str, str], traced: str
+) -> None:
+    nginx.traced.clear()
+    options = dict(said)
+    delay, given = float(options.pop("delay", "0")), options.pop("traceparent", "")
+    for origin in (nginx.varnish, nginx.backend):
+        origin.delay = delay
+        origin.answer = lambda _: response("x", **options)
+    nginx.request(path, "localhost", "GET", nginx.load, b"", "", traceparent=given)
+    wait_until(nginx.lines)  # it comes before the second one
+    nginx.request("/stages/last", "localhost", "GET", nginx.load, b"", "", traceparent=GIVEN)
+    wait_until(lambda: any(line.url == "/stages/last" for line in nginx.traced))
+    found = [line for line in nginx.traced if line.url != "/stages/last"]
+    assert [line.traced for line in found] == [traced] * bool(traced)
+    for line in found:
+        assert (line.method, line.host) == ("GET", "localhost")
+        assert (line.seconds or 0) >= delay
+        assert (line.id in GIVEN, line.parent in GIVEN[1:]) == (bool(given), True)
+        assert re.fullmatch("[0-9a-f]{16}", line.span)
 
 
 def test_nginxs_own_copies_and_a_stale_one(nginx: Observed) -> None:

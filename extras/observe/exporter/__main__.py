@@ -68,7 +68,7 @@ def main() -> None:
                 "connections": connections.read,
                 "varnish": varnishes.read,
                 "services": services.read,
-                "traces": traces.read,
+                "traces": lambda: [*backend.check(), *traces.read()],
             }
         )
     )

@@ -23,7 +23,8 @@ from logs.serverlogs import Line, backend_lines
 from logs.spans import Span, tree
 from logs.varnishlog import Request, requests
 
-HOLD = 5.0  # seconds from the first piece of a request until it is put together
+HOLD = 5.0  # seconds from the first piece of a request until it is put together, ...
+LATE = 20.0  # ... if nginx has given up: Varnish goes on to wait (varnish/limits.vcl), and logs when it ends
 MOST = 500  # requests that wait; pieces of further ones are dropped
 PIECES = 50  # of one request
 SHOWN = 10  # of the slow requests, and as many of the failed ones, for the page
@@ -63,7 +64,14 @@ class Trace:
         facts = self.root.facts
         title = f"{self.root.name} {facts['server.address']}{facts['url.path']}"
         status = facts["http.response.status_code"]
-        return {"id": self.id, "at": self.root.began, "title": title, "status": status, "spans": spans}
+        return {
+            "id": f"{self.id}-{self.root.id}",
+            "trace": self.id,
+            "at": self.root.began,
+            "title": title,
+            "status": status,
+            "spans": spans,
+        }
 
 
 @dataclass
@@ -72,6 +80,12 @@ class _Pieces:
     nginx: list[Line] = field(default_factory=list)
     varnish: list[Request] = field(default_factory=list)
     backend: list[Line] = field(default_factory=list)
+
+    @property
+    def patience(self) -> float:
+        """Seconds from the first piece until this is put together."""
+        given_up = any(line.answered in ("nginx:error", "nginx:stale") for line in self.nginx)
+        return LATE if given_up and not self.varnish else HOLD
 
 
 class Traces:
@@ -90,7 +104,7 @@ class Traces:
     def nginx(self, text: bytes) -> None:
         """A line in the format `traced` (nginx/observe/http.conf.template); anything else is dropped."""
         with self._or_drop():
-            line = Line(**json.loads(text))
+            line = Line(**json.loads(text.decode(errors="replace")))  # nginx leaves bytes as they are
             self._add(line.id, lambda pieces: pieces.nginx, line)
 
     def backend(self, text: bytes) -> None:
@@ -107,10 +121,10 @@ class Traces:
 
     @contextmanager
     def _or_drop(self) -> Iterator[None]:
-        """Anything may arrive: what cannot be read is counted."""
+        """Anything may arrive, and these threads must go on: what cannot be read is counted."""
         try:
             yield
-        except (ValueError, TypeError, LookupError, AttributeError):
+        except Exception:
             self._dropped += 1
 
     def _add(self, id: str, kind: Callable[[_Pieces], list[Any]], piece: Line | Request) -> None:
@@ -121,6 +135,8 @@ class Traces:
             some = kind(self._waiting.setdefault(id, _Pieces(self._clock())))
             if len(some) < PIECES:
                 some.append(piece)
+            else:
+                self._dropped += 1
 
     def put_together(self) -> None:
         """Take the requests that have waited for long enough; without a line of nginx they are dropped."""
@@ -130,18 +146,23 @@ class Traces:
             elif trace.slow:
                 self._shown["slow"].append(trace)
             if self._send:
-                self._send(trace)
+                with self._or_drop():
+                    self._send(trace)
 
     def _complete(self) -> list[Trace]:
         complete: list[Trace] = []
         with self._lock:
-            until = self._clock() - HOLD
-            ready = [id for id, pieces in self._waiting.items() if pieces.since <= until]
+            now = self._clock()
+            ready = [id for id, pieces in self._waiting.items() if now - pieces.since >= pieces.patience]
             taken = {id: self._waiting.pop(id) for id in ready}
         for id, pieces in taken.items():
+            if not pieces.nginx:
+                self._dropped += len(pieces.varnish) + len(pieces.backend)
             for line in pieces.nginx:
-                own = [request for request in pieces.varnish if line.span in request.header("traceparent")]
                 with self._or_drop():
+                    own = [
+                        request for request in pieces.varnish if line.span in request.header("traceparent")
+                    ]
                     root = tree(line, own, pieces.backend)
                     complete.append(Trace(id, line.parent, root, line.traced == "slow", line.flags == "01"))
         return complete
@@ -154,7 +175,7 @@ class Traces:
     def shown(self) -> bytes:
         """The last failed and slow requests, as JSON, the newest first."""
         return json.dumps(
-            {kind: [trace.as_json() for trace in reversed(some)] for kind, some in self._shown.items()}
+            {kind: [trace.as_json() for trace in list(some)[::-1]] for kind, some in self._shown.items()}
         ).encode()
 
     def work(self) -> None:
@@ -176,7 +197,7 @@ class Traces:
     def _follow(self, pipe: Path) -> None:
         while True:
             try:
-                with pipe.open(errors="replace") as log:  # waits until varnishlog runs
+                with pipe.open(errors="replace", newline="\n") as log:  # waits until varnishlog runs
                     for group in groups(log):
                         self.varnish(group)
             except OSError as error:

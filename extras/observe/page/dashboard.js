@@ -168,7 +168,7 @@ class Chart extends Panel {
 
   name({ value, labels: { request_id: id } }) {
     const said = `Slowest: ${this.words(+value)}, make trace ID=${id} `;
-    const trace = document.getElementById(`trace-${id}`);
+    const trace = document.querySelector(`[id^="trace-${id}-"]`);
     if (!trace) return [said];
     const open = () => { trace.open = true; };
     return [said, element("a", { href: `#${trace.id}`, onclick: open, textContent: "where the time went" })];
@@ -241,7 +241,7 @@ function stack([times, ...values]) {
 const traces = document.getElementById("traces");
 
 async function showTraces() {
-  const response = await fetch("/traces", { signal: AbortSignal.timeout(PATIENCE), cache: "no-store" });
+  const response = await fetch("/traces", { signal: AbortSignal.timeout(PERIOD), cache: "no-store" });
   if (!response.ok) return;
   const { failed, slow } = await response.json();
   const known = new Map([...traces.querySelectorAll("details")].map(trace => [trace.id, trace])); // open, perhaps
@@ -251,7 +251,7 @@ async function showTraces() {
   traces.hidden = !made.length;
 }
 
-function waterfall({ id, at, title, status, spans }) {
+function waterfall({ id, trace, at, title, status, spans }) {
   const whole = Math.max(...spans.map(span => span.from + span.seconds), 0.001);
   const rows = spans.map(({ depth, what, from, seconds, failed, behind, why }) => {
     const bar = element("i", { className: failed ? "failed" : behind ? "behind" : "" });
@@ -262,7 +262,7 @@ function waterfall({ id, at, title, status, spans }) {
     return element("li", {}, name, element("span", { className: "line" }, bar), element("span", { className: "took" }, UNITS.s(seconds)));
   });
   const summary = `${clock(at)} ${title}: ${status}, ${UNITS.s(spans[0].seconds)}`;
-  return element("details", { id: `trace-${id}` }, element("summary", {}, summary), element("ol", {}, ...rows), element("code", {}, `make trace ID=${id}`));
+  return element("details", { id: `trace-${id}` }, element("summary", {}, summary), element("ol", {}, ...rows), element("code", {}, `make trace ID=${trace}`));
 }
 
 // --- The line at the top.
@@ -315,7 +315,7 @@ async function round(panels) {
     const range = { start: end - chosen.minutes * 60, end, step };
     shownFault = await fault(range);
     const { alerts } = await ask("alerts");
-    if (chosen.dashboard === "stack") await showTraces(); // before the charts, which lead there
+    if (chosen.dashboard === "stack") await showTraces().catch(console.warn); // before the charts, which lead there
     const drawn = await Promise.allSettled(panels.map(panel => panel.draw(range)));
     showAlerts(alerts, shownFault, panels[0].idle);
     const failed = drawn.find(({ status }) => status === "rejected");

@@ -257,7 +257,14 @@ def trace(id: str, status: int, *spans: tuple[int, str, float, float]) -> dict[s
     made = [
         dict(zip(keys, span, strict=True)) | {"failed": False, "behind": False, "why": ""} for span in spans
     ]
-    return {"id": id, "at": 1000, "title": f"GET localhost/{HOSTILE}", "status": status, "spans": made}
+    return {
+        "id": f"{id}-1",
+        "trace": id,
+        "at": 1000,
+        "title": f"GET localhost/{HOSTILE}",
+        "status": status,
+        "spans": made,
+    }
 
 
 def test_a_slow_point_leads_to_where_the_time_went(
@@ -277,7 +284,7 @@ def test_a_slow_point_leads_to_where_the_time_went(
         [re.compile("GET localhost/<img .*: 503, 0 ms$"), re.compile("GET localhost/<img .*: 200, 400 ms$")]
     )
     panel(page, "Response time, slowest 5 %").get_by_role("link", name="where the time went").click()
-    rows = page.locator("#trace-11f li")
+    rows = page.locator("#trace-11f-1 li")
     expect(rows).to_have_text(
         ["nginx GET 400 ms", "varnish miss 300 ms", "varnish fetch, failed HTC closed200 ms"]
     )

@@ -13,7 +13,7 @@ import pytest
 
 from extras.observe.exporter.__main__ import seconds
 from extras.observe.exporter.otlp import sender
-from extras.observe.exporter.traces import HOLD, LONGEST, MOST, PIECES, SHOWN, Trace, Traces, groups
+from extras.observe.exporter.traces import HOLD, LATE, LONGEST, MOST, PIECES, SHOWN, Trace, Traces, groups
 from tests.support.collector import Collector
 from tests.support.wait import wait_until
 
@@ -109,7 +109,7 @@ def test_the_pieces_of_a_request_may_come_in_any_order(made: Made) -> None:
     assert names(trace) == ["0 nginx GET", "1 varnish miss", "2 varnish fetch", "3 backend page"]
     assert made.complete() == []
     [shown] = json.loads(made.traces.shown())["slow"]
-    assert (shown["id"], shown["title"], shown["status"]) == (ID, "GET localhost/stages/", 200)
+    assert (shown["trace"], shown["title"], shown["status"]) == (ID, "GET localhost/stages/", 200)
     times = [(span["depth"], round(span["from"], 3), round(span["seconds"], 3)) for span in shown["spans"]]
     assert times == [
         (0, 0, 0.3),
@@ -136,8 +136,8 @@ def test_the_last_slow_and_failed_ones_are_shown(made: Made) -> None:
         made.nginx(id=f"{100 + number:032x}", status=503, traced="failed")
     made.complete()
     shown = json.loads(made.traces.shown())
-    assert [int(each["id"], 16) for each in shown["slow"]] == list(range(SHOWN + 4, 4, -1))
-    assert [int(each["id"], 16) for each in shown["failed"]] == list(range(SHOWN + 104, 104, -1))
+    assert [int(each["trace"], 16) for each in shown["slow"]] == list(range(SHOWN + 4, 4, -1))
+    assert [int(each["trace"], 16) for each in shown["failed"]] == list(range(SHOWN + 104, 104, -1))
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[]", b"\xff", b'{"method": 1}', b'{"id": {}}'])
@@ -156,11 +156,38 @@ def test_what_is_no_line_is_dropped(made: Made, text: bytes) -> None:
     assert made.complete() == []
 
 
+def test_what_varnish_refuses_is_a_trace_too(made: Made) -> None:
+    """No subroutine of the VCL has run."""
+    made.nginx(status=400, url="/\udcff", answered="varnish:refused")
+    made.traces.varnish([line for line in VARNISH.splitlines()[:-5] if "VCL_call" not in line])
+    [trace] = made.complete()
+    assert names(trace) == ["0 nginx GET", "1 varnish refused"]
+    made.traces.nginx(json.dumps(NGINX, ensure_ascii=False).encode().replace(b"secret", b"\xff\xe9"))
+    assert len(made.complete()) == 1
+
+
+def test_varnish_may_wait_for_longer_than_nginx(made: Made) -> None:
+    """nginx gives up after two seconds; Varnish's records come when its fetch has ended."""
+    made.nginx(status=503, traced="failed", answered="nginx:error")
+    assert made.complete() == []
+    made.now += LATE / 2
+    made.traces.varnish(VARNISH.splitlines())
+    [trace] = made.complete()
+    assert names(trace) == ["0 nginx GET", "1 varnish miss", "2 varnish fetch"]
+    made.nginx(status=503, traced="failed", answered="nginx:error")
+    assert made.complete() == []
+    made.now += LATE
+    assert len(made.complete()) == 1
+    made.traces.varnish(VARNISH.splitlines())
+    assert made.complete() == []
+    assert made.dropped == 1
+
+
 def test_too_many_requests_cost_no_memory(made: Made) -> None:
     for number in range(MOST + 7):
         for _ in range(PIECES + 1):
             made.nginx(id=f"{number:032x}")
-    assert made.dropped == 7 * (PIECES + 1)
+    assert made.dropped == 7 * (PIECES + 1) + MOST
     assert len(made.complete()) == MOST * PIECES
     made.nginx()
     assert len(made.complete()) == 1

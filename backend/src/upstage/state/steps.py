@@ -26,7 +26,7 @@ class Steps(dict[str, list[float]]):
         end = time.monotonic()
         if end - start >= SHORTEST:
             first, last = (round((at - self._began) * 1000, 1) for at in (start, end))
-            self[name] = [self.get(name, [first])[0], last]
+            self[name] = [min(first, self.get(name, [first])[0]), last]
 
     def wait(self, name: str, event: Deferred[Any]) -> None:
         """Add a step from now until the event."""
