@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from extras.observe.exporter.requests import Requests
+from extras.observe.exporter.requests import Requests, lines
 from logs.serverlogs import Line
 from nginx.tests.nginx_server import UPGRADED, NginxServer
 from tests.support.origin import Origin, Request, response
@@ -33,18 +33,20 @@ class Observed(NginxServer):
         self.registry = CollectorRegistry()
         self._counts = Requests(self.registry)
         self.traced: list[Line] = []
+        self.reading = threading.Event()
+        self.reading.set()
         threading.Thread(target=self._receive, daemon=True).start()  # the kernel lets only ten of them wait
 
     def _receive(self) -> None:
         while True:
-            datagram = self.inbox.recv(65536)
-            if b" trace: " in datagram:
-                self.traced.append(
-                    Line(**json.loads(datagram.partition(b" trace: ")[2].decode(errors="replace")))
-                )
-                continue
-            self._counts.count(datagram)
-            self._received.append(datagram)
+            self.reading.wait()
+            for line in lines(self.inbox.recv(65536)):
+                _, is_trace, text = line.partition(b" trace: ")
+                if is_trace:
+                    self.traced.append(Line(**json.loads(text.decode(errors="replace"))))
+                    continue
+                self._counts.count(line)
+                self._received.append(line)
 
     def lines(self) -> list[str]:
         """The lines that have arrived since the last call, without the syslog header."""
@@ -340,6 +342,20 @@ def test_an_exporter_that_is_away_costs_no_line_of_the_log() -> None:
         server.lines()
         assert server.classified("/media/back.svg").startswith("upstage.localhost media 200")
         assert server.log_lines(r"\[(alert|crit|error)\]") == []
+
+
+def test_a_reader_that_does_not_keep_up_gets_every_line() -> None:
+    """nginx puts the lines that wait into one datagram: up to 16 kB."""
+    with Observed() as server:
+        server.start()
+        server.reading.clear()
+        for number in range(60):
+            given = f"00-{number + 1:032x}-b7ad6b7169203331-01"
+            server.request(f"/media/{number}.svg", "localhost", "GET", server.load, traceparent=given)
+        server.reading.set()
+        wait_until(lambda: len(server._received) == 60 == len(server.traced))
+        assert {line.url for line in server.traced} == {f"/media/{number}.svg" for number in range(60)}
+        assert all(" media 200 " in line for line in server.lines())
 
 
 def test_prometheus_may_come_and_go(nginx: Observed) -> None:

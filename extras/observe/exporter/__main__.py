@@ -18,7 +18,7 @@ from prometheus_client.exposition import ThreadingWSGIServer
 
 from .connections import Connections
 from .inbox import Inbox
-from .requests import Requests
+from .requests import Requests, lines
 from .services import Services
 from .sources import Sources
 from .traces import Traces
@@ -53,8 +53,9 @@ def main() -> None:
     requests = Requests(registry)
 
     def from_nginx(datagram: bytes) -> None:
-        head, is_trace, line = datagram.partition(b" trace: ")
-        traces.nginx(line) if is_trace and len(head) < 25 else requests.count(datagram)
+        for line in lines(datagram):
+            _, is_trace, text = line.partition(b" trace: ")
+            traces.nginx(text) if is_trace else requests.count(line)
 
     nginx = Inbox(SOCKETS / "nginx.sock", from_nginx)
     backend = Inbox(SOCKETS / "backend.sock", traces.backend)

@@ -4,6 +4,7 @@ nginx sends one datagram for each of them (nginx/observe/), already classified, 
 
     <190>Nov 23 21:44:00 nginx: site kind status visitor tier:outcome seconds bytes id
     <190>Nov 23 21:44:00 nginx: port status
+    <190>Nov 23 21:44:00 trace: JSON, for traces.py
 
 https://nginx.org/en/docs/syslog.html
 """
@@ -19,10 +20,17 @@ LINE = re.compile(
     rb" (\d{1,9}\.\d{3}) (\d{1,15}) ([0-9a-f]{32})"
     rb"|(\d{1,5} \d{3}))"
 )
+# Where a line begins. nginx hands several on as one datagram while this process does not keep up. No URL has a space.
+BEGINNING = re.compile(rb"(?=<190>\w{3} [ \d]\d [\d:]{8} (?:nginx|trace): )")
 # A row is one combination of labels. nginx makes a few hundred; the limit is for what another process sends.
 MAX_ROWS = 2000
 SLOW = 0.1  # seconds from which a request leaves its ID as an exemplar
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)  # seconds
+
+
+def lines(datagram: bytes) -> list[bytes]:
+    """The lines of a datagram: one, or several."""
+    return [line for line in BEGINNING.split(datagram) if line] or [datagram]
 
 
 class Requests:
