@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
+from extras.observe.exporter.inbox import LONGEST
 from extras.observe.exporter.requests import Requests, lines
 from logs.serverlogs import Line
 from nginx.tests.nginx_server import UPGRADED, NginxServer
@@ -40,7 +41,7 @@ class Observed(NginxServer):
     def _receive(self) -> None:
         while True:
             self.reading.wait()
-            for line in lines(self.inbox.recv(65536)):
+            for line in lines(self.inbox.recv(LONGEST)):
                 _, is_trace, text = line.partition(b" trace: ")
                 if is_trace:
                     self.traced.append(Line(**json.loads(text.decode(errors="replace"))))
@@ -345,16 +346,16 @@ def test_an_exporter_that_is_away_costs_no_line_of_the_log() -> None:
 
 
 def test_a_reader_that_does_not_keep_up_gets_every_line() -> None:
-    """nginx puts the lines that wait into one datagram: up to 16 kB."""
+    """nginx puts the lines that wait into one datagram."""
     with Observed() as server:
         server.start()
         server.reading.clear()
-        for number in range(60):
+        for number in range(100):
             given = f"00-{number + 1:032x}-b7ad6b7169203331-01"
             server.request(f"/media/{number}.svg", "localhost", "GET", server.load, traceparent=given)
         server.reading.set()
-        wait_until(lambda: len(server._received) == 60 == len(server.traced))
-        assert {line.url for line in server.traced} == {f"/media/{number}.svg" for number in range(60)}
+        wait_until(lambda: len(server._received) == 100 == len(server.traced))
+        assert {line.url for line in server.traced} == {f"/media/{number}.svg" for number in range(100)}
         assert all(" media 200 " in line for line in server.lines())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from prometheus_client.metrics_core import Metric
 
-LONGEST = 65536  # bytes of a datagram: nginx's line of a request with the longest URL, escaped
+LONGEST = 131_072  # bytes of a datagram: nginx's buffer (nginx/observe/stream.conf.template)
 PATIENCE = 5.0  # seconds without a datagram after which the socket is checked
 
 
