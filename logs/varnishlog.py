@@ -203,8 +203,9 @@ class Request:
 
     @property
     def outcome(self) -> str:
-        """hit, stale, miss, hit-for-miss, pass, pipe, error or synth, from the steps of the VCL that ran; refused
-        if none did, because the request is malformed.
+        """hit, stale, miss, hit-for-miss, pass, pipe, error or synth, from the steps of the VCL that ran.
+
+        It is refused if none did, because the request is malformed.
         """
         last = self.last
         if "SYNTH" in last.calls:

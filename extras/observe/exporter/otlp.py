@@ -25,7 +25,8 @@ def sender(collector: str, project: str, slow: float) -> Callable[[Trace], None]
     processor = BatchSpanProcessor(exporter, max_queue_size=QUEUE, schedule_delay_millis=1000)
 
     def send(trace: Trace) -> None:
-        if trace.sampled or trace.root.failed or (trace.slow and trace.seconds >= slow):
+        line, seconds = trace.line, trace.root.ended - trace.root.began
+        if line.flags == "01" or line.traced == "failed" or (line.traced == "slow" and seconds >= slow):
             for span in spans(trace, project):
                 processor.on_end(span)
 
@@ -37,7 +38,7 @@ def spans(trace: Trace, project: str) -> list[ReadableSpan]:
     made: list[ReadableSpan] = []
 
     def context(id: str, is_remote: bool = False) -> SpanContext:
-        return SpanContext(int(trace.id, 16), int(id, 16), is_remote, TraceFlags(TraceFlags.SAMPLED))
+        return SpanContext(int(trace.line.id, 16), int(id, 16), is_remote, TraceFlags(TraceFlags.SAMPLED))
 
     def make(span: Span, parent: SpanContext | None) -> None:
         own = context(span.id)
@@ -60,5 +61,5 @@ def spans(trace: Trace, project: str) -> list[ReadableSpan]:
         for each in span.spans:
             make(each, own)
 
-    make(trace.root, context(trace.parent, is_remote=True) if trace.parent else None)
+    make(trace.root, context(trace.line.parent, is_remote=True) if trace.line.parent else None)
     return made

@@ -20,7 +20,8 @@ LINE = re.compile(
     rb" (\d{1,9}\.\d{3}) (\d{1,15}) ([0-9a-f]{32})"
     rb"|(\d{1,5} \d{3}))"
 )
-# Where a line begins. nginx hands several on as one datagram while this process does not keep up. No URL has a space.
+# Where a line begins: nginx hands several on as one datagram when this process has not kept up. (No URL in a
+# line has a space.)
 BEGINNING = re.compile(rb"(?=<190>\w{3} [ \d]\d [\d:]{8} (?:nginx|trace): )")
 # A row is one combination of labels. nginx makes a few hundred; the limit is for what another process sends.
 MAX_ROWS = 2000

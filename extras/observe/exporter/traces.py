@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
@@ -34,44 +34,16 @@ PERIOD = 1.0  # seconds
 
 @dataclass
 class Trace:
-    """One request: the number of its trace, the client's span that asked, if any, and nginx's span."""
+    """One request: nginx's line of it, and its spans."""
 
-    id: str
-    parent: str
+    line: Line
     root: Span
-    slow: bool  # and not meant to wait
-    sampled: bool
-
-    @property
-    def seconds(self) -> float:
-        """How long it took."""
-        return self.root.ended - self.root.began
 
     def as_json(self) -> dict[str, Any]:
-        """For the page; times in seconds, those of the spans from the beginning of the request."""
-        spans = [
-            {
-                "depth": depth,
-                "what": f"{span.service} {span.name}",
-                "from": span.began - self.root.began,
-                "seconds": span.ended - span.began,
-                "failed": span.failed,
-                "behind": span.behind,
-                "why": str(span.facts.get("proscenium.why") or span.facts.get("error.message", "")),
-            }
-            for depth, span in self.root.walk()
-        ]
-        facts = self.root.facts
-        title = f"{self.root.name} {facts['server.address']}{facts['url.path']}"
-        status = facts["http.response.status_code"]
-        return {
-            "id": f"{self.id}-{self.root.id}",
-            "trace": self.id,
-            "at": self.root.began,
-            "title": title,
-            "status": status,
-            "spans": spans,
-        }
+        """For the page."""
+        title = f"{self.line.method} {self.line.host}{self.line.path}"
+        known = {"id": f"{self.line.id}-{self.root.id}", "trace": self.line.id, "title": title}
+        return {**known, "status": self.line.status, "root": asdict(self.root)}
 
 
 @dataclass
@@ -141,10 +113,8 @@ class Traces:
     def put_together(self) -> None:
         """Take the requests that have waited for long enough; without a line of nginx they are dropped."""
         for trace in self._complete():
-            if trace.root.failed:
-                self._shown["failed"].append(trace)
-            elif trace.slow:
-                self._shown["slow"].append(trace)
+            if trace.line.traced in self._shown:
+                self._shown[trace.line.traced].append(trace)
             if self._send:
                 with self._or_drop():
                     self._send(trace)
@@ -154,17 +124,14 @@ class Traces:
         with self._lock:
             now = self._clock()
             ready = [id for id, pieces in self._waiting.items() if now - pieces.since >= pieces.patience]
-            taken = {id: self._waiting.pop(id) for id in ready}
-        for id, pieces in taken.items():
+            taken = [self._waiting.pop(id) for id in ready]
+        for pieces in taken:
             if not pieces.nginx:
                 self._dropped += len(pieces.varnish) + len(pieces.backend)
             for line in pieces.nginx:
                 with self._or_drop():
-                    own = [
-                        request for request in pieces.varnish if line.span in request.header("traceparent")
-                    ]
-                    root = tree(line, own, pieces.backend)
-                    complete.append(Trace(id, line.parent, root, line.traced == "slow", line.flags == "01"))
+                    own = [each for each in pieces.varnish if line.span in each.header("traceparent")]
+                    complete.append(Trace(line, tree(line, own, pieces.backend)))
         return complete
 
     def read(self) -> list[Metric]:
@@ -174,9 +141,8 @@ class Traces:
 
     def shown(self) -> bytes:
         """The last failed and slow requests, as JSON, the newest first."""
-        return json.dumps(
-            {kind: [trace.as_json() for trace in list(some)[::-1]] for kind, some in self._shown.items()}
-        ).encode()
+        shown = {kind: [trace.as_json() for trace in list(some)[::-1]] for kind, some in self._shown.items()}
+        return json.dumps(shown).encode()
 
     def work(self) -> None:
         """Put requests together, for ever."""

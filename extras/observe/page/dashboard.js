@@ -251,17 +251,25 @@ async function showTraces() {
   traces.hidden = !made.length;
 }
 
-function waterfall({ id, trace, at, title, status, spans }) {
-  const whole = Math.max(...spans.map(span => span.from + span.seconds), 0.001);
-  const rows = spans.map(({ depth, what, from, seconds, failed, behind, why }) => {
+// A span and all below it, in the order of their beginnings, each with its depth.
+function walk(span, depth = 0) {
+  const below = span.spans.toSorted((one, other) => one.began - other.began || other.ended - one.ended);
+  return [{ ...span, depth }, ...below.flatMap(each => walk(each, depth + 1))];
+}
+
+function waterfall({ id, trace, title, status, root }) {
+  const spans = walk(root);
+  const whole = Math.max(...spans.map(span => span.ended - root.began), 0.001);
+  const rows = spans.map(({ depth, service, name: what, began, ended, failed, behind, facts }) => {
+    const from = began - root.began, seconds = ended - began, why = facts["proscenium.why"] ?? facts["error.message"] ?? "";
     const bar = element("i", { className: failed ? "failed" : behind ? "behind" : "" });
     bar.style.marginLeft = `${Math.min(from / whole * 100, 99)}%`;
     bar.style.width = `${Math.max(seconds / whole * 100, 0.5)}%`;
-    const name = element("span", {}, `${what}${failed ? ", failed" : ""} `, element("small", { className: "note" }, why));
+    const name = element("span", {}, `${service} ${what}${failed ? ", failed" : ""} `, element("small", { className: "note" }, why));
     name.style.paddingLeft = `${depth}em`;
     return element("li", {}, name, element("span", { className: "line" }, bar), element("span", { className: "took" }, UNITS.s(seconds)));
   });
-  const summary = `${clock(at)} ${title}: ${status}, ${UNITS.s(spans[0].seconds)}`;
+  const summary = `${clock(root.began)} ${title}: ${status}, ${UNITS.s(root.ended - root.began)}`;
   return element("details", { id: `trace-${id}` }, element("summary", {}, summary), element("ol", {}, ...rows), element("code", {}, `make trace ID=${trace}`));
 }
 

@@ -251,20 +251,15 @@ def test_names_are_text_and_the_slowest_request_has_its_own(page: Page, promethe
     assert page.locator("img").count() == 0
 
 
-def trace(id: str, status: int, *spans: tuple[int, str, float, float]) -> dict[str, Any]:
-    """A request as the exporter has it: depth, what, from and for how many seconds."""
-    keys = ("depth", "what", "from", "seconds")
-    made = [
-        dict(zip(keys, span, strict=True)) | {"failed": False, "behind": False, "why": ""} for span in spans
-    ]
-    return {
-        "id": f"{id}-1",
-        "trace": id,
-        "at": 1000,
-        "title": f"GET localhost/{HOSTILE}",
-        "status": status,
-        "spans": made,
-    }
+def span(name: str, began: float, ended: float, *below: object, **more: object) -> dict[str, Any]:
+    known = {"service": "nginx", "facts": {}, "failed": False, "behind": False, **more}
+    return {"name": name, "began": 1000 + began, "ended": 1000 + ended, "spans": below, **known}
+
+
+def trace(id: str, status: int, root: object) -> dict[str, Any]:
+    """A request as the exporter has it."""
+    title = f"GET localhost/{HOSTILE}"
+    return {"id": f"{id}-1", "trace": id, "title": title, "status": status, "root": root}
 
 
 def test_a_slow_point_leads_to_where_the_time_went(
@@ -274,11 +269,9 @@ def test_a_slow_point_leads_to_where_the_time_went(
     page.goto(prometheus.url)
     expect(page.get_by_role("status")).to_have_text("All is well.")
     expect(page.locator("#traces")).to_be_hidden()
-    slow = trace(
-        "11f", 200, (0, "nginx GET", 0, 0.4), (1, "varnish miss", 0.1, 0.3), (2, "varnish fetch", 0.2, 0.2)
-    )
-    slow["spans"][2] |= {"failed": True, "why": "HTC closed"}
-    prometheus.traces = {"failed": [trace("22f", 503, (0, "nginx GET", 0, 0.0))], "slow": [slow]}
+    fetch = span("fetch", 0.2, 0.4, service="varnish", failed=True, facts={"error.message": "HTC closed"})
+    slow = trace("11f", 200, span("GET", 0, 0.4, span("miss", 0.1, 0.4, fetch, service="varnish")))
+    prometheus.traces = {"failed": [trace("22f", 503, span("GET", 0, 0))], "slow": [slow]}
     let_pass(page)
     expect(page.locator("#traces summary")).to_have_text(
         [re.compile("GET localhost/<img .*: 503, 0 ms$"), re.compile("GET localhost/<img .*: 200, 400 ms$")]
