@@ -171,7 +171,10 @@ def test_a_second_line_tells_of_what_failed_was_slow_or_drawn(
     nginx.request("/stages/last", "localhost", "GET", nginx.load, b"", "", traceparent=GIVEN)
     wait_until(lambda: any(line.url == "/stages/last" for line in nginx.traced))
     found = [line for line in nginx.traced if line.url != "/stages/last"]
-    assert [line.traced for line in found] == [traced] * bool(traced)
+    if traced or delay:
+        assert [line.traced for line in found] == [traced] * bool(traced)
+    else:  # on a busy machine it may have been slow
+        assert all((line.seconds or 0) >= 0.1 for line in found)
     for line in found:
         assert (line.method, line.host) == ("GET", "localhost")
         assert (line.seconds or 0) >= delay

@@ -23,6 +23,12 @@ class BadResponse(Exception):
     """The server's response is not a 200, or has no length."""
 
 
+class Closed(EOFError):
+    """The server has closed a kept connection, which a browser replaces: over a slow link it is idle for the
+    server long before the client has read everything. https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1
+    """
+
+
 class Connection:
     """One connection to the server; `host` is the Host header."""
 
@@ -32,6 +38,7 @@ class Connection:
         self._reader = reader
         self._writer = writer
         self._host = host
+        self._used = False  # a response has come over it
 
     async def get(self, path: str, compressed: bool = True) -> bytes:
         """The body of a path, as sent. Raise OSError, EOFError or BadResponse."""
@@ -39,7 +46,13 @@ class Connection:
         self._writer.write(
             f"GET {path} HTTP/1.1\r\nHost: {self._host}\r\nAccept-Encoding: {encoding}\r\n\r\n".encode()
         )
-        head = await self._reader.readuntil(b"\r\n\r\n")
+        try:
+            head = await self._reader.readuntil(b"\r\n\r\n")
+        except (asyncio.IncompleteReadError, ConnectionResetError) as error:
+            if not self._used or getattr(error, "partial", b""):
+                raise
+            raise Closed from None
+        self._used = True
         if head[9:12] != b"200":
             raise BadResponse(f"{path} was answered with {head[9:12].decode('latin-1')}")
         if length := LENGTH.search(head):
@@ -54,6 +67,11 @@ class Connection:
             body += (await self._reader.readexactly(size + 2))[:-2]
         await self._reader.readexactly(2)
         return body
+
+    def reopen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter | LateWriter) -> None:
+        """Go on with a new connection."""
+        self.close()
+        self._reader, self._writer, self._used = reader, writer, False
 
     def close(self) -> None:
         """Close the connection."""
@@ -114,7 +132,11 @@ class Browser:
     async def _fetch(self, connection: Connection, wanted: Iterator[str]) -> None:
         """Request one path after another until none is left."""
         for path in wanted:
-            body = await connection.get(path)
+            try:
+                body = await connection.get(path)
+            except Closed:
+                connection.reopen(*await self._connect_to(*self._address))
+                body = await connection.get(path)
             self.received += len(body)
 
     async def _connect(self) -> Connection:
