@@ -49,7 +49,7 @@ class Connection:
         try:
             head = await self._reader.readuntil(b"\r\n\r\n")
         except (asyncio.IncompleteReadError, ConnectionResetError) as error:
-            if not self._used or getattr(error, "partial", b""):
+            if not self._used or (isinstance(error, asyncio.IncompleteReadError) and error.partial):
                 raise
             raise Closed from None
         self._used = True
