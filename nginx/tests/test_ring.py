@@ -128,7 +128,7 @@ def test_a_stuck_varnish_costs_its_files_two_seconds(ring: Ring) -> None:
     file = next(file for file, place in before.items() if place == "varnish-1")
     began = time.monotonic()
     assert ring.request(file, port=ring.load).text != "varnish-1"
-    assert 1.5 < time.monotonic() - began < 5
+    assert 1.5 < time.monotonic() - began < 10
 
 
 def test_one_port_of_several_hosts(ring: Ring) -> None:

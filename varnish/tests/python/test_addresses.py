@@ -127,4 +127,4 @@ def test_theatres_that_hang_leave_threads_for_the_others(
         wait_until(lambda: min(len(theatre.requests) for theatre in theatres.values()) == 50)
         started = time.monotonic()
         assert fresh.request("/page").text == "backend"
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 4
