@@ -29,7 +29,7 @@ class TestLab:
         figures = preload.measure(lab, {**cell.settings, **near})
         assert figures["loaded_percent"] == 100
         assert figures["requests"] >= 2 * 108
-        # 20.8 MB each, which a link of this bandwidth carries within 170 ms and a few round trips.
+        # 21.5 MB each, which a link of this bandwidth carries within 170 ms and a few round trips.
         assert figures["bytes_per_second"] * figures["seconds"] > 2 * 20_000_000
         assert figures["p50_milliseconds"] > 170
 
