@@ -107,14 +107,14 @@ def test_every_example_runs_by_itself_as_make_load_starts_it(site: FakeSite, tmp
     for name in ("fox", "diva", "captain"):
         site.pages[f"/media/{name}.svg"] = File(b"<svg/>", {"cache-status": site.hit})
     (tmp_path / "account").write_text(f"ann:{site.password}\n")
-    given = {"LOADTEST_ACCOUNT_FILE": str(tmp_path / "account")}
+    given = {"LOADTEST_ACCOUNT_FILE": str(tmp_path / "account"), "UNTIL": '{"Aggregated": 20}'}
     both: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     variables = {example: environment(site, **given) for example in EXAMPLES}  # threads cannot draw ports
 
     def run(example: Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "locust", "--headless", "--only-summary", "-u4", "-r4", "-t8s"]
+        command = [sys.executable, "-m", "locust", "--headless", "--only-summary", "-u4", "-r4", "-t85s"]
         command += ["--processes=2"] if "workers" in example.name else []
-        command += ["-f", f"examples/{example.name}"]
+        command += ["-f", f"examples/{example.name},{STOP_WHEN}"]
         return ran(*command, cwd=LOADTEST, env=variables[example], timeout=90, **both)
 
     with ThreadPoolExecutor(len(EXAMPLES)) as side_by_side:
