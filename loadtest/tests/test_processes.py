@@ -107,7 +107,7 @@ def test_every_example_runs_by_itself_as_make_load_starts_it(site: FakeSite, tmp
     for name in ("fox", "diva", "captain"):
         site.pages[f"/media/{name}.svg"] = File(b"<svg/>", {"cache-status": site.hit})
     (tmp_path / "account").write_text(f"ann:{site.password}\n")
-    given = {"LOADTEST_ACCOUNT_FILE": str(tmp_path / "account"), "UNTIL": '{"Aggregated": 20}'}
+    given = {"LOADTEST_ACCOUNT_FILE": str(tmp_path / "account"), "UNTIL": '{"Aggregated": 8}'}
     both: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     variables = {example: environment(site, **given) for example in EXAMPLES}  # threads cannot draw ports
 
