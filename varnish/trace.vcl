@@ -3,8 +3,8 @@
 # https://www.w3.org/TR/trace-context/#traceparent-header
 
 sub vcl_backend_fetch {
-    if (bereq.http.traceparent ~ "^00-[0-9a-f]{32}-[0-9a-f]{16}-") {
-        set bereq.http.traceparent = regsub(bereq.http.traceparent, "^(00-.{32}-).{16}",
+    if (bereq.http.traceparent) {
+        set bereq.http.traceparent = regsub(bereq.http.traceparent, "^(00-[0-9a-f]{32}-)[0-9a-f]{16}",
             "\1" + regsub("000000000000000" + bereq.xid, "^.*(.{16})$", "\1"));
     }
 }

@@ -1,4 +1,4 @@
-"""With OBSERVE_LOG: one classified line for each request, nginx's connections, and the way to Prometheus."""
+"""With OBSERVE_LOG: one classified line for each request, a second one for some, and nginx's connections."""
 
 import json
 import re
@@ -14,17 +14,15 @@ from extras.observe.exporter.inbox import LONGEST
 from extras.observe.exporter.requests import Requests, lines
 from logs.serverlogs import Line
 from nginx.tests.nginx_server import UPGRADED, NginxServer
-from tests.support.origin import Origin, Request, response
+from tests.support.origin import Request, response
 from tests.support.wait import wait_until
 
 
 class Observed(NginxServer):
-    """nginx with the socket for its lines, and a Prometheus."""
+    """nginx with the socket for its lines."""
 
     def __init__(self, **settings: str) -> None:
-        self.prometheus = Origin("prometheus")
-        super().__init__(OBSERVE_ADDRESS=self.prometheus.address, **settings)
-        self.origins.append(self.prometheus)
+        super().__init__(**settings)
         path = self.folder / "observe.sock"
         self.settings["OBSERVE_LOG"] = f"unix:{path}"
         self.inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -227,15 +225,6 @@ def test_nginxs_own_answers(nginx: Observed) -> None:
     assert re.match(r"\S+ other 400 stranger nginx:synth ", line)
 
 
-def test_a_client_over_its_limit_still_sees_the_page_that_shows_it(nginx: Observed) -> None:
-    def limited() -> bool:
-        nginx.request("/stages/demo", source="127.0.0.77")
-        return any(" stage 429 stranger nginx:synth " in line for line in nginx.lines())
-
-    wait_until(limited, within=30, every=0)
-    assert nginx.request("/user/", source="127.0.0.77", port=nginx.observe).status == 200
-
-
 def test_a_session_of_the_other_ports(nginx: Observed) -> None:
     with nginx.connect(nginx.policy) as client:
         client.sendall(b"<policy-file-request/>\0")
@@ -254,85 +243,6 @@ def test_questions_about_the_stack_are_no_requests(nginx: Observed) -> None:
         page,
     )
     assert nginx.classified("/stages/after").startswith("upstage.localhost stage ")
-
-
-# --- Prometheus
-
-
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [
-        *(
-            (host, 200)
-            for host in ("localhost:9090", "LOCALHOST", "a.localhost", "127.0.0.1:9090", "[::1]:9090")
-        ),
-        *(
-            (host, 421)
-            for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "192.0.2.7")
-        ),
-    ],
-)
-def test_only_names_of_this_machine_reach_prometheus(nginx: Observed, host: str, status: int) -> None:
-    answer = nginx.request("/api/v1/query?query=up", host, port=nginx.observe)
-    assert answer.status == status
-    assert nginx.prometheus.targets == (["/api/v1/query?query=up"] if status == 200 else [])
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        ("HEAD", "/user/", 200),
-        ("POST", "/api/v1/query", 200),
-        ("POST", "/api/v1/query_range", 200),
-        ("POST", "/api/v1/admin/tsdb/delete_series", 405),
-        ("POST", "/api/v1/write", 405),
-        ("POST", "/-/quit", 405),
-        ("PUT", "/-/reload", 405),
-        ("DELETE", "/api/v1/query", 405),
-        ("OPTIONS", "/api/v1/query", 405),
-    ],
-)
-def test_only_questions_reach_prometheus(nginx: Observed, method: str, path: str, status: int) -> None:
-    nginx.prometheus.answer = lambda request: response("" if request.method == "HEAD" else "x")
-    assert nginx.request(path, method=method, port=nginx.observe).status == status
-    assert len(nginx.prometheus.requests) == (status == 200)
-
-
-@pytest.mark.parametrize(
-    ("origin", "mode", "path", "status"),
-    [
-        ("cross-site", "no-cors", "/api/v1/query?query=up", 403),  # a picture's address
-        ("cross-site", "navigate", "/api/v1/query?query=up", 403),  # a frame
-        ("same-site", "cors", "/api/v1/query?query=up", 403),  # another port of localhost
-        ("cross-site", "navigate", "/federate?match[]=up", 403),
-        ("cross-site", "navigate", "/user/", 200),  # a link
-        ("same-origin", "cors", "/api/v1/query?query=up", 200),
-        ("none", "navigate", "/api/v1/query?query=up", 200),  # typed
-    ],
-)
-def test_pages_of_other_sites_may_only_lead_here(
-    nginx: Observed, origin: str, mode: str, path: str, status: int
-) -> None:
-    answer = nginx.request(path, port=nginx.observe, sec_fetch_site=origin, sec_fetch_mode=mode)
-    assert answer.status == status
-    assert len(nginx.prometheus.requests) == (status == 200)
-
-
-def test_the_page_may_use_its_own_scripts_and_styles_alone(nginx: Observed) -> None:
-    answer = nginx.request("/", port=nginx.observe)
-    assert (answer.status, answer.headers["location"]) == (302, "/user/")
-    for path, script in (("/user/", "default-src 'self';"), ("/graph", "script-src 'self' 'unsafe-inline';")):
-        policy = nginx.request(path, port=nginx.observe).headers["content-security-policy"]
-        assert script in policy
-        assert policy.endswith("; frame-ancestors 'none'")
-    assert "unsafe" not in nginx.request("/user/x.js", port=nginx.observe).headers["content-security-policy"]
-
-
-@pytest.mark.parametrize("host", ["localhost", "a.localhost", "[::1]"])
-def test_a_lesson_is_on_the_port_of_the_stack(nginx: Observed, host: str) -> None:
-    answer = nginx.request("/lessons/01-first-hit", f"{host}:9090", port=nginx.observe)
-    assert (answer.status, answer.headers["location"]) == (302, f"http://{host}:8080/lessons/01-first-hit")
-    assert nginx.prometheus.targets == []
 
 
 def test_an_exporter_that_is_away_costs_no_line_of_the_log() -> None:
@@ -360,23 +270,6 @@ def test_a_reader_that_does_not_keep_up_gets_every_line() -> None:
         wait_until(lambda: len(server._received) == 100 == len(server.traced))
         assert {line.url for line in server.traced} == {f"/media/{number}.svg" for number in range(100)}
         assert all(" media 200 " in line for line in server.lines())
-
-
-def test_prometheus_may_come_and_go(nginx: Observed) -> None:
-    nginx.prometheus.close()
-    try:
-        answer = nginx.request("/user/", port=nginx.observe)
-    finally:
-        nginx.prometheus.listen()
-    assert (answer.status, answer.text) == (503, "Prometheus does not answer.\n")
-    assert nginx.request("/user/", port=nginx.observe).status == 200
-
-
-def test_nginx_starts_before_there_is_a_prometheus() -> None:
-    with Observed() as server:
-        server.settings["OBSERVE_ADDRESS"] = "prometheus.invalid:9090"
-        server.start()
-        assert server.request("/user/", port=server.observe).status == 503
 
 
 def test_without_the_setting_there_is_nothing(fresh: NginxServer) -> None:

@@ -51,7 +51,9 @@ FROM_PROXIES = (
 REQUEST_ID = re.compile(r"[0-9a-zA-Z-]{16,64}")
 # What asked: the span, and whether its trace is kept (https://www.w3.org/TR/trace-context/#traceparent-header).
 TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-([0-9a-f]{16})-(0[01])")
-SLOW = 100  # milliseconds from which a request is traced, unless it was meant to wait
+# Milliseconds from which a request is traced, unless it was meant to wait: a little less than for nginx
+# (nginx/observe/http.conf.template), whose time contains this one.
+SLOW = 90
 
 Later = Coroutine[Deferred[Any], Any, bytes | int]  # a response that is not ready yet
 T = TypeVar("T")
@@ -83,7 +85,7 @@ class SiteRequest(server.Request):
     content: BytesIO
     transport: ITCPTransport
     began = 0.0
-    steps = Steps(0.0)
+    steps: Steps
     waits = False  # for an event: being slow is its purpose
     body_size = 0
     body: Body | None = None
