@@ -289,7 +289,6 @@ def test_a_slow_point_leads_to_where_the_time_went(
     expect(rows.last).to_be_visible()  # it stays open
     for width in (390, 1366):
         page.set_viewport_size({"width": width, "height": 900})
-        page.screenshot(path=f"/tmp/traces-{width}.png", full_page=True)
         assert (
             page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
         )
