@@ -93,7 +93,7 @@ def test_results_are_published_before_any_lesson_has_begun(
     assert stack.upstage.call_count == 1
 
 
-@pytest.mark.parametrize("query", itertools.chain(*DRAWN_QUERIES))
+@pytest.mark.parametrize("query", list(itertools.chain(*DRAWN_QUERIES)))
 def test_a_drawn_query_makes_a_page_of_its_own(query: str) -> None:
     """With what varnish/queries.vcl drops."""
     rule = (REPO / "varnish" / "queries.vcl").read_text()

@@ -1,7 +1,8 @@
 """A second locustfile, for tests: ends the run as soon as each of the rows in UNTIL has that many samples;
 "Aggregated" are all rows together.
 
-So a run is as short as it can be, and on a busy machine as long as it must be.
+So a run is as short as it can be, and on a busy machine as long as it must be. There, a worker's heartbeat
+may be later than the three seconds after which Locust gives the worker up and ends the run.
 """
 
 import json
@@ -9,11 +10,13 @@ import os
 from typing import Any
 
 import gevent
-from locust import events
+from locust import events, runners
 from locust.env import Environment
 from locust.runners import WorkerRunner
 
 WANTED: dict[str, int] = json.loads(os.environ["UNTIL"])
+
+runners.HEARTBEAT_LIVENESS = 60  # seconds
 
 
 @events.test_start.add_listener

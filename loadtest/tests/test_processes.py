@@ -112,10 +112,10 @@ def test_every_example_runs_by_itself_as_make_load_starts_it(site: FakeSite, tmp
     variables = {example: environment(site, **given) for example in EXAMPLES}  # threads cannot draw ports
 
     def run(example: Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "locust", "--headless", "--only-summary", "-u4", "-r4", "-t85s"]
+        command = [sys.executable, "-m", "locust", "--headless", "--only-summary", "-u4", "-r4", "-t90s"]
         command += ["--processes=2"] if "workers" in example.name else []
         command += ["-f", f"examples/{example.name},{STOP_WHEN}"]
-        return ran(*command, cwd=LOADTEST, env=variables[example], timeout=90, **both)
+        return ran(*command, cwd=LOADTEST, env=variables[example], timeout=300, **both)
 
     with ThreadPoolExecutor(len(EXAMPLES)) as side_by_side:
         for done in side_by_side.map(run, EXAMPLES):
