@@ -21,7 +21,7 @@ class Screen:
         self.strokes: dict[str, list[tuple[object, ...]]] = {layer: [] for layer in "0123"}
         self.users: dict[str, str] = {}
         self.counts: tuple[str, str] = ("", "")
-        self.applause = False
+        self.applause = self.volunteer = False
         self.chat: list[str] = []
 
     def take(self, frame: str) -> None:
@@ -84,6 +84,8 @@ class Screen:
                 self.counts = (fields["pCount"], fields["aCount"])
             case "APPLAUSE" | "NO_APPLAUSE":
                 self.applause = mode == "APPLAUSE"
+            case "VOLUNTEER" | "NO_VOLUNTEER":
+                self.volunteer = mode == "VOLUNTEER"
 
     def release_prop(self, holder: str) -> None:
         self.props = {prop: other for prop, other in self.props.items() if other != holder}

@@ -1,6 +1,9 @@
-"""A reactor without a network that runs one turn at a time, and coroutines without any."""
+"""A reactor without a network and a thread that run one turn at a time, and coroutines without any."""
 
-from collections.abc import Coroutine
+from collections import deque
+from collections.abc import Callable, Coroutine
+from functools import partial
+from itertools import count
 from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
@@ -19,6 +22,33 @@ class Reactor(Clock):
             self.calls.remove(call)
             call.called = 1
             call.func(*call.args, **call.kw)
+
+
+class Worker:
+    """A thread that does its work when it is told to."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[tuple[Deferred[Any], Callable[[], object]]] = deque()
+
+    def run(self, work: Callable[..., object], *arguments: object) -> Deferred[Any]:
+        self.waiting.append((Deferred(), partial(work, *arguments)))
+        return self.waiting[-1][0]
+
+    def turn(self) -> None:
+        """Do one piece of work."""
+        deferred, work = self.waiting.popleft()
+        try:
+            result = work()
+        except Exception:
+            deferred.errback()
+        else:
+            deferred.callback(result)
+
+
+def ticking(step: float) -> Callable[[], float]:
+    """A clock that advances so many seconds at each call."""
+    ticks = count()
+    return lambda: next(ticks) * step
 
 
 def begin(coroutine: Coroutine[Deferred[Any], Any, T]) -> list[T | Failure]:

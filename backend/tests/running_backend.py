@@ -30,6 +30,20 @@ def serve(heartbeat: float) -> list[str]:
 SERVE = serve(RARELY)
 
 
+def environment(folder: Path, stage_endpoint: str, **env: str) -> dict[str, str]:
+    """The settings of a server on free ports, with its data and media in a folder."""
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(SRC), os.environ.get("PYTHONPATH")])),
+        "UPSTAGE_DATA": str(folder / "data"),
+        "UPSTAGE_MEDIA": str(folder / "media"),
+        "UPSTAGE_WEB_ENDPOINT": "tcp:0:interface=127.0.0.1",
+        "UPSTAGE_STAGE_ENDPOINT": stage_endpoint,
+        "UPSTAGE_METRICS_ENDPOINT": "tcp:0:interface=127.0.0.1",
+        "UPSTAGE_FESTIVAL": "off",
+        **env,
+    }
+
+
 class Backend(Program):
     """A backend process and its log; `command` is the command line after `python`.
 
@@ -47,16 +61,7 @@ class Backend(Program):
         self.folder = folder
         self.media = folder / "media"
         self.data = folder / "data"
-        self.env = os.environ | {
-            "PYTHONPATH": os.pathsep.join(filter(None, [str(SRC), os.environ.get("PYTHONPATH")])),
-            "UPSTAGE_DATA": str(self.data),
-            "UPSTAGE_MEDIA": str(self.media),
-            "UPSTAGE_WEB_ENDPOINT": "tcp:0:interface=127.0.0.1",
-            "UPSTAGE_STAGE_ENDPOINT": stage_endpoint,
-            "UPSTAGE_METRICS_ENDPOINT": "tcp:0:interface=127.0.0.1",
-            "UPSTAGE_FESTIVAL": "off",
-            **env,
-        }
+        self.env = environment(folder, stage_endpoint, **env)
         if forked:
             self.log = folder / "log"
             self.process = Forked(command, self.env, self.log)

@@ -6,9 +6,7 @@ import os
 import re
 import shutil
 import tempfile
-import threading
 from contextlib import closing
-from dataclasses import astuple
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,12 +19,12 @@ from upstage.mirror.control import Control
 from upstage.mirror.copying import Replica, Term, read_term, write_term
 from upstage.settings import Pair
 from upstage.stage.kept import Line
-from upstage.state.copies import CopyError
+from upstage.state.copies import CopyError, files
 from upstage.state.data_lock import InUseError, unused
 from upstage.state.database import FILE, Database
 from upstage.state.load_account import keep_load_account
 from upstage.state.passwords import choose, matches
-from upstage.state.records import Account, Medium, Session, new_stage
+from upstage.state.records import Account, Session, new_stage
 from upstage.state.schema import MIGRATIONS
 
 
@@ -73,66 +71,35 @@ def test_what_a_backup_does_not_have_stays(folders: Folders, other: Folders) -> 
 
 def test_every_file_of_a_server_is_in_a_backup_or_known_not_to_be(tmp_path: Path) -> None:
     backend = Backend(tmp_path)
-    try:
-        made = {str(path.relative_to(backend.data)) for path in backend.data.rglob("*") if path.is_file()}
-        left_out = {".serving", f"{FILE}-wal", f"{FILE}-shm"}
-        assert made - left_out <= {name.removeprefix("data/") for name in archive.DATA}
-    finally:
-        backend.end()
+    made = {str(path.relative_to(backend.data)) for path in backend.data.rglob("*") if path.is_file()}
+    backend.end()
+    left_out = {".serving", f"{FILE}-wal", f"{FILE}-shm"}
+    assert made - left_out <= {name.removeprefix("data/") for name in archive.DATA}
 
 
-def test_a_backup_is_of_one_moment_while_a_writer_writes(folders: Folders, tmp_path: Path) -> None:
-    """Each line of the chat comes with its medium, which the writer removes again a little later."""
-    stop, written = threading.Event(), threading.Event()
-
-    def write_on() -> None:
-        with closing(Database(folders.data)) as database:
-            number = 0
-            while not stop.is_set():
-                path = folders.media / f"{number}.svg"
-                path.write_bytes(b"x")
-                database.put_medium(Medium(path.name, "prop", "Hat", "ann", "2026-01-01", 1))
-                database.keep([("demo", Line(str(number)))])
-                if number >= 20:
-                    database.remove_medium(f"{number - 20}.svg")
-                    (folders.media / f"{number - 20}.svg").unlink()
-                    written.set()
-                number += 1
-
-    writer = threading.Thread(target=write_on)
-    writer.start()
-    try:
-        assert written.wait(20)
-        backups = [folders.backup() for _ in range(5)]
-    finally:
-        stop.set()
-        writer.join()
-    for number, backup in enumerate(backups):
-        copy = Folders(tmp_path / f"copy-{number}")
-        copy.restore(backup)
-        [hello, *numbers] = copy.chat()
-        assert hello == "hello"
-        assert numbers == [str(number) for number in range(len(numbers))]
-        with closing(Database(copy.data)) as database:
-            assert all((copy.media / file).exists() for file in database.snapshot().media)
-    assert int(numbers[-1]) > 20
-
-
-def test_media_that_come_or_go_during_a_backup_are_in_it(
+def test_a_backup_is_of_one_moment_while_a_writer_writes(
     folders: Folders, other: Folders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The database of the backup names both, and the new content of the third."""
+    """It has every medium that its database names, also one that goes a little later; none that has gone."""
     copy = write.copy_database
 
     def change_and_copy(file: Path, target: Path) -> None:
         folders.put("new.svg", b"new")
         (folders.media / "hat.new").write_bytes(b"another hat")
         (folders.media / "hat.new").replace(folders.media / "hat.svg")
+        database.keep([("demo", Line("before"))])
         copy(file, target)
+        database.keep([("demo", Line("after"))])
         (folders.media / "audio" / "bell.mp3").unlink()
 
+    def files_with_one_that_goes(folder: Path) -> dict[str, tuple[int, int]]:
+        return files(folder) | ({"gone.svg": (1, 1)} if folder == folders.media else {})
+
     monkeypatch.setattr(write, "copy_database", change_and_copy)
-    other.restore(folders.backup())
+    monkeypatch.setattr(write, "files", files_with_one_that_goes)
+    with closing(Database(folders.data)) as database:  # a WAL has the newest lines
+        other.restore(folders.backup())
+    assert other.chat() == ["hello", "before"]
     assert (other.media / "new.svg").read_bytes() == b"new"
     assert (other.media / "hat.svg").read_bytes() == b"another hat"
     assert (other.media / "audio" / "bell.mp3").read_bytes() == b"bell"
@@ -178,26 +145,18 @@ def test_the_users_own_load_account_is_backed_up(folders: Folders, other: Folder
     assert matches(load_password_of(other) or "", "a password of their own")
 
 
-def test_a_backup_of_an_older_schema_is_upgraded_by_the_server(
-    folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("schema", range(1, len(MIGRATIONS)))
+def test_a_backup_of_an_older_schema_is_restored_as_it_is(
+    folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schema: int
 ) -> None:
+    """The server's start upgrades it."""
     old = Folders(tmp_path / "old")
-    monkeypatch.setattr("upstage.state.database.MIGRATIONS", MIGRATIONS[:-1])
-    with closing(Database(old.data)) as database:
-        stage = new_stage("old", "Old")
-        database._sql.execute(
-            "INSERT INTO stage VALUES (?, ?, ?, ?, ?, ?, ?, 1, 0)",
-            (stage.id, stage.name, stage.splash, *astuple(stage.colours)),
-        )
-        database.keep([("old", Line("a line of the older release"))])
-    monkeypatch.setattr("upstage.state.database.MIGRATIONS", MIGRATIONS)
-    backup = old.backup()
-    folders.restore(backup)
-    assert write.schema_of(folders.data / FILE) == len(MIGRATIONS) - 1
-    backend = Backend(folders.data.parent)
-    assert b"a line of the older release" in ask(backend, "/stages/old/log").body
-    assert b"Old" in ask(backend, "/stages/").body
-    backend.end()
+    monkeypatch.setattr("upstage.state.database.MIGRATIONS", MIGRATIONS[:schema])
+    Database(old.data).close()
+    monkeypatch.undo()
+    folders.restore(old.backup())
+    assert write.schema_of(folders.data / FILE) == schema
+    Database(folders.data).close()
     assert write.schema_of(folders.data / FILE) == len(MIGRATIONS)
 
 

@@ -1,15 +1,16 @@
 """The simulated camera, through real FTP: its picture moves on stage, also after a restart of the server."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 
 import pytest
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import succeed
 from twisted.internet.task import Clock
 
+from backend.tests.fake_reactor import Worker
 from backend.tests.forked import SRC, Forked
 from backend.tests.running_backend import Backend, ask, join
 from tests.support.ports import free_ports
@@ -124,38 +125,24 @@ def test_a_camera_that_has_stopped_is_not_healthy(tmp_path: Path, monkeypatch: p
     assert main(["check"]) == 1
 
 
-class SlowDisk:
-    """A store that does its work when it is told to."""
-
-    def __init__(self) -> None:
-        self.waiting: list[Callable[[], None]] = []
-
-    def run(self, work: Callable[..., object], *args: object) -> Deferred[object]:
-        done: Deferred[object] = Deferred()
-        self.waiting.append(lambda: done.callback(work(*args)))
-        return done
-
-    def work(self) -> None:
-        while self.waiting:
-            self.waiting.pop(0)()
-
-
 def test_the_first_picture_adds_an_avatar_which_stays_off_when_it_was_taken_off(tmp_path: Path) -> None:
-    database, disk, stages = Database(tmp_path), SlowDisk(), Stages()
+    database, disk, stages = Database(tmp_path), Worker(), Stages()
     database.add_stage(new_stage("demo", "Demo"))
     sessions = Sessions(database, disk)  # type: ignore[arg-type]
     accounts = Accounts("", lambda hash, password: succeed(False), sessions)
     state = LiveState(database, disk, disk, stages, accounts, Clock())  # type: ignore[arg-type]
-    for _ in range(3):  # they arrive while the first is added
-        state.add_webcam("load.jpg", "load", 100)
-    state.add_webcam("ann.jpg", "ann", 100)  # another player's is put on no stage
-    disk.work()
-    state.add_webcam("load.jpg", "load", 100)
-    disk.work()
+
+    def arrive(*players: str) -> None:
+        for player in players:
+            state.add_webcam(f"{player}.jpg", player, 100)
+        while disk.waiting:
+            disk.turn()
+
+    arrive("load", "load", "load", "ann")  # while the first is added; another player's is put on no stage
+    arrive("load")
     [avatar] = stages.by_id["demo"].avatars
     assert (avatar.url, avatar.medium) == ("/media/video/load.jpg", "video")
     assert state.now.media.keys() == {"video/load.jpg", "video/ann.jpg"}
     database.take_thing("demo", "avatar", 1)
-    state.add_webcam("load.jpg", "load", 100)
-    disk.work()
+    arrive("load")
     assert database.snapshot().stages["demo"].things == ()

@@ -1,7 +1,5 @@
 """Connections on a transport without a network: slow readers, limits, and which clients are cut off."""
 
-from itertools import count
-
 import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
@@ -9,7 +7,7 @@ from twisted.internet.testing import StringTransport
 from twisted.logger import capturedLogs
 
 from backend.tests.fake_clients import JOIN, SocketClient, beat, clock_of, joined, message, turn
-from backend.tests.fake_reactor import Reactor
+from backend.tests.fake_reactor import Reactor, ticking
 from upstage.net.connection import MAX_LINES, PATIENCE, REST, SWEEP, Connection, Connections
 from upstage.net.slices import SLICE, Slices
 from upstage.net.sockets import StageSocket
@@ -46,6 +44,13 @@ def test_an_endless_message_is_cut(connections: Connections) -> None:
     client.protocol.dataReceived(message(0, b"x" * 1000, final=False))
     assert client.transport.disconnected
     assert connections.stages.counts["cut_overlong"] == 1
+
+
+def test_binary_messages_are_the_tcp_stream(connections: Connections) -> None:
+    client = SocketClient(connections, websocket=True)
+    client.send(message(2, b"stage_ID=de"))
+    client.send(message(2, JOIN[11:] + b"mode=LOADED\0mode=IN"))
+    assert client.transport.value().endswith(b"mode=CONFIRM_LOADED\0")
 
 
 def test_input_after_a_cut_is_ignored(connections: Connections) -> None:
@@ -108,8 +113,7 @@ def test_when_all_places_are_taken_those_that_have_not_joined_go(timed: Connecti
 def test_many_clients_are_cut_in_slices_and_logged_in_one_line(stages: Stages) -> None:
     clock = Reactor()
     connections = Connections(stages, clock, clock=clock.seconds)
-    ticks = count()
-    connections._checks = Slices(clock, lambda: next(ticks) * SLICE / 10)
+    connections._checks = Slices(clock, ticking(SLICE / 10))
     clients = [SocketClient(connections) for _ in range(MAX_LINES + 50)]
     clock.advance(PATIENCE + SWEEP)
     with capturedLogs() as logged:
@@ -237,28 +241,6 @@ def test_a_client_that_does_not_read_is_not_read_from_and_then_cut(connections: 
     assert connections.stages.counts["cut_laggard"] == 1
 
 
-def test_the_reply_to_a_join_does_not_count(connections: Connections) -> None:
-    """No client reads a whole stage at once, so only the frames after it count."""
-    [talker] = joined(connections)
-    for _ in range(20):
-        talker.send(b"msg=" + b"x" * 100 + b"&mode=TEXT\0")  # the chat log is a part of the reply
-    slow = SocketClient(connections)
-    connection = slow.protocol._connection
-    write = connection._write
-
-    def write_to_a_full_buffer(data: bytes) -> None:
-        write(data)
-        connection.pauseProducing()  # as the transport does within the call
-
-    connection._write = write_to_a_full_buffer
-    reply = slow.send(JOIN)
-    assert sum(map(len, reply)) > connections.max_unread
-    assert not slow.transport.disconnected
-    for _ in range(20):
-        talker.send(b"msg=" + b"x" * 100 + b"&mode=TEXT\0")
-    assert slow.transport.disconnected
-
-
 def test_a_client_that_catches_up_is_no_longer_behind(connections: Connections) -> None:
     slow, quick = joined(connections, 2)
     for _ in range(10):
@@ -322,6 +304,7 @@ def test_a_drawn_stage_is_sent_in_pieces_and_others_have_their_turn(
 
 
 def test_a_client_that_does_not_read_a_drawn_stage_is_cut_when_more_comes(connections: Connections) -> None:
+    """The reply to its JOIN does not count: no client reads a whole stage at once."""
     draw_a_lot(connections)
     stuck, transport = StageSocket(connections), Slow()
     stuck.makeConnection(transport)

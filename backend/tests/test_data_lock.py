@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ from backend.tests.forked import Forked, run_upstage
 from backend.tests.running_backend import SERVE, Backend, ask
 from tests.support.http import request
 from tests.support.wait import wait_until
-from upstage.state.damage import find_damage, set_aside
-from upstage.state.database import FILE, Database
+from upstage.state.database import FILE
 
 PATIENT = ["-c", f"from upstage.state import data_lock; data_lock.PATIENCE = 60; {SERVE[1]}"]
 
@@ -45,10 +43,7 @@ def test_a_second_server_says_what_to_do_and_ends(tmp_path: Path, sockets: Path)
     assert second.out.read_text() == ""  # no listener, no seeding
     assert ask(first, "/health").status == 200
     assert request(Path(f"{sockets}.sock"), "/health").status == 200
-    first.kill()
-    third = Backend(tmp_path, UPSTAGE_SOCKETS=str(sockets))
-    assert request(Path(f"{sockets}.sock"), "/health").status == 200
-    assert third.stop() == 0
+    first.end()
 
 
 def test_a_server_waits_for_one_that_is_ending(tmp_path: Path, sockets: Path) -> None:
@@ -66,34 +61,16 @@ def test_a_server_waits_for_one_that_is_ending(tmp_path: Path, sockets: Path) ->
 VANISHED = "there was no database, though there are media: accounts, stages and chat start over"
 
 
-def overwrite(file: Path, start: int) -> None:
-    with file.open("r+b") as database:
-        database.seek(start)
-        database.write(b"\xa5" * 3000)
-
-
-@pytest.mark.parametrize("start", [0, 4096])
-def test_damage_is_found_and_the_file_kept(tmp_path: Path, start: int) -> None:
-    assert find_damage(tmp_path) == ""
-    with closing(Database(tmp_path)):
-        pass
-    assert find_damage(tmp_path) == ""
-    overwrite(tmp_path / FILE, start)
-    before = (tmp_path / FILE).read_bytes()
-    assert find_damage(tmp_path)
-    kept = set_aside(tmp_path)
-    assert kept.read_bytes() == before
-    assert find_damage(tmp_path) == ""
-    assert not (tmp_path / FILE).exists()
-
-
 def test_a_server_starts_on_no_damaged_database_and_says_what_to_type(tmp_path: Path) -> None:
     backend = Backend(tmp_path)
     backend.end()
     assert not backend.logged(VANISHED)
     status, _, errors = run_upstage("set-aside", env=backend.env)
     assert (status, errors) == (1, f"upstage: there is no damaged database in {backend.data}\n")
-    overwrite(backend.data / FILE, 4096)
+    with (backend.data / FILE).open("r+b") as database:
+        database.seek(4096)
+        database.write(b"\xa5" * 3000)
+    damaged = (backend.data / FILE).read_bytes()
     status, _, errors = run_upstage("serve", env=backend.env)
     assert status == 1
     assert f"{backend.data / FILE} is damaged" in errors
@@ -102,6 +79,7 @@ def test_a_server_starts_on_no_damaged_database_and_says_what_to_type(tmp_path: 
     status, output, _ = run_upstage("set-aside", env=backend.env)
     [kept] = backend.data.glob("damaged-*.db")
     assert (status, output) == (0, f"kept as {kept}; the server's next start makes a new database\n")
+    assert kept.read_bytes() == damaged
     backend = Backend(tmp_path)
     assert backend.logged(VANISHED)
     backend.end()

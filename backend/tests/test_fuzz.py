@@ -24,7 +24,7 @@ from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 
 from backend.tests.demo_stage import with_demo
-from backend.tests.fake_clients import JOIN, SocketClient, joined, message, turn
+from backend.tests.fake_clients import JOIN, SocketClient, joined, message, sesame, turn
 from upstage.media import svg
 from upstage.media.files import BadMedia, format_of
 from upstage.net.connection import Connections
@@ -125,14 +125,11 @@ class Camera:
     """A session without a network, and its data connections."""
 
     def __init__(self, folder: Path, reactor: MemoryReactorClock) -> None:
-        async def check(name: str, password: str, address: str) -> Player | None:
-            return Player(name, can_act=True) if password == "sesame" else None
-
         times = count(step=10)
         self.reactor = reactor
         self.unread = b""
         pictures = Pictures(folder, clock=lambda: float(next(times)))
-        self.factory = WebcamFactory(check, pictures, self.reactor, range(5))
+        self.factory = WebcamFactory(sesame, pictures, self.reactor, range(5))
         self.transport = StringTransport(peerAddress=CAMERA)
         self.session = self.factory.buildProtocol(CAMERA)
         self.session.makeConnection(self.transport)

@@ -180,14 +180,14 @@ def flipped(share: float) -> Callable[[bytes], bytes]:
     ("damage", "message"),
     [
         *((truncated(share), "this is no complete backup") for share in (0.0, 0.01, 0.3, 0.6, 0.9, 0.97)),
-        *((flipped(share), "") for share in (0.1, 0.5, 0.9)),
+        *((flipped(share), None) for share in (0.1, 0.5, 0.9)),
         (lambda _: b"hello " * 1000, "this is no"),
         (lambda _: gzip.compress(b"hello " * 1000), "this is no"),
         (lambda _: b"\0" * 20_000, "this is no"),
     ],
 )
 def test_a_damaged_archive_or_another_file_is_refused_and_changes_nothing(
-    folders: Folders, other: Folders, tmp_path: Path, damage: Callable[[bytes], bytes], message: str
+    folders: Folders, other: Folders, tmp_path: Path, damage: Callable[[bytes], bytes], message: str | None
 ) -> None:
     folders.put("noise.png", os.urandom(50_000))
     backup, before = folders.backup(), content_of(tmp_path)

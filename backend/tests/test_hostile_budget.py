@@ -1,7 +1,7 @@
 """The cost of hostile clients, on transports without a network that stop reading when told to."""
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 from typing import cast
@@ -12,7 +12,7 @@ from twisted.web.resource import Resource
 
 from backend.tests.fake_clients import JOIN as JOIN_FRAME
 from backend.tests.fake_clients import SocketClient, message
-from backend.tests.fake_reactor import Reactor
+from backend.tests.fake_reactor import Reactor, ticking
 from upstage.net.connection import Connections
 from upstage.net.input import AT_ONCE, READ_SIZE
 from upstage.net.slices import SLICE, Slices
@@ -59,9 +59,6 @@ class Client(SocketClient):
             self.server.wait(0.05)
             if self.transport.disconnected:
                 return
-
-    def frames(self) -> list[bytes]:
-        return self.transport.value().split(b"\0")[:-1]
 
 
 def hostile(first: bytes, again: bytes) -> Iterator[bytes]:
@@ -133,9 +130,9 @@ def test_frames_that_come_too_fast_are_delayed_not_lost(server: FakeServer) -> N
     lines = [b"text=%d&mode=ANONTEXT" % number for number in range(600)]
     client.pour(b"".join(b"msg=%d&mode=TEXT\0" % number for number in range(600)))
     server.wait(1)
-    assert lines[-1] not in client.frames()
+    assert lines[-1] not in client.received()
     server.wait(10)
-    assert [frame for frame in client.frames() if frame.endswith(b"ANONTEXT")] == lines
+    assert [frame for frame in client.received() if frame.endswith(b"ANONTEXT")] == lines
     assert client.is_read
 
 
@@ -172,18 +169,13 @@ def test_clients_frames_are_taken_in_turn(server: FakeServer) -> None:
 def test_repeated_joins_are_expensive(server: FakeServer) -> None:
     client = Client(server)
     client.press((JOIN_FRAME for _ in count()), 10)
-    joins = sum(frame.endswith(b"STAGE_NAME") for frame in client.frames())
+    joins = sum(frame.endswith(b"STAGE_NAME") for frame in client.received())
     assert 10 < joins <= (BURST + 10 * RATE) / JOIN + 1
 
 
-def ticking() -> Callable[[], float]:
-    """A clock that advances half a millisecond at each call."""
-    ticks = count()
-    return lambda: next(ticks) * 0.0005
-
-
 def test_the_chat_goes_on_while_a_school_joins_at_once(server: FakeServer) -> None:
-    server.connections.shared = replace(server.connections.shared, slices=Slices(server.reactor, ticking()))
+    slices = Slices(server.reactor, ticking(0.0005))
+    server.connections.shared = replace(server.connections.shared, slices=slices)
     talker = Client(server, address="192.0.2.1")
     talker.pour(JOIN_FRAME)
     server.wait(0.05)
@@ -191,11 +183,11 @@ def test_the_chat_goes_on_while_a_school_joins_at_once(server: FakeServer) -> No
     for pupil in school:
         pupil.pour(JOIN_FRAME)
     turns = 0
-    while len(server.connections.shared.slices):
+    while len(slices):
         server.reactor.turn()
         turns += 1
         talker.pour(b"msg=%d&mode=TEXT\0" % turns)
-        assert talker.frames()[-1] == b"text=%d&mode=ANONTEXT" % turns
+        assert talker.received()[-1] == b"text=%d&mode=ANONTEXT" % turns
     assert turns > 500 * 0.0005 / SLICE / 2
     assert server.stage.audience == 501
     assert server.reactor.seconds() < 0.1  # no client had to wait for tokens
@@ -211,7 +203,7 @@ def test_repeated_connections_are_expensive(server: FakeServer) -> None:
         client = Client(server)
         client.pour(JOIN_FRAME)
         server.reactor.advance(0.001)
-        joined += client.frames()[-1].endswith(b"JOINED")
+        joined += client.received()[-1].endswith(b"JOINED")
         refused += client.transport.disconnected
         client.protocol.connectionLost()
     assert joined <= (burst + 10 * rate) / (JOIN + 6) + 1
@@ -219,14 +211,14 @@ def test_repeated_connections_are_expensive(server: FakeServer) -> None:
     neighbour = Client(server, address="192.0.2.1")
     neighbour.pour(JOIN_FRAME)
     server.wait(0.05)
-    assert neighbour.frames()[-1].endswith(b"JOINED")
+    assert neighbour.received()[-1].endswith(b"JOINED")
     server.wait(MAX_WAIT + 1)
     assert Client(server).is_read
 
 
 def test_a_turn_is_short_and_an_error_stops_no_other_work() -> None:
     reactor = Reactor()
-    slices = Slices(reactor, ticking())
+    slices = Slices(reactor, ticking(0.0005))
     done: list[int] = []
 
     def act(number: int) -> None:
@@ -248,7 +240,7 @@ def test_a_turn_is_short_and_an_error_stops_no_other_work() -> None:
 
 def test_the_client_with_the_longest_queue_delays_no_other() -> None:
     reactor = Reactor()
-    slices = Slices(reactor, ticking())
+    slices = Slices(reactor, ticking(0.0005))
     done: list[str] = []
     for _ in range(100):
         slices.add(lambda: done.append("crowd"), "192.0.2.1")
@@ -268,7 +260,7 @@ def test_a_probe_does_not_wait_for_pages_and_many_in_a_row_delay_nothing() -> No
         page = Resource()
         page.render = lambda _, name=name: served.append(name) or b""  # type: ignore[method-assign]
         root.putChild(name, page)
-    site = Site(root, cast(Pages, None), Slices(reactor, ticking()))
+    site = Site(root, cast(Pages, None), Slices(reactor, ticking(0.0005)))
     site.reactor = reactor
 
     def connect(requests: bytes) -> None:

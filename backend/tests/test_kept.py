@@ -1,13 +1,9 @@
-"""What stages keep: it survives a kill, a reset removes it, and what is no state of theirs is ignored."""
-
-from pathlib import Path
+"""What stages keep: a reset removes it, and what is no state of theirs is ignored. (Kills: test_store.py.)"""
 
 import pytest
 
 from backend.tests.demo_stage import demo_stage
 from backend.tests.fake_clients import FakeClient, acting_player
-from backend.tests.running_backend import PASSWORD, Backend, Editor, ask, join
-from tests.support.stage_client import StageClient
 from upstage.stage.kept import Kept, Mark, Standing
 from upstage.stage.stage import Colours, Stage
 from upstage.stage.stages import Stages
@@ -89,84 +85,6 @@ def test_lines_that_came_after_the_reset_stay(stage: Stage) -> None:
     stage.chat.extend([" before", " after"])
     reset(stage, RECORD, Kept([" after"]))
     assert list(stage.chat) == [" after"]
-
-
-def say(client: StageClient, line: bytes) -> None:
-    client.send_frames(b"msg=" + line + b"&mode=TEXT")
-    client.frames_until(b"mode=ANONTEXT")
-
-
-def log_of(backend: Backend, stage: str) -> bytes:
-    return ask(backend, f"/stages/{stage}/log").body
-
-
-def test_the_command_resets_one_stage_or_all_of_a_running_server(tmp_path: Path) -> None:
-    backend = Backend(tmp_path)
-    here, there = backend.on_stage(), backend.on_stage(b"rehearsal")
-    say(here, b"ahoy")
-    say(there, b"bravo")
-    assert backend.upstage("stage", "reset", "demo") == (0, "", "")
-    here.frames_until(b"mode=RELOAD")
-    assert not any(b"ahoy" in frame for frame in join(here))
-    assert b"ahoy" not in log_of(backend, "demo")
-    assert b"bravo" in log_of(backend, "rehearsal")
-    assert backend.upstage("stage", "reset") == (0, "", "")
-    for client in (here, there):
-        client.frames_until(b"mode=RELOAD")
-    assert b"bravo" not in log_of(backend, "rehearsal")
-    assert backend.upstage("stage", "reset", "nowhere") == (1, "", "upstage: There is no stage nowhere.\n")
-    backend.end()
-
-
-def test_the_workshop_resets_and_hides_a_stage(tmp_path: Path) -> None:
-    backend = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD=PASSWORD)
-    editor = Editor(backend)
-    client = backend.on_stage()
-    say(client, b"hello")
-    page = "/admin/workshop/stages/demo"
-    assert editor.post(page, action="reset").headers["location"].endswith("?said=reset")
-    client.frames_until(b"mode=RELOAD")
-    assert b"hello" not in log_of(backend, "demo")
-
-    looks = {"splash": "Hi", "page": "#000000", "tools": "#000000", "chat": "#000000"}
-    looks["backdrop_and_prop"] = "#000000"
-    assert b"Renamed" not in ask(backend, "/stages/").body
-    for fields, listed in (({"unlisted": "yes"}, False), ({}, True)):
-        answer = editor.post(page, action="save", name="Renamed", **looks, **fields)
-        assert answer.headers["location"].endswith("?said=saved")
-        assert (b"Renamed" in ask(backend, "/stages/").body) is listed
-        assert (b"Renamed" in ask(backend, "/").body) is listed
-        assert ask(backend, "/stages/demo").status == 200
-    backend.end()
-
-
-def test_the_scene_and_a_sign_in_survive_a_kill_and_a_sign_out_does_too(tmp_path: Path) -> None:
-    server = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD="open sesame")
-    editor, left = Editor(server), Editor(server)
-    client = server.on_stage(key=editor.key)
-    client.send_frames(b"ID=1&mode=AV", b"X=33&Y=44&mode=MOVE", b"ID=1&mode=PROP", b"ID=2&mode=BACKDROP")
-    client.send_frames(b"layer=1&mode=DRAW_LAYER", b"x=5&y=6&mode=DRAW_LINE")
-    seen = client.frames_until(b"x=5&y=6&mode=DRAW_LINE")  # what was seen is on the disk
-    assert b"ID=1&X=33.0&Y=44.0&Z=0&mode=AV_POS" in seen
-    assert left.post("/admin/logout").status == 302
-    server.kill()
-    server = Backend(tmp_path, UPSTAGE_ADMIN_PASSWORD="open sesame")
-    editor.backend = left.backend = server
-    assert b"player=admin" in editor.get("/admin/id").body
-    assert b"player=nice+visitor" in left.get("/admin/id").body
-    client = server.connect()
-    frames = join(client)
-    assert b"layer=1&x=5&y=6&mode=DRAW_LINE" in frames
-    [shown] = [frame for frame in frames if b"show=True" in frame and frame.endswith(b"LOAD_BACKDROP")]
-    assert shown.startswith(b"ID=2&")
-    client.send_frames(b"mode=LOADED")
-    frames = client.frames_until(b"mode=CONFIRM_LOADED")
-    assert b"ID=1&X=33.0&Y=44.0&Z=0&mode=AV_POS" in frames
-    assert b"ID=1&prop=1&mode=BINDPROP" in frames
-    assert server.upstage("stage", "reset", "demo")[0] == 0
-    server.kill()  # a reset is forever
-    frames = join(Backend(tmp_path).connect())
-    assert not any(frame.endswith(b"DRAW_LINE") for frame in frames)
 
 
 ANN = {"url": "/media/ann.svg", "x": 1.0, "y": 2.0, "z": 0, "frame": 1, "layer": 10010, "show_name": True}

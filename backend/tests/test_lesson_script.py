@@ -81,14 +81,6 @@ def test_commands_have_a_button_and_other_blocks_have_none(page: Page, school: B
     assert page.locator("pre").count() == page.get_by_role("button", name="Copy").count() + 1
 
 
-def test_without_scripts_there_is_no_button(browser: Browser, school: Backend) -> None:
-    page = browser.new_page(java_script_enabled=False)
-    page.goto(address(school))
-    expect(page.locator("pre", has_text="fox.svg").first).to_be_visible()
-    assert page.get_by_role("button").count() == 0
-    page.context.close()
-
-
 @pytest.mark.parametrize(
     "event", ["dispatchEvent(new Event('focus'))", "document.dispatchEvent(new Event('visibilitychange'))"]
 )

@@ -45,6 +45,7 @@ def test_every_lesson_has_a_page_with_its_sections(school: Backend) -> None:
         headings = re.findall(r"^## (.*)$", (folder / "README.md").read_text(), re.M)
         assert re.findall(r"<h2[^>]*>(.*?)</h2>", page.text) == ["Where you are", *headings]
         assert page.text.count("<h1") == 1
+        assert "<button" not in page.text  # lesson.js adds them: without scripts they would do nothing
         assert "<details><summary>Hint</summary>" in page.text
 
 

@@ -52,6 +52,8 @@ MODES: dict[str, dict[str, st.SearchStrategy[str]]] = {
     "DRAW_CLEAR": {"layer": LAYERS},
     "APPLAUSE": {},
     "NOAPPLAUSE": {},
+    "VOLUNTEER": {},
+    "NOVOLUNTEER": {},
     "TEXT": {"msg": st.text(max_size=5)},
     "SHOUT": {"shout": st.text(max_size=5)},
     "THOUGHT": {"thought": st.text(max_size=5)},
@@ -59,7 +61,7 @@ MODES: dict[str, dict[str, st.SearchStrategy[str]]] = {
 
 
 ACTING = ["MOVE", "MOVETOWARD", "RENAME", "AVPROPERTIES", "FRAME"]
-STAGING = ["BACKDROP", "BACKDROP", "BACKDROP_FRAME", "APPLAUSE", "NOAPPLAUSE"]
+STAGING = ["BACKDROP", "BACKDROP", "BACKDROP_FRAME", "APPLAUSE", "NOAPPLAUSE", "VOLUNTEER", "NOVOLUNTEER"]
 HANDLING = ["AV", "EXIT", "PROP", "PROP", "AVLAYER"]
 DRAWING = ["DRAW_LAYER", "DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE", "DRAW_LINE", "DRAW_VIS", "DRAW_CLEAR"]
 GROUPS = (ACTING, STAGING, HANDLING, DRAWING, sorted(MODES))
@@ -199,6 +201,8 @@ class StagesMachine(RuleBasedStateMachine):
         assert [state(thing) for thing in others] == before
         if mode in ("APPLAUSE", "NOAPPLAUSE"):
             assert self.stage.applause == (mode == "APPLAUSE")
+        if mode in ("VOLUNTEER", "NOVOLUNTEER"):
+            assert self.stage.volunteer == (mode == "VOLUNTEER")
 
     def out_of_reach(self, member: Member, mode: str) -> list[Thing]:
         """The state that a frame of this mode must not change, because another member holds it."""

@@ -243,16 +243,3 @@ def test_an_invalid_whisper_gets_the_usage(cast: Cast, text: str) -> None:
     ann.send(f"msg={text.replace('=', '%3D')}&mode=WHISPER")
     assert ann.heard() == ["message=To+whisper%3A+%2Fwh+name%2C+name+%3D+text&mode=MSG"]
     assert bob.heard() == []
-
-
-def test_late_joiners_see_the_buttons(stages: Stages) -> None:
-    ann = FakeClient(stages, acting_player("ann"))
-    ann.send("mode=APPLAUSE", "mode=VOLUNTEER")
-    late = FakeClient(stages)
-    late.heard()
-    late.send("mode=LOADED")
-    assert late.modes()[-3:] == ["APPLAUSE", "VOLUNTEER", "CONFIRM_LOADED"]
-    ann.send("mode=NOAPPLAUSE", "mode=NOVOLUNTEER")
-    late.heard()
-    late.send("mode=LOADED")
-    assert "APPLAUSE" not in late.modes()

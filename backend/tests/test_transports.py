@@ -32,18 +32,6 @@ def test_chat_between_tcp_and_websocket(server: Backend) -> None:
     flash.close()
 
 
-def test_binary_messages_are_the_tcp_stream(server: Backend) -> None:
-    client = server.connect_web().websocket
-    client.recv()
-    client.send_binary(b"stage_ID=de")
-    client.send_binary(b"mo&mode=JOIN\0mode=LOADED\0mode=IN")
-    answer = b""
-    while not answer.endswith(b"&mode=JOINED\0"):
-        answer += client.recv()
-    assert answer.startswith(b"stageName=Demo+Stage&stageID=demo&mode=STAGE_NAME\0")
-    client.close()
-
-
 def test_a_websocket_that_does_not_read_is_cut_and_delays_no_other(server: Backend) -> None:
     """Its transport had another producer before, the HTTP channel. (TCP: test_connection.py.)"""
     before = len(server.logged("cut off"))

@@ -18,7 +18,6 @@ PRIVATE = "no-store"
 REVALIDATE = "public, no-cache"
 HTML, TEXT = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 FILE = "/media/bench/small.swf"
-OLD = "Thu, 01 Jan 1998 00:00:00 GMT"
 
 
 PAGES = [
@@ -59,11 +58,8 @@ def test_every_page_has_its_type_and_caching_headers(
 
 
 REQUESTS: list[tuple[str, str, dict[str, str], int]] = [
-    (FILE, "GET", {"If_Modified_Since": OLD}, 200),
     (FILE, "GET", {"Range": "bytes=0-0"}, 206),
-    (FILE, "GET", {"Range": "bytes=-5", "If_None_Match": '"x"'}, 206),
     ("/stages", "GET", {}, 302),
-    ("/admin", "GET", {"Host": "[::1]:8080"}, 302),
     ("/admin/workshop/media", "GET", {}, 302),
     (FILE, "GET", {"If_None_Match": "*"}, 304),
     ("/media/thumb/fox.svg", "GET", {"If_None_Match": "*", "Range": "bytes=0-0"}, 304),
@@ -75,12 +71,9 @@ REQUESTS: list[tuple[str, str, dict[str, str], int]] = [
     ("/admin/workshop/media", "POST", {}, 403),
     ("/media/video/x.png", "GET", {}, 403),
     ("/nothing", "GET", {}, 404),
-    ("/media/nothing.png", "GET", {}, 404),
     ("/speech/utter-1.mp3", "GET", {}, 404),
     ("/media/video/unknown.jpg", "GET", {}, 404),
-    ("/script/0123456789ab/main.js", "GET", {}, 404),
     ("/", "POST", {}, 405),
-    (FILE, "PUT", {}, 405),
     ("/", "BREW", {}, 405),
     ("/admin/login", "GET", {}, 405),
     ("/admin/login", "POST", {"Content_Type": "text/plain"}, 415),

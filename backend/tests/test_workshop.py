@@ -56,11 +56,13 @@ def test_a_stage_is_created_edited_and_removed(workshop: Backend, editor: Editor
     assert editor.post(STAGES, action="make", id="barn", name="The barn").status == 302
     client = workshop.on_stage(b"barn")
 
-    saved = editor.post(f"{STAGES}/barn", action="save", name="The <big> barn", **LOOKS)
-    assert saved.headers["location"].endswith("/admin/workshop/stages/barn?said=saved")
-    assert client.receive_frame() == b"mode=RELOAD"
+    for fields, listed in (({"unlisted": "yes"}, False), ({}, True)):
+        saved = editor.post(f"{STAGES}/barn", action="save", name="The <big> barn", **LOOKS, **fields)
+        assert saved.headers["location"].endswith("/admin/workshop/stages/barn?said=saved")
+        assert client.receive_frame() == b"mode=RELOAD"
+        for path, named in (("/", listed), ("/stages/", listed), ("/stages/barn", True)):
+            assert (b"The &lt;big&gt; barn" in ask(workshop, path).body) is named
     assert b"Saved." in editor.get(f"{STAGES}/barn?said=saved").body
-    assert b"The &lt;big&gt; barn" in ask(workshop, "/stages/barn").body
 
     hat, bell = editor.bring("Hat", "avatar"), "audio/curtain-bell.mp3"
     put = {"action": "put", "x": "20.5", "y": "100", "voice": "en-us"}
@@ -77,6 +79,12 @@ def test_a_stage_is_created_edited_and_removed(workshop: Backend, editor: Editor
     client.frames_until(b"&mode=JOINED")
     client.send_frames(b"mode=LOADED")
     assert b"ID=1&X=20.5&Y=100.0&Z=0&mode=AV_POS" in client.frames_until(b"mode=CONFIRM_LOADED")
+
+    client.send_frames(b"msg=hello&mode=TEXT")
+    client.frames_until(b"mode=ANONTEXT")
+    assert editor.post(f"{STAGES}/barn", action="reset").headers["location"].endswith("?said=reset")
+    client.frames_until(b"mode=RELOAD")
+    assert b"hello" not in ask(workshop, "/stages/barn/log").body
 
     change = {"action": "change", "kind": "avatar", "id": "1", "name": "Cap"}
     assert editor.post(f"{STAGES}/barn", **change, x="1", y="2", voice="default").status == 302
@@ -163,35 +171,27 @@ def test_an_administrator_manages_players(workshop: Backend, admin: Editor) -> N
     kim = Editor(workshop, "kim", "12345678")
     assert b"canAct=True&canAdmin=False&canSu=True" in kim.get("/admin/id").body
     assert admin.post(PLAYERS, action="password", name="kim", password="another one").status == 302
-    Editor(workshop, "kim", "another one")
+    key = Editor(workshop, "kim", "another one").key
     for fields, message in (
         ({"action": "add", "name": "kim", "password": "12345678"}, b"There is already a player kim"),
         ({"action": "add", "name": "lee", "password": "short"}, b"A password must have 8 to 200"),
         ({"action": "add", "name": "admin", "password": "12345678"}, b"UPSTAGE_ADMIN_PASSWORD"),
-        ({"action": "remove", "name": "lee"}, b"There is no player lee"),
         ({"action": "remove"}, b"Please name a player."),
     ):
         answer = admin.post(PLAYERS, **fields)
         assert answer.status == 400
         assert message in answer.body
+    on_stage, later = workshop.connect(), workshop.connect()
+    assert join(on_stage, key)[-1].startswith(b"pCount=1&")
     assert admin.post(PLAYERS, action="remove", name="kim").status == 302
+    assert on_stage.frames_until(b"mode=RELOAD")
+    assert join(later, key)[-1].startswith(b"pCount=0&")  # the key is invalid
+    for client in (on_stage, later):
+        client.close()
     page = admin.get(PLAYERS).body
     assert b"kim" not in page
     assert b"<b>admin</b>" in page  # not a player, but has an account
     assert b"this address: <b>http://localhost:8080/admin/</b>" in page
-
-
-def test_a_removed_players_key_is_invalid(workshop: Backend, admin: Editor) -> None:
-    admin.post(PLAYERS, action="add", name="zoe", password="12345678", act="yes")
-    key = Editor(workshop, "zoe", "12345678").key
-    on_stage = workshop.connect()
-    assert join(on_stage, key)[-1].startswith(b"pCount=1&")
-    admin.post(PLAYERS, action="remove", name="zoe")
-    assert on_stage.frames_until(b"mode=RELOAD")
-    client = workshop.connect()
-    assert join(client, key)[-1].startswith(b"pCount=0&")
-    client.close()
-    on_stage.close()
 
 
 def test_signing_up_creates_a_player_and_is_limited(workshop: Backend) -> None:

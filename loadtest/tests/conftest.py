@@ -51,5 +51,4 @@ def ui(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> Iterator[WebUI]:
     monkeypatch.setattr(backend, "SETTLE", 0.1)
     ui = WebUI(site)
     yield ui
-    assert ui.environment.runner
-    ui.environment.runner.quit()
+    ui.runner.quit()

@@ -89,11 +89,6 @@ class FakeSite(Origin):
         usable = (each for each in self.requests if each.headers.get("if-none-match") == etag(each))
         return Counter(request.target for request in usable)
 
-    @property
-    def hosts(self) -> set[str]:
-        """The Host headers of all requests."""
-        return {request.headers["host"] for request in self.requests}
-
     def close(self) -> None:
         super().close()
         self.stage.close()
@@ -126,7 +121,7 @@ class FakeSite(Origin):
         return answer
 
     def _respond(self, request: Request, cached: bool) -> bytes:
-        path = path_of(request)
+        path = request.target.partition("?")[0]
         if path in self.instead:
             return self.instead[path]
         if request.method == "POST":
@@ -153,10 +148,6 @@ class FakeSite(Origin):
         if not program or form != {"username": ["ann"], "password": [self.password]}:
             return response("", "401 Unauthorized")
         return response("", "302 Found", set_cookie="session=1; Path=/; HttpOnly", location="/admin/")
-
-
-def path_of(request: Request) -> str:
-    return request.target.partition("?")[0]
 
 
 def etag(request: Request) -> str:

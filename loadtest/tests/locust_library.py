@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import gevent
 from flask.testing import FlaskClient
@@ -22,6 +22,7 @@ import locustfile
 from loadtest.tests.fake_site import FakeSite
 
 LOADTEST = Path(__file__).parents[1]
+U = TypeVar("U", bound=User)
 CLASSES = {
     value.__name__: value
     for value in vars(locustfile).values()
@@ -58,11 +59,34 @@ def create(site: FakeSite, *classes: type[User], arguments: tuple[str, ...] = ()
     return environment
 
 
+def alone(site: FakeSite, user: type[U], *arguments: str, **changes: Any) -> U:
+    """A user of this class, with these changes to it, that no runner runs: the test does."""
+    environment = create(site, user, arguments=arguments)
+    environment.parsed_options.processes_of_run = 1  # type: ignore[union-attr]
+    made: U = type(user.__name__, (user,), {"host": site.url, **changes})(environment)
+    made.on_start()
+    return made
+
+
+def samples(user: User, kind: str) -> list[tuple[str, int, str | None]]:
+    """The samples of this type from now on: name, milliseconds, fault."""
+    taken: list[tuple[str, int, str | None]] = []
+
+    def take(request_type: str, name: str, response_time: float, exception: Any, **_: Any) -> None:
+        if request_type == kind:
+            taken.append((name, round(response_time), exception and str(exception)))
+
+    user.environment.events.request.add_listener(take)
+    return taken
+
+
 class WebUI:
     """The web UI of a Locust for the site, without a listener: requests are function calls."""
 
     def __init__(self, site: FakeSite, *arguments: str) -> None:
         self.environment = create(site, arguments=arguments)
+        self.runner: Any = self.environment.runner
+        self.options: Any = self.environment.parsed_options
         ui = self.environment.create_web_ui(
             delayed_start=True,
             web_base_path=self.environment.parsed_options.web_base_path,  # type: ignore[union-attr]
@@ -86,6 +110,9 @@ class WebUI:
 
     def stop(self) -> None:
         self.post("/stop")
+
+    def is_over(self) -> bool:
+        return self.runner.state == "stopped" and not self.runner.shape_greenlet
 
     def stats(self) -> dict[str, Any]:
         return dict(self.get("/stats/requests").get_json())

@@ -60,7 +60,7 @@ def test_a_missing_or_unreadable_file_is_no_account(file: Path) -> None:
 def start(ui: WebUI, users: int) -> str:
     """Press Start, or change the number of users of a run; the reply."""
     form = {"user_classes": list(CLASSES), "user_count": f"{users}", "spawn_rate": f"{users}"}
-    answer = ui.client.post("/swarm", data={**form, "player": "", "password": ""})
+    answer = ui.post("/swarm", {**form, "player": "", "password": ""})
     assert answer.get_json()["success"] is True
     return answer.get_data(as_text=True)
 
@@ -79,9 +79,7 @@ def test_a_player_starts_at_one_click_and_the_password_appears_nowhere(
     # The number of users is changed during the run: the form sends its empty fields again.
     start(ui, users=8)
     until(lambda: ui.stats()["user_count"] == 8)
-    runner = ui.environment.runner
-    assert runner
-    users = [greenlet.args[0] for greenlet in runner.user_greenlets]
+    users = [greenlet.args[0] for greenlet in ui.runner.user_greenlets]
     [player] = [user for user in users if isinstance(user, Player)]
     player.signed_in = False
     assert player.sign_in()

@@ -6,7 +6,7 @@ import pytest
 from locust import User
 
 from loadtest.tests.fake_site import CAMERA, STAGE_PAGE, FakeSite, Page
-from loadtest.tests.locust_library import create, eager, reasons, run
+from loadtest.tests.locust_library import alone, eager, reasons, run
 from locustfile import Audience, Reader, WebAudience
 from tests.support.origin import response
 from users import http_client, paths
@@ -20,9 +20,7 @@ def test_one_user_loads_in_parallel_over_six_connections(site: FakeSite) -> None
 
 
 def test_a_reload_requests_only_what_may_have_changed_and_a_newcomer_everything(site: FakeSite) -> None:
-    changes = {"host": site.url, "visit": Audience.load_stage}
-    visitor: Audience = type("Audience", (Audience,), changes)(create(site, Audience))
-    visitor.on_start()
+    visitor = alone(site, Audience, visit=Audience.load_stage)
     for load in (visitor.arrive, visitor.reload, visitor.reload, visitor.arrive):
         load()
     visitor.on_stop()
@@ -37,10 +35,7 @@ def test_a_reload_requests_only_what_may_have_changed_and_a_newcomer_everything(
 def test_a_visitor_has_the_cookie_that_the_stages_script_sets(
     site: FakeSite, topology: str, cookie: str | None
 ) -> None:
-    visitor = type("Audience", (Audience,), {"host": site.url})(
-        create(site, Audience, arguments=(f"--topology={topology}",))
-    )
-    visitor.on_start()
+    visitor = alone(site, Audience, f"--topology={topology}")
     for load in (visitor.become_newcomer, visitor.load_stage, visitor.load_page) * 2:
         load()
     visitor.on_stop()
@@ -99,7 +94,7 @@ def test_topology_and_stage_can_be_chosen(site: FakeSite) -> None:
     result = run(site, WebAudience, users=1, arguments=arguments, until_rows={"ws join": 1})
     assert not result.failed
     assert "stage join" not in result.requests
-    assert site.hosts == {"static.localhost"}
+    assert {request.headers["host"] for request in site.requests} == {"static.localhost"}
     assert ("JOIN", {"stage_ID": "other"}) in site.stage.received
 
 
@@ -124,8 +119,7 @@ def test_an_unknown_stage_is_one_failure_that_says_what_to_type(site: FakeSite, 
 @pytest.fixture
 def user(site: FakeSite) -> Iterator[Reader]:
     """A user without a runner."""
-    user: Reader = type("Reader", (Reader,), {"host": site.url})(create(site, Reader))
-    user.on_start()
+    user = alone(site, Reader)
     yield user
     user.on_stop()
 

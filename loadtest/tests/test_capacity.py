@@ -48,12 +48,29 @@ def climb_with_pauses(
     return tried
 
 
-def test_it_doubles_until_a_level_fails_and_steps_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert climb(monkeypatch, most=400, holds_up_to=170) == [25, 50, 100, 200, 150, 175, 162]
-    assert recorder.outcome == (
-        f"default carries 162 visitors. At 175: {LIMIT} 300 ms, at most 250 ms: too slow"
-    )
-    assert recorder.answered
+@pytest.mark.parametrize(
+    ("most", "holds_up_to", "verdict", "tried", "outcome", "answered"),
+    [
+        (400, 170, FAILED, [25, 50, 100, 200, 150, 175, 162],
+         f"default carries 162 visitors. At 175: {LIMIT} 300 ms, at most 250 ms: too slow", True),
+        (100, 1000, FAILED, [6, 12, 24, 48, 96, 100], "default carries at least 100 visitors.", True),
+        (64, 0, FAILED, [4, 2, 1], "default carries fewer than 1 visitors. At 1: ", False),
+        (64, 8, INCONCLUSIVE, [4, 8, 16, 12, 10, 9], "default carries at least 8 visitors. At 9: ", False),
+    ],
+    ids=["steps back", "no more than the users of the form", "carries nobody", "Locust is the limit"],
+)  # fmt: skip
+def test_it_doubles_until_a_level_fails_and_steps_back(
+    monkeypatch: pytest.MonkeyPatch,
+    most: int,
+    holds_up_to: int,
+    verdict: str,
+    tried: list[int],
+    outcome: str,
+    answered: bool,
+) -> None:
+    assert climb(monkeypatch, most, holds_up_to, verdict) == tried
+    assert recorder.outcome.startswith(outcome)
+    assert recorder.answered is answered
 
 
 def test_after_a_level_that_failed_it_waits_until_the_last_sample_of_that_level_has_failed(
@@ -78,24 +95,6 @@ def test_a_warm_up_lasts_as_long_as_the_form_says_or_longer_if_necessary(
     shape.runner = SimpleNamespace(user_count=3, environment=environment)  # type: ignore[assignment]
     assert list(shape.measure("upstage.localhost", 3, least)) == [(3, 20)]
     assert slept == [lasted]
-
-
-def test_it_tries_no_more_than_the_number_of_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert climb(monkeypatch, most=100, holds_up_to=1000) == [6, 12, 24, 48, 96, 100]
-    assert recorder.outcome == "default carries at least 100 visitors."
-    assert recorder.answered
-
-
-def test_a_topology_that_carries_no_visitor_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert climb(monkeypatch, most=64, holds_up_to=0) == [4, 2, 1]
-    assert recorder.outcome.startswith("default carries fewer than 1 visitors. At 1: ")
-    assert not recorder.answered
-
-
-def test_if_locust_is_the_limit_there_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert climb(monkeypatch, most=64, holds_up_to=8, verdict=INCONCLUSIVE) == [4, 8, 16, 12, 10, 9]
-    assert recorder.outcome.startswith("default carries at least 8 visitors. At 9: ")
-    assert not recorder.answered
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 7, 1000])

@@ -4,15 +4,18 @@ import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from comparison.compare import Compare
 from comparison.measurement import Measurement
 from comparison.recorder import recorder
 from comparison.shape import Series
 from loadtest.tests.fake_site import STAGE_PAGE, FakeSite
-from loadtest.tests.locust_library import WebUI, until
+from loadtest.tests.locust_library import WebUI, create, until
+from locustfile import Arrivals, Crawler, Reader
 from results.report import conclude
 from tests.support.origin import Origin, Request, response
 from users.arrivals import DIFFERENCE
@@ -37,8 +40,7 @@ def ui(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebUI]:
     direct.answer = lambda request: response(page.get(request.target, request.target))
     ui = WebUI(site, f"--direct-port={direct.port}")
     yield ui
-    assert ui.environment.runner
-    ui.environment.runner.quit()
+    ui.runner.quit()
     site.close()
     direct.close()
 
@@ -46,12 +48,6 @@ def ui(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebUI]:
 def compare(ui: WebUI, topologies: str, **form: Any) -> None:
     fields = {"shape_class": "Compare", "seconds": "1", "spawn_rate": "100", "warm_up": "0.2", **form}
     assert ui.start(topologies=topologies, **fields)["success"] is True
-
-
-def finished(ui: WebUI) -> bool:
-    runner = ui.environment.runner
-    assert runner
-    return runner.state == "stopped" and not runner.shape_greenlet
 
 
 def measured() -> dict[str, Measurement]:
@@ -71,7 +67,7 @@ def test_topologies_are_measured_one_by_one(ui: WebUI, monkeypatch: pytest.Monke
     monkeypatch.setattr(Series, "_wait", watched)
     # `classic` needs half a second for a response.
     compare(ui, "classic,nginx,default,direct", seconds="2", warm_up="1")
-    until(lambda: finished(ui), within=60)
+    until(ui.is_over, within=60)
     # The users leave after each topology and come again for the next one.
     assert users == [4, 0, 4, 0, 4, 0, 4]
     assert list(measured()) == ["classic", "nginx", "default", "direct"]
@@ -93,9 +89,7 @@ def test_topologies_are_measured_one_by_one(ui: WebUI, monkeypatch: pytest.Monke
     # Locust's own tables keep the last topology.
     assert ui.stats()["stats"][-1]["num_requests"] > 0
     # The next run is judged again, on the topology of the form.
-    options = ui.environment.parsed_options
-    assert options
-    assert (options.topology, options.misses) == ("upstage.localhost", "fail")
+    assert (ui.options.topology, ui.options.misses) == ("upstage.localhost", "fail")
 
 
 def test_the_tab_shows_finished_measurements_and_the_one_under_way(ui: WebUI) -> None:
@@ -109,7 +103,7 @@ def test_the_tab_shows_finished_measurements_and_the_one_under_way(ui: WebUI) ->
     assert (first["topology"], second["topology"]) == ("default", "nginx")
     assert not first["verdict"].startswith("measuring")
     assert "default" in ui.get("/compare/picture").get_json()["svg"]
-    until(lambda: finished(ui), within=60)
+    until(ui.is_over, within=60)
     assert len(ui.get("/compare/csv").get_data(as_text=True).splitlines()) == 3
     assert [one["topology"] for one in ui.get("/compare/json").get_json()] == ["default", "nginx"]
     assert ui.verdict().keys() >= {"default, 4 users", "nginx, 4 users"}
@@ -126,15 +120,13 @@ def test_a_stopped_comparison_keeps_and_writes_what_it_has_measured(
     compare(ui, "default,nginx,classic", seconds="9")
     until(lambda: bool(ui.table("compare")) and recorder.lasted >= 1)
     ui.stop()
-    until(lambda: finished(ui))
+    until(ui.is_over)
     (partial,) = recorder.measurements
     assert 1 <= partial.seconds < 9
     assert partial.run.rows
     assert [row["topology"] for row in ui.table("compare")] == ["default"]  # and nothing follows
     # What Locust writes as it quits after such a run without the web UI.
-    options = ui.environment.parsed_options
-    assert options
-    options.headless = True
+    ui.options.headless = True
     monkeypatch.setenv("LOADTEST_REPORTS", str(tmp_path))
     conclude(ui.environment)
     assert ui.environment.process_exit_code == 1, "it was stopped"
@@ -146,10 +138,9 @@ def test_a_stopped_comparison_keeps_and_writes_what_it_has_measured(
 
 
 def test_a_topology_that_does_not_answer_is_reported_and_ends_nothing(ui: WebUI) -> None:
-    assert ui.environment.parsed_options
-    ui.environment.parsed_options.direct_port = 9
+    ui.options.direct_port = 9
     compare(ui, "direct,default")
-    until(lambda: finished(ui), within=60)
+    until(ui.is_over, within=60)
     assert measured()["direct"].conclusion.verdict == "FAILED"
     assert measured()["default"].figures()["failures"] == 0
     assert not recorder.answered
@@ -157,7 +148,7 @@ def test_a_topology_that_does_not_answer_is_reported_and_ends_nothing(ui: WebUI)
 
 def test_with_arrivals_each_topology_is_measured_by_both_models(ui: WebUI) -> None:
     compare(ui, "default,nginx", arrivals="10", user_classes=["Reader", "Arrivals"])
-    until(lambda: finished(ui), within=60)
+    until(ui.is_over, within=60)
     assert [(one.name, one.load) for one in recorder.measurements] == [
         ("default", "4 users"),
         ("default, arrivals", "10 visits/s"),
@@ -172,11 +163,12 @@ def test_with_arrivals_each_topology_is_measured_by_both_models(ui: WebUI) -> No
     assert DIFFERENCE in ui.get("/compare/picture").get_json()["text"]
     report = ui.get("/stats/report").get_data(as_text=True)
     assert "<p>4 users, then 10 visits per second on the stage demo" in report
-    assert ui.environment.parsed_options
-    assert ui.environment.parsed_options.arrivals == 10
+    assert ui.options.arrivals == 10
 
 
-def test_without_a_class_that_waits_only_arrivals_are_compared(ui: WebUI) -> None:
-    compare(ui, "default", arrivals="10", user_classes="Arrivals")
-    until(lambda: finished(ui), within=60)
-    assert [one.name for one in recorder.measurements] == ["default, arrivals"]
+def test_visitors_who_wait_are_measured_only_if_there_are_any(site: FakeSite) -> None:
+    for classes, models in (((Arrivals, Crawler), [2.0]), ((Arrivals, Crawler, Reader), [0.0, 2.0])):
+        shape = Compare()
+        environment = create(site, *classes, arguments=("--arrivals=2", "--crawl=3"))
+        shape.runner = SimpleNamespace(environment=environment)  # type: ignore[assignment]
+        assert shape.models() == models

@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from wsproto import ConnectionType, WSConnection
@@ -16,25 +16,16 @@ from users.connection import MAX_FRAME, SocketConnection, StageError, WebSocketC
 Behave = Callable[[socket.socket], None]
 
 
-@pytest.fixture
-def serve() -> Iterator[Callable[[Behave], int]]:
+def serve(behave: Behave) -> int:
     """Start a server that does this with each connection, then closes it; returns its port."""
-    servers: list[Origin] = []
-
-    def start(behave: Behave) -> int:
-        servers.append(Origin("behaving", behave=behave))
-        return servers[-1].port
-
-    yield start
-    for server in servers:
-        server.close()
+    return Origin("behaving", behave=behave).port
 
 
 def soon(seconds: float = 60) -> float:
     return time.monotonic() + seconds
 
 
-def test_frames_do_not_depend_on_tcp_segments(serve: Callable[[Behave], int]) -> None:
+def test_frames_do_not_depend_on_tcp_segments() -> None:
     def behave(connection: socket.socket) -> None:
         for piece in (b"a=1", b"&mode=A\0b=2&mode=B\0\0c", b"=3", b"\0"):
             connection.sendall(piece)
@@ -45,7 +36,7 @@ def test_frames_do_not_depend_on_tcp_segments(serve: Callable[[Behave], int]) ->
     client.close()
 
 
-def test_a_frame_goes_out_with_its_nul(serve: Callable[[Behave], int]) -> None:
+def test_a_frame_goes_out_with_its_nul() -> None:
     def behave(connection: socket.socket) -> None:
         connection.sendall(connection.recv(100).replace(b"\0", b"!") + b"\0")
 
@@ -55,7 +46,7 @@ def test_a_frame_goes_out_with_its_nul(serve: Callable[[Behave], int]) -> None:
     client.close()
 
 
-def test_a_timeout_is_no_error_and_keeps_half_a_frame(serve: Callable[[Behave], int]) -> None:
+def test_a_timeout_is_no_error_and_keeps_half_a_frame() -> None:
     go_on = threading.Event()
 
     def behave(connection: socket.socket) -> None:
@@ -100,9 +91,7 @@ TOO_LONG = "a frame longer than 1048576 bytes"
         (endless, [], TOO_LONG),
     ],
 )
-def test_the_end_of_a_connection_has_a_reason(
-    serve: Callable[[Behave], int], behave: Behave, frames: list[bytes], reason: str
-) -> None:
+def test_the_end_of_a_connection_has_a_reason(behave: Behave, frames: list[bytes], reason: str) -> None:
     port = serve(behave)
     with pytest.raises(StageError, match=f"^{reason}$"):  # noqa: PT012
         client = SocketConnection("127.0.0.1", port)
@@ -117,7 +106,7 @@ def test_a_refused_connection_has_a_reason() -> None:
         SocketConnection("127.0.0.1", port)
 
 
-def test_sending_ends_after_the_patience(serve: Callable[[Behave], int]) -> None:
+def test_sending_ends_after_the_patience() -> None:
     client = SocketConnection("127.0.0.1", serve(lambda connection: time.sleep(30)), patience=0.3)
     with pytest.raises(StageError, match=r"^nothing could be sent for 0\.3 s$"):
         client.send(b"x" * (64 << 20))
@@ -147,7 +136,7 @@ def test_a_websocket_carries_frames_and_answers_pings(site: FakeSite) -> None:
         (b"", "closed by the server"),
     ],
 )
-def test_a_failed_handshake_has_a_reason(serve: Callable[[Behave], int], answer: bytes, reason: str) -> None:
+def test_a_failed_handshake_has_a_reason(answer: bytes, reason: str) -> None:
     def behave(connection: socket.socket) -> None:
         connection.recv(65536)
         connection.sendall(answer)
@@ -165,9 +154,7 @@ def test_a_failed_handshake_has_a_reason(serve: Callable[[Behave], int], answer:
         (b"\x01\x7f" + (2 << 20).to_bytes(8) + b"x" * (2 << 20), TOO_LONG),
     ],
 )
-def test_the_end_of_a_websocket_has_a_reason(
-    serve: Callable[[Behave], int], tail: bytes, reason: str
-) -> None:
+def test_the_end_of_a_websocket_has_a_reason(tail: bytes, reason: str) -> None:
     def behave(connection: socket.socket) -> None:
         web = WSConnection(ConnectionType.SERVER)
         web.receive_data(connection.recv(65536))

@@ -27,8 +27,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def is_running(ui: WebUI) -> bool:
     """Whether a run is on."""
-    assert ui.environment.runner
-    return ui.environment.runner.state not in ("ready", "stopped")
+    return ui.runner.state not in ("ready", "stopped")
 
 
 @pytest.mark.parametrize(
@@ -41,13 +40,11 @@ def is_running(ui: WebUI) -> bool:
         {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"},  # a link, or a form of an old page
     ],
 )
-@pytest.mark.parametrize(("method", "path"), PATHS)
-def test_requests_of_another_page_are_rejected(
-    ui: WebUI, method: str, path: str, headers: dict[str, str]
-) -> None:
-    form = FORM if method == "POST" else None
-    assert ui.client.open(path, method=method, data=form, headers=headers).status_code == 403
-    assert not is_running(ui)
+def test_requests_of_another_page_are_rejected(ui: WebUI, headers: dict[str, str]) -> None:
+    for method, path in PATHS:
+        form = FORM if method == "POST" else None
+        assert ui.client.open(path, method=method, data=form, headers=headers).status_code == 403, path
+        assert not is_running(ui), path
 
 
 @pytest.mark.parametrize(

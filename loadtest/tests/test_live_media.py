@@ -1,7 +1,6 @@
 """Spoken lines and webcam pictures, which a browser requests while it is on a stage."""
 
 from collections import Counter
-from collections.abc import Callable
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
@@ -24,11 +23,13 @@ class Requests:
     `pauses` are those between two pictures. None of them takes any time; the fifth ends with `go_on`.
     """
 
-    def __init__(self, seconds: float, succeed: bool) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch, seconds: float = 0.0, succeed: bool = True) -> None:
         self.now, self.seconds, self.succeed = 0.0, seconds, succeed
         self.begun: list[str] = []
         self.pauses: list[float] = []
         self.go_on = Event()
+        patch.setattr(live_media, "time", SimpleNamespace(monotonic=lambda: self.now))
+        patch.setattr(live_media, "sleep", self.sleep)
 
     def __call__(self, path: str) -> bool:
         self.begun.append(path)
@@ -39,17 +40,6 @@ class Requests:
         self.pauses.append(seconds)
         if len(self.pauses) == 5:
             self.go_on.wait()
-
-
-@pytest.fixture
-def requests(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Requests]:
-    def make(seconds: float = 0.0, succeed: bool = True) -> Requests:
-        made = Requests(seconds, succeed)
-        monkeypatch.setattr(live_media, "time", SimpleNamespace(monotonic=lambda: made.now))
-        monkeypatch.setattr(live_media, "sleep", made.sleep)
-        return made
-
-    return make
 
 
 @pytest.mark.parametrize(
@@ -66,9 +56,9 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Requests]:
     ],
 )
 def test_the_frames_that_name_media_cause_a_request(
-    requests: Callable[..., Requests], mode: str, fields: dict[str, str], asked: list[str]
+    monkeypatch: pytest.MonkeyPatch, mode: str, fields: dict[str, str], asked: list[str]
 ) -> None:
-    made = requests()
+    made = Requests(monkeypatch)
     LiveMedia(made).received(mode, fields)
     gevent.sleep(0)
     assert made.begun == asked
@@ -79,9 +69,9 @@ LOAD_CAMERA = "LOAD_AV", {"ID": "1", "medium": "video", "url": CAMERA, "thumbnai
 
 @pytest.mark.parametrize(("held", "pause"), [(0.0, EVERY), (0.5, EVERY - 0.5), (30.0, PAUSE)])
 def test_a_webcam_is_polled_by_one_viewer_with_new_urls_and_a_pause_after_each_response(
-    requests: Callable[..., Requests], held: float, pause: float
+    monkeypatch: pytest.MonkeyPatch, held: float, pause: float
 ) -> None:
-    made = requests(held)
+    made = Requests(monkeypatch, held)
     media = LiveMedia(made)
     media.received(*LOAD_CAMERA)
     until(lambda: len(made.pauses) == 5)
@@ -97,8 +87,8 @@ def test_a_webcam_is_polled_by_one_viewer_with_new_urls_and_a_pause_after_each_r
     assert len({each["u"][0] for each in asked}) == 5
 
 
-def test_a_camera_without_pictures_is_given_up(requests: Callable[..., Requests]) -> None:
-    made = requests(succeed=False)
+def test_a_camera_without_pictures_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Requests(monkeypatch, succeed=False)
     made.go_on.set()
     LiveMedia(made).received(*LOAD_CAMERA)
     until(lambda: len(made.pauses) == MOST_FAILURES)

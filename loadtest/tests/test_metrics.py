@@ -34,8 +34,7 @@ def test_the_figures_of_a_run(ui: WebUI) -> None:
 
 
 def test_any_name_is_a_label_and_their_number_is_bounded(ui: WebUI, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ui.environment.runner
-    stats = ui.environment.runner.stats
+    stats = ui.runner.stats
     name = 'a"b\\c\n{d} 1'
     stats.log_request("GET", name, 12, 1)
     assert samples(ui)["locust_requests_total", "GET", name] == 1

@@ -9,9 +9,9 @@ import topologies
 from caches import counters
 from loadtest.tests.fake_site import FakeSite
 from loadtest.tests.locust_library import parse, run
-from locustfile import Pages, Reader
+from locustfile import Pages
 from tests.support.origin import Origin, Request, response
-from users import pages, taking_part
+from users import pages
 
 
 def answer(request: Request) -> bytes:
@@ -47,12 +47,6 @@ def test_they_walk_the_paths_of_the_file_as_visitors_do(site: FakeSite, shop: Or
     assert sum("who=me" not in sent for sent in cookies) == 2  # each user's first request
     analytics = {next(each for each in sent if each.startswith("_ga=GA1.1.")) for sent in cookies}
     assert len(analytics) == 2  # each user's own
-
-
-def test_without_paths_they_take_no_part() -> None:
-    assert taking_part.lack(Pages, parse()) == "there are no --paths"
-    assert taking_part.lack(Reader, parse()) is None
-    assert taking_part.refusal([Pages, Reader], parse()) is None
 
 
 def test_a_site_has_three_topologies(monkeypatch: pytest.MonkeyPatch) -> None:

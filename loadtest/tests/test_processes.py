@@ -19,7 +19,7 @@ from playwright.sync_api import Page, expect
 from loadtest.tests.fake_site import ASSETS, FakeSite
 from loadtest.tests.fake_site import Page as File
 from loadtest.tests.locust_library import LOADTEST
-from tests.support.checks import ran
+from tests.support.checks import check, ran
 from tests.support.chromium import chromium
 from tests.support.origin import EchoServer, Origin, response
 from tests.support.ports import free_ports
@@ -45,15 +45,13 @@ def environment(site: FakeSite, **variables: str) -> dict[str, str]:
     }
 
 
-def headless(
-    site: FakeSite, *arguments: str, until: dict[str, int], **variables: str
-) -> subprocess.CompletedProcess[str]:
-    """Run Locust without its web UI until each of those rows has that many samples."""
+def headless(given: dict[str, str], file: str, *arguments: str, until: dict[str, int]) -> str:
+    """Run Locust without its web UI until each of those rows has that many samples; what it printed."""
     command = [sys.executable, "-m", "locust", "--headless", "-t90s", "--only-summary"]
-    command += ["-f", f"locustfile.py,{STOP_WHEN}", *arguments]
-    variables |= {"PYTHONPATH": str(LOADTEST), "UNTIL": json.dumps(until)}
-    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    return ran(*command, cwd=LOADTEST, env=environment(site, **variables), timeout=300, **both)
+    command += ["-f", f"{file},{STOP_WHEN}", *arguments]
+    output = check(*command, cwd=LOADTEST, env=given | {"UNTIL": json.dumps(until)}, timeout=300)
+    assert "Traceback" not in output
+    return output
 
 
 ENOUGH = {"/stages/demo": 6, "/media/*.svg": 12, "stage join": 6, "stage chat": 60, "stage heard": 60}
@@ -77,14 +75,12 @@ def test_a_judged_run_of_a_healthy_site_with_workers(site: FakeSite, tmp_path: P
     site.cached.update(ASSETS)  # as on a server that has run for a while
     site.instead["/.nginx/backend"] = response("process_cpu_seconds_total 1\nupstage_clients 3\n")
     (tmp_path / "thresholds.toml").write_text(THRESHOLDS)
-    arguments = ("-u6", "-r6", "--audience=stays", "--chat-rate=240", "--processes=2")
+    arguments = ("-u6", "-r6", "--audience=stays", "--chat-rate=240", "--processes=2", "Audience")
     file = f"--thresholds={tmp_path / 'thresholds.toml'}"
-    reports = {"LOADTEST_REPORTS": str(tmp_path / "reports")}
-    done = headless(site, *arguments, file, "Audience", until=ENOUGH, **reports)
-    assert done.returncode == 0, done.stdout
-    assert done.stdout.count("\nVerdict\n") == 1  # workers do not judge
-    assert done.stdout.rstrip().endswith("GOOD: all 6 lines hold.")
-    assert "Traceback" not in done.stdout
+    given = environment(site, PYTHONPATH=str(LOADTEST), LOADTEST_REPORTS=str(tmp_path / "reports"))
+    output = headless(given, "locustfile.py", file, *arguments, until=ENOUGH)
+    assert output.count("\nVerdict\n") == 1  # workers do not judge
+    assert output.rstrip().endswith("GOOD: all 6 lines hold.")
     report = json.loads((tmp_path / "reports" / "report.json").read_text())
     assert report["backend"]["clients"] == 3
     rows = {(row["method"], row["name"]): row["num_requests"] for row in report["rows"]}
@@ -107,21 +103,19 @@ def test_every_example_runs_by_itself_as_make_load_starts_it(site: FakeSite, tmp
     for name in ("fox", "diva", "captain"):
         site.pages[f"/media/{name}.svg"] = File(b"<svg/>", {"cache-status": site.hit})
     (tmp_path / "account").write_text(f"ann:{site.password}\n")
-    given = {"LOADTEST_ACCOUNT_FILE": str(tmp_path / "account"), "UNTIL": '{"Aggregated": 8}'}
-    both: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    variables = {example: environment(site, **given) for example in EXAMPLES}  # threads cannot draw ports
+    account = str(tmp_path / "account")
+    # Before the threads, which cannot draw ports.
+    given = {each: environment(site, LOADTEST_ACCOUNT_FILE=account) for each in EXAMPLES}
 
-    def run(example: Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "locust", "--headless", "--only-summary", "-u4", "-r4", "-t90s"]
-        command += ["--processes=2"] if "workers" in example.name else []
-        command += ["-f", f"examples/{example.name},{STOP_WHEN}"]
-        return ran(*command, cwd=LOADTEST, env=variables[example], timeout=300, **both)
+    def run(example: Path) -> str:
+        workers = ["--processes=2"] if "workers" in example.name else []
+        file = tmp_path / example.name  # one fails where responses are slow, as beside so many others
+        file.write_text(re.sub("(?m)^SLOWEST = 500 ", "SLOWEST = 60_000 ", example.read_text()))
+        return headless(given[example], str(file), "-u4", "-r4", *workers, until={"Aggregated": 8})
 
     with ThreadPoolExecutor(len(EXAMPLES)) as side_by_side:
-        for done in side_by_side.map(run, EXAMPLES):
-            assert done.returncode == 0, done.stdout
-            assert "Traceback" not in done.stdout
-            assert re.search(r"Aggregated +[1-9]\d* +0\(", done.stdout), done.stdout  # no failure among them
+        for output in side_by_side.map(run, EXAMPLES):
+            assert re.search(r"Aggregated +[1-9]\d* +0\(", output), output  # no failure among them
 
 
 def test_the_course_has_a_row_for_each_example() -> None:
@@ -129,17 +123,9 @@ def test_the_course_has_a_row_for_each_example() -> None:
     assert [f"{number}{rest}" for number, _, rest in rows] == [example.name for example in EXAMPLES]
 
 
-def test_workers_share_the_arrivals(site: FakeSite) -> None:
-    done = headless(site, "-u1", "--processes=2", "--arrivals=20", until={"arrival visit": 20})
-    assert done.returncode == 0, done.stdout
-    assert "Traceback" not in done.stdout
-
-
 def test_workers_share_the_crawl_and_its_addresses(site: FakeSite) -> None:
-    crawl = ("--crawl=40", "--crawl-addresses=4", "Crawler")
-    done = headless(site, "-u1", "--processes=2", *crawl, until={"/": 20})
-    assert done.returncode == 0, done.stdout
-    assert "Traceback" not in done.stdout
+    crawl = ("-u1", "--processes=2", "--crawl=40", "--crawl-addresses=4", "Crawler")
+    headless(environment(site, PYTHONPATH=str(LOADTEST)), "locustfile.py", *crawl, until={"/": 20})
     assert {line.split()[2] for line in site.said} == {f"198.18.0.{last}" for last in (1, 2, 3, 4)}
 
 

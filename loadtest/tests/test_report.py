@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import locustfile
+from caches import counters
 from loadtest.tests.fake_site import FakeSite
 from loadtest.tests.locust_library import create
 from locustfile import Audience
@@ -25,7 +26,10 @@ THRESHOLDS = """
 "*" = 0
 
 [p95_ms]
-"GET /*" = 9000
+"*" = 9000
+
+[hit_ratio]
+"*" = 0.9
 
 [generator] # no process has measured itself
 cpu_percent = 90
@@ -71,7 +75,8 @@ def judged(
         failing = set(fails)
         for row in rows * 4:
             kind, name = row.split(" ", 1)
-            sample = {"request_type": kind, "name": name, "response_time": 5, "response_length": 9}
+            taken = 9999 if kind == "crawl" else 5
+            sample = {"request_type": kind, "name": name, "response_time": taken, "response_length": 9}
             fault = ValueError("wrong") if row in failing else None
             failing.discard(row)
             response = hit if kind == "GET" else None
@@ -91,7 +96,7 @@ def test_a_good_run_passes_and_its_reports_say_so(judged: Judge) -> None:
     assert verdict.code is None
     assert verdict.report["good"] is True
     assert verdict.report["generator_late_milliseconds"] == 40
-    assert verdict.output.rstrip().endswith("GOOD: all 6 lines hold.")
+    assert verdict.output.rstrip().endswith("GOOD: all 7 lines hold.")
     assert [(row["name"], row["num_requests"]) for row in verdict.report["rows"]] == [
         ("/stages/demo", 4),
         ("join", 4),
@@ -113,30 +118,33 @@ def test_a_run_that_lacks_samples_fails_and_says_why(judged: Judge) -> None:
     assert verdict.report["backend"] == {"absent": "no run yet"}
 
 
-@pytest.mark.parametrize(("asked", "expected"), [("0", 1), ("3", 3)])
-def test_the_exit_code_is_raised_never_lowered(judged: Judge, asked: str, expected: int) -> None:
-    verdict = judged(
-        "GET /stages/demo", fails=("GET /stages/demo",), arguments=("--exit-code-on-error", asked)
-    )
+BOTH = ("GET /stages/demo", "stage join", "crawl /")
+
+
+@pytest.mark.parametrize(
+    ("rows", "fails", "asked", "expected", "why"),
+    [
+        (BOTH[:1], BOTH[:1], "0", 1, "1 of 4 failed, most of them GET /stages/demo"),
+        (BOTH[:1], BOTH[:1], "3", 3, "1 of 4 failed, most of them GET /stages/demo"),
+        (BOTH, BOTH[1:], "3", 3, "1 of 8 failed, most of them stage join"),  # beside those of crawlers
+    ],
+)
+def test_the_exit_code_is_raised_never_lowered(
+    judged: Judge, rows: tuple[str, ...], fails: tuple[str, ...], asked: str, expected: int, why: str
+) -> None:
+    verdict = judged(*rows, fails=fails, arguments=("--exit-code-on-error", asked))
     assert verdict.code == expected
-    assert verdict.why("errors of *") == "1 of 4 failed, most of them GET /stages/demo"
+    assert verdict.why("errors of *") == why
 
 
-def test_what_the_stack_refuses_crawlers_changes_neither_verdict_nor_exit_code(judged: Judge) -> None:
-    verdict = judged("GET /stages/demo", "stage join", "crawl /", fails=("crawl /",))
+def test_what_becomes_of_crawlers_changes_neither_verdict_nor_exit_code(judged: Judge) -> None:
+    """Neither their failures, nor their times, nor their misses, whatever a threshold's pattern."""
+    counters.counts["(crawlers) page", "client", "miss"] = 99
+    verdict = judged(*BOTH, fails=("crawl /",))
     assert (verdict.code, verdict.report["good"]) == (0, True)
-    assert verdict.output.rstrip().endswith("GOOD: all 6 lines hold.")
+    assert verdict.output.rstrip().endswith("GOOD: all 7 lines hold.")
     failed = {(row["method"], row["name"]): row["num_failures"] for row in verdict.report["rows"]}
     assert failed == {("crawl", "/"): 1, ("GET", "/stages/demo"): 0, ("stage", "join"): 0}
-
-
-def test_a_visitors_failure_counts_beside_those_of_crawlers(judged: Judge) -> None:
-    code = ("--exit-code-on-error", "3")
-    both = judged(
-        "GET /stages/demo", "stage join", "crawl /", fails=("crawl /", "stage join"), arguments=code
-    )
-    assert both.code == 3
-    assert both.why("errors of *") == "1 of 8 failed, most of them stage join"
 
 
 def test_the_report_escapes_what_the_site_says(judged: Judge) -> None:

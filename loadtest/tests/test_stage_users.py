@@ -1,6 +1,5 @@
 """Each class of users on a stage that is healthy or shows one fault; Locust runs in this process."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ from locust import User, constant
 from locust.exception import StopUser
 
 from loadtest.tests.fake_site import FakeSite
-from loadtest.tests.locust_library import create, eager, reasons, run, until
+from loadtest.tests.locust_library import alone, eager, reasons, run, until
 from locustfile import Audience, FlashClient, Player, SlowReader, WebAudience
 from users import session
 from users.player_session import PlayerSession
@@ -23,22 +22,18 @@ def test_the_audience_joins_with_its_key_and_leaves(site: FakeSite) -> None:
     until(lambda: site.stage.closed == 1)
 
 
-@pytest.fixture
-def two_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """At most two sessions measure, and the others read every two seconds."""
+def test_only_some_sessions_measure_but_all_lines_come_back(
+    site: FakeSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(session, "MEASURING", 2)
-    monkeypatch.setattr(session, "INTERVAL", 2.0)
-    yield
-    assert not session.measuring
-
-
-def test_only_some_sessions_measure_but_all_lines_come_back(two_measure: None, site: FakeSite) -> None:
+    monkeypatch.setattr(session, "INTERVAL", 2.0)  # seconds, in which each of the others reads once
     site.stage.latency = 0.1  # the others often wait for a line of their own
     rows = {"stage join": 8, "stage chat": 40}
     result = run(site, Audience, users=8, arguments=(STAYS, "--chat-rate=120"), until_rows=rows)
     assert not result.failed
     # Two sessions measure, not seven.
     assert 0 < result.requests["stage heard"] <= 2 * len(site.stage.lines)
+    assert not session.measuring, "others may measure in the next run"
 
 
 @pytest.mark.parametrize("offered", [True, False])
@@ -128,34 +123,19 @@ def test_a_player_signs_in_takes_a_free_avatar_and_performs(
     assert 20 < sum(site.stage.modes.values()) < 300
 
 
-def alone(site: FakeSite, password: str = "sesame") -> Player:
-    """A player without a runner's tasks."""
-    environment = create(site, Player, arguments=("--player=ann", f"--password={password}"))
-    user: Player = type("Player", (Player,), {"host": site.url})(environment)
-    user.on_start()
-    return user
+def player(site: FakeSite, password: str = "sesame") -> Player:
+    return alone(site, Player, "--player=ann", f"--password={password}")
 
 
 def test_a_player_signs_in_once_for_several_visits(site: FakeSite) -> None:
-    user = alone(site)
+    user = player(site)
     assert (user.sign_in(), user.sign_in()) == (True, True)
     assert site.asked["/admin/login"] == 1
 
 
-def test_without_an_account_other_users_take_the_players_place(
-    site: FakeSite, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level("INFO"):
-        result = run(site, Player, Audience, users=3, until_rows={"stage join": 3})
-    assert not result.failed
-    assert '{"Audience": 3, "Player": 0} (3 total users)' in caplog.text
-    assert caplog.text.count("No Player in this run") == 1
-    assert not site.asked["/admin/login"]
-
-
 def test_a_wrong_password_fails_and_is_tried_once(site: FakeSite) -> None:
-    user = alone(site, "guess")
-    for each in (user, alone(site, "guess")):  # Locust replaces a user who has stopped
+    user = player(site, "guess")
+    for each in (user, player(site, "guess")):  # Locust replaces a user who has stopped
         with pytest.raises(StopUser):
             each.sign_in()
     assert reasons(user.environment) == ["POST /admin/login: /admin/login: status 401"]
@@ -164,7 +144,7 @@ def test_a_wrong_password_fails_and_is_tried_once(site: FakeSite) -> None:
 
 def test_a_player_with_another_identity_fails(site: FakeSite) -> None:
     site.signed_in_as = "nice visitor"
-    user = alone(site)
+    user = player(site)
     for _ in range(2):  # the second time without the cookies of the first, which the site would reject
         assert user.sign_in()
         assert not user.load_stage()

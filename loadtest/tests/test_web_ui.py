@@ -11,7 +11,6 @@ from loadtest.tests.fake_site import METRICS, FakeSite
 from loadtest.tests.locust_library import WebUI, template_arguments, until
 from locustfile import SHAPES
 from tests.support.origin import response
-from verdict import judge, thresholds
 from verdict.judge import FAILED, NOT_IN_RUN, NOT_MEASURED, OK
 from web_ui import tabs
 
@@ -29,31 +28,23 @@ def test_the_form_offers_classes_shapes_and_fields(
     assert weights == {"Player": (1, 1), **{name: (weight, 0) for name, weight in several.items()}}
     assert shown["available_shape_classes"] == ["Default", *sorted(shape.__name__ for shape in SHAPES)]
     fields = shown["extra_options"]
-    assert fields["topology"]["choices"][0] == fields["topology"]["default_value"] == "upstage.localhost"
-    assert fields["audience"]["choices"] == ["reloads", "stays"]
-    assert {"chat_rate", "player", "password"} < fields.keys()
-    shipped = {"crawl": 0.0, "crawl_addresses": 1000, "robots": "ignore"}
-    assert {name: fields[name]["default_value"] for name in shipped} == shipped
-    assert fields["robots"]["choices"] == ["ignore", "obey"]
-    assert fields["stage"]["default_value"] == "load"  # no trace on the demo stage
+    assert fields["topology"]["choices"][0] == "upstage.localhost"
+    # The stage: no trace on the demo stage.
+    offered = {"topology": "upstage.localhost", "stage": "load", "min_hits": 0.7}
+    offered |= {"crawl": 0.0, "crawl_addresses": 1000, "robots": "ignore"}
+    assert {name: fields[name]["default_value"] for name in offered} == offered
     assert fields["password"]["is_secret"] is True
     assert "open sesame" not in str(shown)
     assert (shown["num_users"], shown["spawn_rate"]) == (20, 4)
-    # The numbers of the file, where no variable overrides them.
-    file = judge.read(thresholds.SHIPPED)
-    for option, (table, pattern, _) in thresholds.FIELDS.items():
-        number = fields[option.replace("-", "_")]["default_value"]
-        assert number == (0.7 if option == "min-hits" else file[table][pattern])
     # Locust's page would disable the number of users for a shape that does not read it.
     assert shown["shape_use_common_options"] is True
 
 
 @pytest.mark.parametrize("state", ["ready", "spawning", "running", "cleanup", "stopping", "stopped"])
 def test_the_page_polls_until_the_run_is_over(ui: WebUI, state: str) -> None:
-    assert ui.environment.runner
     assert ui.environment.web_ui
     tabs.add(ui.environment.web_ui, "Tab", [], lambda: [{"name": "row"}])
-    ui.environment.runner.state = state
+    ui.runner.state = state
     answer = ui.stats()
     # At these two states the page would stop polling, and never show the end of the run.
     assert answer["state"] == ("running" if state in ("cleanup", "stopping") else state)
@@ -133,17 +124,13 @@ def with_login(site: FakeSite, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     return WebUI(site)
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        *(("GET", path) for path in ("/", "/stats/report", "/stats/requests", "/caches/csv", "/page.js")),
-        *(("POST", path) for path in ("/swarm", "/stop", "/stats/reset", "/user")),
-    ],
-)
-def test_every_page_but_the_login_requires_it(with_login: WebUI, method: str, path: str) -> None:
-    answer = with_login.client.open(path, method=method, data={"user_count": "1", "spawn_rate": "1"})
-    assert answer.status_code == 302
-    assert answer.headers["Location"].startswith("/login")
+def test_every_page_but_the_login_requires_it(with_login: WebUI) -> None:
+    shown = ("/", "/stats/report", "/stats/requests", "/caches/csv", "/page.js")
+    answers = {path: with_login.get(path) for path in shown}
+    for path in ("/swarm", "/stop", "/stats/reset", "/user"):
+        answers[path] = with_login.post(path, {"user_count": "1", "spawn_rate": "1"})
+    assert {path: answer.status_code for path, answer in answers.items()} == dict.fromkeys(answers, 302)
+    assert all(answer.headers["Location"].startswith("/login") for answer in answers.values())
 
 
 def test_passwords_are_tried_one_at_a_time(with_login: WebUI, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """`make trace`: the requests that it accepts, and what it prints from the three logs."""
 
+import json
 from collections.abc import Callable, Iterator
 from unittest.mock import create_autospec
 
@@ -109,14 +110,10 @@ def test_the_request_and_its_lines_of_each_log(origin: Origin, traced: Callable[
 @pytest.mark.parametrize(
     ("answered", "cache", "said"),
     [
-        ("backend:none", "-", "has no record: this way has no cache"),
         ("nginx:disk", "-", "has no record: nginx reads the file"),
         ("nginx:disk", "varnish; hit, nginx; fwd=uri-miss; detail=disk", "its log no longer has the request"),
-        ("nginx:synth", "nginx; detail=synth", "has no record: nginx answers by itself"),
         ("nginx:stale", "nginx; hit; detail=stale", "has no record: Varnish does not answer"),
-        ("nginx:error", "nginx; detail=error", "has no record: nginx's upstream does not answer"),
         ("varnish:hit", "varnish; hit, nginx; fwd=uri-miss", "its log no longer has the request"),
-        ("varnish:refused", "nginx; fwd=bypass", "has no record: it refuses such a message before any rule"),
     ],
 )
 def test_why_varnish_has_no_record(answered: str, cache: str, said: str, traced: Callable[..., str]) -> None:
@@ -160,12 +157,9 @@ def test_the_backend_s_own_port(origin: Origin, traced: Callable[..., str]) -> N
 
 
 def test_the_times_of_all_on_one_scale(traced: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (
-        '{"time": "1970-01-01T00:00:01.450Z", "method": "GET", "path": "/a", "status": 200, "bytes": 9,'
-        f' "ms": 200.0, "request_id": "{ID}"}}'
-    )
-    monkeypatch.setitem(LOGS, "backend", page)
-    *_, head, first, second = traced("/a", answered="backend:none").splitlines()
+    ended = {"time": "1970-01-01T00:00:01.450Z", "ms": 200.0, "request_id": ID}
+    line = {"method": "GET", "path": "/a", "status": 200, "bytes": 9, **ended}
+    monkeypatch.setitem(LOGS, "backend", json.dumps(line))
+    *_, head, _, page = traced("/a", answered="backend:none").splitlines()
     assert head.split() == ["when", "after", "for"]
-    assert first.split() == ["nginx", "GET", "█" * 40, "0.0", "300.0", "ms"]
-    assert second.split() == ["backend", "page", "█" * 27, "50.0", "200.0", "ms"]
+    assert page.split() == ["backend", "page", "█" * 27, "50.0", "200.0", "ms"]
