@@ -148,6 +148,14 @@ def test_a_compose_that_is_too_old_is_refused(bare: Path, version: str, outdated
     assert (f"Compose {version} is too old: 2.24.4 or newer is needed" in done.stderr) == outdated
 
 
+def test_a_user_who_may_install_nothing_is_told_what_compose_needs(bare: Path) -> None:
+    without = "python3() { false; }; compose_answers() { false; }; may_install() { false; };"
+    ask = f". bin/lib/engine.sh; engine_answers() {{ :; }}; {without} ensure_engine"
+    done = functions(bare, ask, HOME="/nonexistent")
+    assert done.returncode == 1
+    assert "Type: sudo apt-get install python3-venv\n" in done.stderr
+
+
 def test_the_ports_of_chosen_extras_and_theatres_are_checked(bare: Path) -> None:
     stage, ftp = free_ports(2)
     passive, last = free_port_range(2)

@@ -186,6 +186,7 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
         (MACHINES | {"MACHINE": "192.0.2.9"}, "MACHINE must be an IP address of this machine"),
         (MACHINES | {"THEATRES": "second@192.0.2.8"}, "second@192.0.2.8 is on none of FIRST_MACHINE"),
         ({"THEATRES": "second@192.0.2.9"}, "which needs EXTRAS=edge"),
+        ({"THEATRES": "second@"}, "'second@' has no address"),
         (MACHINES | {"EXTRAS": "observe,edge"}, "The extra observe is for one machine"),
         ({"EXTRAS": "direct", "OTLP": "http://a:4318"}, "Type: make up EXTRAS=direct,observe"),
         ({"EXTRAS": "observe", "LOCUST_PORT": "9090"}, "LOCUST_PORT and OBSERVE_PORT both have port 9090"),

@@ -38,7 +38,10 @@ start_engine() {
 install_compose() {
     local plugins=${DOCKER_CONFIG:-$HOME/.docker}/cli-plugins
     step "Compose is missing: installing it as a Python package into $plugins"
-    if ! python3 -c 'import ensurepip' 2>/dev/null; then install_packages python3 python3-venv; fi
+    if ! python3 -c 'import ensurepip' 2>/dev/null; then
+        may_install || die "Compose is missing, and without python3-venv it cannot be installed. Type: sudo apt-get install python3-venv"
+        install_packages python3 python3-venv
+    fi
     python3 -m venv .run/compose-venv
     quietly pip-compose .run/compose-venv/bin/pip install -q --disable-pip-version-check --require-hashes -r bin/lib/compose.lock
     mkdir -p "$plugins"

@@ -9,6 +9,7 @@ read -ra theatres <<<"$theatres"
 # With several machines (extras/edge), NAME@ADDRESS runs on that one, and NAME on the first.
 declare -A machine_of=()
 for theatre in "${theatres[@]}"; do
+    [[ $theatre != *@ ]] || die "THEATRES: '$theatre' has no address behind the @."
     machine_of[${theatre%%@*}]=${FIRST_MACHINE:-}
     if [[ $theatre == *@* ]]; then machine_of[${theatre%%@*}]=${theatre#*@}; fi
 done
