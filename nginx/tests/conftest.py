@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from nginx.tests.name_server import NameServer
 from nginx.tests.nginx_server import NginxServer
 
 
@@ -22,9 +23,17 @@ def fresh() -> Iterator[NginxServer]:
         yield server
 
 
+@pytest.fixture
+def name_server() -> Iterator[NameServer]:
+    """A name server that knows no name yet."""
+    server = NameServer()
+    yield server
+    server.close()
+
+
 @pytest.fixture(autouse=True)
 def forget(request: pytest.FixtureRequest) -> None:
     """Forget what the module's origins were asked in the previous test."""
-    for name in {"server", "ring", "site"} & {*request.fixturenames}:
+    for name in {"server", "ring", "site", "nginx"} & {*request.fixturenames}:
         for origin in request.getfixturevalue(name).origins:
             origin.forget()

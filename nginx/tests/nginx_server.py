@@ -3,11 +3,12 @@
 import random
 import re
 import socket
+import ssl
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.http import Response, connect, exchange, message
+from tests.support.http import Response, connect, exchange, message, receive
 from tests.support.origin import EchoServer, Origin, Request
 from tests.support.ports import free_ports
 from tests.support.program import Service
@@ -46,13 +47,13 @@ class NginxServer(Service):
         self.varnish = Origin("varnish", self.sockets / "varnish.sock")
         self.varnish_tcp = Origin("varnish over TCP")
         self.backend = Origin("backend", self.sockets / "backend.sock")
-        self.metrics = Origin("metrics")
+        self.metrics, self.prometheus, self.exporter = map(Origin, ("metrics", "prometheus", "exporter"))
         self.backend_stage = EchoServer("stage", self.sockets / "backend-stage.sock")
         self.backend_direct = EchoServer("direct", self.sockets / "backend-direct.sock")
         self.policyd = EchoServer("policyd", self.sockets / "policyd.sock")
         self.locust = EchoServer("locust")
         self.origins = [
-            *(self.varnish, self.varnish_tcp, self.backend, self.metrics),
+            *(self.varnish, self.varnish_tcp, self.backend, self.metrics, self.prometheus, self.exporter),
             *(self.backend_stage, self.backend_direct, self.policyd, self.locust),
         ]
         # All of 127.0.0.0/8 is loopback. On a separate address, no client's connection occupies the port.
@@ -75,6 +76,9 @@ class NginxServer(Service):
             "BACKEND_METRICS_ADDRESS": self.metrics.address,
             "POLICYD_ADDRESS": self.policyd.address,
             "LOCUST_ADDRESS": self.locust.address,
+            "OBSERVE_ADDRESS": self.prometheus.address,
+            "TRACES_ADDRESS": self.exporter.address,
+            "SITE_ADDRESS": f"unix:{self.sockets}/site.*.sock",
             "MEDIA_FOLDER": str(self.media),
             "THEATRES_ADDRESS": f"unix:{self.sockets}/*.sock",
             "THEATRES_STAGE_ADDRESS": f"unix:{self.sockets}/*-stage.sock",
@@ -130,6 +134,19 @@ class NginxServer(Service):
         """One request on the crawlers' port, by a client that says it has that address."""
         said = f"PROXY TCP4 {address} 127.0.0.1 40000 8001\r\n".encode()
         return self.exchange(said + message(path, host), self.load_proxy)
+
+    def trusting(self, certificate: Path | None = None) -> ssl.SSLContext:
+        """A client that trusts this certificate, or else the one that nginx made, and nothing else."""
+        return ssl.create_default_context(cafile=str(certificate or self.certificates / "proscenium.pem"))
+
+    def request_tls(
+        self, host: str = "localhost", sni: str = "", tls: ssl.SSLContext | None = None
+    ) -> Response:
+        """One request by HTTPS; `sni` is the name in the handshake, unless it is the host's."""
+        tls = tls or self.trusting()
+        with tls.wrap_socket(self.connect(self.https), server_hostname=sni or host) as connection:
+            connection.sendall(message("/", host))
+            return receive(connection)
 
     def websocket(self, path: str, host: str) -> tuple[int, bytes]:
         """Upgrade, then send one word: the status and the echo."""

@@ -1,7 +1,5 @@
 """The seam: the same files for every form of address, and for services that a deployment does not have."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from nginx.tests.name_server import NameServer
@@ -11,7 +9,7 @@ from tests.support.wait import wait_until
 
 
 @pytest.fixture
-def over_tcp(fresh: NginxServer) -> Iterator[dict[str, Origin]]:
+def over_tcp(fresh: NginxServer) -> dict[str, Origin]:
     """Origins on TCP ports for all services that are behind a Unix socket by default."""
     origins = {
         "VARNISH_ADDRESS": Origin("varnish"),
@@ -20,9 +18,8 @@ def over_tcp(fresh: NginxServer) -> Iterator[dict[str, Origin]]:
         "BACKEND_DIRECT_ADDRESS": EchoServer("direct"),
         "POLICYD_ADDRESS": EchoServer("policyd"),
     }
-    yield origins
-    for origin in origins.values():
-        origin.close()
+    fresh.origins += origins.values()
+    return origins
 
 
 def first_line(server: NginxServer, port: int) -> bytes:
@@ -68,10 +65,9 @@ def test_ip_addresses_behave_like_sockets(fresh: NginxServer, over_tcp: dict[str
 
 
 def test_host_names_are_looked_up_again_and_need_not_be_known_at_the_start(
-    fresh: NginxServer, over_tcp: dict[str, Origin]
+    fresh: NginxServer, over_tcp: dict[str, Origin], name_server: NameServer
 ) -> None:
     """On a network of containers a service may start later, or return at another address."""
-    name_server = NameServer()
     fresh.settings["NAME_SERVERS"] = name_server.address
     for name, origin in over_tcp.items():
         fresh.settings[name] = f"{name.lower().replace('_', '-')}.test:{origin.port}"
@@ -79,19 +75,12 @@ def test_host_names_are_looked_up_again_and_need_not_be_known_at_the_start(
         port = fresh.settings[name].split(":")[1]
         fresh.settings[name] = f"{name.lower().replace('_', '-')}.test:{port}"
     names = [value.split(":")[0] for value in fresh.settings.values() if ".test:" in value]
-    try:
-        fresh.start()
-        assert fresh.request("/").status == 503
-        assert first_line(fresh, fresh.stage) == b""
-        name_server.names = dict.fromkeys(names, "127.0.0.1")
-        assert wait_until(lambda: everything_answers(fresh))
-        name_server.names = dict.fromkeys(names, "127.0.0.3")
-        wait_until(lambda: fresh.request("/away").status == 503)
-        name_server.names = dict.fromkeys(names, "127.0.0.1")
-        assert wait_until(lambda: everything_answers(fresh))
-    finally:
-        name_server.close()
-
-
-def test_the_mirror_is_left_out_until_its_address_is_set(fresh: NginxServer) -> None:
     fresh.start()
+    assert fresh.request("/").status == 503
+    assert first_line(fresh, fresh.stage) == b""
+    name_server.names = dict.fromkeys(names, "127.0.0.1")
+    wait_until(lambda: everything_answers(fresh))
+    name_server.names = dict.fromkeys(names, "127.0.0.3")
+    wait_until(lambda: fresh.request("/away").status == 503)
+    name_server.names = dict.fromkeys(names, "127.0.0.1")
+    wait_until(lambda: everything_answers(fresh))

@@ -1,7 +1,7 @@
 """A cache in front: the media that it may keep, and their purge through the whole chain."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
@@ -24,13 +24,9 @@ def kept(answer: Response) -> tuple[str | None, str | None]:
     return answer.headers.get("cdn-cache-control"), answer.headers.get("x-cache-tags")
 
 
-def all_answer(server: NginxServer, answer: bytes) -> None:
-    server.varnish.answer = server.backend.answer = lambda _: answer
-
-
 @pytest.mark.parametrize("status", ["200 OK", "206 Partial Content", "304 Not Modified"])
 def test_caches_in_front_may_keep_media(server: NginxServer, status: str) -> None:
-    all_answer(server, response(status=status, **MEDIUM))
+    server.answer_all(lambda _: response(status=status, **MEDIUM))
     answer = server.request("/media/a.png")
     assert kept(answer) == ("max-age=43200", TAGS)
     assert answer.headers["cache-control"] == "public, no-cache"
@@ -38,7 +34,7 @@ def test_caches_in_front_may_keep_media(server: NginxServer, status: str) -> Non
 
 def test_also_those_that_nginx_sends_from_the_disk(server: NginxServer) -> None:
     (server.media / "a.png").write_bytes(b"x" * 100_000)
-    all_answer(server, response(x_accel_redirect="/.nginx/media/a.png", **MEDIUM))
+    server.answer_all(lambda _: response(x_accel_redirect="/.nginx/media/a.png", **MEDIUM))
     assert kept(server.request("/media/a.png")) == ("max-age=43200", TAGS)
 
 
@@ -54,13 +50,15 @@ def test_also_those_that_nginx_sends_from_the_disk(server: NginxServer) -> None:
     ],
 )
 def test_they_may_keep_nothing_else(server: NginxServer, path: str, status: str, tags: str) -> None:
-    all_answer(server, response(status=status, x_cache_tags=tags))
+    server.answer_all(lambda _: response(status=status, x_cache_tags=tags))
     assert kept(server.request(path)) == (None, None)
 
 
 def test_they_may_not_keep_nginx_s_copy_of_this_second(server: NginxServer) -> None:
     """A purge does not reach it."""
-    all_answer(server, response(x_accel_expires="@9999999999", cache_status="varnish; hit", **MEDIUM))
+    server.answer_all(
+        lambda _: response(x_accel_expires="@9999999999", cache_status="varnish; hit", **MEDIUM)
+    )
     answers = [server.request("/media/copy.png") for _ in "12"]
     assert [answer.headers["cache-status"] for answer in answers] == [
         "varnish; hit, nginx; fwd=uri-miss",
@@ -115,15 +113,8 @@ def chain(**settings: str) -> Iterator[Chain]:
         stack.callback(front.stop)
         made = Chain(("127.0.0.1", port), [varnish.purge_port, purge], varnish.backend)
         varnish.backend.answer = lambda _: response("old", **MEDIUM)
-        front.wait_for(lambda: answered(lambda: request(made.address, "/x", "localhost", "GET", b"", "")))
+        front.wait_for(lambda: request(made.address, "/x").status > 0)
         yield made
-
-
-def answered(ask: Callable[[], Response]) -> bool:
-    try:
-        return ask().status > 0
-    except OSError:
-        return False
 
 
 def test_by_default_a_varnish_in_front_stores_no_medium() -> None:

@@ -11,21 +11,14 @@ from tests.support.wait import wait_until
 
 
 def test_classic_has_a_log_of_its_own(server: NginxServer) -> None:
-    server.request("/counted", "classic.localhost", user_agent="Lynx", referer="http://example.org/")
+    shown = {"user_agent": "Lynx", "referer": "http://example.org/", "x_forwarded_for": "192.0.2.66"}
+    server.request("/counted", "classic.localhost", "GET", None, b"", "", **shown)
     (line,) = wait_until(lambda: server.log_lines("/counted"))
     assert re.fullmatch(
         r'classic\.localhost 127\.0\.0\.1 - - \[[^]]+\] "GET /counted HTTP/1\.1" 200 16 '
         r'"http://example\.org/" "Lynx" answered=varnish:refused id=[0-9a-f]{32}',
         line,
     )
-
-
-def test_the_log_has_the_clients_own_address(server: NginxServer) -> None:
-    answers = [server.request("/forged", host, x_forwarded_for="192.0.2.66") for host in SITES]
-    for answer in answers:
-        (line,) = wait_until(lambda: server.log_lines(answer.headers["x-request-id"]))  # noqa: B023
-        assert re.match(r"(classic\.localhost )?127\.0\.0\.1 ", line)
-        assert "192.0.2.66" not in line
 
 
 def test_a_line_of_the_log_is_one_line(server: NginxServer) -> None:
@@ -53,5 +46,7 @@ def test_the_milliseconds_of_server_timing_are_true(server: NginxServer) -> None
 
     server.backend.answer = slow
     for seconds in (0.05, 1.1):
+        began = time.monotonic()
         timing = server.request(f"/{seconds}", "nginx.localhost").headers["server-timing"]
-        assert seconds * 1000 - 20 <= int(timing.split("dur=")[1]) < seconds * 1000 + 300
+        most = (time.monotonic() - began) * 1000
+        assert seconds * 1000 - 20 <= int(timing.split("dur=")[1]) <= most + 20

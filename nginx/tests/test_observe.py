@@ -78,8 +78,6 @@ def nginx() -> Iterator[Observed]:
 
 @pytest.fixture(autouse=True)
 def as_new(nginx: Observed) -> None:
-    for origin in nginx.origins:
-        origin.forget()
     nginx.lines()
 
 

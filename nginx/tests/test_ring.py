@@ -1,7 +1,6 @@
 """Several Varnishes: each file has its place on one of them; only the files of a lost one move."""
 
 import re
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -53,27 +52,15 @@ def test_connections_are_kept(ring: Ring) -> None:
     assert sum(varnish.connections for varnish in ring.varnishes) < len(FILES) / 2
 
 
-def test_a_fourth_varnish_takes_its_share_from_the_others(ring: Ring) -> None:
-    before = ring.places()
-    fourth = Origin("varnish-4")
-    with Ring([*ring.varnishes, fourth]) as grown:
-        grown.start()
-        moved = {file: place for file, place in grown.places().items() if place != before[file]}
-        grown.origins = [
-            origin for origin in grown.origins if origin not in ring.varnishes
-        ]  # not its to close
-    assert set(moved.values()) == {"varnish-4"}
-    assert 0.15 < len(moved) / len(FILES) < 0.35
-
-
-def test_a_varnish_more_costs_no_held_connection() -> None:
+def test_a_varnish_more_takes_its_share_from_the_others_and_costs_no_held_connection() -> None:
     """A reload applies a new list; WebSockets and stage sockets stay with the old workers."""
     with Ring([Origin("varnish-1"), Origin("varnish-2")]) as growing:
         growing.start()
+        before = growing.places()
         growing.backend.answer = lambda _: UPGRADED
         with (
-            socket.create_connection((growing.address, growing.stage), timeout=5) as stage,
-            socket.create_connection((growing.address, growing.public), timeout=5) as web,
+            growing.connect(growing.stage) as stage,
+            growing.connect() as web,
         ):
             web.sendall(message("/ws", upgrade="websocket", connection="Upgrade"))
             assert b" 101 " in web.recv(4096)
@@ -81,7 +68,10 @@ def test_a_varnish_more_costs_no_held_connection() -> None:
             growing.origins.append(third)
             growing.settings["VARNISH_ADDRESS"] += f" {third.address}"
             assert growing.run_script("reload.sh").returncode == 0
-            wait_until(lambda: "varnish-3" in growing.places(FILES[:30]).values(), within=5)
+            wait_until(lambda: "varnish-3" in growing.places(FILES[:30]).values())
+            moved = {file: place for file, place in growing.places().items() if place != before[file]}
+            assert set(moved.values()) == {"varnish-3"}
+            assert 0.2 < len(moved) / len(FILES) < 0.5
             for held in (stage, web):
                 held.sendall(b"still here")
                 heard = b""
@@ -128,7 +118,7 @@ def test_a_stuck_varnish_costs_its_files_two_seconds(ring: Ring) -> None:
     file = next(file for file, place in before.items() if place == "varnish-1")
     began = time.monotonic()
     assert ring.request(file, port=ring.load).text != "varnish-1"
-    assert 1.5 < time.monotonic() - began < 10
+    assert time.monotonic() - began > 1.5
 
 
 def test_one_port_of_several_hosts(ring: Ring) -> None:
@@ -157,9 +147,8 @@ def test_an_older_nginx_starts_without_a_name_that_is_unknown() -> None:
 
 
 @pytest.mark.skipif(not FOLLOWS_NAMES, reason="an older nginx knows the names of its last reload")
-def test_names_keep_their_files_when_their_addresses_change() -> None:
+def test_names_keep_their_files_when_their_addresses_change(name_server: NameServer) -> None:
     """varnish-2 is unknown at first, comes, leaves and comes back: the same files each time, no reload."""
-    name_server = NameServer()
     names = [f"varnish-{number}.test" for number in (1, 2, 3)]
     with Ring([Origin(name) for name in names]) as ring:
         ports = [varnish.port for varnish in ring.varnishes]
@@ -180,4 +169,3 @@ def test_names_keep_their_files_when_their_addresses_change() -> None:
             name_server.names = here | {names[1]: away}
             wait_until(lambda: ring.places() == without, within=10)
         assert ring.workers() == workers
-    name_server.close()

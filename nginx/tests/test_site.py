@@ -1,6 +1,5 @@
 """Your own sites: URL and host are as the browser sent them, and long-lived connections bypass Varnish."""
 
-import contextlib
 import socket
 import ssl
 import threading
@@ -25,14 +24,9 @@ class Site(NginxServer):
     """nginx in front of a relay's sockets, for `app` and two others."""
 
     def __init__(self, **settings: str) -> None:
-        super().__init__(
-            SITE="http://127.0.0.1:5000/",
-            SITES="blog=https://blog:8000 shop.example.org=http://shop",
-            SITE_NAMES="shop.example",
-            SITE_MAX_UPLOAD="1m",
-            **settings,
-        )
-        self.settings["SITE_ADDRESS"] = f"unix:{self.sockets}/site.*.sock"
+        names = {"SITES": "blog=https://blog:8000 shop.example.org=http://shop", "SITE_NAMES": "shop.example"}
+        site = {"SITE": "http://127.0.0.1:5000/", "SITE_MAX_UPLOAD": "1m"}
+        super().__init__(**{**names, **site, **settings})
         apps = {name: Origin(name, self.sockets / f"site.{name}.sock") for name in HOSTS.values()}
         self.app, self.blog, self.shop = apps.values()
         self.app.name = "app"
@@ -135,22 +129,17 @@ def test_a_client_that_reads_nothing_holds_no_worker(site: Site, method: str, ac
 def test_an_answer_before_the_end_of_an_upload_arrives(site: Site) -> None:
     """The application reads no body, and closes the connection."""
 
-    def refuse(listener: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = listener.accept()
-                with connection:
-                    while b"\r\n\r\n" not in connection.recv(1 << 16):
-                        pass
-                    connection.sendall(response("who are you?", "401 Unauthorized", connection="close"))
-                    connection.shutdown(socket.SHUT_WR)
-                    time.sleep(0.2)
+    def refuse(connection: socket.socket) -> None:
+        while b"\r\n\r\n" not in connection.recv(1 << 16):
+            pass
+        connection.sendall(response("who are you?", "401 Unauthorized", connection="close"))
+        connection.shutdown(socket.SHUT_WR)
+        time.sleep(0.2)
 
-    with Site() as server, socket.create_server(("127.0.0.1", 0)) as listener:
-        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.settings |= {"SITE": address, "SITE_ADDRESS": ""}
+    refuser = Origin("refuser", behave=refuse)
+    with Site(SITE=f"http://{refuser.address}", SITE_ADDRESS="") as server:
+        server.origins.append(refuser)
         server.start()
-        threading.Thread(target=refuse, args=[listener], daemon=True).start()
         for _ in range(3):
             answer = server.request("/", HOST, "POST", body=bytes(900_000))
             assert (answer.status, answer.text) == (401, "who are you?")
@@ -264,7 +253,8 @@ def test_each_site_has_its_own_application_and_no_copy_of_another(site: Site) ->
 @pytest.mark.parametrize(("method", "accept"), [("POST", "*/*"), ("GET", "text/event-stream")])
 def test_an_application_that_is_slow_takes_only_its_own_places(site: Site, method: str, accept: str) -> None:
     """Twenty uploads of four clients wait, and one more is refused; another site takes it."""
-    site.blog.delay = 2
+    go = threading.Event()
+    site.blog.answer = lambda _: response("x") if go.wait(30) else b""
     clients = [f"127.0.5.{number}" for number in range(1, 6)]
 
     def upload(host: str, client: str) -> int:
@@ -282,12 +272,13 @@ def test_an_application_that_is_slow_takes_only_its_own_places(site: Site, metho
         assert "This site does not answer" in answer.text
         assert upload(HOST, clients[4]) == 200
         site.shop.listen()
+        go.set()
         assert {one.result() for one in waiting} == {200}
 
 
 def test_without_a_relay_and_without_site_the_first_of_the_list_has_its_part() -> None:
     """As in native mode. SITE_NAMES, SITE_DEFAULT and Locust's ports are the first one's."""
-    with NginxServer(SITE_NAMES="shop.example", SITE_DEFAULT="on") as server:
+    with NginxServer(SITE_NAMES="shop.example", SITE_DEFAULT="on", SITE_ADDRESS="") as server:
         blog, shop = Origin("blog"), Origin("shop")
         server.origins += [blog, shop]
         server.settings["SITES"] = f" blog=http://localhost:{blog.port}/  shop=http://{shop.address}"
@@ -320,9 +311,3 @@ def test_a_site_has_a_name_of_its_own(settings: dict[str, str], complaint: str) 
         ended = server.render(**settings)
     assert ended.returncode == 1
     assert ended.stdout.startswith(complaint)
-
-
-def test_without_an_address_there_is_no_site() -> None:
-    with NginxServer() as server:
-        server.start()
-        assert server.request("/", "site.localhost").status == 421

@@ -1,6 +1,5 @@
 """static.localhost: nginx serves the media from the disk, as the backend would."""
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import pytest
 
 from nginx.tests.nginx_server import NginxServer
-from tests.support.http import Response
 from tests.support.origin import response
 
 HOST = "static.localhost"
@@ -86,16 +84,6 @@ def test_validators_and_ranges(server: NginxServer) -> None:
     assert server.request("/media/a.png", HOST, "HEAD").headers["content-length"] == str(len(whole.body))
 
 
-def test_a_replaced_file_is_new_at_once(server: NginxServer, media: Path) -> None:
-    tag = server.request("/media/a.png", HOST).headers["etag"]
-    (media / ".upload-2.png").write_text("new")
-    os.replace(media / ".upload-2.png", media / "bench/new.png")
-    assert server.request("/media/bench/new.png", HOST).text == "new"
-    (media / "a.png").write_text("a.png" * 500 + "!")
-    assert server.request("/media/a.png", HOST, if_none_match=tag).status == 200
-    (media / "a.png").write_text("a.png" * 500)
-
-
 @pytest.mark.parametrize(
     "path",
     [
@@ -114,13 +102,6 @@ def test_anything_but_a_published_file_is_left_to_the_backend(server: NginxServe
     if answer.status == 404:
         assert answer.text == "the backend's page"
         assert not re.search(r"//|/\.\.?/|%", server.backend.requests[0].target)  # in one spelling
-
-
-def test_webcam_frames_come_from_the_backend(server: NginxServer) -> None:
-    server.backend.answer = lambda _: response("frame", cache_control="no-store")
-    answers: list[Response] = [server.request("/media/video/me.jpg", HOST) for _ in range(2)]
-    assert [answer.text for answer in answers] == ["frame", "frame"]
-    assert len(server.backend.requests) == 2
 
 
 def test_other_methods_are_for_the_backend(server: NginxServer) -> None:

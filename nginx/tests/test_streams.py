@@ -75,12 +75,6 @@ def test_the_policy_answers_a_half_closed_connection(server: NginxServer) -> Non
         assert connection.recv(100) == b"<POLICY-FILE-REQUEST/>\0"
 
 
-def test_locusts_page_is_forwarded(server: NginxServer) -> None:
-    with server.connect(server.locust_page) as connection:
-        connection.sendall(b"get / ")
-        assert connection.recv(100) == b"GET / "
-
-
 def hold(server: NginxServer, port: int, count: int) -> int:
     """Open `count` connections at once; return how many of them are served."""
     opened = [server.connect(port) for _ in range(count)]

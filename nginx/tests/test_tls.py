@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from nginx.tests.nginx_server import NginxServer
-from tests.support.http import Response, receive
 from tests.support.wait import wait_until
 
 SETTINGS = {
@@ -18,24 +17,10 @@ SETTINGS = {
 }
 
 
-def context(server: NginxServer, certificate: Path | None = None) -> ssl.SSLContext:
-    """A client that trusts this certificate and nothing else."""
-    return ssl.create_default_context(cafile=str(certificate or server.certificates / "proscenium.pem"))
-
-
-def https(
-    server: NginxServer, tls: ssl.SSLContext, name: str = "localhost", path: str = "/"
-) -> tuple[Response, ssl.SSLSocket]:
-    """One request by HTTPS, and the connection it came over."""
-    with tls.wrap_socket(server.connect(server.https), server_hostname=name) as connection:
-        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {name}:{server.https}\r\n\r\n".encode())
-        return receive(connection), connection
-
-
 def accepted(server: NginxServer, tls: ssl.SSLContext) -> bool:
     """Whether nginx accepts a client with these limits."""
     try:
-        return https(server, tls)[0].status == 200
+        return server.request_tls(tls=tls).status == 200
     except (ssl.SSLError, ConnectionError):
         return False
 
@@ -63,7 +48,7 @@ def make_pair(folder: Path, name: str, days: int = 365, subject: str = "theatre.
     ],
 )
 def test_the_certificate_has_every_site_name(server: NginxServer, name: str) -> None:
-    with context(server).wrap_socket(server.connect(server.https), server_hostname=name) as connection:
+    with server.trusting().wrap_socket(server.connect(server.https), server_hostname=name) as connection:
         assert connection.version() == "TLSv1.3"
 
 
@@ -85,7 +70,7 @@ def test_the_certificate_is_no_authority_and_its_key_is_private(server: NginxSer
 )
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
 def test_protocols(server: NginxServer, version: ssl.TLSVersion, works: bool) -> None:
-    tls = context(server)
+    tls = server.trusting()
     tls.minimum_version = tls.maximum_version = version
     tls.set_ciphers("ALL:@SECLEVEL=0")
     assert accepted(server, tls) == works
@@ -101,7 +86,7 @@ def test_protocols(server: NginxServer, version: ssl.TLSVersion, works: bool) ->
     ],
 )
 def test_ciphers_of_tls_1_2(server: NginxServer, cipher: str, works: bool) -> None:
-    tls = context(server)
+    tls = server.trusting()
     tls.maximum_version = ssl.TLSVersion.TLSv1_2
     tls.set_ciphers(cipher)
     assert accepted(server, tls) == works
@@ -118,7 +103,7 @@ def test_the_key_exchange_is_x25519_or_better(server: NginxServer) -> None:
 
 
 def test_a_session_is_resumed_from_the_cache_and_not_from_a_ticket(server: NginxServer) -> None:
-    tls = context(server)
+    tls = server.trusting()
     tls.maximum_version = ssl.TLSVersion.TLSv1_2
     with tls.wrap_socket(server.connect(server.https), server_hostname="localhost") as first:
         session = first.session
@@ -131,7 +116,7 @@ def test_a_session_is_resumed_from_the_cache_and_not_from_a_ticket(server: Nginx
 
 def test_http_2(server: NginxServer) -> None:
     """A GET, spelled in frames (RFC 9113) and static table entries (RFC 7541)."""
-    tls = context(server)
+    tls = server.trusting()
     tls.set_alpn_protocols(["h2", "http/1.1"])
     with tls.wrap_socket(server.connect(server.https), server_hostname="localhost") as connection:
         assert connection.selected_alpn_protocol() == "h2"
@@ -152,14 +137,8 @@ def test_http_2(server: NginxServer) -> None:
 
 
 def test_the_upstream_learns_of_https(server: NginxServer) -> None:
-    https(server, context(server))
+    assert "strict-transport-security" not in server.request_tls().headers
     assert server.varnish.requests[0].headers["x-forwarded-proto"] == "https"
-
-
-def test_an_unknown_host_is_misdirected_over_https_too(server: NginxServer) -> None:
-    tls = context(server)
-    tls.check_hostname = False
-    assert https(server, tls, "unknown.example")[0].status == 421
 
 
 def test_plain_http_on_the_port_of_https_is_redirected_to_https(server: NginxServer) -> None:
@@ -168,11 +147,6 @@ def test_plain_http_on_the_port_of_https_is_redirected_to_https(server: NginxSer
     assert answer.headers["location"] == "https://localhost:8443/stages/demo?a=1"
     answer = server.request("/", "unknown.example", port=server.https)
     assert (answer.status, "SERVER_NAMES" in answer.text) == (421, True)
-
-
-def test_nothing_is_redirected_by_default(server: NginxServer) -> None:
-    assert server.request("/").status == 200
-    assert "strict-transport-security" not in https(server, context(server))[0].headers
 
 
 def test_https_redirect_on(fresh: NginxServer) -> None:
@@ -184,7 +158,7 @@ def test_https_redirect_on(fresh: NginxServer) -> None:
     assert "strict-transport-security" not in answer.headers
     assert fresh.request("/", "unknown.example").status == 421
     assert fresh.request("/", port=fresh.load).status == 200
-    secure, _ = https(fresh, context(fresh))
+    secure = fresh.request_tls()
     assert secure.status == 200
     assert secure.headers["strict-transport-security"] == "max-age=86400"
 
@@ -200,7 +174,8 @@ def test_the_users_own_pair(fresh: NginxServer) -> None:
     own = fresh.folder / "own.pem"
     fresh.settings |= {"TLS_CERTIFICATE": str(own), "TLS_CERTIFICATE_KEY": str(fresh.folder / "own.key")}
     fresh.start()
-    assert https(fresh, context(fresh, own), "theatre.example.org")[0].status == 421  # trusted, but no site
+    answer = fresh.request_tls("theatre.example.org", tls=fresh.trusting(own))
+    assert answer.status == 421  # trusted, but no site
     assert not list(fresh.certificates.glob("*.pem"))
 
 
@@ -219,8 +194,8 @@ def test_a_renewed_pair_is_loaded_by_a_reload(fresh: NginxServer) -> None:
             fresh.start()
         else:
             assert fresh.run_script("reload.sh").returncode == 0
-        trusted = context(fresh, fresh.folder / f"{number}.pem")
-        wait_until(partial(https, fresh, trusted, "theatre.example.org"))
+        trusted = fresh.trusting(fresh.folder / f"{number}.pem")
+        wait_until(partial(fresh.request_tls, "theatre.example.org", tls=trusted))
 
 
 @pytest.mark.parametrize(

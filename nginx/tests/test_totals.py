@@ -127,12 +127,3 @@ def test_each_backend_has_a_total_of_websockets(fresh: NginxServer) -> None:
         assert fresh.request("/ws", "second.localhost").status == 503  # there is none, but it has places
         go.set()
         assert Counter(answer.result().status for answer in asked) == Counter({200: 2, 429: 2})
-
-
-def test_a_rejection_is_in_the_access_log_only(fresh: NginxServer) -> None:
-    """A flood would fill the error log."""
-    fresh.settings["CLIENT_REQUESTS"] = "1"
-    fresh.start()
-    assert 429 in {fresh.request("/").status for _ in range(30)}
-    wait_until(lambda: fresh.log_lines('" localhost 429 '))
-    assert not fresh.log_lines("limiting (requests|connections)")

@@ -42,7 +42,6 @@ class Traced(NginxServer):
 @pytest.fixture(scope="module")
 def nginx() -> Iterator[Traced]:
     with Traced(TRACE_SHARE="0.01", SITE="http://127.0.0.1:5000") as server:
-        server.settings["SITE_ADDRESS"] = f"unix:{server.sockets}/site.*.sock"
         server.start()
         yield server
 

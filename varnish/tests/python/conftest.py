@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.program import PATH
-from varnish.tests.python.varnish_server import VarnishServer
+from varnish.tests.python.varnish_server import Backend, VarnishServer
 
 
 def pytest_report_header() -> str:
@@ -31,6 +31,14 @@ def fresh() -> Iterator[VarnishServer]:
     """A Varnish of the test's own, not started yet."""
     with VarnishServer() as server:
         yield server
+
+
+@pytest.fixture
+def app(fresh: VarnishServer) -> Backend:
+    """Another backend than that of the default host."""
+    app = Backend("app")
+    fresh.origins.append(app)
+    return app
 
 
 @pytest.fixture(autouse=True)

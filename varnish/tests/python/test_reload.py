@@ -5,8 +5,8 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from http.client import HTTPException
 
 import pytest
 
@@ -38,40 +38,34 @@ def append(server: VarnishServer, file: str, text: str) -> int:
 
 
 @contextmanager
-def crowd(server: VarnishServer) -> Iterator[list[str]]:
-    """Four clients that keep sending requests, more than 20 each; yields what went wrong."""
-    wrong: list[str] = []
+def crowd(server: VarnishServer) -> Iterator[None]:
+    """Four clients that keep sending requests, more than 20 each; none goes wrong."""
     over = threading.Event()
-    asked = [0, 0, 0, 0]
 
     def visit(number: int) -> None:
         address = None if number % 2 else server.socket
         host = "classic.localhost" if number == 3 else "upstage.localhost"
-        while asked[number] <= 20 or not over.is_set():
-            try:
-                status = server.request(f"/media/{asked[number] % 50}.svg", host, address=address).status
-            except (OSError, HTTPException) as problem:
-                wrong.append(repr(problem))
-            else:
-                if status != 200:
-                    wrong.append(str(status))
-            asked[number] += 1
+        asked = 0
+        while asked <= 20 or not over.is_set():
+            answer = server.request(f"/media/{asked % 50}.svg", host, address=address)
+            assert answer.status == 200, answer
+            asked += 1
             time.sleep(0.01)  # each request over TCP costs a port for a minute
 
-    clients = [threading.Thread(target=visit, args=(number,)) for number in range(4)]
-    for client in clients:
-        client.start()
-    try:
-        yield wrong
-    finally:
-        over.set()
+    with ThreadPoolExecutor(4) as pool:
+        clients = [pool.submit(visit, number) for number in range(4)]
+        try:
+            yield
+        finally:
+            over.set()
         for client in clients:
-            client.join(20)
+            client.result()
 
 
 def test_a_new_version_is_loaded_under_load_and_the_cache_stays_full(server: VarnishServer) -> None:
+    before = versions(server)
     server.request("/media/kept.svg")
-    with crowd(server) as wrong:
+    with crowd(server):
         for edition in "234":
             for file in ("default.vcl", "classic.vcl"):
                 append(server, file, f'sub vcl_deliver {{ set resp.http.X-Edition = "{edition}"; }}\n')
@@ -79,23 +73,15 @@ def test_a_new_version_is_loaded_under_load_and_the_cache_stays_full(server: Var
             assert done.returncode == 0, done.stdout
             for host in ("upstage.localhost", "classic.localhost"):
                 assert server.request("/", host).headers["x-edition"] == edition
-            time.sleep(0.1)
-    assert wrong == []
     assert server.request("/media/kept.svg").headers["cache-status"].startswith("varnish; hit")
-
-
-def test_old_versions_are_discarded(server: VarnishServer) -> None:
-    before = versions(server)
-    for _ in range(2):
-        assert server.run_script("reload.sh").returncode == 0
-        assert len(versions(server)) == 2
+    assert len(versions(server)) == 2  # the old ones are discarded
     assert not before & versions(server)
 
 
 def test_a_broken_file_is_rejected_with_its_name_and_line(server: VarnishServer) -> None:
     """The mistake is in the VCL compiled first, in the other one, or in a file of both."""
     before = versions(server)
-    with crowd(server) as wrong:
+    with crowd(server):
         for file in ("classic.vcl", "default.vcl", "media.vcl"):
             text = (server.scripts / file).read_text()
             line = append(server, file, "sub vcl_recv { set req.http.Oops = ; }\n")
@@ -104,7 +90,6 @@ def test_a_broken_file_is_rejected_with_its_name_and_line(server: VarnishServer)
             assert re.search(rf"{file}'? Line {line} ", done.stdout)
             (server.scripts / file).write_text(text)
     assert versions(server) == before
-    assert wrong == []
 
 
 def test_a_full_disk_is_named(server: VarnishServer) -> None:

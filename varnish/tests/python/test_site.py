@@ -1,7 +1,6 @@
 """Your own sites: the VCL that the scripts make from its settings, and why a response is not kept."""
 
 import subprocess
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,13 +17,6 @@ from varnish.tests.python.varnish_server import Backend, VarnishServer
 
 
 @pytest.fixture
-def app() -> Iterator[Backend]:
-    app = Backend("app")
-    yield app
-    app.close()
-
-
-@pytest.fixture
 def site(fresh: VarnishServer, app: Backend) -> VarnishServer:
     """A Varnish, not started yet, with the site."""
     fresh.settings |= {
@@ -35,14 +27,13 @@ def site(fresh: VarnishServer, app: Backend) -> VarnishServer:
 
 
 @pytest.fixture
-def sites(fresh: VarnishServer) -> Iterator[dict[str, Backend]]:
+def sites(fresh: VarnishServer) -> dict[str, Backend]:
     """The applications of two sites, behind a relay's sockets; by the name that nginx tells Varnish."""
     fresh.settings |= {"SITES": "blog=https://blog:8000 shop.example.org=http://shop"}
     fresh.settings["SITE_ADDRESS"] = f"unix:{fresh.folder}/site.*.sock"
     sites = {name: Backend(name, fresh.folder / f"site.{name}.sock") for name in ("blog", "shop.example.org")}
-    yield sites
-    for app in sites.values():
-        app.close()
+    fresh.origins += sites.values()
+    return sites
 
 
 HOSTS = {"blog": "blog.localhost:8080", "shop.example.org": "shop.example.org"}
@@ -79,7 +70,7 @@ def test_an_application_that_hangs_leaves_connections_and_threads(
     fresh: VarnishServer, sites: dict[str, Backend]
 ) -> None:
     fresh.start()
-    sites["blog"].delay = 3
+    sites["blog"].go.clear()
     with ThreadPoolExecutor(150) as pool:
         waiting = [
             pool.submit(fresh.request, f"/{number}", HOSTS["blog"], x_site="blog") for number in range(150)
@@ -87,6 +78,8 @@ def test_an_application_that_hangs_leaves_connections_and_threads(
         wait_until(lambda: len(sites["blog"].requests) >= 50)  # of a hundred for all sites
         assert fresh.request("/", x_site="shop.example.org").text == "shop.example.org"
         assert fresh.request("/").text == "backend"
+        wait_until(lambda: any(one.done() for one in waiting))
+        sites["blog"].go.set()
         assert {one.result().status for one in waiting} == {200, 503}
 
 
@@ -166,8 +159,8 @@ def test_arguments_that_no_page_reads_make_no_other_page(site: VarnishServer, ap
     site.request("/list?sort=name", x_site="yes")
     site.request("/list?sort=name", x_site="yes", method="POST")
     site.request("/app.css?v=2", x_site="yes")
-    targets = [request.target for request in app.requests]
-    assert targets == ["/list?page=2&q.a=1"] * 2 + ["/list", "/list?sort=name", "/app.css?v=2"]
+    # And without SITE_HEALTH it is asked nothing else.
+    assert app.targets == ["/list?page=2&q.a=1"] * 2 + ["/list", "/list?sort=name", "/app.css?v=2"]
 
 
 def test_a_recipe_of_the_starter_comes_after_the_own_rules(site: VarnishServer, app: Backend) -> None:
@@ -177,11 +170,6 @@ def test_a_recipe_of_the_starter_comes_after_the_own_rules(site: VarnishServer, 
     site.start()
     for path, kept in (("/page", "stored"), ("/mine", "bypass")):
         assert kept in site.request(path, x_site="yes").headers["cache-status"]
-
-
-def test_without_a_health_check_the_site_is_asked_nothing(site: VarnishServer, app: Backend) -> None:
-    site.start()
-    assert app.requests == []
 
 
 # Path -> the response's headers, the request's, and the reason.

@@ -2,6 +2,7 @@
 
 import socket
 import subprocess
+import threading
 from pathlib import Path
 
 from tests.support.http import Address, Response, request
@@ -18,19 +19,23 @@ QUICK = "cc_command=exec cc -O0 -fpic -pthread -shared -Wl,-x -o %o %s"
 class Backend(Origin):
     """Answers with its name, or to `/media/size-N` with N bytes; `requests` leaves out the probe's.
 
-    The responses carry `cache_control`, unless that is empty.
+    The responses carry `cache_control`, unless that is empty. Without `go` they wait.
     """
 
     def __init__(self, name: str, path: Path | None = None) -> None:
+        self.go = threading.Event()
         super().__init__(name, path, quiet=("/health",))
         self.forget()
 
     def forget(self) -> None:
         super().forget()
+        self.go.set()
         self.cache_control = "no-store"
         self.answer = self._answer
 
     def _answer(self, request: BackendRequest) -> bytes:
+        if request.target not in self.quiet:
+            self.go.wait(30)
         _, sized, size = request.target.partition("?")[0].partition("/media/size-")
         headers = {"cache_control": self.cache_control} if self.cache_control else {}
         return response(b"x" * int(size) if sized else self.name, **headers)
