@@ -57,9 +57,9 @@ class Terminal:
         with self._lock:
             return re.sub(r"\s+", " ", "\n".join(self._screen.display))
 
-    def wait_for(self, sentence: str, within: float = 20) -> None:
+    def wait_for(self, sentence: str) -> None:
         """Wait until a sentence is on the screen."""
-        wait_until(lambda: re.search(sentence, self.text), within=within)
+        wait_until(lambda: re.search(sentence, self.text), within=60, report=lambda: self.text)
 
     def press(self, key: str) -> None:
         """One key."""
@@ -97,10 +97,10 @@ def test_a_lesson_from_its_first_line_to_the_next(pupil: Pupil, terminal: Termin
 
     [right] = re.findall(rf" ([a-d]) {RIGHT}", terminal.text)
     terminal.press("abcd".replace(right, "")[0])  # a wrong answer, after which the choices have another order
-    terminal.wait_for("No: .*One question is left.*a b c d answer", within=5)  # at once: nothing has happened
+    terminal.wait_for("No: .*One question is left.*a b c d answer")
     [right] = re.findall(rf" ([a-d]) {RIGHT}", terminal.text)
     terminal.press(right)
-    terminal.wait_for(r"Lesson 1 is done: First hit\..*n next lesson", within=5)
+    terminal.wait_for(r"Lesson 1 is done: First hit\..*n next lesson")
     terminal.press("l")
     terminal.wait_for("> 1 done First hit 2 .*Enter open")
     terminal.press("2\r")
@@ -110,7 +110,7 @@ def test_a_lesson_from_its_first_line_to_the_next(pupil: Pupil, terminal: Termin
     terminal.wait_for("is saved, but Varnish has not loaded it|do that before you change the rule")
     terminal.press("r")
     terminal.wait_for("Restoring the shipped files and loading them")
-    terminal.wait_for("The shipped configuration is restored", within=60)
+    terminal.wait_for("The shipped configuration is restored")
     pupil.edited = False
     terminal.press("q")
     assert terminal.program.wait(20) == 0

@@ -360,11 +360,13 @@ def test_lesson_16_files_that_were_not_requested_meanwhile(pupil: Pupil) -> None
     pupil.start_with("ring")
     pupil.begin(16)
     ring(pupil, 30)
-    ring(pupil, 30)
+    files = [f"/media/fox.svg?WORD-{number}" for number in range(30)]
+    caches = {file: pupil.get(file, method="HEAD").headers["Cache-Status"] for file in files}
+    lost = [file for file, cache in caches.items() if cache.startswith("varnish-2")]
     pupil.stack.compose("kill", "varnish-2")
-    ring(pupil, 15)
+    pupil.get(lost[0], method="HEAD")
     pupil.stack.make("up")
-    ring(pupil, 30).refused("not-requested")
+    ring(pupil, 30).refused("not-requested", len(lost) - 1)
 
 
 # --- 17. Watch the stack: for test_solutions.py.
