@@ -18,7 +18,7 @@ from rich.table import Table
 from labs.bench import machine, runner, words
 from labs.bench.experiment import MODES, load
 from labs.bench.lab_stack import REPO, LabStack, Problem
-from labs.bench.report import write
+from labs.bench.report import pages, write
 from labs.bench.report.reading import read
 from labs.bench.results import Results
 
@@ -144,7 +144,8 @@ def publish(name: str, wanted: str, console: Console) -> int:
         shutil.copyfile(tables, page)
         if (picture := page.with_suffix(".svg")).exists():
             shutil.copyfile(tables.with_suffix(".svg"), picture)
-        console.print(f"Published: {there}", soft_wrap=True)
+        changed = pages.update(page.parent) if (page.parent / "figures.toml").exists() else 0
+        console.print(f"Published: {there}; new figures in README.md: {changed}", soft_wrap=True)
         return 0
     reason = results.busy if wanted else "PUBLISH=1 replaces it."
     style = "red" if wanted else None
