@@ -37,7 +37,7 @@ def test_the_daemon_passes_both_checks_on_its_port_and_its_unix_socket(tmp_path:
         path.rename(tmp_path / "away")
         assert not healthy(script=script)
         (tmp_path / "away").rename(path)
-    with Daemon("--host", LOCAL) as other:  # the port answers; the path is there, but no listener is behind it
+    with Daemon("--host", LOCAL) as other:  # the port answers; the path is there, without a listener
         script.write_text(text.replace(":-3000", f":-{other.port}"))
         assert path.exists()
         assert not healthy(script=script)
