@@ -144,7 +144,11 @@ def publish(name: str, wanted: str, console: Console) -> int:
         shutil.copyfile(tables, page)
         if (picture := page.with_suffix(".svg")).exists():
             shutil.copyfile(tables.with_suffix(".svg"), picture)
-        changed = pages.update(page.parent) if (page.parent / "figures.toml").exists() else 0
+        try:
+            changed = pages.update(page.parent) if (page.parent / "figures.toml").exists() else 0
+        except ValueError as error:
+            console.print(f"Published: {there}. README.md is unchanged: {error}", style="red", soft_wrap=True)
+            return 1
         console.print(f"Published: {there}; new figures in README.md: {changed}", soft_wrap=True)
         return 0
     reason = results.busy if wanted else "PUBLISH=1 replaces it."

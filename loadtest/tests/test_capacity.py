@@ -57,7 +57,7 @@ def climb_with_pauses(
         (64, 0, FAILED, [4, 2, 1], "default carries fewer than 1 visitors. At 1: ", False),
         (64, 8, INCONCLUSIVE, [4, 8, 16, 12, 10, 9], "default carries at least 8 visitors. At 9: ", False),
     ],
-    ids=["steps back", "at most the users of the form", "carries nobody", "Locust is the limit"],
+    ids=["steps back", "at most the users of the form", "carries none", "Locust is the limit"],
 )  # fmt: skip
 def test_it_doubles_until_a_level_fails_and_steps_back(
     monkeypatch: pytest.MonkeyPatch,

@@ -54,8 +54,10 @@ def number(results: Path, heading: str, row: str, column: str) -> float:
             ]
     if len(set(found)) != 1:
         raise ValueError(f"{results} has {len(set(found))} figures of: {heading}, {row}, {column}")
-    [parts] = re.findall(r"^([\d,.]+)(?:| \(([\d.]+).\)| %| [kM]B)$", found[0])
-    return float(parts[factor].replace(",", ""))
+    parts = re.fullmatch(r"([\d,.]+)(?:| \(([\d.]+).\)| %| [kM]B)", found[0])
+    if not parts or not parts[1 + factor]:
+        raise ValueError(f"{results} has no figure of: {heading}, {row}, {column}")
+    return float(parts[1 + factor].replace(",", ""))
 
 
 def shown(value: float, before: str) -> str:
@@ -76,7 +78,7 @@ def shown(value: float, before: str) -> str:
 def update(lab: Path) -> int:
     """Write the figures of results.md into the page, and the words of figures.toml anew.
 
-    Returns how many have changed.
+    Returns how many have changed. Raises ValueError as `figures` does, before it writes.
     """
     page, places = lab / "README.md", lab / "figures.toml"
     old, new, end = page.read_text(), "", 0

@@ -146,6 +146,21 @@ def test_results_md_is_replaced_only_if_told_so_and_by_a_busy_run_only_if_told_t
     assert (tmp_path / "results" / "mine.md").read_text().startswith("# Results: A lab")
 
 
+@pytest.mark.parametrize("words", ["It takes {} ms", "It has {} of"])
+def test_a_page_without_the_place_of_a_figure_is_named_and_left_alone(
+    bench: Bench, tmp_path: Path, words: str
+) -> None:
+    """And a figure that the results do not have: those of a quick run have fewer rows."""
+    lab = tmp_path / "labs" / "mine"
+    (lab / "README.md").write_text("It has 5 of them.")
+    (lab / "figures.toml").write_text(f'"no such table" = [["{words}", "row", "column"]]')
+    code, printed = bench("mine", "--publish", "busy")
+    assert (code, (lab / "README.md").read_text()) == (1, "It has 5 of them.")
+    assert "README.md is unchanged: " in printed
+    assert (words in printed) == ("ms" in words)
+    assert ("no such table, row, column" in printed) == ("of" in words)
+
+
 def test_what_was_measured_before_is_published_without_measuring(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "labs" / "other").mkdir()
     (tmp_path / "labs" / "other" / "lab.toml").write_text(LAB)
