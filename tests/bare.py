@@ -53,7 +53,7 @@ def run(
     copy: Path, script: str, *arguments: str, user: int | None = None, **settings: str
 ) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": str(copy.parent / "bin"), "HOME": "/nonexistent", **settings}
-    return ran(copy / "bin" / script, *arguments, env=environment, user=user, timeout=60)
+    return ran(copy / "bin" / script, *arguments, env=environment, user=user, timeout=300)
 
 
 def functions(
@@ -62,7 +62,7 @@ def functions(
     """Run functions of bin/lib, with the test's `docker` and this machine's other programs."""
     libraries = "".join(f". {name}; " for name in LIBRARIES)
     environment = {"PATH": f"{copy.parent / 'bin'}:{os.environ['PATH']}", **settings}
-    return ran("bash", "-c", libraries + commands, cwd=copy, env=environment, input=typed, timeout=60)
+    return ran("bash", "-c", libraries + commands, cwd=copy, env=environment, input=typed, timeout=300)
 
 
 def compose_file(copy: Path, **settings: str) -> str:
@@ -75,22 +75,27 @@ BACKEND = {"build": {"args": {"PYTHON_IMAGE": "python:3"}}}
 CONFIG = json.dumps({"services": {"nginx": {"image": "nginx:1"}, "backend": BACKEND}}, indent=2)
 
 
+def program(path: Path, text: str) -> None:
+    """Write a shell script."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
 def engine(bare: Path, *answers: str) -> Path:
     """An engine with a container of this stack, in which nothing works; return the log of its commands.
 
     `answers` are further branches of a shell's `case` over its command.
     """
     log = bare.parent / "docker.log"
-    docker = bare.parent / "bin" / "docker"
-    docker.write_text(
-        f"#!/bin/sh\necho \"$*\" >>'{log}'\n"
+    program(
+        bare.parent / "bin" / "docker",
+        f"echo \"$*\" >>'{log}'\n"
         'case "$*" in ' + "\n".join(f"{answer} ;;" for answer in answers) + "\n"
         "info | 'compose version --short') ;;\n"
         f"*working_dir*) echo '{bare}' ;; ps*status=paused*|ps*health=*|ps*stack.namespace=*) ;;\n"
         "ps*) echo 1 ;;\n"
-        "'compose ps'*|'compose config'*) ;; *) exit 1 ;; esac\n"
+        "'compose ps'*|'compose config'*) ;; *) exit 1 ;; esac",
     )
-    docker.chmod(0o755)
     return log
 
 

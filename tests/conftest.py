@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.bare import bare_checkout
-from tests.browsing import PICTURES, Visit
+from tests.browsing import Visit
 from tests.stack import PROJECT, REPO, Stack, webcam_ports
-from tests.support.chromium import chromium
+from tests.support.chromium import listen
 
 # Tests started in the background of a shell ignore Ctrl-C, and so would every program under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -59,20 +59,6 @@ def bare(tmp_path: Path) -> Path:
     return bare_checkout(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A headless Chromium."""
-    PICTURES.mkdir(exist_ok=True)
-    with chromium() as browser:
-        yield browser
-
-
-@pytest.fixture
-def complaints() -> list[str]:
-    """Console errors and uncaught exceptions of the pages a test has opened."""
-    return []
-
-
 @pytest.fixture
 def visit(browser: Browser, stack: Stack, complaints: list[str]) -> Iterator[Visit]:
     """visit(path, width=1280) opens a page in its own browser context."""
@@ -85,10 +71,7 @@ def visit(browser: Browser, stack: Stack, complaints: list[str]) -> Iterator[Vis
         )
         contexts.append(context)
         page = context.new_page()
-        page.on(
-            "console", lambda message: complaints.append(message.text) if message.type == "error" else None
-        )
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+        listen(page, complaints)
         page.goto(stack.url(path))
         return page
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bare import engine, functions, note
+from tests.bare import engine, functions, note, program
 
 NO_COMPOSE = "*working_dir*|*compose.project=*)"
 ON_A_SWARM = (NO_COMPOSE, "'service ls'*) echo 7x", "info*) echo active true")
@@ -19,16 +19,12 @@ ELSEWHERE = ("ps*swarm.service.name=*)", "'service ps'*proscenium_backend) echo 
 @pytest.mark.parametrize(
     ("command", "line"),
     [
-        *(
-            ("up", "make cluster-up"),
-            ("stack down", "make cluster-down"),
-            ("stack clean", "make cluster-down"),
-        ),
-        *(
-            ("stack reload", "make cluster-up"),
-            ("stack soak", "http://localhost:8089/"),
-            ("mirror", "make backup"),
-        ),
+        ("up", "make cluster-up"),
+        ("stack down", "make cluster-down"),
+        ("stack clean", "make cluster-down"),
+        ("stack reload", "make cluster-up"),
+        ("stack soak", "http://localhost:8089/"),
+        ("mirror", "make backup"),
         (
             "stack load",
             "docker exec $(docker ps -qf name=proscenium_locust) sh /etc/cluster/secrets.sh python",
@@ -39,7 +35,8 @@ ELSEWHERE = ("ps*swarm.service.name=*)", "'service ps'*proscenium_backend) echo 
             "inside varnishlog",
             "docker exec -it $(docker ps -qf name=proscenium_varnish | head -n 1) varnishlog",
         ),
-        *(("lesson begin 1", "make up, on a machine without it"), ("fault break x", "make up, on a machine")),
+        ("lesson begin 1", "make up, on a machine without it"),
+        ("fault break x", "make up, on a machine"),
     ],
 )
 def test_a_command_for_one_machine_says_what_to_type_on_a_swarm(bare: Path, command: str, line: str) -> None:
@@ -254,23 +251,19 @@ def test_a_swarm_is_up_when_a_page_comes(bare: Path) -> None:
 def test_a_stack_on_kubernetes_is_asked_for_last(bare: Path, command: str, line: str) -> None:
     engine(bare, "*working_dir*|'ps '*)")
     kubectl = bare.parent / "bin" / "kubectl"
-    kubectl.write_text(
-        f"#!/bin/sh\necho \"$*\" >>'{bare.parent}/kubectl.log'\n[ \"$3 $5\" = 'backend proscenium' ]\n"
-    )
-    kubectl.chmod(0o755)
+    program(kubectl, f"echo \"$*\" >>'{bare.parent}/kubectl.log'\n[ \"$3 $5\" = 'backend proscenium' ]")
     done = functions(bare, f"bin/{command}")
     assert (done.returncode, done.stdout) == (1, "")
     [said] = done.stderr.splitlines()
     assert "runs on Kubernetes, in the namespace proscenium" in said
     assert line in said
     assert len((bare.parent / "kubectl.log").read_text().splitlines()) == 1
-    kubectl.write_text("#!/bin/sh\nexit 1\n")
+    program(kubectl, "exit 1")
     assert "is not running. Type: make up" in functions(bare, f"bin/{command}").stderr
 
 
 def test_a_running_stack_asks_neither_a_swarm_nor_kubernetes(bare: Path) -> None:
     log = engine(bare)
-    (bare.parent / "bin" / "kubectl").write_text(f"#!/bin/sh\necho kubectl >>'{log}'\n")
-    (bare.parent / "bin" / "kubectl").chmod(0o755)
+    program(bare.parent / "bin" / "kubectl", f"echo kubectl >>'{log}'")
     assert functions(bare, "bin/stack status").returncode == 0
     assert not re.search("kubectl|^service", log.read_text(), re.M)

@@ -12,6 +12,8 @@ from tests.stack import REPO
 from tests.support.checks import check, tracked
 from tests.support.compose import EXTRAS, MACHINES, THEATRES, merged
 
+Json = dict[str, Any]
+
 
 @pytest.fixture(scope="module")
 def compose() -> None:
@@ -21,7 +23,7 @@ def compose() -> None:
 
 
 @pytest.fixture(scope="module")
-def composed(compose: None) -> dict:  # type: ignore[type-arg]
+def composed(compose: None) -> Json:
     names = {"COMPOSE_PROJECT_NAME": "x", "BACKEND_IMAGE": "", "POLICYD_IMAGE": ""}
     return merged({**os.environ, **names}, "compose.yaml", *EXTRAS, THEATRES)
 
@@ -48,7 +50,7 @@ def test_nginx_and_locust_learn_whether_other_machines_reach_them(compose: None)
     assert kept[str(web_password.KEPT_IN.parent)] == "volume"
 
 
-def test_every_service_is_hardened(composed: dict) -> None:  # type: ignore[type-arg]
+def test_every_service_is_hardened(composed: Json) -> None:
     for name, service in composed["services"].items():
         assert service["read_only"], name
         assert service["cap_drop"] == ["ALL"], name
@@ -100,13 +102,13 @@ def test_the_table_of_settings_has_every_published_port() -> None:
     assert found == published
 
 
-def test_each_copy_of_the_stack_has_images_of_its_own(composed: dict) -> None:  # type: ignore[type-arg]
+def test_each_copy_of_the_stack_has_images_of_its_own(composed: Json) -> None:
     built = {name: service["image"] for name, service in composed["services"].items() if "build" in service}
     backends = dict.fromkeys(("backend", "camera", "exporter", "mirror", "second", "third"), "x-backend")
     assert built == {**backends, "policyd": "x-policyd"}
 
 
-def test_nginx_is_stopped_by_sigterm(composed: dict) -> None:  # type: ignore[type-arg]
+def test_nginx_is_stopped_by_sigterm(composed: Json) -> None:
     """SIGQUIT, which is in the official image, waits for every open WebSocket and stage socket."""
     services = composed["services"]
     image = services["nginx"]["image"]
@@ -114,7 +116,7 @@ def test_nginx_is_stopped_by_sigterm(composed: dict) -> None:  # type: ignore[ty
     assert signals == dict.fromkeys(("nginx", "webcam", "site"), "SIGTERM")
 
 
-def test_only_tmp_is_a_tmpfs_and_it_has_no_owner(composed: dict) -> None:  # type: ignore[type-arg]
+def test_only_tmp_is_a_tmpfs_and_it_has_no_owner(composed: Json) -> None:
     """Podman rejects an owner (`unknown mount option "uid=101"`). runc before 1.1.8 gives a mount the mode of
     the folder below it when a container is started again (runc#3911); every image has /tmp open to all."""
     for name, service in composed["services"].items():
@@ -123,7 +125,7 @@ def test_only_tmp_is_a_tmpfs_and_it_has_no_owner(composed: dict) -> None:  # typ
             assert not re.search(r"[ug]id=", mount), name
 
 
-def test_no_argument_of_a_health_check_has_white_space(composed: dict) -> None:  # type: ignore[type-arg]
+def test_no_argument_of_a_health_check_has_white_space(composed: Json) -> None:
     """Podman splits a check's arguments at white space (podman#26519)."""
     for name, service in composed["services"].items():
         kind, *arguments = service["healthcheck"]["test"]
@@ -131,7 +133,7 @@ def test_no_argument_of_a_health_check_has_white_space(composed: dict) -> None: 
         assert not [argument for argument in arguments if re.search(r"\s", argument)], name
 
 
-def test_a_container_keeps_the_health_check_that_it_was_made_with(composed: dict) -> None:  # type: ignore[type-arg]
+def test_a_container_keeps_the_health_check_that_it_was_made_with(composed: Json) -> None:
     """Between `git pull` and `make up`: a mounted file stays as it was, one in a mounted folder does not."""
     for name, service in composed["services"].items():
         mounts = {mount["target"]: mount for mount in service["volumes"]}
@@ -139,7 +141,7 @@ def test_a_container_keeps_the_health_check_that_it_was_made_with(composed: dict
             assert (REPO / mounts[script]["source"]).is_file(), (name, script)
 
 
-def test_theatres_have_data_of_their_own_and_the_proxies_know_them(composed: dict) -> None:  # type: ignore[type-arg]
+def test_theatres_have_data_of_their_own_and_the_proxies_know_them(composed: Json) -> None:
     services = composed["services"]
 
     def mounted(service: str) -> dict[str, str]:
@@ -157,7 +159,7 @@ def test_theatres_have_data_of_their_own_and_the_proxies_know_them(composed: dic
     assert {"7231": 7231, "7232": 7232}.items() <= published.items()
 
 
-def test_only_the_exporter_sees_the_host_and_that_is_the_kernels_counters(composed: dict) -> None:  # type: ignore[type-arg]
+def test_only_the_exporter_sees_the_host_and_that_is_the_kernels_counters(composed: Json) -> None:
     """Every other mount is a volume, or a folder of this checkout."""
     host = {
         (name, mount["source"], mount.get("read_only"))
@@ -185,7 +187,7 @@ def test_the_exporter_knows_the_control_group_of_each_service(compose: None) -> 
     }
 
 
-def test_only_who_listens_may_write_where_sockets_are(composed: dict) -> None:  # type: ignore[type-arg]
+def test_only_who_listens_may_write_where_sockets_are(composed: Json) -> None:
     """So no service can put a socket of its own in the place of another's."""
     writers: dict[str, set[str]] = {}
     for name, service in composed["services"].items():
@@ -196,14 +198,14 @@ def test_only_who_listens_may_write_where_sockets_are(composed: dict) -> None:  
     assert writers == {"sockets": {"backend", "mirror"}, **{f"{name}-sockets": {name} for name in alone}}
 
 
-def test_only_upstage_and_locust_have_the_account_for_load_tests(composed: dict) -> None:  # type: ignore[type-arg]
+def test_only_upstage_and_locust_have_the_account_for_load_tests(composed: Json) -> None:
     """That it is accepted: backend/tests/test_load_account.py and, by the player's rows, test_load.py."""
     services = composed["services"].items()
     have = {name for name, each in services for mount in each["volumes"] if mount["source"] == "player"}
     assert have == {"backend", "camera", "mirror", "second", "third", "locust", "locust-worker"}
 
 
-def test_no_theatre_can_take_the_name_of_a_service_or_a_site(composed: dict) -> None:  # type: ignore[type-arg]
+def test_no_theatre_can_take_the_name_of_a_service_or_a_site(composed: Json) -> None:
     script = (REPO / "nginx" / "scripts" / "theatres.sh").read_text()
     [reserved] = re.findall(r'case "( upstage .*?)" in', script, re.S)
     sites = "".join(path.read_text() for path in (REPO / "nginx" / "sites").iterdir())
@@ -233,7 +235,7 @@ def test_every_image_and_host_port_is_a_setting_and_documented() -> None:
 
 
 @pytest.mark.parametrize("service", ["nginx", "varnish"])
-def test_a_service_gets_every_setting_that_it_reads(composed: dict, service: str) -> None:  # type: ignore[type-arg]
+def test_a_service_gets_every_setting_that_it_reads(composed: Json, service: str) -> None:
     read = {setting.name for setting in FOR_USERS if setting.words(service)}
     assert read <= composed["services"][service]["environment"].keys()
 

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from playwright.sync_api import Browser
 from twisted.internet.task import Clock
 
 from backend.tests.backup_folders import Folders
 from backend.tests.demo_stage import with_demo
 from backend.tests.running_backend import PASSWORD, Backend, Editor, PurgedCache
-from tests.support.chromium import chromium
 from upstage.net.connection import Connections
 from upstage.stage.stage import Stage
 from upstage.stage.stages import Stages
@@ -55,12 +53,6 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
     server = Backend(tmp_path_factory.mktemp("school"), UPSTAGE_LESSONS=str(lessons))
     yield server
     server.end()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from backend.tests.running_backend import Backend
+from tests.support.chromium import listen
 
 LESSON = "/lessons/01-first-hit"
 WORDS = ("k00000001", "k00000002")
@@ -16,18 +17,12 @@ LATER = 2000  # ms: more than lesson.js leaves between two questions
 
 
 @pytest.fixture
-def complaints() -> list[str]:
-    return []
-
-
-@pytest.fixture
 def page(browser: Browser, school: Backend, complaints: list[str]) -> Iterator[Page]:
     """The first lesson's page, begun; at the end there must be no error in the console."""
     report(school, state="begun", word=WORDS[0])
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    listen(page, complaints)
     page.clock.install()
     page.goto(address(school))
     yield page

@@ -2,6 +2,7 @@
 `bin/up` is a script that fails as often as a test says."""
 
 import os
+import re
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -77,8 +78,10 @@ def test_a_copy_that_fails_once_is_started_again_after_its_stack_is_removed(
     assert room.open(3) == (0, [1, 2, 1], ["01", "02", "03"])
     assert room.removed == [2]
     printed, errors = capsys.readouterr()
-    assert "copy 02 did not start (0 s): varnish did not become healthy. varnish: Error" in printed
-    assert "copy 02 is running (0 s)\n" in printed
+    assert re.search(
+        r"copy 02 did not start \(\d+ s\): varnish did not become healthy\. varnish: Error", printed
+    )
+    assert re.search(r"copy 02 is running \(\d+ s\)\n", printed)
     assert errors == ""
 
 
@@ -91,13 +94,6 @@ def test_the_screen_shows_no_password_but_where_they_are(room: Room, capsys: Pri
     for entry in room.opened.entries.values():
         assert not {entry.admin, entry.locust} & set(printed.split())
         assert f"| {entry.admin} |" in handout
-
-
-def test_a_class_of_one_is_told_in_the_singular(room: Room, capsys: Printed) -> None:
-    assert open_class(room.opened, 1) == open_class(room.opened, 1) == 0
-    printed = capsys.readouterr().out
-    for words in ("into 1 folder\n", "Starting 1 stack, ", "\n1 copy opened in ", "\n1 copy is open. "):
-        assert words in printed
 
 
 def test_a_copy_that_fails_twice_is_left_out_and_the_others_stay_open(room: Room, capsys: Printed) -> None:

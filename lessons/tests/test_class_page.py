@@ -22,7 +22,7 @@ from lessons.classroom.results import Result
 from lessons.classroom.web import answer, current
 from lessons.tests.fake_class import FakeClass
 from tests.browsing import unreadable
-from tests.support.chromium import chromium
+from tests.support.chromium import listen
 
 HOSTILE = "<img src=x onerror=\"document.title='caught'\">"
 
@@ -153,19 +153,11 @@ def test_a_taken_port_is_named(three: FakeClass) -> None:
 # --- The browser.
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
-
-
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
     """As wide as a projector; it fails the test if the page complains."""
     page = browser.new_page(viewport={"width": 1366, "height": 768})
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    listen(page, complaints)
     yield page
     page.context.close()
     assert complaints == []
@@ -193,6 +185,7 @@ def test_the_copy_that_is_longest_at_a_lesson_is_on_top_and_marked(three: FakeCl
         page.keyboard.press("Enter")
         assert copies(page) == ["1", "2", "3"]
         assert page.evaluate("document.documentElement.scrollWidth") <= 1366
+        assert unreadable(page) == []
 
 
 def test_what_learners_files_contain_is_shown_as_text(three: FakeClass, page: Page) -> None:
@@ -238,10 +231,3 @@ def test_a_server_that_has_ended_is_named_and_the_last_state_stays(
     expect(page.locator("#when")).to_have_text(re.compile("No answer since"))
     assert copies(page) == ["2", "1", "3"]
     page.context.close()
-
-
-def test_the_page_is_readable(three: FakeClass, page: Page) -> None:
-    with three.serving() as url:
-        page.goto(url)
-        expect(page.locator("#copies tr")).to_have_count(3)
-        assert unreadable(page) == []

@@ -14,13 +14,12 @@ from typing import Any
 
 import pytest
 import requests
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from loadtest.tests.fake_site import ASSETS, FakeSite
 from loadtest.tests.fake_site import Page as File
 from loadtest.tests.locust_library import LOADTEST
 from tests.support.checks import check, ran
-from tests.support.chromium import chromium
 from tests.support.origin import EchoServer, Origin, response
 from tests.support.ports import free_ports
 from tests.support.wait import wait_until
@@ -153,19 +152,13 @@ def started(site: FakeSite, **variables: str) -> Iterator[None]:
             locust.terminate()
 
 
-@pytest.fixture
-def page() -> Iterator[Page]:
-    """A page in Chromium."""
-    with chromium() as browser:
-        yield browser.new_page()
-
-
 def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=re.compile(name, re.I)).click()
 
 
 @pytest.mark.long
-def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, page: Page) -> None:
+def test_the_form_starts_a_shape_at_the_first_click(site: FakeSite, browser: Browser) -> None:
+    page = browser.new_page()
     [port] = free_ports(1)
     address = f"http://127.0.0.1:{port}/"
 

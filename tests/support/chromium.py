@@ -5,7 +5,8 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, sync_playwright
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
 
 FLAGS = shlex.split("""
     --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
@@ -22,3 +23,22 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium."""
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """Console errors and uncaught exceptions of the pages that `listen` was given."""
+    return []
+
+
+def listen(page: Page, complaints: list[str]) -> None:
+    """Append the page's console errors and uncaught exceptions from now on."""
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browsing import unreadable
-from tests.support.chromium import chromium
+from tests.support.chromium import listen
 from tests.support.origin import Origin, Request, response
 from tests.support.wait import wait_until
 
@@ -83,12 +83,6 @@ class FakePrometheus(Origin):
         return {"result": [{"metric": labels, "values": values} for labels, values in found]}
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
-
-
 @pytest.fixture
 def prometheus() -> Iterator[FakePrometheus]:
     fake = FakePrometheus()
@@ -98,16 +92,9 @@ def prometheus() -> Iterator[FakePrometheus]:
 
 
 @pytest.fixture
-def complaints() -> list[str]:
-    return []
-
-
-@pytest.fixture
 def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
-    """A page whose console and uncaught exceptions are in `complaints`."""
     page = browser.new_page()
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    listen(page, complaints)
     page.clock.install()
     yield page
     page.context.close()
@@ -123,6 +110,12 @@ def let_pass(page: Page, rounds: int = 1) -> None:
     page.wait_for_timeout(100)  # let the answers to its last requests arrive
     page.clock.run_for(2000 * rounds)
     page.wait_for_timeout(100)
+
+
+def wider(page: Page) -> int:
+    """The pixels by which the page is wider than its window."""
+    size = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    return page.evaluate(size)  # type: ignore[no-any-return]
 
 
 def asked_in_all(page: Page, prometheus: FakePrometheus) -> int:
@@ -175,10 +168,9 @@ def test_every_dashboard_is_drawn_on_screens_of_all_sizes(
         .filter(one => one.scrollHeight > one.clientHeight + 1).map(one => one.innerText)"""
     for width in (390, 1366, 1920):
         page.set_viewport_size({"width": width, "height": 1080})
-        wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert wider <= 0, f"{wider} px wider than {width}"
+        assert wider(page) <= 0, width
         let_pass(page)  # a chart takes its new size in the next round
-        assert page.evaluate(cut) == []
+        wait_until(lambda: not page.evaluate(cut), report=lambda: str(page.evaluate(cut)))
         heights = "all => all.map(a => a.getBoundingClientRect().height)"
         assert min(page.eval_on_selector_all(".note a, #alerts a", heights)) >= 24
     assert unreadable(page) == []
@@ -289,9 +281,7 @@ def test_a_slow_point_leads_to_where_the_time_went(
     expect(rows.last).to_be_visible()  # it stays open
     for width in (390, 1366):
         page.set_viewport_size({"width": width, "height": 900})
-        assert (
-            page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
-        )
+        assert wider(page) <= 0, width
     assert complaints == []
 
 

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from labs.bench.clients import speakers
+from labs.bench.clients import speakers, stage_sockets
+from labs.bench.clients.browser import Browser
 from labs.bench.clients.hold_connections import hold
 from labs.bench.clients.link import INITIAL_WINDOW, Link
 from labs.bench.clients.speakers import Speakers
@@ -112,6 +113,38 @@ def test_a_visitor_that_gives_up_and_a_bad_response_are_reported(site: Origin, s
     misses(site, "/media/queen.svg", response(bytes(200_000)))
     slow = report("preload", {**settings, "visitors": 1, "processes": 1, "megabits": 0.5, "timeout": 1})
     assert (slow["milliseconds"], slow["failures"]) == ([None], ["the stage was not loaded within 1 s"])
+
+
+def visit(origin: Origin) -> tuple[str, int]:
+    """A page load of twenty files: why it failed, and the bytes received."""
+    browser = Browser("127.0.0.1", origin.port, "localhost", "/stages/demo")
+    browser.files = [f"/media/{number}.png" for number in range(20)]
+    return asyncio.run(browser.visit(30)), browser.received
+
+
+def test_a_kept_connection_that_was_closed_is_replaced(origin: Origin) -> None:
+    origin.answer = lambda request: response("body", connection="close")
+    assert visit(origin) == ("", 22 * len("body"))  # the page, the visitor's key, the files
+    assert origin.connections >= 22
+
+
+def test_a_new_connection_that_is_closed_is_a_failure(origin: Origin) -> None:
+    origin.behave = lambda connection: None
+    failure, _ = visit(origin)
+    assert failure
+
+
+@pytest.mark.parametrize("end", [b"\r\n", b"\r\n\r\nbo"], ids=["in the head", "in the body"])
+def test_a_kept_connection_that_breaks_is_a_failure(origin: Origin, end: bytes) -> None:
+    bad = response("body", connection="close").partition(b"\r\n\r\n")[0] + end
+
+    def answer(request: Request) -> bytes:
+        first = [one.connection for one in origin.requests].count(request.connection) == 1
+        return response("body") if first else bad
+
+    origin.answer = answer
+    failure, _ = visit(origin)
+    assert failure
 
 
 # --- The link of a distant visitor
@@ -227,10 +260,10 @@ def sockets(stage: Stage) -> Iterator[StageSockets]:
 def test_a_line_of_a_speaker_that_is_lost_is_an_error(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     async def lose() -> None:
         async with Speakers(**of(stage), number=3) as clients:
+            monkeypatch.setattr(speakers, "TIMEOUT", 0.2)
             await clients.talk(lines_per_second=20, seconds=0.5)
 
     stage.silent = True
-    monkeypatch.setattr(speakers, "TIMEOUT", 1.0)
     with pytest.raises(EOFError, match=r"^30 of 30 lines were not received$"):
         asyncio.run(lose())
 
@@ -248,9 +281,9 @@ def test_the_delay_of_a_line_counts_from_when_it_was_said(sockets: StageSockets,
 def test_a_client_that_is_not_watched_must_receive_each_line_too(
     sockets: StageSockets, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labs.bench.clients.stage_sockets.TIMEOUT", 1.0)
     stage.deaf = 4
     sockets.join(4)
+    monkeypatch.setattr(stage_sockets, "TIMEOUT", 1.0)
     sockets.watch(1)
     with pytest.raises(ConnectionError, match="1 of 4 clients did not receive each of 2 lines once"):
         sockets.say(lines=2, every=0.01)

@@ -179,32 +179,36 @@ def test_a_rejected_cell_sets_the_exit_code(bench: Bench) -> None:
     assert "fast │ rejected │" in printed
 
 
-def test_an_interrupted_run_continues(bench: Bench) -> None:
+ALL = ["slow", "fast"] * 2 + ["fast", "slow"]  # two warm-ups, there and back
+
+
+@pytest.mark.parametrize(
+    ("options", "cpu", "measured", "said"),
+    [
+        ([], "one", ["slow", "fast", "fast", "fast", "slow"], "Continuing an interrupted run"),
+        (["--fresh"], "one", ALL, ""),
+        ([], "another", ALL, "have changed: machine."),
+    ],
+)
+def test_an_interrupted_run_continues_unless_told_otherwise_or_a_condition_has_changed(
+    bench: Bench,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    cpu: str,
+    measured: list[str],
+    said: str,
+) -> None:
     Fake.act = fail(KeyboardInterrupt(), after=3)  # two warm-ups and a sample
     assert bench("mine")[0] == 130
     Fake.measured.clear()
-    code, printed = bench("mine")
-    assert code == 0
-    assert Fake.measured == ["slow", "fast", "fast", "fast", "slow"]
-    assert "Continuing an interrupted run" in printed
+    monkeypatch.setattr(machine, "describe", lambda stack: {"cpu": cpu})
+    code, printed = bench("mine", *options)
+    assert (code, Fake.measured) == (0, measured)
+    assert said in printed
     # A finished run does not continue: the next one starts over.
     Fake.measured.clear()
     bench("mine")
-    assert len(Fake.measured) == 6
-
-
-@pytest.mark.parametrize(("words", "cpu"), [(["mine", "--fresh"], "one"), (["mine"], "another")])
-def test_an_interrupted_run_starts_over_if_told_so_or_if_a_condition_has_changed(
-    bench: Bench, words: list[str], cpu: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Fake.act = fail(KeyboardInterrupt(), after=3)
-    bench("mine")
-    Fake.measured.clear()
-    monkeypatch.setattr(machine, "describe", lambda stack: {"cpu": cpu})
-    code, printed = bench(*words)
-    assert code == 0
-    assert len(Fake.measured) == 6
-    assert ("have changed: machine." in printed) == (cpu == "another")
+    assert Fake.measured == ALL
 
 
 @pytest.mark.parametrize("toml", ["", LAB.replace("title", "titel")])
@@ -246,5 +250,5 @@ def test_the_digest_covers_names_and_contents_but_no_markdown(
 
 
 def test_every_part_of_the_configuration_exists() -> None:
-    for path in chain.from_iterable(machine.CONFIGURATION.values()):
+    for path in chain(machine.LOCUST, *machine.CONFIGURATION.values()):
         assert (REPO / path).exists(), path

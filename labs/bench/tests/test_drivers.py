@@ -42,19 +42,6 @@ def talk_report(**loads: Any) -> dict[str, Any]:
     return {"milliseconds": lines, "late_milliseconds": [0.5], "cpu_percent": 5.0, **loads}
 
 
-@pytest.mark.parametrize(
-    ("loads", "reason"),
-    [
-        (loads_report(failures=["x", "y"]), "2 of 5 page loads failed: x"),
-        (loads_report(cpu_percent=86.0), "the generator was the bottleneck: it used 91 % of a core"),
-        (loads_report(late_milliseconds=251.0), "the generator was the bottleneck: it was 251 ms late"),
-    ],
-)
-def test_a_run_that_measured_the_generator_is_rejected(loads: dict[str, Any], reason: str) -> None:
-    with pytest.raises(Problem, match=f"^{reason}$"):
-        chat.metrics(talk_report(page_loads=loads))
-
-
 def test_the_load_is_a_share_of_what_upstage_alone_can_serve() -> None:
     capacities = [loads_report(served_per_second=rate) for rate in (9.0, 10.0, 7.0)]
     generator = Generator(*capacities, *[talk_report(page_loads=None)] * 8)
@@ -66,12 +53,6 @@ def test_the_load_is_a_share_of_what_upstage_alone_can_serve() -> None:
     assert [(one["address"], one["port"]) for one in asked[:3]] == [("backend", 8081)] * 3
     rates = {(one["web"]["address"], round(one["page_loads_per_second"], 6)) for one in asked[3:]}
     assert rates == {(address, rate) for address in ("backend", "nginx") for rate in (0, 3, 6, 9)}
-
-
-def test_joins_that_kept_the_generator_busy_are_rejected() -> None:
-    others = {"milliseconds": [10.0, 20.0, 30.0], "seconds": 2.0, "bytes": 5000, "cpu_percent": 86.0}
-    with pytest.raises(Problem, match="the generator was the bottleneck: it used 91 % of a core"):
-        joins.metrics(talk_report(joins=others))
 
 
 def test_a_client_that_is_not_disconnected_rejects_the_measurement() -> None:
@@ -112,20 +93,6 @@ def test_a_visitor_that_gave_up_counts_with_the_time_it_waited() -> None:
     assert figures["loaded_percent"] == pytest.approx(66.7, abs=0.1)
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"milliseconds": [None], "failures": ["/a: 503"]}, "no visitor received the whole stage: /a: 503"),
-        ({"cpu_seconds": 9.6}, "the generator was the bottleneck: it used 96 % of a core"),
-    ],
-)
-def test_a_run_that_measured_no_visitor_or_the_generator_is_rejected(
-    changes: dict[str, Any], reason: str
-) -> None:
-    with pytest.raises(Problem, match=reason):
-        preload.metrics({**PRELOAD, **changes}, 10)
-
-
 # --- Held connections
 
 
@@ -146,17 +113,6 @@ def test_memory_per_connection_is_the_median_held_minus_that_before() -> None:
     assert found["requests_per_second"] == 40
 
 
-def test_failed_connections_reject_the_measurement() -> None:
-    failed = {**HELD, "failures": {"reset": 2, "status 503": 1}}
-    with pytest.raises(Problem, match=r"^3 of 100 held connections failed: reset \(2\); status 503 \(1\)$"):
-        open_connections.metrics(failed, 100, usage(0), [usage(1)])
-    opening = {"held": 33, "failures": {"no response within 5 s": 67}}
-    with pytest.raises(Problem, match=r"^33 of 100 connections held, then: no response within 5 s \(67\)$"):
-        open_connections.metrics(opening, 100, usage(0), [usage(1)])
-    with pytest.raises(Problem, match="reported no memory"):
-        open_connections.metrics(HELD, 100, usage(0), [])
-
-
 def test_the_memory_before_is_read_once_it_is_stable(monkeypatch: pytest.MonkeyPatch) -> None:
     class Growing:
         """A stack whose memory grows by 1 MB at each sample up to 10 MB."""
@@ -172,26 +128,6 @@ def test_the_memory_before_is_read_once_it_is_stable(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(open_connections, "SETTLED", 0.0)
     with pytest.raises(Problem, match="does not become stable"):
         open_connections.settled(cast(LabStack, Growing()), "nginx")
-
-
-# --- Handshakes
-
-
-@pytest.mark.parametrize(
-    ("report", "settings", "reason"),
-    [
-        ({"resumed": 499}, {}, "^499 of 500 handshakes were resumed$"),
-        ({}, {"resumed": False}, "^500 of 500 handshakes were resumed$"),
-        ({"negotiated": "AES128-SHA"}, {}, "^negotiated AES128-SHA instead of TLS_AES_$"),
-    ],
-)
-def test_handshakes_of_another_kind_are_rejected(
-    report: dict[str, Any], settings: dict[str, Any], reason: str
-) -> None:
-    good = {"handshakes": 500, "resumed": 500, "negotiated": "TLS_AES_256_GCM_SHA384"}
-    wanted = {"resumed": True, "negotiates": "TLS_AES_", "openssl": "/openssl.cnf", **settings}
-    with pytest.raises(Problem, match=reason):
-        handshakes.measure(Generator({**good, "seconds": 2.0, "cpu_seconds": 3.0, **report}).stack, wanted)
 
 
 # --- Crowds and outages
@@ -249,9 +185,9 @@ def test_an_outage_without_a_copy_before_it_or_a_recovery_after_it_is_rejected(
 ) -> None:
     with pytest.raises(Problem, match=r"before the outage /media/a\.swf was answered by 502"):
         outage.measure(Origin(lambda origin: "502").stack, SETTINGS)
-    monkeypatch.setattr(outage, "BACK_WITHIN", 0.5)
+    monkeypatch.setattr(outage, "BACK_WITHIN", 0)
     origin = Origin(lambda origin: "200" if origin.asked <= 3 else "503")
-    with pytest.raises(Problem, match=r"no page 0\.5 s after the outage"):
+    with pytest.raises(Problem, match="no page 0 s after the outage"):
         outage.measure(origin.stack, SETTINGS)
     assert origin.running
 
@@ -297,14 +233,6 @@ def test_the_limit_is_locusts_if_it_failed_at_the_lowest_level_that_was_too_high
     assert climb(level(50, True), limited, level(75, False))["generator_was_the_limit"] == 0
 
 
-def test_a_topology_that_carries_nobody_is_rejected_with_locusts_reason() -> None:
-    outcome = "direct carries fewer than 1 visitors. At 1: errors"
-    with pytest.raises(Problem, match=outcome):
-        climb(level(1, False), outcome=outcome)
-    with pytest.raises(Problem, match="Locust measured nothing"):
-        climb()
-
-
 def test_the_cpu_is_that_of_the_knee(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     found = climb(level(5, True))
@@ -330,7 +258,6 @@ def test_a_change_of_locusts_files_is_another_configuration_of_this_lab_alone() 
     labs = {name: load(REPO / "labs" / name, "quick") for name in ("capacity", "scale")}
     found = {name: machine.configuration(stack, lab).keys() for name, lab in labs.items()}
     assert found["capacity"] - found["scale"] == {"locust"}
-    assert all((REPO / path).exists() for path in machine.LOCUST)
 
 
 # --- Crawlers
@@ -373,9 +300,64 @@ def test_visitors_the_bot_and_the_crawlers_have_figures_of_their_own() -> None:
     assert found["backend_share_percent"] == pytest.approx(40)
 
 
+# --- What is rejected
+
+
+def talked(**loads: Any) -> dict[str, float]:
+    return chat.metrics(talk_report(page_loads=loads_report(**loads)))
+
+
+def joined(cpu_percent: float) -> dict[str, float]:
+    joins_report = {"milliseconds": [10.0, 20.0, 30.0], "seconds": 2.0, "bytes": 5000}
+    return joins.metrics(talk_report(joins={**joins_report, "cpu_percent": cpu_percent}))
+
+
+def shaken(wanted_resumed: bool = True, **report: Any) -> dict[str, float]:
+    good = {"handshakes": 500, "resumed": 500, "negotiated": "TLS_AES_256_GCM_SHA384"}
+    wanted = {"resumed": wanted_resumed, "negotiates": "TLS_AES_", "openssl": "/openssl.cnf"}
+    return handshakes.measure(Generator({**good, "seconds": 2.0, "cpu_seconds": 3.0, **report}).stack, wanted)
+
+
+def were_held(*held: Usage, **report: Any) -> dict[str, float]:
+    return open_connections.metrics({**HELD, **report}, 100, usage(0), held)
+
+
+OPENING = {"held": 33, "failures": {"no response within 5 s": 67}}
+BOTTLENECK = "^the generator was the bottleneck: it"
+
+
 @pytest.mark.parametrize(
-    ("bot", "runs", "reason"), [("503 0.1\n", 1, "the bot had no answer"), ("", 0, "no users")]
+    ("measure", "reason"),
+    [
+        (lambda: talked(failures=["x", "y"]), "^2 of 5 page loads failed: x$"),
+        (lambda: talked(cpu_percent=86.0), f"{BOTTLENECK} used 91 % of a core$"),
+        (lambda: talked(late_milliseconds=251.0), f"{BOTTLENECK} was 251 ms late$"),
+        (lambda: joined(cpu_percent=86.0), f"{BOTTLENECK} used 91 % of a core$"),
+        (lambda: preload.metrics({**PRELOAD, "cpu_seconds": 9.6}, 10), f"{BOTTLENECK} used 96 % of a core$"),
+        (
+            lambda: preload.metrics({**PRELOAD, "milliseconds": [None], "failures": ["/a: 503"]}, 10),
+            "^no visitor received the whole stage: /a: 503$",
+        ),
+        (
+            lambda: were_held(usage(1), failures={"reset": 2, "status 503": 1}),
+            r"^3 of 100 held connections failed: reset \(2\); status 503 \(1\)$",
+        ),
+        (
+            lambda: open_connections.metrics(OPENING, 100, usage(0), [usage(1)]),
+            r"^33 of 100 connections held, then: no response within 5 s \(67\)$",
+        ),
+        (were_held, "reported no memory"),
+        (lambda: shaken(resumed=499), "^499 of 500 handshakes were resumed$"),
+        (lambda: shaken(wanted_resumed=False), "^500 of 500 handshakes were resumed$"),
+        (lambda: shaken(negotiated="AES128-SHA"), "^negotiated AES128-SHA instead of TLS_AES_$"),
+        (lambda: climb(level(1, False), outcome="fewer than 1 visitors"), "fewer than 1 visitors"),
+        (climb, "Locust measured nothing"),
+        (lambda: crawled("503 0.1\n", level(30, True, lines=[])), "the bot had no answer"),
+        (lambda: crawled(""), "no users"),
+    ],
 )
-def test_a_run_without_visitors_or_without_the_bot_is_rejected(bot: str, runs: int, reason: str) -> None:
+def test_a_measurement_of_nothing_or_of_the_generator_is_rejected(
+    measure: Callable[[], object], reason: str
+) -> None:
     with pytest.raises(Problem, match=reason):
-        crawled(bot, *[level(30, True, lines=[], caches=[], failures=0)] * runs)
+        measure()

@@ -26,17 +26,6 @@ WHOLE: dict[str, Any] = {
 }
 
 
-def document(**changes: Any) -> dict[str, Any]:
-    return {**WHOLE, **changes}
-
-
-def test_a_block_has_settings_of_its_own() -> None:
-    block = {**WHOLE["cells"][0], "settings": {"requests": {"quick": 7, "full": 8}}}
-    for mode, requests in (("quick", 7), ("full", 8)):
-        cells = expand("x", document(cells=[block]), mode).cells
-        assert {cell.settings["requests"] for cell in cells} == {requests}
-
-
 def test_the_full_mode_has_every_combination_once_and_the_quick_mode_what_it_keeps() -> None:
     quick, full = (expand("x", WHOLE, mode) for mode in MODES)
     assert [dict(cell.key) for cell in quick.cells] == [
@@ -52,15 +41,14 @@ def test_the_full_mode_has_every_combination_once_and_the_quick_mode_what_it_kee
     assert (quick.repetitions, full.repetitions) == (3, 5)
 
 
-def test_a_block_can_have_its_own_tool_and_primary_metric() -> None:
-    blocks = [
-        {"topology": ["direct"]},
-        {"topology": ["default"], "driver": "open_connections", "primary": "milliseconds"},
-    ]
-    cells = expand("x", document(cells=blocks), "quick").cells
-    assert [(cell.driver, cell.primary, cell.key) for cell in cells] == [
-        ("ab", "requests_per_second", {"topology": "direct"}),
-        ("open_connections", "milliseconds", {"topology": "default"}),
+@pytest.mark.parametrize(("mode", "usual", "own"), [("quick", 100, 7), ("full", 5000, 8)])
+def test_a_block_can_have_its_own_tool_settings_and_primary_metric(mode: str, usual: int, own: int) -> None:
+    other: dict[str, Any] = {"topology": ["default"], "driver": "open_connections", "primary": "milliseconds"}
+    other["settings"] = {"requests": {"quick": 7, "full": 8}}
+    cells = expand("x", WHOLE | {"cells": [{"topology": ["direct"]}, other]}, mode).cells
+    assert [(cell.driver, cell.primary, cell.key, cell.settings["requests"]) for cell in cells] == [
+        ("ab", "requests_per_second", {"topology": "direct"}, usual),
+        ("open_connections", "milliseconds", {"topology": "default"}, own),
     ]
 
 
@@ -81,7 +69,7 @@ def test_a_block_can_have_its_own_tool_and_primary_metric() -> None:
     ],
 )
 def test_a_mistake_in_a_lab_toml_is_named(changes: dict[str, Any], words: str) -> None:
-    lab = {name: value for name, value in document(**changes).items() if value is not None}
+    lab = {name: value for name, value in (WHOLE | changes).items() if value is not None}
     with pytest.raises(ValueError, match=words):
         expand("x", lab, "quick")
 

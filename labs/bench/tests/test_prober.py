@@ -1,92 +1,84 @@
 """labs/cluster/prober.py in front of a server of the test's own, which fails for a while."""
 
 import asyncio
+import socket
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from labs.cluster import lab, prober
-from labs.cluster.prober import PAGE_PAUSE, Page, Prober
+from labs.cluster.prober import Page, Prober
+from tests.support.origin import EchoServer, Origin, Request, response
+from tests.support.wait import wait_until
 
-FAILS = (0.5, 1.5)  # seconds after the first request, in which the workshop fails
+FAILS = range(2, 5)  # the requests for the workshop that fail
+CHUNKS = b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0a\r\n0123456789\r\n0\r\n\r\n"
 
 
-class Server:
-    """Media and pages; a page in chunks. Its WebSocket pings once; `pongs` is what came back."""
+class Site(Origin):
+    """Media and pages; a page in chunks. Its WebSocket pings once; `said` is what came back over it."""
 
     def __init__(self) -> None:
-        self.began = 0.0
-        self.cookies: list[str] = []
-        self.pongs: list[bytes] = []
+        self.said = b""
+        self.turns: list[float] = []  # when the workshop was asked for
+        super().__init__("site")
+        self.answer = self.respond
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while head := (await reader.readuntil(b"\r\n\r\n")).decode():
-            self.began = self.began or time.monotonic()
-            path = head.split()[1]
-            if path == "/ws":
-                writer.write(
-                    b"HTTP/1.1 101 x\r\nUpgrade: websocket\r\n\r\n" + b"\x81\x7e\x00\x80" + bytes(128)
-                )
-                writer.write(b"\x89\x02hi")
-                self.pongs.append((await reader.readexactly(29 + 8))[29:])  # behind the client's JOIN
-                await reader.read()
-                return
-            if path == "/media":
-                assert "Range" in head
-                writer.write(b"HTTP/1.1 206 x\r\nContent-Length: 3\r\nCache-Status: varnish; hit\r\n\r\nabc")
-                continue
-            self.cookies.append(head.split("Cookie: ")[1].split("\r\n")[0])
-            down = path == "/admin/" and FAILS[0] <= time.monotonic() - self.began < FAILS[1]
-            writer.write(b"HTTP/1.1 %d x\r\nTransfer-Encoding: chunked\r\n\r\n" % (503 if down else 200))
-            writer.write(b"3\r\nabc\r\n0a\r\n0123456789\r\n0\r\n\r\n")
+    def respond(self, request: Request) -> bytes:
+        if request.target == "/ws":
+            frames = b"\x81\x7e\x00\x80" + bytes(128) + b"\x89\x02hi"
+            return b"HTTP/1.1 101 x\r\nUpgrade: websocket\r\n\r\n" + frames
+        if request.target == "/media":
+            return response("abc", "206 x", cache_status="varnish; hit")
+        if request.target == "/admin/":
+            self.turns.append(time.monotonic())
+        down = request.target == "/admin/" and len(self.turns) in FAILS
+        return b"HTTP/1.1 %d x\r\n%s" % (503 if down else 200, CHUNKS)
+
+    def upgraded(self, connection: socket.socket, request: Request) -> None:
+        while data := connection.recv(4096):
+            self.said += data
 
 
 @pytest.fixture(scope="module")
-def visited() -> tuple[Server, Prober]:
-    """What a crowd has seen in two and a half seconds, and the server."""
-    server = Server()
-
-    async def visit() -> Prober:
-        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            try:
-                await server.serve(reader, writer)
-            except EOFError:
-                writer.close()
-
-        async def swallow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.read()
-            writer.close()
-
-        listener = await asyncio.start_server(answer, "127.0.0.1", 0)
-        stage = await asyncio.start_server(swallow, "127.0.0.1", 0)
-        address = f"127.0.0.1:{listener.sockets[0].getsockname()[1]}"
-        crowd = Prober([address], "localhost", ["/media"], seed=1, pages=["/stages/demo", "/admin/"])
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(prober, "STAGE_PORT", stage.sockets[0].getsockname()[1])
-            await crowd.run(seconds=2.5, rate=20)
-        listener.close()
-        stage.close()
-        return crowd
-
-    return server, asyncio.run(visit())
+def visited() -> Iterator[tuple[Site, Prober]]:
+    """What a crowd of twenty requests has seen, and the server."""
+    site, stage = Site(), EchoServer("stage")
+    crowd = Prober(
+        [f"127.0.0.1:{site.port}"], "localhost", ["/media"], seed=1, pages=["/stages/demo", "/admin/"]
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prober, "STAGE_PORT", stage.port)
+        patch.setattr(prober, "PAGE_PAUSE", 0.05)
+        asyncio.run(crowd.run(seconds=1, rate=20))
+    yield site, crowd
+    site.close()
+    stage.close()
 
 
-def test_the_gap_of_a_page_is_as_long_as_it_fails(visited: tuple[Server, Prober]) -> None:
-    server, crowd = visited
-    [workshop], [stage] = crowd.pages["/admin/"], crowd.pages["/stages/demo"]
-    length = FAILS[1] - FAILS[0]
-    assert length - PAGE_PAUSE <= workshop.gap <= length + PAGE_PAUSE + 0.3
-    assert 3 <= workshop.failed <= length / PAGE_PAUSE + 1
-    assert workshop.asked >= 8
-    assert (stage.failed, stage.gap) == (0, 0)
-    assert {"upstage_seen=1" in cookie for cookie in server.cookies} == {True}
+def test_the_gap_of_a_page_is_as_long_as_it_fails(visited: tuple[Site, Prober]) -> None:
+    site, crowd = visited
+    [workshop], [page] = crowd.pages["/admin/"], crowd.pages["/stages/demo"]
+    assert workshop.failed == len(FAILS)
+    assert site.turns[FAILS.stop - 1] - site.turns[FAILS.start - 1] <= workshop.gap
+    assert (page.failed, page.gap) == (0, 0)
     counts = [second.counts for second in crowd.seconds.values()]
-    assert sum(each["hit"] for each in counts) == sum(each["asked"] for each in counts) == 50
+    assert sum(each["hit"] for each in counts) == sum(each["asked"] for each in counts) == 20
 
 
-def test_a_ping_is_answered(visited: tuple[Server, Prober]) -> None:
-    server, crowd = visited
-    assert server.pongs == [b"\x8a\x82\x00\x00\x00\x00hi"]
+def test_media_are_asked_for_in_parts_and_pages_as_a_known_visitor(visited: tuple[Site, Prober]) -> None:
+    site, _ = visited
+    for request in site.requests:
+        if request.target == "/media":
+            assert "range" in request.headers
+        elif request.target != "/ws":
+            assert "upstage_seen=1" in request.headers["cookie"]
+
+
+def test_a_ping_is_answered(visited: tuple[Site, Prober]) -> None:
+    site, crowd = visited
+    wait_until(lambda: site.said.endswith(b"\x8a\x82\x00\x00\x00\x00hi"))
     assert set(crowd.held.values()) == {None}
 
 

@@ -2,7 +2,6 @@
 
 import io
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,15 +109,6 @@ def calibrations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "calibrate", lambda: 10.0)
 
 
-def test_warm_up_then_round_by_round(measure: Measure, tmp_path: Path) -> None:
-    driver = Driver()
-    results = measure(experiment(), driver)
-    assert driver.asked[:3] == [(0, True), (1, True), (2, True)]
-    assert driver.counted == there_and_back(0, 1, 2)
-    assert Results.read(tmp_path / "x.json") == results
-    assert [cell.median["rps"] for cell in results.cells] == [0, 1, 2]
-
-
 def test_a_file_has_the_progress_as_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "EVERY", 0)
     lab = experiment(cells=2, repetitions=2)
@@ -164,7 +154,7 @@ def test_a_container_that_was_restarted_counts_from_zero() -> None:
 def test_interrupted_anywhere_any_number_of_times(
     tmp_path: Path, cells: int, repetitions: int, interruptions: list[int]
 ) -> None:
-    """Each sample is taken once, however often the run is interrupted."""
+    """Warm-up, then round by round: each sample once, however often the run is interrupted."""
     lab, path = experiment(cells, repetitions), tmp_path / "x.json"
     path.unlink(missing_ok=True)
     taken: list[int] = []
@@ -182,15 +172,13 @@ def test_interrupted_anywhere_any_number_of_times(
         except KeyboardInterrupt:
             assert calls is not None
         taken += driver.counted
-        # Only cells that are still to be measured are warmed up.
-        if driver.counted:
-            warm = {cell for cell, warm in driver.asked if warm}
-            assert set(driver.counted) <= warm
-    assert Counter(taken) == dict.fromkeys(range(cells), repetitions)
+        warm_up = [cell for cell, warm in driver.asked if warm]
+        assert driver.asked[: len(warm_up)] == [(cell, True) for cell in sorted(set(warm_up))]
+        assert set(driver.counted) <= set(warm_up)
     assert taken == there_and_back(*range(cells), rounds=repetitions)
-    final = Results.read(path)
-    assert final is not None
-    assert [len(cell.samples) for cell in final.cells] == [repetitions] * cells
+    assert Results.read(path) == results
+    assert [len(cell.samples) for cell in results.cells] == [repetitions] * cells
+    assert [cell.median["rps"] for cell in results.cells] == list(range(cells))
 
 
 def test_a_rejected_cell_is_not_measured_again(tmp_path: Path) -> None:
