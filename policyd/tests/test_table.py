@@ -18,19 +18,23 @@ PLAYED = [
     for name, play in hostile.CLIENTS[row].items()
 ]
 DEADLINE = 2
+FAR = 60  # the deadline of the daemon that must not wait for it
 SECONDS = {
     "the policy": (0, DEADLINE + hostile.SLACK),
-    "a close at once": (0, DEADLINE / 2),
+    "a close at once": (0, FAR / 2),
     "a close at the deadline": (DEADLINE, 2 * DEADLINE + hostile.SLACK),
     "a close after a second": (1, 1 + hostile.SLACK),
 }
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[Daemon]:
-    with Daemon("--deadline", str(DEADLINE), "--log-lines", "60000") as daemon:
-        yield daemon
-        assert not {"error", "stopped"} & daemon.stop().keys()  # each connection has ended with its client
+def shared() -> Iterator[dict[int, Daemon]]:
+    """A daemon for each deadline."""
+    log = ("--log-lines", "60000")
+    with Daemon("--deadline", str(DEADLINE), *log) as daemon, Daemon("--deadline", str(FAR), *log) as far:
+        yield {DEADLINE: daemon, FAR: far}
+        for each in (daemon, far):  # each connection has ended with its client
+            assert not {"error", "stopped"} & each.stop().keys()
 
 
 def test_each_row_has_its_clients() -> None:
@@ -39,19 +43,20 @@ def test_each_row_has_its_clients() -> None:
 
 @pytest.mark.parametrize(("play", "gets", "outcome"), PLAYED)
 def test_a_client_gets_what_the_table_says_and_delays_no_other(
-    shared: Daemon, play: hostile.Play, gets: str, outcome: str
+    shared: dict[int, Daemon], play: hostile.Play, gets: str, outcome: str
 ) -> None:
-    daemon = shared
+    deadline = FAR if gets == "a close at once" else DEADLINE
+    daemon = shared[deadline]
     if outcome == "stopped":
         daemon = Daemon("--deadline", "30")
         threading.Timer(0.1, daemon.terminate).start()
     before = len(daemon.events("connection"))
     begin = time.monotonic()
-    assert gets.startswith(play(LOCAL, daemon.port, DEADLINE))
+    assert gets.startswith(play(LOCAL, daemon.port, deadline))
     shortest, longest = SECONDS[gets]
     assert shortest <= time.monotonic() - begin <= longest
     wait_until(lambda: outcome in {line["outcome"] for line in daemon.events("connection")[before:]})
     if outcome != "stopped":
         begin = time.monotonic()
         assert hostile.honest(LOCAL, daemon.port, 0) == hostile.POLICY
-        assert time.monotonic() - begin < DEADLINE / 2
+        assert time.monotonic() - begin < deadline / 2

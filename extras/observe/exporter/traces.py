@@ -25,7 +25,7 @@ from logs.varnishlog import Request, requests
 
 HOLD = 5.0  # seconds from the first piece of a request until it is put together, ...
 LATE = 20.0  # ... if nginx has given up: Varnish goes on to wait (varnish/limits.vcl), and logs when it ends
-MOST = 500  # requests that wait; pieces of further ones are dropped
+MOST = 250  # failed requests that wait, and as many others; pieces of further ones are dropped
 PIECES = 50  # of one request
 SHOWN = 10  # of the slow requests, and as many of the failed ones, for the page
 LONGEST = 5000  # lines of varnishlog that belong together
@@ -49,6 +49,7 @@ class Trace:
 @dataclass
 class _Pieces:
     since: float
+    failed: bool  # by the first piece
     nginx: list[Line] = field(default_factory=list)
     varnish: list[Request] = field(default_factory=list)
     backend: list[Line] = field(default_factory=list)
@@ -70,6 +71,7 @@ class Traces:
         self._clock = clock
         self._lock = Lock()
         self._waiting: dict[str, _Pieces] = {}  # in the order of their first pieces
+        self._places = {True: MOST, False: MOST}  # free ones, for failed requests and for others
         self._shown: dict[str, deque[Trace]] = {kind: deque(maxlen=SHOWN) for kind in ("failed", "slow")}
         self._dropped = 0
 
@@ -100,11 +102,15 @@ class Traces:
             self._dropped += 1
 
     def _add(self, id: str, kind: Callable[[_Pieces], list[Any]], piece: Line | Request) -> None:
+        failed = piece.status >= 500
         with self._lock:
-            if id not in self._waiting and len(self._waiting) >= MOST:
-                self._dropped += 1
-                return
-            some = kind(self._waiting.setdefault(id, _Pieces(self._clock())))
+            if id not in self._waiting:
+                if not self._places[failed]:
+                    self._dropped += 1
+                    return
+                self._places[failed] -= 1
+                self._waiting[id] = _Pieces(self._clock(), failed)
+            some = kind(self._waiting[id])
             if len(some) < PIECES:
                 some.append(piece)
             else:
@@ -125,6 +131,8 @@ class Traces:
             now = self._clock()
             ready = [id for id, pieces in self._waiting.items() if now - pieces.since >= pieces.patience]
             taken = [self._waiting.pop(id) for id in ready]
+            for pieces in taken:
+                self._places[pieces.failed] += 1
         for pieces in taken:
             if not pieces.nginx:
                 self._dropped += len(pieces.varnish) + len(pieces.backend)

@@ -188,6 +188,14 @@ def test_too_many_requests_cost_no_memory(made: Made) -> None:
     assert len(made.complete()) == 1
 
 
+def test_a_flood_of_failed_requests_leaves_places_for_others(made: Made) -> None:
+    for _ in range(2):  # the places are given back
+        for number in range(MOST + 7):
+            made.nginx(id=f"{number:032x}", status=503, traced="failed")
+        made.nginx()
+        assert [trace.line.id for trace in made.complete()][MOST - 1 :] == [f"{MOST - 1:032x}", ID]
+
+
 def test_varnishs_records_come_through_a_pipe(made: Made, tmp_path: Path) -> None:
     pipe = tmp_path / "varnish.pipe"
     os.mkfifo(pipe)
