@@ -1,7 +1,7 @@
 """A pupil with a checkout and a running stack, for all lessons.
 
 Several pupils can work side by side, each in a separate process and on a separate stack:
-`-n 3 --dist loadfile`.
+`-n 3 --dist worksteal`.
 """
 
 import os

@@ -10,8 +10,9 @@ from nginx.tests.nginx_server import NginxServer
 
 @pytest.fixture(scope="module")
 def server(request: pytest.FixtureRequest) -> Iterator[NginxServer]:
-    """A running nginx; the module's SETTINGS, if it has any, are part of its environment."""
+    """A running nginx of one worker; the module's SETTINGS, if it has any, are part of its environment."""
     with NginxServer(**getattr(request.module, "SETTINGS", {})) as running:
+        running.use_one_worker()
         running.start()
         yield running
 

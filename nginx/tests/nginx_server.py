@@ -98,6 +98,10 @@ class NginxServer(Service):
         assert old in text, f"{name} has no {old!r}"
         path.write_text(text.replace(old, new))
 
+    def use_one_worker(self) -> None:
+        """Another one could ask again before a response that the client already has is stored."""
+        self.edit("nginx.conf", "worker_processes 4;", "worker_processes 1;")
+
     def render(self, **settings: str) -> subprocess.CompletedProcess[str]:
         """Fill the templates without running nginx."""
         script = '. "$(dirname "$0")/scripts/render.sh"'

@@ -3,7 +3,7 @@
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,15 +27,6 @@ def kept_for(seconds: int) -> Callable[[Request], bytes]:
         )
 
     return answer
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[NginxServer]:
-    """One worker: another one could ask again before a response that the client already has is stored."""
-    with NginxServer() as running:
-        running.edit("nginx.conf", "worker_processes 4;", "worker_processes 1;")
-        running.start()
-        yield running
 
 
 @pytest.fixture(autouse=True)

@@ -36,6 +36,7 @@ class Site(NginxServer):
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     with Site() as server:
+        server.use_one_worker()
         server.start()
         yield server
 

@@ -71,8 +71,8 @@ def test_a_url_of_more_than_4096_bytes_is_rejected(server: VarnishServer) -> Non
 
 
 def test_a_crowd_is_one_request_to_the_backend(server: VarnishServer) -> None:
-    """200 clients at once wait for an object that is not cached yet; then all get the expired copy."""
-    server.backend.cache_control = "s-maxage=1"
+    """200 clients at once wait for an object that is not cached yet; 200 others get an expired copy."""
+    server.backend.cache_control = "s-maxage=60"
     server.backend.go.clear()
     before = server.counter("MAIN.busy_sleep")
     with ThreadPoolExecutor(200) as pool:
@@ -81,12 +81,14 @@ def test_a_crowd_is_one_request_to_the_backend(server: VarnishServer) -> None:
         server.backend.go.set()
         assert {answer.result().text for answer in first} == {"backend"}
         assert server.backend.targets == ["/crowd"]
+        server.backend.cache_control = "s-maxage=1"
+        server.request("/old")
         server.backend.go.clear()
         time.sleep(1.5)
-        second = [pool.submit(server.request, "/crowd") for _ in range(200)]
+        second = [pool.submit(server.request, "/old") for _ in range(200)]
         said = {answer.result().headers["cache-status"].split("; ")[-1] for answer in second}
     assert said == {"detail=stale"}
-    wait_until(lambda: server.backend.targets == ["/crowd"] * 2)
+    wait_until(lambda: server.backend.targets == ["/crowd", "/old", "/old"])
 
 
 def test_a_second_start_ends_and_changes_nothing(server: VarnishServer) -> None:
