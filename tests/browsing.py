@@ -44,15 +44,6 @@ def unreadable(page: Page) -> list[str]:
     return found
 
 
-def looks_right(page: Page, name: str) -> None:
-    """Check for one heading, no overflow, and what axe knows; take a screenshot."""
-    assert page.locator("h1").count() == 1
-    wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert wider <= 0, f"{page.url} is {wider} px wider than the screen"
-    assert unreadable(page) == []
-    page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
-
-
 def say(page: Page, text: str) -> None:
     """Type a line into the chat."""
     page.locator("#chat-input").fill(text)

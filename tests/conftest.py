@@ -6,13 +6,14 @@ are marked `slow` here, so that `make test-all` runs them.
 
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.bare import bare_checkout
+from tests.bare import Kept, bare_checkout
 from tests.browsing import Visit
 from tests.stack import PROJECT, REPO, Stack, webcam_ports
 from tests.support.chromium import listen
@@ -53,10 +54,18 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
         stack.make("clean")
 
 
+@pytest.fixture(scope="session")
+def bare_machine() -> Iterator[Kept]:
+    """Not below pytest's own folder, which every start of pytest closes to other users."""
+    with tempfile.TemporaryDirectory(prefix="bare-") as folder:
+        yield Kept(bare_checkout(Path(folder)).parent)
+
+
 @pytest.fixture
-def bare(tmp_path: Path) -> Path:
+def bare(bare_machine: Kept) -> Iterator[Path]:
     """A checkout on a machine that has nothing but the programs of any system."""
-    return bare_checkout(tmp_path)
+    yield bare_machine.folder / "stack"
+    bare_machine.restore()
 
 
 @pytest.fixture

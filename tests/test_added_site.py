@@ -6,7 +6,6 @@ from pathlib import Path
 
 from nginx.tests.nginx_server import NginxServer
 from proscenium.settings import COMPARISON
-from tests.bare import bare_checkout
 from tests.stack import REPO
 
 HOST = "fifth.localhost"
@@ -30,11 +29,10 @@ def test_each_site_has_a_file_and_a_row() -> None:
     )
 
 
-def test_a_file_and_a_row_add_a_site(tmp_path: Path) -> None:
-    copy = bare_checkout(tmp_path)
-    site = (copy / "nginx/sites/nginx.localhost.conf").read_text()
-    (copy / f"nginx/sites/{HOST}.conf").write_text(site.replace("nginx.localhost", HOST))
-    table = copy / "backend/src/upstage/site/topologies.toml"
+def test_a_file_and_a_row_add_a_site(bare: Path) -> None:
+    site = (bare / "nginx/sites/nginx.localhost.conf").read_text()
+    (bare / f"nginx/sites/{HOST}.conf").write_text(site.replace("nginx.localhost", HOST))
+    table = bare / "backend/src/upstage/site/topologies.toml"
     [row] = [part for part in table.read_text().split("\n\n") if part.startswith("[classic]")]
     row = row.replace("[classic]", "[fifth]").replace("The setup of 2011", "The fifth way")
     table.write_text(f"{table.read_text()}\n{row}\n")
@@ -42,14 +40,14 @@ def test_a_file_and_a_row_add_a_site(tmp_path: Path) -> None:
     def python(*arguments: str) -> str:
         path = "loadtest:backend/src:."
         command = [sys.executable, *arguments]
-        return subprocess.check_output(command, cwd=copy, env={"PYTHONPATH": path}, text=True)
+        return subprocess.check_output(command, cwd=bare, env={"PYTHONPATH": path}, text=True)
 
     python("-m", "proscenium.settings")
     assert python("-c", KNOWN).split() == ["True", "True", "#f0e442", "True", "True", "True"]
-    assert f", {HOST}, direct.localhost]" in (copy / "compose.yaml").read_text()
-    assert f"the fifth way        http://{HOST}:" in (copy / "bin/up").read_text()
+    assert f", {HOST}, direct.localhost]" in (bare / "compose.yaml").read_text()
+    assert f"the fifth way        http://{HOST}:" in (bare / "bin/up").read_text()
     with NginxServer() as nginx:
-        nginx.scripts = copy / "nginx"
+        nginx.scripts = bare / "nginx"
         nginx.start()
         assert nginx.request("/", HOST).text == "backend"
         pair = nginx.certificates / "proscenium.pem"

@@ -225,4 +225,4 @@ def test_a_stack_that_has_lost_its_data_comes_back(own: Stack, tmp_path: Path) -
     assert "replaced data: " in said
     stack.wait_until_ready()
     assert stack.upstage("admin-password").strip() == password
-    wait_until(lambda: has_data(stack, upload), within=10)
+    wait_until(lambda: has_data(stack, upload))

@@ -141,6 +141,13 @@ def test_nothing_is_reloaded_without_varnish(bare: Path) -> None:
     assert "exec" not in log.read_text()
 
 
+def test_a_purge_is_of_the_path_of_an_address(bare: Path) -> None:
+    log = engine(bare, "exec*)")
+    done = functions(bare, "bin/stack purge", URL="http://classic.localhost:8080/media/diva.svg?new")
+    assert done.stdout.startswith("Varnish has dropped /media/diva.svg on every host, with every query.")
+    assert "exec -i 1 upstage purge /media/diva.svg\n" in log.read_text()
+
+
 def test_a_reset_is_of_the_stage_that_was_typed(bare: Path) -> None:
     log = engine(bare, "exec*)")
     assert "of rehearsal are removed" in functions(bare, "bin/stack reset", STAGE="rehearsal").stdout

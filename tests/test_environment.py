@@ -50,6 +50,18 @@ def test_doctor_names_what_is_missing_and_what_to_type(bare: Path, family: socke
     assert files(bare) == before
 
 
+def test_a_taken_port_is_named_before_anything_starts(bare: Path) -> None:
+    log = engine(bare, "ps*)")
+    taken = free_ports(1)[0]
+    with socket.create_server(("127.0.0.1", taken)):
+        done = functions(bare, "bin/up", MODE="containers", HTTP_PORT=str(taken))
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        f"Port {taken} is taken by another program, on 127.0.0.1. Put another HTTP_PORT"
+    )
+    assert not re.search("^compose (up|build)", log.read_text(), re.M)
+
+
 def test_what_a_shell_exports_for_other_programs_changes_nothing(bare: Path, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", bare], check=True)
     (tmp_path / "bin" / "lib").mkdir(parents=True, exist_ok=True)

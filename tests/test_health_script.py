@@ -32,7 +32,7 @@ class Checked:
         """One check of the engine: its exit status, and what the script did."""
         self.answers.write_text(answers)
         self.trace.write_text("")
-        done = subprocess.run(["sh", self.script, "service"], env=self.environment, check=False, timeout=20)
+        done = subprocess.run(["sh", self.script, "service"], env=self.environment, check=False, timeout=60)
         return done.returncode, self.trace.read_text().splitlines()
 
 

@@ -177,7 +177,7 @@ def test_the_data_can_be_backed_up(cluster: Cluster) -> None:
 def test_a_load_balancer_leads_in(cluster: Cluster) -> None:
     cluster.kubectl("apply -f extras/kubernetes/load-balancer.yaml")
     port = int(cluster.kubectl("get service nginx -o jsonpath='{.spec.ports[0].nodePort}'"))
-    wait_until(lambda: cluster.get("/stages/demo", port).status == 200, within=20)
+    wait_until(lambda: cluster.get("/stages/demo", port).status == 200)
 
 
 def test_locust_loads_it_from_outside(cluster: Cluster) -> None:
@@ -191,7 +191,7 @@ def test_locust_loads_it_from_outside(cluster: Cluster) -> None:
     command = [NODE, *forward.split()]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as tunnel:
         try:
-            wait_until(leads_in, within=20)
+            wait_until(leads_in)
             check(NODE, "network", "bash", "-c", locust, cwd=REPO / "loadtest", timeout=120)
         finally:
             os.killpg(tunnel.pid, signal.SIGTERM)

@@ -51,7 +51,7 @@ def test_house_lights_shows_the_servers_time_cold_against_warm(
     assert servers[0] == "upstage"
     assert set(servers[1:]) <= {"varnish", "nginx"}
     assert times[0] >= 300
-    assert max(times[1:]) < 150  # 0 or 1 ms on a machine that does nothing else
+    assert max(times[1:]) < times[0] / 2  # 0 or 1 ms on a machine that does nothing else
     expect(page.locator("#served-summary")).to_contain_text(
         re.compile(r"On average UpStage took .* ms, a copy")
     )

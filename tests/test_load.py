@@ -45,13 +45,13 @@ def test_every_class_of_users_has_its_rows_and_the_form_its_verdict(stack: Stack
     page = f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}"
 
     def stats() -> Any:
-        return requests.get(f"{page}/stats/requests", timeout=10).json()
+        return requests.get(f"{page}/stats/requests", timeout=60).json()
 
     def kinds() -> set[str]:
         return {row["method"] for row in stats()["stats"] if row["num_requests"]}
 
-    form = {"user_count": 20, "spawn_rate": 4, "max_heard_ms": 400}
-    assert requests.post(f"{page}/swarm", data=form, timeout=10).json()["success"]
+    form = {"user_count": 20, "spawn_rate": 20, "max_heard_ms": 400}
+    assert requests.post(f"{page}/swarm", data=form, timeout=60).json()["success"]
     wait_until(lambda: kinds() >= {"GET", "POST", "stage", "ws", "policy"}, within=60)  # POST: a player
     stack.swarm(0)
     wait_until(lambda: stats()["state"] == "stopped", within=60)
@@ -98,7 +98,7 @@ def chat_of(frames: list[dict[str, str]]) -> str:
 
 def test_a_simulated_visitor_fetches_what_a_browser_fetches(stack: Stack, browser: Browser) -> None:
     address = stack.url("/stages/demo")
-    named = assets(requests.get(address, timeout=10).text, address)
+    named = assets(requests.get(address, timeout=60).text, address)
     fetched: set[str] = set()
     page = browser.new_page()
     page.on("requestfinished", lambda request: fetched.add(request.url))

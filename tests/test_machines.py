@@ -173,7 +173,7 @@ def test_a_theatre_lives_on_another_machine(edge: Machines) -> None:
     assert re.search("second +http.* as on 10.77.0.12", said[1])
     host = "second.example.org"
     edge.on(2, "docker compose exec -T second upstage stage add dunsinane --name Dunsinane")
-    wait_until(lambda: edge.ask(2, "/stages/dunsinane", host)[0] == 200, within=5)
+    wait_until(lambda: edge.ask(2, "/stages/dunsinane", host)[0] == 200, within=30)
     assert [edge.ask(each, "/stages/dunsinane", host)[0] for each in (1, 2, 3)] == [200] * 3
     assert [edge.ask(each, "/stages/dunsinane")[0] for each in (1, 2, 3)] == [404] * 3
     talked = edge.script("client", "timeout", "20", "python3", "-c", TALK)

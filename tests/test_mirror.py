@@ -98,7 +98,7 @@ def test_a_failure_moves_everything_to_the_mirror_and_back(ready: Stack) -> None
     before = say(stack)
     stack.control("stop", "backend")
     try:
-        wait_until(lambda: before in said(stack), within=20)
+        wait_until(lambda: before in said(stack))
         assert_all_are_at(stack, "mirror")
         during = say(stack)
         store(stack, "cam", JPEG)

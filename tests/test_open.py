@@ -130,11 +130,3 @@ def test_without_an_engine_the_stack_runs_natively(stack: Stack, tmp_path: Path)
     finally:
         os.umask(usual)
         hidden.make("clean")
-
-
-def test_a_taken_port_is_named_before_anything_starts(stack: Stack) -> None:
-    late = Stack(stack.mode, stack.project + "-late", ports=dict(stack.ports))
-    with pytest.raises(AssertionError) as refusal:
-        late.make("up")
-    assert f"Port {stack.ports['HTTP_PORT']} is taken" in str(refusal.value)
-    assert "HTTP_PORT" in str(refusal.value)

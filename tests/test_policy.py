@@ -12,5 +12,5 @@ from tests.support.checks import check
 def test_the_shipped_client_accepts_the_shipped_policy(stack: Stack) -> None:
     port = str(stack.ports["POLICY_FILE_PORT"])
     program = {"PYTHONPATH": str(REPO / "policyd" / "src")}
-    said = check(sys.executable, "-m", "policyd", "check", "127.0.0.1", port, env=program, timeout=20)
+    said = check(sys.executable, "-m", "policyd", "check", "127.0.0.1", port, env=program, timeout=60)
     assert 'to-ports="7230"' in said

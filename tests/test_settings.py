@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proscenium.settings import FOR_USERS, KINDS, SETTINGS, files
-from tests.bare import bare_checkout, engine, functions, run
+from tests.bare import engine, functions, run
 from tests.stack import REPO
 
 # The engine's commands that change nothing.
@@ -16,12 +16,11 @@ QUESTIONS = {"info", "compose version --short"}
 CHECK = "check_settings; check_container_settings"  # what `make up` does first
 
 
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def bare(bare: Path) -> Path:
     """A checkout, and an engine that would log each command."""
-    checkout = bare_checkout(tmp_path_factory.mktemp("settings"))
-    engine(checkout)
-    return checkout
+    engine(bare)
+    return bare
 
 
 # Values that each kind accepts, and others.
@@ -154,7 +153,6 @@ def test_every_reader_accepts_the_same_values_of_a_kind(reader: str, kind: str) 
 @pytest.mark.parametrize(("setting", "value"), WRONG)
 def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting: str, value: str) -> None:
     log = bare.parent / "docker.log"
-    log.unlink(missing_ok=True)
     found = {"TLS_FOLDER": str(bare), "TLS_CERTIFICATE": "LICENSE"} if setting.startswith("TLS_") else {}
     if setting.startswith("SITE_") or setting == "WITH":
         found = {"EXTRAS": "site", "SITE": "http://127.0.0.1:5000"}
@@ -231,12 +229,9 @@ def test_the_relay_is_in_this_machines_network_if_no_site_is_a_service(
 
 def test_varnish_may_write_where_the_user_mounts_a_disk(bare: Path) -> None:
     (bare / "compose.override.yaml").write_text("services: {varnish: {volumes: ['cache:/cache']}}\n")
-    try:
-        assert functions(bare, CHECK, VARNISH_STORAGE="file,/cache/varnish.bin,100g").returncode == 0
-        assert functions(bare, CHECK, VARNISH_STORAGE="file,/disk/varnish.bin,1g").returncode == 1
-        assert functions(bare, CHECK, VARNISH_STORAGE="file,/tmp/varnish.bin,1g").returncode == 1
-    finally:
-        (bare / "compose.override.yaml").unlink()
+    assert functions(bare, CHECK, VARNISH_STORAGE="file,/cache/varnish.bin,100g").returncode == 0
+    assert functions(bare, CHECK, VARNISH_STORAGE="file,/disk/varnish.bin,1g").returncode == 1
+    assert functions(bare, CHECK, VARNISH_STORAGE="file,/tmp/varnish.bin,1g").returncode == 1
 
 
 def test_the_storage_that_the_example_names_fits(bare: Path) -> None:
@@ -324,10 +319,8 @@ def test_what_nginx_may_not_open_is_refused_with_the_remedy(
 
 
 def test_a_misspelt_setting_is_named_and_an_env_file_from_windows_is_read(bare: Path) -> None:
-    env = bare / ".env"
-    env.write_bytes(b"HTP_PORT=9\r\nUPSTAGE_SIGNUP=open\r\nCLIENT_REQUESTS=abc\r\n")
+    (bare / ".env").write_bytes(b"HTP_PORT=9\r\nUPSTAGE_SIGNUP=open\r\nCLIENT_REQUESTS=abc\r\n")
     done = run(bare, "up")
-    env.unlink()
     assert done.stdout.splitlines()[0].startswith("Nothing reads these settings in .env: HTP_PORT.")
     assert done.stderr == "CLIENT_REQUESTS must be a whole number from 1 to 999999, not 'abc'\n"
 
@@ -338,10 +331,7 @@ def test_every_setting_that_something_reads_is_known(bare: Path) -> None:
     assert "COMPOSE_PROJECT_NAME=proscenium" in names
     names += ["OPENDATA_RECORDS=1", "MY_OWN=1", "MODE=containers", "DOCKER_BUILDKIT=0", "COMPOSE_PROFILES="]
     names = [name for name in names if not name.startswith("COMPOSE_FILE=")]
-    env, own = bare / ".env", bare / "compose.override.yaml"
-    own.write_text("services: {nginx: {environment: {MY_OWN: $MY_OWN}}}\n")
-    env.write_text("\n".join(names))
+    (bare / "compose.override.yaml").write_text("services: {nginx: {environment: {MY_OWN: $MY_OWN}}}\n")
+    (bare / ".env").write_text("\n".join(names))
     done = functions(bare, CHECK)
-    env.unlink()
-    own.unlink()
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -76,5 +76,5 @@ def run_upstage(*words: str, env: Mapping[str, str], stdin: str = "") -> tuple[i
     with tempfile.TemporaryDirectory() as folder:
         lines, out, errors = (Path(folder) / name for name in ("stdin", "stdout", "stderr"))
         lines.write_text(stdin)
-        status = Forked(["-m", "upstage", *words], env, out, errors, lines).wait(20)
+        status = Forked(["-m", "upstage", *words], env, out, errors, lines).wait(60)
         return status, out.read_text(), errors.read_text()

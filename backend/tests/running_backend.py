@@ -88,7 +88,7 @@ class Backend(Program):
         assert not self.logged("a request failed")
 
     def connect(self) -> StageClient:
-        return StageClient(("127.0.0.1", self.stage_port), timeout=5)
+        return StageClient(("127.0.0.1", self.stage_port))
 
     def on_stage(self, stage: bytes = b"demo", key: bytes = b"none") -> StageClient:
         """A client that has joined a stage."""
@@ -97,7 +97,7 @@ class Backend(Program):
         return client
 
     def connect_web(self) -> WebStageClient:
-        return WebStageClient(self.web_port, timeout=5)
+        return WebStageClient(self.web_port)
 
     def upstage(self, *words: str, stdin: str = "", **env: str) -> tuple[int, str, str]:
         """Run `upstage WORDS` beside the server, with its real ports; return status, output and errors."""

@@ -64,7 +64,7 @@ def camera(tmp_path: Path) -> Iterator[Camera]:
     camera = Camera(tmp_path)
     yield camera
     camera.process.terminate()
-    camera.process.wait(5)
+    camera.process.wait(60)
 
 
 def frame(server: Backend) -> bytes:

@@ -160,7 +160,7 @@ def test_a_watchdog_that_was_killed_comes_back(watchdog: Watchdog) -> None:
 def test_a_watchdog_ends_with_its_server(watchdog: Watchdog) -> None:
     assert watchdog._process.stdin
     watchdog._process.stdin.close()
-    assert watchdog._process.wait(5) == 0
+    assert watchdog._process.wait(60) == 0
 
 
 def test_a_watchdog_that_hangs_does_not_stop_the_server(watchdog: Watchdog) -> None:

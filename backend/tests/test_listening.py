@@ -93,7 +93,7 @@ def test_stage_clients_are_counted_by_the_address_that_the_proxy_names(
 ) -> None:
     def joined(client: str) -> StageClient | websocket.WebSocket:
         if transport == "tcp":
-            flash = StageClient(folder / "b-stage.sock", timeout=5)
+            flash = StageClient(folder / "b-stage.sock")
             flash.socket.sendall(proxy_header(client))
             flash.send_frames(b"stage_ID=demo&mode=JOIN")
             flash.frames_until(b"&mode=JOINED")
@@ -103,7 +103,7 @@ def test_stage_clients_are_counted_by_the_address_that_the_proxy_names(
         if transport != "websocket":
             stream.sendall(proxy_header(client))
         options = {"header": [f"X-Real-IP: {claim}"], "suppress_origin": True}
-        browser = websocket.create_connection("ws://localhost/ws", timeout=5, socket=stream, **options)
+        browser = websocket.create_connection("ws://localhost/ws", timeout=60, socket=stream, **options)
         browser.send("stage_ID=demo&mode=JOIN")
         while not browser.recv().endswith("&mode=JOINED"):
             pass
@@ -118,7 +118,7 @@ def test_stage_clients_are_counted_by_the_address_that_the_proxy_names(
 
 def test_bytes_without_a_proxy_header_end_the_connection(backend: Backend, folder: Path) -> None:
     assert request(folder / "b-direct.sock", "/").status == 0
-    client = StageClient(folder / "b-stage.sock", timeout=5)
+    client = StageClient(folder / "b-stage.sock")
     client.send_frames(b"stage_ID=demo&mode=JOIN")
     with pytest.raises((EOFError, ConnectionError)):
         client.frames_until(b"&mode=JOINED")

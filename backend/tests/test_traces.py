@@ -21,7 +21,7 @@ class Traced(Backend):
     def __init__(self, folder: Path) -> None:
         self.inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.inbox.bind(str(folder / "traces.sock"))
-        self.inbox.settimeout(10)
+        self.inbox.settimeout(60)
         super().__init__(folder, UPSTAGE_TRACES=str(folder / "traces.sock"), UPSTAGE_ADMIN_PASSWORD=PASSWORD)
 
     def ask_traced(self, path: str, flags: str, method: str = "GET", body: bytes = b"") -> None:

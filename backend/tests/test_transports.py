@@ -37,7 +37,7 @@ def test_a_websocket_that_does_not_read_is_cut_and_delays_no_other(server: Backe
     before = len(server.logged("cut off"))
     talker = server.on_stage()
     url = f"ws://127.0.0.1:{server.web_port}/ws"
-    stalled = websocket.create_connection(url, timeout=5, suppress_origin=True, sockopt=(SMALL_WINDOW,))
+    stalled = websocket.create_connection(url, timeout=60, suppress_origin=True, sockopt=(SMALL_WINDOW,))
     stalled.send("stage_ID=demo&mode=JOIN")
     talker.frames_until(b"aCount=2&mode=JOINED")
     line = b"msg=" + b"<" * 2000 + b"&mode=TEXT"  # 2 kB in, 16 kB out
@@ -61,7 +61,7 @@ def test_a_heartbeat_keeps_quiet_clients_and_finds_dead_ones(tmp_path: Path) -> 
         with suppress(websocket.WebSocketTimeoutException):
             browser.receive_frame()
     assert [line["reason"] for line in server.logged("cut off")] == ["silent"]
-    browser.websocket.settimeout(5)
+    browser.websocket.settimeout(60)
     browser.send_frames(b"stage_ID=demo&mode=JOIN")
     browser.frames_until(b"&mode=JOINED")
     dead.close()

@@ -240,7 +240,7 @@ def test_a_large_body_is_rejected_without_being_kept(server: Backend, chunked: b
     Path(f"/proc/{server.process.pid}/clear_refs").write_text("5")
     before = peak_memory(server)
     size = 16 << 20
-    connection = HTTPConnection("127.0.0.1", server.web_port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", server.web_port, timeout=60)
     body = (b"x" * 65536 for _ in range(size // 65536))
     length = {} if chunked else {"Content-Length": str(size)}
     connection.request("POST", "/admin/login", body, {**FORM, **length}, encode_chunked=chunked)

@@ -68,7 +68,7 @@ class Terminal:
     def close(self) -> None:
         if self.program.poll() is None:
             os.killpg(self.program.pid, signal.SIGTERM)
-        self.program.wait(20)
+        self.program.wait(60)
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_a_lesson_from_its_first_line_to_the_next(pupil: Pupil, terminal: Termin
     terminal.wait_for("The shipped configuration is restored")
     pupil.edited = False
     terminal.press("q")
-    assert terminal.program.wait(20) == 0
+    assert terminal.program.wait(60) == 0
 
 
 def test_without_a_terminal(pupil: Pupil) -> None:

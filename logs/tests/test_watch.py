@@ -165,7 +165,7 @@ def test_the_log_of_a_varnish_that_ends_is_followed_again(monkeypatch: pytest.Mo
     monkeypatch.setattr(watch, "STARTING", 0)
     lines: watch.Lines = queue.Queue(maxsize=8)
     watch.Reader("varnish", stack, follow, lines)
-    read = [lines.get(timeout=20)[1] for _ in range(8)]
+    read = [lines.get(timeout=60)[1] for _ in range(8)]
     assert read == [None, None, "", "- one", None, "", "- two", None]
 
 

@@ -118,7 +118,7 @@ def test_requests_of_one_client_in_progress_are_limited(
 def test_classic_has_the_hundred_connections_of_the_article(release: threading.Event) -> None:
     with NginxServer() as server:
         server.start()
-        server.varnish_tcp.answer = lambda _: response("x") if release.wait(10) else b""
+        server.varnish_tcp.answer = lambda _: response("x") if release.wait(60) else b""
         ended = crowd(server, release, 110, 100, "classic.localhost", "127.0.0.1", server.public)
     assert ended == Counter({200: 100, 429: 10})
 

@@ -157,15 +157,15 @@ def test_names_keep_their_files_when_their_addresses_change(name_server: NameSer
         here = dict.fromkeys(names, "127.0.0.1")
         name_server.names = {name: here[name] for name in names if name != names[1]}
         ring.start()
-        wait_until(lambda: ring.request(FILES[0], port=ring.load).status == 200, within=5)
+        wait_until(lambda: ring.request(FILES[0], port=ring.load).status == 200)
         without = ring.places()
         assert set(without.values()) == {names[0], names[2]}
         workers = ring.workers()
         for away in ("127.0.0.9", "127.0.0.8"):  # no server listens there
             name_server.names = dict(here)
-            wait_until(lambda: names[1] in ring.places().values(), within=10)
+            wait_until(lambda: names[1] in ring.places().values())
             places = ring.places()
             assert {place for file, place in places.items() if place != without[file]} == {names[1]}
             name_server.names = here | {names[1]: away}
-            wait_until(lambda: ring.places() == without, within=10)
+            wait_until(lambda: ring.places() == without)
         assert ring.workers() == workers

@@ -124,7 +124,7 @@ def test_a_client_that_reads_nothing_holds_no_worker(site: Site, method: str, ac
     with site.connect() as client:
         head = f"Host: {HOST}\r\nAccept: {accept}\r\nContent-Length: 0"
         client.sendall(f"{method} /large HTTP/1.1\r\n{head}\r\n\r\n".encode())
-        wait_until(lambda: "/large" in site.app.sent, within=20)
+        wait_until(lambda: "/large" in site.app.sent)
 
 
 def test_an_answer_before_the_end_of_an_upload_arrives(site: Site) -> None:

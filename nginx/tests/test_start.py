@@ -68,4 +68,4 @@ def test_nginx_t_and_s_reload_are_about_the_edited_files(fresh: NginxServer) -> 
     assert fresh.request("/.nginx/health").text == "new"
     assert nginx("-s", "stop")[0] == 0
     assert fresh.program
-    assert fresh.program.process.wait(20) == 0
+    assert fresh.program.process.wait(60) == 0

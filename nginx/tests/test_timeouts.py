@@ -84,7 +84,7 @@ def test_a_reader_that_stops_is_cut_with_a_reset(server: NginxServer) -> None:
     server.varnish.answer = lambda _: response(b"x" * 20_000_000)
     with server.connect() as connection:
         connection.sendall(b"GET /unread HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        wait_until(lambda: server.log_lines("/unread"), within=8)
+        wait_until(lambda: server.log_lines("/unread"))
         with pytest.raises(ConnectionResetError):
             connection.makefile("rb").read()
 
@@ -99,7 +99,7 @@ def test_an_idle_connection_is_closed(server: NginxServer) -> None:
 
 
 def test_a_connection_serves_more_requests_than_nginx_allows_by_itself(server: NginxServer) -> None:
-    client = http.client.HTTPConnection(server.address, server.load, timeout=10)
+    client = http.client.HTTPConnection(server.address, server.load, timeout=60)
     client.connect()
     connection = client.sock
     for _ in range(1500):

@@ -23,7 +23,7 @@ def test_the_micro_cache_holds_a_bounded_number_of_copies(fresh: NginxServer) ->
     fresh.varnish.answer = lambda _: response("y" * 1000, x_accel_expires=f"@{int(time.time())}")
 
     def ask(client: int) -> Counter[tuple[int, int]]:
-        connection = http.client.HTTPConnection(fresh.address, fresh.load, timeout=10)
+        connection = http.client.HTTPConnection(fresh.address, fresh.load, timeout=60)
         received: Counter[tuple[int, int]] = Counter()
         for number in range(1000):
             connection.request("GET", f"/media/a.svg?{client}-{number}", headers={"Host": "localhost"})
@@ -59,7 +59,7 @@ def test_requests_in_progress_are_limited(fresh: NginxServer) -> None:
     fresh.edit("limits/requests.conf.template", "in_progress 2400", "in_progress 20")
     fresh.start()
     go = threading.Event()
-    fresh.varnish.answer = lambda _: response("x") if go.wait(10) else b""
+    fresh.varnish.answer = lambda _: response("x") if go.wait(60) else b""
     with ThreadPoolExecutor(30) as pool:
         asked = [
             pool.submit(fresh.request, "/", source=f"127.0.3.{number + 1}", port=port)
@@ -120,7 +120,7 @@ def test_each_backend_has_a_total_of_websockets(fresh: NginxServer) -> None:
     fresh.settings["THEATRES"] = "second"
     fresh.start()
     go = threading.Event()
-    fresh.backend.answer = lambda _: response("x") if go.wait(10) else b""
+    fresh.backend.answer = lambda _: response("x") if go.wait(60) else b""
     with ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(fresh.request, "/ws", source=f"127.0.4.{number + 1}") for number in range(4)]
         assert wait_until(lambda: sum(answer.done() for answer in asked) == 2)

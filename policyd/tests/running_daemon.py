@@ -43,10 +43,10 @@ class Daemon(subprocess.Popen[bytes]):
     def stop(self) -> dict[str, int]:
         """End it; return the number of connections with each outcome."""
         self.terminate()
-        assert self.wait(10) == 0
+        assert self.wait(60) == 0
         return {name: count for name, count in self.events("counters")[-1].items() if type(count) is int}
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command to its end."""
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=20, check=False)
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)

@@ -131,7 +131,7 @@ class App:
     def start(self) -> None:
         file = Path(__file__).with_name("app.py")
         self.process = subprocess.Popen([sys.executable, file, "0.0.0.0", str(APP_PORT)])
-        wait_until(lambda: socket.create_connection(("127.0.0.1", APP_PORT), 1), within=5).close()
+        wait_until(lambda: socket.create_connection(("127.0.0.1", APP_PORT), 1)).close()
 
     def stop(self) -> None:
         if self.process:

@@ -95,12 +95,11 @@ def test_the_parts_of_a_stream_arrive_as_they_are_sent(
 ) -> None:
     connection = connect(base)
     connection.request(method, path, headers=headers)
-    begin = time.monotonic()
     response = connection.getresponse()
-    arrived = [time.monotonic() - begin for _ in iter(functools.partial(response.read1, 65536), b"")]
+    arrived = [time.monotonic() for _ in iter(functools.partial(response.read1, 65536), b"")]
     connection.close()
     assert len(arrived) >= 4
-    assert arrived[0] < 0.35 < 1 < arrived[-1]
+    assert arrived[-1] - arrived[0] > 1
 
 
 WAYS = pytest.mark.parametrize(
@@ -114,7 +113,7 @@ def test_a_client_that_reads_nothing_holds_no_worker(new: New, method: str, acce
     path = new("/large")
     connection = connect()
     connection.request(method, path, headers={"Accept": accept})
-    wait_until(lambda: path in json.loads(ask("/sent").text), within=20)
+    wait_until(lambda: path in json.loads(ask("/sent").text))
     connection.close()
 
 

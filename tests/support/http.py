@@ -27,7 +27,7 @@ class Response:
         return self.body.decode()
 
 
-def connect(address: Address, timeout: float = 10, source: str = "") -> socket.socket:
+def connect(address: Address, timeout: float = 60, source: str = "") -> socket.socket:
     """Open a connection; `source` is the local address of a TCP connection, any of 127.0.0.0/8."""
     if isinstance(address, Path):
         connection = socket.socket(socket.AF_UNIX)

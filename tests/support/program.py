@@ -47,17 +47,17 @@ class Program:
                 raise RuntimeError(f"the program has ended: {self.log.read_text()}")
             return condition()
 
-        wait_until(check, within=20, every=0.02, report=self.log.read_text)
+        wait_until(check, every=0.02, report=self.log.read_text)
 
     def stop(self) -> int:
         """Stop the process; return its exit code."""
         self.process.terminate()
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def kill(self) -> None:
         """Kill the process, and wait for its end."""
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(60)
 
 
 class Service:

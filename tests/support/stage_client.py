@@ -15,7 +15,7 @@ class StageClient:
     connection.
     """
 
-    def __init__(self, address: Address, timeout: float = 30) -> None:
+    def __init__(self, address: Address, timeout: float = 60) -> None:
         self.socket = connect(address, timeout)
         self._received = b""
 
@@ -72,7 +72,7 @@ class StageClient:
 class WebStageClient(StageClient):
     """The same over the WebSocket: a text message is a frame without its NUL."""
 
-    def __init__(self, port: int, host: str = "localhost", timeout: float = 30) -> None:
+    def __init__(self, port: int, host: str = "localhost", timeout: float = 60) -> None:
         self.websocket = websocket.create_connection(
             f"ws://127.0.0.1:{port}/ws",
             timeout=timeout,

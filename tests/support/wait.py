@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def wait_until(
-    check: Callable[[], T], within: float = 10, every: float = 0.05, report: Callable[[], str] = str
+    check: Callable[[], T], within: float = 60, every: float = 0.05, report: Callable[[], str] = str
 ) -> T:
     """Repeat `check` until it returns something true, and return that.
 

@@ -83,7 +83,7 @@ def test_page_loads_on_schedule_do_not_wait_for_earlier_ones(site: Origin) -> No
 
     def answer(request: Request) -> bytes:
         if request.target == "/stages/demo" and site.targets.count(request.target) > 1:
-            all_pages.wait(20)
+            all_pages.wait(60)
         return response(PAGE if request.target == "/stages/demo" else "body")
 
     site.answer = answer
@@ -308,7 +308,7 @@ def test_a_crowd_connects_before_the_first_request_is_answered(origin: Origin) -
     all_clients = threading.Barrier(40)
 
     def answer(request: Request) -> bytes:
-        all_clients.wait(20)
+        all_clients.wait(60)
         return response(b"x", connection="close")
 
     origin.answer = answer

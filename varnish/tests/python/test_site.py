@@ -220,7 +220,7 @@ def test_why_a_response_was_not_kept(site: VarnishServer, app: Backend) -> None:
         return {one.path: answer.reason(one) for one in seen() if one.header("X-Site")}
 
     expected = {path: reason for path, (_, _, reason) in REASONS.items()}
-    wait_until(lambda: reasons() == expected, within=5, report=lambda: str(reasons()))
+    wait_until(lambda: reasons() == expected, report=lambda: str(reasons()))
     text = "\n".join(answer.explained(one for one in seen() if one.header("X-Site")))
     assert '`if (bereq.url ~ "^/nothing(\\?|$)") { set beresp.ttl = 60s; }`' in text
     assert "- 21 %: the response has no lifetime (`Cache-Control: max-age`): `/nothing`, `/zero`." in text

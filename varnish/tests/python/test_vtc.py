@@ -67,17 +67,10 @@ def run(vtc: Path, path: str) -> None:
         pytest.fail(f"{tail}\n\n{vtc.name}: " + "\n".join(reason), pytrace=False)
 
 
-# Much of a VTC's time is spent waiting for an object to expire: pytest -n 4 runs four at once.
 @pytest.mark.parametrize(
     "vtc",
-    [
-        pytest.param(
-            vtc,
-            id=f"starter-{vtc.stem}" if vtc in STARTER else vtc.stem,
-            marks=[pytest.mark.long] if vtc.stem.startswith("stale_") else [],
-        )
-        for vtc in VTCS + STARTER + OWN
-    ],
+    VTCS + STARTER + OWN,
+    ids=lambda vtc: f"starter-{vtc.stem}" if vtc in STARTER else vtc.stem,
 )
 def test_rule(vtc: Path, quick_path: str, checkout: Path) -> None:
     run(checkout / vtc.relative_to(VARNISH.parent), quick_path)

@@ -1,0 +1,71 @@
+"""Pages in a real browser, on a laptop and on a phone: one heading, nothing too wide, and what axe knows."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from backend.tests.running_backend import PASSWORD, Backend
+from lessons.checking.lesson import LESSONS, lessons
+from tests.browsing import PICTURES, unreadable
+from tests.support.chromium import listen
+
+SCREENS = ((1280, 800), (390, 844))  # a laptop and a phone
+PAGES = ["/", "/stages/", "/stages/demo/log", "/signup", "/admin/", "/lessons/", "/lessons/course"]
+PAGES.append(f"/lessons/{lessons()[0].folder.name}")  # the others are alike
+WORKSHOP = ("/admin/", *(f"/admin/workshop/{page}" for page in ("stages", "stages/demo", "media")))
+WORKSHOP += ("/admin/workshop/media/harlequin.svg", "/admin/workshop/players")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    backend = Backend(
+        tmp_path_factory.mktemp("looks"),
+        UPSTAGE_LESSONS=str(LESSONS),
+        UPSTAGE_ADMIN_PASSWORD=PASSWORD,
+        UPSTAGE_SIGNUP="open",
+    )
+    with closing(backend.on_stage()) as client:
+        client.send("TEXT", msg="bravo!")
+        client.until("ANONTEXT")
+    yield f"http://127.0.0.1:{backend.web_port}"
+    backend.end()
+
+
+@pytest.fixture
+def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
+    page = browser.new_page(reduced_motion="reduce")
+    listen(page, complaints)
+    yield page
+    page.context.close()
+    assert complaints == []
+
+
+def looks_right(page: Page, url: str) -> None:
+    """Check it on each screen; take screenshots."""
+    page.goto(url)
+    name = url.split("/", 3)[3].replace("/", "-") or "front"
+    assert page.locator("h1").count() == 1
+    for width, height in SCREENS:
+        page.set_viewport_size({"width": width, "height": height})
+        wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wider <= 0, f"{url} is {wider} px wider than the screen"
+        assert unreadable(page) == []
+        page.screenshot(path=PICTURES / f"{name}-{width}.png", full_page=True)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_look_right(page: Page, address: str, path: str) -> None:
+    looks_right(page, address + path)
+
+
+@pytest.mark.long
+def test_the_workshop_looks_right(page: Page, address: str) -> None:
+    page.goto(f"{address}/admin/")
+    page.locator("input[name=username]").fill("admin")
+    page.locator("input[name=password]").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    for path in WORKSHOP:
+        looks_right(page, address + path)
