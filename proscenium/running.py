@@ -98,6 +98,7 @@ class Running(ABC):
         varnishes = self.varnishes() or ["varnish"]
         if tool == "varnishadm":
             del varnishes[1:]
+            arguments = ("-t", "30", *arguments)  # seconds: on a busy machine, a VCL takes more than five
         return [self.where(name, "sh", "-c", VARNISH_TOOL, tool, *arguments) for name in varnishes]
 
     def varnish(self, tool: str, *arguments: str) -> str:

@@ -79,7 +79,7 @@ class Evidence:
         except NotRunning as error:
             if "is paused" in str(error):
                 raise StartAgain("A service does not answer: it is paused. docker compose ps -a") from None
-            late = "CLI communication error" in str(error)  # varnishadm gives up after some seconds
+            late = "CLI communication error" in str(error)  # varnishadm gives up after half a minute
             raise StartAgain("Varnish did not answer in time: try again." if late else str(error)) from None
 
     def _varnish(self, tool: str, *arguments: str) -> str:

@@ -48,8 +48,9 @@ def test_the_pages_lead_to_the_end(pupil: Pupil, lesson: Lesson) -> None:
     pupil.follow(in_section(lesson, "Look"))
     if lesson.number == 12:
         excuse_a_busy_machine(pupil)
-    if lesson.number == 18 and "Not done yet" in pupil.check()[1]:
-        pupil.follow(solution(lesson.number))  # a busy machine can spoil one of the three runs
+    for _ in range(3 if lesson.number == 18 else 0):  # a busy machine can spoil one of its runs
+        if "Not done yet" in pupil.check()[1]:
+            pupil.follow(solution(lesson.number))
     right = {question.right for question in lesson.questions}
     if lesson.number == 19:  # what is right for one fault is wrong for another
         right = {f"{title(pupil)}."}

@@ -65,6 +65,7 @@ def test_every_varnish_answers_and_varnishadm_asks_the_first(asked: Callable[[st
     assert Containers().varnish("varnishstat", "-j") == "said\nsaid\n"
     assert Containers().varnish("varnishadm", "vcl.list") == "said\n"
     assert [command[3] for command in commands if command[1] == "exec"] == ["2b", "3c", "2b"]
+    assert commands[-1][-4:] == ["varnishadm", "-t", "30", "vcl.list"]
 
 
 def test_upstage_is_asked_on_the_active_server(asked: Callable[[str], list[list[str]]]) -> None:
