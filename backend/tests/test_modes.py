@@ -52,6 +52,7 @@ TO_ALL = [
     ([HOLD], "ID=1&newlayer=10020&mode=AVLAYER", ["ID=1&newLayer=10020&mode=AVLAYER"]),
     ([], "ID=1&newlayer=10020&mode=AVLAYER", []),
     ([HOLD], "frameNumber=3&mode=FRAME", ["avID=1&frameNumber=3&mode=FRAME"]),
+    ([HOLD], "frameNumber=0&mode=FRAME", ["avID=1&frameNumber=0&mode=FRAME"]),
     ([], "frameNumber=3&mode=FRAME", []),
     ([], "ID=1&mode=EXIT", ["ID=1&mode=PUT_AWAY"]),
     ([], "ID=9&mode=EXIT", []),
@@ -63,6 +64,7 @@ TO_ALL = [
     ([], "ID=0&mode=BACKDROP", ["ID=0&mode=SHOW_BACKDROP"]),
     ([], "ID=77&mode=BACKDROP", ["ID=0&mode=SHOW_BACKDROP"]),
     (["ID=2&mode=BACKDROP"], "frameNumber=4&mode=BACKDROP_FRAME", ["frameNumber=4&mode=BACKDROP_FRAME"]),
+    (["ID=2&mode=BACKDROP"], "frameNumber=0&mode=BACKDROP_FRAME", ["frameNumber=0&mode=BACKDROP_FRAME"]),
     ([], "frameNumber=4&mode=BACKDROP_FRAME", []),
     # drawing
     ([], PEN, []),

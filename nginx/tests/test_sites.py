@@ -239,7 +239,7 @@ def test_a_body_has_a_limit(server: NginxServer, host: str) -> None:
     [
         ("GET / HTTP/1.1", "Content-Length: x", 400, "does not support"),
         ("TRACE / HTTP/1.1", "Accept: */*", 405, "does not support"),
-        ("GET / HTTP/1.1", f"Cookie: {'x' * 9000}", 431, "The cookies"),
+        ("GET / HTTP/1.1", f"Cookie: {'x' * 9000}", 431, "too much to remember.*The cookies"),
         ("GET / HTTP/2.0", "Accept: */*", 505, "does not support"),
     ],
 )
@@ -248,7 +248,7 @@ def test_what_nginx_refuses_gets_our_page(
 ) -> None:
     answer = server.exchange(f"{start}\r\nHost: {host}\r\n{field}\r\n\r\n".encode())
     assert answer.status == status
-    assert words in answer.text
+    assert re.search(words, answer.text.replace("\n", " "))
     assert "request " in answer.text
     assert "retry-after" not in answer.headers
 
