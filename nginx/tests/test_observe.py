@@ -168,6 +168,8 @@ def test_a_second_line_tells_of_what_failed_was_slow_or_drawn(
     nginx.request("/stages/last", "localhost", "GET", nginx.load, b"", "", traceparent=GIVEN)
     wait_until(lambda: any(line.url == "/stages/last" for line in nginx.traced))
     found = [line for line in nginx.traced if line.url != "/stages/last"]
+    if not given:
+        found = [line for line in found if line.traced != "drawn"]  # nginx draws one in a hundred
     if traced or delay:
         assert [line.traced for line in found] == [traced] * bool(traced)
     else:  # on a busy machine it may have been slow
