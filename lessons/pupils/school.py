@@ -1,5 +1,6 @@
 """A pupil, who works at a lesson in their own checkout and on their own stack, as the lesson's page says."""
 
+import json
 import re
 import socket
 import time
@@ -17,6 +18,7 @@ from lessons.pupils.printed import Block
 from tests.stack import PROJECT, REPO, Stack
 from tests.support.checkout import copy_checkout
 from tests.support.wait import wait_until
+from varnish.tests.python.varnish_server import QUICK
 
 ENDLESS = re.compile(r"\bwhile |99999")  # until Ctrl-C
 ENOUGH = 3  # seconds of such a command
@@ -210,6 +212,10 @@ class Pupil:
             self.stack.compose("unpause", "backend")
 
 
+# A pupil reloads often, and most of a reload's time is the C compiler's.
+OVERRIDE = {"services": {"varnish": {"command": ["-p", QUICK]}}}
+
+
 @contextmanager
 def school(folder: Path, mode: str) -> Iterator[Pupil]:
     """A pupil with a running stack, which is removed afterwards."""
@@ -220,6 +226,7 @@ def school(folder: Path, mode: str) -> Iterator[Pupil]:
     if mode == "native":
         (folder / ".venv").symlink_to(REPO / ".venv")
     else:
+        (folder / "compose.override.yaml").write_text(json.dumps(OVERRIDE))
         pupil.stack.compose("down", "--volumes", "--remove-orphans")  # of an interrupted run
     try:
         pupil.stack.make("up")
