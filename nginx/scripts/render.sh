@@ -172,24 +172,31 @@ set +a
 
 command -v envsubst >/dev/null || die "envsubst is missing: apt-get install gettext-base"
 # nginx's own variables are in lower case, so envsubst leaves them alone.
-fill() { envsubst "$(env | sed -n 's/^\([A-Z][0-9A-Z_]*\)=.*/${\1}/p')"; }
+settings() { env | sed -n 's/^\([A-Z][0-9A-Z_]*\)=.*/${\1}/p'; }
+fill() { envsubst "$filled"; }
+# A program for each of a hundred files would take most of a start: one `cp` copies all.
+write_files() {
+    for file in nginx.conf */*.conf */*.template; do
+        case $file in # folders of one setting
+        cdn/*) [ "$CDN" = on ] || continue ;;
+        redirect/*) [ "$HTTPS_REDIRECT" = on ] || continue ;;
+        observe/*) [ "$OBSERVE_LOG" ] || continue ;;
+        site/*) [ "$sites" ] || continue ;;
+        theatres/*) continue ;; # below
+        esac
+        case $file in
+        *.template)
+            [ -d "$GENERATED_FOLDER/${file%/*}" ] || mkdir -p "$GENERATED_FOLDER/${file%/*}"
+            fill <"$file" >"$GENERATED_FOLDER/${file%.template}"
+            ;;
+        *) set -- "$@" "$file" ;;
+        esac
+    done
+    cp -f --parents -- "$@" "$GENERATED_FOLDER"
+}
 for folder in cdn redirect observe site sites theatres; do rm -rf "${GENERATED_FOLDER:?}/$folder"; done
-for file in nginx.conf */*.conf */*.template; do
-    case $file in # folders of one setting
-    cdn/*) [ "$CDN" = on ] || continue ;;
-    redirect/*) [ "$HTTPS_REDIRECT" = on ] || continue ;;
-    observe/*) [ "$OBSERVE_LOG" ] || continue ;;
-    site/*) [ "$sites" ] || continue ;;
-    theatres/*) continue ;; # below
-    esac
-    case $file in
-    *.template)
-        mkdir -p "$GENERATED_FOLDER/${file%/*}"
-        fill <"$file" >"$GENERATED_FOLDER/${file%.template}"
-        ;;
-    *) cp -f --parents -- "$file" "$GENERATED_FOLDER" ;;
-    esac
-done
+filled=$(settings)
+write_files
 
 number=0
 for name in $THEATRES; do
@@ -209,6 +216,7 @@ for name in $THEATRES; do
     *) UPSTAGE_MEDIA=off MEDIA_LOCATION='' ;; # on another machine
     esac
     set +a
+    filled=$(settings)
     mkdir -p "$GENERATED_FOLDER/theatres/$name"
     cat theatres/http.conf.template sites/default.conf.template | fill >"$GENERATED_FOLDER/theatres/$name/http.conf"
     fill <theatres/stream.conf.template >"$GENERATED_FOLDER/theatres/$name/stream.conf"
