@@ -6,7 +6,7 @@ from collections.abc import Callable
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.stack import REPO
+from tests.stack import REPO, Stack
 
 Visit = Callable[..., Page]
 PICTURES = REPO / "test-results"
@@ -18,6 +18,15 @@ def on_stage(page: Page) -> Page:
     expect(page.locator("body[data-state=live]")).to_be_visible()
     page.evaluate("Promise.allSettled(document.getAnimations().map(motion => motion.finished))")
     return page
+
+
+def sign_in(page: Page, stack: Stack, name: str, password: str) -> None:
+    """Sign in as a player."""
+    page.goto(stack.url("/admin/"))
+    page.locator("input[name=username]").fill(name)
+    page.locator("input[name=password]").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
 
 
 def unreadable(page: Page) -> list[str]:
