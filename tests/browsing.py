@@ -6,7 +6,7 @@ from collections.abc import Callable
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.stack import REPO, Stack
+from tests.stack import REPO
 
 Visit = Callable[..., Page]
 PICTURES = REPO / "test-results"
@@ -20,13 +20,19 @@ def on_stage(page: Page) -> Page:
     return page
 
 
-def sign_in(page: Page, stack: Stack, name: str, password: str) -> None:
-    """Sign in as a player."""
-    page.goto(stack.url("/admin/"))
+def sign_in(page: Page, url: str, name: str, password: str) -> None:
+    """Sign in as a player at the address of /admin/."""
+    page.goto(url)
     page.locator("input[name=username]").fill(name)
     page.locator("input[name=password]").fill(password)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+
+
+def wider(page: Page) -> int:
+    """The pixels by which the page is wider than its window."""
+    size = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    return page.evaluate(size)  # type: ignore[no-any-return]
 
 
 def unreadable(page: Page) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
-from tests.browsing import PICTURES, Visit, on_stage, point, say, sign_in, standing_at
+from tests.browsing import PICTURES, Visit, on_stage, point, say, sign_in, standing_at, wider
 from tests.stack import Stack
 
 AVATARS = 5  # of the demo stage: four figures, and the camera of extras/webcam
@@ -31,7 +31,7 @@ PAINTED = """canvas => canvas.getContext("2d").getImageData(0, 0, canvas.width, 
 def players(browser: Browser, stack: Stack) -> None:
     """Create the players in the workshop."""
     page = browser.new_page()
-    sign_in(page, stack, "admin", stack.admin_password)
+    sign_in(page, stack.url("/admin/"), "admin", stack.admin_password)
     for name, password in PLAYERS.items():
         page.goto(stack.url("/admin/workshop/players"))
         form = page.locator("form", has=page.locator("button[value=add]"))
@@ -50,7 +50,7 @@ def enter(visit: Visit, stack: Stack) -> Enter:
         page = visit("/robots.txt")
         page.add_init_script(LISTEN)
         if name:
-            sign_in(page, stack, name, PLAYERS[name])
+            sign_in(page, stack.url("/admin/"), name, PLAYERS[name])
         page.goto(stack.url("/stages/demo"))
         return on_stage(page)
 
@@ -157,8 +157,7 @@ def test_a_scene(stack: Stack, enter: Enter, complaints: list[str]) -> None:
     late.screenshot(path=PICTURES / f"late-{stack.mode}.png")
 
     amy.set_viewport_size({"width": 390, "height": 844})
-    wider = amy.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert wider <= 0
+    assert wider(amy) <= 0
     amy.screenshot(path=PICTURES / f"player-{stack.mode}-390.png")
     assert complaints == []
 

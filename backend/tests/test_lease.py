@@ -216,6 +216,20 @@ def test_nothing_is_handed_over_to_a_server_that_hangs_or_is_not_ready(running: 
     assert not running.server.handed_over
 
 
+def test_a_server_whose_lease_was_replaced_ends_at_the_next_tick(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tick is less than the second of extras/mirror/README.md."""
+    assert TICK < 1
+    end = Mock()
+    monkeypatch.setattr(active.os, "_exit", end)
+    running.tick(1)
+    end.assert_not_called()
+    assert Lease(running.control.active.path).replace("mirror starting")
+    running.tick(1)
+    end.assert_called_once_with(1)
+
+
 def test_a_server_that_lasts_has_no_failures(running: Running) -> None:
     running.control.count_failure("backend")
     running.tick(active.STEADY - 1)

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page
 
 from backend.tests.running_backend import PASSWORD, Backend
 from lessons.checking.lesson import LESSONS, lessons
-from tests.browsing import PICTURES, unreadable
+from tests.browsing import PICTURES, sign_in, unreadable, wider
 from tests.support.chromium import listen
 
 SCREENS = ((1280, 800), (390, 844))  # a laptop and a phone
@@ -48,8 +48,7 @@ def looks_right(page: Page, url: str, name: str) -> None:
     assert page.locator("h1").count() == 1
     for width, height in SCREENS:
         page.set_viewport_size({"width": width, "height": height})
-        wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert wider <= 0, f"{url} is {wider} px wider than the screen"
+        assert wider(page) <= 0, url
         assert unreadable(page) == []
         page.screenshot(path=PICTURES / f"{name.strip('/').replace('/', '-')}-{width}.png", full_page=True)
 
@@ -61,10 +60,6 @@ def test_pages_look_right(page: Page, address: str, path: str) -> None:
 
 @pytest.mark.long
 def test_the_workshop_looks_right(page: Page, address: str) -> None:
-    page.goto(f"{address}/admin/")
-    page.locator("input[name=username]").fill("admin")
-    page.locator("input[name=password]").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    sign_in(page, f"{address}/admin/", "admin", PASSWORD)
     for path in WORKSHOP:
         looks_right(page, f"{address}/admin/{path}", f"signed-in/{path}")

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browsing import unreadable
+from tests.browsing import unreadable, wider
 from tests.support.chromium import listen
 from tests.support.origin import Origin, Request, response
 from tests.support.wait import wait_until
@@ -110,12 +110,6 @@ def let_pass(page: Page, rounds: int = 1) -> None:
     page.wait_for_timeout(100)  # let the answers to its last requests arrive
     page.clock.run_for(2000 * rounds)
     page.wait_for_timeout(100)
-
-
-def wider(page: Page) -> int:
-    """The pixels by which the page is wider than its window."""
-    size = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    return page.evaluate(size)  # type: ignore[no-any-return]
 
 
 def asked_in_all(page: Page, prometheus: FakePrometheus) -> int:
