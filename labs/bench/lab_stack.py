@@ -49,9 +49,8 @@ class Usage:
 class LabStack:
     """The services of a lab. A context: started for the block, removed with all their data at its end."""
 
-    def __init__(self, lab: Path, services: Sequence[str], extras: Sequence[str] = ()) -> None:
-        self.files = [REPO / "compose.yaml", *(REPO / "extras" / extra / "compose.yaml" for extra in extras)]
-        self.files.append(REPO / "labs" / "compose.yaml")
+    def __init__(self, lab: Path, services: Sequence[str]) -> None:
+        self.files = [REPO / "compose.yaml", REPO / "labs" / "compose.yaml"]
         if (lab / "compose.yaml").exists():
             self.files.append(lab / "compose.yaml")
         self.services = services

@@ -19,7 +19,7 @@ def lab(request: pytest.FixtureRequest) -> Iterator[LabStack]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lab_stack, "PROJECT", f"{PROJECT}-{name}")
         patch.setenv("OPENDATA_NETWORK", NETWORK)
-        with LabStack(REPO / "labs" / name, experiment.services, experiment.extras) as stack:
+        with LabStack(REPO / "labs" / name, experiment.services) as stack:
             if experiment.prepare:
                 stack.run(experiment.prepare_in, *experiment.prepare)
             yield stack

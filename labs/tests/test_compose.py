@@ -28,7 +28,7 @@ def merged(*files: str) -> dict[str, Any]:
 @pytest.mark.parametrize("lab", LABS, ids=NAMES)
 def test_a_labs_services_exist_publish_nothing_and_are_hardened(lab: Any) -> None:
     experiment = load(lab, "full")
-    files = LabStack(lab, experiment.services, experiment.extras).files
+    files = LabStack(lab, experiment.services).files
     found = merged(*map(str, files))
     of_the_stack = merged(*(str(file) for file in files if REPO / "labs" not in file.parents))
     assert set(experiment.services) <= found.keys()

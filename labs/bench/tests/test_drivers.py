@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-from labs.bench import machine
 from labs.bench.cpu import MACHINE, Cpu
 from labs.bench.drivers import (
     capacity,
@@ -251,13 +250,6 @@ def test_the_listener_of_direct_is_the_stacks_but_for_the_number_of_connections(
     assert all(
         0.75 * 9 * cell.settings["most"] <= 12_000 for cell in load(REPO / "labs" / "capacity", "full").cells
     )
-
-
-def test_a_change_of_locusts_files_is_another_configuration_of_this_lab_alone() -> None:
-    stack = cast(LabStack, SimpleNamespace(description=""))
-    labs = {name: load(REPO / "labs" / name, "quick") for name in ("capacity", "scale")}
-    found = {name: machine.configuration(stack, lab).keys() for name, lab in labs.items()}
-    assert found["capacity"] - found["scale"] == {"locust"}
 
 
 # --- Crawlers
